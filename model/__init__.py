@@ -1,0 +1,1 @@
+"""Computes: questions go in, frozen records come out. Never imports viz, streamlit or plotly."""

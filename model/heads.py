@@ -1,0 +1,141 @@
+"""What views ask of a record: weights, scores, pairs, thumbnails. All of it is arithmetic on queries and keys; nothing runs the model.
+
+torch is imported where it computes, so that a page can import this module before torch is there.
+"""
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.masks import Full
+from model.query import Kind
+from model.record import AttentionMap, Layer, Reported
+
+ROWS = 128        # rows of queries computed at a time: about 5 MB of scores for 9 heads and 1,024 keys, so that they stay in the cache
+THUMBNAIL = 64    # cells a side, at most, that stand for one head in the overview
+
+
+@dataclass(frozen=True, eq=False)
+class Overview:
+    """One thumbnail a head. cells: a uint8 array (head, rows, columns) a layer, each byte round(255 · √weight), max-pooled over `pool` tokens."""
+
+    kind: Kind
+    layers: tuple[int, ...]
+    cells: tuple[np.ndarray, ...]
+    pool: tuple[int, int]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(each.nbytes for each in self.cells)
+
+
+def _heads_of(layer: Layer, heads: slice):
+    """The query, key and per-head extras of some query heads as tensors, key heads repeated to match (grouped-query attention)."""
+    import torch
+
+    tensor = lambda array: torch.from_numpy(np.asarray(array))  # noqa: E731
+    group = layer.heads // layer.key.shape[0]
+    wanted = np.arange(layer.heads)[heads]
+    key = tensor(layer.key[wanted // group]) if group > 1 or len(wanted) < layer.heads else tensor(layer.key)
+    each = {name: None if getattr(layer, name) is None else tensor(getattr(layer, name)[wanted])[:, None, None] for name in ("sink", "temperature")}
+    return tensor(layer.query[heads]), key, wanted, each
+
+
+def _block(layer: Layer, heads: slice, rows: slice, keys: slice, prepared=None):
+    """Scores and weights of some heads and rows over `keys`, as tensors (head, row, key)."""
+    import torch
+
+    from model import attention
+
+    query, key, wanted, each = prepared or _heads_of(layer, heads)
+    bias = None if layer.bias is None else layer.bias.block(rows, keys)
+    if bias is not None and bias.ndim == 3:
+        bias = bias[wanted]
+    scores = attention.scores(query[:, rows], key[:, keys], scale=layer.scale, softcap=layer.softcap,
+                              bias=None if bias is None else torch.from_numpy(np.ascontiguousarray(bias)))
+    if isinstance(layer.allowed, Full):
+        allowed = None
+    else:
+        block = layer.allowed.block(rows, keys)
+        allowed = torch.from_numpy(np.ascontiguousarray(block[wanted] if block.ndim == 3 else block))
+    temperature = 1.0 if each["temperature"] is None else each["temperature"]
+    return scores, attention.softmax(scores, allowed, temperature=temperature, sink=each["sink"]), allowed
+
+
+def weight_blocks(layer: Layer | Reported, heads: slice = slice(None), size: int = ROWS) -> Iterator[tuple[slice, slice, "np.ndarray"]]:
+    """Weights of the layer in blocks of rows: (rows, keys, float32 (head, row, key)), where no row may look outside `keys`."""
+    _, n_queries, n_keys = layer.shape
+    prepared = _heads_of(layer, heads) if isinstance(layer, Layer) else None
+    for start in range(0, n_queries, size):
+        rows = slice(start, min(start + size, n_queries))
+        keys = layer.allowed.reach(rows, n_keys)
+        if isinstance(layer, Reported):
+            yield rows, keys, layer.weights[heads, rows, keys]
+        else:
+            yield rows, keys, _block(layer, heads, rows, keys, prepared)[1].numpy()
+
+
+def weights(layer: Layer | Reported, head: int, rows: slice | None = None) -> np.ndarray:
+    """The weights of one head, float32 (query, key); each row sums to 1, or to 1 minus the sink's share. `rows` takes some queries only."""
+    rows = rows or slice(0, layer.shape[1])
+    if isinstance(layer, Reported):
+        return layer.weights[head, rows]
+    return _block(layer, slice(head, head + 1), rows, slice(0, layer.shape[2]))[1][0].numpy()
+
+
+def scores(layer: Layer | Reported, head: int, rows: slice | None = None) -> np.ndarray | None:
+    """The scores of one head before mask and softmax, float32 (query, key), NaN where the mask forbids; None if the model did not tell."""
+    if isinstance(layer, Reported):
+        return None
+    rows = rows or slice(0, layer.shape[1])
+    numbers, _, allowed = _block(layer, slice(head, head + 1), rows, slice(0, layer.shape[2]))
+    return (numbers if allowed is None else numbers.masked_fill(~allowed, float("nan")))[0].numpy()
+
+
+def row_weights(layer: Layer | Reported, query: int) -> np.ndarray:
+    """What one token looks at in every head of the layer, float32 (head, key)."""
+    if isinstance(layer, Reported):
+        return layer.weights[:, query]
+    return _block(layer, slice(None), slice(query, query + 1), slice(0, layer.shape[2]))[1][:, 0].numpy()
+
+
+def pair_weights(attention_map: AttentionMap, query: int, key: int) -> dict[tuple[int, int], float]:
+    """The weight from one token to another in every head: {(layer, head): weight}."""
+    return {(layer.index, head): float(weight)
+            for layer in attention_map.layers for head, weight in enumerate(row_weights(layer, query)[:, key])}
+
+
+def ranked(attention_map: AttentionMap, query: int, key: int) -> list[tuple[int, int, float]]:
+    """(layer, head, weight) for a pair of tokens, the largest weight first; ties in the model's own order."""
+    pairs = pair_weights(attention_map, query, key)
+    return sorted(((layer, head, weight) for (layer, head), weight in pairs.items()), key=lambda each: (-each[2], each[0], each[1]))
+
+
+def head_outputs(layer: Layer, rows: np.ndarray) -> np.ndarray:
+    """weights · value for some queries, float32 (head, row, d_v): what equation (1) says the layer's heads put out."""
+    group = layer.heads // layer.value.shape[0]
+    mixed = np.stack([_block(layer, slice(None), slice(row, row + 1), slice(0, layer.shape[2]))[1][:, 0].numpy() for row in rows], axis=1)
+    return np.stack([mixed[head] @ layer.value[head // group] for head in range(layer.heads)])
+
+
+def overview(attention_map: AttentionMap) -> Overview:
+    """Thumbnails of every head, of at most 64 × 64 cells whatever the length; max-pooled, so that a single strong weight never disappears."""
+    pool = tuple(-(-n // THUMBNAIL) for n in (len(attention_map.queries), len(attention_map.keys)))
+    cells = tuple(_thumbnails(layer, pool) for layer in attention_map.layers)
+    return Overview(attention_map.kind, tuple(layer.index for layer in attention_map.layers), cells, pool)
+
+
+def _thumbnails(layer: Layer | Reported, pool: tuple[int, int]) -> np.ndarray:
+    heads, n_queries, n_keys = layer.shape
+    high, wide = (-(-n // size) for n, size in zip((n_queries, n_keys), pool))
+    cells = np.zeros((heads, high, wide), np.float32)
+    for rows, keys, block in weight_blocks(layer, size=max(1, ROWS // pool[0]) * pool[0]):
+        first, last = keys.start // pool[1], -(-keys.stop // pool[1])
+        if pool == (1, 1):
+            cells[:, rows, keys] = block
+            continue
+        top, bottom = rows.start // pool[0], -(-rows.stop // pool[0])
+        padded = np.zeros((heads, (bottom - top) * pool[0], (last - first) * pool[1]), np.float32)
+        padded[:, :rows.stop - rows.start, keys.start - first * pool[1]:keys.stop - first * pool[1]] = block
+        cells[:, top:bottom, first:last] = padded.reshape(heads, bottom - top, pool[0], last - first, pool[1]).max((2, 4))
+    return np.round(255 * np.sqrt(cells)).astype(np.uint8)

@@ -1,0 +1,173 @@
+"""Who may look where, and what is added to the scores: masks and biases that are stored in O(n), not n².
+
+Both are asked for by block, so that nothing n² is allocated at full size: `block(rows, keys)` with two slices of positions gives
+the (rows, keys) or (head, rows, keys) piece. Rows are queries and columns are keys, always.
+"""
+from dataclasses import dataclass
+
+import numpy as np
+
+
+def frozen_array(values, dtype=None) -> np.ndarray:
+    """A read-only view of `values`, without a copy where the type already fits."""
+    view = np.asarray(values, dtype=dtype).view()
+    view.flags.writeable = False
+    return view
+
+
+def _positions(rows: slice, keys: slice) -> tuple[np.ndarray, np.ndarray]:
+    return np.arange(rows.start, rows.stop)[:, None], np.arange(keys.start, keys.stop)[None, :]
+
+
+@dataclass(frozen=True)
+class Full:
+    """Every query may look at every key."""
+
+    def reach(self, rows: slice, n_keys: int) -> slice:
+        """The keys that any of these rows may look at."""
+        return slice(0, n_keys)
+
+    def block(self, rows: slice, keys: slice) -> np.ndarray:
+        i, j = _positions(rows, keys)
+        return np.ones((len(i), j.shape[1]), bool)
+
+
+@dataclass(frozen=True)
+class Causal:
+    """A query may look at itself and at what stands before it: the look-ahead mask of Vaswani et al. 2017, section 3.2.3."""
+
+    def reach(self, rows: slice, n_keys: int) -> slice:
+        return slice(0, min(rows.stop, n_keys))
+
+    def block(self, rows: slice, keys: slice) -> np.ndarray:
+        i, j = _positions(rows, keys)
+        return j <= i
+
+
+@dataclass(frozen=True)
+class Window:
+    """A query at i may look at keys i - back to i + ahead (Beltagy et al. 2020); `ahead` is 0 in decoders."""
+
+    back: int
+    ahead: int = 0
+
+    def __post_init__(self):
+        if self.back < 0 or self.ahead < 0:
+            raise ValueError(f"Window: expected back and ahead of at least 0, got {self.back} and {self.ahead}; give distances in tokens.")
+
+    def reach(self, rows: slice, n_keys: int) -> slice:
+        return slice(max(0, rows.start - self.back), min(n_keys, rows.stop + self.ahead))
+
+    def block(self, rows: slice, keys: slice) -> np.ndarray:
+        i, j = _positions(rows, keys)
+        return (j >= i - self.back) & (j <= i + self.ahead)
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Causal attention inside consecutive chunks of `size` tokens (Llama 4)."""
+
+    size: int
+
+    def __post_init__(self):
+        if self.size < 1:
+            raise ValueError(f"Chunk: expected a size of at least 1 token, got {self.size}; give the chunk's length.")
+
+    def reach(self, rows: slice, n_keys: int) -> slice:
+        return slice(rows.start // self.size * self.size, min(rows.stop, n_keys))
+
+    def block(self, rows: slice, keys: slice) -> np.ndarray:
+        i, j = _positions(rows, keys)
+        return (j <= i) & (j // self.size == i // self.size)
+
+
+@dataclass(frozen=True, eq=False)
+class Dense:
+    """A mask (bool) or a bias (float32) without a rule of its own, (query, key) or (head, query, key). It is n² and counted as such."""
+
+    values: np.ndarray
+
+    def __post_init__(self):
+        if self.values.ndim not in (2, 3) or self.values.dtype not in (np.bool_, np.float32):
+            raise ValueError(f"Dense: expected bool or float32 of (query, key) or (head, query, key), "
+                             f"got {self.values.dtype} {self.values.shape}; drop the batch axis and convert.")
+        object.__setattr__(self, "values", frozen_array(self.values))
+
+    def reach(self, rows: slice, n_keys: int) -> slice:
+        return slice(0, n_keys)
+
+    def block(self, rows: slice, keys: slice) -> np.ndarray:
+        return self.values[..., rows, keys]
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """Another mask, with some keys hidden from every query (the edit `Hide`)."""
+
+    base: "Mask"
+    hidden: tuple[int, ...]
+
+    def reach(self, rows: slice, n_keys: int) -> slice:
+        return self.base.reach(rows, n_keys)
+
+    def block(self, rows: slice, keys: slice) -> np.ndarray:
+        return self.base.block(rows, keys) & ~np.isin(np.arange(keys.start, keys.stop), self.hidden)
+
+
+@dataclass(frozen=True, eq=False)
+class Relative:
+    """A bias that depends on the distance alone: T5's buckets (Raffel et al. 2020), ALiBi (Press et al. 2022).
+
+    `by_offset` is float32 (head, n_queries + n_keys - 1); column `key - query + n_queries - 1` holds the bias.
+    """
+
+    by_offset: np.ndarray
+    n_queries: int
+
+    def __post_init__(self):
+        if self.by_offset.ndim != 2 or self.by_offset.shape[1] < self.n_queries:
+            raise ValueError(f"Relative: expected (head, n_queries + n_keys - 1) with n_queries {self.n_queries}, "
+                             f"got {self.by_offset.shape}; one column per distance.")
+        object.__setattr__(self, "by_offset", frozen_array(self.by_offset, np.float32))
+
+    def block(self, rows: slice, keys: slice) -> np.ndarray:
+        i, j = _positions(rows, keys)
+        return self.by_offset[:, j - i + self.n_queries - 1]
+
+
+Mask = Full | Causal | Window | Chunk | Dense | Hidden
+Bias = Relative | Dense | None
+
+
+def recognise_mask(allowed: np.ndarray) -> Mask:
+    """The rule behind a bool mask (query, key) or (head, query, key); `Dense` where none of the known rules gives exactly it."""
+    if allowed.ndim == 3 and (allowed == allowed[:1]).all():
+        allowed = allowed[0]
+    if allowed.ndim == 3:
+        return Dense(allowed)
+    n_queries, n_keys = allowed.shape
+    for rule in _candidates(allowed):
+        if (rule.block(slice(0, n_queries), slice(0, n_keys)) == allowed).all():
+            return rule
+    return Dense(allowed)
+
+
+def _candidates(allowed: np.ndarray) -> list[Mask]:
+    n_queries, n_keys = allowed.shape
+    last, first = np.flatnonzero(allowed[-1]), np.flatnonzero(allowed[0])
+    rules: list[Mask] = [Full(), Causal()]
+    if n_queries == n_keys and len(last) and len(first):
+        rules.append(Window(back=int(n_keys - 1 - last[0]), ahead=int(first[-1])))
+        starts = np.flatnonzero(np.diff(allowed.argmax(1)) > 0)
+        if len(starts):
+            rules.append(Chunk(int(starts[0]) + 1))
+    return rules
+
+
+def recognise_bias(bias: np.ndarray) -> Bias:
+    """The compact form of an additive bias, float32 (head, query, key): nothing if it is all 0, `Relative` if it follows the distance."""
+    if not bias.any():
+        return None
+    if (bias[:, 1:, 1:] == bias[:, :-1, :-1]).all():
+        return Relative(np.concatenate([bias[:, :0:-1, 0], bias[:, 0, :]], axis=1), n_queries=bias.shape[1])
+    return Dense(np.ascontiguousarray(bias, np.float32))

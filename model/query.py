@@ -1,0 +1,75 @@
+"""What can be asked: the wiring, the edits and the `Query`. Primitives only, so a query is a cache key and what a link means."""
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """The wiring. Who may really look where is each layer's `allowed`."""
+
+    SELF = "self"      # an encoder over itself
+    CAUSAL = "causal"  # a decoder over what it has so far
+    CROSS = "cross"    # a decoder over its encoder
+
+
+class UserError(Exception):
+    """Something that the person at the screen can do something about: one sentence that says what happened and the way out."""
+
+
+@dataclass(frozen=True, order=True)
+class Silence:
+    """This head's slice of the attention output becomes 0, or its mean over positions; biases after it stay."""
+
+    kind: Kind
+    layer: int
+    head: int
+    mode: str = "zero"
+
+    def __post_init__(self):
+        if self.mode not in ("zero", "mean"):
+            raise UserError(f"Silence: expected mode zero or mean, got {self.mode!r}; choose one of the two.")
+
+
+@dataclass(frozen=True, order=True)
+class Temper:
+    """Every finite logit of this head is divided by `temperature` before mask and softmax, inside the model."""
+
+    kind: Kind
+    layer: int
+    head: int
+    temperature: float
+
+    def __post_init__(self):
+        if not 1e-6 <= self.temperature <= 1e6:
+            raise UserError(f"Temper: expected a temperature from 0.000001 to 1000000, got {self.temperature}; choose one in that range.")
+
+
+@dataclass(frozen=True, order=True)
+class Hide:
+    """This token is no key anywhere on its side ("source" or "target"); its own row stays."""
+
+    side: str
+    token: int
+
+    def __post_init__(self):
+        if self.side not in ("source", "target") or self.token < 0:
+            raise UserError(f"Hide: expected source or target and a token from 0, got {self.side!r} and {self.token}; choose a token of the text.")
+
+
+Edit = Silence | Temper | Hide
+
+
+@dataclass(frozen=True)
+class Query:
+    """What was asked. Primitives only: it is the cache key, and what a link means.
+
+    `revision` is the resolved fingerprint of weights, config and tokenizer; `continuation` holds generated token ids, so that
+    stepping through a text equals the model's own generate.
+    """
+
+    model: str
+    revision: str
+    text: str
+    text_b: str | None = None
+    target: str | None = None
+    continuation: tuple[int, ...] = ()
+    edits: frozenset[Edit] = frozenset()
