@@ -29,22 +29,29 @@ class Overview:
         return sum(each.nbytes for each in self.cells)
 
 
-def _heads_of(layer: Layer, heads: slice):
-    """The query, key and per-head extras of some query heads as tensors, key heads repeated to match (grouped-query attention)."""
+def _tensor(array: np.ndarray):
+    """The array's memory as a tensor, without a copy where it may be had; nothing here writes to it."""
     import torch
 
-    tensor = lambda array: torch.from_numpy(np.asarray(array))  # noqa: E731
+    try:
+        alias = array.view()
+        alias.flags.writeable = True   # torch warns about read-only memory
+    except ValueError:
+        alias = array.copy()
+    return torch.from_numpy(alias)
+
+
+def _heads_of(layer: Layer, heads: slice):
+    """The query, key and per-head extras of some query heads as tensors, key heads repeated to match (grouped-query attention)."""
     group = layer.heads // layer.key.shape[0]
     wanted = np.arange(layer.heads)[heads]
-    key = tensor(layer.key[wanted // group]) if group > 1 or len(wanted) < layer.heads else tensor(layer.key)
-    each = {name: None if getattr(layer, name) is None else tensor(getattr(layer, name)[wanted])[:, None, None] for name in ("sink", "temperature")}
-    return tensor(layer.query[heads]), key, wanted, each
+    key = _tensor(layer.key[wanted // group] if group > 1 or len(wanted) < layer.heads else layer.key)
+    each = {name: None if getattr(layer, name) is None else _tensor(getattr(layer, name)[wanted])[:, None, None] for name in ("sink", "temperature")}
+    return _tensor(layer.query[heads]), key, wanted, each
 
 
 def _block(layer: Layer, heads: slice, rows: slice, keys: slice, prepared=None):
     """Scores and weights of some heads and rows over `keys`, as tensors (head, row, key)."""
-    import torch
-
     from model import attention
 
     query, key, wanted, each = prepared or _heads_of(layer, heads)
@@ -52,12 +59,12 @@ def _block(layer: Layer, heads: slice, rows: slice, keys: slice, prepared=None):
     if bias is not None and bias.ndim == 3:
         bias = bias[wanted]
     scores = attention.scores(query[:, rows], key[:, keys], scale=layer.scale, softcap=layer.softcap,
-                              bias=None if bias is None else torch.from_numpy(np.ascontiguousarray(bias)))
+                              bias=None if bias is None else _tensor(np.ascontiguousarray(bias)))
     if isinstance(layer.allowed, Full):
         allowed = None
     else:
         block = layer.allowed.block(rows, keys)
-        allowed = torch.from_numpy(np.ascontiguousarray(block[wanted] if block.ndim == 3 else block))
+        allowed = _tensor(np.ascontiguousarray(block[wanted] if block.ndim == 3 else block))
     temperature = 1.0 if each["temperature"] is None else each["temperature"]
     return scores, attention.softmax(scores, allowed, temperature=temperature, sink=each["sink"]), allowed
 

@@ -97,7 +97,7 @@ class Layer:
 
     def _check_mask(self, owner: str):
         """Blockwise, so that a long text never costs n²; only a mask that can empty a row needs the look."""
-        if self.sink is not None or not hasattr(self.allowed, "values") and not hasattr(self.allowed, "hidden"):
+        if self.sink is not None or (not hasattr(self.allowed, "values") and not hasattr(self.allowed, "hidden")):
             return
         n_queries, n_keys = self.query.shape[1], self.key.shape[1]
         for start in range(0, n_queries, 256):
@@ -105,7 +105,7 @@ class Layer:
             open_rows = self.allowed.block(rows, slice(0, n_keys)).any(-1)
             if not open_rows.all():
                 row = start + int(np.argwhere(~open_rows)[0][-1])
-                raise UserError(f"Token {row} may look at nothing in layer {self.index}: expected at least one key in each row, got none; hide fewer tokens.")
+                raise UserError(f"Token {row} may look at nothing in layer {self.index}, but each row needs at least one key; hide fewer tokens.")
 
     @property
     def heads(self) -> int:
@@ -129,7 +129,8 @@ class Reported:
         owner = f"layer {self.index}"
         object.__setattr__(self, "weights", _check_array(owner, "weights", self.weights, 3))
         if self.weights.min() < 0 or self.weights.max() > 1 + ROW_SUM_TOLERANCE:
-            raise ValueError(f"{owner}: expected weights from 0 to 1, got {self.weights.min()} to {self.weights.max()}; these are not softmax weights.")
+            raise ValueError(f"{owner}: expected weights from 0 to 1, got {self.weights.min()} to {self.weights.max()}; "
+                             "these are not softmax weights.")
         error = float(np.abs(self.weights.sum(-1) - 1).max())
         if error > ROW_SUM_TOLERANCE:
             raise ValueError(f"{owner}: expected rows that sum to 1, got an error of {error:.2g}; was the model left in training mode?")

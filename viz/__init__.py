@@ -1,0 +1,1 @@
+"""Shows: records and views become pictures, pages and files. Never imports torch."""

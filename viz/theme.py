@@ -1,0 +1,39 @@
+"""Every colour, scale and font, once: for the pages, the components and the exports.
+
+The ramp runs from the background to a deep blue with even steps of lightness away from the background, in both themes; exports use the light one.
+Heads that are overlaid take Okabe & Ito's eight colours (2008), which stay apart for colour-blind readers.
+"""
+import numpy as np
+
+RAMP = {  # from no weight to full weight; interpolated linearly
+    "light": ("#ffffff", "#dbe7f5", "#b3cde9", "#84aedb", "#558cc8", "#2e68ae", "#14478d", "#082a63"),
+    "dark": ("#0e1117", "#12233d", "#173a68", "#1f5594", "#3475b8", "#6399d2", "#9dc0e6", "#dfecf9"),
+}
+SIGNED = ("#8c3a06", "#d58a4a", "#f7e7d4", "#ffffff", "#d6e8ee", "#4c9fb8", "#0b5468")  # negative, 0, positive
+HEADS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a6f00", "#000000")
+ACCENT = "#c2410c"      # the pair and the focused row: the one accent colour
+INK = {"light": "#1a1f29", "dark": "#e8eaef"}
+PAPER = {"light": "#ffffff", "dark": "#0e1117"}
+MONO = ("DejaVu Sans Mono", "Noto Sans Mono CJK SC", "Noto Sans CJK SC")
+LOG_FLOOR = 1e-4        # the log scale starts here; anything below has the background's colour
+SPACE = 8               # pixels: the one spacing unit
+
+
+def rgb(colour: str) -> tuple[int, int, int]:
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+
+
+def ramp(theme: str = "light", steps: int = 256) -> np.ndarray:
+    """The ramp as uint8 (steps, 3)."""
+    stops = np.array([rgb(colour) for colour in RAMP[theme]], float)
+    at = np.linspace(0, len(stops) - 1, steps)
+    return np.round([[np.interp(place, range(len(stops)), channel) for channel in stops.T] for place in at]).astype(np.uint8)
+
+
+def strength(weights: np.ndarray, scale: str) -> np.ndarray:
+    """Where on the ramp a weight from 0 to 1 stands, 0 to 1: linear, square root, or log from 0.0001."""
+    if scale == "root":
+        return np.sqrt(weights)
+    if scale == "log":
+        return np.clip(1 - np.log10(np.maximum(weights, LOG_FLOOR)) / np.log10(LOG_FLOOR), 0, 1)
+    return np.clip(weights, 0, 1)
