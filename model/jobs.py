@@ -1,0 +1,157 @@
+"""One worker, a fair queue over sessions, one cache: how questions are computed without blocking anybody's screen.
+
+Equal questions share a job. A job ends when its last waiter leaves; the computation notices at its next `tick`. Answers are kept in
+one cache, least recently used first out, bounded in bytes.
+"""
+import logging
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from model.query import UserError
+
+log = logging.getLogger("clearhead")
+
+
+class Cancelled(Exception):
+    """Nobody waits for this answer any more."""
+
+
+class Job:
+    """A question on its way to its answer. `fraction` (0 to 1) and `text` say how far it is."""
+
+    def __init__(self, question: Hashable):
+        self.question = question
+        self.fraction, self.text = 0.0, "waiting"
+        self.waiters: set[str] = set()
+        self._done = threading.Event()
+        self._answer: Any = None
+        self._error: Exception | None = None
+
+    @property
+    def done(self) -> bool:
+        return self._done.is_set()
+
+    def wait(self, seconds: float) -> bool:
+        """True as soon as the answer is there, False after `seconds`."""
+        return self._done.wait(seconds)
+
+    def result(self, timeout: float | None = None) -> Any:
+        """The answer, waited for. Raises UserError if there is none, TimeoutError after `timeout` seconds."""
+        if not self._done.wait(timeout):
+            raise TimeoutError(f"no answer within {timeout} s")
+        if self._error is not None:
+            raise self._error
+        return self._answer
+
+    def leave(self, session: str = "") -> None:
+        """This session no longer waits; without waiters the job is cancelled at its next tick."""
+        self.waiters.discard(session)
+
+    def tick(self, fraction: float, text: str) -> None:
+        if not self.waiters:
+            raise Cancelled
+        self.fraction, self.text = fraction, text
+
+    def finish(self, answer: Any = None, error: Exception | None = None) -> None:
+        self._answer, self._error = answer, error
+        self._done.set()
+
+
+class Cache:
+    """Answers by question, bounded in bytes; the least recently used goes first."""
+
+    def __init__(self, limit: int):
+        self.limit, self.used = limit, 0
+        self._answers: OrderedDict[Hashable, Any] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, question: Hashable) -> Any:
+        with self._lock:
+            if question in self._answers:
+                self._answers.move_to_end(question)
+            return self._answers.get(question)
+
+    def put(self, question: Hashable, answer: Any) -> None:
+        with self._lock:
+            if question in self._answers:
+                self.used -= _bytes(self._answers.pop(question))
+            self._answers[question] = answer
+            self.used += _bytes(answer)
+            while self.used > self.limit and len(self._answers) > 1:
+                self.used -= _bytes(self._answers.popitem(last=False)[1])
+
+
+def _bytes(answer: Any) -> int:
+    return getattr(answer, "nbytes", 0) + 1000
+
+
+class Desk:
+    """Takes questions from many sessions and has one worker answer them, one session after the other."""
+
+    def __init__(self, answer: Callable[[Any, Callable[[float, str], None]], Any], cache_bytes: int):
+        self._compute, self.cache = answer, Cache(cache_bytes)
+        self._queues: OrderedDict[str, deque[Job]] = OrderedDict()
+        self._jobs: dict[Hashable, Job] = {}
+        self._lock = threading.Lock()
+        self._work = threading.Condition(self._lock)
+        self._worker: threading.Thread | None = None
+
+    def ask(self, question: Hashable, session: str = "") -> Job:
+        """The job that answers this question; an answer that is cached is there at once."""
+        cached = self.cache.get(question)
+        if cached is not None:
+            job = Job(question)
+            job.finish(cached)
+            return job
+        with self._lock:
+            job = self._jobs.get(question)
+            if job is None or (not job.done and not job.waiters):
+                job = self._jobs[question] = Job(question)
+                self._queues.setdefault(session, deque()).append(job)
+            job.waiters.add(session)
+            if self._worker is None or not self._worker.is_alive():
+                self._worker = threading.Thread(target=self._serve, name="clearhead-worker", daemon=True)
+                self._worker.start()
+            self._work.notify()
+        return job
+
+    def _next(self) -> Job:
+        with self._lock:
+            while True:
+                for session in list(self._queues):
+                    queue = self._queues.pop(session)
+                    job = queue.popleft()
+                    if queue:
+                        self._queues[session] = queue   # at the end: the other sessions come first
+                    return job
+                self._work.wait()
+
+    def _serve(self) -> None:
+        while True:
+            self._answer(self._next())
+
+    def _answer(self, job: Job) -> None:
+        answer, error = None, None
+        try:
+            job.tick(0.0, "starting")
+            answer = self.cache.get(job.question) or self._compute(job.question, job.tick)
+            self.cache.put(job.question, answer)
+        except Cancelled:
+            error = UserError("The question was withdrawn before it was answered; ask it again.")
+        except UserError as known:
+            error = known
+        except MemoryError:
+            error = UserError("This machine's memory is not enough for that text and model; shorten the text or choose a smaller model.")
+        except Exception as unknown:
+            log.exception("a question failed")
+            error = UserError(f"The model's computation failed ({type(unknown).__name__}: {_first_line(unknown)}); try another text or another model.")
+        with self._lock:
+            if self._jobs.get(job.question) is job:
+                del self._jobs[job.question]
+            job.finish(answer, error)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or ["no message"])[0][:200]

@@ -1,0 +1,120 @@
+"""ask(question) -> Job: the one door to every model, from scratch or pretrained.
+
+A question is a frozen value: a `Query` is answered by an AttentionRecord, an `OverviewQuery` by thumbnails, a `MeasuresQuery` by
+measures. Models are opened by the worker and kept, least recently used first out, bounded in bytes.
+"""
+import importlib
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from model.jobs import Desk, Job
+from model.query import Edit, Kind, Query, UserError
+
+CACHE_BYTES = int(os.environ.get("CLEARHEAD_CACHE_MB", "1024")) * 2**20
+MODEL_BYTES = int(os.environ.get("CLEARHEAD_MODELS_MB", "6144")) * 2**20
+LONGEST_TEXT = 1_000_000  # characters; beyond, even cutting it into tokens takes longer than anybody waits
+Tick = Callable[[float, str], None]
+
+
+@dataclass(frozen=True)
+class OverviewQuery:
+    """Thumbnails of every head of one kind: answered by `model.heads.Overview`."""
+
+    query: Query
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class MeasuresQuery:
+    """The measures of every head of one kind: answered by `model.measures.HeadMeasures`."""
+
+    query: Query
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class CardQuery:
+    """A model's card without a text: answered by `model.record.Card`; opens the model, which verifies it."""
+
+    model: str
+    revision: str
+
+
+class Models:
+    """Open models by (id, revision)."""
+
+    def __init__(self, limit: int):
+        self.limit = limit
+        self._open: OrderedDict[tuple[str, str], object] = OrderedDict()
+
+    def open(self, model_id: str, revision: str, tick: Tick):
+        key = (model_id, revision)
+        if key not in self._open:
+            opened = _home(model_id).open_model(model_id, tick)
+            self._make_room(opened.nbytes)
+            self._open[key] = opened
+        self._open.move_to_end(key)
+        return self._open[key]
+
+    def _make_room(self, wanted: int) -> None:
+        while self._open and sum(each.nbytes for each in self._open.values()) + wanted > self.limit:
+            self._open.popitem(last=False)
+
+
+def _home(model_id: str):
+    """The module that opens this model: the from-scratch ones by their short names, anything else as pretrained."""
+    from model.scratch import catalogue
+
+    return importlib.import_module("model.scratch.answer" if model_id in catalogue.NAMES else "model.pretrained.load")
+
+
+def _record(question: Query, tick: Tick):
+    return models.open(question.model, question.revision, tick).answer(question, tick)
+
+
+def _overview(question: OverviewQuery, tick: Tick):
+    from model import heads
+
+    return heads.overview(_kept(question.query, tick)[question.kind])
+
+
+def _measures(question: MeasuresQuery, tick: Tick):
+    from model import measures
+
+    return measures.measure(_kept(question.query, tick)[question.kind])
+
+
+def _card(question: CardQuery, tick: Tick):
+    return models.open(question.model, question.revision, tick).card
+
+
+def _kept(query: Query, tick: Tick):
+    """The record behind another question, computed only if it is not there."""
+    record = desk.cache.get(query)
+    if record is None:
+        record = _record(query, tick)
+        desk.cache.put(query, record)
+    return record
+
+
+ANSWERS: dict[type, Callable] = {Query: _record, OverviewQuery: _overview, MeasuresQuery: _measures, CardQuery: _card}
+models = Models(MODEL_BYTES)
+desk = Desk(lambda question, tick: ANSWERS[type(question)](question, tick), CACHE_BYTES)
+
+
+def ask(question, session: str = "") -> Job:
+    """The job that answers a question; `session` names who waits, so that nobody's long text starves the others."""
+    return desk.ask(question, session)
+
+
+def open_query(model: str, text: str, text_b: str | None = None, target: str | None = None, continuation: Iterable[int] = (),
+               edits: Iterable[Edit] = ()) -> Query:
+    """A Query with the model's revision resolved. Raises UserError for a text that cannot be asked and for an unknown model."""
+    for name, each in (("text", text), ("second text", text_b), ("target", target)):
+        if each is not None and len(each) > LONGEST_TEXT:
+            raise UserError(f"The {name} has {len(each):,} characters and the limit is {LONGEST_TEXT:,}; shorten it.")
+    if not text.strip():
+        raise UserError("There is no text to look at; type a sentence or choose an example.")
+    return Query(model, _home(model).revision(model), text, text_b or None, target or None, tuple(continuation), frozenset(edits))
