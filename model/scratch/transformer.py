@@ -1,0 +1,242 @@
+r"""The Transformer of Vaswani et al. 2017, "Attention is all you need", in the paper's order and notation. Read it with the paper in the other hand.
+
+Letters:  b batch   h head   q query position   k key position   d_model width of the residual stream
+          d_k = d_v = d_model / h width of a head   d_ff width of the feed-forward layer   N layers
+Shapes stand behind the lines that make them. A mask is bool, True where a query may look, broadcast to (b, h, q, k).
+Probes name what is worth seeing; nothing here records anything (model/scratch/probe.py).
+"""
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from model import attention
+from model.scratch import positions
+from model.scratch.probe import Probe
+
+PADDING = 0  # the id that fills short texts of a batch
+
+
+@dataclass(frozen=True)
+class Config:
+    """Table 3, base model, unless said otherwise. A stack with 0 layers is not there: encoder only (as BERT) or decoder only (as GPT).
+
+    `norm_first` is pre-LN (Xiong et al. 2020), which wants `final_norm`. `tie`: one table for embeddings and output (section 3.4).
+    """
+
+    vocabulary: int
+    d_model: int = 512
+    heads: int = 8
+    d_ff: int = 2048
+    encoder_layers: int = 6
+    decoder_layers: int = 6
+    positions: str = "sinusoidal"
+    max_length: int = 512          # positions that "learned" has a vector for
+    dropout: float = 0.1
+    norm_first: bool = False
+    final_norm: bool = False
+    tie: bool = True
+    activation: str = "relu"
+    norm_epsilon: float = 1e-5
+
+    def __post_init__(self):
+        if self.d_model % self.heads:
+            raise ValueError(f"Config: expected d_model to be a multiple of heads, got {self.d_model} and {self.heads}; change one of them.")
+        if self.positions not in positions.NAMES:
+            raise ValueError(f"Config: expected positions among {', '.join(positions.NAMES)}, got {self.positions!r}; choose one of them.")
+        if self.positions == "rotary" and self.d_model // self.heads % 2:
+            raise ValueError(f"Config: rotary positions turn pairs of dimensions, got d_k = {self.d_model // self.heads}; make it even.")
+        if self.encoder_layers + self.decoder_layers == 0:
+            raise ValueError("Config: expected at least one layer, got none; give encoder_layers or decoder_layers.")
+
+
+# 3.1  Masks ("we also modify the self-attention sub-layer in the decoder stack to prevent positions from attending to subsequent positions")
+
+def padding_mask(ids: Tensor) -> Tensor:
+    """Nobody looks at padding: ids (b, k) -> (b, 1, 1, k)."""
+    return (ids != PADDING)[:, None, None, :]
+
+
+def look_ahead_mask(length: int) -> Tensor:
+    """A position looks at itself and at what stands before it: (q, k), lower triangle."""
+    return torch.ones(length, length, dtype=torch.bool).tril()
+
+
+# 3.2.1  Scaled dot-product attention, figure 2 (left)
+
+class ScaledDotProductAttention(nn.Module):
+    """Equation (1), from model/attention.py, as a module: so that an edit can change its mask or its temperature from outside."""
+
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None, bias: Tensor | None = None,
+                temperature: float | Tensor = 1.0) -> Tensor:
+        mixed, _ = attention.attention(query, key, value, allowed, bias=bias, temperature=temperature)
+        return mixed  # (b, h, q, d_v)
+
+
+# 3.2.2  Multi-head attention, figure 2 (right)
+
+class MultiHeadAttention(nn.Module):
+    """MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O, head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V)."""
+
+    def __init__(self, config: Config, inside: positions.Inside):
+        super().__init__()
+        self.heads = config.heads
+        self.w_query, self.w_key, self.w_value, self.w_output = (nn.Linear(config.d_model, config.d_model) for _ in range(4))
+        self.inside = inside
+        self.attend = ScaledDotProductAttention()
+        self.query, self.key, self.value, self.mixed = (Probe() for _ in range(4))
+
+    def split(self, x: Tensor) -> Tensor:
+        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (b, q, d_model) -> (b, h, q, d_k)
+
+    def forward(self, x: Tensor, memory: Tensor, allowed: Tensor | None = None) -> Tensor:
+        """`x` (b, q, d_model) looks at `memory` (b, k, d_model): at itself in self-attention, at the encoder's output in cross-attention."""
+        query = self.query(self.inside.turn(self.split(self.w_query(x))))        # (b, h, q, d_k)
+        key = self.key(self.inside.turn(self.split(self.w_key(memory))))         # (b, h, k, d_k)
+        value = self.value(self.split(self.w_value(memory)))                     # (b, h, k, d_v)
+        bias = self.inside.bias(self.heads, x.shape[1], memory.shape[1])         # (h, q, k) or None
+        mixed = self.mixed(self.attend(query, key, value, allowed, bias=bias))   # (b, h, q, d_v)
+        return self.w_output(mixed.transpose(1, 2).flatten(2))                   # Concat, W^O: (b, q, d_model)
+
+
+# 3.3  Position-wise feed-forward networks, equation (2)
+
+class FeedForward(nn.Module):
+    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2; "gelu" instead of max(0, ·) in BERT and GPT."""
+
+    def __init__(self, config: Config):
+        super().__init__()
+        self.w_1, self.w_2 = nn.Linear(config.d_model, config.d_ff), nn.Linear(config.d_ff, config.d_model)
+        self.activation = {"relu": nn.ReLU, "gelu": nn.GELU}[config.activation]()
+        self.hidden = Probe()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.w_2(self.hidden(self.activation(self.w_1(x))))  # (b, q, d_ff) inside
+
+
+# 3.1 and 5.4  Residual connection, layer normalisation, dropout: "Add & Norm" in figure 1
+
+class AddAndNorm(nn.Module):
+    """LayerNorm(x + Dropout(Sublayer(x))) as in the paper (post-LN), or x + Dropout(Sublayer(LayerNorm(x))) (pre-LN)."""
+
+    def __init__(self, config: Config):
+        super().__init__()
+        self.norm = nn.LayerNorm(config.d_model, eps=config.norm_epsilon)
+        self.dropout = nn.Dropout(config.dropout)
+        self.norm_first = config.norm_first
+        self.residual = Probe()
+
+    def forward(self, x: Tensor, sublayer) -> Tensor:
+        if self.norm_first:
+            return self.residual(x + self.dropout(sublayer(self.norm(x))))
+        return self.residual(self.norm(x + self.dropout(sublayer(x))))
+
+
+# 3.1  Encoder and decoder stacks, figure 1
+
+def self_attention(config: Config) -> MultiHeadAttention:
+    return MultiHeadAttention(config, positions.INSIDE.get(config.positions, positions.Inside)())
+
+
+class EncoderLayer(nn.Module):
+    """Figure 1, left: self-attention, then feed-forward."""
+
+    def __init__(self, config: Config):
+        super().__init__()
+        self.attention, self.feed_forward = self_attention(config), FeedForward(config)
+        self.after_attention, self.after_feed_forward = AddAndNorm(config), AddAndNorm(config)
+
+    def forward(self, x: Tensor, allowed: Tensor | None = None) -> Tensor:
+        x = self.after_attention(x, lambda y: self.attention(y, y, allowed))
+        return self.after_feed_forward(x, self.feed_forward)
+
+
+class DecoderLayer(nn.Module):
+    """Figure 1, right: masked self-attention, then attention over the encoder's output, then feed-forward.
+
+    A decoder without an encoder (`config.encoder_layers` 0) has no second sub-layer.
+    """
+
+    def __init__(self, config: Config):
+        super().__init__()
+        self.attention, self.feed_forward = self_attention(config), FeedForward(config)
+        self.after_attention, self.after_feed_forward = AddAndNorm(config), AddAndNorm(config)
+        self.has_cross = config.encoder_layers > 0
+        if self.has_cross:
+            self.cross, self.after_cross = MultiHeadAttention(config, positions.Inside()), AddAndNorm(config)
+
+    def forward(self, x: Tensor, allowed: Tensor, memory: Tensor | None = None, memory_allowed: Tensor | None = None) -> Tensor:
+        x = self.after_attention(x, lambda y: self.attention(y, y, allowed))
+        if self.has_cross:
+            x = self.after_cross(x, lambda y: self.cross(y, memory, memory_allowed))
+        return self.after_feed_forward(x, self.feed_forward)
+
+
+class Stack(nn.Module):
+    """N identical layers, and a last norm where the residual stream has not been normalised yet (pre-LN)."""
+
+    def __init__(self, config: Config, layer: type[nn.Module], layers: int):
+        super().__init__()
+        self.layers = nn.ModuleList(layer(config) for _ in range(layers))
+        self.norm = nn.LayerNorm(config.d_model, eps=config.norm_epsilon) if config.final_norm else nn.Identity()
+
+    def forward(self, x: Tensor, *context: Tensor | None) -> Tensor:
+        for layer in self.layers:
+            x = layer(x, *context)
+        return self.norm(x)
+
+
+# 3.4 and 3.5  Embeddings times √d_model, plus positions; the same table turned round gives the logits
+
+class Embedding(nn.Module):
+    """Section 3.4: "in the embedding layers, we multiply those weights by √d_model"; section 3.5 adds positions; section 5.4 dropout."""
+
+    def __init__(self, config: Config):
+        super().__init__()
+        self.table = nn.Embedding(config.vocabulary, config.d_model)
+        self.positions = positions.ADDED.get(config.positions, positions.Unplaced)(config.d_model, config.max_length)
+        self.dropout = nn.Dropout(config.dropout)
+        self.scale = math.sqrt(config.d_model)
+        self.embedded = Probe()
+
+    def forward(self, ids: Tensor) -> Tensor:
+        return self.embedded(self.dropout(self.positions(self.table(ids) * self.scale)))  # (b, q) -> (b, q, d_model)
+
+
+class Transformer(nn.Module):
+    """Figure 1, whole or either half: ids in, logits over the vocabulary out. The softmax that follows belongs to loss and decoding."""
+
+    def __init__(self, config: Config):
+        super().__init__()
+        self.config = config
+        self.embedding = Embedding(config)
+        if config.encoder_layers:
+            self.encoder = Stack(config, EncoderLayer, config.encoder_layers)
+        if config.decoder_layers:
+            self.decoder = Stack(config, DecoderLayer, config.decoder_layers)
+        self.output = nn.Linear(config.d_model, config.vocabulary, bias=False)
+        for parameter in self.parameters():
+            if parameter.dim() > 1:
+                nn.init.xavier_uniform_(parameter)
+        nn.init.normal_(self.embedding.table.weight, std=config.d_model**-0.5)  # times √d_model: unit variance, as the positions have about
+        if config.tie:
+            self.output.weight = self.embedding.table.weight
+
+    def encode(self, source: Tensor) -> Tensor:
+        """source ids (b, k) -> (b, k, d_model)"""
+        return self.encoder(self.embedding(source), padding_mask(source))
+
+    def decode(self, target: Tensor, memory: Tensor | None = None, source: Tensor | None = None) -> Tensor:
+        """target ids (b, q), the encoder's output and the ids it came from -> (b, q, d_model). A decoder alone needs neither."""
+        allowed = padding_mask(target) & look_ahead_mask(target.shape[1])
+        return self.decoder(self.embedding(target), allowed, memory, None if source is None else padding_mask(source))
+
+    def forward(self, *ids: Tensor) -> Tensor:
+        """Logits (b, q, vocabulary): of (source, target) at each target position, of one text in an encoder or a decoder alone."""
+        if not self.config.decoder_layers:
+            return self.output(self.encode(*ids))
+        if not self.config.encoder_layers:
+            return self.output(self.decode(*ids))
+        source, target = ids
+        return self.output(self.decode(target, self.encode(source), source))

@@ -1,0 +1,213 @@
+"""The from-scratch Transformer equals torch.nn's and BERT's with copied weights, and has the paper's number of parameters."""
+import itertools
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+
+from model.scratch import positions
+from model.scratch.transformer import (
+    AddAndNorm,
+    Config,
+    DecoderLayer,
+    EncoderLayer,
+    MultiHeadAttention,
+    Stack,
+    Transformer,
+    look_ahead_mask,
+    padding_mask,
+)
+
+TOLERANCE = 1e-5
+BATCH, HEADS, QUERIES, KEYS, D_MODEL, D_FF, LAYERS = 2, 3, 5, 7, 33, 13, 2
+SMALL = Config(vocabulary=17, d_model=D_MODEL, heads=HEADS, d_ff=D_FF, encoder_layers=LAYERS, decoder_layers=LAYERS, dropout=0.0, positions="none")
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    torch.manual_seed(11)
+
+
+def shake(module: nn.Module) -> nn.Module:
+    """Biases and gains away from 0 and 1, so that none can be left out unnoticed."""
+    for parameter in module.parameters():
+        nn.init.normal_(parameter, std=0.2)
+    return module.eval()
+
+
+def copy_linear(ours: nn.Module, weight: torch.Tensor, bias: torch.Tensor):
+    ours.weight.data.copy_(weight)
+    ours.bias.data.copy_(bias)
+
+
+def copy_attention(ours: MultiHeadAttention, theirs: nn.MultiheadAttention):
+    ours_in = ours.w_query, ours.w_key, ours.w_value
+    for linear, weight, bias in zip(ours_in, theirs.in_proj_weight.chunk(3), theirs.in_proj_bias.chunk(3), strict=True):
+        copy_linear(linear, weight, bias)
+    copy_linear(ours.w_output, theirs.out_proj.weight, theirs.out_proj.bias)
+
+
+def copy_layer(ours: EncoderLayer | DecoderLayer, theirs: nn.Module):
+    copy_attention(ours.attention, theirs.self_attn)
+    norms = [ours.after_attention, ours.after_feed_forward]
+    if isinstance(ours, DecoderLayer):
+        copy_attention(ours.cross, theirs.multihead_attn)
+        norms.insert(1, ours.after_cross)
+    copy_linear(ours.feed_forward.w_1, theirs.linear1.weight, theirs.linear1.bias)
+    copy_linear(ours.feed_forward.w_2, theirs.linear2.weight, theirs.linear2.bias)
+    for number, each in enumerate(norms, start=1):
+        norm = getattr(theirs, f"norm{number}")
+        copy_linear(each.norm, norm.weight, norm.bias)
+
+
+def padded(batch: int, length: int) -> torch.Tensor:
+    """True where a key counts; the texts of the batch differ in length."""
+    keep = torch.ones(batch, length, dtype=torch.bool)
+    keep[0, -2:] = False
+    return keep
+
+
+def difference(ours: torch.Tensor, theirs: torch.Tensor) -> float:
+    return (ours - theirs).detach().abs().max().item()
+
+
+@pytest.mark.parametrize(("padding", "causal"), list(itertools.product([False, True], repeat=2)))
+def test_multi_head_attention_equals_torch(padding, causal):
+    theirs = shake(nn.MultiheadAttention(D_MODEL, HEADS, batch_first=True))
+    ours = MultiHeadAttention(SMALL, positions.Inside()).eval()
+    copy_attention(ours, theirs)
+    queries = KEYS if causal else QUERIES
+    x, memory = torch.randn(BATCH, queries, D_MODEL), torch.randn(BATCH, KEYS, D_MODEL)
+    keep = padded(BATCH, KEYS) if padding else torch.ones(BATCH, KEYS, dtype=torch.bool)
+    look = look_ahead_mask(KEYS) if causal else torch.ones(queries, KEYS, dtype=torch.bool)
+    with torch.inference_mode():
+        expected, _ = theirs(x, memory, memory, key_padding_mask=~keep, attn_mask=~look)
+        assert difference(ours(x, memory, keep[:, None, None, :] & look), expected) < TOLERANCE
+
+
+@pytest.mark.parametrize(("padding", "causal", "norm_first", "final"), list(itertools.product([False, True], repeat=4)))
+def test_encoder_equals_torch(padding, causal, norm_first, final):
+    layer = nn.TransformerEncoderLayer(D_MODEL, HEADS, D_FF, dropout=0.0, batch_first=True, norm_first=norm_first)
+    theirs = nn.TransformerEncoder(layer, LAYERS, norm=nn.LayerNorm(D_MODEL) if final else None, enable_nested_tensor=False)
+    shake(theirs)
+    ours = Stack(replace(SMALL, norm_first=norm_first, final_norm=final), EncoderLayer, LAYERS).eval()
+    for mine, other in zip(ours.layers, theirs.layers, strict=True):
+        copy_layer(mine, other)
+    if final:
+        copy_linear(ours.norm, theirs.norm.weight, theirs.norm.bias)
+    x = torch.randn(BATCH, KEYS, D_MODEL)
+    keep = padded(BATCH, KEYS) if padding else torch.ones(BATCH, KEYS, dtype=torch.bool)
+    look = look_ahead_mask(KEYS) if causal else torch.ones(KEYS, KEYS, dtype=torch.bool)
+    expected = theirs(x, mask=~look, src_key_padding_mask=~keep)
+    assert difference(ours(x, keep[:, None, None, :] & look)[keep], expected[keep]) < TOLERANCE
+
+
+@pytest.mark.parametrize(("target_padding", "causal", "memory_padding", "norm_first"), list(itertools.product([False, True], repeat=4)))
+def test_decoder_equals_torch(target_padding, causal, memory_padding, norm_first):
+    layer = nn.TransformerDecoderLayer(D_MODEL, HEADS, D_FF, dropout=0.0, batch_first=True, norm_first=norm_first)
+    theirs = shake(nn.TransformerDecoder(layer, LAYERS))
+    ours = Stack(replace(SMALL, norm_first=norm_first), DecoderLayer, LAYERS).eval()
+    for mine, other in zip(ours.layers, theirs.layers, strict=True):
+        copy_layer(mine, other)
+    x, memory = torch.randn(BATCH, QUERIES, D_MODEL), torch.randn(BATCH, KEYS, D_MODEL)
+    keep = padded(BATCH, QUERIES) if target_padding else torch.ones(BATCH, QUERIES, dtype=torch.bool)
+    memory_keep = padded(BATCH, KEYS) if memory_padding else torch.ones(BATCH, KEYS, dtype=torch.bool)
+    look = look_ahead_mask(QUERIES) if causal else torch.ones(QUERIES, QUERIES, dtype=torch.bool)
+    expected = theirs(x, memory, tgt_mask=~look, tgt_key_padding_mask=~keep, memory_key_padding_mask=~memory_keep)
+    mine = ours(x, keep[:, None, None, :] & look, memory, memory_keep[:, None, None, :])
+    assert difference(mine[keep], expected[keep]) < TOLERANCE
+
+
+def copy_bert_layer(ours: EncoderLayer, theirs: nn.Module):
+    heads = theirs.attention.self
+    pairs = [(ours.attention.w_query, heads.query), (ours.attention.w_key, heads.key), (ours.attention.w_value, heads.value),
+             (ours.attention.w_output, theirs.attention.output.dense), (ours.after_attention.norm, theirs.attention.output.LayerNorm),
+             (ours.feed_forward.w_1, theirs.intermediate.dense), (ours.feed_forward.w_2, theirs.output.dense),
+             (ours.after_feed_forward.norm, theirs.output.LayerNorm)]
+    for mine, other in pairs:
+        copy_linear(mine, other.weight, other.bias)
+
+
+@pytest.mark.parametrize("padding", [False, True])
+def test_block_equals_the_bert_layer_of_transformers(padding):
+    from transformers import BertConfig
+    from transformers.models.bert.modeling_bert import BertLayer
+
+    theirs = shake(BertLayer(BertConfig(hidden_size=D_MODEL, num_attention_heads=HEADS, intermediate_size=D_FF, attn_implementation="eager")))
+    ours = EncoderLayer(replace(SMALL, activation="gelu", norm_epsilon=1e-12)).eval()
+    copy_bert_layer(ours, theirs)
+    x, keep = torch.randn(BATCH, KEYS, D_MODEL), padded(BATCH, KEYS) | (not padding)
+    additive = torch.zeros(BATCH, 1, KEYS, KEYS).masked_fill(~keep[:, None, None, :], torch.finfo(torch.float32).min)
+    expected = theirs(x, additive)
+    expected = expected[0] if isinstance(expected, tuple) else expected
+    assert difference(ours(x, keep[:, None, None, :]), expected) < TOLERANCE
+
+
+def test_base_model_has_the_papers_parameters():
+    with torch.device("meta"):
+        base = Transformer(Config(vocabulary=37_000))
+    assert sum(each.numel() for each in base.parameters()) == 63_082_496
+
+
+def test_untied_output_has_a_table_of_its_own():
+    tied, untied = (Transformer(replace(SMALL, tie=tie)) for tie in (True, False))
+    assert tied.output.weight is tied.embedding.table.weight
+    assert sum(p.numel() for p in untied.parameters()) - sum(p.numel() for p in tied.parameters()) == SMALL.vocabulary * D_MODEL
+
+
+def test_embeddings_are_scaled_by_the_root_of_d_model():
+    model = Transformer(replace(SMALL, positions="sinusoidal")).eval()
+    ids = torch.tensor([[3, 5, 3]])
+    expected = model.embedding.table.weight[ids] * D_MODEL**0.5 + positions.sinusoidal(3, D_MODEL)
+    torch.testing.assert_close(model.embedding(ids), expected)
+
+
+@pytest.mark.parametrize("scheme", positions.NAMES)
+def test_every_scheme_decodes_without_seeing_the_future_or_padding(scheme):
+    """A later token or padding at the end changes nothing before it; the source's padding changes nothing at all."""
+    model = shake(Transformer(replace(SMALL, d_model=30, positions=scheme, max_length=23)))
+    source, target = torch.randint(1, 17, (1, KEYS)), torch.randint(1, 17, (1, QUERIES))
+    whole = model(source, target)
+    changed = target.clone()
+    changed[0, -1] = target[0, -1] % 16 + 1
+    assert difference(model(source, changed)[:, :-1], whole[:, :-1]) < TOLERANCE
+    longer_source, longer_target = (nn.functional.pad(ids, (0, 3)) for ids in (source, target))
+    assert difference(model(longer_source, longer_target)[:, :QUERIES], whole) < TOLERANCE * 10
+    assert difference(model(source, changed)[:, -1], whole[:, -1]) > TOLERANCE
+
+
+@pytest.mark.parametrize("half", ["encoder_layers", "decoder_layers"])
+def test_half_a_transformer_has_no_trace_of_the_other_half(half):
+    model = Transformer(replace(SMALL, **{half: 0}))
+    missing = half.split("_")[0]
+    assert not [name for name in model.state_dict() if name.startswith(missing) or "cross" in name]
+    assert model(torch.tensor([[1, 2, 1]])).shape == (1, 3, SMALL.vocabulary)
+
+
+def test_dropout_acts_on_embeddings_and_sub_layers_and_only_in_training():
+    model = Transformer(replace(SMALL, dropout=0.5))
+    ids = torch.tensor([[1, 2, 1]])
+    assert sum(isinstance(each, nn.Dropout) for each in model.modules()) == 1 + LAYERS * 2 + LAYERS * 3
+    assert not torch.equal(model.train().encode(ids), model.encode(ids))
+    assert torch.equal(model.eval().encode(ids), model.encode(ids))
+
+
+def test_padding_mask_hides_padding_from_every_head_and_query():
+    assert padding_mask(torch.tensor([[4, 9, 0], [1, 0, 0]])).tolist() == [[[[True, True, False]]], [[[True, False, False]]]]
+
+
+@pytest.mark.parametrize(("change", "word"), [
+    ({"heads": 5}, "multiple of heads"), ({"positions": "none such"}, "positions among"),
+    ({"positions": "rotary"}, "pairs of dimensions"), ({"encoder_layers": 0, "decoder_layers": 0}, "at least one layer")])
+def test_a_configuration_that_cannot_be_says_why(change, word):
+    with pytest.raises(ValueError, match=word):
+        replace(SMALL, **change)
+
+
+def test_post_norm_output_is_normalised_and_pre_norm_keeps_the_stream():
+    x = torch.randn(BATCH, KEYS, D_MODEL) * 3 + 1
+    post, pre = AddAndNorm(SMALL), AddAndNorm(replace(SMALL, norm_first=True))
+    nothing = torch.zeros_like
+    assert difference(post(x, nothing).mean(-1), torch.zeros(BATCH, KEYS)) < TOLERANCE
+    assert torch.equal(pre(x, nothing), x)
