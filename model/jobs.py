@@ -146,7 +146,7 @@ class Desk:
             error = UserError("This machine's memory is not enough for that text and model; shorten the text or choose a smaller model.")
         except Exception as unknown:
             log.exception("a question failed")
-            error = UserError(f"The model's computation failed ({type(unknown).__name__}: {_first_line(unknown)}); try another text or another model.")
+            error = UserError(f"The computation failed ({type(unknown).__name__}: {_first_line(unknown)}); try another text or another model.")
         with self._lock:
             if self._jobs.get(job.question) is job:
                 del self._jobs[job.question]

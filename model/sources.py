@@ -42,6 +42,18 @@ class CardQuery:
     revision: str
 
 
+@dataclass(frozen=True)
+class Offer:
+    """A model of the catalogue as a menu shows it; size in bytes, 0 for one that is made on the spot."""
+
+    id: str
+    title: str
+    good_for: str
+    licence: str = "Apache-2.0"
+    size: int = 0
+    on_disk: bool = True
+
+
 class Models:
     """Open models by (id, revision)."""
 
@@ -102,6 +114,15 @@ def _kept(query: Query, tick: Tick):
 ANSWERS: dict[type, Callable] = {Query: _record, OverviewQuery: _overview, MeasuresQuery: _measures, CardQuery: _card}
 models = Models(MODEL_BYTES)
 desk = Desk(lambda question, tick: ANSWERS[type(question)](question, tick), CACHE_BYTES)
+
+
+def offers() -> tuple[Offer, ...]:
+    """Every model of the catalogue, from scratch ones last."""
+    from model.pretrained import catalogue as pretrained
+    from model.scratch import catalogue as scratch
+
+    found = [Offer(each.name, each.title, each.good_for, each.licence, each.size, pretrained.on_disk(each)) for each in pretrained.ENTRIES]
+    return (*found, *(Offer(name, title, good_for) for name, (title, good_for) in scratch.OFFERS.items()))
 
 
 def ask(question, session: str = "") -> Job:

@@ -1,0 +1,79 @@
+"""The frame: model, text, navigation; hands a Frame to one page."""
+import logging
+from functools import partial
+
+import streamlit as st
+
+from model import sources
+from model.query import UserError
+from viz.components.sidebar import ask_widgets, put, show_badge
+from viz.components.waiting import session, wait
+from viz.link import address, from_params, to_params
+from viz.page import SECTIONS, Frame, pages
+from viz.state import State, resolved
+from viz.text import strings
+
+HOME = "heads"
+log = logging.getLogger("clearhead")
+
+
+def choose(**changes) -> None:
+    """A choice in the view; head takes (layer, head)."""
+    st.session_state["state"] = st.session_state["state"].choose(**changes)
+
+
+def frame_for(state: State, badge) -> Frame:
+    """What a page gets: everything lazy, so that a lesson never waits for a model."""
+    known: dict = {}
+
+    def query():
+        return sources.open_query(state.model, state.text, state.text_b, state.target)
+
+    def ask(question):
+        return wait(sources.ask(question, session()))
+
+    def record():
+        if "record" not in known:
+            known["record"] = ask(query())
+            show_badge(badge, known["record"])
+        return known["record"]
+
+    def link(other: State) -> str:
+        return address(st.context.url or "", other)
+
+    return Frame(state, query, record, ask, lambda: resolved(state, record()), choose, put, link)
+
+
+def run(page, render) -> None:
+    """Draws one page; whatever goes wrong is one sentence, and what was typed stays."""
+    if "state" not in st.session_state:
+        st.session_state["state"] = from_params(st.query_params)
+    state: State = st.session_state["state"]
+    wanted = to_params(state)
+    if dict(st.query_params) != wanted:
+        st.query_params.from_dict(wanted)
+    badge = ask_widgets(state, {offer.id: offer for offer in sources.offers()})
+    try:
+        render(frame_for(state, badge))
+    except UserError as error:
+        st.error(str(error))
+    except Exception:
+        log.exception("page %s failed", page.title)
+        st.error(strings("frame")["unknown_page_error"])
+
+
+def main() -> None:
+    st.set_page_config(page_title=strings("frame")["title"], layout="wide")
+    menu: dict[str, list] = {section: [] for section in SECTIONS}
+    for name, (page, render) in pages().items():
+        draw = partial(run, page, render)
+        if name == HOME:
+            # Streamlit answers the default page's own name with "page not found", so the name is a hidden page of its own
+            menu[page.section].append(st.Page(draw, title=page.title, url_path="start", default=True))
+            menu[page.section].append(st.Page(draw, title=page.title, url_path=name, visibility="hidden"))
+        else:
+            menu[page.section].append(st.Page(draw, title=page.title, url_path=name))
+    st.navigation({section: entries for section, entries in menu.items() if entries}).run()
+
+
+main()

@@ -1,0 +1,1 @@
+"""What plotly cannot draw, and the widgets that several pages share. Streamlit is allowed here."""

@@ -1,0 +1,75 @@
+"""The frame's sidebar: model, verification, text, examples."""
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from model.record import AttentionRecord
+from model.view import View
+from viz.examples import examples
+from viz.link import too_long
+from viz.state import State
+from viz.text import literal, strings
+
+
+def put(**changes) -> None:
+    """Another question; the state keeps what still makes sense."""
+    st.session_state["state"] = st.session_state["state"].ask(**changes)
+
+
+def _from_widget(field: str) -> None:
+    put(**{field: st.session_state[f"ask_{field}"]})
+
+
+def _from_example() -> None:
+    chosen = next((each for each in examples() if each.name == st.session_state["ask_example"]), None)
+    if chosen is not None:
+        state: State = st.session_state["state"]
+        view = View(lens=state.view.lens, scale=state.view.scale, transpose=state.view.transpose, words=state.view.words)
+        st.session_state["state"] = replace(state, text=chosen.text, text_b=chosen.text_b, view=view, chosen=frozenset())
+    st.session_state["ask_example"] = None
+
+
+def ask_widgets(state: State, offers: dict) -> Any:
+    """Draws the question's widgets. `offers` is {model id: Offer}. Returns the place where the badge goes once the record is there."""
+    words = strings("frame")
+    with st.sidebar:
+        for field in ("model", "text", "text_b", "target"):
+            st.session_state[f"ask_{field}"] = getattr(state, field) or ""
+        names = list(offers) if state.model in offers else [*offers, state.model]
+        st.selectbox(words["model"], names, key="ask_model", format_func=lambda name: _label(name, offers.get(name)), on_change=_from_widget, args=("model",))
+        badge = st.empty()
+        st.text_area(words["text"], key="ask_text", on_change=_from_widget, args=("text",), height=110, help=words["text_help"])
+        st.session_state["ask_example"] = None
+        st.selectbox(words["examples"], [each.name for each in examples()], key="ask_example", on_change=_from_example,
+                     placeholder=words["examples_pick"], format_func=lambda name: next(each.title for each in examples() if each.name == name))
+        with st.expander(words["text_b"], expanded=bool(state.text_b)):
+            st.text_area(words["text_b"], key="ask_text_b", on_change=_from_widget, args=("text_b",), height=70, label_visibility="collapsed")
+        if too_long(state):
+            st.caption(words["too_long"])
+    return badge
+
+
+def _label(name: str, offer) -> str:
+    """A model in the menu; one that is not on disk says how much it would fetch."""
+    if offer is None:
+        return name
+    return offer.title if offer.on_disk else f"{offer.title} · {offer.size / 1e6:,.0f} MB to fetch"
+
+
+def show_badge(badge, record: AttentionRecord) -> None:
+    """The verification and its figures, under the model's name."""
+    words, found = strings("frame"), record.verification
+    mark = {"verified": "✓", "reported": "○"}.get(found.status, "✗")
+    with badge.popover(f"{mark} {words[found.status]} · {found.max_error:.0e}" if found.status == "verified" else f"{mark} {words[found.status]}"):
+        card = record.card
+        st.markdown(f"**{literal(card.title)}**  \n{card.architecture} · {card.layers} × {card.heads} · d_model {card.d_model} · "
+                    f"d_head {card.d_head} · {card.parameters:,} parameters · positions: {literal(card.positions)} · {literal(card.licence)}  \n"
+                    f"`{card.revision[:16]}`")
+        if card.note:
+            st.markdown(literal(card.note))
+        rows = {"load": found.load_error, "pass": found.max_error, "row_sum": found.row_sum_error, "tolerance": found.tolerance}
+        st.markdown("\n".join(f"- {words['badge'][name]}: **{value:.1e}**" for name, value in rows.items() if value == value)
+                    + f"\n- {words['badge']['rows']}: **{found.rows_checked}**")
+        for reason in found.reasons:
+            st.markdown(f"- {literal(reason)}")

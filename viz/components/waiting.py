@@ -1,0 +1,33 @@
+"""Waiting for an answer with something to see: progress and a skeleton; another click ends the wait."""
+import uuid
+
+import streamlit as st
+
+from model.jobs import Job
+
+POLL = 0.05     # seconds between two looks at the job
+PATIENCE = 4    # looks before progress appears, so that quick answers do not flicker
+
+
+def session() -> str:
+    """The name under which this session waits."""
+    return st.session_state.setdefault("session", uuid.uuid4().hex)
+
+
+def wait(job: Job, height: int = 420):
+    """The job's answer. Raises UserError if there is none. While it runs each look is a Streamlit call, at which a newer click takes over."""
+    place = st.empty()
+    try:
+        looks = 0
+        while not job.wait(POLL):
+            looks += 1
+            if looks == PATIENCE:
+                with place.container():
+                    bar = st.progress(job.fraction, text=job.text)
+                    st.skeleton(height=height)
+            elif looks > PATIENCE:
+                bar.progress(min(1.0, job.fraction), text=job.text)
+        return job.result()
+    finally:
+        job.leave(session())
+        place.empty()

@@ -1,0 +1,51 @@
+"""The sentences of the Examples menu, and where their words stand among a model's tokens."""
+import functools
+import re
+from dataclasses import dataclass
+
+from model.record import Tokens
+from viz.text import strings
+
+
+@dataclass(frozen=True)
+class Example:
+    """pair: (from, to) as words of the texts; rival: the word that competes with `to`; twin: the text with the words of swap exchanged."""
+
+    name: str
+    title: str
+    text: str
+    look: str
+    works: str
+    kinds: tuple[str, ...]
+    pair: tuple[str, str]
+    text_b: str | None = None
+    twin: str | None = None
+    swap: tuple[str, str] | None = None
+    rival: str | None = None
+
+
+@functools.cache
+def examples() -> tuple[Example, ...]:
+    return tuple(Example(**{name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()})
+                 for entry in strings("examples")["example"])
+
+
+def example_for(text: str, text_b: str | None) -> Example | None:
+    """The example whose sentence, or whose twin, this is."""
+    return next((each for each in examples() if text in (each.text, each.twin) and (text_b or None) == each.text_b), None)
+
+
+def other_twin(example: Example, text: str) -> str | None:
+    """The twin of an example's sentence, in either direction."""
+    return None if example.twin is None else example.text if text == example.twin else example.twin
+
+
+def token_of(tokens: Tokens, texts: tuple[str | None, ...], word: str) -> int | None:
+    """The first token of the first place where `word` stands as a whole word, in any of the texts."""
+    for segment, text in enumerate(texts):
+        found = re.search(rf"\b{re.escape(word)}\b", text or "")
+        if found:
+            for token, (start, end) in enumerate(tokens.spans):
+                if tokens.segments[token] == segment and start <= found.start() < end:
+                    return token
+    return None

@@ -1,0 +1,92 @@
+"""State ⇄ URL parameters. Only what differs from the start is in the URL; whatever a stranger puts there is checked or ignored."""
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from urllib.parse import urlencode
+
+from model.measures import BY_NAME
+from model.query import Kind
+from model.view import LENSES, QUADRANTS, SCALES, View
+from viz.state import State
+
+LONGEST = 1500  # bytes of text in a URL: with everything else it stays under the 8 kB that proxies pass on
+NUMBER = r"\d{1,6}"
+START = State()
+
+
+def to_params(state: State) -> dict[str, str]:
+    """The parameters that bring this state back. Texts over LONGEST bytes stay out; `too_long` tells."""
+    view, params = state.view, {}
+    for name in ("model", "text", "text_b", "target"):
+        value = getattr(state, name)
+        if value is not None and value != getattr(START, name) and not _too_long(value):
+            params[name] = value
+    if "kind" in state.chosen:
+        params["kind"] = view.kind.value
+    if "head" in state.chosen:
+        params |= {"layer": str(view.layer), "head": str(view.head)}
+    if "token" in state.chosen and view.token is not None:
+        params["token"] = str(view.token)
+    if "pair" in state.chosen:
+        params["pair"] = ",".join(map(str, view.pair or ()))
+    for name in ("lens", "scale", "order", "quadrant"):
+        if getattr(view, name) != getattr(START.view, name):
+            params[name] = getattr(view, name)
+    params |= {name: "1" for name in ("transpose", "hide_special", "renormalise", "words") if getattr(view, name)}
+    if view.keep < 1:
+        params["keep"] = f"{view.keep:g}"
+    if view.overlay:
+        params["overlay"] = ",".join(f"{layer}.{head}" for layer, head in view.overlay)
+    return params
+
+
+def too_long(state: State) -> bool:
+    """Whether a text is left out of the link."""
+    return any(_too_long(each) for each in (state.text, state.text_b, state.target) if each)
+
+
+def _too_long(text: str) -> bool:
+    return len(text.encode("utf-8", "surrogatepass")) > LONGEST or any("\ud800" <= sign <= "\udfff" for sign in text)
+
+
+def from_params(params: Mapping[str, str]) -> State:
+    """The state that a link describes; a parameter that makes no sense is as if it were not there."""
+    state = replace(START, **{name: params[name] for name in ("model", "text", "text_b", "target") if params.get(name)})
+    chosen, view = set(), {}
+    if params.get("kind") in set(Kind):
+        view["kind"] = Kind(params["kind"])
+        chosen.add("kind")
+    if (numbers := _numbers(params, "layer", "head")) is not None:
+        view["layer"], view["head"] = numbers
+        chosen.add("head")
+    if (numbers := _numbers(params, "token")) is not None:
+        view["token"] = numbers[0]
+        chosen.add("token")
+    if re.fullmatch(rf"({NUMBER},{NUMBER})?", params.get("pair", "-"), re.ASCII):
+        view["pair"] = tuple(int(each) for each in params["pair"].split(",")) if params["pair"] else None
+        chosen.add("pair")
+    return replace(state, view=replace(View(), **view, **_looks(params)), chosen=frozenset(chosen))
+
+
+def _numbers(params: Mapping[str, str], *names: str) -> list[int] | None:
+    values = [params.get(name, "") for name in names]
+    return [int(each) for each in values] if all(re.fullmatch(NUMBER, each, re.ASCII) for each in values) else None
+
+
+def _looks(params: Mapping[str, str]) -> dict:
+    """The parts of the view that say how something is shown."""
+    view: dict = {name: params.get(name) == "1" for name in ("transpose", "hide_special", "renormalise", "words")}
+    for name, known in (("lens", LENSES), ("scale", SCALES), ("quadrant", QUADRANTS), ("order", ("layer", "pair", *BY_NAME))):
+        if params.get(name) in known:
+            view[name] = params[name]
+    if re.fullmatch(r"(0\.\d{1,4}|1)", params.get("keep", ""), re.ASCII) and float(params["keep"]) > 0:
+        view["keep"] = float(params["keep"])
+    if re.fullmatch(rf"{NUMBER}\.{NUMBER}(,{NUMBER}\.{NUMBER}){{0,6}}", params.get("overlay", ""), re.ASCII):
+        view["overlay"] = tuple(tuple(int(part) for part in each.split(".")) for each in params["overlay"].split(","))
+    return view
+
+
+def address(base: str, state: State) -> str:
+    """The whole link: the page's address without its query, and the state's parameters."""
+    params = to_params(state)
+    return base.split("?")[0] + ("?" + urlencode(params) if params else "")

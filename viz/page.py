@@ -1,0 +1,58 @@
+"""The contract between the frame and a page.
+
+A page is viz/pages/NAME.py with `PAGE = Page(...)` and `def render(frame: Frame) -> None`. It is found by being there.
+"""
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from model.query import Query
+from model.record import AttentionRecord
+from model.view import View
+from viz.state import State
+
+SECTIONS = ("Look", "Learn")
+
+
+@dataclass(frozen=True)
+class Page:
+    """title: the menu's word. section: Look or Learn. needs: "record" (shows the current text's record) or "nothing" (never waits for a model)."""
+
+    title: str
+    section: str
+    order: int
+    needs: str
+
+    def __post_init__(self):
+        if self.section not in SECTIONS or self.needs not in ("record", "nothing"):
+            raise ValueError(f"Page: expected a section of {SECTIONS} and needs record or nothing, got {self.section!r} and {self.needs!r}.")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What a page gets. record() waits for the answer with progress; ask(question) for any other; view is complete once record() was called.
+
+    choose(**changes) changes the view, put(**changes) the question; both run the page again. link(state) is the address of a state.
+    """
+
+    state: State
+    query: Callable[[], Query]
+    record: Callable[[], AttentionRecord]
+    ask: Callable[[Any], Any]
+    view: Callable[[], View]
+    choose: Callable[..., None]
+    put: Callable[..., None]
+    link: Callable[[State], str]
+
+
+def pages() -> dict[str, tuple[Page, Callable[[Frame], None]]]:
+    """Every page by name, in the order of the menu."""
+    import viz.pages
+
+    found = {}
+    for each in pkgutil.iter_modules(viz.pages.__path__):
+        module = importlib.import_module(f"viz.pages.{each.name}")
+        found[each.name] = (module.PAGE, module.render)
+    return dict(sorted(found.items(), key=lambda entry: (SECTIONS.index(entry[1][0].section), entry[1][0].order)))

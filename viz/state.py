@@ -1,0 +1,69 @@
+"""What the page remembers between two runs: what is asked, how it is looked at, and which parts of that somebody chose."""
+from dataclasses import dataclass, replace
+
+from model import heads
+from model.query import Kind
+from model.record import AttentionRecord, Tokens
+from model.view import View
+from viz.examples import Example, example_for, examples, token_of
+
+CHOSEN = ("kind", "head", "pair", "token")   # what is worked out from the record until somebody chooses it
+
+
+@dataclass(frozen=True)
+class State:
+    """model, text, text_b, target: the question. view: how it is looked at. chosen: which of CHOSEN are a choice and not worked out."""
+
+    model: str = "minilm"
+    text: str = examples()[0].text
+    text_b: str | None = None
+    target: str | None = None
+    view: View = View()
+    chosen: frozenset[str] = frozenset()
+
+    def choose(self, **changes) -> "State":
+        """The state after a choice in the view; `head` takes (layer, head)."""
+        if "head" in changes:
+            changes["layer"], changes["head"] = changes["head"]
+        names = {"head" if name == "layer" else name for name in changes} & set(CHOSEN)
+        return replace(self, view=replace(self.view, **changes), chosen=self.chosen | names)
+
+    def ask(self, **changes) -> "State":
+        """The state after another question. Another model or example starts with its own head; an edited text keeps the head that was open."""
+        asked = replace(self, **changes)
+        if asked.model != self.model:
+            return replace(asked, chosen=frozenset(), view=replace(self.view, overlay=(), quadrant="", order="layer"))
+        return replace(asked, chosen=self.chosen & {"kind", "head"}, view=replace(self.view, quadrant=""))
+
+
+def resolved(state: State, record: AttentionRecord) -> View:
+    """The view with everything worked out that nobody chose, and with choices dropped that this record does not have."""
+    view, chosen = state.view, state.chosen
+    example = example_for(state.text, state.text_b)
+    kind = view.kind if "kind" in chosen and view.kind in record.kinds else record.kinds[0]
+    attention_map = record[kind]
+    pair = view.pair if "pair" in chosen else _example_pair(example, state, attention_map)
+    if pair is not None and not (pair[0] < len(attention_map.queries) and pair[1] < len(attention_map.keys)):
+        pair = None
+    token = view.token if "token" in chosen else None
+    if token is None or token >= len(attention_map.queries):
+        token = pair[0] if pair else _first_word(attention_map.queries)
+    layer, head = (view.layer, view.head)
+    if "head" not in chosen or not attention_map.has(layer, head):
+        layer, head = heads.ranked(attention_map, *(pair or (token, token)))[0][:2]
+    overlay = tuple(each for each in view.overlay if attention_map.has(*each) and each != (layer, head))
+    return replace(view, kind=kind, pair=pair, token=token, layer=layer, head=head, overlay=overlay)
+
+
+def _first_word(tokens: Tokens) -> int:
+    return next((token for token in range(len(tokens)) if not tokens.special[token]), 0)
+
+
+def _example_pair(example: Example | None, state: State, attention_map) -> tuple[int, int] | None:
+    if example is None or attention_map.kind is Kind.CROSS:
+        return None
+    texts = (state.text, state.text_b)
+    query, key = token_of(attention_map.queries, texts, example.pair[0]), token_of(attention_map.keys, texts, example.pair[1])
+    if attention_map.kind is Kind.CAUSAL and query is not None and key is not None and key > query:
+        query, key = key, query
+    return None if query is None or key is None or query == key else (query, key)

@@ -1,0 +1,23 @@
+"""The prose and strings of the interface, from assets/text/LANGUAGE; another language is another folder."""
+import functools
+import tomllib
+from pathlib import Path
+
+FOLDER = Path(__file__).parent.parent / "assets" / "text" / "en"
+_MARKDOWN = str.maketrans({sign: "\\" + sign for sign in "\\`*_{}[]()<>#+-.!|$~:&=^\"'"})
+
+
+@functools.cache
+def strings(name: str) -> dict:
+    """The strings of one page or part: assets/text/en/NAME.toml."""
+    return tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def literal(text: str) -> str:
+    """Typed text for a place that reads Markdown: every sign stands for itself."""
+    return visible(text).translate(_MARKDOWN)
+
+
+def visible(text: str) -> str:
+    """Text without anything that cannot be seen or sent: controls and lone surrogates by their code points."""
+    return "".join(sign if sign.isprintable() else f"U+{ord(sign):04X}" for sign in text)
