@@ -1,0 +1,84 @@
+"""From text to the tokens of our own models: words, single signs, exact character spans. Any text whatever has an answer.
+
+Spans count code points of the text as typed. Nothing is normalised, so a token's text is always `text[start:end]`.
+"""
+import hashlib
+import unicodedata
+from dataclasses import dataclass
+
+from model.record import Tokens
+
+APOSTROPHES, JOINER, NON_JOINER = "'’", "\u200d", "\u200c"
+SPACES = frozenset(" \t\n\r\f\v\u00a0\u2028\u2029\u3000\ufeff")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One token: its text, its number in the vocabulary, its (start, end) in the text, whether the vocabulary lacks it, whether it is special."""
+
+    text: str
+    id: int
+    span: tuple[int, int]
+    unknown: bool = False
+    special: bool = False
+
+
+def _sort(character: str) -> str:
+    """word, mark (belongs to what stands before it), space, or sign (stands alone)."""
+    if character in SPACES or unicodedata.category(character) == "Zs":
+        return "space"
+    if unicodedata.category(character)[0] == "M" or character in (JOINER, NON_JOINER) or "\U0001f3fb" <= character <= "\U0001f3ff":
+        return "mark"
+    if "\u2e80" <= character <= "\u9fff" or "\U00020000" <= character <= "\U0003ffff":
+        return "sign"  # CJK writes no spaces: a character is a token
+    return "word" if unicodedata.category(character)[0] in "LN" or character == "_" else "sign"
+
+
+def word_spans(text: str) -> list[tuple[int, int]]:
+    """(start, end) of each word and each sign. "don't" is one word; marks, emoji joiners and skin tones stay with what they modify."""
+    spans: list[tuple[int, int]] = []
+    before = "space"
+    for i, character in enumerate(text):
+        sort = _sort(character)
+        if character in APOSTROPHES and before == "word" and _sort(text[i + 1:i + 2] or " ") == "word":
+            sort = "word"
+        joined = before != "space" and (sort == "mark" or (text[i - 1] == JOINER and sort == "sign"))
+        if joined or sort == before == "word":
+            spans[-1] = (spans[-1][0], i + 1)
+        elif sort != "space":
+            spans.append((i, i + 1))
+        before = before if joined and sort == "mark" else sort
+    return spans
+
+
+@dataclass(frozen=True)
+class HashTokenizer:
+    """Words numbered by a stable hash: no word is unknown, and two words may share a number. For models that never learned a word."""
+
+    vocabulary: int
+    first: int  # smaller numbers are for special tokens
+
+    def pieces(self, text: str) -> list[Piece]:
+        return [Piece(text[start:end], self._number(text[start:end]), (start, end)) for start, end in word_spans(text)]
+
+    def _number(self, word: str) -> int:
+        digest = hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        return self.first + int.from_bytes(digest) % (self.vocabulary - self.first)
+
+
+def special(text: str, number: int, place: int) -> Piece:
+    """A token that nobody typed, standing before the character `place`."""
+    return Piece(text, number, (place, place), special=True)
+
+
+def tokens(pieces: list[Piece], second: int | None = None) -> Tokens:
+    """Pieces as the record's Tokens; each word is one piece. From piece `second` on they belong to the second text."""
+    return Tokens(
+        texts=tuple(each.text for each in pieces),
+        ids=tuple(each.id for each in pieces),
+        special=tuple(each.special for each in pieces),
+        spans=tuple(each.span for each in pieces),
+        words=tuple(-1 if each.special else i for i, each in enumerate(pieces)),
+        segments=tuple(-1 if each.special else int(second is not None and i >= second) for i, each in enumerate(pieces)),
+        unknown=tuple(each.unknown for each in pieces),
+    )

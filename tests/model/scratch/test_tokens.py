@@ -1,0 +1,61 @@
+"""Any text whatever becomes tokens with exact character spans."""
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.scratch.tokens import HashTokenizer, special, tokens, word_spans
+
+ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=60)
+
+
+def words(text: str) -> list[str]:
+    return [text[start:end] for start, end in word_spans(text)]
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("The animal didn't cross, it was tired.", ["The", "animal", "didn't", "cross", ",", "it", "was", "tired", "."]),
+    ("l’âne 'a' x'", ["l’âne", "'", "a", "'", "x", "'"]),
+    ("这个 苹果。", ["这", "个", "苹", "果", "。"]),
+    ("a👨‍👩‍👧b👍🏽", ["a", "👨‍👩‍👧", "b", "👍🏽"]),
+    ("नमस्ते दुनिया", ["नमस्ते", "दुनिया"]),
+    ("e\u0301te\u0301 \u0301", ["e\u0301te\u0301", "\u0301"]),
+    ("می\u200cخواهم שלום", ["می\u200cخواهم", "שלום"]),
+    ("\ud800a\x00b", ["\ud800", "a", "\x00", "b"]),
+    (" \t\n\u00a0\u3000", []),
+])
+def test_words_signs_and_what_belongs_together(text, expected):
+    assert words(text) == expected
+
+
+@given(ANY_TEXT)
+def test_spans_are_in_order_and_leave_out_only_spaces(text):
+    spans = word_spans(text)
+    assert all(start < end for start, end in spans)
+    assert all(end <= start for (_, end), (start, _) in itertools.pairwise(spans))
+    kept = {i for start, end in spans for i in range(start, end)}
+    assert all(text[i].isspace() or text[i] == "\ufeff" for i in range(len(text)) if i not in kept)
+
+
+@given(ANY_TEXT)
+def test_hash_numbers_are_in_the_vocabulary_and_stable(text):
+    tokenizer = HashTokenizer(101, 3)
+    pieces = tokenizer.pieces(text)
+    assert pieces == tokenizer.pieces(text)
+    assert all(3 <= each.id < 101 and each.text == text[slice(*each.span)] for each in pieces)
+
+
+def test_equal_words_share_a_number_that_never_changes():
+    ids = [each.id for each in HashTokenizer(8192, 3).pieces("The animal saw the animal")]
+    assert ids[1] == ids[4] == 561 and ids[0] != ids[3]
+
+
+def test_tokens_of_a_pair_know_their_segments():
+    tokenizer = HashTokenizer(101, 3)
+    first, second = tokenizer.pieces("a b a"), tokenizer.pieces("c a")
+    pair = tokens([*first, special("[SEP]", 1, 5), *second], second=4)
+    assert pair.segments == (0, 0, 0, -1, 1, 1)
+    assert pair.special == (False, False, False, True, False, False)
+    assert pair.words == (0, 1, 2, -1, 4, 5)
+    assert pair.spans[3:] == ((5, 5), (0, 1), (2, 3))
