@@ -1,0 +1,96 @@
+"""What several tests need: hypothesis' profiles, a browser, the running app."""
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+ROOT = Path(__file__).parent.parent
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--no-first-run", "--disable-sync"]
+
+# the same examples in every run, so that a failure is never luck; CLEARHEAD_HYPOTHESIS=long looks further
+COMMON = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.function_scoped_fixture]}
+hypothesis.settings.register_profile("short", derandomize=True, max_examples=100, **COMMON)
+hypothesis.settings.register_profile("long", max_examples=5000, **COMMON)
+hypothesis.settings.load_profile(os.environ.get("CLEARHEAD_HYPOTHESIS", "short"))
+
+
+def chromium() -> str:
+    """The path of a Chromium; installs Debian's where there is none. Fails with the reason when it can do neither."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found = next(filter(None, map(shutil.which, names)), None)
+    if found:
+        return found
+    tried = []
+    for command in (["apt-get", "update"], ["apt-get", "install", "-y", "--no-install-recommends", "chromium"]):
+        try:
+            ran = subprocess.run(command, capture_output=True, text=True, timeout=900, env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"})
+            tried.append(f"{' '.join(command)}: exit {ran.returncode} {ran.stderr.strip()[-300:]}")
+        except OSError as error:
+            tried.append(f"{' '.join(command)}: {error}")
+    found = next(filter(None, map(shutil.which, names)), None)
+    if not found:
+        pytest.fail("the browser tests need Chromium, which is not here and could not be installed: " + "; ".join(tried), pytrace=False)
+    return found
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A headless Chromium for the whole run."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        yield opened
+        opened.close()
+
+
+def free_port() -> int:
+    with socket.socket() as place:
+        place.bind(("127.0.0.1", 0))
+        return place.getsockname()[1]
+
+
+class Server:
+    """A running Streamlit app of this repository."""
+
+    def __init__(self, script: Path, log: Path, **environment: str):
+        self.port = free_port()
+        self.address = f"http://127.0.0.1:{self.port}"
+        self.log = log
+        command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(self.port), "--server.address", "127.0.0.1",
+                   "--server.headless", "true"]
+        self.process = subprocess.Popen(command, cwd=ROOT, stdout=log.open("w"), stderr=subprocess.STDOUT,
+                                        env=os.environ | {"PYTHONPATH": str(ROOT)} | environment)
+
+    def wait(self, seconds: float = 60) -> "Server":
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and self.process.poll() is None:
+            try:
+                with urllib.request.urlopen(self.address + "/_stcore/health", timeout=2) as answer:
+                    if answer.status == 200:
+                        return self
+            except OSError:
+                time.sleep(0.1)
+        pytest.fail(f"the server did not start: {self.log.read_text()[-2000:]}", pytrace=False)
+
+    def stop(self) -> None:
+        self.process.terminate()
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+
+
+@pytest.fixture(scope="session")
+def app(tmp_path_factory):
+    """The real app, running."""
+    server = Server(ROOT / "app.py", tmp_path_factory.mktemp("app") / "server.log").wait()
+    yield server
+    server.stop()
