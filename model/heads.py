@@ -29,7 +29,7 @@ class Overview:
         return sum(each.nbytes for each in self.cells)
 
 
-def _tensor(array: np.ndarray):
+def tensor_of(array: np.ndarray):
     """The array's memory as a tensor, without a copy where it may be had; nothing here writes to it."""
     import torch
 
@@ -45,9 +45,9 @@ def _heads_of(layer: Layer, heads: slice):
     """The query, key and per-head extras of some query heads as tensors, key heads repeated to match (grouped-query attention)."""
     group = layer.heads // layer.key.shape[0]
     wanted = np.arange(layer.heads)[heads]
-    key = _tensor(layer.key[wanted // group] if group > 1 or len(wanted) < layer.heads else layer.key)
-    each = {name: None if getattr(layer, name) is None else _tensor(getattr(layer, name)[wanted])[:, None, None] for name in ("sink", "temperature")}
-    return _tensor(layer.query[heads]), key, wanted, each
+    key = tensor_of(layer.key[wanted // group] if group > 1 or len(wanted) < layer.heads else layer.key)
+    each = {name: None if getattr(layer, name) is None else tensor_of(getattr(layer, name)[wanted])[:, None, None] for name in ("sink", "temperature")}
+    return tensor_of(layer.query[heads]), key, wanted, each
 
 
 def _block(layer: Layer, heads: slice, rows: slice, keys: slice, prepared=None):
@@ -59,12 +59,12 @@ def _block(layer: Layer, heads: slice, rows: slice, keys: slice, prepared=None):
     if bias is not None and bias.ndim == 3:
         bias = bias[wanted]
     scores = attention.scores(query[:, rows], key[:, keys], scale=layer.scale, softcap=layer.softcap,
-                              bias=None if bias is None else _tensor(np.ascontiguousarray(bias)))
+                              bias=None if bias is None else tensor_of(np.ascontiguousarray(bias)))
     if isinstance(layer.allowed, Full):
         allowed = None
     else:
         block = layer.allowed.block(rows, keys)
-        allowed = _tensor(np.ascontiguousarray(block[wanted] if block.ndim == 3 else block))
+        allowed = tensor_of(np.ascontiguousarray(block[wanted] if block.ndim == 3 else block))
     temperature = 1.0 if each["temperature"] is None else each["temperature"]
     return scores, attention.softmax(scores, allowed, temperature=temperature, sink=each["sink"]), allowed
 

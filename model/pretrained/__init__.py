@@ -1,0 +1,1 @@
+"""Any text Transformer of the Hugging Face kind: loaded safely, captured, checked. transformers is imported inside functions only."""

@@ -1,0 +1,175 @@
+"""The command line: python -m model list | ask | verify.
+
+Exit codes: 0 done, 1 not possible (one sentence on standard error says why), 2 wrong usage.
+"""
+import json
+import math
+import sys
+from dataclasses import asdict
+
+import click
+
+from model import sources
+from model.query import Query, UserError
+from model.record import AttentionRecord, Tokens
+
+PROBE_TEXT = "The animal didn't cross the street because it was too tired."
+EXIT = {"verified": 0, "reported": 3, "refused": 1}
+
+
+class Commands(click.Group):
+    """Turns what a person can do something about into one sentence on standard error."""
+
+    def invoke(self, context: click.Context):
+        try:
+            return super().invoke(context)
+        except UserError as error:
+            click.echo(f"Error: {error}", err=True)
+            context.exit(1)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+def main():
+    """What do a Transformer's attention heads look at? Asks a model about a text, and checks that the picture is right.
+
+    A model is a name of the catalogue (`python -m model list`), such as minilm, or a hub id that has been fetched, or a folder.
+
+    \b
+    python -m model ask --model minilm --text "The animal didn't cross the street because it was too tired." --pair it animal
+    python -m model ask --model minilm --text "A book." --npz weights.npz
+    python -m model verify minilm
+    """
+
+
+@main.command("list")
+@click.option("--json", "as_json", is_flag=True, help="One JSON list, for scripts.")
+def list_models(as_json: bool):
+    """The models of the catalogue: name, size, licence, whether on disk, and what each is good for."""
+    offers = sources.offers()
+    if as_json:
+        click.echo(json.dumps([asdict(offer) for offer in offers], ensure_ascii=False, indent=1))
+        return
+    for offer in offers:
+        size = f"{offer.size / 1e6:,.0f} MB" if offer.size else "made on the spot"
+        place = "on disk" if offer.on_disk else "to fetch"
+        click.echo(f"{offer.id:<14} {place:<9} {size:>17}  {offer.licence:<14} {offer.title}\n{'':14} {offer.good_for}")
+
+
+@main.command()
+@click.option("--model", "model_id", required=True, help="A name of the catalogue, a hub id, or a folder.")
+@click.option("--text", required=True, help="What the model reads.")
+@click.option("--text-b", help="A second text, for encoders that read pairs.")
+@click.option("--target", help="The other side for an encoder–decoder; without it the model writes its own.")
+@click.option("--pair", nargs=2, metavar="FROM TO", help="Ranks all heads by the weight between two tokens, each a token's text or its position from 0.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object: model, revision, maps, verification, ranking.")
+@click.option("--npz", type=click.Path(dir_okay=False, writable=True), help="Writes the weights of all heads to this file, float32 (layer, head, query, key).")
+def ask(model_id: str, text: str, text_b: str | None, target: str | None, pair: tuple[str, str] | None, **output):
+    """Asks a model about a text."""
+    record = _wait(sources.open_query(model_id, text, text_b, target))
+    ranking = None if pair is None else _ranking(record, *pair)
+    if output["npz"]:
+        from model.npz import write_npz
+
+        write_npz(record, output["npz"])
+    if output["as_json"]:
+        click.echo(json.dumps(_as_json(record, ranking), ensure_ascii=False, allow_nan=False))
+    else:
+        click.echo(_as_text(record, ranking))
+
+
+@main.command()
+@click.argument("model_id", metavar="ID")
+def verify(model_id: str):
+    """Checks a model's picture: against its own eager attention at load, and against its real output on a sentence.
+
+    Exit code 0 if it is verified, 3 if its weights are only reported by the model itself, 1 if it is refused.
+    """
+    record = _wait(sources.open_query(model_id, PROBE_TEXT))
+    click.echo(_verdict(record))
+    sys.exit(EXIT[record.verification.status])
+
+
+def _wait(query: Query) -> AttentionRecord:
+    """The answer, with progress on standard error where a person sees it."""
+    job = sources.ask(query, "command line")
+    shown = sys.stderr.isatty()
+    while not job.wait(0.2):
+        if shown:
+            click.echo(f"\r{job.fraction:4.0%} {job.text:<60.60}", nl=False, err=True)
+    if shown:
+        click.echo("\r" + " " * 66 + "\r", nl=False, err=True)
+    return job.result()
+
+
+def _position(tokens: Tokens, wanted: str, texts: tuple[str, ...]) -> int | None:
+    """The first token of this text, as it is shown or as it was typed; or the token at this position."""
+    def typed(i: int) -> str:
+        side = tokens.segments[i]
+        return texts[side][slice(*tokens.spans[i])] if 0 <= side < len(texts) else ""
+
+    found = [i for i, text in enumerate(tokens.texts) if wanted == text] or [i for i in range(len(tokens)) if wanted == typed(i)]
+    if not found and wanted.isdecimal() and int(wanted) < len(tokens):
+        found = [int(wanted)]
+    return found[0] if found else None
+
+
+def _ranking(record: AttentionRecord, wanted: str, looked_at: str) -> list[dict]:
+    """Every head by the weight from one token to another, best first, over all kinds that have both."""
+    from model import heads
+
+    query, ranking = record.query, []
+    source = (query.text,) if query.text_b is None else (query.text, query.text_b)
+    for each in record.maps:
+        row = _position(each.queries, wanted, source if each.queries is record.maps[0].queries else (query.target or "",))
+        column = _position(each.keys, looked_at, source if each.keys is record.maps[0].keys else (query.target or "",))
+        if row is not None and column is not None:
+            ranking += [{"kind": str(each.kind), "layer": layer, "head": head, "weight": weight}
+                        for layer, head, weight in heads.ranked(each, row, column)]
+    if not ranking:
+        tokens = " ".join(dict.fromkeys(text for each in record.maps for text in each.queries.texts + each.keys.texts))
+        raise UserError(f"No kind of attention has both {wanted!r} and {looked_at!r}; choose among the tokens: {tokens[:500]}")
+    return sorted(ranking, key=lambda entry: -entry["weight"])
+
+
+def _as_json(record: AttentionRecord, ranking: list[dict] | None) -> dict:
+    numbers = {name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in asdict(record.verification).items()}
+    maps = [{"kind": str(each.kind), "layers": [{"index": layer.index, "heads": layer.heads} for layer in each.layers],
+             "queries": each.queries.texts, "keys": each.keys.texts} for each in record.maps]
+    answer = {"model": record.query.model, "revision": record.query.revision, "title": record.card.title, "maps": maps, "verification": numbers,
+              "omitted": None if record.omitted is None else asdict(record.omitted), "notes": record.notes}
+    if record.prediction is not None and record.prediction.kind != "vector":
+        shown = record.prediction
+        answer["prediction"] = {name: getattr(shown, name) for name in ("kind", "positions", "ids", "texts", "probabilities")}
+    return answer if ranking is None else {**answer, "ranking": ranking}
+
+
+def _as_text(record: AttentionRecord, ranking: list[dict] | None) -> str:
+    lines = [_verdict(record)]
+    for each in record.maps:
+        counts = " or ".join(map(str, sorted({layer.heads for layer in each.layers})))
+        lines.append(f"{each.kind}: {len(each.layers)} layers × {counts} heads over {len(each.queries)} × {len(each.keys)} tokens")
+        lines.append("  " + " ".join(each.queries.texts[:60]) + (" …" if len(each.queries) > 60 else ""))
+    if record.omitted is not None:
+        lines.append(f"{record.omitted.count:,} tokens at the end were left out; the model's limit is {record.omitted.limit:,}.")
+    lines += record.notes
+    for entry in (ranking or [])[:10]:
+        lines.append(f"{entry['kind']} layer {entry['layer']} head {entry['head']}: {entry['weight']:.3f}")
+    if record.prediction is not None and record.prediction.texts:
+        last = zip(record.prediction.texts[-1][:5], record.prediction.probabilities[-1][:5], strict=True)
+        lines.append(f"{record.prediction.kind}: " + ", ".join(f"{text} {probability:.3f}" for text, probability in last))
+    return "\n".join(lines)
+
+
+def _verdict(record: AttentionRecord) -> str:
+    found = record.verification
+    figures = ""
+    if found.status == "verified":
+        count = sum(layer.heads for each in record.maps for layer in each.layers)
+        figures = (f": outputs recomputed within {found.max_error:.1g} of the largest on {found.rows_checked:,} rows of {count:,} heads, "
+                   f"rows sum to 1 within {found.row_sum_error:.1g}")
+        figures += "" if math.isnan(found.load_error) else f", {found.load_error:.1g} from the model's own eager weights at load"
+    return f"{record.card.title} ({record.query.revision}) {found.status}{figures}" + "".join(f"; {reason}" for reason in found.reasons)
+
+
+if __name__ == "__main__":
+    main(prog_name="python -m model")

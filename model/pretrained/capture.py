@@ -1,0 +1,171 @@
+"""How attention is read out of a running model, and how edits are put in.
+
+One attention function and its mask function are registered with transformers. A model that is loaded with them runs its own forward
+pass with the fused kernel; each call hands over its queries, keys, values, scale, mask and bias, without copies. Who listens is held
+in a context variable, so that calls never meet and nothing stays behind in the model.
+"""
+import sys
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from model.heads import tensor_of
+from model.masks import Hidden
+from model.pretrained.calls import SINKS, Call, Memory, Unsupported, array, understand
+from model.query import Edit, Hide, Kind, Silence, Temper, UserError
+
+IMPLEMENTATION = "clearhead"
+ROWS = 256  # rows of queries at a time where equation (1) replaces the kernel, so that an edit needs no n² memory
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One attention of the model: its kind, its layer's number, its module's name, and which of that module's calls in a pass it is.
+
+    side: whose tokens are its keys, "source" or "target".
+    """
+
+    kind: Kind
+    index: int
+    module: str
+    occurrence: int
+    side: str
+
+
+@dataclass(eq=False)
+class Session:
+    """One forward pass under observation. names: id(module) to its name. slots: empty while the wiring is not known yet."""
+
+    names: dict[int, str]
+    slots: dict[tuple[str, int], Slot] = field(default_factory=dict)
+    edits: frozenset[Edit] = frozenset()
+    tick: Callable[[float, str], None] = lambda fraction, text: None
+    calls: list[Call] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    memory: Memory = field(default_factory=Memory)
+
+    def identify(self, module) -> tuple[str, int]:
+        """The module's name and how often it was called before in this pass (some models share one layer)."""
+        name = self.names.get(id(module), type(module).__name__)
+        occurrence = self.counts.get(name, 0)
+        self.counts[name] = occurrence + 1
+        return name, occurrence
+
+    def edits_at(self, slot: Slot | None) -> tuple[tuple[int, ...], dict[int, float], list[Silence]]:
+        """Hidden keys, temperatures by head, and silenced heads of one attention."""
+        if slot is None or not self.edits:
+            return (), {}, []
+        here = [edit for edit in self.edits if not isinstance(edit, Hide) and (edit.kind, edit.layer) == (slot.kind, slot.index)]
+        hidden = tuple(sorted(edit.token for edit in self.edits if isinstance(edit, Hide) and edit.side == slot.side))
+        return (hidden, {edit.head: edit.temperature for edit in here if isinstance(edit, Temper)},
+                [edit for edit in here if isinstance(edit, Silence)])
+
+
+_session: ContextVar[Session | None] = ContextVar("clearhead_capture", default=None)
+
+
+def register() -> None:
+    """Makes `IMPLEMENTATION` known to transformers. Without its mask function the mask would be missing, and attention would look ahead."""
+    from transformers import AttentionInterface, AttentionMaskInterface
+    from transformers.masking_utils import sdpa_mask
+
+    AttentionInterface.register(IMPLEMENTATION, attention_function)
+    AttentionMaskInterface.register(IMPLEMENTATION, sdpa_mask)
+
+
+def run(session: Session, forward: Callable):
+    """`forward()` with every attention call handed to the session."""
+    import torch
+
+    token = _session.set(session)
+    try:
+        with torch.inference_mode():
+            return forward()
+    finally:
+        _session.reset(token)
+
+
+def attention_function(module, query, key, value, attention_mask=None, **options):
+    """What transformers calls in each attention layer: query (1, head, q, d_k), key and value (1, kv_head, k, d); gives (1, q, head, d_v)."""
+    session = _session.get()
+    if session is None:
+        return _native(module, query, key, value, attention_mask, options), None
+    name, occurrence = session.identify(module)
+    if session.slots:
+        session.tick(len(session.calls) / len(session.slots), f"attention layer {len(session.calls) + 1} of {len(session.slots)}")
+    hidden, temperatures, silences = session.edits_at(session.slots.get((name, occurrence)))
+    call = understand(session.memory, module, (query, key, value), attention_mask, options)
+    call.module, call.occurrence = name, occurrence
+    if hidden:
+        call.allowed = Hidden(call.allowed, hidden)
+        _check_rows(call)
+    if temperatures:
+        call.temperature = np.array([temperatures.get(head, 1.0) for head in range(query.shape[1])], np.float32)
+    output = _equation_one(call) if hidden or temperatures else _native(module, query, key, value, attention_mask, options)
+    call.rows = sample_rows(query.shape[2])
+    call.outputs = array(output[:, call.rows].transpose(1, 2))
+    session.calls.append(call)
+    for silence in silences:
+        output[:, :, silence.head] = 0 if silence.mode == "zero" else output[:, :, silence.head].mean(1, keepdim=True)
+    return output, None
+
+
+def sample_rows(n_queries: int) -> np.ndarray:
+    """The queries whose outputs are recomputed on every answer: the first (it shows a missing look-ahead mask), the last (it shows a
+    missing window), and two between."""
+    return np.unique(np.linspace(0, n_queries - 1, 4).astype(int))
+
+
+def _native(module, query, key, value, attention_mask, options: dict):
+    """The output of the model's own attention: fused, except where the fused kernel would raise or silently ignore a soft-cap or a sink."""
+    from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+    if options.get("softcap") is None and all(options.get(word) is None for word in SINKS):
+        return sdpa_attention_forward(module, query, key, value, attention_mask, **options)[0]
+    eager = getattr(sys.modules[type(module).__module__], "eager_attention_forward", None)
+    if eager is None:
+        raise Unsupported(f"{type(module).__name__} passes a soft-cap or a sink, and its family has no eager attention to ask")
+    mask = _additive(module, query, key, attention_mask, options.get("is_causal"))
+    return eager(module, query, key, value, mask, **options)[0]
+
+
+def _additive(module, query, key, mask, is_causal: bool | None):
+    """The mask as eager attention wants it: 0 where a query may look, the smallest number elsewhere, (1, 1 or head, q, k)."""
+    import torch
+
+    if mask is None and query.shape[2] > 1 and (getattr(module, "is_causal", True) if is_causal is None else is_causal):
+        mask = torch.ones(query.shape[2], key.shape[2], dtype=torch.bool).tril()[None, None]
+    if mask is None or mask.dtype != torch.bool:
+        return mask
+    return torch.zeros(mask.shape, dtype=query.dtype).masked_fill_(~mask, torch.finfo(query.dtype).min)
+
+
+def _blocks(n_queries: int):
+    return (slice(start, min(start + ROWS, n_queries)) for start in range(0, n_queries, ROWS))
+
+
+def _equation_one(call: Call):
+    """The attention output (1, q, head, d_v) by our own equation (1), for edits that no kernel knows."""
+    import torch
+
+    from model import attention
+
+    as_tensor = lambda numbers: None if numbers is None else tensor_of(np.ascontiguousarray(numbers))
+    group = len(call.query) // len(call.key)
+    key, value = (as_tensor(np.repeat(each, group, axis=0)) for each in (call.key, call.value))
+    per_head = lambda numbers: None if numbers is None else as_tensor(numbers)[:, None, None]
+    keys = slice(0, call.key.shape[1])
+    parts = [attention.attention(
+        as_tensor(call.query[:, rows]), key, value, as_tensor(call.allowed.block(rows, keys)), scale=call.scale, softcap=call.softcap,
+        bias=None if call.bias is None else as_tensor(call.bias.block(rows, keys)), sink=per_head(call.sink),
+        temperature=1.0 if call.temperature is None else per_head(call.temperature))[0] for rows in _blocks(call.query.shape[1])]
+    return torch.cat(parts, dim=1).transpose(0, 1)[None].contiguous()
+
+
+def _check_rows(call: Call) -> None:
+    """Hiding must leave every row a key, unless a sink can take it all."""
+    keys = slice(0, call.key.shape[1])
+    if call.sink is None and not all(call.allowed.block(rows, keys).any(-1).all() for rows in _blocks(call.query.shape[1])):
+        raise UserError("Hiding this would leave some token with nothing to look at; hide fewer tokens, or not the only one that it may see.")

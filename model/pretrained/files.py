@@ -1,0 +1,102 @@
+"""Files of a model before anything is made of them: which, how large, whole, unchanged. No weights are read into memory here."""
+import hashlib
+import json
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+from model.query import UserError
+
+SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".gguf", ".jinja", ".spm")  # what transformers reads of a folder; never a pickle
+HEADER_LIMIT = 100_000_000  # bytes; the limit that the safetensors format sets itself
+BITS = {"BOOL": 8, "U8": 8, "I8": 8, "F8_E4M3": 8, "F8_E5M2": 8, "I16": 16, "U16": 16, "F16": 16, "BF16": 16,
+        "I32": 32, "U32": 32, "F32": 32, "F64": 64, "I64": 64, "U64": 64}
+
+_hashes: dict[str, tuple[tuple[int, int], str]] = {}
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What the headers of a model's weights tell. parameters: a count; dtypes: as safetensors names them."""
+
+    files: tuple[Path, ...]
+    parameters: int
+    dtypes: tuple[str, ...]
+
+
+def sha256(path: Path) -> str:
+    """The file's sha256 in hexadecimal, read once per process and state of the file (size and time of change)."""
+    state = (path.stat().st_size, path.stat().st_mtime_ns)
+    known = _hashes.get(str(path))
+    if known and known[0] == state:
+        return known[1]
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    _hashes[str(path)] = (state, digest)
+    return digest
+
+
+def fingerprint(folder: Path) -> str:
+    """16 hexadecimal digits that change with any byte of the folder's weights, configuration or tokenizer."""
+    parts = sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES and path.is_file())
+    text = "\n".join(f"{path.name} {sha256(path)}" for path in parts)
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def read_json(path: Path) -> dict:
+    """A JSON object from a model's folder. Raises UserError with the file's name."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"{path.parent} has no {path.name}; give a folder that save_pretrained wrote.") from None
+    except (ValueError, OSError) as error:
+        raise UserError(f"{path} cannot be read ({type(error).__name__}); the file is damaged, so copy or download it again.") from error
+    if not isinstance(content, dict):
+        raise UserError(f"{path} should hold a JSON object but holds a {type(content).__name__}; copy or download it again.")
+    return content
+
+
+def weights_of(folder: Path) -> Weights:
+    """The safetensors weights of a folder, each file checked against its own header. Raises UserError with the file's name."""
+    files = _weight_files(folder)
+    tensors = [tensor for path in files for tensor in _header(path)]
+    return Weights(files, sum(count for count, _ in tensors), tuple(sorted({dtype for _, dtype in tensors})))
+
+
+def _weight_files(folder: Path) -> tuple[Path, ...]:
+    index = folder / "model.safetensors.index.json"
+    if index.is_file():
+        names = sorted(set(read_json(index).get("weight_map", {}).values()))
+        outside = [name for name in names if Path(name).name != name]
+        if outside or not names:
+            raise UserError(f"{index} names {outside[:1] or 'no file'}; weights must lie beside it, so this model is refused.")
+        return tuple(folder / name for name in names)
+    if (folder / "model.safetensors").is_file():
+        return (folder / "model.safetensors",)
+    if any(folder.glob("*.bin")) or any(folder.glob("*.pt")):
+        raise UserError(f"{folder} holds pickled weights, which can run code when they are opened; save them again as safetensors.")
+    raise UserError(f"{folder} has no model.safetensors; give a folder with a model's weights in that format.")
+
+
+def _header(path: Path) -> list[tuple[int, str]]:
+    """(number of values, dtype) of each tensor in a safetensors file: 8 bytes of length, that many of JSON, then the data."""
+    damaged = UserError(f"{path} is cut off or damaged; copy or download it again.")
+    if not path.is_file():
+        raise UserError(f"{path} is missing; copy or download the model again.")
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        start = file.read(8)
+        length = struct.unpack("<Q", start)[0] if len(start) == 8 else size
+        if length > min(size - 8, HEADER_LIMIT):
+            raise damaged
+        try:
+            entries = json.loads(file.read(length))
+            tensors = [entry for name, entry in entries.items() if name != "__metadata__"]
+            ends = [int(entry["data_offsets"][1]) for entry in tensors]
+            sizes = [entry["data_offsets"][1] - entry["data_offsets"][0] for entry in tensors]
+            counted = [(8 * bytes_ // BITS.get(entry["dtype"], 8), str(entry["dtype"])) for bytes_, entry in zip(sizes, tensors, strict=True)]
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+            raise damaged from None
+    if 8 + length + max(ends, default=0) != size:
+        raise damaged
+    return counted

@@ -1,0 +1,61 @@
+"""What the model answers, kept with the record: the next token, candidates at a mask, a sentence vector. Never full logits."""
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from model.pretrained import files
+from model.pretrained.tokens import visible
+from model.record import Prediction
+
+BEST = 20
+
+
+@dataclass(frozen=True)
+class Pooling:
+    """How a sentence model makes one vector of its tokens' (Reimers and Gurevych 2019): the mean or the first, of length 1 or as it is."""
+
+    mode: str
+    normalise: bool
+
+
+def pooling_of(folder: Path) -> Pooling | None:
+    """The pooling that a sentence-transformers folder describes, or None for any other model."""
+    if not (folder / "modules.json").is_file() or not (folder / "1_Pooling" / "config.json").is_file():
+        return None
+    config = files.read_json(folder / "1_Pooling" / "config.json")
+    mode = "mean" if config.get("pooling_mode_mean_tokens") else "first" if config.get("pooling_mode_cls_token") else None
+    return mode and Pooling(mode, "models.Normalize" in (folder / "modules.json").read_text(encoding="utf-8"))
+
+
+def vector(hidden, pooling: Pooling) -> Prediction:
+    """The sentence vector, float32 (d_model), of the last layer's states (1, token, d_model)."""
+    pooled = hidden[0].mean(0) if pooling.mode == "mean" else hidden[0, 0]
+    if pooling.normalise:
+        pooled = pooled / pooled.norm().clamp_min(1e-12)
+    numbers = pooled.float().numpy().copy()
+    numbers.flags.writeable = False
+    return Prediction("vector", vector=numbers)
+
+
+def choices(kind: str, logits, positions: list[int], tokenizer) -> Prediction:
+    """The best twenty tokens at some positions. logits (position, vocabulary), one row for each of `positions`."""
+    logits = logits.float()
+    normaliser = logits.logsumexp(-1)
+    best = logits.topk(min(BEST, logits.shape[-1]), dim=-1)
+    probabilities = (best.values - normaliser[:, None]).exp()
+    ids = best.indices.tolist()
+    return Prediction(kind, tuple(positions), tuple(map(tuple, ids)), tuple(tuple(text_of(tokenizer, number) for number in row) for row in ids),
+                      tuple(map(tuple, np.asarray(probabilities).tolist())), tuple(normaliser.tolist()))
+
+
+def text_of(tokenizer, number: int) -> str:
+    """One token of the vocabulary as a person reads it, its leading space shown, as there is no text around it."""
+    raw = tokenizer.convert_ids_to_tokens(number)
+    if raw is None:
+        return f"∅{number}"
+    decoded = tokenizer.decode([number], clean_up_tokenization_spaces=False)
+    if "\ufffd" in decoded or not decoded:
+        return visible(raw)
+    leading = "▁" in raw[:1] and not decoded.startswith(" ")
+    return visible(" " + decoded if leading else decoded)

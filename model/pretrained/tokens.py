@@ -1,0 +1,141 @@
+"""Readable tokens: what is shown is what a person typed, and every token knows its characters, its word and its text.
+
+One ordinary space before a word is part of most vocabularies' pieces and is not shown; any other white space is, as ␣, ⏎ or ⇥. Characters
+that take several tokens are numbered (苹₁ 苹₂). Controls, and what would be invisible alone, are shown by name.
+"""
+import unicodedata
+from dataclasses import dataclass
+
+from model.record import Tokens
+
+VISIBLE = {" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥"}
+JOINER = "\u200d"
+INSIDE = (JOINER, "\u200c")  # zero-width joiner and non-joiner: kept between letters or pictures, where they shape them
+SUBSCRIPT = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One token before it is readable. raw: the vocabulary's own string. span: code points of its text. text: 0 or 1, -1 for neither."""
+
+    id: int
+    raw: str
+    span: tuple[int, int]
+    text: int
+    special: bool
+    unknown: bool
+
+
+def visible(text: str) -> str:
+    """The text with white space and controls made visible, so that no character changes how its neighbours are drawn."""
+    shown = [_visible(character, alone=len(text) == 1) for character in text]
+    if text and unicodedata.category(text[0]).startswith("M") and shown[0] == text[0]:
+        shown.insert(0, "◌")
+    return "".join(shown)
+
+
+def _visible(character: str, alone: bool) -> str:
+    if character in VISIBLE:
+        return VISIBLE[character]
+    if ord(character) < 0x20:
+        return chr(0x2400 + ord(character))
+    if (character in INSIDE and not alone) or character == "\ufffd":
+        return character
+    category = unicodedata.category(character)
+    if category in ("Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"):
+        return f"U+{ord(character):04X}"
+    return character
+
+
+def readable(pieces: list[Piece], texts: tuple[str, ...]) -> Tokens:
+    """The tokens of one side from its pieces; texts holds the first and, for a pair, the second text."""
+    spans = [_without_space(piece, texts) for piece in pieces]
+    numbers = _parts(pieces, spans)
+    labels = [_label(piece, span, texts, number) for piece, span, number in zip(pieces, spans, numbers, strict=True)]
+    return Tokens(tuple(labels), tuple(piece.id for piece in pieces), tuple(piece.special for piece in pieces), tuple(spans),
+                  _words(pieces, spans, texts), tuple(piece.text for piece in pieces), tuple(piece.unknown for piece in pieces))
+
+
+def _without_space(piece: Piece, texts: tuple[str, ...]) -> tuple[int, int]:
+    """The span without the one ordinary space that precedes a word."""
+    start, end = piece.span
+    if piece.text >= 0 and end - start > 1:
+        typed = texts[piece.text][start:end]
+        if typed[0] == " " and not typed[1].isspace():
+            return start + 1, end
+    return start, end
+
+
+def _parts(pieces: list[Piece], spans: list[tuple[int, int]]) -> list[int]:
+    """1, 2, … for tokens that are parts of the same characters, 0 for a token that has its characters to itself."""
+    numbers = [0] * len(pieces)
+    for i in range(1, len(pieces)):
+        (start, end), (before, until) = spans[i], spans[i - 1]
+        if pieces[i].text == pieces[i - 1].text >= 0 and start < until and before < end and not pieces[i].special:
+            numbers[i - 1] = numbers[i - 1] or 1
+            numbers[i] = numbers[i - 1] + 1
+    return numbers
+
+
+def _label(piece: Piece, span: tuple[int, int], texts: tuple[str, ...], number: int) -> str:
+    typed = "" if piece.text < 0 else visible(texts[piece.text][slice(*span)])
+    if piece.unknown and not piece.special:
+        return f"{piece.raw} {typed}".strip()
+    if piece.special or not typed:
+        return visible(piece.raw) or "∅"
+    return typed + (str(number).translate(SUBSCRIPT) if number else "")
+
+
+def _words(pieces: list[Piece], spans: list[tuple[int, int]], texts: tuple[str, ...]) -> tuple[int, ...]:
+    """The word of each token, counted over both texts; -1 for special tokens and white space. A token over several words joins them."""
+    words, offset = [-1] * len(pieces), 0
+    for side, text in enumerate(texts):
+        members = [i for i, piece in enumerate(pieces) if piece.text == side and not piece.special]
+        numbers = word_numbers(text[:max((spans[i][1] for i in members), default=0)])
+        joined = list(range(len(numbers)))
+        for i in members:
+            inside = [number for number in numbers[slice(*spans[i])] if number >= 0]
+            for number in inside:
+                joined[number] = joined[inside[0]]
+            words[i] = inside[0] if inside else -1
+        for i in members:
+            words[i] = offset + joined[words[i]] if words[i] >= 0 else -1
+        offset += len(joined)
+    return _renumbered(words)
+
+
+def _renumbered(words: list[int]) -> tuple[int, ...]:
+    order = {word: number for number, word in enumerate(dict.fromkeys(word for word in words if word >= 0))}
+    return tuple(order.get(word, -1) for word in words)
+
+
+def word_numbers(text: str) -> list[int]:
+    """The word that each character belongs to, -1 for white space. Letters and digits run together, with an apostrophe between them;
+    every Chinese or Japanese character, sign or picture is a word of its own, with the marks and joiners that follow it."""
+    numbers, current, before = [], -1, " "
+    for i, character in enumerate(text):
+        if character.isspace():
+            numbers.append(-1)
+        else:
+            after = text[i + 1] if i + 1 < len(text) else " "
+            current += not _joins(before, character, after)
+            numbers.append(current)
+        before = character
+    return numbers
+
+
+def _joins(before: str, character: str, after: str) -> bool:
+    """Whether a character continues the word of the one before it."""
+    if before.isspace():
+        return False
+    if unicodedata.category(character)[0] == "M" or character in INSIDE or before == JOINER or "\U0001f3fb" <= character <= "\U0001f3ff":
+        return True
+    if character in "'’":
+        return _runs(before) and _runs(after)
+    return _runs(character) and (_runs(before) or before in "'’" or unicodedata.category(before)[0] == "M" or before in INSIDE)
+
+
+def _runs(character: str) -> bool:
+    """Letters and digits of scripts that are written in runs; Chinese and Japanese are not."""
+    chinese = "\u2e80" <= character <= "\u9fff" or "\uf900" <= character <= "\ufaff" or character >= "\U00020000"
+    return (character.isalnum() or character == "_") and not chinese

@@ -1,0 +1,169 @@
+"""Is the picture right? Checked when a model is loaded, against its own eager attention, and on every answer, against what it really put out."""
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from model import heads
+from model.masks import Full
+from model.pretrained import capture
+from model.pretrained.calls import Call
+from model.query import Kind
+from model.record import Layer, Verification
+
+TOLERANCE = 1e-4  # float32; largest difference that arithmetic in another order makes in the models tried is about 1e-5
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """What the probe found: where each attention belongs, and how far the capture is from the model's own eager weights."""
+
+    slots: dict[tuple[str, int], capture.Slot]
+    load_error: float
+    row_sum_error: float
+    reasons: tuple[str, ...]
+
+
+def wire(network, forward: Callable, lengths: tuple[int, int | None]) -> Wiring:
+    """Runs a probe twice, captured and eager, and compares every weight of every head.
+
+    forward() runs the network on the probe; lengths are its tokens on the source side and, for encoder–decoders, another number on the
+    target side. Nobody else may use the network meanwhile, as its attention is switched and switched back.
+    """
+    names = {id(module): name for name, module in network.named_modules()}
+    session = capture.Session(names)
+    capture.run(session, forward)
+    if not session.calls:
+        raise capture.Unsupported("it does not call the attention function that transformers lets us register")
+    slots = _slots(session.calls, lengths)
+    layers = {key: call.layer(slots[key].index) for call in session.calls for key in [(call.module, call.occurrence)]}
+    errors, row_sum_error = _against_eager(network, forward, layers)
+    reasons = [f"the capture does not know the keyword {word}" for word in sorted({word for call in session.calls for word in call.unknown})]
+    reasons += [f"the model gives no eager weights for {module}" for module, _ in sorted(set(layers) - set(errors))]
+    load_error = max(errors.values(), default=float("inf"))
+    if load_error > TOLERANCE:
+        worst = max(errors, key=errors.__getitem__)
+        reasons.append(f"{worst[0]} differs by {load_error:.2g} from the model's own eager weights")
+    return Wiring(slots, load_error, row_sum_error, tuple(reasons))
+
+
+def _slots(calls: list[Call], lengths: tuple[int, int | None]) -> dict[tuple[str, int], capture.Slot]:
+    """The kind and layer number of each call. The two sides have different lengths in the probe, so the shapes tell them apart."""
+    kinds = {(call.module, call.occurrence): _kind(call, lengths) for call in calls}
+    if lengths[1] is None and not any(call.allowed.block(slice(0, 1), slice(1, lengths[0])).any() for call in calls):
+        kinds = dict.fromkeys(kinds, Kind.CAUSAL)
+    slots = {}
+    for kind in Kind:
+        members = [key for key in kinds if kinds[key] == kind]
+        numbers = [_layer_number(module) for module, _ in members]
+        if None in numbers or len(set(numbers)) != len(numbers):
+            numbers = list(range(len(members)))
+        side = "target" if kind is Kind.CAUSAL and lengths[1] is not None else "source"
+        slots.update({key: capture.Slot(kind, number, *key, side) for key, number in zip(members, numbers, strict=True)})
+    return slots
+
+
+def _kind(call: Call, lengths: tuple[int, int | None]) -> Kind:
+    source, target = lengths
+    shapes = {(source, source): Kind.SELF, (target, target): Kind.CAUSAL, (target, source): Kind.CROSS}
+    shape = (call.query.shape[1], call.key.shape[1])
+    if shape not in shapes:
+        raise capture.Unsupported(f"{call.module} attends from {shape[0]} to {shape[1]} positions, not over those of the text ({lengths})")
+    return shapes[shape]
+
+
+def _layer_number(module: str) -> int | None:
+    """The first number in a module's name is its layer: decoder.block.2.layer.0.SelfAttention is layer 2."""
+    found = re.search(r"(?:^|\.)(\d+)(?:\.|$)", module)
+    return int(found.group(1)) if found else None
+
+
+def _against_eager(network, forward: Callable, layers: dict[tuple[str, int], Layer]) -> tuple[dict[tuple[str, int], float], float]:
+    """The largest difference to the model's own eager weights in each attention, and how far their rows (with the sink's share) are from 1."""
+    errors: dict[tuple[str, int], float] = {}
+    sums: list[float] = [0.0]
+    counts: dict[str, int] = {}
+    modules = dict(network.named_modules())
+
+    def hook(name):
+        def compare(module, arguments, output):
+            key = (name, counts.get(name, 0))
+            counts[name] = key[1] + 1
+            layer = layers.get(key)
+            weights = _weights_in(output, layer)
+            if weights is not None:
+                errors[key], total = _compare(layer, weights)
+                sums.append(total)
+        return compare
+
+    handles = [modules[name].register_forward_hook(hook(name)) for name in {name for name, _ in layers}]
+    network.set_attn_implementation("eager")
+    try:
+        capture.run(capture.Session({}), forward)
+    finally:
+        network.set_attn_implementation(capture.IMPLEMENTATION)
+        for handle in handles:
+            handle.remove()
+    return errors, max(sums)
+
+
+def _weights_in(output, layer: Layer | None) -> np.ndarray | None:
+    """The attention weights (head, query, key) among a module's outputs: the last tensor of that shape (T5 gives its bias before them)."""
+    parts = output if isinstance(output, tuple) else ()
+    found = [part for part in parts if layer is not None and getattr(part, "shape", None) == (1, *layer.shape)]
+    return found[-1][0].float().numpy() if found else None
+
+
+def _compare(layer: Layer, weights: np.ndarray) -> tuple[float, float]:
+    """(largest difference anywhere, outside the mask included; largest distance of a row of ours from 1, the sink's share aside)."""
+    error = row_sum_error = 0.0
+    for rows, keys, block in heads.weight_blocks(layer):
+        ours = np.zeros((layer.heads, block.shape[1], layer.shape[2]), np.float32)
+        ours[:, :, keys] = block
+        difference = float(np.abs(ours - weights[:, rows]).max())
+        error = max(error, difference if np.isfinite(difference) else float("inf"))
+        row_sum_error = max(row_sum_error, float(np.abs(ours.sum(-1) - (weights[:, rows].sum(-1) if layer.sink is not None else 1)).max()))
+    return error, row_sum_error
+
+
+def check_answer(calls: list[Call], layers: list[Layer], wiring: Wiring) -> Verification:
+    """Recomputes weights · value for a few rows of every head and compares with the attention output of this very pass; O(n)."""
+    worst, row_error, rows = 0.0, 0.0, 0
+    for call, layer in zip(calls, layers, strict=True):
+        largest = float(np.abs(call.outputs).max()) or 1.0
+        mixed, sums = recompute(layer, call.rows)
+        error = float(np.abs(mixed - call.outputs).max()) / largest
+        worst = max(worst, error if np.isfinite(error) else float("inf"))
+        if layer.sink is None:
+            row_error = max(row_error, float(np.abs(sums - 1).max()))
+        rows += mixed.shape[0] * mixed.shape[1]
+    reasons = wiring.reasons
+    if worst > TOLERANCE or row_error > TOLERANCE:
+        reasons += (f"recomputed outputs differ by {worst:.2g} of the largest, rows sum to 1 within {row_error:.2g}",)
+    return Verification("refused" if len(reasons) > len(wiring.reasons) else "verified", worst, max(row_error, wiring.row_sum_error),
+                        wiring.load_error, TOLERANCE, rows, reasons)
+
+
+def recompute(layer: Layer, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """weights · value (head, row, d_v) and the weights' sums (head, row) for some queries, by equation (1); key heads are never copied."""
+    from model import attention
+
+    kv_heads, n_keys, _ = layer.key.shape
+    group, keys = layer.heads // kv_heads, slice(0, n_keys)
+    split = lambda each: heads.tensor_of(np.ascontiguousarray(each)).unflatten(0, (kv_heads, group))
+    gather = lambda part: np.concatenate([part.block(slice(row, row + 1), keys) for row in rows], axis=-2)
+    numbers = attention.scores(split(layer.query[:, rows]).flatten(1, 2), heads.tensor_of(layer.key), scale=layer.scale, softcap=layer.softcap)
+    numbers = numbers.unflatten(1, (group, len(rows)))
+    if layer.bias is not None:
+        bias = gather(layer.bias)
+        numbers = numbers + (split(bias) if bias.ndim == 3 else heads.tensor_of(bias))
+    allowed = None
+    if not isinstance(layer.allowed, Full):
+        allowed = gather(layer.allowed)
+        allowed = split(allowed) if allowed.ndim == 3 else heads.tensor_of(allowed)
+    per_head = {name: split(getattr(layer, name))[..., None, None] for name in ("sink", "temperature") if getattr(layer, name) is not None}
+    weights = attention.softmax(numbers, allowed, **per_head)
+    mixed = weights.flatten(1, 2) @ heads.tensor_of(layer.value)
+    shape = (layer.heads, len(rows))
+    return mixed.reshape(*shape, -1).numpy(), weights.sum(-1).reshape(shape).numpy()
