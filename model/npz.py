@@ -2,24 +2,30 @@
 import json
 import zipfile
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
 from model import heads
-from model.record import AttentionMap, AttentionRecord, Layer, Reported
+from model.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
 
 
-def write_npz(record: AttentionRecord, path: str | Path) -> None:
+def write_npz(record: AttentionRecord, target: str | Path | BinaryIO, provenance: str | None = None) -> None:
     """Float32 arrays KIND (layer, head, query, key), or KIND_INDEX (head, query, key) a layer where head counts differ, with queries_KIND and
-    keys_KIND (token texts), layers_KIND (the layers' numbers) and provenance (JSON)."""
+    keys_KIND (token texts), layers_KIND (the layers' numbers) and provenance (JSON; unless given, the question and its check).
+    NUL in a token's text is written U+0000, because numpy drops it from the end of a string."""
     asked = {"model": record.query.model, "revision": record.query.revision, "text": record.query.text, "text_b": record.query.text_b,
              "target": record.query.target, "verification": record.verification.status}
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for each in record.maps:
             _write_map(archive, each)
-            for name, values in (("queries", each.queries.texts), ("keys", each.keys.texts), ("layers", [layer.index for layer in each.layers])):
+            for name, values in (("queries", _texts(each.queries)), ("keys", _texts(each.keys)), ("layers", [layer.index for layer in each.layers])):
                 _write(archive, f"{name}_{each.kind}", np.array(values))
-        _write(archive, "provenance", np.array(json.dumps(asked)))
+        _write(archive, "provenance", np.array(provenance or json.dumps(asked)))
+
+
+def _texts(tokens: Tokens) -> list[str]:
+    return [text.replace("\0", "U+0000") for text in tokens.texts]
 
 
 def _write(archive: zipfile.ZipFile, name: str, array: np.ndarray) -> None:

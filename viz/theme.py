@@ -15,6 +15,16 @@ ACCENT = "#c2410c"      # the pair and the focused row: the one accent colour
 INK = {"light": "#1a1f29", "dark": "#e8eaef"}
 PAPER = {"light": "#ffffff", "dark": "#0e1117"}
 MONO = ("DejaVu Sans Mono", "Noto Sans Mono CJK SC", "Noto Sans CJK SC")
+SANS = ("DejaVu Sans",)
+FALLBACK = (            # exports: fonts with the scripts that the faces above lack, where a machine has them
+    "DejaVu Sans", "Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "WenQuanYi Zen Hei", "PingFang SC", "Hiragino Sans", "Apple SD Gothic Neo",
+    "Microsoft YaHei", "Yu Gothic", "Malgun Gothic", "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Sans Devanagari", "Noto Sans Bengali",
+    "Noto Sans Tamil", "Noto Sans Thai", "Nirmala UI", "Leelawadee UI", "Arial Unicode MS", "Noto Sans Symbols", "Noto Sans Symbols 2",
+    "Segoe UI Symbol", "Noto Emoji")
+QUIET = "#5b6472"       # prose beside a picture
+HAIRLINE = "#c9ced6"    # frames and rules
+UNKNOWN = "#ffd54a"     # behind a token that the vocabulary has no piece for
+FORBIDDEN = "#f1f2f4"   # where the mask lets nobody look
 LOG_FLOOR = 1e-4        # the log scale starts here; anything below has the background's colour
 SPACE = 8               # pixels: the one spacing unit
 

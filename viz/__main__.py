@@ -1,0 +1,101 @@
+"""The command line: python -m viz export. Exit codes: 0 done, 2 not possible (one sentence says why) or wrong usage."""
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from model import sources
+from model.query import Kind, Query, UserError
+from model.record import AttentionRecord, Tokens
+from model.view import LENSES, SCALES, View
+from viz import export as files
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def main():
+    """Pictures and numbers of a Transformer's attention heads, without a browser."""
+
+
+@main.command("export")
+@click.option("--model", "model_id", required=True, help="A name of the catalogue (python -m model list), a fetched hub id, or a folder.")
+@click.option("--text", required=True, help="What the model reads.")
+@click.option("--text-b", help="A second text, for encoders that read pairs.")
+@click.option("--target", help="The other side for an encoder–decoder; without it the model writes its own.")
+@click.option("--kind", type=click.Choice([each.value for each in Kind]), help="Which attention; the model's first one unless given.")
+@click.option("--layer", type=click.IntRange(0), default=0, show_default=True, help="The layer, from 0.")
+@click.option("--head", type=click.IntRange(0), default=0, show_default=True, help="The head, from 0.")
+@click.option("--lens", type=click.Choice(LENSES), default="matrix", show_default=True, help="How the head is drawn.")
+@click.option("--scale", type=click.Choice(SCALES), default="linear", show_default=True, help="How a weight becomes a colour.")
+@click.option("--token", help="The token in focus: its text, or its position from 0.")
+@click.option("--pair", nargs=2, metavar="FROM TO", help="Two tokens to mark, each its text or its position from 0.")
+@click.option("--words", is_flag=True, help="Words instead of word pieces: summed over pieces attended to, averaged over pieces attending.")
+@click.option("--hide-special", is_flag=True, help="Leaves out tokens that the tokenizer added, such as [CLS].")
+@click.option("--transpose", is_flag=True, help="Columns look, rows are looked at.")
+@click.option("--grid", is_flag=True, help="All heads of the kind instead of one (PNG, SVG, PDF).")
+@click.option("--zoom", type=click.IntRange(1, 8), default=2, show_default=True, help="Pixels a point, for PNG.")
+@click.option("--no-caption", is_flag=True, help="Leaves out the caption; the provenance stays inside the file.")
+@click.option("--out", required=True, type=click.Path(dir_okay=False, writable=True, path_type=Path), help="The file; its ending says the format.")
+def export(model_id: str, text: str, text_b: str | None, target: str | None, out: Path, **shown):
+    """Writes one head, or all of them, as .png, .svg, .pdf (pictures), .csv (the head's numbers) or .npz (the numbers of all heads).
+
+    \b
+    python -m viz export --model minilm --text "The cat sat." --layer 3 --head 1 --out head.svg
+    python -m viz export --model minilm --text "The cat sat." --layer 3 --head 1 --lens lines --token sat --out lines.pdf
+    python -m viz export --model minilm --text "The cat sat." --grid --zoom 4 --out all.png
+    python -m viz export --model minilm --text "The cat sat." --out all.npz
+
+    Every file carries where it comes from: the model and its revision, the text, the view and the versions, as one JSON string.
+    """
+    try:
+        if out.suffix.lower() not in files.formats():
+            raise UserError(f"{out.name} does not say a format; end it in one of {', '.join(sorted(files.formats()))}.")
+        record = _wait(sources.open_query(model_id, text, text_b, target))
+        content = files.export(out.suffix, record, _view(record, shown), files.Options(shown["grid"], shown["zoom"], not shown["no_caption"]))
+        out.write_bytes(content)
+    except UserError as error:
+        raise _Refused(str(error)) from error
+    except OSError as error:
+        raise _Refused(f"{out} could not be written ({error.strerror or error}); choose another place.") from error
+    click.echo(f"{out}: {len(content):,} bytes")
+
+
+class _Refused(click.ClickException):
+    exit_code = 2
+
+
+def _view(record: AttentionRecord, shown: dict) -> View:
+    """The view that the options describe, over the kind that is asked for or the record's first."""
+    names = ("layer", "head", "lens", "scale", "words", "hide_special", "transpose")
+    view = replace(View(kind=Kind(shown["kind"] or record.kinds[0])), **{name: shown[name] for name in names})
+    if view.kind not in record.kinds:
+        raise UserError(f"This model has no {view.kind} attention; choose {' or '.join(record.kinds)}.")
+    sides = record[view.kind].queries, record[view.kind].keys
+    pair = shown["pair"] and tuple(_position(side, wanted) for side, wanted in zip(sides, shown["pair"], strict=True))
+    token = _position(sides[0], shown["token"]) if shown["token"] else pair and pair[0]
+    return replace(view, token=token, pair=pair)
+
+
+def _position(tokens: Tokens, wanted: str) -> int:
+    """The first token with this text, or the token at this position."""
+    if wanted in tokens.texts:
+        return tokens.texts.index(wanted)
+    if wanted.isdecimal() and int(wanted) < len(tokens):
+        return int(wanted)
+    raise UserError(f"There is no token {wanted!r}; choose among: {' '.join(tokens.texts)[:500]}")
+
+
+def _wait(query: Query) -> AttentionRecord:
+    """The answer, with progress on standard error where a person sees it."""
+    job = sources.ask(query, "command line")
+    seen = sys.stderr.isatty()
+    while not job.wait(0.2):
+        if seen:
+            click.echo(f"\r{job.fraction:4.0%} {job.text:<60.60}", nl=False, err=True)
+    if seen:
+        click.echo("\r" + " " * 66 + "\r", nl=False, err=True)
+    return job.result()
+
+
+if __name__ == "__main__":
+    main(prog_name="python -m viz")

@@ -1,0 +1,73 @@
+"""A record and a view become a file.
+
+A format is one module of this package with `FORMAT` and `export(record, view, options) -> bytes`. It is found by being there: put a file
+beside the others and the page, the command line and the contract tests know it.
+"""
+import functools
+import importlib
+import pkgutil
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from model.query import UserError
+from model.record import AttentionRecord
+from model.view import View
+
+SUBJECTS = ("matrix", "lines", "text", "grid", "numbers")
+
+
+@dataclass(frozen=True)
+class Format:
+    """name: as people say it. suffix: with its dot. subjects: what it can hold, of SUBJECTS. about: one line for a menu."""
+
+    name: str
+    suffix: str
+    mime: str
+    subjects: tuple[str, ...]
+    about: str
+
+    def __post_init__(self):
+        if not self.suffix.startswith(".") or not set(self.subjects) <= set(SUBJECTS) or not self.subjects:
+            raise ValueError(f"Format: expected a suffix with its dot and subjects of {SUBJECTS}, got {self.suffix!r} and {self.subjects}.")
+
+
+@dataclass(frozen=True)
+class Options:
+    """grid: all heads instead of the open one. zoom: pixels a point (PNG). caption: the provenance in words. link: the view's address."""
+
+    grid: bool = False
+    zoom: int = 2
+    caption: bool = True
+    link: str = ""
+
+
+PLAIN = Options()
+Exporter = Callable[[AttentionRecord, View, Options], bytes]
+
+
+@functools.cache
+def formats() -> dict[str, tuple[Format, Exporter]]:
+    """Every format by its suffix."""
+    modules = (importlib.import_module(f"{__name__}.{each.name}") for each in pkgutil.iter_modules(__path__))
+    return {module.FORMAT.suffix: (module.FORMAT, module.export) for module in modules if hasattr(module, "FORMAT")}
+
+
+def export(suffix: str, record: AttentionRecord, view: View, options: Options = PLAIN) -> bytes:
+    """The file for a suffix such as ".png". Raises UserError for a format that is not there or cannot hold this."""
+    if suffix.lower() not in formats():
+        raise UserError(f"There is no export to {suffix or 'a file without an ending'}; choose one of {', '.join(sorted(formats()))}.")
+    form, exporter = formats()[suffix.lower()]
+    if options.grid and "grid" not in form.subjects:
+        drawn = sorted(each for each in formats() if "grid" in formats()[each][0].subjects)
+        raise UserError(f"{form.name} holds numbers and cannot show the grid as a picture; choose one of {', '.join(drawn)}.")
+    return exporter(record, view, options)
+
+
+def filename(suffix: str, record: AttentionRecord, view: View, options: Options = PLAIN) -> str:
+    """A name for the file that says what is in it; only letters, digits, dots and hyphens, whatever the model is called."""
+    model = re.sub(r"[^A-Za-z0-9.]+", "-", record.query.model).strip("-.")[:60] or "model"
+    if options.grid or suffix == ".npz":
+        return f"{model}-{view.kind}-all-heads{suffix}"
+    lens = "" if "numbers" in formats()[suffix][0].subjects else f"-{view.lens}"
+    return f"{model}-{view.kind}-layer{view.layer}-head{view.head}{lens}{suffix}"

@@ -1,0 +1,44 @@
+"""CSV: the open head's numbers for spreadsheets and scripts. The provenance is the last column of the first data row.
+
+UTF-8 without a byte order mark, comma, CRLF (RFC 4180). The header holds the key tokens, in order, so that two equal tokens are two columns;
+each row is one query: its token, then one weight a key, in the fewest digits that give back the same float32. Rows are queries however the
+picture is turned; words and filters are those of the view.
+
+Text cells are made harmless for spreadsheets, which run what begins with = + - @: such a cell gets an apostrophe before it, and so does one
+that begins with an apostrophe. `unguarded` (drop one leading apostrophe) gives back the token. NUL and lone surrogates, which no
+UTF-8 reader takes, are written U+0000 and so on; the text itself is unchanged in the provenance.
+"""
+import csv
+import io
+
+from model.displayed import displayed
+from model.record import AttentionRecord
+from model.view import View
+from viz.export import PLAIN, Format, Options, provenance
+
+FORMAT = Format("CSV", ".csv", "text/csv", ("numbers",), "the open head's numbers, for spreadsheets")
+ACTS = "=+-@＝＋－＠\t\r\n'"   # what makes a spreadsheet run a cell, full width too, and the guard itself
+
+
+def guarded(text: str) -> str:
+    """The text as a cell that no spreadsheet runs."""
+    plain = "".join(f"U+{ord(sign):04X}" if sign == "\0" or "\ud800" <= sign <= "\udfff" else sign for sign in text)
+    return "'" + plain if plain.lstrip(" ")[:1] in tuple(ACTS) else plain
+
+
+def unguarded(cell: str) -> str:
+    """The text that `guarded` was given."""
+    return cell.removeprefix("'")
+
+
+def export(record: AttentionRecord, view: View, options: Options = PLAIN) -> bytes:
+    """The open head as a table. Raises UserError where the view cannot be shown."""
+    shown = displayed(record, view)
+    table = io.StringIO(newline="")
+    writer = csv.writer(table)
+    writer.writerow(["query", *(guarded(unit.text) for unit in shown.columns), "provenance"])
+    last = provenance.dumps(record, view, options.link)
+    for unit, weights in zip(shown.rows, shown.weights, strict=True):
+        writer.writerow([guarded(unit.text), *map(str, weights), last])
+        last = ""
+    return table.getvalue().encode("utf-8")

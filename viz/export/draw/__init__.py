@@ -1,0 +1,14 @@
+"""Pictures of a record: one figure for the PNG, SVG and PDF exports alike."""
+from model.record import AttentionRecord
+from model.view import View
+from viz.export import Options
+from viz.export.draw import matrix
+from viz.export.draw.page import compose
+
+LENSES = {"matrix": matrix.plan}
+
+
+def figure(record: AttentionRecord, view: View, options: Options, raster: bool):
+    """The figure of the open head in its lens, or of all heads; draw it inside `sheet.pen`."""
+    plan = LENSES["grid" if options.grid else view.lens](record, view, raster)
+    return compose(plan, record, view, options)

@@ -1,0 +1,102 @@
+"""The open head as a matrix: rows look, columns are looked at (or the other way round), one cell a weight."""
+import math
+
+import numpy as np
+
+from model.displayed import Shown, displayed
+from model.record import AttentionRecord
+from model.view import View
+from viz import theme
+from viz.export.draw.plan import GAP, MIDDLE, SAID, Labels, Plan, labels, letter, pair_of, pitch, said_pair, said_sums
+from viz.export.draw.sheet import Sheet
+
+VECTOR = 128    # cells a side up to which a vector file holds each cell as a shape; beyond, an image
+Box = tuple[int, int, int, int]   # left, top, width, height in cells
+
+
+def plan(record: AttentionRecord, view: View, raster: bool) -> Plan:
+    """How the matrix lens will look. raster: the cells as pixels (PNG), not as shapes."""
+    shown = displayed(record, view)
+    weights, forbidden = shown.weights, _forbidden(shown)
+    across, down, boxes = shown.columns, shown.rows, _boxes(shown, view)
+    if view.transpose:
+        weights, forbidden, across, down = weights.T, forbidden.T, down, across
+        boxes = [(top, left, high, wide) for left, top, wide, high in boxes]
+    step = pitch(max(weights.shape))
+    above = labels(across, step, tuple(left for left, _, wide, _ in boxes if wide == 1))
+    beside = labels(down, step, tuple(top for _, top, _, high in boxes if high == 1))
+    angle = 45 if min(np.diff(sorted(above.texts)), default=99) * step >= 1.5 * above.size else 90
+    head = above.width * math.sin(math.radians(angle)) + above.size + 2 * GAP
+    side = beside.width + 2 * GAP + NAME
+    width, height = len(across) * step, len(down) * step
+    overhang = (above.width + above.size) * math.cos(math.radians(angle))
+
+    def paint(sheet: Sheet, x: float, y: float) -> None:
+        x, y = round(x + side), round(y + NAME + head)   # whole points, so that cells fall on whole pixels
+        _names(sheet, (x, y), (side, head), view.transpose)
+        _letter(sheet, (x, y), above, beside, step, angle)
+        _cells(sheet, (x, y, width, height), pooled(weights, step), pooled(forbidden, step), view.scale, raster)
+        for left, top, wide, high in boxes:
+            sheet.box(x + left * step, y + top * step, wide * step, high * step, edge=theme.ACCENT, line=1.2)
+
+    kind = "column" if view.transpose else "row"
+    size = math.ceil(1 / step)
+    notes = (*shown.notes, *dict.fromkeys(above.notes + beside.notes), *([SAID["pooled"].format(rows=size, columns=size)] if size > 1 else []))
+    return Plan(side + width + overhang, NAME + head + height, f"{SAID[kind]}; {said_sums(shown, SAID[kind + '_sums'])}", notes, view.scale,
+                paint, theme.ramp(), said_pair(shown, view))
+
+
+NAME = 14   # points that an axis' name takes
+
+
+def _forbidden(shown: Shown) -> np.ndarray:
+    """Where the mask lets nobody look, bool (row, column); nowhere if the scores do not tell."""
+    return np.zeros(shown.weights.shape, bool) if shown.scores is None else np.isnan(shown.scores)
+
+
+def _boxes(shown: Shown, view: View) -> list[Box]:
+    """The focused row and the cell of the pair, where they are shown."""
+    row, boxes = shown.row_of(view.token), []
+    if row is not None:
+        boxes.append((0, row, len(shown.columns), 1))
+    place = pair_of(shown, view)
+    return [*boxes, (place[1], place[0], 1, 1)] if place else boxes
+
+
+def pooled(cells: np.ndarray, step: float) -> np.ndarray:
+    """The largest of each square of cells, where a cell would be smaller than a point."""
+    size = math.ceil(1 / step)
+    if size == 1:
+        return cells
+    rows, columns = (math.ceil(n / size) for n in cells.shape)
+    padded = np.zeros((rows * size, columns * size), cells.dtype)
+    padded[:cells.shape[0], :cells.shape[1]] = cells
+    return padded.reshape(rows, size, columns, size).max((1, 3))
+
+
+def _cells(sheet: Sheet, place: tuple[float, float, float, float], weights: np.ndarray, forbidden: np.ndarray, scale: str, raster: bool) -> None:
+    x, y, width, height = place
+    steps = np.round(255 * theme.strength(weights, scale)).astype(int)
+    if raster or max(weights.shape) > VECTOR:
+        pixels = theme.ramp()[steps]
+        pixels[forbidden & (steps == 0)] = theme.rgb(theme.FORBIDDEN)
+        sheet.image(x, y, width, height, pixels)
+    else:
+        size = width / weights.shape[1], height / weights.shape[0]
+        sheet.cells(x, y, size, forbidden.astype(int), np.array([theme.rgb(theme.PAPER["light"]), theme.rgb(theme.FORBIDDEN)]))
+        sheet.cells(x, y, size, steps, theme.ramp())
+    sheet.box(x, y, width, height, edge=theme.HAIRLINE)
+
+
+def _names(sheet: Sheet, corner: tuple[float, float], room: tuple[float, float], transpose: bool) -> None:
+    """Which axis looks and which is looked at."""
+    across, down = (SAID["looks"], SAID["looked_at"]) if transpose else (SAID["looked_at"], SAID["looks"])
+    sheet.text(corner[0], corner[1] - room[1] - GAP, across + " →", size=7.5, colour=theme.QUIET)
+    sheet.text(corner[0] - room[0] + NAME - GAP, corner[1], "← " + down, size=7.5, colour=theme.QUIET, angle=90, align="right")
+
+
+def _letter(sheet: Sheet, corner: tuple[float, float], above: Labels, beside: Labels, step: float, angle: int) -> None:
+    for place in beside.texts:
+        letter(sheet, corner[0] - GAP, corner[1] + (place + 0.5) * step + beside.size * MIDDLE, place, beside, align="right")
+    for place in above.texts:
+        letter(sheet, corner[0] + (place + 0.5) * step + above.size * MIDDLE * (angle == 90), corner[1] - GAP, place, above, angle=angle)

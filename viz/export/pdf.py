@@ -1,0 +1,15 @@
+"""PDF: shapes and embedded fonts for papers; the provenance is its subject."""
+from model.record import AttentionRecord
+from model.view import View
+from viz.export import PLAIN, Format, Options, provenance
+from viz.export.draw import figure
+from viz.export.draw.sheet import pen, save
+
+FORMAT = Format("PDF", ".pdf", "application/pdf", ("matrix", "lines", "text", "grid"), "a drawing in vectors with its fonts, for papers")
+
+
+def export(record: AttentionRecord, view: View, options: Options = PLAIN) -> bytes:
+    """The picture as a PDF of one page. Raises UserError where the view cannot be shown."""
+    with pen():
+        return save(figure(record, view, options, raster=False), "pdf",
+                    metadata={"Subject": provenance.dumps(record, view, options.link), "Creator": provenance.MADE_BY, "CreationDate": None})

@@ -1,0 +1,15 @@
+"""PNG: pixels for slides and web pages, `zoom` of them a point; the provenance is its text chunk "provenance"."""
+from model.record import AttentionRecord
+from model.view import View
+from viz.export import PLAIN, Format, Options, provenance
+from viz.export.draw import figure
+from viz.export.draw.sheet import pen, save
+
+FORMAT = Format("PNG", ".png", "image/png", ("matrix", "lines", "text", "grid"), "a picture in pixels, for slides and web pages")
+
+
+def export(record: AttentionRecord, view: View, options: Options = PLAIN) -> bytes:
+    """The picture as PNG. Raises UserError where the view cannot be shown or the picture would be too large."""
+    with pen():
+        return save(figure(record, view, options, raster=True), "png", options.zoom,
+                    metadata={"provenance": provenance.dumps(record, view, options.link)})

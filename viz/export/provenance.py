@@ -1,0 +1,103 @@
+"""Where a file comes from: one JSON string that is written into every export and read back into the question and the view.
+
+The string is pure ASCII: anything else is escaped as JSON does, so that every format carries it unchanged, lone surrogates and NUL included.
+"""
+import dataclasses
+import functools
+import importlib.metadata
+import json
+import math
+import platform
+
+from model.query import Edit, Hide, Kind, Query, Silence, Temper, UserError
+from model.record import AttentionRecord
+from model.view import View
+
+MADE_BY = "Clearhead"
+PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "matplotlib")
+EDITS: dict[str, type[Edit]] = {each.__name__.lower(): each for each in (Silence, Temper, Hide)}
+
+
+@functools.cache
+def versions() -> dict[str, str]:
+    """What computed and drew this, without importing any of it."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def describe(record: AttentionRecord, view: View, link: str = "") -> dict:
+    """The provenance as plain values: the question, the answer's model and checks, the view, the versions, the link."""
+    query, card = record.query, record.card
+    return {
+        "made_by": MADE_BY, "model": query.model, "title": card.title, "revision": query.revision, "licence": card.licence,
+        "text": query.text, "text_b": query.text_b, "target": query.target, "continuation": list(query.continuation),
+        "edits": [{"edit": type(edit).__name__.lower(), **dataclasses.asdict(edit)} for edit in sorted(query.edits, key=repr)],
+        "kind": view.kind.value, "layer": view.layer, "head": view.head, "view": dataclasses.asdict(view),
+        "verification": {name: _number(value) for name, value in dataclasses.asdict(record.verification).items()},
+        "omitted": None if record.omitted is None else dataclasses.asdict(record.omitted),
+        "versions": versions(), "link": link}
+
+
+def _number(value):
+    """JSON has no NaN: what was not measured is null."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def dumps(record: AttentionRecord, view: View, link: str = "") -> str:
+    """The provenance as one line of ASCII JSON."""
+    return json.dumps(describe(record, view, link), ensure_ascii=True, allow_nan=False)
+
+
+def loads(text: str) -> tuple[Query, View]:
+    """The question and the view that a file was made from. Raises UserError if the text is not a provenance of ours."""
+    try:
+        found = json.loads(text)
+        query = Query(found["model"], found["revision"], found["text"], found["text_b"], found["target"], tuple(found["continuation"]),
+                      frozenset(_edit(dict(each)) for each in found["edits"]))
+        return query, _view(found["view"])
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UserError("This file carries no provenance that Clearhead wrote; choose a file that was exported here.") from error
+
+
+def _edit(values: dict) -> Edit:
+    made = EDITS[values.pop("edit")](**values)
+    return dataclasses.replace(made, kind=Kind(made.kind)) if hasattr(made, "kind") else made
+
+
+def _view(values: dict) -> View:
+    pair = values["pair"]
+    return View(**values | {"kind": Kind(values["kind"]), "pair": None if pair is None else tuple(pair),
+                            "overlay": tuple(tuple(each) for each in values["overlay"])})
+
+
+def sentences(record: AttentionRecord, view: View, link: str = "") -> list[str]:
+    """The same in words, for the caption of a picture."""
+    from viz.text import strings
+
+    said, query, card = strings("export"), record.query, record.card
+    lines = [said["quoted"].format(text=" ".join(each.split())) for each in (query.text, query.text_b, query.target) if each]
+    lines.append(said["model"].format(title=card.title, model=query.model, revision=query.revision[:12]))
+    if query.edits:
+        lines.append(said["edits"] + ", ".join(_in_words(edit) for edit in sorted(query.edits, key=repr)))
+    if record.omitted is not None:
+        lines.append(said["omitted"].format(count=record.omitted.count, limit=record.omitted.limit))
+    lines.append(_checked(record, said))
+    return [*lines, *([link] if link else [])]
+
+
+def _in_words(edit: Edit) -> str:
+    if isinstance(edit, Hide):
+        return f"{edit.side} token {edit.token} hidden"
+    change = "silenced" if isinstance(edit, Silence) else f"at temperature {edit.temperature:g}"
+    return f"{edit.kind} layer {edit.layer} head {edit.head} {change}"
+
+
+def _checked(record: AttentionRecord, said: dict) -> str:
+    """How far the picture was checked, with the largest difference found."""
+    errors = [each for each in (record.verification.max_error, record.verification.load_error) if math.isfinite(each)]
+    return said["checked"][record.verification.status] + (said["difference"].format(error=max(errors)) if errors else "")
