@@ -5,10 +5,14 @@ Spans count code points of the text as typed. Nothing is normalised, so a token'
 import hashlib
 import unicodedata
 from dataclasses import dataclass
+from functools import cached_property
 
 from model.record import Tokens
 
 APOSTROPHES, JOINER, NON_JOINER = "'’", "\u200d", "\u200c"
+PADDING, UNKNOWN, BEGIN, END = 0, 1, 2, 3
+SPECIALS = ("[PAD]", "[UNK]", "[BOS]", "[EOS]")
+ELISIONS = frozenset(("l", "d", "n", "qu", "s", "c", "j", "m", "t"))  # French words that lose their vowel: l'animal is l' and animal
 SPACES = frozenset(" \t\n\r\f\v\u00a0\u2028\u2029\u3000\ufeff")
 
 
@@ -64,6 +68,46 @@ class HashTokenizer:
     def _number(self, word: str) -> int:
         digest = hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         return self.first + int.from_bytes(digest) % (self.vocabulary - self.first)
+
+
+@dataclass(frozen=True)
+class WordTokenizer:
+    """Words of a closed vocabulary, whatever their case; any other word is [UNK], and says so. `words` begins with SPECIALS."""
+
+    words: tuple[str, ...]
+
+    def pieces(self, text: str) -> list[Piece]:
+        spans = [part for span in word_spans(text) for part in _elided(text, span)]
+        return [self._piece(text[start:end], (start, end)) for start, end in spans]
+
+    def _piece(self, word: str, span: tuple[int, int]) -> Piece:
+        number = self.number(word)
+        return Piece(word, number, span, unknown=number == UNKNOWN)
+
+    def number(self, word: str) -> int:
+        return self._numbers.get(word.lower().replace("’", "'"), UNKNOWN)
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {word: i for i, word in enumerate(self.words) if i >= len(SPECIALS)}
+
+
+@dataclass(frozen=True)
+class SignTokenizer:
+    """Each sign is a token, spaces are none; a sign outside the alphabet is [UNK]. `words` is SPECIALS and the alphabet."""
+
+    words: tuple[str, ...]
+
+    def pieces(self, text: str) -> list[Piece]:
+        numbers = {word: i for i, word in enumerate(self.words) if i >= len(SPECIALS)}
+        return [Piece(sign, numbers.get(sign, UNKNOWN), (i, i + 1), unknown=sign not in numbers)
+                for i, sign in enumerate(text) if _sort(sign) != "space"]
+
+
+def _elided(text: str, span: tuple[int, int]) -> list[tuple[int, int]]:
+    start, end = span
+    at = next((i for i in range(start, end) if text[i] in APOSTROPHES), end)
+    return [(start, at + 1), (at + 1, end)] if text[start:at].lower() in ELISIONS and at + 1 < end else [span]
 
 
 def special(text: str, number: int, place: int) -> Piece:

@@ -1,0 +1,127 @@
+"""The words of the small world in which the resolver and the translator live: English with its French, written for this project.
+
+A noun is written english:french:gender, an adjective english:masculine:feminine. Those under HELD_OUT are never trained on.
+"""
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Noun:
+    english: str
+    french: str
+    feminine: bool
+
+
+@dataclass(frozen=True)
+class Adjective:
+    english: str
+    masculine: str
+    feminine: str
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One situation in which an adjective decides between two nouns.
+
+    english and french: what stands between the two noun phrases, in the past and in the present. first and second: the pools of the two
+    nouns, actor and place. actor and place: the adjectives that make "it" the first and the second noun.
+    """
+
+    name: str
+    english: tuple[str, str]
+    french: tuple[str, str]
+    first: str
+    second: str
+    actor: str
+    place: str
+
+
+def _nouns(lines: str) -> dict[str, Noun]:
+    return {english: Noun(english, french, gender == "f") for english, french, gender in (each.split(":") for each in lines.split())}
+
+
+def _adjectives(lines: str) -> dict[str, Adjective]:
+    return {each.split(":")[0]: Adjective(*each.split(":")) for each in lines.split()}
+
+
+POOLS = {
+    "animals": _nouns("""animal:animal:m dog:chien:m cat:chat:m horse:cheval:m donkey:âne:m fox:renard:m wolf:loup:m duck:canard:m sheep:mouton:m
+                         cow:vache:f goat:chèvre:f mouse:souris:f tortoise:tortue:f hen:poule:f mare:jument:f giraffe:girafe:f"""),
+    "places": _nouns("""street:rue:f road:route:f river:rivière:f square:place:f forest:forêt:f yard:cour:f
+                        bridge:pont:m field:champ:m garden:jardin:m path:chemin:m desert:désert:m park:parc:m"""),
+    "objects": _nouns("""trophy:trophée:m book:livre:m violin:violon:m painting:tableau:m vase:vase:m piano:piano:m helmet:casque:m pillow:oreiller:m
+                         lamp:lampe:f statue:statue:f bottle:bouteille:f clock:horloge:f chair:chaise:f guitar:guitare:f"""),
+    "containers": _nouns("""suitcase:valise:f box:boîte:f crate:caisse:f chest:malle:f pot:marmite:f
+                            bag:sac:m drawer:tiroir:m trunk:coffre:m basket:panier:m closet:placard:m"""),
+    "vehicles": _nouns("""truck:camion:m bus:bus:m tractor:tracteur:m train:train:m scooter:scooter:m boat:bateau:m
+                          car:voiture:f bicycle:bicyclette:f van:camionnette:f cart:charrette:f"""),
+    "cloths": _nouns("tablecloth:nappe:f blanket:couverture:f towel:serviette:f tarp:bâche:f sheet:drap:m carpet:tapis:m curtain:rideau:m veil:voile:m"),
+    "furniture": _nouns("table:table:f window:fenêtre:f shelf:étagère:f bed:lit:m sofa:canapé:m desk:bureau:m bench:banc:m wall:mur:m counter:comptoir:m"),
+}
+
+HELD_OUT_NOUNS = {
+    "animals": _nouns("camel:chameau:m lioness:lionne:f"), "places": _nouns("valley:vallée:f meadow:pré:m"),
+    "objects": _nouns("mirror:miroir:m trumpet:trompette:f"), "containers": _nouns("backpack:cartable:m cabinet:armoire:f"),
+    "vehicles": _nouns("motorbike:moto:f tram:tram:m"), "cloths": _nouns("flag:drapeau:m scarf:écharpe:f"), "furniture": _nouns("door:porte:f stool:tabouret:m"),
+}
+
+ADJECTIVES = _adjectives("""
+    tired:fatigué:fatiguée lazy:paresseux:paresseuse scared:effrayé:effrayée sleepy:endormi:endormie hungry:affamé:affamée sick:malade:malade
+    shy:timide:timide nervous:nerveux:nerveuse weak:faible:faible old:vieux:vieille young:jeune:jeune slow:lent:lente clumsy:maladroit:maladroite
+    fast:rapide:rapide quick:vif:vive agile:agile:agile clever:rusé:rusée powerful:puissant:puissante modern:moderne:moderne
+    wide:large:large long:long:longue noisy:bruyant:bruyante muddy:boueux:boueuse dangerous:dangereux:dangereuse crowded:bondé:bondée
+    dark:sombre:sombre icy:glacé:glacée slippery:glissant:glissante flooded:inondé:inondée
+    big:gros:grosse huge:énorme:énorme thick:épais:épaisse bulky:encombrant:encombrante stiff:rigide:rigide heavy:lourd:lourde tall:haut:haute
+    small:petit:petite narrow:étroit:étroite tiny:minuscule:minuscule short:court:courte full:plein:pleine thin:mince:mince low:bas:basse
+    light:léger:légère fragile:fragile:fragile rotten:pourri:pourrie worn:usé:usée bright:clair:claire""")
+
+HELD_OUT_ADJECTIVES = _adjectives("""
+    exhausted:épuisé:épuisée timid:craintif:craintive broad:ample:ample steep:raide:raide enormous:immense:immense rigid:raide:raide
+    cramped:exigu:exiguë little:menu:menue sluggish:poussif:poussive swift:prompt:prompte feeble:chétif:chétive hefty:pesant:pesante
+    massive:massif:massive brittle:cassant:cassante""")
+
+FRAMES = (
+    Frame("cross", ("didn't cross", "doesn't cross"), ("n' a pas traversé", "ne traverse pas"), "animals", "places",
+          "tired lazy scared sleepy hungry sick shy nervous weak old slow", "wide long noisy muddy dangerous crowded dark icy slippery flooded"),
+    Frame("fit", ("didn't fit in", "doesn't fit in"), ("ne tenait pas dans", "ne tient pas dans"), "objects containers", "containers",
+          "big huge wide long thick bulky stiff tall", "small narrow tiny short full low"),
+    Frame("overtake", ("didn't overtake", "doesn't overtake"), ("n' a pas dépassé", "ne dépasse pas"), "vehicles", "vehicles",
+          "slow heavy old weak worn", "fast quick powerful modern long"),
+    Frame("carry", ("couldn't carry", "can't carry"), ("ne pouvait pas porter", "ne peut pas porter"), "animals vehicles", "objects containers",
+          "weak small tiny old thin light", "heavy big huge bulky long full"),
+    Frame("cover", ("didn't cover", "doesn't cover"), ("ne couvrait pas", "ne couvre pas"), "cloths", "furniture",
+          "small short narrow tiny stiff", "big huge wide long tall"),
+    Frame("catch", ("didn't catch", "doesn't catch"), ("n' a pas attrapé", "n' attrape pas"), "animals", "animals",
+          "slow tired old lazy heavy sleepy sick clumsy", "fast quick agile clever light young"),
+    Frame("hold", ("didn't support", "doesn't support"), ("ne supportait pas", "ne supporte pas"), "furniture", "objects containers",
+          "weak fragile rotten thin old worn", "heavy huge bulky big full"),
+    Frame("hide", ("didn't hide", "doesn't hide"), ("ne cachait pas", "ne cache pas"), "cloths", "furniture objects",
+          "thin small low narrow light", "big tall huge wide bright"),
+)
+
+HELD_OUT_FRAMES = (
+    Frame("pass", ("didn't pass under", "doesn't pass under"), ("ne passait pas sous", "ne passe pas sous"), "vehicles", "furniture",
+          "tall huge big bulky wide", "low narrow small tiny"),
+    Frame("follow", ("couldn't follow", "can't follow"), ("ne pouvait pas suivre", "ne peut pas suivre"), "animals", "vehicles",
+          "slow tired old lazy sick", "fast quick powerful modern"),
+)
+
+# The held-out adjectives in the frames whose meaning they fit: frame -> (for the actor, for the place).
+HELD_OUT_ROLES = {
+    "cross": ("exhausted timid", "broad steep"), "fit": ("enormous rigid", "cramped little"), "overtake": ("sluggish", "swift"),
+    "carry": ("feeble little", "hefty massive"), "cover": ("little cramped", "enormous broad"), "catch": ("exhausted sluggish", "swift"),
+    "hold": ("brittle feeble", "hefty massive"), "hide": ("little cramped", "enormous massive"),
+}
+
+OPENINGS = (  # for the past, for the present
+    (("yesterday ,", "hier ,"), ("this morning ,", "ce matin ,"), ("in the end ,", "finalement ,"),
+     ("when the rain stopped ,", "quand la pluie a cessé ,"), ("after we left ,", "après notre départ ,")),
+    (("as everyone knows ,", "comme chacun sait ,"), ("they say that", "on dit que"), ("most days ,", "d' habitude ,"),
+     ("when the rain stops ,", "quand la pluie cesse ,")),
+)
+INSERTIONS = (
+    ("over there", "là-bas"), ("of our neighbour", "de notre voisin"), ("from the village", "du village"), ("near the house", "près de la maison"),
+)
+# Before "it was too …": a clause of its own sentence, or a second sentence.
+CONNECTORS = (("because it {is} too", "parce qu' {it} {is} trop"), ("since it {is} far too", "puisqu' {it} {is} bien trop"),
+              (", for it {is} too", ", car {it} {is} trop"), (". it {is} simply too", ". {it} {is} tout simplement trop"))

@@ -1,0 +1,77 @@
+"""What a task is: its sentences as batches, the loss, and how its training runs. The tasks themselves are one file each, in tasks/."""
+import importlib
+import pkgutil
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import torch
+from torch import Tensor, nn
+
+from model.query import UserError
+from model.scratch.transformer import PADDING, Config, Transformer
+
+NO_TARGET = -100  # positions whose output is not asked
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """inputs: ids (b, t), of the source or of source and target. targets (b, q): the right id where one is asked, else NO_TARGET."""
+
+    inputs: tuple[Tensor, ...]
+    targets: Tensor
+
+
+@dataclass(frozen=True)
+class Task:
+    """A thing to learn. draw(rng, b) makes a Batch; score(model) makes the figures that are written beside the weights.
+
+    The defaults of training: Adam with a linear warm-up over `warm_up` steps and a linear fall to 0 at the last.
+    """
+
+    name: str
+    title: str
+    config: Config
+    words: tuple[str, ...]
+    draw: Callable[[random.Random, int], Batch]
+    score: Callable[[Transformer], dict[str, float]]
+    steps: int
+    batch: int = 64
+    learning_rate: float = 2e-3
+    warm_up: int = 200
+    note: str = ""
+
+
+def padded(rows: list[list[int]], filler: int = PADDING) -> Tensor:
+    """Rows of different lengths as one tensor (b, t)."""
+    return nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=filler)
+
+
+def loss(model: Transformer, batch: Batch) -> Tensor:
+    """Cross-entropy in nats, mean over the positions that are asked."""
+    return nn.functional.cross_entropy(model(*batch.inputs).flatten(0, 1), batch.targets.flatten(), ignore_index=NO_TARGET)
+
+
+def right(model: Transformer, batch: Batch) -> Tensor:
+    """Which rows have every asked position right, bool (b)."""
+    with torch.inference_mode():
+        answer = model(*batch.inputs).argmax(-1)
+    return ((answer == batch.targets) | (batch.targets == NO_TARGET)).all(-1)
+
+
+@cache
+def tasks() -> dict[str, Task]:
+    """Every task by name: those of the modules in tasks/."""
+    from model.scratch import tasks as folder
+
+    modules = [importlib.import_module(f"{folder.__name__}.{each.name}") for each in pkgutil.iter_modules(folder.__path__)]
+    return {task.name: task for module in modules for task in module.TASKS}
+
+
+def named(name: str) -> list[Task]:
+    """The task of this name, or all variants of it ("resolver" is resolver-narrow and resolver-wide). Raises UserError for an unknown one."""
+    found = [task for task in tasks().values() if task.name == name or task.name.startswith(f"{name}-")]
+    if not found:
+        raise UserError(f"There is no task named {name!r}; choose one of {', '.join(tasks())}.")
+    return found
