@@ -130,6 +130,11 @@ def ask(question, session: str = "") -> Job:
     return desk.ask(question, session)
 
 
+def kept(question):
+    """The answer if it is in the cache, else None; never computes."""
+    return desk.cache.get(question)
+
+
 def open_query(model: str, text: str, text_b: str | None = None, target: str | None = None, continuation: Iterable[int] = (),
                edits: Iterable[Edit] = ()) -> Query:
     """A Query with the model's revision resolved. Raises UserError for a text that cannot be asked and for an unknown model."""

@@ -37,7 +37,8 @@ def ask_widgets(state: State, offers: dict) -> Any:
         for field in ("model", "text", "text_b", "target"):
             st.session_state[f"ask_{field}"] = getattr(state, field) or ""
         names = list(offers) if state.model in offers else [*offers, state.model]
-        st.selectbox(words["model"], names, key="ask_model", format_func=lambda name: _label(name, offers.get(name)), on_change=_from_widget, args=("model",))
+        st.selectbox(words["model"], names, key="ask_model", on_change=_from_widget, args=("model",),
+                     format_func=lambda name: _label(name, offers.get(name)))
         badge = st.empty()
         st.text_area(words["text"], key="ask_text", on_change=_from_widget, args=("text",), height=110, help=words["text_help"])
         st.session_state["ask_example"] = None

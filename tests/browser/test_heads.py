@@ -1,0 +1,163 @@
+"""The page Heads in a real browser: what a user sees, clicks, types, links and takes away."""
+import json
+import re
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+from PIL import Image
+from playwright.sync_api import expect
+
+PATIENCE = 60_000   # ms: the first answer includes importing torch on a busy machine
+TWIN = "The animal didn't cross the street because it was too wide."
+
+
+class Watch:
+    """A page of the app, with its console errors and its requests to other hosts."""
+
+    def __init__(self, context, address):
+        self.page, self.address, self.errors, self.foreign = context.new_page(), address, [], []
+        self.page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("request", lambda request: self.foreign.append(request.url)
+                     if request.url.startswith("http") and urlsplit(request.url).netloc != urlsplit(address).netloc else None)
+
+    def open(self, path: str = "/", **params):
+        self.page.goto(self.address + path + ("?" + urlencode(params) if params else ""))
+        return self.rest()
+
+    def rest(self):
+        """Waits until the script has come to rest with the open head on the page."""
+        self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=PATIENCE)
+        return self
+
+    def head(self) -> str:
+        return self.page.locator("h5", has_text="layer").first.inner_text(timeout=PATIENCE)
+
+    def body(self) -> str:
+        return self.page.locator("[data-testid=stMain]").inner_text()
+
+
+@pytest.fixture
+def open_page(browser, app):
+    """Opens the app in a context of its own; at the end nothing may have gone wrong unseen."""
+    watches, contexts = [], []
+
+    def opener(path="/", width=1440, height=900, scheme="light", **params):
+        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, accept_downloads=True)
+        contexts.append(context)
+        watches.append(Watch(context, app.address))
+        watches[-1].open(path, **params)
+        expect(watches[-1].page.locator("h5", has_text="layer").first).to_be_visible(timeout=PATIENCE)
+        return watches[-1].rest()
+
+    yield opener
+    for watch in watches:
+        assert watch.errors == [] and watch.foreign == []
+    for context in contexts:
+        context.close()
+    assert "Traceback" not in app.log.read_text()
+
+
+def test_the_start_shows_the_headline_case_without_a_click(open_page):
+    seen = open_page()
+    body = seen.body()
+    assert "layer 3 · head 1" in seen.head()
+    for words in ("3·1 gives it → animal 0.677, the largest of 72 heads", "wide it is 0.281, while street gets only 0.121", "from 0.673 to 0.558",
+                  "many sentences"):
+        assert words in body
+    assert re.search(r"✓ verified · \de-0\d", seen.page.locator("[data-testid=stSidebar]").inner_text())
+
+
+def test_sentence_grid_and_open_head_are_in_view_together(open_page):
+    page = open_page().page
+    for key in ("strip", "grid", "head"):
+        box = page.locator(f".st-key-{key}").bounding_box()
+        assert box and box["y"] < 900 - 100 and box["x"] + box["width"] <= 1442, key
+
+
+def test_the_twin_is_one_click_away_and_keeps_the_head(open_page):
+    seen = open_page()
+    seen.page.get_by_role("radio", name="wide").or_(seen.page.get_by_text("wide", exact=True)).first.click()
+    expect(seen.page.get_by_text("With tired it grows to 0.677")).to_be_visible(timeout=PATIENCE)
+    assert "layer 3 · head 1" in seen.rest().head() and "0.281" in seen.body()
+    assert seen.page.locator("textarea").first.input_value() == TWIN
+
+
+def test_a_typed_sentence_is_answered_and_linked(open_page, browser):
+    seen = open_page()
+    box = seen.page.locator("textarea").first
+    box.fill("The lawyer thanked the nurse because she was kind.")
+    box.press("Control+Enter")
+    expect(seen.page.locator(".st-key-strip").get_by_text("lawyer")).to_be_visible(timeout=PATIENCE)
+    assert "lawyer" in seen.rest().page.url
+
+
+def test_a_deep_link_gives_the_same_picture_in_a_new_browser(open_page):
+    params = {"text": TWIN, "layer": 5, "head": 11, "pair": "10,2", "lens": "lines", "scale": "root", "words": 1}
+    first, second = open_page("/heads", **params), open_page("/", **params)
+    assert first.head() == second.head() == "layer 5 · head 11"
+    assert first.page.url.split("?")[1] == second.page.url.split("?")[1]
+    pictures = [each.page.locator(".st-key-head").screenshot() for each in (first, second)]
+    assert pictures[0] == pictures[1]
+
+
+@pytest.mark.parametrize("params", [{"layer": 10**9, "head": "NaN"}, {"kind": "cross"}, {"pair": "900,900"}, {"lens": "<script>alert(1)</script>"},
+                                    {"token": "999999"}, {"overlay": "9.9,1.1"}])
+def test_hostile_links_open_a_page_that_works(open_page, params):
+    assert "layer" in open_page(**params).head()
+
+
+@pytest.mark.parametrize(("text", "sentence"), [("   ", "There is no text"), ("x " * 600_000, "the limit is 1,000,000")])
+def test_a_text_that_cannot_be_asked_is_one_sentence_and_stays(open_page, text, sentence):
+    seen = open_page()
+    box = seen.page.locator("textarea").first
+    box.fill(text)
+    box.press("Control+Enter")
+    expect(seen.page.locator("[data-testid=stAlert]").get_by_text(sentence)).to_be_visible(timeout=PATIENCE)
+    assert box.input_value() == text
+
+
+@pytest.mark.parametrize("text", ["a", "这个苹果很好吃，新发布的苹果手机也不错。", "مرحبا بالعالم", "👨‍👩‍👧‍👦 hi", "<script>window.hacked=1</script> & <b>x</b>",
+                                  "$x_1$ `code` **bold** :red[x]", "=SUM(A1:A2)"])
+def test_texts_of_any_kind_are_drawn_literally(open_page, text):
+    seen = open_page(text=text)
+    assert seen.page.evaluate("window.hacked") is None
+    assert seen.page.locator("[data-testid=stAlert]", has_text="could not be drawn").count() == 0
+
+
+def test_a_model_that_does_not_exist_is_one_sentence(browser, app):
+    context = browser.new_context()
+    seen = Watch(context, app.address).open(model="no/such-model")
+    expect(seen.page.locator("[data-testid=stAlert]").first).to_be_visible(timeout=PATIENCE)
+    assert "no/such-model" in seen.body() and "Traceback" not in seen.body()
+    context.close()
+
+
+def test_a_long_text_says_how_many_tokens_were_left_out(open_page):
+    seen = open_page()
+    box = seen.page.locator("textarea").first
+    box.fill("The cat sat on the mat. " * 200)
+    box.press("Control+Enter")
+    expect(seen.page.get_by_text("are left out")).to_be_visible(timeout=PATIENCE)
+
+
+@pytest.mark.parametrize("suffix", ["PNG", "SVG", "PDF"])
+def test_the_open_head_can_be_taken_away(open_page, suffix, tmp_path):
+    seen = open_page()
+    seen.page.get_by_role("button", name="Export").click()
+    with seen.page.expect_download(timeout=PATIENCE) as caught:
+        seen.page.get_by_role("button", name=suffix, exact=True).first.click()
+    path = tmp_path / caught.value.suggested_filename
+    caught.value.save_as(path)
+    assert path.stat().st_size > 2000 and "layer3-head1" in path.name
+    if suffix == "PNG":
+        provenance = json.loads(next(iter(Image.open(path).text.values())))
+        assert provenance["layer"] == 3 and provenance["head"] == 1 and "tired" in provenance["text"]
+
+
+def test_dark_and_narrow_and_a_change_of_theme_go_without_error(open_page):
+    seen = open_page(width=390, height=844, scheme="dark")
+    wide = seen.page.evaluate("Math.max(...[...document.querySelectorAll('[data-testid=stMain] *')].map(e => e.getBoundingClientRect().right))")
+    assert wide <= 392
+    seen.page.emulate_media(color_scheme="light")
+    assert "layer 3 · head 1" in seen.rest().head()

@@ -1,0 +1,41 @@
+"""Widgets that show one field of the view and change it; the URL follows from the state."""
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import streamlit as st
+
+
+def _hand_on(choose: Callable[..., None], field: str, key: str) -> None:
+    value = st.session_state[key]
+    if value is not None:
+        choose(**{field: value})
+
+
+def bound(choose: Callable[..., None], field: str, value: Any) -> dict:
+    """The keyword arguments that make a widget show `value` and hand a new one to choose(field=…)."""
+    key = f"view_{field}"
+    st.session_state[key] = value
+    return {"key": key, "on_change": _hand_on, "args": (choose, field, key)}
+
+
+def segments(label: str, options: dict[str, str], choose: Callable[..., None], field: str, value: str) -> None:
+    """One of a few, all in view; options is {value: label}."""
+    st.segmented_control(label, list(options), format_func=lambda each: options[each], label_visibility="collapsed", required=True,
+                         **bound(choose, field, value))
+
+
+def select(label: str, options: dict[Any, str], choose: Callable[..., None], field: str, value: Any) -> None:
+    """One of many; options is {value: label}."""
+    st.selectbox(label, list(options), format_func=lambda each: options[each], **bound(choose, field, value))
+
+
+def toggle(label: str, choose: Callable[..., None], field: str, value: bool) -> None:
+    st.toggle(label, **bound(choose, field, value))
+
+
+def buttons(label: str, options: Iterable[tuple[Any, str]], choose: Callable[..., None], field: str, chosen: Any, key: str) -> None:
+    """Small buttons in a row, the chosen one marked: each opens something. options: (value, label)."""
+    options = dict(options)
+    st.session_state[key] = chosen if chosen in options else None
+    st.pills(label, list(options), format_func=lambda each: options[each], label_visibility="collapsed", key=key,
+             on_change=_hand_on, args=(choose, field, key))

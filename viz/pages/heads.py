@@ -1,0 +1,136 @@
+"""What does each attention head look at? The sentence, every head at once, one head open."""
+import streamlit as st
+
+from model import heads, sources
+from model.displayed import displayed
+from model.measures import BY_NAME, HeadMeasures
+from model.query import Kind, UserError
+from model.record import AttentionMap, AttentionRecord, Layer
+from model.sources import MeasuresQuery, OverviewQuery
+from model.view import View
+from viz.claims import claims
+from viz.components.controls import segments, select
+from viz.components.head_grid import head_grid
+from viz.components.head_view import head_view
+from viz.components.looks import filters, lens_bar, overlays, take_away
+from viz.components.ranking import SHOWN, hover_numbers, look_here_first
+from viz.components.token_strip import token_strip
+from viz.examples import example_for, other_twin
+from viz.page import Frame, Page
+from viz.text import literal, strings
+
+PAGE = Page("Heads", "Look", 0, "record")
+
+
+def render(frame: Frame) -> None:
+    record, view = frame.record(), frame.view()
+    _warnings(record)
+    _sentence(frame, record, view)
+    measures = sources.kept(MeasuresQuery(frame.query(), view.kind))
+    left, right = st.columns([5, 8], gap="medium")
+    with left:
+        _grid(frame, record, view, measures)
+    with right:
+        _open_head(frame, record, view)
+    with left:
+        look_here_first(record[view.kind], view, measures, frame.choose)
+    if measures is None:
+        frame.ask(MeasuresQuery(frame.query(), view.kind))
+        st.rerun()
+
+
+def _warnings(record: AttentionRecord) -> None:
+    """What a reader must know before believing the picture: tokens left out, tokens the vocabulary lacks."""
+    words = strings("frame")
+    if record.omitted is not None:
+        st.warning(words["omitted"].format(total=record.omitted.count + record.omitted.limit, limit=record.omitted.limit, count=record.omitted.count,
+                                           model=literal(record.card.title), text=literal(record.omitted.text[:40])))
+    tokens = record.maps[0].queries
+    if any(tokens.unknown):
+        st.warning(words["unknown_tokens"].format(count=sum(tokens.unknown), total=len(tokens), model=literal(record.card.title)))
+    for note in record.notes:
+        st.caption(literal(note))
+
+
+def _sentence(frame: Frame, record: AttentionRecord, view: View) -> None:
+    """The tokens; with cross-attention those that look and those that are looked at."""
+    words, attention_map = strings("heads"), record[view.kind]
+    if len(record.kinds) > 1:
+        segments(words["kind"], {kind: words["kinds"][kind] for kind in record.kinds}, frame.choose, "kind", view.kind)
+    cross = view.kind is Kind.CROSS
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        token_strip(attention_map.queries, focus=view.token, pair=None if cross else view.pair, key="strip",
+                    on_event=lambda event: frame.choose(token=event.token, pair=view.pair if cross else event.pair))
+        _twin_toggle(frame)
+    if cross:
+        token_strip(attention_map.keys, focus=view.pair[1] if view.pair else None, key="strip_keys",
+                    on_event=lambda event: frame.choose(pair=None if event.token is None else (view.token, event.token)))
+
+
+def _twin_toggle(frame: Frame) -> None:
+    """tired ⇄ wide: the same sentence with the other word, one click away."""
+    example = example_for(frame.state.text, frame.state.text_b)
+    if example is None or not example.twin or not example.swap:
+        return
+    texts = {example.text: example.swap[0], example.twin: example.swap[1]}
+
+    def swapped() -> None:
+        frame.put(text=st.session_state["twin"] or other_twin(example, frame.state.text))
+
+    st.session_state["twin"] = frame.state.text
+    st.segmented_control(strings("heads")["swap"], list(texts), format_func=texts.get, key="twin", on_change=swapped, label_visibility="collapsed")
+
+
+def _grid(frame: Frame, record: AttentionRecord, view: View, measures: HeadMeasures | None) -> None:
+    """Every head of this kind, and how they are ordered."""
+    words, attention_map = strings("heads"), record[view.kind]
+    overview = frame.ask(OverviewQuery(frame.query(), view.kind))
+    weights = heads.pair_weights(attention_map, *view.pair) if view.pair else {}
+    orders = {"layer": words["order_layer"], **({"pair": words["order_pair"]} if view.pair else {}),
+              **{name: f"by {BY_NAME[name].title}" for name in (measures.values if measures else ())}}
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"##### {words['grid']}", help=words["grid_help"])
+        select(words["order"], orders, frame.choose, "order", view.order if view.order in orders else "layer")
+    ranked = heads.ranked(attention_map, *view.pair) if view.pair else []
+    order = {"layer": None, "pair": ranked}.get(view.order, measures.ranked(view.order) if measures and view.order in measures.values else None)
+    head_grid(overview, open_head=(view.layer, view.head), order=[(layer, head) for layer, head, _ in order] if order else None,
+                      marks=[(layer, head, place) for place, (layer, head, _) in enumerate(ranked[:SHOWN], 1)],
+                      hover=hover_numbers(measures, weights), groups=_group(attention_map), key="grid",
+              on_event=lambda event: frame.choose(head=(event.layer, event.head)))
+
+
+def _group(attention_map: AttentionMap) -> int:
+    """How many query heads share a key head, where that is the same in every layer."""
+    sizes = {layer.heads // layer.key.shape[0] for layer in attention_map.layers if isinstance(layer, Layer)}
+    return sizes.pop() if len(sizes) == 1 else 1
+
+
+def _open_head(frame: Frame, record: AttentionRecord, view: View) -> None:
+    """The open head in its lens, and what is true of it."""
+    words = strings("heads")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"##### {words['head_title'].format(layer=view.layer, head=view.head)}")
+        lens_bar(view, frame.choose)
+        filters(record, view, frame.choose)
+        link = frame.link(frame.state)
+        take_away(record, view, link)
+        with st.popover(words["link"]):
+            st.code(link, language=None, wrap_lines=True)
+    shown = displayed(record, view)
+    head_view(shown, view, overlay=overlays(record, view), focus=view.token, pair=view.pair, key="head",
+              on_event=lambda event: frame.choose(token=event.token, pair=event.pair))
+    said = claims(record, view, *_twin(frame))
+    if said:
+        st.markdown("  \n".join(said))
+
+
+def _twin(frame: Frame):
+    """The record of the twin sentence and its example, if the text is one of a pair of twins."""
+    example = example_for(frame.state.text, frame.state.text_b)
+    if example is None or not example.twin or not example.rival:
+        return None, None
+    try:
+        query = sources.open_query(frame.state.model, other_twin(example, frame.state.text), frame.state.text_b, frame.state.target)
+        return frame.ask(query), example
+    except UserError:
+        return None, None
