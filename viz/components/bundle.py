@@ -1,0 +1,50 @@
+"""The JavaScript and CSS of a component as one text each.
+
+The modules in this folder are plain ES modules that import one another; Streamlit loads a component from one inline text, which cannot
+import. So what a module imports is written before it, once, and the import and export marks between them go. Comments and indentation
+stay at home, because the text travels in every message.
+"""
+import functools
+import itertools
+import re
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+IMPORT = re.compile(r'^import \{[^}]*\} from "([^"]+)";\n', re.MULTILINE)
+QUOTED = re.compile(r'("[^"\n]*"|`[^`]*`)')
+BLANKS = re.compile(r" *([=(){}\[\],;:<>?&|*]+) *")
+COMMENT = re.compile(r"^\s*(//.*|/\*[^*]*\*/)\n", re.MULTILINE)
+
+
+def _modules(path: Path, seen: list[Path]) -> list[Path]:
+    """The module's imports, depth first and each once, and then itself."""
+    for found in IMPORT.findall(path.read_text(encoding="utf-8")):
+        _modules((path.parent / found).resolve(), seen)
+    if path not in seen:
+        seen.append(path)
+    return seen
+
+
+def _lines(text: str) -> str:
+    """Without comments, indentation and empty lines."""
+    return "\n".join(line.strip() for line in COMMENT.sub("", text).splitlines() if line.strip()) + "\n"
+
+
+def _dense(text: str) -> str:
+    """JavaScript without blanks beside signs. What is quoted stays; + - / stay apart, where a blank can matter."""
+    parts = zip(QUOTED.split(text), itertools.cycle((False, True)))
+    return "".join(part if quoted else BLANKS.sub(r"\1", part) for part, quoted in parts)
+
+
+@functools.cache
+def script(module: str) -> str:
+    """A module of this folder with everything it imports; what it exports itself stays exported."""
+    *imported, own = _modules((FOLDER / module).resolve(), [])
+    texts = [re.sub(r"^export ", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE) for path in imported]
+    return _dense(_lines(IMPORT.sub("", "\n".join([*texts, own.read_text(encoding="utf-8")]))))
+
+
+@functools.cache
+def style(component: str) -> str:
+    """The component's CSS after what all components share."""
+    return _lines("\n".join((FOLDER / name).read_text(encoding="utf-8") for name in ("shared.css", f"{component}/{component}.css")))

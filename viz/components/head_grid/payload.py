@@ -1,0 +1,62 @@
+"""The grid's two messages and its event, without Streamlit."""
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from model.heads import Overview
+from viz import theme
+from viz.components.wire import pack, range_codes
+from viz.text import strings
+
+Place = tuple[int, int]   # (layer, head)
+COLOURS = {"ramp": theme.RAMP, "ink": theme.INK, "paper": theme.PAPER, "accent": theme.ACCENT, "signed": theme.SIGNED}
+
+
+@dataclass(frozen=True)
+class GridEvent:
+    """A head that somebody chose."""
+
+    layer: int
+    head: int
+
+
+def places(overview: Overview) -> list[Place]:
+    """Every head, in the order in which the body holds them."""
+    return [(layer, head) for layer, cells in zip(overview.layers, overview.cells) for head in range(len(cells))]
+
+
+def body(overview: Overview, *, room: str, groups: int = 1, height: int = 560) -> bytes:
+    """The thumbnails: 1 byte a cell, whatever is open or marked."""
+    header = {"room": room, "part": "body", "layers": list(overview.layers), "heads": [len(cells) for cells in overview.cells],
+              "pool": list(overview.pool), "groups": groups, "height": height, "colours": COLOURS, "text": strings("components")["grid"]}
+    return pack(header, {"cells": np.concatenate(overview.cells)})
+
+
+def state(overview: Overview, *, room: str, open_head: Place, order: Sequence[Place] | None = None, marks: Sequence[tuple[int, int, int]] = (),
+          hover: Mapping[str, Mapping[Place, float]] | None = None, values: Mapping[Place, float] | None = None, signed: bool = False) -> bytes:
+    """What a click changes. Heads are numbered as in the body; a head without a number in `hover` or `values` has none there."""
+    every = places(overview)
+    number = {place: index for index, place in enumerate(every)}
+    header: dict[str, Any] = {"room": room, "part": "state", "open": number.get(open_head), "signed": signed,
+                              "order": None if order is None else [number[place] for place in order],
+                              "marks": [[number[layer, head], rank] for layer, head, rank in marks]}
+    sections: dict[str, np.ndarray] = {}
+    if hover:
+        columns = [range_codes(_column(numbers, every)) for numbers in hover.values()]
+        header["hover"] = [[name, low, high] for name, (_, low, high) in zip(hover, columns)]
+        sections["hover_codes"] = np.stack([codes for codes, _, _ in columns])
+    if values:
+        sections["values"] = _column(values, every)
+    return pack(header, sections)
+
+
+def _column(numbers: Mapping[Place, float], every: list[Place]) -> np.ndarray:
+    return np.array([numbers.get(place, np.nan) for place in every], np.float32)
+
+
+def read(value: Any, overview: Overview) -> GridEvent | None:
+    """The event in what a browser sent: the number of a head. None for anything else, whatever it is."""
+    every = places(overview)
+    return GridEvent(*every[value]) if type(value) is int and 0 <= value < len(every) else None

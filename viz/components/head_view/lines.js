@@ -1,0 +1,137 @@
+// The lines lens: two columns of tokens, a line for each weight; thicker and darker is more. One colour a head.
+import { canvasOf, node, place, token } from "../shared.js";
+import { CODES, READABLE, strengths, widest } from "./codes.js";
+
+const PITCH = 26, MOST = 4000, FAINTEST = 0.02;
+
+export function lines(stage, view) {
+  const base = node("canvas", "base", undefined, stage), front = node("canvas", "", undefined, stage), labels = node("div", "", undefined, stage);
+  let size = {}, steps, lit;
+
+  function measure() {
+    const { body, width, rows, columns, state } = view, [left, right] = state.transpose ? [columns, rows] : [rows, columns];
+    const side = Math.ceil(Math.min(Math.max(widest(left.texts), widest(right.texts)) + 16, width * 0.3, 152));
+    const pitch = Math.min(PITCH, body.height / Math.max(left.texts.length, right.texts.length));
+    size = { left, right, side, pitch, gap: Math.min(width - 2 * side, 460), height: pitch * Math.max(left.texts.length, right.texts.length) };
+  }
+
+  function draw() {
+    measure();
+    steps = strengths(view.state.scale, view.body.floor);
+    const { side, gap, height } = size;
+    place(stage, 0, 0, undefined, Math.ceil(height));
+    place(base, side, 0);
+    place(front, side, 0);
+    const pen = canvasOf(base, gap, height);
+    canvasOf(front, gap, height);
+    const { weights } = view.body, [heads, rows, columns] = weights.shape, least = Math.max(threshold(weights.values), 1);
+    for (let head = 0; head < heads; head++) {
+      for (let at = 0; at < rows * columns; at++) {
+        const code = weights.values[head * rows * columns + at];
+        if (code >= least && steps[code] >= FAINTEST) curve(pen, head, Math.floor(at / columns), at % columns, steps[code]);
+      }
+    }
+    drawLabels();
+  }
+
+  // The smallest code that is drawn, so that a long text is not a black cloud and costs no more than MOST lines.
+  function threshold(codes) {
+    const counts = new Uint32Array(CODES);
+    for (const code of codes) counts[code]++;
+    let code = CODES - 1;
+    for (let lines = counts[code]; code > 0 && lines + counts[code - 1] <= MOST; lines += counts[code]) code--;
+    return code;
+  }
+
+  const middle = (at) => (at + 0.5) * size.pitch;
+
+  function curve(pen, head, row, column, step, colour = undefined) {
+    const ratio = devicePixelRatio || 1, [from, to] = view.state.transpose ? [column, row] : [row, column], { gap } = size;
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.globalAlpha = 0.06 + 0.9 * step;
+    pen.lineWidth = 0.5 + 3 * step;
+    pen.strokeStyle = colour ?? (view.body.heads.length > 1 ? view.colours.heads[head] : view.colours.line);
+    pen.beginPath();
+    pen.moveTo(0, middle(from));
+    pen.bezierCurveTo(gap / 2, middle(from), gap / 2, middle(to), gap, middle(to));
+    pen.stroke();
+  }
+
+  function drawLabels() {
+    labels.replaceChildren();
+    const skip = Math.ceil(READABLE / size.pitch);
+    for (const [axis, name] of [[size.left, "left"], [size.right, "right"]]) {
+      for (let at = 0; at < axis.texts.length; at += skip) put(axis, name, at, "", labels);
+    }
+    lit = node("div", "", undefined, labels);
+  }
+
+  function put(axis, name, at, kind, parent) {
+    const made = token(axis.texts[at], axis.flags[at], parent);
+    made.className += ` label ${name} ${kind}`;
+    place(made, name === "left" ? 0 : size.side + size.gap + 8, middle(at) - 8, size.side - 8);
+  }
+
+  function mark({ row, column }) {
+    const { focus, pair, transpose } = view.state, { weights } = view.body, [heads, rows, columns] = weights.shape;
+    const pen = canvasOf(front, size.gap, size.height), shownRow = row ?? (column === undefined ? focus : undefined);
+    const one = row !== undefined && column !== undefined, draws = (head, r, c, colour) => {
+      const code = weights.values[(head * rows + r) * columns + c];
+      if (code) curve(pen, head, r, c, Math.max(steps[code], one || colour ? 0.15 : 0), colour);
+    };
+    base.style.opacity = (shownRow ?? column) == null ? 1 : 0.15;
+    for (let head = 0; head < heads; head++) {
+      if (one) draws(head, row, column);
+      else if (shownRow != null) for (let c = 0; c < columns; c++) draws(head, shownRow, c);
+      else if (column !== undefined) for (let r = 0; r < rows; r++) draws(head, r, column);
+    }
+    if (pair && heads === 1) draws(0, pair[0], pair[1], view.colours.accent);
+    lit.replaceChildren();
+    const sides = transpose ? ["right", "left"] : ["left", "right"], axes = { left: size.left, right: size.right };
+    for (const [at, side, kind] of [[row, sides[0], "over"], [column, sides[1], "over"], [focus, sides[0], "from"], [pair?.[1], sides[1], "to"]]) {
+      if (at != null) put(axes[side], side, at, `hot ${kind}`, lit);
+    }
+  }
+
+  // The label under the pointer, or the strongest line within 5 pixels of it.
+  function at(event) {
+    const edge = stage.getBoundingClientRect(), x = event.clientX - edge.left - size.side, y = event.clientY - edge.top;
+    const count = (axis) => axis.texts.length, index = Math.floor(y / size.pitch), { transpose, focus } = view.state;
+    if (x > 0 && x < size.gap) return near(x / size.gap, y);
+    const axis = x <= 0 ? size.left : size.right;
+    if (index < 0 || index >= count(axis)) return {};
+    if (x <= 0 !== transpose) return { row: index };
+    return { row: focus ?? undefined, column: index };
+  }
+
+  // All lines share one course from left to right, so where each meets this x follows from its two ends.
+  function near(x, y) {
+    let low = 0, high = 1;
+    for (let i = 0; i < 20; i++) {
+      const t = (low + high) / 2;
+      if (1.5 * t - 1.5 * t * t + t ** 3 < x) low = t;
+      else high = t;
+    }
+    const rise = 3 * low ** 2 - 2 * low ** 3, { weights } = view.body, [, rows, columns] = weights.shape, { focus, transpose } = view.state;
+    const lefts = size.left.texts.length, rights = size.right.texts.length;
+    let best = {}, most = 0;
+    for (let from = 0; from < lefts; from++) {
+      const exact = (y - middle(from) * (1 - rise)) / Math.max(rise, 1e-6), reach = 5 / Math.max(rise, 1e-6);
+      const first = Math.max(0, Math.ceil((exact - reach) / size.pitch - 0.5)), last = Math.min(rights - 1, Math.floor((exact + reach) / size.pitch - 0.5));
+      for (let to = first; to <= last; to++) {
+        const [row, column] = transpose ? [to, from] : [from, to];
+        if (focus !== null && row !== focus) continue;
+        const code = weights.values[row * columns + column];
+        if (code > most) [best, most] = [{ row, column }, code];
+      }
+    }
+    return steps[most] >= FAINTEST && rows ? best : {};
+  }
+
+  function where({ row, column }) {
+    const edge = stage.getBoundingClientRect(), onRow = column === undefined, left = onRow !== view.state.transpose;
+    return [edge.left + (left ? 0 : size.side + size.gap), edge.top + middle((onRow ? row : column) + 0.5)];
+  }
+
+  return { draw, mark, at, where };
+}

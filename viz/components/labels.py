@@ -1,0 +1,43 @@
+"""How tokens are written where a browser draws them: everything visible, nothing that acts."""
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from model.displayed import Unit
+from model.record import Tokens
+
+JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")   # between two signs they belong to one picture or one word
+SPACES = {" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥", "\u00a0": "⍽"}
+
+
+def label(text: str) -> str:
+    """A token as it is shown: outer spaces as ␣, line ends as ⏎, controls, bidirectional marks and lone surrogates by code point."""
+    inner = text.strip(" ")
+    start, end = len(text) - len(text.lstrip(" ")), len(text.rstrip(" "))
+    if not inner:
+        return "␣" * len(text)
+    signs = [_sign(text, place) for place in range(start, end)]
+    return "␣" * start + "".join(signs) + "␣" * (len(text) - end)
+
+
+def _sign(text: str, place: int) -> str:
+    sign = text[place]
+    if sign == " " or sign.isprintable() or (sign in JOINERS and 0 < place and text[place - 1].isprintable()):
+        return sign
+    return SPACES.get(sign, f"U+{ord(sign):04X}")
+
+
+def _flags(special: Iterable[bool], unknown: Iterable[bool]) -> list[int]:
+    """1: special, 2: unknown."""
+    return [int(a) + 2 * int(b) for a, b in zip(special, unknown)]
+
+
+def unit_axis(units: Sequence[Unit]) -> dict[str, Any]:
+    """Rows or columns for a header: texts, the first token of each, flags."""
+    return {"texts": [label(unit.text) for unit in units], "tokens": [unit.tokens[0] for unit in units],
+            "flags": _flags((unit.special for unit in units), (unit.unknown for unit in units))}
+
+
+def token_axis(tokens: Tokens) -> dict[str, Any]:
+    """Tokens for a header, with the word and the segment of each."""
+    return {"texts": [label(text) for text in tokens.texts], "flags": _flags(tokens.special, tokens.unknown),
+            "words": list(tokens.words), "segments": list(tokens.segments)}

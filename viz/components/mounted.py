@@ -1,0 +1,39 @@
+"""How a component stands on a page: two messages, one event.
+
+The *body* holds what is large and rarely changes (thumbnails, weights, tokens), the *state* what a click changes (which head is open, which
+token is in focus). Streamlit sends an element again as a whole, with its script, whenever anything in it changes; so the state is an
+element of its own without height, and a click on a 256-token head costs a kilobyte and not a quarter of a megabyte. In the browser the two
+meet in a room named after the key.
+"""
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from viz.components.bundle import script, style
+
+_STATE = st.components.v2.component("clearhead_state", js=script("state.js"))
+
+
+class Component:
+    """A component of this folder, registered with Streamlit once, when its module is imported."""
+
+    def __init__(self, name: str):
+        self._render = st.components.v2.component(f"clearhead_{name}", js=script(f"{name}/{name}.js"), css=style(name))
+
+    def show(self, key: str, body: bytes, state: bytes, read: Callable[[Any], Any], on_event: Callable[[Any], None] | None) -> Any:
+        """Draws it. `read` turns what the browser sent into an event or None; `on_event` gets the event before the page runs again."""
+        def hand_on() -> None:
+            event = read(st.session_state[key]["event"])
+            if event is not None and on_event is not None:
+                on_event(event)
+
+        with st.container(gap=None):
+            result = self._render(key=key, data=body, on_event_change=hand_on)
+            _STATE(key=f"{key}-state", data=state)
+        return read(result["event"])
+
+
+def whole(value: Any, below: int) -> bool:
+    """Whether a value from a browser is a whole number from 0 to below `below`."""
+    return type(value) is int and 0 <= value < below

@@ -1,0 +1,47 @@
+"""The strip's two messages and its event, without Streamlit."""
+from dataclasses import dataclass
+from typing import Any
+
+from model.record import Tokens
+from viz import theme
+from viz.components.labels import token_axis
+from viz.components.wire import pack
+from viz.text import strings
+
+COLOURS = {"ramp": theme.RAMP, "ink": theme.INK, "paper": theme.PAPER, "accent": theme.ACCENT}
+
+
+@dataclass(frozen=True)
+class StripEvent:
+    """What is chosen now: the token in focus and the pair (from, to), None for nothing."""
+
+    token: int | None
+    pair: tuple[int, int] | None
+
+
+def body(tokens: Tokens, *, room: str) -> bytes:
+    return pack({"room": room, "part": "body", "tokens": token_axis(tokens), "colours": COLOURS, "text": strings("components")["strip"]}, {})
+
+
+def state(*, room: str, focus: int | None = None, pair: tuple[int, int] | None = None) -> bytes:
+    return pack({"room": room, "part": "state", "focus": focus, "pair": pair}, {})
+
+
+def read(value: Any, count: int) -> StripEvent | None:
+    """The event in what a browser sent: {"token": position or null, "pair": [from, to] or null}. None for anything else, whatever it is."""
+    places = chosen(value, range(count), range(count))
+    return None if places is None else StripEvent(*places)
+
+
+def chosen(value: Any, queries: range | frozenset[int], keys: range | frozenset[int]) -> tuple[int | None, tuple[int, int] | None] | None:
+    """(token, pair) of a message, if the token is one of `queries` and the pair one of `queries` and `keys`."""
+    if not isinstance(value, dict) or set(value) != {"token", "pair"}:
+        return None
+    token, pair = value["token"], value["pair"]
+    if token is not None and not (type(token) is int and token in queries):
+        return None
+    if pair is None:
+        return token, None
+    if not isinstance(pair, list) or len(pair) != 2 or any(type(each) is not int for each in pair) or pair[0] not in queries or pair[1] not in keys:
+        return None
+    return token, (pair[0], pair[1])

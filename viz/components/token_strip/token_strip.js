@@ -1,0 +1,107 @@
+// The sentence as buttons. What is chosen is sent as {token, pair}; everything else happens here.
+import { unpack } from "../wire.js";
+import { fill, frame, node, palette } from "../shared.js";
+import { streamlit } from "../streamlit.js";
+
+export function mount(element, bytes, send) {
+  const { root, on, draw, end } = frame(element, "strip", () => palette(root, body.colours));
+  const strip = node("div", "tokens", undefined, root), hint = node("div", "hint", undefined, root);
+  let body, state = { focus: null, pair: null }, buttons = [], reach = 0;
+  strip.setAttribute("role", "toolbar");
+  hint.setAttribute("aria-live", "polite");
+
+  function build() {
+    const { texts, flags, words, segments } = body.tokens, names = body.text.segments, pairs = segments.includes(1);
+    let word, segment = -1;
+    buttons = [];
+    strip.replaceChildren();
+    strip.setAttribute("aria-label", body.text.label);
+    texts.forEach((text, at) => {
+      if (pairs && segments[at] >= 0 && segments[at] !== segment) {
+        segment = segments[at];
+        if (segment) node("div", "segment", undefined, strip);
+        node("span", "letter", names[segment], strip);
+      }
+      const joined = at && words[at] >= 0 && words[at] === words[at - 1] && segments[at] === segments[at - 1];
+      if (!joined) word = node("span", "word", undefined, strip);
+      buttons.push(button(joined ? text.replace(/^##/, "") : text, flags[at], at, word));
+    });
+    reach = Math.min(state.focus ?? 0, buttons.length - 1);
+  }
+
+  function button(text, flags, at, parent) {
+    const made = node("button", "", text, parent), notes = [flags & 1 && body.text.special, flags & 2 && body.text.unknown].filter(Boolean);
+    made.type = "button";
+    made.dir = "auto";
+    made.classList.toggle("special", !!(flags & 1));
+    made.classList.toggle("unknown", !!(flags & 2));
+    made.title = [fill(body.text.token, { token: text, position: at }), ...notes].join(", ");
+    made.setAttribute("aria-label", made.title);
+    made.tabIndex = -1;
+    return made;
+  }
+
+  function mark() {
+    const { focus, pair } = state, words = body.text, name = (at) => `${body.tokens.texts[at]} (${at})`;
+    buttons.forEach((each, at) => {
+      each.classList.toggle("from", at === focus);
+      each.classList.toggle("to", pair !== null && at === pair[1] && at !== focus);
+      each.setAttribute("aria-pressed", String(at === focus || (pair !== null && at === pair[1])));
+    });
+    rove(reach);
+    if (pair && buttons[pair[0]] && buttons[pair[1]]) hint.textContent = fill(words.pair, { from: name(pair[0]), to: name(pair[1]) });
+    else hint.textContent = focus !== null && buttons[focus] ? fill(words.focus, { from: name(focus) }) : words.none;
+  }
+
+  // One stop for the Tab key; arrows move it.
+  function rove(to) {
+    if (buttons[reach]) buttons[reach].tabIndex = -1;
+    reach = Math.max(0, Math.min(to, buttons.length - 1));
+    buttons[reach].tabIndex = 0;
+  }
+
+  function set(token, pair) {
+    state = { ...state, focus: token, pair };
+    mark();
+    send({ token, pair });
+  }
+
+  function choose(at, second) {
+    const { focus, pair } = state;
+    if (second && focus !== null) set(focus, pair && pair[1] === at ? null : [focus, at]);
+    else if (at === focus) set(null, null);
+    else if (pair && at === pair[1]) set(focus, null);
+    else if (focus !== null && !pair) set(focus, [focus, at]);
+    else set(at, null);
+  }
+
+  on(strip, "click", (event) => {
+    const at = buttons.indexOf(event.target.closest("button"));
+    if (at < 0) return;
+    rove(at);
+    choose(at, event.shiftKey);
+  });
+  on(strip, "keydown", (event) => {
+    const step = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1, Home: -Infinity, End: Infinity }[event.key];
+    if (step) {
+      rove(reach + step);
+      buttons[reach].focus();
+    } else if (event.key === "Escape") set(null, null);
+    else return;
+    event.preventDefault();
+  });
+
+  function update(message) {
+    const read = unpack(message);
+    if (read.part === "body") {
+      body = read;
+      build();
+    } else state = read;
+    mark();
+    draw();
+  }
+  update(bytes);
+  return { update, destroy: end };
+}
+
+export default streamlit(mount);

@@ -1,0 +1,58 @@
+"""One binary message: a 4-byte little-endian header length, a JSON header in UTF-8, then arrays. `wire.js` reads what `pack` writes.
+
+The header's `sections` lists each array's name, type, offset (bytes from the end of the header) and shape. Header and sections are padded to
+multiples of 4 bytes, so that JavaScript can look at any of them without copying once the message is aligned.
+"""
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+ALIGN = 4
+TYPES = ("uint8", "uint16", "float32")
+NOTHING = 65535   # the code of NaN: masked, or not told
+
+
+def _padding(size: int) -> int:
+    return -size % ALIGN
+
+
+def pack(header: Mapping[str, Any], sections: Mapping[str, np.ndarray]) -> bytes:
+    """The message. Raises ValueError for an array type that wire.js does not know, or a number that JSON does not."""
+    entries, parts, offset = [], [], 0
+    for name, array in sections.items():
+        if array.dtype.name not in TYPES:
+            raise ValueError(f"section {name}: expected one of {', '.join(TYPES)}, got {array.dtype}; convert it first.")
+        entries.append([name, array.dtype.name, offset, list(array.shape)])
+        parts += [np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).tobytes(), bytes(_padding(array.nbytes))]
+        offset += array.nbytes + _padding(array.nbytes)
+    text = json.dumps({**header, "sections": entries}, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
+    text += b" " * _padding(len(text))
+    return b"".join([len(text).to_bytes(4, "little"), text, *parts])
+
+
+def unpack(message: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """(header, arrays) of a message: what wire.js does, for tests and for files that hold messages."""
+    start = 4 + int.from_bytes(message[:4], "little")
+    header = json.loads(message[4:start])
+    arrays = {}
+    for name, kind, offset, shape in header.pop("sections"):
+        count = int(np.prod(shape, dtype=np.int64))
+        arrays[name] = np.frombuffer(message, np.dtype(kind).newbyteorder("<"), count, start + offset).reshape(shape)
+    return header, arrays
+
+
+def root_codes(weights: np.ndarray) -> np.ndarray:
+    """Weights from 0 to 1 as uint16 round(65535 · √w): within 0.00002 of the weight at 1, and finer below."""
+    return np.round(65535 * np.sqrt(np.clip(weights, 0, 1))).astype(np.uint16)
+
+
+def range_codes(numbers: np.ndarray) -> tuple[np.ndarray, float, float]:
+    """Any numbers as uint16 in even steps from the smallest to the largest, NaN as NOTHING: (codes, lowest, highest)."""
+    finite = np.isfinite(numbers)
+    if not finite.any():
+        return np.full(numbers.shape, NOTHING, np.uint16), 0.0, 0.0
+    low, high = float(numbers[finite].min()), float(numbers[finite].max())
+    steps = np.round((np.where(finite, numbers, low).astype(np.float64) - low) * ((NOTHING - 1) / (high - low) if high > low else 0))
+    return np.where(finite, steps, NOTHING).astype(np.uint16), low, high
