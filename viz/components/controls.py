@@ -24,9 +24,10 @@ def segments(label: str, options: dict[str, str], choose: Callable[..., None], f
                          **bound(choose, field, value))
 
 
-def select(label: str, options: dict[Any, str], choose: Callable[..., None], field: str, value: Any) -> None:
-    """One of many; options is {value: label}."""
-    st.selectbox(label, list(options), format_func=lambda each: options[each], **bound(choose, field, value))
+def select(label: str, options: dict[Any, str], choose: Callable[..., None], field: str, value: Any, quiet: bool = False) -> None:
+    """One of many; options is {value: label}. `quiet` leaves the label to screen readers."""
+    st.selectbox(label, list(options), format_func=lambda each: options[each], label_visibility="collapsed" if quiet else "visible",
+                 **bound(choose, field, value))
 
 
 def toggle(label: str, choose: Callable[..., None], field: str, value: bool) -> None:
@@ -37,5 +38,5 @@ def buttons(label: str, options: Iterable[tuple[Any, str]], choose: Callable[...
     """Small buttons in a row, the chosen one marked: each opens something. options: (value, label)."""
     options = dict(options)
     st.session_state[key] = chosen if chosen in options else None
-    st.pills(label, list(options), format_func=lambda each: options[each], label_visibility="collapsed", key=key,
+    st.pills(label, list(options), format_func=lambda each: options[each], label_visibility="collapsed", key=key, wrap=True,
              on_change=_hand_on, args=(choose, field, key))

@@ -11,7 +11,7 @@ from viz.claims import number, token_label
 from viz.components.controls import buttons
 from viz.text import strings
 
-SHOWN = 8   # heads in a ranking
+SHOWN = 6   # heads in a ranking
 
 
 def look_here_first(attention_map: AttentionMap, view: View, measures: HeadMeasures | None, choose: Callable[..., None]) -> None:

@@ -20,14 +20,16 @@ from viz.page import Frame, Page
 from viz.text import literal, strings
 
 PAGE = Page("Heads", "Look", 0, "record")
+PICTURE = 440   # pixels: the open head and what is true of it fit under the sentence on a screen of 900
 
 
 def render(frame: Frame) -> None:
     record, view = frame.record(), frame.view()
+    st.markdown(f"#### {strings('heads')['question']}")
     _warnings(record)
     _sentence(frame, record, view)
     measures = sources.kept(MeasuresQuery(frame.query(), view.kind))
-    left, right = st.columns([5, 8], gap="medium")
+    left, right = st.columns([11, 13], gap="medium")
     with left:
         _grid(frame, record, view, measures)
     with right:
@@ -90,7 +92,7 @@ def _grid(frame: Frame, record: AttentionRecord, view: View, measures: HeadMeasu
               **{name: f"by {BY_NAME[name].title}" for name in (measures.values if measures else ())}}
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"##### {words['grid']}", help=words["grid_help"])
-        select(words["order"], orders, frame.choose, "order", view.order if view.order in orders else "layer")
+        select(words["order"], orders, frame.choose, "order", view.order if view.order in orders else "layer", quiet=True)
     ranked = heads.ranked(attention_map, *view.pair) if view.pair else []
     order = {"layer": None, "pair": ranked}.get(view.order, measures.ranked(view.order) if measures and view.order in measures.values else None)
     head_grid(overview, open_head=(view.layer, view.head), order=[(layer, head) for layer, head, _ in order] if order else None,
@@ -117,7 +119,7 @@ def _open_head(frame: Frame, record: AttentionRecord, view: View) -> None:
         with st.popover(words["link"]):
             st.code(link, language=None, wrap_lines=True)
     shown = displayed(record, view)
-    head_view(shown, view, overlay=overlays(record, view), focus=view.token, pair=view.pair, key="head",
+    head_view(shown, view, overlay=overlays(record, view), focus=view.token, pair=view.pair, height=PICTURE, key="head",
               on_event=lambda event: frame.choose(token=event.token, pair=event.pair))
     said = claims(record, view, *_twin(frame))
     if said:
