@@ -66,8 +66,9 @@ class Server:
         self.log = log
         command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(self.port), "--server.address", "127.0.0.1",
                    "--server.headless", "true"]
-        self.process = subprocess.Popen(command, cwd=ROOT, stdout=log.open("w"), stderr=subprocess.STDOUT,
-                                        env=os.environ | {"PYTHONPATH": str(ROOT)} | environment)
+        with log.open("w") as out:
+            self.process = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT,
+                                            env=os.environ | {"PYTHONPATH": str(ROOT)} | environment)
 
     def wait(self, seconds: float = 60) -> "Server":
         end = time.monotonic() + seconds

@@ -144,7 +144,7 @@ def test_a_long_text_says_how_many_tokens_were_left_out(open_page):
 @pytest.mark.parametrize("suffix", ["PNG", "SVG", "PDF"])
 def test_the_open_head_can_be_taken_away(open_page, suffix, tmp_path):
     seen = open_page()
-    seen.page.get_by_role("button", name="Export").click()
+    seen.page.get_by_role("button", name="Take away").click()
     with seen.page.expect_download(timeout=PATIENCE) as caught:
         seen.page.get_by_role("button", name=suffix, exact=True).first.click()
     path = tmp_path / caught.value.suggested_filename

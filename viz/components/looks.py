@@ -53,6 +53,8 @@ def take_away(record: AttentionRecord, view: View, link: str) -> None:
 
     words = strings("heads")
     with st.popover(words["export"]):
+        st.caption(words["link"])
+        st.code(link, language=None, wrap_lines=True)
         zoom = st.select_slider(words["export_zoom"], [1, 2, 3, 4], value=2, key="export_zoom")
         caption = st.toggle(words["export_caption"], value=True, key="export_caption")
         for subject in (view.lens, "grid", "numbers"):

@@ -20,7 +20,7 @@ from viz.page import Frame, Page
 from viz.text import literal, strings
 
 PAGE = Page("Heads", "Look", 0, "record")
-PICTURE = 440   # pixels: the open head and what is true of it fit under the sentence on a screen of 900
+PICTURE = 430   # pixels: the open head and what is true of it fit under the sentence on a screen of 900
 
 
 def render(frame: Frame) -> None:
@@ -114,16 +114,13 @@ def _open_head(frame: Frame, record: AttentionRecord, view: View) -> None:
         st.markdown(f"##### {words['head_title'].format(layer=view.layer, head=view.head)}")
         lens_bar(view, frame.choose)
         filters(record, view, frame.choose)
-        link = frame.link(frame.state)
-        take_away(record, view, link)
-        with st.popover(words["link"]):
-            st.code(link, language=None, wrap_lines=True)
+        take_away(record, view, frame.link(frame.state))
     shown = displayed(record, view)
     head_view(shown, view, overlay=overlays(record, view), focus=view.token, pair=view.pair, height=PICTURE, key="head",
               on_event=lambda event: frame.choose(token=event.token, pair=event.pair))
     said = claims(record, view, *_twin(frame))
     if said:
-        st.markdown("  \n".join(said))
+        st.markdown(" ".join(said))
 
 
 def _twin(frame: Frame):
