@@ -16,12 +16,13 @@ WHOLE = 2048  # a head of more tokens than this is shown pooled, and in exact ti
 
 @dataclass(frozen=True)
 class Unit:
-    """A row or a column: one token, or the tokens of one word."""
+    """A row or a column: one token, or the tokens of one word. joined: it continues the word of the token before it."""
 
     text: str
     tokens: tuple[int, ...]
     special: bool
     unknown: bool
+    joined: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +56,16 @@ def units(tokens: Tokens, words: bool) -> tuple[Unit, ...]:
     """The rows or columns that a list of tokens makes: one each, or one a word."""
     groups: list[list[int]] = []
     for token in range(len(tokens)):
-        same = words and groups and tokens.words[token] >= 0 and (tokens.words[token], tokens.segments[token]) == (
-            tokens.words[groups[-1][-1]], tokens.segments[groups[-1][-1]])
-        groups[-1].append(token) if same else groups.append([token])
+        groups[-1].append(token) if words and _joined(tokens, token) else groups.append([token])
     return tuple(Unit("".join(_bare(tokens.texts[token]) if len(group) > 1 else tokens.texts[token] for token in group), tuple(group),
-                      all(tokens.special[token] for token in group), any(tokens.unknown[token] for token in group)) for group in groups)
+                      all(tokens.special[token] for token in group), any(tokens.unknown[token] for token in group),
+                      _joined(tokens, group[0])) for group in groups)
+
+
+def _joined(tokens: Tokens, token: int) -> bool:
+    """Whether a token continues the word of the token before it."""
+    here, before = ((tokens.words[each], tokens.segments[each]) for each in (token, token - 1))
+    return token > 0 and tokens.words[token] >= 0 and here == before
 
 
 def _bare(piece: str) -> str:

@@ -1,8 +1,8 @@
 """How tokens are written where a browser draws them: everything visible, nothing that acts."""
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from model.displayed import Unit
+from model.displayed import Unit, units
 from model.record import Tokens
 
 JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")   # between two signs they belong to one picture or one word
@@ -26,18 +26,15 @@ def _sign(text: str, place: int) -> str:
     return SPACES.get(sign, f"U+{ord(sign):04X}")
 
 
-def _flags(special: Iterable[bool], unknown: Iterable[bool]) -> list[int]:
-    """1: special, 2: unknown."""
-    return [int(a) + 2 * int(b) for a, b in zip(special, unknown)]
+SPECIAL, UNKNOWN, JOINED = 1, 2, 4   # the bits of a flag
 
 
 def unit_axis(units: Sequence[Unit]) -> dict[str, Any]:
     """Rows or columns for a header: texts, the first token of each, flags."""
     return {"texts": [label(unit.text) for unit in units], "tokens": [unit.tokens[0] for unit in units],
-            "flags": _flags((unit.special for unit in units), (unit.unknown for unit in units))}
+            "flags": [SPECIAL * unit.special + UNKNOWN * unit.unknown + JOINED * unit.joined for unit in units]}
 
 
 def token_axis(tokens: Tokens) -> dict[str, Any]:
-    """Tokens for a header, with the word and the segment of each."""
-    return {"texts": [label(text) for text in tokens.texts], "flags": _flags(tokens.special, tokens.unknown),
-            "words": list(tokens.words), "segments": list(tokens.segments)}
+    """Every token for a header, with its segment."""
+    return {**unit_axis(units(tokens, words=False)), "segments": list(tokens.segments)}

@@ -8,7 +8,7 @@ export function node(tag, name = "", text = undefined, parent = undefined) {
   return made;
 }
 
-// A word piece, a name, any typed text: text only, and isolated, so that right-to-left text cannot reorder its neighbours.
+// A token, as text only, and isolated, so that right-to-left text cannot reorder its neighbours. Flags: 1 special, 2 unknown, 4 joined.
 export function token(text, flags = 0, parent = undefined) {
   const made = node("bdi", "token", text, parent);
   if (flags & 1) made.classList.add("special");
@@ -122,6 +122,9 @@ export function figure(value) {
   if (value === 0 || size >= 100) return value.toFixed(0);
   return size < 0.0005 ? value.toExponential(1) : value.toFixed(size < 10 ? 3 : 1);
 }
+
+// The same without the zeros of a round number, for legends.
+export const short = (value) => figure(value).replace(/\.0+$|(\.\d*?[1-9])0+$/, "$1");
 
 export const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
 

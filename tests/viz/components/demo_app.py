@@ -19,7 +19,7 @@ from viz.components.token_strip import token_strip
 TRICKY = ["[CLS]", " ", "The", "##re", "שלום", "👩‍💻", "漢字", "[UNK]", "\n", "a\tb", "\x00", "<b>x</b>", "$y$", "\ud83d", "‮rtl", "café", "[SEP]"]
 CASES = {
     "small": lambda: fabricated.record(fabricated.tokens(), heads=(12,) * 6),
-    "tricky": lambda: fabricated.record(fabricated.tokens(TRICKY, words=[-1, 0, 1, 1, *range(2, 14)], unknown=(7,)), heads=(3, 5)),
+    "tricky": lambda: fabricated.record(fabricated.tokens(TRICKY, words=[-1, 0, 1, 1, *range(2, 14), -1], unknown=(7,)), heads=(3, 5)),
     "pair": lambda: fabricated.record(fabricated.tokens("[CLS] Where did the river flood ? [SEP] The river flood ##ed the town . [SEP]".split(),
                                                         words=[-1, 0, 1, 2, 3, 4, 5, -1, 0, 1, 2, 2, 3, 4, 5, -1],
                                                         segments=[-1] + [0] * 6 + [-1] + [1] * 7 + [-1]), heads=(7, 7, 7)),

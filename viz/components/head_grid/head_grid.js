@@ -1,6 +1,6 @@
 // Every head as a thumbnail on one canvas. Hovering and moving happen here; only a choice is sent, as the number of the head.
 import { number, unpack } from "../wire.js";
-import { canvasOf, figure, fill, frame, node, paint, palette, pixels, place, tooltip } from "../shared.js";
+import { canvasOf, figure, short, fill, frame, node, paint, palette, pixels, place, tooltip } from "../shared.js";
 import { streamlit } from "../streamlit.js";
 import { byLayer, byRank } from "./layout.js";
 
@@ -86,10 +86,10 @@ export function mount(element, bytes, send) {
     around(opened, spotOf(state.open), 2);
     badges.replaceChildren();
     for (const [index, rank] of state.marks) {
-      const spot = spotOf(index), small = plan.side < 28;
+      const spot = spotOf(index), small = plan.side < 18;
       if (!spot) continue;
       const badge = node("div", small ? "badge dot" : "badge", small ? "" : String(rank), badges);
-      place(badge, spot.x + plan.side - (small ? 5 : 12), spot.y - (small ? 3 : 4));
+      place(badge, spot.x + plan.side - (small ? 5 : 9), spot.y - (small ? 3 : 6));
     }
     const open = spotOf(state.open);
     root.dataset.open = open ? `${open.layer}.${open.head}` : "";
@@ -98,7 +98,7 @@ export function mount(element, bytes, send) {
   function drawLegend(colours) {
     const words = body.text, bar = node("span", "bar"), [low, high] = state.values ? [state.signed ? -limit() : 0, limit()] : [0, 1];
     bar.style.background = state.values && state.signed ? `linear-gradient(90deg, ${body.colours.signed.join()})` : colours.gradient;
-    const texts = [node("span", "", figure(low)), bar, node("span", "", figure(high))];
+    const texts = [node("span", "", short(low)), bar, node("span", "", short(high))];
     if (!state.values) texts.push(node("span", "", words.scale), node("span", "", words.thumbnail));
     if (!state.values && Math.max(...body.pool) > 1) texts.push(node("span", "", fill(words.pooled, { rows: body.pool[0], columns: body.pool[1] })));
     legend.replaceChildren(...texts);

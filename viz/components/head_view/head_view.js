@@ -1,6 +1,6 @@
 // One head through one of three lenses. Pointer, keyboard, tooltip and table are the same for all; only a choice is sent, as {token, pair}.
 import { number, unpack } from "../wire.js";
-import { figure, fill, frame, node, palette, tooltip } from "../shared.js";
+import { figure, fill, frame, node, palette, short, tooltip } from "../shared.js";
 import { streamlit } from "../streamlit.js";
 import { strength, weightOf } from "./codes.js";
 import { lines } from "./lines.js";
@@ -101,7 +101,7 @@ export function mount(element, bytes, send) {
     const { body, state, colours } = view, words = body.text, bar = node("span", "bar"), ticks = node("span", "ticks");
     bar.style.background = colours.gradient;
     for (const weight of TICKS[state.scale]) {
-      const tick = node("span", "", figure(weight).replace(/\.?0+$/, "") || "0", ticks);
+      const tick = node("span", "", short(weight), ticks);
       tick.style.left = `${100 * strength(weight, state.scale, body.floor)}%`;
     }
     const scale = node("span", "scale");

@@ -8,12 +8,11 @@ export function text(stage, view) {
   let steps, shades, looking, lookedAt;
   stage.style.height = "auto";
 
-  function paragraph(axis, name, apart) {
+  function paragraph(axis, name) {
     const made = node("p", `words ${name}`, undefined, stage);
     return axis.texts.map((each, at) => {
-      const joined = !apart && each.startsWith("##");
-      if (at && !joined) made.append(" ");
-      const word = token(joined ? each.slice(2) : each, axis.flags[at], made);
+      if (at && !(axis.flags[at] & 4)) made.append(" ");
+      const word = token(each, axis.flags[at], made);
       word.dataset.at = at;
       return word;
     });

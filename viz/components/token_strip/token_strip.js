@@ -11,7 +11,7 @@ export function mount(element, bytes, send) {
   hint.setAttribute("aria-live", "polite");
 
   function build() {
-    const { texts, flags, words, segments } = body.tokens, names = body.text.segments, pairs = segments.includes(1);
+    const { texts, flags, segments } = body.tokens, names = body.text.segments, pairs = segments.includes(1);
     let word, segment = -1;
     buttons = [];
     strip.replaceChildren();
@@ -22,9 +22,8 @@ export function mount(element, bytes, send) {
         if (segment) node("div", "segment", undefined, strip);
         node("span", "letter", names[segment], strip);
       }
-      const joined = at && words[at] >= 0 && words[at] === words[at - 1] && segments[at] === segments[at - 1];
-      if (!joined) word = node("span", "word", undefined, strip);
-      buttons.push(button(joined ? text.replace(/^##/, "") : text, flags[at], at, word));
+      if (!(flags[at] & 4)) word = node("span", "word", undefined, strip);
+      buttons.push(button(text, flags[at], at, word));
     });
     reach = Math.min(state.focus ?? 0, buttons.length - 1);
   }
