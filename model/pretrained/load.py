@@ -20,7 +20,9 @@ class Place:
 
     id: str
     folder: Path
-    entry: catalogue.Entry | None
+    title: str
+    licence: str = "not stated"
+    entry: catalogue.Entry | None = None
 
 
 def locate(model_id: str) -> Place:
@@ -28,7 +30,7 @@ def locate(model_id: str) -> Place:
     entry = catalogue.named(model_id)
     if entry is None:
         raise UserError(f"There is no model {model_id!r} here; choose one of {', '.join(each.name for each in catalogue.ENTRIES)}.")
-    return Place(model_id, catalogue.folder_of(entry), entry)
+    return Place(model_id, catalogue.folder_of(entry), entry.title, entry.licence, entry)
 
 
 def revision(model_id: str) -> str:
@@ -44,9 +46,9 @@ def open_model(model_id: str, tick: Tick):
     fingerprint = files.fingerprint(place.folder)
     with _opening:
         prepare()
-        from model.pretrained.network import open_network
+        from model.pretrained.opening import open_folder
 
-        return open_network(place, fingerprint, tick)
+        return open_folder(place, fingerprint, tick)
 
 
 def prepare() -> None:

@@ -1,28 +1,32 @@
 """A loaded model that answers queries: tokens in, one captured forward pass, a record out."""
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
-from model.pretrained import capture, card, predict, verify
-from model.pretrained.load import Place
-from model.pretrained.reading import Reading, read
+from model.pretrained import calls, capture, estimate, predict, reported, verify
+from model.pretrained.reading import Question, read, with_target
 from model.query import Hide, Kind, Query, UserError
-from model.record import AttentionMap, AttentionRecord, Card
+from model.record import AttentionMap, AttentionRecord, Card, Reported, Verification
 
 Tick = Callable[[float, str], None]
-PROBE = 24  # tokens of the probe at load
 
 
 @dataclass(frozen=True, eq=False)
 class PretrainedModel:
-    """A verified network with its tokenizer and card. Nothing in it changes after it is opened, so it may serve several threads."""
+    """A network with its tokenizer and card. Nothing in it changes after it is opened, so it may serve several threads.
+
+    wiring: None where the capture cannot follow, and then the model's own reported weights are shown, for these reasons.
+    """
 
     card: Card
     network: object
     tokenizer: object
-    wiring: verify.Wiring
-    head: str                         # what it predicts: next, mask, label or none
+    wiring: verify.Wiring | None
+    head: str                         # what it predicts: next, mask, target, label or none
     pooling: predict.Pooling | None
+    looks_ahead: bool
+    reasons: tuple[str, ...]
+    names: dict[int, str]
+    plan: estimate.Plan
 
     @property
     def nbytes(self) -> int:
@@ -31,64 +35,63 @@ class PretrainedModel:
     def answer(self, query: Query, tick: Tick) -> AttentionRecord:
         """The record of this query. Raises UserError where it cannot be answered, or not be shown without doubt."""
         tick(0.02, "reading the text")
-        reading = read(self.tokenizer, query, self.card.max_tokens)
-        self._check_edits(query, reading)
-        session = self._session(query, lambda done, text: tick(0.05 + 0.85 * done, text))
-        output = capture.run(session, lambda: self.network(**reading.tensors))
+        question = read(self.network, self.tokenizer, query, self.card.max_tokens)
+        estimate.refuse_what_does_not_fit(self.plan, len(question.source), self.card.title)
+        if self.network.config.is_encoder_decoder:
+            question = with_target(self.network, self.tokenizer, query, question, self.card.max_tokens, tick)
+        self._check_edits(query, question)
+        if self.wiring is None:
+            maps, verification, output = self._reported(question, tick)
+        else:
+            maps, verification, output = self._captured(query, question, tick)
+        prediction = predict.prediction(self, question, output)
+        return AttentionRecord(query, self.card, maps, verification, prediction, question.omitted, question.notes)
+
+    def _captured(self, query: Query, question: Question, tick: Tick):
+        session = capture.Session(self.names, self.wiring.slots, query.edits, lambda done, text: tick(0.05 + 0.85 * done, text))
+        output = capture.run(session, lambda: self.network(**question.tensors, **predict.last_only(self)))
         tick(0.92, "checking the picture")
-        slots = [self.wiring.slots[call.module, call.occurrence] for call in session.calls]
+        slots = [self._slot(call) for call in session.calls]
         layers = [call.layer(slot.index) for call, slot in zip(session.calls, slots, strict=True)]
         verification = verify.check_answer(session.calls, layers, self.wiring)
         if verification.status == "refused":
-            raise UserError(f"{self.card.title} is not shown for this text: {verification.reasons[-1]}, so the picture would be wrong; try another model.")
-        kinds = [kind for kind in Kind if any(slot.kind is kind for slot in slots)]
-        maps = tuple(AttentionMap(kind, reading.tokens, reading.tokens,
-                                  tuple(layer for layer, slot in zip(layers, slots, strict=True) if slot.kind is kind)) for kind in kinds)
-        return AttentionRecord(query, self.card, maps, verification, self._predict(output, reading), reading.omitted, reading.notes)
+            raise UserError(f"{self.card.title} is not shown for this text: {verification.reasons[-1]}, so the picture may be wrong; "
+                            "try another text or model.")
+        members = {kind: tuple(layer for layer, slot in zip(layers, slots, strict=True) if slot.kind is kind) for kind in Kind}
+        return _maps(members, question), verification, output
 
-    def _session(self, query: Query, tick: Tick) -> capture.Session:
-        names = {id(module): name for name, module in self.network.named_modules()}
-        return capture.Session(names, self.wiring.slots, query.edits, tick)
+    def _slot(self, call) -> capture.Slot:
+        slot = self.wiring.slots.get((call.module, call.occurrence))
+        if slot is None:
+            raise UserError(f"{self.card.title} used {call.module} in a way that was not seen when it was verified; try another text or model.")
+        return slot
 
-    def _check_edits(self, query: Query, reading: Reading) -> None:
-        known = {(slot.kind, slot.index) for slot in self.wiring.slots.values()}
+    def _reported(self, question: Question, tick: Tick):
+        import torch
+
+        tick(0.1, "asking the model for its own weights")
+        with torch.inference_mode():
+            output = self.network(**question.tensors, output_attentions=True)
+        try:
+            members = reported.layers_of(output, question.lengths, self.looks_ahead)
+        except calls.Unsupported as error:
+            raise UserError(f"{self.card.title} is not shown for this text: {error}; try another text or model.") from error
+        error = max(abs(float(layer.weights.sum(-1).max()) - 1) for layers in members.values() for layer in layers)
+        return _maps(members, question), Verification("reported", row_sum_error=error, reasons=self.reasons), output
+
+    def _check_edits(self, query: Query, question: Question) -> None:
+        if query.edits and self.wiring is None:
+            raise UserError(f"{self.card.title} reports its weights but cannot be edited; choose a verified model.")
+        sides = {"source": question.source, "target": question.target}
         for edit in sorted(query.edits, key=repr):
             if isinstance(edit, Hide):
-                if edit.side != "source" or edit.token >= len(reading.tokens):
-                    raise UserError(f"There is no token {edit.token} on the {edit.side} side; hide one of the text's {len(reading.tokens)} tokens.")
-            elif (edit.kind, edit.layer) not in known or not 0 <= edit.head < self.card.heads:
+                if edit.token >= len(sides[edit.side] or ()):
+                    raise UserError(f"There is no token {edit.token} on the {edit.side} side of this text; hide one that is shown.")
+            elif edit.head not in range(self.wiring.heads(edit.kind, edit.layer)):
                 raise UserError(f"{self.card.title} has no head {edit.head} in {edit.kind} layer {edit.layer}; choose one that the grid shows.")
 
-    def _predict(self, output, reading: Reading):
-        if self.pooling is not None:
-            return predict.vector(output.last_hidden_state, self.pooling)
-        return None
 
-
-def open_network(place: Place, fingerprint: str, tick: Tick) -> PretrainedModel:
-    """Loads and verifies. The caller holds the lock; transformers is prepared."""
-    import torch
-    from transformers import AutoConfig, AutoModel, AutoTokenizer
-
-    safe = {"local_files_only": True, "trust_remote_code": False}
-    tick(0.1, "reading the configuration")
-    config = AutoConfig.from_pretrained(place.folder, **safe)
-    config.use_cache = False
-    tokenizer = AutoTokenizer.from_pretrained(place.folder, **safe)
-    tick(0.2, "loading the weights")
-    network, info = AutoModel.from_pretrained(place.folder, config=config, use_safetensors=True, dtype=torch.float32,
-                                              attn_implementation=capture.IMPLEMENTATION, output_loading_info=True, **safe)
-    _check_complete(place.folder, info)
-    network.eval()
-    tick(0.7, "verifying against the model's own attention")
-    probe = torch.randint(0, config.vocab_size, (1, PROBE), generator=torch.Generator().manual_seed(0))
-    wiring = verify.wire(network, lambda: network(input_ids=probe), (PROBE, None))
-    made = card.card_of(place, fingerprint, network, tokenizer, wiring)
-    return PretrainedModel(made, network, tokenizer, wiring, "none", predict.pooling_of(place.folder))
-
-
-def _check_complete(folder: Path, info: dict) -> None:
-    """Weights that are missing would be random. Only the pooler may be, as nothing here looks at it."""
-    missing = sorted(name for name in info["missing_keys"] if "pooler" not in name)
-    if missing:
-        raise UserError(f"{folder} lacks {len(missing)} of the model's tensors, {missing[0]} first; copy or download the model again.")
+def _maps(members: dict[Kind, tuple], question: Question) -> tuple[AttentionMap, ...]:
+    source, target = question.source, question.target or question.source
+    ends = {Kind.SELF: (source, source), Kind.CAUSAL: (target, target), Kind.CROSS: (target, source)}
+    return tuple(AttentionMap(kind, *ends[kind], layers) for kind, layers in members.items() if layers)

@@ -1,4 +1,5 @@
 """What the model answers, kept with the record: the next token, candidates at a mask, a sentence vector. Never full logits."""
+import inspect
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,3 +60,31 @@ def text_of(tokenizer, number: int) -> str:
         return visible(raw)
     leading = "▁" in raw[:1] and not decoded.startswith(" ")
     return visible(" " + decoded if leading else decoded)
+
+
+def last_only(model) -> dict:
+    """Asks a decoder for the logits of its last token only, where it knows how."""
+    return {"logits_to_keep": 1} if model.head == "next" and "logits_to_keep" in inspect.signature(model.network.forward).parameters else {}
+
+
+def prediction(model, question, output) -> Prediction | None:
+    """What the model answers to the question, told from the output of the captured pass; None if this network has no head for it."""
+    if model.pooling is not None:
+        return vector(output.last_hidden_state, model.pooling)
+    if model.head == "next":
+        return choices("next", output.logits[0, -1:], [len(question.source) - 1], model.tokenizer)
+    if model.head == "mask":
+        positions = [i for i, number in enumerate(question.source.ids) if number == model.tokenizer.mask_token_id]
+        return choices("mask", output.logits[0, positions], positions, model.tokenizer) if positions else None
+    if model.head == "target":
+        return choices("target", output.logits[0], list(range(len(question.target))), model.tokenizer)
+    return labels(output.logits[0], model.network.config) if model.head == "label" else None
+
+
+def labels(logits, config) -> Prediction:
+    """The classes of a classifier, the most probable first. logits (class)."""
+    normaliser = logits.float().logsumexp(-1)
+    best = logits.float().topk(min(BEST, len(logits)))
+    ids = tuple(best.indices.tolist())
+    return Prediction("label", (0,), (ids,), (tuple(visible(str(config.id2label.get(number, number))) for number in ids),),
+                      (tuple((best.values - normaliser).exp().tolist()),), (float(normaliser),))

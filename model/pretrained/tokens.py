@@ -6,11 +6,13 @@ that take several tokens are numbered (苹₁ 苹₂). Controls, and what would 
 import unicodedata
 from dataclasses import dataclass
 
+from model.pretrained.align import fill
 from model.record import Tokens
 
 VISIBLE = {" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥"}
 JOINER = "\u200d"
 INSIDE = (JOINER, "\u200c")  # zero-width joiner and non-joiner: kept between letters or pictures, where they shape them
+LONGEST_LABEL = 48  # characters
 SUBSCRIPT = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
@@ -49,18 +51,22 @@ def _visible(character: str, alone: bool) -> str:
 
 def readable(pieces: list[Piece], texts: tuple[str, ...]) -> Tokens:
     """The tokens of one side from its pieces; texts holds the first and, for a pair, the second text."""
-    spans = [_without_space(piece, texts) for piece in pieces]
+    spans, before = [], [0] * len(texts)
+    for piece in pieces:
+        span = piece.span if piece.text < 0 else fill(piece.raw, piece.span, texts[piece.text], before[piece.text])
+        before[piece.text] = span[1] if piece.text >= 0 else before[piece.text]
+        spans.append(_without_space(piece.text, span, texts))
     numbers = _parts(pieces, spans)
     labels = [_label(piece, span, texts, number) for piece, span, number in zip(pieces, spans, numbers, strict=True)]
     return Tokens(tuple(labels), tuple(piece.id for piece in pieces), tuple(piece.special for piece in pieces), tuple(spans),
                   _words(pieces, spans, texts), tuple(piece.text for piece in pieces), tuple(piece.unknown for piece in pieces))
 
 
-def _without_space(piece: Piece, texts: tuple[str, ...]) -> tuple[int, int]:
+def _without_space(side: int, span: tuple[int, int], texts: tuple[str, ...]) -> tuple[int, int]:
     """The span without the one ordinary space that precedes a word."""
-    start, end = piece.span
-    if piece.text >= 0 and end - start > 1:
-        typed = texts[piece.text][start:end]
+    start, end = span
+    if side >= 0 and end - start > 1:
+        typed = texts[side][start:end]
         if typed[0] == " " and not typed[1].isspace():
             return start + 1, end
     return start, end
@@ -78,12 +84,17 @@ def _parts(pieces: list[Piece], spans: list[tuple[int, int]]) -> list[int]:
 
 
 def _label(piece: Piece, span: tuple[int, int], texts: tuple[str, ...], number: int) -> str:
-    typed = "" if piece.text < 0 else visible(texts[piece.text][slice(*span)])
+    typed = "" if piece.text < 0 else visible(_short(texts[piece.text][slice(*span)]))
     if piece.unknown and not piece.special:
         return f"{piece.raw} {typed}".strip()
     if piece.special or not typed:
         return visible(piece.raw) or "∅"
     return typed + (str(number).translate(SUBSCRIPT) if number else "")
+
+
+def _short(text: str) -> str:
+    """A token may stand for any number of characters, such as an unknown word of thousands; a label shows its two ends."""
+    return text if len(text) <= LONGEST_LABEL else f"{text[:LONGEST_LABEL - 9]}…{text[-8:]}"
 
 
 def _words(pieces: list[Piece], spans: list[tuple[int, int]], texts: tuple[str, ...]) -> tuple[int, ...]:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from model import heads
-from model.masks import Full
+from model.masks import Causal, Full
 from model.pretrained import capture
-from model.pretrained.calls import Call
+from model.pretrained.calls import Call, Unsupported
+from model.pretrained.estimate import Shape
 from model.query import Kind
 from model.record import Layer, Verification
 
@@ -20,9 +21,14 @@ class Wiring:
     """What the probe found: where each attention belongs, and how far the capture is from the model's own eager weights."""
 
     slots: dict[tuple[str, int], capture.Slot]
+    shapes: dict[tuple[str, int], Shape]
     load_error: float
     row_sum_error: float
     reasons: tuple[str, ...]
+
+    def heads(self, kind: Kind, index: int) -> int:
+        """How many heads this layer has; 0 if there is no such layer."""
+        return sum(self.shapes[key].heads for key, slot in self.slots.items() if (slot.kind, slot.index) == (kind, index))
 
 
 def wire(network, forward: Callable, lengths: tuple[int, int | None]) -> Wiring:
@@ -35,7 +41,7 @@ def wire(network, forward: Callable, lengths: tuple[int, int | None]) -> Wiring:
     session = capture.Session(names)
     capture.run(session, forward)
     if not session.calls:
-        raise capture.Unsupported("it does not call the attention function that transformers lets us register")
+        raise Unsupported("it does not call the attention function that transformers lets us register")
     slots = _slots(session.calls, lengths)
     layers = {key: call.layer(slots[key].index) for call in session.calls for key in [(call.module, call.occurrence)]}
     errors, row_sum_error = _against_eager(network, forward, layers)
@@ -45,7 +51,15 @@ def wire(network, forward: Callable, lengths: tuple[int, int | None]) -> Wiring:
     if load_error > TOLERANCE:
         worst = max(errors, key=errors.__getitem__)
         reasons.append(f"{worst[0]} differs by {load_error:.2g} from the model's own eager weights")
-    return Wiring(slots, load_error, row_sum_error, tuple(reasons))
+    shapes = {(call.module, call.occurrence): _shape(call) for call in session.calls}
+    return Wiring(slots, shapes, load_error, row_sum_error, tuple(reasons))
+
+
+def _shape(call: Call) -> Shape:
+    """Eager attention, where it must be asked, holds about three matrices a head; a dense bias is added to a mask in two."""
+    quadratic = 3.0 if call.softcap is not None or call.sink is not None else 2.0 if call.bias is not None else 0.5
+    return Shape(len(call.query), len(call.key), call.query.shape[2], call.value.shape[2], quadratic if not isinstance(call.allowed, Causal | Full) or
+                 quadratic > 1 else 0.0)
 
 
 def _slots(calls: list[Call], lengths: tuple[int, int | None]) -> dict[tuple[str, int], capture.Slot]:
@@ -69,7 +83,7 @@ def _kind(call: Call, lengths: tuple[int, int | None]) -> Kind:
     shapes = {(source, source): Kind.SELF, (target, target): Kind.CAUSAL, (target, source): Kind.CROSS}
     shape = (call.query.shape[1], call.key.shape[1])
     if shape not in shapes:
-        raise capture.Unsupported(f"{call.module} attends from {shape[0]} to {shape[1]} positions, not over those of the text ({lengths})")
+        raise Unsupported(f"{call.module} attends from {shape[0]} to {shape[1]} positions, not over those of the text ({lengths})")
     return shapes[shape]
 
 

@@ -1,0 +1,73 @@
+"""Small models of many families with random weights, saved as folders, for the tests of this directory. No network is needed."""
+from pathlib import Path
+
+WORDS = "the animal didn ' t cross street because it was too tired wide . a cat sat on mat of two and in garden".split()
+BASE = {"vocab_size": 70, "hidden_size": 48, "intermediate_size": 52, "num_hidden_layers": 3, "num_attention_heads": 4, "max_position_embeddings": 61,
+        "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
+GROUPED = {**BASE, "num_key_value_heads": 2, "head_dim": 8}
+SIDES = {"vocab_size": 70, "d_model": 48, "encoder_layers": 2, "decoder_layers": 3, "encoder_attention_heads": 4, "decoder_attention_heads": 2,
+         "encoder_ffn_dim": 52, "decoder_ffn_dim": 52, "max_position_embeddings": 61, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0,
+         "decoder_start_token_id": 2, "forced_eos_token_id": 2}
+# name: (configuration class, model class, sizes)
+FAMILIES = {
+    "bert": ("BertConfig", "BertForMaskedLM", BASE),
+    "roberta": ("RobertaConfig", "RobertaForMaskedLM", BASE),
+    "distilbert": ("DistilBertConfig", "DistilBertForMaskedLM",
+                   {"vocab_size": 70, "dim": 48, "hidden_dim": 52, "n_layers": 3, "n_heads": 4, "max_position_embeddings": 61}),
+    "albert": ("AlbertConfig", "AlbertForMaskedLM", {**BASE, "embedding_size": 20}),
+    "modernbert": ("ModernBertConfig", "ModernBertForMaskedLM",
+                   {**BASE, "local_attention": 8, "global_attn_every_n_layers": 2, "cls_token_id": 1, "sep_token_id": 2}),
+    "gpt2": ("GPT2Config", "GPT2LMHeadModel", {"vocab_size": 70, "n_embd": 48, "n_layer": 3, "n_head": 4, "n_positions": 61,
+                                               "bos_token_id": 1, "eos_token_id": 2}),
+    "llama": ("LlamaConfig", "LlamaForCausalLM", GROUPED),
+    "mistral": ("MistralConfig", "MistralForCausalLM", {**GROUPED, "sliding_window": 7}),
+    "gemma2": ("Gemma2Config", "Gemma2ForCausalLM", {**GROUPED, "sliding_window": 7, "query_pre_attn_scalar": 8, "attn_logit_softcapping": 4.0}),
+    "gpt_oss": ("GptOssConfig", "GptOssForCausalLM", {**GROUPED, "sliding_window": 7, "num_local_experts": 2, "num_experts_per_tok": 1}),
+    "t5": ("T5Config", "T5ForConditionalGeneration", {"vocab_size": 70, "d_model": 48, "d_kv": 8, "d_ff": 52, "num_layers": 2, "num_decoder_layers": 3,
+                                                      "num_heads": 4, "pad_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 0}),
+    "bart": ("BartConfig", "BartForConditionalGeneration", SIDES),
+    "marian": ("MarianConfig", "MarianMTModel", {**SIDES, "decoder_start_token_id": 0, "decoder_vocab_size": 70}),
+    "bloom": ("BloomConfig", "BloomForCausalLM", {"vocab_size": 70, "hidden_size": 48, "n_layer": 3, "n_head": 4}),
+    "falcon": ("FalconConfig", "FalconForCausalLM", {"vocab_size": 70, "hidden_size": 48, "num_hidden_layers": 3, "num_attention_heads": 4,
+                                                     "multi_query": False, "new_decoder_architecture": False}),
+    "mamba": ("MambaConfig", "MambaForCausalLM", {"vocab_size": 70, "hidden_size": 16, "state_size": 4, "num_hidden_layers": 2}),
+}
+
+
+def tokenizer():
+    """Whole words of a tiny vocabulary, [CLS] before and [SEP] behind, anything else [UNK]."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    special = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"]
+    vocabulary = {word: number for number, word in enumerate(dict.fromkeys(special + WORDS))}
+    made = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    made.normalizer = normalizers.Lowercase()
+    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    made.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1", [("[CLS]", 1), ("[SEP]", 2)])
+    return PreTrainedTokenizerFast(tokenizer_object=made, pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]", unk_token="[UNK]", mask_token="[MASK]")
+
+
+def network(name: str, seed: int = 3, **changes):
+    """A model of the family, its weights drawn wide enough that softmax is far from uniform."""
+    import torch
+    import transformers
+
+    configuration, architecture, sizes = FAMILIES[name]
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        made = getattr(transformers, architecture)(getattr(transformers, configuration)(**{**sizes, **changes})).eval()
+        with torch.no_grad():
+            for parameter in made.parameters():
+                if parameter.ndim > 1:
+                    parameter.copy_(torch.randn_like(parameter) * 1.2 / parameter.shape[-1] ** 0.5)
+                elif parameter.abs().max() == 0:
+                    parameter.copy_(torch.randn_like(parameter) * 0.3)
+    return made
+
+
+def save(folder: Path, name: str, **options) -> Path:
+    """The family's small model with its tokenizer as a folder of files."""
+    network(name, **options).save_pretrained(folder)
+    tokenizer().save_pretrained(folder)
+    return folder
