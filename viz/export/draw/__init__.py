@@ -2,13 +2,13 @@
 from model.record import AttentionRecord
 from model.view import View
 from viz.export import Options
-from viz.export.draw import matrix
+from viz.export.draw import grid, lines, matrix, strip
 from viz.export.draw.page import compose
 
-LENSES = {"matrix": matrix.plan}
+PLANS = {"matrix": matrix.plan, "lines": lines.plan, "text": strip.plan, "grid": grid.plan}
 
 
 def figure(record: AttentionRecord, view: View, options: Options, raster: bool):
     """The figure of the open head in its lens, or of all heads; draw it inside `sheet.pen`."""
-    plan = LENSES["grid" if options.grid else view.lens](record, view, raster)
+    plan = PLANS["grid" if options.grid else view.lens](record, view, raster)
     return compose(plan, record, view, options)

@@ -20,6 +20,7 @@ def families(*wanted: str) -> tuple[str, ...]:
     return tuple(family for family in wanted if family in there)
 
 
+@functools.lru_cache(256)
 def font(size: float, mono: bool = True, bold: bool = False):
     """The font of tokens (mono) or of prose, with everything to fall back on."""
     from matplotlib.font_manager import FontProperties
@@ -49,6 +50,11 @@ def label(text: str) -> str:
     return shown if len(shown) <= LONGEST else shown[:LONGEST - 1] + "…"
 
 
+def isolated(text: str) -> str:
+    """Text that cannot reorder its neighbours: between left-to-right marks if any of it runs from right to left."""
+    return f"\u200e{text}\u200e" if any(unicodedata.bidirectional(sign) in ("R", "AL", "AN") for sign in text) else text
+
+
 @functools.cache
 def _pen():
     from matplotlib.backends.backend_agg import RendererAgg
@@ -56,6 +62,7 @@ def _pen():
     return RendererAgg(1, 1, 72)   # 72 dots an inch: a pixel is a point
 
 
+@functools.lru_cache(4096)
 def width(text: str, size: float, mono: bool = True, bold: bool = False) -> float:
     """How wide the text is drawn."""
     return _pen().get_text_width_height_descent(text, font(size, mono, bold), ismath=False)[0] if text else 0.0
@@ -69,12 +76,12 @@ def widest(texts: list[str], size: float) -> float:
 
 
 def wrap(text: str, size: float, limit: float, mono: bool = False) -> list[str]:
-    """The text in lines no wider than `limit`, broken at spaces, and inside a word only where the word alone is wider."""
+    """The text in lines no wider than `limit`, broken at spaces, and inside a word only where the word alone is wider. A · ends a line."""
     lines, line = [], ""
     for word in text.split(" "):
         while word:
             longer = f"{line} {word}" if line else word
-            if width(longer, size, mono) <= limit:
+            if word == "·" or width(longer, size, mono) <= limit:
                 line, word = longer, ""
             elif line:
                 lines.append(line)

@@ -7,10 +7,12 @@ from model.displayed import Shown, displayed
 from model.record import AttentionRecord
 from model.view import View
 from viz import theme
+from viz.export.draw import lettering
 from viz.export.draw.plan import GAP, MIDDLE, SAID, Labels, Plan, labels, letter, pair_of, pitch, said_pair, said_sums
 from viz.export.draw.sheet import Sheet
 
 VECTOR = 128    # cells a side up to which a vector file holds each cell as a shape; beyond, an image
+NAME = 14       # points that an axis' name takes
 Box = tuple[int, int, int, int]   # left, top, width, height in cells
 
 
@@ -26,10 +28,10 @@ def plan(record: AttentionRecord, view: View, raster: bool) -> Plan:
     above = labels(across, step, tuple(left for left, _, wide, _ in boxes if wide == 1))
     beside = labels(down, step, tuple(top for _, top, _, high in boxes if high == 1))
     angle = 45 if min(np.diff(sorted(above.texts)), default=99) * step >= 1.5 * above.size else 90
-    head = above.width * math.sin(math.radians(angle)) + above.size + 2 * GAP
+    head = above.width * math.sin(math.radians(angle)) + 0.6 * above.size + GAP
     side = beside.width + 2 * GAP + NAME
     width, height = len(across) * step, len(down) * step
-    overhang = (above.width + above.size) * math.cos(math.radians(angle))
+    overhang = _overhang(above, len(across), step, angle)
 
     def paint(sheet: Sheet, x: float, y: float) -> None:
         x, y = round(x + side), round(y + NAME + head)   # whole points, so that cells fall on whole pixels
@@ -46,7 +48,11 @@ def plan(record: AttentionRecord, view: View, raster: bool) -> Plan:
                 paint, theme.ramp(), said_pair(shown, view))
 
 
-NAME = 14   # points that an axis' name takes
+def _overhang(above: Labels, count: int, step: float, angle: int) -> float:
+    """How far slanted labels reach beyond the last column."""
+    shift = math.cos(math.radians(angle))
+    return max(0.0, *((place + 0.5 - count) * step + (lettering.width(text, above.size) + above.size / 2) * shift
+                      for place, text in above.texts.items()))
 
 
 def _forbidden(shown: Shown) -> np.ndarray:

@@ -6,11 +6,12 @@ from model.view import View
 from viz import theme
 from viz.export import Options, provenance
 from viz.export.draw import lettering
+from viz.export.draw.lines import THICK
 from viz.export.draw.plan import SAID, Plan
 from viz.export.draw.sheet import MARGIN, Sheet
 from viz.text import visible
 
-NARROW = 264     # points: the narrowest page, so that a caption has room for a few words a line
+NARROW = 300     # points: the narrowest page, so that a caption has room for a few words a line
 BAR = (120, 7)   # points
 TICKS = {"linear": (0, 0.25, 0.5, 0.75, 1), "root": (0, 0.05, 0.25, 0.5, 1), "log": (1e-4, 1e-3, 1e-2, 1e-1, 1)}
 
@@ -24,7 +25,7 @@ def compose(plan: Plan, record: AttentionRecord, view: View, options: Options):
     y = _bar(sheet, plan, y + plan.height + 18)
     y = _prose(sheet, y + 6, [note + ("" if note.endswith((".", "…")) else ".") for note in plan.notes], 7.5, inner)
     if options.caption:
-        y = _prose(sheet, y + 4, [" · ".join(provenance.sentences(record, view, options.link))], 6.5, inner)
+        y = _prose(sheet, y + 4, [lettering.readable(visible(" · ".join(provenance.sentences(record, view, options.link))), mono=False)], 6.5, inner)
     return sheet.close(inner + 2 * MARGIN, y + MARGIN - 6)
 
 
@@ -38,27 +39,39 @@ def _header(sheet: Sheet, plan: Plan, record: AttentionRecord, view: View, optio
     y = _prose(sheet, y + 6, [SAID["of"].format(title=record.card.title, kind=kind), plan.orientation], 8, inner)
     if plan.pair:
         y = _prose(sheet, y, [plan.pair], 8, inner, colour=theme.ACCENT, mono=True)
-    return y + 8
+    return y + 12
 
 
 def _prose(sheet: Sheet, y: float, paragraphs: list[str], size: float, inner: float, colour: str = theme.QUIET, mono: bool = False) -> float:
     """Paragraphs below one another from y on; returns where the next thing may begin."""
     for paragraph in paragraphs:
-        for line in lettering.wrap(lettering.readable(visible(paragraph), mono), size, inner, mono):
+        for line in lettering.wrap(paragraph, size, inner, mono):
             y += size * 1.4
-            sheet.text(MARGIN, y, line, size=size, colour=colour, mono=mono)
+            sheet.text(MARGIN, y, lettering.isolated(line), size=size, colour=colour, mono=mono)
     return y
 
 
 def _bar(sheet: Sheet, plan: Plan, y: float) -> float:
-    """The colours of the weights from 0 to 1, with their scale's name, and the colours of the heads if there are several."""
-    width, height = BAR
-    x = MARGIN
-    sheet.image(x, y, width, height, plan.bar[np.newaxis])
-    sheet.box(x, y, width, height, edge=theme.HAIRLINE)
+    """The weights from 0 to 1 as colours or as a line's thickness, with their scale's name; returns where the next thing may begin."""
+    (width, height), x = BAR, MARGIN
+    if plan.bar is None:
+        sheet.wedge(x, y + height / 2, width, THICK, plan.legend[0][1] if plan.legend else theme.HEADS[0])
+    else:
+        sheet.image(x, y, width, height, plan.bar[np.newaxis])
+        sheet.box(x, y, width, height, edge=theme.HAIRLINE)
     for tick in TICKS[plan.scale]:
         at = x + width * float(theme.strength(np.array(tick), plan.scale))
-        sheet.strokes(np.array([[[at, y + height], [at, y + height + 2]]]), np.array([[0.36, 0.39, 0.45, 1]]), 0.6)
-        sheet.text(at, y + height + 9, f"{tick:g}", size=6.5, colour=theme.QUIET, align="center")
+        sheet.box(at, y + height, 0, 2, edge=theme.QUIET, line=0.5)
+        sheet.text(at, y + height + 9, f"{tick:g}", size=6.5, colour=theme.QUIET, align="center" if at > x else "left")
     sheet.text(x + width + 10, y + height - 0.5, f"{SAID['weight']}, {SAID['scales'][plan.scale]}", size=7.5, colour=theme.QUIET)
-    return y + height + 12
+    return _legend(sheet, plan, y + height + 12)
+
+
+def _legend(sheet: Sheet, plan: Plan, y: float) -> float:
+    """The colours of the heads, if there are several."""
+    x = MARGIN
+    for name, colour in plan.legend:
+        sheet.box(x, y + 6, 10, 3.5, fill=colour)
+        sheet.text(x + 13, y + 10.5, name, size=8, mono=True)
+        x += 13 + lettering.width(name, 8) + 12
+    return y + 12 if plan.legend else y

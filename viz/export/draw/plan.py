@@ -21,7 +21,8 @@ GAP = 4       # points between a label and what it names
 
 @dataclass(frozen=True)
 class Plan:
-    """width, height: points. orientation: how to read it. notes: what a reader must know. bar: colours RGB uint8 (step, 3) from weight 0 to 1.
+    """width, height: points. orientation: how to read it. notes: what a reader must know. bar: colours RGB uint8 (step, 3) from weight
+    0 to 1, or None where a weight is a line's thickness.
 
     scale: of the bar. paint(sheet, x, y) draws with the top left corner there. pair: its weight in words. legend: (text, colour) of each head.
     """
@@ -32,7 +33,7 @@ class Plan:
     notes: tuple[str, ...]
     scale: str
     paint: Callable[[Sheet, float, float], None]
-    bar: np.ndarray
+    bar: np.ndarray | None
     pair: str = ""
     legend: tuple[tuple[str, str], ...] = ()
 
@@ -91,7 +92,8 @@ def said_pair(shown: Shown, view: View) -> str:
     if place is None:
         return ""
     a, b = shown.rows[place[0]], shown.columns[place[1]]
-    return SAID["pair"].format(a=lettering.label(a.text), b=lettering.label(b.text), weight=float(shown.weights[place]))
+    names = [lettering.isolated(lettering.label(unit.text)) for unit in (a, b)]
+    return SAID["pair"].format(a=names[0], b=names[1], weight=float(shown.weights[place]))
 
 
 def letter(sheet: Sheet, x: float, y: float, place: int, names: Labels, **how) -> None:
@@ -110,8 +112,3 @@ def said_sums(shown: Shown, words: dict[str, str]) -> str:
     sums = shown.weights.sum(1)
     return words["one"] if np.abs(sums - 1).max() < 1e-3 else words["other"].format(low=sums.min(), high=sums.max())
 
-
-def bar_of(colour: str) -> np.ndarray:
-    """From paper to a colour, RGB uint8 (256, 3): what a line of that colour looks like from weight 0 to 1."""
-    share = np.linspace(0, 1, 256)[:, None]
-    return np.round((1 - share) * theme.rgb(theme.PAPER["light"]) + share * np.array(theme.rgb(colour))).astype(np.uint8)

@@ -51,7 +51,7 @@ class Sheet:
     def box(self, x: float, y: float, width: float, height: float, *, fill: str = "none", edge: str = "none", line: float = 0.6) -> None:
         from matplotlib.patches import Rectangle
 
-        self.axes.add_patch(Rectangle((x, y), width, height, facecolor=fill, edgecolor=edge, linewidth=line, joinstyle="miter"))
+        self.axes.add_artist(Rectangle((x, y), width, height, facecolor=fill, edgecolor=edge, linewidth=line, joinstyle="miter"))
 
     def image(self, x: float, y: float, width: float, height: float, pixels: np.ndarray) -> None:
         """RGB or RGBA uint8 (row, column, channel), its first row on top. Repeated, so that no viewer blurs the cells when it enlarges them."""
@@ -72,13 +72,19 @@ class Sheet:
                                 np.stack([left + wide, top + high], -1), np.stack([left, top + high], -1)], 1)
             closed = np.concatenate([corners, corners[:, :1]], 1)
             colour = tuple(ramp[step] / 255)
-            self.axes.add_patch(PathPatch(Path.make_compound_path_from_polys(closed), facecolor=colour, edgecolor=colour, linewidth=0.1))
+            self.axes.add_artist(PathPatch(Path.make_compound_path_from_polys(closed), facecolor=colour, edgecolor=colour, linewidth=0.1))
 
     def strokes(self, segments: np.ndarray, colours: np.ndarray, widths: np.ndarray | float, as_image: bool = False) -> None:
         """Straight lines: segments (line, 2, xy), colours RGBA (line, 4). `as_image` keeps a vector file small where they are many."""
         from matplotlib.collections import LineCollection
 
         self.axes.add_collection(LineCollection(segments, colors=colours, linewidths=widths, capstyle="round", rasterized=as_image), autolim=False)
+
+    def wedge(self, x: float, y: float, width: float, thick: float, colour: str) -> None:
+        """A line that grows from nothing to `thick`, with its middle at y."""
+        from matplotlib.patches import Polygon
+
+        self.axes.add_artist(Polygon([(x, y), (x + width, y - thick / 2), (x + width, y + thick / 2)], facecolor=colour, edgecolor="none"))
 
     def close(self, width: float, height: float):
         """The figure, on a page of this size."""

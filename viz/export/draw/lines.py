@@ -1,0 +1,84 @@
+"""The open head as lines between two columns of tokens, one colour a head: the looking side on the left (on the right if transposed)."""
+from dataclasses import replace
+
+import numpy as np
+
+from model.displayed import Shown, displayed
+from model.record import AttentionRecord
+from model.view import View
+from viz import theme
+from viz.export.draw.plan import GAP, MIDDLE, SAID, Labels, Plan, labels, letter, pair_of, said_pair, said_sums
+from viz.export.draw.sheet import Sheet
+
+VECTOR = 128      # tokens a side up to which a vector file holds each line; beyond, an image
+FLOOR = 0.005     # of the scale's strength: thinner lines cannot be seen
+MOST = 20_000     # lines in one picture: about what a machine draws in a second
+FADED = 0.15      # of their strength is left to the lines that do not start at the token in focus
+HEADING = 16      # points over the columns
+THICK = 4.5       # points of a line of weight 1
+
+
+def plan(record: AttentionRecord, view: View, raster: bool) -> Plan:
+    """How the lines lens will look, with every overlaid head. raster: a PNG, in which all is pixels anyway."""
+    heads = [(view.layer, view.head), *view.overlay]
+    pictures = [displayed(record, replace(view, layer=layer, head=head)) for layer, head in heads]
+    shown, focus = pictures[0], _focus(pictures[0], view)
+    count = max(shown.weights.shape)
+    step = min(16.0, 720 / count)
+    looking = labels(shown.rows, step, focus[:1])
+    looked_at = labels(shown.columns, step, focus[1:])
+    left, right = (looked_at, looking) if view.transpose else (looking, looked_at)
+    between = min(260.0, max(190.0, 0.5 * count * step))
+    segments, colours, widths, notes = _strokes(pictures, focus, view.scale)
+
+    def paint(sheet: Sheet, x: float, y: float) -> None:
+        edges = x + left.width + GAP, x + left.width + GAP + between
+        ends = np.array(edges[::-1] if view.transpose else edges)
+        places = np.stack([np.broadcast_to(ends + np.array([3, -3]) * (-1 if view.transpose else 1), segments.shape),
+                           y + HEADING + (segments + 0.5) * step], -1)
+        sheet.strokes(places, colours, widths * min(1.0, step / 8), as_image=not raster and count > VECTOR)
+        _column(sheet, (edges[0] - GAP, y), left, step, ("right", SAID["looked_at" if view.transpose else "looks"]))
+        _column(sheet, (edges[1] + GAP, y), right, step, ("left", SAID["looks" if view.transpose else "looked_at"]))
+
+    legend = tuple((f"{layer}·{head}", theme.HEADS[place]) for place, (layer, head) in enumerate(heads)) if view.overlay else ()
+    orientation = f"{SAID['right' if view.transpose else 'left']}; {said_sums(shown, SAID['line_sums'])}"
+    return Plan(left.width + 2 * GAP + between + right.width, HEADING + count * step, orientation,
+                (*shown.notes, *dict.fromkeys(looking.notes + looked_at.notes), *notes), view.scale, paint, None, said_pair(shown, view), legend)
+
+
+def _focus(shown: Shown, view: View) -> tuple[int | None, int | None]:
+    """The row in focus and the column of the pair, where they are shown."""
+    pair = pair_of(shown, view)
+    return shown.row_of(view.token), pair[1] if pair and pair[0] == shown.row_of(view.token) else None
+
+
+def _strokes(pictures: list[Shown], focus: tuple[int | None, int | None], scale: str):
+    """Rows and columns (line, 2), RGBA (line, 4), widths (line) in points, strongest last; and what must be said."""
+    strength = np.stack([theme.strength(shown.weights, scale) for shown in pictures])
+    visible = strength > FLOOR
+    dropped = bool((~visible & (np.stack([shown.weights for shown in pictures]) > 0)).any())
+    which, rows, columns = np.nonzero(visible)
+    force = strength[visible]
+    order = np.argsort(force, kind="stable")[-MOST:]
+    which, rows, columns, force = which[order], rows[order], columns[order], force[order]
+    colours = np.ones((len(force), 4))
+    colours[:, :3] = np.array([theme.rgb(colour) for colour in theme.HEADS])[which % len(theme.HEADS)] / 255
+    colours[:, 3] = np.round(64 * 0.85 * np.sqrt(force)) / 64   # few different ones keep a PDF small
+    if focus[0] is not None:
+        colours[rows != focus[0], 3] *= FADED
+    widths = THICK * force
+    pair = (rows == focus[0]) & (columns == focus[1]) & (which == 0)
+    colours[pair] = (*np.array(theme.rgb(theme.ACCENT)) / 255, 0.9)
+    widths[pair] = np.maximum(widths[pair], 0.6)
+    notes = [SAID["faint"]] if dropped else []
+    if visible.sum() > MOST:
+        notes.append(SAID["most_lines"].format(count=MOST, total=int(visible.sum())))
+    return np.stack([rows, columns], -1).astype(float), colours, widths, notes
+
+
+def _column(sheet: Sheet, corner: tuple[float, float], names: Labels, step: float, how: tuple[str, str]) -> None:
+    x, y = corner
+    align, heading = how
+    sheet.text(x, y + 6, heading, size=7.5, colour=theme.QUIET, align=align)
+    for place in names.texts:
+        letter(sheet, x, y + HEADING + (place + 0.5) * step + names.size * MIDDLE, place, names, align=align)
