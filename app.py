@@ -1,6 +1,7 @@
 """The frame: model, text, navigation; hands a Frame to one page."""
 import logging
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -9,11 +10,12 @@ from model.query import UserError
 from viz.components.sidebar import ask_widgets, put, show_badge
 from viz.components.waiting import session, wait
 from viz.link import address, from_params, to_params
-from viz.page import SECTIONS, Frame, pages
+from viz.page import SECTIONS, Frame, Page, pages, turned
 from viz.state import State, resolved
 from viz.text import strings
 
 HOME = "heads"
+ENTRIES: dict[str, Any] = {}   # the menu's entries of this run by the page's name
 log = logging.getLogger("clearhead")
 
 
@@ -22,7 +24,18 @@ def choose(**changes) -> None:
     st.session_state["state"] = st.session_state["state"].choose(**changes)
 
 
-def frame_for(state: State, badge) -> Frame:
+def turn(name: str, page: Page, **changes) -> None:
+    """Turns some of a page's own controls."""
+    st.session_state["state"] = turned(st.session_state["state"], name, page, changes)
+
+
+def go(name: str, **controls) -> None:
+    """Opens another page, with some of its controls turned."""
+    turn(name, pages()[name][0], **controls)
+    st.switch_page(ENTRIES[name])
+
+
+def frame_for(state: State, badge, name: str, page: Page) -> Frame:
     """What a page gets: everything lazy, so that a lesson never waits for a model."""
     known: dict = {}
 
@@ -39,22 +52,23 @@ def frame_for(state: State, badge) -> Frame:
         return known["record"]
 
     def link(other: State) -> str:
-        return address(st.context.url or "", other)
+        return address(st.context.url or "", other, name, page.controls)
 
-    return Frame(state, query, record, ask, lambda: resolved(state, record()), choose, put, link)
+    controls = {each.name: each.start for each in page.controls} | state.turned_on(name)
+    return Frame(state, query, record, ask, lambda: resolved(state, record()), choose, put, link, controls, partial(turn, name, page), go)
 
 
-def run(page, render) -> None:
+def run(name: str, page: Page, render) -> None:
     """Draws one page; whatever goes wrong is one sentence, and what was typed stays."""
     if "state" not in st.session_state:
-        st.session_state["state"] = from_params(st.query_params)
+        st.session_state["state"] = from_params(st.query_params, name, page.controls)
     state: State = st.session_state["state"]
-    wanted = to_params(state)
+    wanted = to_params(state, name, page.controls)
     if dict(st.query_params) != wanted:
         st.query_params.from_dict(wanted)
     badge = ask_widgets(state, {offer.id: offer for offer in sources.offers()})
     try:
-        render(frame_for(state, badge))
+        render(frame_for(state, badge, name, page))
     except UserError as error:
         st.error(str(error))
     except Exception:
@@ -66,13 +80,14 @@ def main() -> None:
     st.set_page_config(page_title=strings("frame")["title"], layout="wide")
     menu: dict[str, list] = {section: [] for section in SECTIONS}
     for name, (page, render) in pages().items():
-        draw = partial(run, page, render)
+        draw = partial(run, name, page, render)
         if name == HOME:
             # Streamlit answers the default page's own name with "page not found", so the name is a hidden page of its own
             menu[page.section].append(st.Page(draw, title=page.title, url_path="start", default=True))
             menu[page.section].append(st.Page(draw, title=page.title, url_path=name, visibility="hidden"))
         else:
             menu[page.section].append(st.Page(draw, title=page.title, url_path=name))
+        ENTRIES[name] = menu[page.section][-1]
     st.navigation({section: entries for section, entries in menu.items() if entries}).run()
 
 

@@ -1,12 +1,13 @@
 """State ⇄ URL parameters. Only what differs from the start is in the URL; whatever a stranger puts there is checked or ignored."""
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from urllib.parse import urlencode
 
 from model.measures import BY_NAME
 from model.query import Kind
 from model.view import LENSES, QUADRANTS, SCALES, View
+from viz.control import Control
 from viz.state import State
 
 LONGEST = 1500  # bytes of text in a URL: with everything else it stays under the 8 kB that proxies pass on
@@ -14,8 +15,8 @@ NUMBER = r"\d{1,6}"
 START = State()
 
 
-def to_params(state: State) -> dict[str, str]:
-    """The parameters that bring this state back. Texts over LONGEST bytes stay out; `too_long` tells."""
+def to_params(state: State, page: str = "", controls: Iterable[Control] = ()) -> dict[str, str]:
+    """The parameters that bring this state back, with the page's own controls. Texts over LONGEST bytes stay out; `too_long` tells."""
     view, params = state.view, {}
     for name in ("model", "text", "text_b", "target"):
         value = getattr(state, name)
@@ -37,7 +38,8 @@ def to_params(state: State) -> dict[str, str]:
         params["keep"] = f"{view.keep:g}"
     if view.overlay:
         params["overlay"] = ",".join(f"{layer}.{head}" for layer, head in view.overlay)
-    return params
+    turned = state.turned_on(page)
+    return params | {each.name: each.write(turned[each.name]) for each in controls if turned.get(each.name, each.start) != each.start}
 
 
 def too_long(state: State) -> bool:
@@ -49,8 +51,8 @@ def _too_long(text: str) -> bool:
     return len(text.encode("utf-8", "surrogatepass")) > LONGEST or any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
-def from_params(params: Mapping[str, str]) -> State:
-    """The state that a link describes; a parameter that makes no sense is as if it were not there."""
+def from_params(params: Mapping[str, str], page: str = "", controls: Iterable[Control] = ()) -> State:
+    """The state that a link to a page describes; a parameter that makes no sense is as if it were not there."""
     state = replace(START, **{name: params[name] for name in ("model", "text", "text_b", "target") if params.get(name)})
     chosen, view = set(), {}
     if params.get("kind") in set(Kind):
@@ -65,7 +67,9 @@ def from_params(params: Mapping[str, str]) -> State:
     if re.fullmatch(rf"({NUMBER},{NUMBER})?", params.get("pair", "-"), re.ASCII):
         view["pair"] = tuple(int(each) for each in params["pair"].split(",")) if params["pair"] else None
         chosen.add("pair")
-    return replace(state, view=replace(View(), **view, **_looks(params)), chosen=frozenset(chosen))
+    read = {each.name: each.read(params[each.name]) for each in controls if each.name in params}
+    return replace(state, view=replace(View(), **view, **_looks(params)), chosen=frozenset(chosen)).turn(
+        page, **{each.name: read[each.name] for each in controls if read.get(each.name, each.start) != each.start})
 
 
 def _numbers(params: Mapping[str, str], *names: str) -> list[int] | None:
@@ -86,7 +90,7 @@ def _looks(params: Mapping[str, str]) -> dict:
     return view
 
 
-def address(base: str, state: State) -> str:
+def address(base: str, state: State, page: str = "", controls: Iterable[Control] = ()) -> str:
     """The whole link: the page's address without its query, and the state's parameters."""
-    params = to_params(state)
+    params = to_params(state, page, controls)
     return base.split("?")[0] + ("?" + urlencode(params) if params else "")

@@ -4,13 +4,14 @@ A page is viz/pages/NAME.py with `PAGE = Page(...)` and `def render(frame: Frame
 """
 import importlib
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from model.query import Query
 from model.record import AttentionRecord
 from model.view import View
+from viz.control import Control
 from viz.state import State
 
 SECTIONS = ("Look", "Learn")
@@ -18,12 +19,16 @@ SECTIONS = ("Look", "Learn")
 
 @dataclass(frozen=True)
 class Page:
-    """title: the menu's word. section: Look or Learn. needs: "record" (shows the current text's record) or "nothing" (never waits for a model)."""
+    """title: the menu's word. section: Look or Learn. needs: "record" (shows the current text's record) or "nothing" (never waits for a model).
+
+    controls: what the page adds to the URL while it is open; no name may be one that viz/link.py uses itself.
+    """
 
     title: str
     section: str
     order: int
     needs: str
+    controls: tuple[Control, ...] = ()
 
     def __post_init__(self):
         if self.section not in SECTIONS or self.needs not in ("record", "nothing"):
@@ -34,7 +39,9 @@ class Page:
 class Frame:
     """What a page gets. record() waits for the answer with progress; ask(question) for any other; view is complete once record() was called.
 
-    choose(**changes) changes the view, put(**changes) the question; both run the page again. link(state) is the address of a state.
+    choose(**changes) changes the view, put(**changes) the question; called from a widget, both run the page again. link(state) is the
+    address of a state on this page. controls holds the page's own controls by name, turn(**changes) changes them (a value that a control
+    cannot be is ignored); go(page, **controls) opens another page, with some of its controls turned.
     """
 
     state: State
@@ -45,6 +52,16 @@ class Frame:
     choose: Callable[..., None]
     put: Callable[..., None]
     link: Callable[[State], str]
+    controls: Mapping[str, Any]
+    turn: Callable[..., None]
+    go: Callable[..., None]
+
+
+def turned(state: State, name: str, page: Page, changes: Mapping[str, Any]) -> State:
+    """The state after a page's own controls were turned; a value that a control cannot be is ignored, its start takes it out of the URL."""
+    known = {each.name: each for each in page.controls}
+    clean = {field: known[field].clean(value) for field, value in changes.items()}
+    return state.turn(name, **{field: None if value == known[field].start else value for field, value in clean.items() if value is not None})
 
 
 def pages() -> dict[str, tuple[Page, Callable[[Frame], None]]]:

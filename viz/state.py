@@ -1,5 +1,6 @@
 """What the page remembers between two runs: what is asked, how it is looked at, and which parts of that somebody chose."""
 from dataclasses import dataclass, replace
+from typing import Any
 
 from model import heads
 from model.query import Kind
@@ -12,7 +13,10 @@ CHOSEN = ("kind", "head", "pair", "token")   # what is worked out from the recor
 
 @dataclass(frozen=True)
 class State:
-    """model, text, text_b, target: the question. view: how it is looked at. chosen: which of CHOSEN are a choice and not worked out."""
+    """model, text, text_b, target: the question. view: how it is looked at. chosen: which of CHOSEN are a choice and not worked out.
+
+    turned: (page, control, value) of every page's own control that somebody moved from its start; it outlives leaving the page.
+    """
 
     model: str = "minilm"
     text: str = examples()[0].text
@@ -20,6 +24,16 @@ class State:
     target: str | None = None
     view: View = View()
     chosen: frozenset[str] = frozenset()
+    turned: frozenset[tuple[str, str, Any]] = frozenset()
+
+    def turn(self, page: str, **changes) -> "State":
+        """The state after turning some of a page's own controls; None puts one back to its start."""
+        kept = {each for each in self.turned if each[0] != page or each[1] not in changes}
+        return replace(self, turned=frozenset(kept | {(page, name, value) for name, value in changes.items() if value is not None}))
+
+    def turned_on(self, page: str) -> dict[str, Any]:
+        """{control: value} of the page's controls that stand elsewhere than at their start."""
+        return {name: value for owner, name, value in self.turned if owner == page}
 
     def choose(self, **changes) -> "State":
         """The state after a choice in the view; `head` takes (layer, head)."""

@@ -1,0 +1,75 @@
+"""The one way a figure comes onto a page: drawn in the page's theme, with words for those who do not see it, and with ways to take it away.
+
+PNG and SVG come from the camera in the figure's own menu, which saves what *Save* says. HTML (self-contained, works offline) and CSV (the
+figure's numbers) are made when their button is pressed, always in the light theme; PDF needs a Chromium on the machine that runs Clearhead.
+"""
+import csv
+import functools
+import importlib.util
+import io
+import os
+import shutil
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from viz.export.csv import guarded
+from viz.figures import table
+from viz.text import strings
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")   # what kaleido finds on the PATH
+CONFIG = {"displaylogo": False, "showSendToCloud": False}
+
+
+def theme() -> str:
+    """light or dark: what the page has."""
+    return "dark" if st.context.theme.type == "dark" else "light"
+
+
+def figure(draw: Callable[[str], Any], *, key: str, alt: str) -> None:
+    """Draws `draw(theme)`. `key` names the figure on the page and its files; `alt` says in a sentence what it shows, with its numbers."""
+    camera = st.session_state.get("camera", "png")
+    config = CONFIG | {"displayModeBar": True, "modeBarButtonsToRemove": ["lasso2d", "select2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
+                       "toImageButtonOptions": {"format": camera, "filename": f"clearhead-{key}", "scale": 2 if camera == "png" else 1}}
+    with st.container(gap=None, key=f"figure-{key}"):
+        st.plotly_chart(draw(theme()), theme=None, key=f"chart-{key}", config=config, alt=alt)
+        with st.container(horizontal=True, horizontal_alignment="right"):
+            _save(lambda: draw("light"), key, camera)
+
+
+def _save(light: Callable[[], Any], key: str, camera: str) -> None:
+    words = strings("lesson")
+    with st.popover(words["save"], type="tertiary"):
+        name = f"save-{key}"
+        st.session_state[name] = camera
+        st.segmented_control(words["camera"], ["png", "svg"], format_func=str.upper, key=name, required=True, on_change=_set_camera, args=(name,))
+        with st.container(horizontal=True):
+            st.download_button("HTML", lambda: html(light()), f"clearhead-{key}.html", "text/html", on_click="ignore", key=f"html-{key}")
+            st.download_button("CSV", lambda: as_csv(light()), f"clearhead-{key}.csv", "text/csv", on_click="ignore", key=f"csv-{key}")
+            if pdf_works():
+                st.download_button("PDF", lambda: light().to_image("pdf"), f"clearhead-{key}.pdf", "application/pdf", on_click="ignore", key=f"pdf-{key}")
+        if not pdf_works():
+            st.caption(words["no_pdf"])
+
+
+def _set_camera(name: str) -> None:
+    st.session_state["camera"] = st.session_state[name]
+
+
+@functools.cache
+def pdf_works() -> bool:
+    """Whether kaleido and a browser that it can drive are on this machine."""
+    return importlib.util.find_spec("kaleido") is not None and bool(os.environ.get("BROWSER_PATH") or any(map(shutil.which, BROWSERS)))
+
+
+def html(drawn) -> bytes:
+    """The figure as a page of its own that asks no other machine for anything."""
+    return drawn.to_html(include_plotlyjs=True, config=CONFIG).encode("utf-8")
+
+
+def as_csv(drawn) -> bytes:
+    """The figure's numbers: series, x, y, value; UTF-8, CRLF (RFC 4180), text harmless for spreadsheets."""
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([[guarded(cell) if isinstance(cell, str) else cell for cell in row] for row in table.rows(drawn)])
+    return text.getvalue().encode("utf-8")
