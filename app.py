@@ -51,11 +51,16 @@ def frame_for(state: State, badge, name: str, page: Page) -> Frame:
             show_badge(badge, known["record"])
         return known["record"]
 
+    def view():
+        found = resolved(state, record())
+        st.session_state["opened"] = (found.layer, found.head)
+        return found
+
     def link(other: State) -> str:
         return address(st.context.url or "", other, name, page.controls)
 
     controls = {each.name: each.start for each in page.controls} | state.turned_on(name)
-    return Frame(state, query, record, ask, lambda: resolved(state, record()), choose, put, link, controls, partial(turn, name, page), go)
+    return Frame(state, query, record, ask, view, choose, put, link, controls, partial(turn, name, page), go)
 
 
 def run(name: str, page: Page, render) -> None:

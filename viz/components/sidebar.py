@@ -13,8 +13,11 @@ from viz.text import literal, strings
 
 
 def put(**changes) -> None:
-    """Another question; the state keeps what still makes sense."""
-    st.session_state["state"] = st.session_state["state"].ask(**changes)
+    """Another question; the state keeps what still makes sense, and an edited text keeps the head that is open."""
+    state: State = st.session_state["state"]
+    if "opened" in st.session_state and changes.get("model", state.model) == state.model:
+        state = state.choose(head=st.session_state["opened"])
+    st.session_state["state"] = state.ask(**changes)
 
 
 def _from_widget(field: str) -> None:
