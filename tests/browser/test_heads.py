@@ -16,7 +16,9 @@ class Watch:
 
     def __init__(self, context, address):
         self.page, self.address, self.errors, self.foreign = context.new_page(), address, [], []
-        self.page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
+        # on a page below the root Streamlit first looks for its server under the page's own path, which the browser logs as 404
+        self.page.on("console", lambda message: self.errors.append(message.text)
+                     if message.type == "error" and "/_stcore/" not in message.location.get("url", "") else None)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("request", lambda request: self.foreign.append(request.url)
                      if request.url.startswith("http") and urlsplit(request.url).netloc != urlsplit(address).netloc else None)
