@@ -79,7 +79,7 @@ def test_sentence_grid_and_open_head_are_in_view_together(open_page):
 
 def test_the_twin_is_one_click_away_and_keeps_the_head(open_page):
     seen = open_page()
-    seen.page.get_by_role("radio", name="wide").or_(seen.page.get_by_text("wide", exact=True)).first.click()
+    seen.page.get_by_role("radio", name="wide").click()
     expect(seen.page.get_by_text("With tired it grows to 0.677")).to_be_visible(timeout=PATIENCE)
     assert "layer 3 · head 1" in seen.rest().head() and "0.281" in seen.body()
     assert seen.page.locator("textarea").first.input_value() == TWIN
