@@ -1,0 +1,100 @@
+"""A small model of any text family of transformers, with random weights under which a wrong picture would show."""
+import tomllib
+from pathlib import Path
+
+SIZES = Path(__file__).with_name("families_sizes.toml")
+LENGTHS = (29, 23)   # tokens of the source and of the target: longer than any window of SIZES, and different, so that shapes tell sides apart
+FIRST_ID = 16        # ids below are special in some family
+GAIN = 1.5           # of every matrix: makes scores of some units, so that no row is near uniform
+HEADS = {"SEQ_TO_SEQ_CAUSAL_LM": ("AutoModelForSeq2SeqLM", "target"), "MASKED_LM": ("AutoModelForMaskedLM", "mask"),
+         "CAUSAL_LM": ("AutoModelForCausalLM", "next")}
+
+
+def mappings() -> dict[str, str]:
+    """Every text model type that transformers knows, with its mapping: sequence-to-sequence before masked before causal."""
+    from transformers.models.auto import modeling_auto
+
+    found: dict[str, str] = {}
+    for name in HEADS:
+        for model_type in getattr(modeling_auto, f"MODEL_FOR_{name}_MAPPING_NAMES"):
+            found.setdefault(model_type, name)
+    return dict(sorted(found.items()))
+
+
+def build(model_type: str, implementation: str, seed: int = 0):
+    """The small network of a family, its weights drawn, in evaluation mode, under this attention implementation."""
+    import torch
+    import transformers
+
+    sizes = tomllib.loads(SIZES.read_text())
+    config = small_config(transformers.CONFIG_MAPPING[model_type], sizes, sizes.get(model_type, {}))
+    for each in (config, config.get_text_config()):
+        each.use_cache = False
+    torch.manual_seed(seed)
+    network = getattr(transformers, HEADS[mappings()[model_type]][0]).from_config(config, attn_implementation=implementation).eval()
+    draw(network, seed)
+    return network
+
+
+def small_config(kind: type, sizes: dict, own: dict):
+    """A configuration of this class with small sizes: `own` where it says so, else those for everyone, sub-configurations too."""
+    from transformers import PreTrainedConfig
+
+    values = dict(own)
+    default = vars(kind(**{name: value for name, value in own.items() if not isinstance(value, dict)}))
+    everywhere = sizes["everywhere"] | (sizes["latent"] if "qk_rope_head_dim" in default else {})
+    for name, value in default.items():
+        if isinstance(value, PreTrainedConfig):
+            values[name] = small_config(type(value), sizes, own.get(name, {}))
+        elif name not in own and name in everywhere:
+            values[name] = everywhere[name]
+        elif name not in own and name.endswith(("token_id", "token_index")) and isinstance(value, int) and value >= FIRST_ID:
+            values[name] = FIRST_ID - 1
+    return kind(**{**_layer_lists(default, values), **values})
+
+
+def _layer_lists(default: dict, values: dict) -> dict:
+    """Lists of one word per layer, cut to one layer of each sort; the number of layers follows."""
+    long = default.get("num_hidden_layers")
+    lists = {name: list(dict.fromkeys(value)) for name, value in default.items()
+             if name not in values and isinstance(value, list) and len(value) == long and all(isinstance(each, str) for each in value)}
+    layers = max([2, *map(len, lists.values())])
+    if "num_hidden_layers" in values and lists:
+        values["num_hidden_layers"] = layers
+    return {name: [sorts[number % len(sorts)] for number in range(layers)] for name, sorts in lists.items()}
+
+
+def draw(network, seed: int) -> None:
+    """Random weights (design, section 5): matrices such that softmax is far from uniform, and every bias, norm and sink of its own value."""
+    import torch
+    from torch import nn
+
+    generator = torch.Generator().manual_seed(seed)
+    tables = {id(module.weight) for module in network.modules() if isinstance(module, nn.Embedding)}
+    with torch.no_grad():
+        for parameter in network.parameters():
+            noise = torch.randn(parameter.shape, generator=generator)
+            if id(parameter) in tables:
+                parameter.copy_(noise)
+            elif parameter.ndim >= 2:
+                parameter.copy_(noise * GAIN / parameter.shape[-1] ** 0.5)
+            else:
+                parameter.copy_(torch.nan_to_num(parameter.float()) + 0.2 * noise)
+
+
+def tokenizer(vocabulary: int):
+    """A tokenizer whose pieces are the words w0, w1, … of a vocabulary of this size."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    made = Tokenizer(models.WordLevel({f"w{number}": number for number in range(vocabulary)}, unk_token="w0"))
+    made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    return PreTrainedTokenizerFast(tokenizer_object=made, unk_token="w0")
+
+
+def text(vocabulary: int, length: int, seed: int) -> str:
+    """Random words, the last one a repetition of the first."""
+    import torch
+
+    ids = torch.randint(FIRST_ID, vocabulary, (length,), generator=torch.Generator().manual_seed(seed)).tolist()
+    return " ".join(f"w{number}" for number in [*ids[:-1], ids[0]])
