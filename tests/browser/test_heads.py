@@ -157,6 +157,27 @@ def test_the_open_head_can_be_taken_away(open_page, suffix, tmp_path):
         assert provenance["layer"] == 3 and provenance["head"] == 1 and "tired" in provenance["text"]
 
 
+def test_a_head_is_opened_by_mouse_and_by_keyboard(open_page):
+    seen = open_page()
+    canvas = seen.page.locator(".st-key-grid canvas").first
+    box = canvas.bounding_box()
+    canvas.click(position={"x": box["width"] * 0.7, "y": box["height"] * 0.3})
+    expect(seen.page.locator("h5", has_text="layer 3 · head 1")).to_have_count(0, timeout=PATIENCE)
+    layer, head = map(int, re.findall(r"\d+", seen.rest().head()))
+    assert f"layer={layer}" in seen.page.url and f"head={head}" in seen.page.url
+    seen.page.keyboard.press("ArrowDown")
+    seen.page.keyboard.press("Enter")
+    expect(seen.page.locator("h5", has_text=f"layer {layer + 1} · head {head}")).to_be_visible(timeout=PATIENCE)
+
+
+def test_a_token_and_a_pair_are_chosen_in_the_strip(open_page):
+    seen = open_page(text="The lawyer thanked the nurse because she was kind.")
+    seen.page.get_by_role("button", name="she, position").click()
+    seen.rest().page.get_by_role("button", name="nurse, position").click()
+    expect(seen.page.get_by_text("Heads by their weight from she to nurse")).to_be_visible(timeout=PATIENCE)
+    assert "pair=" in seen.rest().page.url
+
+
 def test_dark_and_narrow_and_a_change_of_theme_go_without_error(open_page):
     seen = open_page(width=390, height=844, scheme="dark")
     wide = seen.page.evaluate("Math.max(...[...document.querySelectorAll('[data-testid=stMain] *')].map(e => e.getBoundingClientRect().right))")
