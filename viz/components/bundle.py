@@ -2,7 +2,7 @@
 
 The modules in this folder are plain ES modules that import one another; Streamlit loads a component from one inline text, which cannot
 import. So what a module imports is written before it, once, and the import and export marks between them go. Comments and indentation
-stay at home, because the text travels in every message.
+stay at home: only what runs is sent.
 """
 import functools
 import itertools
@@ -37,11 +37,15 @@ def _dense(text: str) -> str:
 
 
 @functools.cache
-def script(module: str) -> str:
-    """A module of this folder with everything it imports; what it exports itself stays exported."""
-    *imported, own = _modules((FOLDER / module).resolve(), [])
-    texts = [re.sub(r"^export ", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE) for path in imported]
-    return _dense(_lines(IMPORT.sub("", "\n".join([*texts, own.read_text(encoding="utf-8")]))))
+def script(*modules: str) -> str:
+    """Modules of this folder with everything they import, as one module; what the first one exports stays exported."""
+    paths: list[Path] = []
+    for module in modules:
+        _modules((FOLDER / module).resolve(), paths)
+    own = (FOLDER / modules[0]).resolve()
+    texts = {path: path.read_text(encoding="utf-8") for path in paths}
+    inlined = [text if path == own else re.sub(r"^export ", "", text, flags=re.MULTILINE) for path, text in texts.items()]
+    return _dense(_lines(IMPORT.sub("", "\n".join(inlined))))
 
 
 @functools.cache

@@ -21,7 +21,7 @@ def label(text: str) -> str:
 
 def _sign(text: str, place: int) -> str:
     sign = text[place]
-    if sign == " " or sign.isprintable() or (sign in JOINERS and 0 < place and text[place - 1].isprintable()):
+    if sign == " " or sign.isprintable() or (sign in JOINERS and place > 0 and text[place - 1].isprintable()):
         return sign
     return SPACES.get(sign, f"U+{ord(sign):04X}")
 

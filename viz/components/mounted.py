@@ -1,10 +1,11 @@
-"""How a component stands on a page: two messages, one event.
+"""How a component stands on a page: its code, two messages, one event.
 
 The *body* holds what is large and rarely changes (thumbnails, weights, tokens), the *state* what a click changes (which head is open, which
-token is in focus). Streamlit sends an element again as a whole, with its script, whenever anything in it changes; so the state is an
-element of its own without height, and a click on a 256-token head costs a kilobyte and not a quarter of a megabyte. In the browser the two
-meet in a room named after the key.
+token is in focus). Streamlit sends an element again as a whole whenever anything in it changes; so the code and the state are elements of
+their own, without height. Then the code is sent once, and a click on a 256-token head costs a kilobyte and not a quarter of a megabyte. In
+the browser body and state meet in a room named after the key.
 """
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +20,9 @@ class Component:
     """A component of this folder, registered with Streamlit once, when its module is imported."""
 
     def __init__(self, name: str):
-        self._render = st.components.v2.component(f"clearhead_{name}", js=script(f"{name}/{name}.js"), css=style(name))
+        shelve = f"export default () => shelf({json.dumps(name)}).resolve({{mount, css: {json.dumps(style(name))}}});\n"
+        self._code = st.components.v2.component(f"clearhead_{name}_code", js=script(f"{name}/{name}.js", "shelf.js") + shelve)
+        self._body = st.components.v2.component(f"clearhead_{name}", js=script("body.js") + f"export default body({json.dumps(name)});\n")
 
     def show(self, key: str, body: bytes, state: bytes, read: Callable[[Any], Any], on_event: Callable[[Any], None] | None) -> Any:
         """Draws it. `read` turns what the browser sent into an event or None; `on_event` gets the event before the page runs again."""
@@ -29,11 +32,7 @@ class Component:
                 on_event(event)
 
         with st.container(gap=None):
-            result = self._render(key=key, data=body, on_event_change=hand_on)
+            self._code(key=f"{key}-code")
+            result = self._body(key=key, data=body, on_event_change=hand_on)
             _STATE(key=f"{key}-state", data=state)
         return read(result["event"])
-
-
-def whole(value: Any, below: int) -> bool:
-    """Whether a value from a browser is a whole number from 0 to below `below`."""
-    return type(value) is int and 0 <= value < below

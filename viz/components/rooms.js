@@ -1,4 +1,4 @@
-// Streamlit hands a component its two messages in two elements (mounted.py); they meet in a room with the name that both headers carry.
+// Streamlit hands a component its messages in elements of their own (mounted.py); they meet in a room with the name that both headers carry.
 import { header } from "./header.js";
 
 export function enter(bytes) {

@@ -45,14 +45,21 @@ def unpack(message: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 def root_codes(weights: np.ndarray) -> np.ndarray:
     """Weights from 0 to 1 as uint16 round(65535 · √w): within 0.00002 of the weight at 1, and finer below."""
-    return np.round(65535 * np.sqrt(np.clip(weights, 0, 1))).astype(np.uint16)
+    codes = np.clip(weights, 0, 1)
+    np.sqrt(codes, out=codes)
+    codes *= 65535
+    codes += np.float32(0.5)
+    return codes.astype(np.uint16)
 
 
 def range_codes(numbers: np.ndarray) -> tuple[np.ndarray, float, float]:
-    """Any numbers as uint16 in even steps from the smallest to the largest, NaN as NOTHING: (codes, lowest, highest)."""
+    """Any numbers as uint16 in even steps from the smallest to the largest, what is not finite as NOTHING: (codes, lowest, highest)."""
     finite = np.isfinite(numbers)
     if not finite.any():
         return np.full(numbers.shape, NOTHING, np.uint16), 0.0, 0.0
-    low, high = float(numbers[finite].min()), float(numbers[finite].max())
-    steps = np.round((np.where(finite, numbers, low).astype(np.float64) - low) * ((NOTHING - 1) / (high - low) if high > low else 0))
-    return np.where(finite, steps, NOTHING).astype(np.uint16), low, high
+    low, high = (float(bound(numbers, where=finite, initial=start)) for bound, start in ((np.min, np.inf), (np.max, -np.inf)))
+    steps = numbers - np.float32(low)
+    steps *= (NOTHING - 1) / (high - low) if high > low else 0
+    steps += np.float32(0.5)
+    steps[~finite] = NOTHING
+    return steps.astype(np.uint16), low, high

@@ -61,11 +61,11 @@ def _sentence(frame: Frame, record: AttentionRecord, view: View) -> None:
         segments(words["kind"], {kind: words["kinds"][kind] for kind in record.kinds}, frame.choose, "kind", view.kind)
     cross = view.kind is Kind.CROSS
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        token_strip(attention_map.queries, focus=view.token, pair=None if cross else view.pair, key="strip",
+        token_strip(attention_map.queries, focus=view.token, pair=None if cross else view.pair, pairs=not cross, key="strip",
                     on_event=lambda event: frame.choose(token=event.token, pair=view.pair if cross else event.pair))
         _twin_toggle(frame)
     if cross:
-        token_strip(attention_map.keys, focus=view.pair[1] if view.pair else None, key="strip_keys",
+        token_strip(attention_map.keys, focus=view.pair[1] if view.pair else None, pairs=False, key="strip_keys",
                     on_event=lambda event: frame.choose(pair=None if event.token is None else (view.token, event.token)))
 
 

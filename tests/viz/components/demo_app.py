@@ -2,25 +2,21 @@
 
 ?case= what is shown; ?lens= ?scale= ?transpose=1 ?overlay=1 how; the page counts its runs and writes down every event.
 """
-import sys
-from pathlib import Path
-
 import streamlit as st
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[3])]
-
-import fabricated
 from model.query import Kind
 from model.view import View
+from tests.viz.components import fabricated
 from viz.components.head_grid import head_grid
 from viz.components.head_view import head_view
 from viz.components.token_strip import token_strip
 
 TRICKY = ["[CLS]", " ", "The", "##re", "שלום", "👩‍💻", "漢字", "[UNK]", "\n", "a\tb", "\x00", "<b>x</b>", "$y$", "\ud83d", "‮rtl", "café", "[SEP]"]
+PAIR = ["[CLS]", "Where", "did", "the", "river", "flood", "?", "[SEP]", "The", "river", "flood", "##ed", "the", "town", ".", "[SEP]"]
 CASES = {
     "small": lambda: fabricated.record(fabricated.tokens(), heads=(12,) * 6),
     "tricky": lambda: fabricated.record(fabricated.tokens(TRICKY, words=[-1, 0, 1, 1, *range(2, 14), -1], unknown=(7,)), heads=(3, 5)),
-    "pair": lambda: fabricated.record(fabricated.tokens("[CLS] Where did the river flood ? [SEP] The river flood ##ed the town . [SEP]".split(),
+    "pair": lambda: fabricated.record(fabricated.tokens(PAIR,
                                                         words=[-1, 0, 1, 2, 3, 4, 5, -1, 0, 1, 2, 2, 3, 4, 5, -1],
                                                         segments=[-1] + [0] * 6 + [-1] + [1] * 7 + [-1]), heads=(7, 7, 7)),
     "one": lambda: fabricated.record(fabricated.tokens(["Hi"]), heads=(1,)),
@@ -28,7 +24,7 @@ CASES = {
     "tower": lambda: fabricated.record(fabricated.many(70), heads=(9,) * 30, kind=Kind.CAUSAL),
     "long": lambda: fabricated.record(fabricated.many(256), heads=(12,) * 6),
     "longest": lambda: fabricated.record(fabricated.many(2048), heads=(2,)),
-    "cross": lambda: fabricated.record((fabricated.tokens("Le chat dort .".split()), fabricated.tokens()), heads=(4, 4), kind=Kind.CROSS),
+    "cross": lambda: fabricated.record((fabricated.tokens(["Le", "chat", "dort", "."]), fabricated.tokens()), heads=(4, 4), kind=Kind.CROSS),
     "causal": lambda: fabricated.record(fabricated.many(13), heads=(4, 4), kind=Kind.CAUSAL),
 }
 
@@ -57,6 +53,8 @@ st.set_page_config(layout="wide")
 asked = st.query_params
 memory = st.session_state.setdefault("memory", {"runs": 0, "events": [], "open": (0, 0), "token": None, "pair": None})
 memory["runs"] += 1
+if st.toggle("leave"):
+    st.stop()
 case = st.selectbox("case", list(CASES), index=list(CASES).index(asked.get("case", "small")))
 made = record(case)
 queries = made.maps[0].queries
@@ -72,7 +70,7 @@ with left:
     head_grid(overview(case), open_head=(layer, head), order=places[::-1] if "order" in asked else None,
               marks=[(*place, rank) for rank, place in enumerate(places[3::7][:8], 1)],
               hover={"previous": {place: sum(place) / 50 for place in places}, "entropy, bits": {place: 2.5 + place[1] / 10 for place in places}},
-              values={place: (place[0] - place[1]) / 10 for place in places} if "values" in asked else None, signed=True,
+              values={place: (place[0] - place[1]) / 10 for place in places} if "values" in asked else None, signed="unsigned" not in asked,
               groups=int(asked.get("groups", 1)), key="grid", on_event=remember("grid"))
 with right:
     further = [place for place in places if place != (layer, head)][:3] if "overlay" in asked else []
@@ -80,5 +78,3 @@ with right:
               key="view", on_event=remember("view"))
 st.text(f"runs {memory['runs']}")
 st.text("events " + " | ".join(memory["events"]))
-if st.toggle("leave"):
-    st.stop()

@@ -8,11 +8,11 @@ from model.query import Kind, Query
 from model.record import AttentionMap, AttentionRecord, Card, Layer, Tokens, Verification
 from model.view import View
 
-SENTENCE = "[CLS] The animal didn ' t cross the street because it was too tired . [SEP]".split()
+SENTENCE = ["[CLS]", "The", "animal", "didn", "'", "t", "cross", "the", "street", "because", "it", "was", "too", "tired", ".", "[SEP]"]
 
 
-def tokens(texts=SENTENCE, special=(), words=None, segments=None, unknown=()) -> Tokens:
-    special = [text.startswith("[") and text.endswith("]") for text in texts] if not special else special
+def tokens(texts=SENTENCE, words=None, segments=None, unknown=()) -> Tokens:
+    special = [text in ("[CLS]", "[SEP]") for text in texts]
     words = words or [-1 if mark else i for i, mark in enumerate(special)]
     segments = segments or [-1 if mark else 0 for mark in special]
     return Tokens(tuple(texts), tuple(range(len(texts))), tuple(special), tuple((i, i + 1) for i in range(len(texts))), tuple(words),

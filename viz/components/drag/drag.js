@@ -1,7 +1,6 @@
 // Handles on an SVG: bars, shares of one whole, or points. Dragging happens here; what was dragged is sent as {values}.
 import { unpack } from "../wire.js";
 import { figure, fill, frame, node, palette } from "../shared.js";
-import { streamlit } from "../streamlit.js";
 
 const SVG = "http://www.w3.org/2000/svg", PAUSE = 120, PATIENCE = 2000, TOP = 24, FOOT = 24;
 const STEPS = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, PageUp: 10, PageDown: -10, Home: -Infinity, End: Infinity };
@@ -174,5 +173,3 @@ export function mount(element, bytes, send) {
   update(bytes);
   return { update, destroy: () => (clearTimeout(later), end()) };
 }
-
-export default streamlit(mount);

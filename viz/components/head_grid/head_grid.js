@@ -1,7 +1,6 @@
 // Every head as a thumbnail on one canvas. Hovering and moving happen here; only a choice is sent, as the number of the head.
 import { number, unpack } from "../wire.js";
 import { canvasOf, figure, short, fill, frame, node, paint, palette, pixels, place, tooltip } from "../shared.js";
-import { streamlit } from "../streamlit.js";
 import { byLayer, byRank } from "./layout.js";
 
 const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
@@ -183,5 +182,3 @@ export function mount(element, bytes, send) {
   update(bytes);
   return { update, destroy: end };
 }
-
-export default streamlit(mount);

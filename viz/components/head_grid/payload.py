@@ -29,7 +29,7 @@ def places(overview: Overview) -> list[Place]:
 
 def body(overview: Overview, *, room: str, groups: int = 1, height: int = 560) -> bytes:
     """The thumbnails: 1 byte a cell, whatever is open or marked."""
-    header = {"room": room, "part": "body", "layers": list(overview.layers), "heads": [len(cells) for cells in overview.cells],
+    header = {"room": room, "part": "body", "layers": list(overview.layers), "heads": [len(each) for each in overview.cells],
               "pool": list(overview.pool), "groups": groups, "height": height, "colours": COLOURS, "text": strings("components")["grid"]}
     return pack(header, {"cells": np.concatenate(overview.cells)})
 

@@ -1,6 +1,9 @@
 // What the weights' codes mean: a code is round(65535 · √w).
 
-export const CODES = 65536, READABLE = 14;   // READABLE: pixels from one label to the next, at least
+export const CODES = 65536;
+
+// Pixels from one label to the next, at least.
+export const READABLE = 14;
 
 export const weightOf = (code) => (code / 65535) ** 2;
 

@@ -1,7 +1,6 @@
 // One head through one of three lenses. Pointer, keyboard, tooltip and table are the same for all; only a choice is sent, as {token, pair}.
 import { number, unpack } from "../wire.js";
 import { figure, fill, frame, node, palette, short, tooltip } from "../shared.js";
-import { streamlit } from "../streamlit.js";
 import { strength, weightOf } from "./codes.js";
 import { lines } from "./lines.js";
 import { matrix } from "./matrix.js";
@@ -106,13 +105,15 @@ export function mount(element, bytes, send) {
     }
     const scale = node("span", "scale");
     scale.append(bar, ticks);
+    const entry = (text, colour) => {
+      const made = node("span", "entry", text);
+      made.style.setProperty("--head", colour);
+      return made;
+    };
     legend.replaceChildren(node("span", "", words.weight), scale, node("span", "", words[state.scale]));
+    if (state.lens === "matrix" && view.hidden) legend.append(entry(words.masked, colours.masked));
     if (body.heads.length > 1 && state.lens === "lines") {
-      legend.replaceChildren(...body.heads.map((_, head) => {
-        const entry = node("span", "entry", headName(head));
-        entry.style.setProperty("--head", colours.heads[head]);
-        return entry;
-      }));
+      legend.replaceChildren(...body.heads.map((_, head) => entry(headName(head), colours.heads[head])));
     }
   }
 
@@ -184,7 +185,7 @@ export function mount(element, bytes, send) {
   function update(message) {
     const read = unpack(message);
     if (read.part === "state") view.state = read;
-    else Object.assign(view, { body: read, rows: read.rows, columns: read.columns ?? read.rows });
+    else Object.assign(view, { body: read, rows: read.rows, columns: read.columns ?? read.rows, hidden: read.scores?.values.includes(65535) });
     const { state, rows, columns } = view, within = (at, axis) => at !== null && at < axis.texts.length;
     if (!within(state.focus, rows)) state.focus = null;
     if (state.pair && !(within(state.pair[0], rows) && within(state.pair[1], columns))) state.pair = null;
@@ -197,5 +198,3 @@ export function mount(element, bytes, send) {
   };
   return { update, destroy };
 }
-
-export default streamlit(mount);

@@ -23,8 +23,8 @@ def body(tokens: Tokens, *, room: str) -> bytes:
     return pack({"room": room, "part": "body", "tokens": token_axis(tokens), "colours": COLOURS, "text": strings("components")["strip"]}, {})
 
 
-def state(*, room: str, focus: int | None = None, pair: tuple[int, int] | None = None) -> bytes:
-    return pack({"room": room, "part": "state", "focus": focus, "pair": pair}, {})
+def state(*, room: str, focus: int | None = None, pair: tuple[int, int] | None = None, pairs: bool = True) -> bytes:
+    return pack({"room": room, "part": "state", "focus": focus, "pair": pair, "pairs": pairs}, {})
 
 
 def read(value: Any, count: int) -> StripEvent | None:

@@ -1,12 +1,11 @@
 // The sentence as buttons. What is chosen is sent as {token, pair}; everything else happens here.
 import { unpack } from "../wire.js";
 import { fill, frame, node, palette } from "../shared.js";
-import { streamlit } from "../streamlit.js";
 
 export function mount(element, bytes, send) {
   const { root, on, draw, end } = frame(element, "strip", () => palette(root, body.colours));
   const strip = node("div", "tokens", undefined, root), hint = node("div", "hint", undefined, root);
-  let body, state = { focus: null, pair: null }, buttons = [], reach = 0;
+  let body, state = { focus: null, pair: null, pairs: true }, buttons = [], reach = 0;
   strip.setAttribute("role", "toolbar");
   hint.setAttribute("aria-live", "polite");
 
@@ -49,6 +48,7 @@ export function mount(element, bytes, send) {
     });
     rove(reach);
     if (pair && buttons[pair[0]] && buttons[pair[1]]) hint.textContent = fill(words.pair, { from: name(pair[0]), to: name(pair[1]) });
+    else if (!state.pairs) hint.textContent = focus !== null && buttons[focus] ? name(focus) : words.none;
     else hint.textContent = focus !== null && buttons[focus] ? fill(words.focus, { from: name(focus) }) : words.none;
   }
 
@@ -67,7 +67,8 @@ export function mount(element, bytes, send) {
 
   function choose(at, second) {
     const { focus, pair } = state;
-    if (second && focus !== null) set(focus, pair && pair[1] === at ? null : [focus, at]);
+    if (!state.pairs) set(at === focus ? null : at, null);
+    else if (second && focus !== null) set(focus, pair && pair[1] === at ? null : [focus, at]);
     else if (at === focus) set(null, null);
     else if (pair && at === pair[1]) set(focus, null);
     else if (focus !== null && !pair) set(focus, [focus, at]);
@@ -102,5 +103,3 @@ export function mount(element, bytes, send) {
   update(bytes);
   return { update, destroy: end };
 }
-
-export default streamlit(mount);
