@@ -1,4 +1,4 @@
-"""The command line: python -m model list | ask | verify.
+"""The command line: python -m model list | ask | verify | fetch | coref.
 
 Exit codes: 0 done, 1 not possible (one sentence on standard error says why), 2 wrong usage.
 """
@@ -10,6 +10,7 @@ from dataclasses import asdict
 import click
 
 from model import sources
+from model.coref_cli import coref_command
 from model.query import Query, UserError
 from model.record import AttentionRecord, Tokens
 
@@ -38,7 +39,11 @@ def main():
     python -m model ask --model minilm --text "The animal didn't cross the street because it was too tired." --pair it animal
     python -m model ask --model minilm --text "A book." --npz weights.npz
     python -m model verify minilm
+    python -m model fetch smollm2
     """
+
+
+main.add_command(coref_command)
 
 
 @main.command("list")
@@ -60,9 +65,10 @@ def list_models(as_json: bool):
 @click.option("--text", required=True, help="What the model reads.")
 @click.option("--text-b", help="A second text, for encoders that read pairs.")
 @click.option("--target", help="The other side for an encoder–decoder; without it the model writes its own.")
-@click.option("--pair", nargs=2, metavar="FROM TO", help="Ranks all heads by the weight between two tokens, each a token's text or its position from 0.")
+@click.option("--pair", nargs=2, metavar="FROM TO", help="Ranks all heads by the weight between two tokens: texts, or positions from 0.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: model, revision, maps, verification, ranking.")
-@click.option("--npz", type=click.Path(dir_okay=False, writable=True), help="Writes the weights of all heads to this file, float32 (layer, head, query, key).")
+@click.option("--npz", type=click.Path(dir_okay=False, writable=True),
+              help="Writes the weights of all heads to this file, float32 (layer, head, query, key).")
 def ask(model_id: str, text: str, text_b: str | None, target: str | None, pair: tuple[str, str] | None, **output):
     """Asks a model about a text."""
     record = _wait(sources.open_query(model_id, text, text_b, target))
@@ -87,6 +93,20 @@ def verify(model_id: str):
     record = _wait(sources.open_query(model_id, PROBE_TEXT))
     click.echo(_verdict(record))
     sys.exit(EXIT[record.verification.status])
+
+
+@main.command()
+@click.argument("model_id", metavar="ID")
+def fetch(model_id: str):
+    """Brings a model to this disk: a name of the catalogue, or a hub id. Interrupted with Ctrl-C, it goes on from there the next time."""
+    from model.pretrained.fetch import fetch as bring
+
+    def tick(fraction: float, text: str):
+        if sys.stderr.isatty():
+            click.echo(f"\r{fraction:4.0%} {text:<90.90}", nl=False, err=True)
+
+    folder = bring(model_id, tick)
+    click.echo(f"{model_id} is in {folder}")
 
 
 def _wait(query: Query) -> AttentionRecord:

@@ -14,10 +14,10 @@ def card_of(place, fingerprint: str, network, tokenizer, shapes: list[tuple[int,
     entry = place.entry
     heads, kv_heads, d_head = max(shapes)
     return Card(
-        id=place.id, title=entry.title if entry else place.title, revision=fingerprint, architecture=f"{type(network).__name__} ({config.model_type})",
+        id=place.id, title=place.title, revision=fingerprint, architecture=f"{type(network).__name__} ({config.model_type})",
         parameters=sum(each.numel() for each in network.parameters()), d_model=int(getattr(config, "hidden_size", heads * d_head)), d_head=d_head,
         layers=_layers(config, len(shapes)), heads=heads, kv_heads=kv_heads, positions=positions_of(network), tokenizer=_tokenizer(tokenizer),
-        licence=entry.licence if entry else place.licence, max_tokens=longest(network), note=entry.note if entry else "")
+        licence=place.licence, max_tokens=longest(network), note=entry.note if entry else "")
 
 
 def _layers(config, seen: int) -> int:
@@ -83,5 +83,6 @@ def smallest_window(config) -> int | None:
     config = config.get_text_config()
     if getattr(config, "use_sliding_window", None) is False:
         return None
-    found = [getattr(config, name, None) for name in ("sliding_window", "local_attention", "attention_chunk_size", "sliding_window_size", "window_size")]
+    names = ("sliding_window", "local_attention", "attention_chunk_size", "sliding_window_size", "window_size")
+    found = [getattr(config, name, None) for name in names]
     return min((each for each in found if isinstance(each, int) and each > 0), default=None)

