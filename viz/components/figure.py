@@ -48,7 +48,8 @@ def _save(light: Callable[[], Any], key: str, camera: str) -> None:
             st.download_button("HTML", lambda: html(light()), f"clearhead-{key}.html", "text/html", on_click="ignore", key=f"html-{key}")
             st.download_button("CSV", lambda: as_csv(light()), f"clearhead-{key}.csv", "text/csv", on_click="ignore", key=f"csv-{key}")
             if pdf_works():
-                st.download_button("PDF", lambda: light().to_image("pdf"), f"clearhead-{key}.pdf", "application/pdf", on_click="ignore", key=f"pdf-{key}")
+                st.download_button("PDF", lambda: light().to_image("pdf"), f"clearhead-{key}.pdf", "application/pdf", on_click="ignore",
+                                   key=f"pdf-{key}")
         if not pdf_works():
             st.caption(words["no_pdf"])
 

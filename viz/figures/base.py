@@ -50,7 +50,8 @@ def chart(theme: str, x: str = "", y: str = "", *, height: int = 340, title: str
         "title": {"text": title, "x": 0, "xanchor": "left", "xref": "paper", "y": 1, "yanchor": "top", "yref": "container",
                   "pad": {"t": 8}, "font": {"size": 14}},
         "legend": {"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0, "bgcolor": "rgba(0,0,0,0)", "font_size": 12},
-        "xaxis": axis | {"title": {"text": x}}, "yaxis": axis | {"title": {"text": y}}, "dragmode": False, "hovermode": "closest", "barcornerradius": 2})
+        "xaxis": axis | {"title": {"text": x}}, "yaxis": axis | {"title": {"text": y}},
+        "dragmode": False, "hovermode": "closest", "barcornerradius": 2})
 
 
 def mark(figure: "Figure", theme: str, x: float, text: str, *, row: float = 1.0) -> None:

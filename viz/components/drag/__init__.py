@@ -10,8 +10,8 @@ __all__ = ["drag"]
 _COMPONENT = Component("drag")
 
 
-def drag(control: Numbers, values: tuple[float, ...], labels: list[str], *, mode: str = "bars", name: str, unit: str = "", faint: tuple[int, ...] = (),
-         height: int = 260, key: str, turn: Callable[..., None]) -> None:
+def drag(control: Numbers, values: tuple[float, ...], labels: list[str], *, mode: str = "bars", name: str, unit: str = "",
+         faint: tuple[int, ...] = (), height: int = 260, key: str, turn: Callable[..., None]) -> None:
     """Draws the handles at `values`; a move calls turn(CONTROL=new values) before the page runs again, so a page passes frame.turn.
 
     mode "bars": one bar a number, between control.low and control.high. "shares": bars from 0 to 1 that always sum to 1; the others give way in

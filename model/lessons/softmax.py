@@ -1,0 +1,64 @@
+r"""One row of logits z through softmax(z / T): its entropy, how many tokens it is worth, and its slope.
+
+Weights p are float64 (..., key) and sum to 1; temperatures are positive numbers (...). Entropy: Shannon 1948, in nats; 2^H (in bits) is the
+effective number of tokens (perplexity). The Jacobian ∂p/∂z is (diag p − p pᵀ) / T.
+"""
+import numpy as np
+
+
+def softmax_rows(logits: np.ndarray, temperatures: np.ndarray, allowed: np.ndarray | None = None) -> np.ndarray:
+    """softmax(z / T) at every temperature, float64 (temperature, key), over the keys that `allowed` (bool, key) lets through.
+
+    This is the function that trains the from-scratch model and draws every head: it subtracts the row's maximum before it divides by T, so
+    that no temperature overflows.
+    """
+    import torch
+
+    from model import attention
+
+    row = torch.tensor(np.asarray(logits, np.float64)).expand(len(temperatures), -1)
+    divisor = torch.tensor(np.asarray(temperatures, np.float64))[:, None]
+    return attention.softmax(row, None if allowed is None else torch.tensor(allowed), temperature=divisor).numpy()
+
+
+def naive_softmax(logits: np.ndarray, temperature: float, dtype: type = np.float32) -> np.ndarray:
+    """exp(z / T) over its sum, as the formula is written and in the precision `dtype`: NaN as soon as an exponential overflows."""
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        raised = np.exp(np.asarray(logits, dtype) / dtype(temperature))
+        return raised / raised.sum()
+
+
+def entropy(weights: np.ndarray) -> np.ndarray:
+    """−Σ p ln p in nats (...), with 0 ln 0 = 0; between 0 and ln of the number of keys. Divide by ln 2 for bits."""
+    logs = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
+    return np.maximum(-(weights * logs).sum(-1), 0.0)
+
+
+def effective_tokens(weights: np.ndarray) -> np.ndarray:
+    """2^H with H in bits (...): a row that spreads evenly over m tokens is worth m."""
+    return np.exp(entropy(weights))
+
+
+def jacobian(weights: np.ndarray, temperature: float) -> np.ndarray:
+    """∂p/∂z of softmax(z / T), float64 (key, key): (diag p − p pᵀ) / T. Rows and columns sum to 0."""
+    return (np.diag(weights) - np.outer(weights, weights)) / temperature
+
+
+def jacobian_norm(weights: np.ndarray, temperatures: np.ndarray) -> np.ndarray:
+    """Its Frobenius norm (...), without the matrix: Σ p_i² (1 − p_i)² + 2 Σ_{i<j} p_i² p_j² under the root.
+
+    Every term is positive and 1 − p of the largest weight is the sum of the others, so that nothing cancels where the norm is tiny.
+    """
+    ranked = -np.sort(-weights, axis=-1)
+    others = 1 - ranked
+    others[..., 0] = ranked[..., 1:].sum(-1)
+    squares = ranked**2
+    behind = np.cumsum(squares[..., ::-1], axis=-1)[..., ::-1] - squares
+    return np.sqrt((squares * others**2).sum(-1) + 2 * (squares * np.maximum(behind, 0)).sum(-1)) / temperatures
+
+
+def limits(logits: np.ndarray, allowed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rows at T → 0 (argmax over the allowed keys; exact ties share evenly) and at T → ∞ (uniform over the allowed keys)."""
+    logits = np.asarray(logits, np.float64)
+    best = allowed & (logits == logits[allowed].max())
+    return best / best.sum(), allowed / allowed.sum()

@@ -1,0 +1,181 @@
+"""The scaffold of a lesson page. A lesson is viz/pages/NAME.py and its prose assets/text/en/lessons/NAME.toml; nothing is registered anywhere.
+
+The page:
+
+    PAGE = Page("Softmax and temperature", "Learn", 1, "nothing", controls=(GUESS, Number("t", 1.0, 0.01, 100)))
+
+    def render(frame: Frame) -> None:
+        lesson = Lesson(frame, "softmax")
+        lesson.head()                                   # question, lead, minutes, link
+        revealed = lesson.predict()                     # the prompt; True once somebody answered
+        with lesson.section("curves"):                  # heading and lead of [curves]
+            ...widgets, then figure(lambda theme: curves(...), key="curves", alt=lesson.alt("curves", t=...))
+        lesson.notes("curves", shown=(softmax_rows, curves), shapes={"z": z}, t=t)
+        lesson.end()
+
+The prose (all of it Markdown with $LaTeX$; {names} are filled in with the keyword arguments of notes and alt):
+
+    question, lead, minutes, builds_on = ["softmax"], boxes = ["softmax"]       boxes: of the Transformer's figure, viz/components/anatomy
+    [predict]  ask, answers = [{text, why}, ...] (three or four), right = 0     why: the sentence that puts it right
+    [SECTION]  title, lead, alt, notice = [...], formula, symbols = [[symbol, what it is on screen], ...], practice, sources = [...]
+
+notes draws what to notice, then the tabs Formula, Code (the source of the functions in `shown` and the shapes now), Where it matters, Sources;
+a tab without text is left out. Before the page computes anything with torch it must have drawn its head, and it computes inside
+`with computing():`, which says so while torch is still being loaded. Controls are widgets of `turns` (this file's neighbour), which show
+frame.controls and call frame.turn; what one drags is `viz.components.drag`; a head of the record is chosen with `viz.components.real_head`.
+"""
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import streamlit as st
+
+from viz.control import Choice
+from viz.page import Frame, pages
+from viz.text import strings
+
+LETTERS = ("a", "b", "c", "d")
+GUESS = Choice("guess", "", LETTERS)   # the control that holds the answer to the prompt; a link with it shows the answer
+READABLE = 720                         # pixels: no line of prose is longer
+
+
+@contextmanager
+def computing() -> Iterator[None]:
+    """Round a page's arithmetic: says that it is starting as long as torch is not loaded yet (a second or two, once a server)."""
+    if "torch" in sys.modules:
+        yield
+        return
+    with st.spinner(strings("lesson")["computing"]):
+        yield
+
+
+class Lesson:
+    """One run of a lesson page."""
+
+    def __init__(self, frame: Frame, name: str):
+        self.frame, self.name, self.prose, self.words = frame, name, strings(f"lessons/{name}"), strings("lesson")
+
+    def head(self) -> None:
+        """The question as title, what the lesson is about, how long it takes, what it builds on, and the link to exactly this state."""
+        st.markdown(f"## {self.prose['question']}")
+        with st.container(width=READABLE):
+            st.markdown(self.prose["lead"])
+        known = pages()
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.caption(self.words["minutes"].format(minutes=self.prose["minutes"]), width="content")
+            for number, other in enumerate(each for each in self.prose["builds_on"] if each in known):
+                if number == 0:
+                    st.caption(f"· {self.words['builds_on']}", width="content")
+                st.button(known[other][0].title, type="tertiary", key=f"before-{other}", on_click=_remember, args=(other,))
+            with st.popover(self.words["link"], type="tertiary"):
+                st.code(self.frame.link(self.frame.state), language=None, wrap_lines=True)
+        _go_where_wanted(self.frame)
+
+    def predict(self, table: str = "predict", control: str = "guess") -> bool:
+        """The prompt. True once it is answered: the page then draws the answer onto its picture."""
+        prompt, guess = self.prose[table], self.frame.controls[control]
+        letters = LETTERS[:len(prompt["answers"])]
+        key = f"view_{control}"
+        st.session_state[key] = guess if guess in letters else None
+
+        def answer() -> None:
+            self.frame.turn(**{control: st.session_state[key]})
+
+        with st.container(border=True, width=READABLE, key=f"predict-{control}"):
+            st.markdown(f"**{self.words['predict']}.** {prompt['ask']}")
+            st.radio(prompt["ask"], letters, format_func=lambda each: prompt["answers"][letters.index(each)]["text"], key=key, on_change=answer,
+                     label_visibility="collapsed")
+            if guess not in letters:
+                return False
+            for letter, each in zip(letters, prompt["answers"], strict=True):
+                sign = "✓" if letters.index(letter) == prompt["right"] else "✗"
+                own = f" *({self.words['yours']})*" if letter == guess else ""
+                st.markdown(f"{sign} **{each['text']}**{own}  \n{each['why']}")
+            st.button(self.words["again"], type="tertiary", key=f"again-{control}", on_click=lambda: self.frame.turn(**{control: ""}))
+        return True
+
+    @contextmanager
+    def section(self, name: str) -> Iterator[None]:
+        """A heading and its lead; the section's widgets and figures follow inside."""
+        prose = self.prose[name]
+        st.markdown(f"### {prose['title']}")
+        if "lead" in prose:
+            with st.container(width=READABLE):
+                st.markdown(prose["lead"])
+        with st.container(key=f"section-{name}"):
+            yield
+
+    def alt(self, name: str, /, **numbers: Any) -> str:
+        """The words for those who do not see the section's picture."""
+        return self.prose[name]["alt"].format(**numbers)
+
+    def notes(self, name: str, /, *, shown: tuple[Callable, ...] = (), shapes: Mapping[str, Any] | None = None, **numbers: Any) -> None:
+        """What to notice in a section's picture, and the tabs below it. shapes: {name: array, or text} as they are now."""
+        prose = self.prose[name]
+        with st.container(width=READABLE):
+            if prose.get("notice"):
+                st.markdown(f"**{self.words['notice']}**\n" + "\n".join(f"- {each.format(**numbers)}" for each in prose["notice"]))
+        drawn = {"formula": prose.get("formula"), "code": shown, "practice": prose.get("practice"), "sources": prose.get("sources")}
+        names = [each for each, there in drawn.items() if there]
+        if not names:
+            return
+        for tab, each in zip(st.tabs([self.words["tabs"][each] for each in names], key=f"tabs-{name}"), names, strict=True):
+            with tab, st.container(width="stretch" if each == "code" else READABLE):
+                self._tab(each, prose, shown, shapes or {})
+
+    def _tab(self, tab: str, prose: Mapping[str, Any], shown: tuple[Callable, ...], shapes: Mapping[str, Any]) -> None:
+        if tab == "formula":
+            st.latex(prose["formula"])
+            st.markdown("\n".join(f"- {symbol}: {what}" for symbol, what in prose.get("symbols", ())))
+        elif tab == "code":
+            st.caption(self.words["code_about"])
+            st.code(listing(shown, shapes), language="python")
+        elif tab == "practice":
+            st.markdown(prose["practice"])
+        else:
+            st.markdown("\n".join(f"- {each}" for each in prose["sources"]))
+
+    def waits(self, key: str, height: int = 340) -> None:
+        """Stands where the answer to the prompt will be drawn."""
+        with st.container(border=True, height=height, key=f"waits-{key}", horizontal_alignment="center", vertical_alignment="center"):
+            st.caption(self.words["waits"], width="content")
+
+    def end(self) -> None:
+        """The way to the next lesson."""
+        names = lessons()
+        following = names[names.index(self.name) + 1:][:1] if self.name in names else []
+        for other in following:
+            st.divider()
+            st.button(self.words["next"].format(title=pages()[other][0].title), key="next-lesson", on_click=_remember, args=(other,))
+
+
+def _remember(name: str) -> None:
+    st.session_state["go"] = name
+
+
+def _go_where_wanted(frame: Frame) -> None:
+    """A callback cannot change the page, so it leaves word and the run after it does."""
+    wanted = st.session_state.pop("go", None)
+    if wanted is not None:
+        frame.go(wanted)
+
+
+def lessons() -> list[str]:
+    """The names of all lesson pages in the order of the menu: the pages that have prose of their own among the lessons."""
+    from viz.text import FOLDER
+
+    return [name for name in pages() if (FOLDER / "lessons" / f"{name}.toml").is_file()]
+
+
+def listing(functions: tuple[Callable, ...], shapes: Mapping[str, Any]) -> str:
+    """The functions' source, each under the module it comes from, and the shapes now."""
+    parts = [f"# {each.__module__}\n{inspect.getsource(inspect.unwrap(each))}" for each in functions]
+    if shapes:
+        parts.append("\n".join(f"# {name}: {_shape(value)}" for name, value in shapes.items()) + "\n")
+    return "\n\n".join(parts)
+
+
+def _shape(value: Any) -> str:
+    return f"{value.dtype} {tuple(value.shape)}" if hasattr(value, "shape") else str(value)

@@ -1,0 +1,38 @@
+"""Bars side by side: histograms on common bins, or one number for each of several names."""
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from viz.figures.base import chart, mark, series
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+
+def histogram(theme: str, edges: np.ndarray, shares: Mapping[str, np.ndarray], *, axes: tuple[str, str], marks: Sequence[tuple[float, str]] = (),
+              height: int = 300, title: str = "") -> "Figure":
+    """Shares (bin) of each series between `edges` (bin + 1), drawn over one another and see-through."""
+    figure = chart(theme, *axes, height=height, title=title)
+    palette, centres = series(theme), (edges[:-1] + edges[1:]) / 2
+    for place, (name, each) in enumerate(shares.items()):
+        figure.add_bar(x=centres, y=each, width=np.diff(edges), name=name, marker={"color": palette[place], "line_width": 0}, opacity=0.6,
+                       hovertemplate="%{x:.3g}: %{y:.3g}")
+    figure.update_layout(barmode="overlay", showlegend=len(shares) > 1, barcornerradius=0)
+    for place, (at, words) in enumerate(marks):
+        mark(figure, theme, at, words, row=1 - 0.1 * place)
+    return figure
+
+
+def bars(theme: str, names: Sequence[str], groups: Mapping[str, np.ndarray], *, axes: tuple[str, str], y_range: tuple[float, float] | None = None,
+         height: int = 300, title: str = "") -> "Figure":
+    """One bar for each name and group; two equal names stay two."""
+    figure = chart(theme, *axes, height=height, title=title)
+    palette, places = series(theme), list(range(len(names)))
+    for place, (name, each) in enumerate(groups.items()):
+        figure.add_bar(x=places, y=each, name=name, marker={"color": palette[place], "line_width": 0}, hovertemplate="%{y:.4g}")
+    figure.update_xaxes(tickmode="array", tickvals=places, ticktext=list(names))
+    figure.update_layout(barmode="group", showlegend=len(groups) > 1)
+    if y_range is not None:
+        figure.update_yaxes(range=list(y_range))
+    return figure

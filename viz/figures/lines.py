@@ -1,0 +1,61 @@
+"""Lines over one axis, with bands, bounds and marks: whatever depends on a temperature, a width, a distance or a depth."""
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from viz import theme as colours
+from viz.figures.base import LEFT_OUT, MUTED, chart, mark, series
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """One series. band: (low, high) round it. colour: a place in theme.HEADS, None for one that only stands for others.
+
+    style: solid, dash, dot or dots.
+    """
+
+    name: str
+    y: np.ndarray
+    colour: int | None = 0
+    style: str = "solid"
+    band: tuple[np.ndarray, np.ndarray] | None = None
+
+
+def lines(theme: str, x: np.ndarray, drawn: Sequence[Line], *, axes: tuple[str, str], log: str = "", marks: Sequence[tuple[float, str]] = (),
+          bounds: Sequence[tuple[float, str]] = (), y_range: tuple[float, float] | None = None, height: int = 340, title: str = "") -> "Figure":
+    """The lines over x. log: which axes are logarithmic, "x", "y" or "xy". marks: vertical lines with words; bounds: horizontal ones."""
+    figure = chart(theme, *axes, height=height, title=title)
+    figure.update_layout(hovermode="x unified" if len(drawn) <= 10 else "closest", showlegend=len(drawn) > 1)
+    if "x" in log:
+        figure.update_xaxes(type="log", range=list(np.log10([x[0], x[-1]])), dtick=1 if x[-1] / x[0] > 50 else None)
+    if "y" in log:
+        figure.update_yaxes(type="log", exponentformat="power")
+    if y_range is not None:
+        figure.update_yaxes(range=list(y_range))
+    palette = series(theme)
+    for each in drawn:
+        _draw(figure, x, each, LEFT_OUT[theme] if each.colour is None else palette[each.colour % len(palette)])
+    for height_of_bound, words in bounds:
+        figure.add_hline(y=height_of_bound, line={"color": MUTED[theme], "width": 1, "dash": "dash"}, annotation_text=words,
+                         annotation_position="bottom left", annotation_font={"color": MUTED[theme], "size": 12},
+                         annotation_bgcolor=colours.PAPER[theme])
+    for place, (at, words) in enumerate(marks):
+        mark(figure, theme, at, words, row=1 - 0.1 * place)
+    return figure
+
+
+def _draw(figure: "Figure", x: np.ndarray, line: Line, colour: str) -> None:
+    if line.band is not None:
+        red, green, blue = colours.rgb(colour)
+        figure.add_scatter(x=x, y=line.band[1], mode="lines", line_width=0, showlegend=False, hoverinfo="skip", name=f"{line.name}, high")
+        figure.add_scatter(x=x, y=line.band[0], mode="lines", line_width=0, fill="tonexty", fillcolor=f"rgba({red},{green},{blue},0.18)",
+                           showlegend=False, hoverinfo="skip", name=f"{line.name}, low")
+    dots = line.style == "dots"
+    figure.add_scatter(x=x, y=line.y, name=line.name, mode="markers" if dots else "lines", marker={"color": colour, "size": 7},
+                       line={"color": colour, "width": 2 if line.colour is not None else 1, "dash": "solid" if dots else line.style},
+                       hovertemplate="%{y:.4g}")

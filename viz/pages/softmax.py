@@ -1,0 +1,242 @@
+"""How sure should a softmax be? One row of logits at every temperature: a row that one drags, or a row of a real head."""
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from model import heads, sources
+from model.lessons import effects, softmax
+from model.query import Temper
+from model.record import AttentionRecord, Layer
+from model.view import View
+from viz.components.drag import drag
+from viz.components.figure import figure
+from viz.components.lesson import GUESS, Lesson, computing
+from viz.components.real_head import real_head
+from viz.components.turns import pick, push, several, slide, stops, switch
+from viz.control import Choice, Number, Numbers, Places, Switch
+from viz.figures.lines import Line, lines
+from viz.figures.matrix import matrix
+from viz.page import Frame, Page
+from viz.text import literal, strings
+
+LOGITS = Numbers("z", (3.0, 2.0, 1.0, 0.0, -1.0), -10, 10, 5, 5)
+PAGE = Page("Softmax and temperature", "Learn", 1, "nothing", controls=(
+    GUESS, Number("t", 1.0, 0.01, 100), LOGITS, Choice("row", "own", ("own", "head")), Places("masked", 5, 4),
+    Switch("inside"), Choice("scope", "head", ("head", "layer", "all"))))
+GRID = np.geomspace(0.01, 100, 161)      # temperatures of the curves
+STOPS = stops(0.01, 100, 20)             # temperatures of the slider
+NAMED = 8                                # curves that get a colour and a name; the others are one grey line each
+PRESETS = {"apart": (3.0, 2.0, 1.0, 0.0, -1.0), "tie": (2.0, 2.0, 1.0, 0.0, -1.0), "equal": (1.0, 1.0, 1.0, 1.0, 1.0),
+           "far": (10.0, 9.0, 0.0, -5.0, -10.0)}
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """The row on screen: names (key) of all keys, logits float64 (key), allowed bool (key)."""
+
+    names: list[str]
+    logits: np.ndarray
+    allowed: np.ndarray
+
+
+def render(frame: Frame) -> None:
+    lesson = Lesson(frame, "softmax")
+    lesson.head()
+    revealed = lesson.predict()
+    with lesson.section("curves"):
+        row = _controls(frame, lesson)
+        with computing():
+            weights = softmax.softmax_rows(row.logits, GRID, row.allowed)
+            here = softmax.softmax_rows(row.logits, [frame.controls["t"]], row.allowed)[0]
+        _curves(frame, lesson, row, weights, here)
+    _spread(frame, lesson, row, weights, here)
+    _slope(frame, lesson, row, weights, here, revealed)
+    _ends(frame, lesson, row)
+    _inside(frame, lesson)
+    lesson.end()
+
+
+def _controls(frame: Frame, lesson: Lesson) -> Row:
+    words = lesson.prose["widgets"]
+    pick(frame, "row", words["row"], words["rows"])
+    row = _real_row(frame, words) if frame.controls["row"] == "head" else _own_row(frame, words)
+    slide(frame, "t", words["t"], STOPS, help=words["t_help"])
+    return row
+
+
+def _own_row(frame: Frame, words: dict) -> Row:
+    names = [f"key {place}" for place in range(len(LOGITS.start))]
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        drag(LOGITS, frame.controls["z"], names, name=words["logits"], unit="z", faint=frame.controls["masked"], key="logits", turn=frame.turn)
+    with right:
+        with st.container(horizontal=True):
+            for preset, values in PRESETS.items():
+                push(frame, words["presets"][preset], f"preset-{preset}", z=values)
+        several(frame, "masked", words["masked"], dict(enumerate(names)))
+    allowed = np.array([place not in frame.controls["masked"] for place in range(len(names))])
+    return Row(names, np.array(frame.controls["z"], np.float64), allowed)
+
+
+def _real_row(frame: Frame, words: dict) -> Row:
+    """A head's row: its scores as the softmax gets them. Of a model that only reported its weights the logarithms of these, which give them back."""
+    record, view = real_head(frame)
+    layer = record[view.kind].layer(view.layer)
+    names = list(record[view.kind].keys.texts)
+    here = slice(view.token, view.token + 1)
+    scores = heads.scores(layer, view.head, here)
+    if scores is None:
+        st.caption(words["reported"])
+        with np.errstate(divide="ignore"):
+            scores = np.log(heads.weights(layer, view.head, here).astype(np.float64))
+    logits = scores[0].astype(np.float64)
+    if isinstance(layer, Layer) and layer.sink is not None:
+        logits, names = np.append(logits, float(layer.sink[view.head])), [*names, words["sink"]]
+    allowed = np.isfinite(logits)
+    st.caption(words["from"].format(token=literal(record[view.kind].queries.texts[view.token]), layer=view.layer, head=view.head,
+                                    allowed=int(allowed.sum()), keys=len(allowed)))
+    return Row(names, np.where(allowed, logits, 0.0), allowed)
+
+
+def _curves(frame: Frame, lesson: Lesson, row: Row, weights: np.ndarray, here: np.ndarray) -> None:
+    temperature = frame.controls["t"]
+    order = [int(place) for place in np.argsort(-row.logits, kind="stable") if row.allowed[place]]
+    colour = {place: rank for rank, place in enumerate(sorted(order[:NAMED]) if len(row.names) <= NAMED else order[:NAMED])}
+    if len(row.names) <= NAMED:
+        colour = {place: place for place in order}
+    drawn = [Line(_named(row, place), weights[:, place], colour[place]) for place in order[:NAMED]]
+    if order[NAMED:]:
+        drawn.append(Line(lesson.prose["widgets"]["rest"].format(count=len(order) - NAMED), weights[:, order[NAMED:]].sum(-1), None, "dot"))
+    keys, name = int(row.allowed.sum()), row.names[int(here.argmax())]
+    figure(lambda theme: lines(theme, GRID, drawn, axes=("temperature T", "weight p"), log="x", marks=[(temperature, f"T = {temperature:g}")],
+                               bounds=[(1 / keys, f"uniform: 1/{keys}")], y_range=(0, 1.02), height=380),
+           key="softmax-curves", alt=lesson.alt("curves", t=temperature, name=name, top=here.max(), keys=keys))
+    _numbers(lesson, row, here, temperature)
+    lesson.notes("curves", shown=(softmax.softmax_rows, _equation(), lines), shapes={"logits": row.logits, "temperatures": GRID, "weights": weights},
+                 t=temperature, name=literal(name), top=here.max(), keys=keys, uniform=1 / keys)
+
+
+def _equation():
+    from model import attention
+
+    return attention.softmax
+
+
+def _named(row: Row, place: int) -> str:
+    return row.names[place] if row.names[place] == f"key {place}" else f"{row.names[place]} ({place})"
+
+
+def _numbers(lesson: Lesson, row: Row, here: np.ndarray, temperature: float) -> None:
+    """The row at this temperature in five numbers."""
+    words, keys, nats = lesson.prose["numbers"], int(row.allowed.sum()), float(softmax.entropy(here))
+    shown = [(words["bits"], f"{nats / np.log(2):.3f}", words["of"].format(most=f"{np.log2(keys):.3f}")),
+             (words["nats"], f"{nats:.3f}", words["of"].format(most=f"{np.log(keys):.3f}")),
+             (words["effective"], f"{float(softmax.effective_tokens(here)):.2f}", words["of"].format(most=keys)),
+             (words["largest"], f"{here.max():.4g}", words["at_least"].format(least=f"{1 / keys:.3g}")),
+             (words["slope"], f"{float(softmax.jacobian_norm(here, temperature)):.3g}", words["slope_about"])]
+    with st.container(horizontal=True, gap="large", key="numbers"):
+        for label, value, about in shown:
+            with st.container(width="content", gap=None):
+                st.metric(label, value)
+                st.caption(about)
+
+
+def _spread(frame: Frame, lesson: Lesson, row: Row, weights: np.ndarray, here: np.ndarray) -> None:
+    temperature, keys = frame.controls["t"], int(row.allowed.sum())
+    effective = softmax.effective_tokens(weights)
+    with lesson.section("spread"):
+        left, right = st.columns(2, gap="medium")
+        with left:
+            figure(lambda theme: lines(theme, GRID, [Line("entropy", softmax.entropy(weights) / np.log(2))],
+                                       axes=("temperature T", "entropy H in bits"), log="x", marks=[(temperature, f"T = {temperature:g}")],
+                                       bounds=[(np.log2(keys), f"log₂ {keys} = {np.log2(keys):.2f}")], height=300),
+                   key="softmax-entropy", alt=lesson.alt("spread", t=temperature, bits=float(softmax.entropy(here) / np.log(2)), keys=keys))
+        with right:
+            figure(lambda theme: lines(theme, GRID, [Line("2^H", effective, 1)], axes=("temperature T", "effective tokens 2^H"), log="x",
+                                       marks=[(temperature, f"T = {temperature:g}")], bounds=[(keys, f"all {keys}")], height=300),
+                   key="softmax-effective", alt=lesson.prose["spread"]["alt_effective"].format(t=temperature, keys=keys,
+                                                                                               effective=float(softmax.effective_tokens(here))))
+        lesson.notes("spread", shown=(softmax.entropy, softmax.effective_tokens), shapes={"weights": weights, "entropy": effective},
+                     keys=keys, bits=float(np.log2(keys)), nats=float(np.log(keys)), effective=float(softmax.effective_tokens(here)), t=temperature)
+
+
+def _slope(frame: Frame, lesson: Lesson, row: Row, weights: np.ndarray, here: np.ndarray, revealed: bool) -> None:
+    temperature = frame.controls["t"]
+    norms = softmax.jacobian_norm(weights, GRID)
+    steepest = int(norms.argmax())
+    tied = bool((np.sort(row.logits[row.allowed])[-2:] == row.logits[row.allowed].max()).all()) and row.allowed.sum() > 1
+    with lesson.section("slope"):
+        left, right = st.columns(2, gap="medium")
+        with left:
+            if revealed:
+                marks = [(temperature, f"T = {temperature:g}"), (float(GRID[steepest]), f"steepest at T ≈ {GRID[steepest]:.2g}")]
+                figure(lambda theme: lines(theme, GRID, [Line("‖J‖", norms, 2)], axes=("temperature T", "norm of the Jacobian"), log="x",
+                                           marks=marks, height=340),
+                       key="softmax-slope", alt=lesson.alt("slope", t=temperature, steepest=GRID[steepest], most=norms[steepest]))
+            else:
+                lesson.waits("slope")
+        with right:
+            shown = [place for place in np.argsort(-here, kind="stable")[:12] if row.allowed[place]]
+            square = softmax.jacobian(here, temperature)[np.ix_(shown, shown)]
+            names = [_named(row, place) for place in shown]
+            figure(lambda theme: matrix(theme, square, names, names, kind="signed", axes=("logit that moves", "weight that answers"), digits=3),
+                   key="softmax-jacobian", alt=lesson.prose["slope"]["alt_matrix"].format(t=temperature, most=float(np.abs(square).max())))
+        lesson.notes("slope", shown=(softmax.jacobian, softmax.jacobian_norm), shapes={"weights": weights, "jacobian": square},
+                     steepest=GRID[steepest], most=norms[steepest], cold=norms[0], hot=norms[-1],
+                     tie=lesson.prose["slope"]["tied" if tied else "free"].format(cold=norms[0]))
+
+
+def _ends(frame: Frame, lesson: Lesson, row: Row) -> None:
+    """The two limits, and the formula as written against ours, in the precision of both."""
+    cold, hot = softmax.limits(np.where(row.allowed, row.logits, -np.inf), row.allowed)
+    words, temperature = lesson.prose["ends"], frame.controls["t"]
+    logits = row.logits[row.allowed]
+    found = {"float32": softmax.naive_softmax(logits, temperature, np.float32), "float64": softmax.naive_softmax(logits, temperature, np.float64)}
+    with lesson.section("ends"):
+        best = [_named(row, int(place)) for place in np.flatnonzero(cold)]
+        lines_of = [words["table_head"], "|---|---|---|"]
+        for dtype, result in found.items():
+            says = words["nan"] if np.isnan(result).any() else words["fine"].format(top=float(result.max()))
+            lines_of.append(f"| {words['written'].format(dtype=dtype)} | exp({logits.max() / temperature:.4g}) | {says} |")
+        ours = softmax.softmax_rows(logits, [temperature])[0]
+        lines_of.append(f"| {words['ours']} | exp(0) = 1 | {words['fine'].format(top=float(ours.max()))} |")
+        st.markdown("\n".join(lines_of))
+        lesson.notes("ends", shown=(softmax.limits, softmax.naive_softmax), shapes={"logits": logits}, best=literal(", ".join(best[:4])),
+                     share=float(cold.max()), uniform=float(hot.max()), keys=int(row.allowed.sum()))
+
+
+def _inside(frame: Frame, lesson: Lesson) -> None:
+    """T inside the model: the head gets it while the model computes, so that everything after it changes."""
+    words = lesson.prose["inside"]
+    with lesson.section("inside"):
+        switch(frame, "inside", words["switch"])
+        if not frame.controls["inside"]:
+            return
+        pick(frame, "scope", words["scope"], words["scopes"])
+        record, view = real_head(frame, token=False) if frame.controls["row"] == "own" else (frame.record(), frame.view())
+        temperature = frame.controls["t"]
+        edits = [Temper(view.kind, layer, head, temperature) for layer, head in _scope(record, view, frame.controls["scope"])]
+        state = frame.state
+        after = frame.ask(sources.open_query(state.model, state.text, state.text_b, state.target, edits=edits if temperature != 1 else ()))
+        _changes(lesson, record, after, view, temperature)
+
+
+def _scope(record: AttentionRecord, view: View, scope: str) -> list[tuple[int, int]]:
+    layers = [layer for layer in record[view.kind].layers if scope == "all" or layer.index == view.layer]
+    return [(layer.index, head) for layer in layers for head in (range(layer.heads) if scope != "head" else [view.head])]
+
+
+def _changes(lesson: Lesson, before: AttentionRecord, after: AttentionRecord, view: View, temperature: float) -> None:
+    words = lesson.prose["inside"]
+    moved = effects.head_changes(before, after, view.kind)
+    grid, layers = effects.by_layer(moved)
+    own = moved[view.layer, view.head]
+    later = [value for (layer, _), value in moved.items() if layer > view.layer]
+    figure(lambda theme: matrix(theme, grid, [str(layer) for layer in layers], [str(head) for head in range(grid.shape[1])], kind="plain",
+                                axes=("head", "layer"), height=120 + 30 * len(layers), square=False, bound=max(0.05, float(np.nanmax(grid)))),
+           key="softmax-inside", alt=lesson.alt("inside", t=temperature, layer=view.layer, head=view.head, own=own))
+    answer = effects.answer_change(before.prediction, after.prediction)
+    said = words["answers"][answer[0]].format(change=answer[1]) if answer else words["answers"]["none"]
+    lesson.notes("inside", shown=(effects.row_change, effects.head_changes), shapes={"share moved": grid}, t=temperature, layer=view.layer,
+                 head=view.head, own=own, later=max(later, default=0.0), answer=said, text=literal(strings("frame")["title"]))
