@@ -49,13 +49,13 @@ def twins(rng: random.Random, split: str = "train") -> tuple[Sentence, Sentence]
     """The same sentence twice, with an adjective that makes "it" the first noun and with one that makes it the second."""
     frame = rng.choice(lexicon.HELD_OUT_FRAMES if split == "frames" else lexicon.FRAMES)
     nouns = _nouns(rng, frame, split)
-    adjectives = _adjectives(rng, frame, split)
+    connectors = lexicon.ENOUGH if split != "adjectives" and rng.random() < 0.4 else lexicon.TOO
+    adjectives = _adjectives(rng, frame, split, connectors is lexicon.ENOUGH)
     tense = rng.randrange(2)
     opening = rng.choice(lexicon.OPENINGS[tense]) if rng.random() < 0.6 else ("", "")
-    insertions = [rng.choice(lexicon.INSERTIONS) if rng.random() < 0.3 else ("", "") for _ in nouns]
-    connector = rng.choice(lexicon.CONNECTORS)
-    first, second = (_say(frame, nouns, adjective, answer, opening, insertions, connector, tense) for answer, adjective in enumerate(adjectives))
-    return first, second
+    insertions = tuple(rng.choice(lexicon.INSERTIONS) if rng.random() < 0.3 else ("", "") for _ in nouns)
+    plan = Plan(frame, nouns, tense, opening, insertions, rng.choice(connectors))
+    return plan.say(adjectives[0], 0), plan.say(adjectives[1], 1)
 
 
 def sentences(rng: random.Random, split: str = "train") -> Iterator[Sentence]:
@@ -75,29 +75,43 @@ def _nouns(rng: random.Random, frame: Frame, split: str) -> tuple[Noun, Noun]:
             return first, second
 
 
-def _adjectives(rng: random.Random, frame: Frame, split: str) -> tuple[Adjective, Adjective]:
+def _adjectives(rng: random.Random, frame: Frame, split: str, enough: bool) -> list[Adjective]:
     if split == "adjectives":
-        actor, place = lexicon.HELD_OUT_ROLES[frame.name]
-        return lexicon.HELD_OUT_ADJECTIVES[rng.choice(actor.split())], lexicon.HELD_OUT_ADJECTIVES[rng.choice(place.split())]
-    return lexicon.ADJECTIVES[rng.choice(frame.actor.split())], lexicon.ADJECTIVES[rng.choice(frame.place.split())]
+        return [lexicon.HELD_OUT_ADJECTIVES[rng.choice(each.split())] for each in lexicon.HELD_OUT_ROLES[frame.name]]
+    return [lexicon.ADJECTIVES[rng.choice(each.split())] for each in (frame.enough if enough else frame.too)]
 
 
-def _say(frame, nouns, adjective, answer, opening, insertions, connector, tense) -> Sentence:
-    feminine = nouns[answer].feminine
-    english = [opening[0].split()]
-    french = [opening[1].split()]
-    for noun, insertion, verb in zip(nouns, insertions, (tense, None), strict=True):
-        english += [["the", noun.english], insertion[0].split(), frame.english[verb].split() if verb is not None else []]
-        french += [[_article(noun), noun.french], insertion[1].split(), frame.french[verb].split() if verb is not None else []]
-    english.append(connector[0].format(**{"is": ("was", "is")[tense]}).split())
-    french.append(connector[1].format(it="elle" if feminine else "il", **{"is": ("était", "est")[tense]}).split())
-    english_words, french_words = (tuple(itertools.chain(*parts)) for parts in (english, french))
-    begins = list(itertools.accumulate(map(len, english), initial=0))
-    return Sentence(
-        frame=frame.name, english=(*english_words, adjective.english, "."),
-        french=(*french_words, adjective.feminine if feminine else adjective.masculine, "."),
-        nouns=nouns, places=(begins[1] + 1, begins[4] + 1), pronoun=begins[-2] + connector[0].split().index("it"),
-        adjective=len(english_words), french_pronoun=len(french_words) - len(french[-1]) + connector[1].split().index("{it}"), answer=answer)
+@dataclass(frozen=True)
+class Plan:
+    """A sentence but for its adjective. Phrases are (English, French); tense is 0 for the past, 1 for the present."""
+
+    frame: Frame
+    nouns: tuple[Noun, Noun]
+    tense: int
+    opening: tuple[str, str]
+    insertions: tuple[tuple[str, str], ...]
+    connector: tuple[str, str]
+
+    def say(self, adjective: Adjective, answer: int) -> Sentence:
+        feminine = self.nouns[answer].feminine
+        english = self._parts(0, self.frame.english, [f"the {each.english}" for each in self.nouns])
+        french = self._parts(1, self.frame.french, [f"{_article(each)} {each.french}" for each in self.nouns])
+        english_reason, french_reason = (each.split() for each in self.connector)
+        told = {"is": ("was", "is")[self.tense], "adjective": adjective.english}
+        told_in_french = {"it": "elle" if feminine else "il", "is": ("était", "est")[self.tense],
+                          "adjective": adjective.feminine if feminine else adjective.masculine}
+        return Sentence(
+            frame=self.frame.name, nouns=self.nouns, answer=answer,
+            english=(*itertools.chain(*english), *(each.format(**told) for each in english_reason), "."),
+            french=(*itertools.chain(*french), *(each.format(**told_in_french) for each in french_reason), "."),
+            places=(sum(map(len, english[:1])) + 1, sum(map(len, english[:4])) + 1),
+            pronoun=sum(map(len, english)) + english_reason.index("it"), adjective=sum(map(len, english)) + english_reason.index("{adjective}"),
+            french_pronoun=sum(map(len, french)) + french_reason.index("{it}"))
+
+    def _parts(self, language: int, verbs: tuple[str, str], nouns: list[str]) -> list[list[str]]:
+        """Opening, first noun, its insertion, verb, second noun, its insertion."""
+        (first, second), (after_first, after_second) = nouns, (each[language] for each in self.insertions)
+        return [each.split() for each in (self.opening[language], first, after_first, verbs[self.tense], second, after_second)]
 
 
 def _article(noun: Noun) -> str:
@@ -111,7 +125,7 @@ def vocabulary() -> tuple[list[str], list[str]]:
     nouns = pool(" ".join(lexicon.POOLS), lexicon.POOLS)
     adjectives = lexicon.ADJECTIVES.values()
     verbs = [pair for frame in lexicon.FRAMES for pair in zip(frame.english, frame.french, strict=True)]
-    phrases = [*itertools.chain(*lexicon.OPENINGS), *lexicon.INSERTIONS, *lexicon.CONNECTORS, *verbs]
+    phrases = [*itertools.chain(*lexicon.OPENINGS), *lexicon.INSERTIONS, *lexicon.TOO, *lexicon.ENOUGH, *verbs]
     grammar = [("the it was is .", "le la l' il elle était est .")]
     english, french = (list(" ".join(each[side] for each in [*grammar, *phrases]).split()) for side in range(2))
     english += [each.english for each in (*nouns, *adjectives)]

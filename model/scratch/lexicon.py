@@ -21,10 +21,10 @@ class Adjective:
 
 @dataclass(frozen=True)
 class Frame:
-    """One situation in which an adjective decides between two nouns.
+    """One situation in which an adjective decides between two nouns, the actor and the place.
 
-    english and french: what stands between the two noun phrases, in the past and in the present. first and second: the pools of the two
-    nouns, actor and place. actor and place: the adjectives that make "it" the first and the second noun.
+    english and french: what stands between the two noun phrases, in the past and in the present. first and second: the pools of the nouns.
+    too: the adjectives that make "it" the actor, and the place, in "it was too …"; enough: those in "it was not … enough".
     """
 
     name: str
@@ -32,8 +32,8 @@ class Frame:
     french: tuple[str, str]
     first: str
     second: str
-    actor: str
-    place: str
+    too: tuple[str, str]
+    enough: tuple[str, str] = ("", "")
 
 
 def _nouns(lines: str) -> dict[str, Noun]:
@@ -55,62 +55,72 @@ POOLS = {
                             bag:sac:m drawer:tiroir:m trunk:coffre:m basket:panier:m closet:placard:m"""),
     "vehicles": _nouns("""truck:camion:m bus:bus:m tractor:tracteur:m train:train:m scooter:scooter:m boat:bateau:m
                           car:voiture:f bicycle:bicyclette:f van:camionnette:f cart:charrette:f"""),
-    "cloths": _nouns("tablecloth:nappe:f blanket:couverture:f towel:serviette:f tarp:bâche:f sheet:drap:m carpet:tapis:m curtain:rideau:m veil:voile:m"),
-    "furniture": _nouns("table:table:f window:fenêtre:f shelf:étagère:f bed:lit:m sofa:canapé:m desk:bureau:m bench:banc:m wall:mur:m counter:comptoir:m"),
+    "cloths": _nouns("""tablecloth:nappe:f blanket:couverture:f towel:serviette:f tarp:bâche:f
+                        sheet:drap:m carpet:tapis:m curtain:rideau:m veil:voile:m"""),
+    "furniture": _nouns("""table:table:f window:fenêtre:f shelf:étagère:f
+                           bed:lit:m sofa:canapé:m desk:bureau:m bench:banc:m wall:mur:m counter:comptoir:m"""),
 }
 
 HELD_OUT_NOUNS = {
     "animals": _nouns("camel:chameau:m lioness:lionne:f"), "places": _nouns("valley:vallée:f meadow:pré:m"),
     "objects": _nouns("mirror:miroir:m trumpet:trompette:f"), "containers": _nouns("backpack:cartable:m cabinet:armoire:f"),
-    "vehicles": _nouns("motorbike:moto:f tram:tram:m"), "cloths": _nouns("flag:drapeau:m scarf:écharpe:f"), "furniture": _nouns("door:porte:f stool:tabouret:m"),
+    "vehicles": _nouns("motorbike:moto:f tram:tram:m"), "cloths": _nouns("flag:drapeau:m scarf:écharpe:f"),
+    "furniture": _nouns("door:porte:f stool:tabouret:m"),
 }
 
 ADJECTIVES = _adjectives("""
     tired:fatigué:fatiguée lazy:paresseux:paresseuse scared:effrayé:effrayée sleepy:endormi:endormie hungry:affamé:affamée sick:malade:malade
-    shy:timide:timide nervous:nerveux:nerveuse weak:faible:faible old:vieux:vieille young:jeune:jeune slow:lent:lente clumsy:maladroit:maladroite
-    fast:rapide:rapide quick:vif:vive agile:agile:agile clever:rusé:rusée powerful:puissant:puissante modern:moderne:moderne
+    shy:timide:timide nervous:nerveux:nerveuse weak:faible:faible old:vieux:vieille young:jeune:jeune slow:lent:lente strong:fort:forte
+    brave:courageux:courageuse fast:rapide:rapide quick:vif:vive clever:rusé:rusée powerful:puissant:puissante modern:moderne:moderne
     wide:large:large long:long:longue noisy:bruyant:bruyante muddy:boueux:boueuse dangerous:dangereux:dangereuse crowded:bondé:bondée
-    dark:sombre:sombre icy:glacé:glacée slippery:glissant:glissante flooded:inondé:inondée
-    big:gros:grosse huge:énorme:énorme thick:épais:épaisse bulky:encombrant:encombrante stiff:rigide:rigide heavy:lourd:lourde tall:haut:haute
+    dark:sombre:sombre icy:glacé:glacée slippery:glissant:glissante flooded:inondé:inondée bright:clair:claire quiet:calme:calme safe:sûr:sûre
+    big:gros:grosse huge:énorme:énorme thick:épais:épaisse bulky:encombrant:encombrante heavy:lourd:lourde tall:haut:haute
     small:petit:petite narrow:étroit:étroite tiny:minuscule:minuscule short:court:courte full:plein:pleine thin:mince:mince low:bas:basse
-    light:léger:légère fragile:fragile:fragile rotten:pourri:pourrie worn:usé:usée bright:clair:claire""")
+    light:léger:légère fragile:fragile:fragile rotten:pourri:pourrie worn:usé:usée""")
 
 HELD_OUT_ADJECTIVES = _adjectives("""
     exhausted:épuisé:épuisée timid:craintif:craintive broad:ample:ample steep:raide:raide enormous:immense:immense rigid:raide:raide
     cramped:exigu:exiguë little:menu:menue sluggish:poussif:poussive swift:prompt:prompte feeble:chétif:chétive hefty:pesant:pesante
     massive:massif:massive brittle:cassant:cassante""")
 
+# An adjective alone decides nothing: "too small" is the place in fit and the actor in cover, and "not small enough" turns each round.
 FRAMES = (
     Frame("cross", ("didn't cross", "doesn't cross"), ("n' a pas traversé", "ne traverse pas"), "animals", "places",
-          "tired lazy scared sleepy hungry sick shy nervous weak old slow", "wide long noisy muddy dangerous crowded dark icy slippery flooded"),
+          ("tired lazy scared sleepy hungry sick shy nervous weak old slow", "wide long noisy muddy dangerous crowded dark icy slippery flooded"),
+          ("strong brave fast young", "narrow short quiet safe bright")),
     Frame("fit", ("didn't fit in", "doesn't fit in"), ("ne tenait pas dans", "ne tient pas dans"), "objects containers", "containers",
-          "big huge wide long thick bulky stiff tall", "small narrow tiny short full low"),
+          ("big huge wide long thick bulky tall", "small narrow tiny short low full"), ("small narrow short thin low", "big wide long tall")),
+    Frame("contain", ("didn't contain", "doesn't contain"), ("ne contenait pas", "ne contient pas"), "containers", "objects containers",
+          ("small narrow tiny short low", "big huge wide long thick bulky tall"), ("big wide long tall", "small narrow short thin low")),
     Frame("overtake", ("didn't overtake", "doesn't overtake"), ("n' a pas dépassé", "ne dépasse pas"), "vehicles", "vehicles",
-          "slow heavy old weak worn", "fast quick powerful modern long"),
+          ("slow heavy old weak worn", "fast quick powerful modern light"), ("fast quick powerful modern light", "slow heavy old weak")),
+    Frame("wait", ("didn't wait for", "doesn't wait for"), ("n' a pas attendu", "n' attend pas"), "vehicles", "vehicles",
+          ("fast quick powerful modern", "slow old weak worn"), ("slow old weak", "fast quick powerful modern")),
     Frame("carry", ("couldn't carry", "can't carry"), ("ne pouvait pas porter", "ne peut pas porter"), "animals vehicles", "objects containers",
-          "weak small tiny old thin light", "heavy big huge bulky long full"),
+          ("weak small tiny old light", "heavy big huge bulky long"), ("strong big powerful", "small light")),
     Frame("cover", ("didn't cover", "doesn't cover"), ("ne couvrait pas", "ne couvre pas"), "cloths", "furniture",
-          "small short narrow tiny stiff", "big huge wide long tall"),
-    Frame("catch", ("didn't catch", "doesn't catch"), ("n' a pas attrapé", "n' attrape pas"), "animals", "animals",
-          "slow tired old lazy heavy sleepy sick clumsy", "fast quick agile clever light young"),
-    Frame("hold", ("didn't support", "doesn't support"), ("ne supportait pas", "ne supporte pas"), "furniture", "objects containers",
-          "weak fragile rotten thin old worn", "heavy huge bulky big full"),
-    Frame("hide", ("didn't hide", "doesn't hide"), ("ne cachait pas", "ne cache pas"), "cloths", "furniture objects",
-          "thin small low narrow light", "big tall huge wide bright"),
+          ("small short narrow tiny", "big huge wide long tall"), ("big wide long", "small short narrow low")),
+    Frame("attack", ("didn't attack", "doesn't attack"), ("n' a pas attaqué", "n' attaque pas"), "animals", "animals",
+          ("weak slow small young", "strong fast big clever brave"), ("strong fast big clever brave", "weak slow small young")),
+    Frame("fear", ("didn't fear", "doesn't fear"), ("ne craignait pas", "ne craint pas"), "animals", "animals",
+          ("strong fast big clever brave", "weak slow small young"), ("weak slow small young", "strong fast big clever brave")),
+    Frame("support", ("didn't support", "doesn't support"), ("ne supportait pas", "ne supporte pas"), "furniture", "objects containers",
+          ("weak fragile rotten thin old worn", "heavy huge bulky big"), ("strong thick modern", "light small")),
 )
 
 HELD_OUT_FRAMES = (
     Frame("pass", ("didn't pass under", "doesn't pass under"), ("ne passait pas sous", "ne passe pas sous"), "vehicles", "furniture",
-          "tall huge big bulky wide", "low narrow small tiny"),
+          ("tall huge big bulky wide", "low narrow small tiny"), ("low narrow small", "tall big wide")),
     Frame("follow", ("couldn't follow", "can't follow"), ("ne pouvait pas suivre", "ne peut pas suivre"), "animals", "vehicles",
-          "slow tired old lazy sick", "fast quick powerful modern"),
+          ("slow tired old lazy sick", "fast quick powerful modern"), ("fast strong young", "slow old heavy")),
 )
 
-# The held-out adjectives in the frames whose meaning they fit: frame -> (for the actor, for the place).
+# The held-out adjectives in the frames whose meaning they fit, after "too": for the actor, for the place.
 HELD_OUT_ROLES = {
-    "cross": ("exhausted timid", "broad steep"), "fit": ("enormous rigid", "cramped little"), "overtake": ("sluggish", "swift"),
-    "carry": ("feeble little", "hefty massive"), "cover": ("little cramped", "enormous broad"), "catch": ("exhausted sluggish", "swift"),
-    "hold": ("brittle feeble", "hefty massive"), "hide": ("little cramped", "enormous massive"),
+    "cross": ("exhausted timid", "broad steep"), "fit": ("enormous rigid", "cramped little"), "contain": ("cramped little", "enormous broad"),
+    "overtake": ("sluggish", "swift"), "wait": ("swift", "sluggish"), "carry": ("feeble little", "hefty massive"),
+    "cover": ("little cramped", "enormous broad"), "attack": ("feeble timid", "swift massive"), "fear": ("massive", "feeble little"),
+    "support": ("brittle feeble", "hefty massive"),
 }
 
 OPENINGS = (  # for the past, for the present
@@ -122,6 +132,15 @@ OPENINGS = (  # for the past, for the present
 INSERTIONS = (
     ("over there", "là-bas"), ("of our neighbour", "de notre voisin"), ("from the village", "du village"), ("near the house", "près de la maison"),
 )
-# Before "it was too …": a clause of its own sentence, or a second sentence.
-CONNECTORS = (("because it {is} too", "parce qu' {it} {is} trop"), ("since it {is} far too", "puisqu' {it} {is} bien trop"),
-              (", for it {is} too", ", car {it} {is} trop"), (". it {is} simply too", ". {it} {is} tout simplement trop"))
+# How the reason is joined on: a clause of its own sentence, or a second sentence.
+TOO = (
+    ("because it {is} too {adjective}", "parce qu' {it} {is} trop {adjective}"),
+    ("since it {is} far too {adjective}", "puisqu' {it} {is} bien trop {adjective}"),
+    (", for it {is} too {adjective}", ", car {it} {is} trop {adjective}"),
+    (". it {is} simply too {adjective}", ". {it} {is} tout simplement trop {adjective}"),
+)
+ENOUGH = (
+    ("because it {is} not {adjective} enough", "parce qu' {it} n' {is} pas assez {adjective}"),
+    (", for it {is} not {adjective} enough", ", car {it} n' {is} pas assez {adjective}"),
+    (". it {is} simply not {adjective} enough", ". {it} n' {is} tout simplement pas assez {adjective}"),
+)
