@@ -78,16 +78,16 @@ class Lesson:
         prompt, guess = self.prose[table], self.frame.controls[control]
         letters = LETTERS[:len(prompt["answers"])]
         key = f"view_{control}"
-        st.session_state[key] = guess if guess in letters else None
+        st.session_state[key] = None
 
         def answer() -> None:
             self.frame.turn(**{control: st.session_state[key]})
 
         with st.container(border=True, width=READABLE, key=f"predict-{control}"):
             st.markdown(f"**{self.words['predict']}.** {prompt['ask']}")
-            st.radio(prompt["ask"], letters, format_func=lambda each: prompt["answers"][letters.index(each)]["text"], key=key, on_change=answer,
-                     label_visibility="collapsed")
             if guess not in letters:
+                st.radio(prompt["ask"], letters, format_func=lambda each: prompt["answers"][letters.index(each)]["text"], key=key, on_change=answer,
+                         label_visibility="collapsed")
                 return False
             for letter, each in zip(letters, prompt["answers"], strict=True):
                 sign = "✓" if letters.index(letter) == prompt["right"] else "✗"

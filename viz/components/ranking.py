@@ -41,7 +41,7 @@ def _one_measure(measures: HeadMeasures, name: str, view: View, choose: Callable
     left.markdown(words["measure_line"].format(title=measure.title, here="{}·{}".format(*here), value=number(measures.values[name][here]),
                                                unit=measure.unit, rank=rank, n=len(order), uniform=number(measures.uniform[name][here])))
     with right:
-        buttons(measure.title, [((layer, head), f"{layer}·{head}  {number(value)}") for layer, head, value in order[:4]],
+        buttons(measure.title, [((layer, head), f"{layer}·{head}  {number(value)}") for layer, head, value in order[:2]],
                 choose, "head", here, f"rank_{name}")
 
 

@@ -47,8 +47,9 @@ def ask_widgets(state: State, offers: dict) -> Any:
         st.session_state["ask_example"] = None
         st.selectbox(words["examples"], [each.name for each in examples()], key="ask_example", on_change=_from_example,
                      placeholder=words["examples_pick"], format_func=lambda name: next(each.title for each in examples() if each.name == name))
-        with st.expander(words["text_b"], expanded=bool(state.text_b)):
-            st.text_area(words["text_b"], key="ask_text_b", on_change=_from_widget, args=("text_b",), height=70, label_visibility="collapsed")
+        with st.expander(words["more"], expanded=bool(state.text_b or state.target)):
+            for field in ("text_b", "target"):
+                st.text_area(words[field], key=f"ask_{field}", on_change=_from_widget, args=(field,), height=70, help=words[f"{field}_help"])
         if too_long(state):
             st.caption(words["too_long"])
     return badge

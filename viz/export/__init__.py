@@ -41,6 +41,10 @@ class Options:
     caption: bool = True
     link: str = ""
 
+    def __post_init__(self):
+        if not 1 <= self.zoom <= 8:
+            raise ValueError(f"Options: expected a zoom from 1 to 8 pixels a point, got {self.zoom}; choose one of them.")
+
 
 PLAIN = Options()
 Exporter = Callable[[AttentionRecord, View, Options], bytes]

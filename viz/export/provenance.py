@@ -14,6 +14,7 @@ from model.record import AttentionRecord
 from model.view import View
 
 MADE_BY = "Clearhead"
+QUOTED = 240   # signs of a text in a caption
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "matplotlib")
 EDITS: dict[str, type[Edit]] = {each.__name__.lower(): each for each in (Silence, Temper, Hide)}
 
@@ -80,7 +81,7 @@ def sentences(record: AttentionRecord, view: View, link: str = "") -> list[str]:
     from viz.text import strings
 
     said, query, card = strings("export"), record.query, record.card
-    lines = [said["quoted"].format(text=" ".join(each.split())) for each in (query.text, query.text_b, query.target) if each]
+    lines = [_quoted(each, said) for each in (query.text, query.text_b, query.target) if each]
     lines.append(said["model"].format(title=card.title, model=query.model, revision=query.revision[:12]))
     if query.edits:
         lines.append(said["edits"] + ", ".join(_in_words(edit) for edit in sorted(query.edits, key=repr)))
@@ -88,6 +89,12 @@ def sentences(record: AttentionRecord, view: View, link: str = "") -> list[str]:
         lines.append(said["omitted"].format(count=record.omitted.count, limit=record.omitted.limit))
     lines.append(_checked(record, said))
     return [*lines, *([link] if link else [])]
+
+
+def _quoted(text: str, said: dict) -> str:
+    """A text in one line; of a long one the beginning, and how long it is."""
+    words = " ".join(text.split())
+    return said["quoted"].format(text=words) if len(words) <= QUOTED else said["begun"].format(text=words[:QUOTED], count=len(text))
 
 
 def _in_words(edit: Edit) -> str:

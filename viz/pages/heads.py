@@ -60,8 +60,10 @@ def _sentence(frame: Frame, record: AttentionRecord, view: View) -> None:
     if len(record.kinds) > 1:
         segments(words["kind"], {kind: words["kinds"][kind] for kind in record.kinds}, frame.choose, "kind", view.kind)
     cross = view.kind is Kind.CROSS
+    # a token that is in focus only because nobody chose one yet must not become the first of a pair
+    focus = view.token if view.pair or "token" in frame.state.chosen else None
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        token_strip(attention_map.queries, focus=view.token, pair=None if cross else view.pair, pairs=not cross, key="strip",
+        token_strip(attention_map.queries, focus=focus, pair=None if cross else view.pair, pairs=not cross, key="strip",
                     on_event=lambda event: frame.choose(token=event.token, pair=view.pair if cross else event.pair))
         _twin_toggle(frame)
     if cross:

@@ -45,11 +45,15 @@ def render(frame: Frame) -> None:
     lesson.head()
     revealed = lesson.predict()
     with lesson.section("curves"):
-        row = _controls(frame, lesson)
-        with computing():
+        left, right = st.columns([2, 3], gap="medium")
+        with left:
+            row = _choice(frame, lesson.prose["widgets"])
+        with right, computing():
             weights = softmax.softmax_rows(row.logits, GRID, row.allowed)
             here = softmax.softmax_rows(row.logits, [frame.controls["t"]], row.allowed)[0]
-        _curves(frame, lesson, row, weights, here)
+            _curves(frame, lesson, row, weights, here)
+            slide(frame, "t", lesson.prose["widgets"]["t"], STOPS, help=lesson.prose["widgets"]["t_help"])
+        _first_numbers(lesson, row, weights, here, frame.controls["t"])
     _spread(frame, lesson, row, weights, here)
     _slope(frame, lesson, row, weights, here, revealed)
     _ends(frame, lesson, row)
@@ -57,24 +61,18 @@ def render(frame: Frame) -> None:
     lesson.end()
 
 
-def _controls(frame: Frame, lesson: Lesson) -> Row:
-    words = lesson.prose["widgets"]
+def _choice(frame: Frame, words: dict) -> Row:
     pick(frame, "row", words["row"], words["rows"])
-    row = _real_row(frame, words) if frame.controls["row"] == "head" else _own_row(frame, words)
-    slide(frame, "t", words["t"], STOPS, help=words["t_help"])
-    return row
+    return _real_row(frame, words) if frame.controls["row"] == "head" else _own_row(frame, words)
 
 
 def _own_row(frame: Frame, words: dict) -> Row:
     names = [f"key {place}" for place in range(len(LOGITS.start))]
-    left, right = st.columns([3, 2], gap="medium")
-    with left:
-        drag(LOGITS, frame.controls["z"], names, name=words["logits"], unit="z", faint=frame.controls["masked"], key="logits", turn=frame.turn)
-    with right:
-        with st.container(horizontal=True):
-            for preset, values in PRESETS.items():
-                push(frame, words["presets"][preset], f"preset-{preset}", z=values)
-        several(frame, "masked", words["masked"], dict(enumerate(names)))
+    drag(LOGITS, frame.controls["z"], names, name=words["logits"], unit=words["logits"], faint=frame.controls["masked"], key="logits", turn=frame.turn)
+    with st.container(horizontal=True, gap="small"):
+        for preset, values in PRESETS.items():
+            push(frame, words["presets"][preset], f"preset-{preset}", z=values)
+    several(frame, "masked", words["masked"], dict(enumerate(names)))
     allowed = np.array([place not in frame.controls["masked"] for place in range(len(names))])
     return Row(names, np.array(frame.controls["z"], np.float64), allowed)
 
@@ -112,9 +110,13 @@ def _curves(frame: Frame, lesson: Lesson, row: Row, weights: np.ndarray, here: n
     figure(lambda theme: lines(theme, GRID, drawn, axes=("temperature T", "weight p"), log="x", marks=[(temperature, f"T = {temperature:g}")],
                                bounds=[(1 / keys, f"uniform: 1/{keys}")], y_range=(0, 1.02), height=380),
            key="softmax-curves", alt=lesson.alt("curves", t=temperature, name=name, top=here.max(), keys=keys))
+
+
+def _first_numbers(lesson: Lesson, row: Row, weights: np.ndarray, here: np.ndarray, temperature: float) -> None:
     _numbers(lesson, row, here, temperature)
+    keys = int(row.allowed.sum())
     lesson.notes("curves", shown=(softmax.softmax_rows, _equation(), lines), shapes={"logits": row.logits, "temperatures": GRID, "weights": weights},
-                 t=temperature, name=literal(name), top=here.max(), keys=keys, uniform=1 / keys)
+                 t=temperature, name=literal(row.names[int(here.argmax())]), top=here.max(), keys=keys, uniform=1 / keys)
 
 
 def _equation():

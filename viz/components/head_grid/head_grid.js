@@ -34,6 +34,7 @@ export function mount(element, bytes, send) {
     scroll.setAttribute("aria-label", fill(body.text.keys, said));
     root.dataset.heads = plan.spots.length;
     root.dataset.pitch = plan.pitch;
+    root.dataset.left = plan.spots[0].x;
   }
 
   function drawCells(colours) {

@@ -22,7 +22,7 @@ export function mount(element, bytes, send) {
   function redraw() {
     const { state, body } = view;
     view.colours = palette(root, body.colours);
-    view.colours.line = view.colours.ramp[5];
+    view.colours.line = view.colours.ramp[view.colours.theme === "dark" ? 6 : 5];
     view.colours.masked = view.colours.theme === "dark" ? "#1b212c" : "#eeeff2";
     view.width = root.clientWidth;
     if (drawn !== state.lens) {

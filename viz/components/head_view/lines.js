@@ -45,11 +45,12 @@ export function lines(stage, view) {
 
   const middle = (at) => (at + 0.5) * size.pitch;
 
-  function curve(pen, head, row, column, step, colour = undefined) {
+  // `front` lines stand for themselves, the others are the ground behind them.
+  function curve(pen, head, row, column, step, front = false, colour = undefined) {
     const ratio = devicePixelRatio || 1, [from, to] = view.state.transpose ? [column, row] : [row, column], { gap } = size;
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-    pen.globalAlpha = 0.06 + 0.9 * step;
-    pen.lineWidth = 0.5 + 3 * step;
+    pen.globalAlpha = colour ? 1 : (front ? 0.3 : 0.06) + (front ? 0.7 : 0.9) * step;
+    pen.lineWidth = (front ? 1 : 0.5) + 4 * step;
     pen.strokeStyle = colour ?? (view.body.heads.length > 1 ? view.colours.heads[head] : view.colours.line);
     pen.beginPath();
     pen.moveTo(0, middle(from));
@@ -76,8 +77,8 @@ export function lines(stage, view) {
     const { focus, pair, transpose } = view.state, { weights } = view.body, [heads, rows, columns] = weights.shape;
     const pen = canvasOf(front, size.gap, size.height), shownRow = row ?? (column === undefined ? focus : undefined);
     const one = row !== undefined && column !== undefined, draws = (head, r, c, colour) => {
-      const code = weights.values[(head * rows + r) * columns + c];
-      if (code) curve(pen, head, r, c, Math.max(steps[code], one || colour ? 0.15 : 0), colour);
+      const step = steps[weights.values[(head * rows + r) * columns + c]];
+      if (step >= FAINTEST / 4 || one || colour) curve(pen, head, r, c, step, true, colour);
     };
     base.style.opacity = (shownRow ?? column) == null ? 1 : 0.15;
     for (let head = 0; head < heads; head++) {

@@ -30,12 +30,18 @@ export function text(stage, view) {
 
   const css = (pixel) => `rgb(${pixel & 255} ${(pixel >> 8) & 255} ${(pixel >> 16) & 255})`;
 
+  // Ink or paper, whichever can be read on it.
+  function readable(pixel) {
+    const bright = 0.3 * (pixel & 255) + 0.59 * ((pixel >> 8) & 255) + 0.11 * ((pixel >> 16) & 255) > 125;
+    return bright === (view.colours.theme === "light") ? view.colours.ink : view.colours.paper;
+  }
+
   function mark({ row, column }) {
     const { focus, pair } = view.state, from = focus ?? row ?? null, { weights } = view.body, columns = weights.shape[2];
     lookedAt.forEach((word, at) => {
-      const step = from === null ? 0 : steps[weights.values[from * columns + at]];
-      word.style.background = step ? css(shades[Math.round(step * (TINTS - 1))]) : "";
-      word.style.color = step > 0.5 ? view.colours.paper : step ? view.colours.ink : "";
+      const step = from === null ? 0 : steps[weights.values[from * columns + at]], shade = shades[Math.round(step * (TINTS - 1))];
+      word.style.background = step ? css(shade) : "";
+      word.style.color = step ? readable(shade) : "";
       word.classList.toggle("to", pair !== null && at === pair[1]);
       word.classList.toggle("over", at === column);
     });

@@ -3,11 +3,13 @@
 Text is literal. A character that is invisible or that no font here has becomes its code point, U+XXXX, and the picture says so.
 """
 import functools
+import re
 import unicodedata
 
 from viz import theme
 from viz.components import labels
 
+CODE_POINT = re.compile("U\\+[0-9A-F]{4}")
 LONGEST = 24   # signs of a token's label; a longer one ends in …
 
 
@@ -59,12 +61,12 @@ def isolated(text: str) -> str:
 def _pen():
     from matplotlib.backends.backend_agg import RendererAgg
 
-    return RendererAgg(1, 1, 72)   # 72 dots an inch: a pixel is a point
+    return RendererAgg(1, 1, 72)   # 72 dots an inch: a dot is a point
 
 
 @functools.lru_cache(4096)
 def width(text: str, size: float, mono: bool = True, bold: bool = False) -> float:
-    """How wide the text is drawn."""
+    """How wide the text is drawn inside `sheet.pen`, which turns hinting off: hinted letters are as wide as whole dots at each size."""
     return _pen().get_text_width_height_descent(text, font(size, mono, bold), ismath=False)[0] if text else 0.0
 
 

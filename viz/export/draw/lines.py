@@ -11,11 +11,11 @@ from viz.export.draw.plan import GAP, MIDDLE, SAID, Labels, Plan, labels, letter
 from viz.export.draw.sheet import Sheet
 
 VECTOR = 128      # tokens a side up to which a vector file holds each line; beyond, an image
-FLOOR = 0.005     # of the scale's strength: thinner lines cannot be seen
-MOST = 20_000     # lines in one picture: about what a machine draws in a second
+FLOOR = 0.02      # of the scale's strength: fainter lines cannot be seen
+MOST = 4000       # lines in one picture: more of them are a black cloud
 FADED = 0.15      # of their strength is left to the lines that do not start at the token in focus
 HEADING = 16      # points over the columns
-THICK = 4.5       # points of a line of weight 1
+PITCH = 16.0      # points from one token to the next, where there is room
 
 
 def plan(record: AttentionRecord, view: View, raster: bool) -> Plan:
@@ -24,19 +24,17 @@ def plan(record: AttentionRecord, view: View, raster: bool) -> Plan:
     pictures = [displayed(record, replace(view, layer=layer, head=head)) for layer, head in heads]
     shown, focus = pictures[0], _focus(pictures[0], view)
     count = max(shown.weights.shape)
-    step = min(16.0, 720 / count)
+    step = min(PITCH, 720 / count)
     looking = labels(shown.rows, step, focus[:1])
     looked_at = labels(shown.columns, step, focus[1:])
     left, right = (looked_at, looking) if view.transpose else (looking, looked_at)
     between = min(260.0, max(190.0, 0.5 * count * step))
-    segments, colours, widths, notes = _strokes(pictures, focus, view.scale)
+    ends, colours, widths, notes = _lines(pictures, focus, view.scale)
 
     def paint(sheet: Sheet, x: float, y: float) -> None:
         edges = x + left.width + GAP, x + left.width + GAP + between
-        ends = np.array(edges[::-1] if view.transpose else edges)
-        places = np.stack([np.broadcast_to(ends + np.array([3, -3]) * (-1 if view.transpose else 1), segments.shape),
-                           y + HEADING + (segments + 0.5) * step], -1)
-        sheet.strokes(places, colours, widths * min(1.0, step / 8), as_image=not raster and count > VECTOR)
+        points = _curves(ends[:, ::-1] if view.transpose else ends, edges, y + HEADING, step)
+        sheet.curves(points, colours, widths * (0.4 + 0.6 * step / PITCH), as_image=not raster and count > VECTOR)
         _column(sheet, (edges[0] - GAP, y), left, step, ("right", SAID["looked_at" if view.transpose else "looks"]))
         _column(sheet, (edges[1] + GAP, y), right, step, ("left", SAID["looks" if view.transpose else "looked_at"]))
 
@@ -52,28 +50,36 @@ def _focus(shown: Shown, view: View) -> tuple[int | None, int | None]:
     return shown.row_of(view.token), pair[1] if pair and pair[0] == shown.row_of(view.token) else None
 
 
-def _strokes(pictures: list[Shown], focus: tuple[int | None, int | None], scale: str):
-    """Rows and columns (line, 2), RGBA (line, 4), widths (line) in points, strongest last; and what must be said."""
-    strength = np.stack([theme.strength(shown.weights, scale) for shown in pictures])
-    visible = strength > FLOOR
-    dropped = bool((~visible & (np.stack([shown.weights for shown in pictures]) > 0)).any())
+def look(force: np.ndarray, colours: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Thicker and darker is more: RGBA (line, 4) and widths (line) in points for strengths from 0 to 1 and colours RGB (line, 3) from 0 to 255."""
+    alpha = np.round(64 * (0.06 + 0.9 * force)) / 64   # few different ones keep a PDF small
+    return np.column_stack([np.broadcast_to(colours, (len(force), 3)) / 255, alpha]), 0.4 + 2.8 * force
+
+
+def _curves(ends: np.ndarray, edges: tuple[float, float], top: float, step: float) -> np.ndarray:
+    """Bézier points (line, 4, xy) from the place on the left to the place on the right, level at both ends."""
+    middle = sum(edges) / 2
+    y = top + (ends + 0.5) * step
+    return np.stack([np.broadcast_to([edges[0] + 2, middle, middle, edges[1] - 2], (len(ends), 4)), y[:, [0, 0, 1, 1]]], -1)
+
+
+def _lines(pictures: list[Shown], focus: tuple[int | None, int | None], scale: str):
+    """Row and column (line, 2), RGBA (line, 4), widths (line) in points, strongest last; and what must be said."""
+    weights = np.stack([shown.weights for shown in pictures])
+    strength = theme.strength(weights, scale)
+    visible = strength >= FLOOR
     which, rows, columns = np.nonzero(visible)
-    force = strength[visible]
-    order = np.argsort(force, kind="stable")[-MOST:]
-    which, rows, columns, force = which[order], rows[order], columns[order], force[order]
-    colours = np.ones((len(force), 4))
-    colours[:, :3] = np.array([theme.rgb(colour) for colour in theme.HEADS])[which % len(theme.HEADS)] / 255
-    colours[:, 3] = np.round(64 * 0.85 * np.sqrt(force)) / 64   # few different ones keep a PDF small
+    order = np.argsort(strength[visible], kind="stable")[-MOST:]
+    which, rows, columns, force = which[order], rows[order], columns[order], strength[visible][order]
+    colours, widths = look(force, np.array([theme.rgb(colour) for colour in theme.HEADS])[which % len(theme.HEADS)])
     if focus[0] is not None:
         colours[rows != focus[0], 3] *= FADED
-    widths = THICK * force
-    pair = (rows == focus[0]) & (columns == focus[1]) & (which == 0)
-    colours[pair] = (*np.array(theme.rgb(theme.ACCENT)) / 255, 0.9)
-    widths[pair] = np.maximum(widths[pair], 0.6)
-    notes = [SAID["faint"]] if dropped else []
+    pair = (rows == focus[0]) & (columns == focus[1]) & (len(pictures) == 1)
+    colours[pair] = (*np.array(theme.rgb(theme.ACCENT)) / 255, 1)
+    notes = [SAID["faint"]] if (~visible & (weights > 0)).any() else []
     if visible.sum() > MOST:
         notes.append(SAID["most_lines"].format(count=MOST, total=int(visible.sum())))
-    return np.stack([rows, columns], -1).astype(float), colours, widths, notes
+    return np.stack([rows, columns], -1), colours, widths, notes
 
 
 def _column(sheet: Sheet, corner: tuple[float, float], names: Labels, step: float, how: tuple[str, str]) -> None:

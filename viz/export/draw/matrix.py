@@ -12,6 +12,7 @@ from viz.export.draw.plan import GAP, MIDDLE, SAID, Labels, Plan, labels, letter
 from viz.export.draw.sheet import Sheet
 
 VECTOR = 128    # cells a side up to which a vector file holds each cell as a shape; beyond, an image
+RULED = 8       # points a cell from which on hairlines part the cells
 NAME = 14       # points that an axis' name takes
 Box = tuple[int, int, int, int]   # left, top, width, height in cells
 
@@ -39,7 +40,7 @@ def plan(record: AttentionRecord, view: View, raster: bool) -> Plan:
         _letter(sheet, (x, y), above, beside, step, angle)
         _cells(sheet, (x, y, width, height), pooled(weights, step), pooled(forbidden, step), view.scale, raster)
         for left, top, wide, high in boxes:
-            sheet.box(x + left * step, y + top * step, wide * step, high * step, edge=theme.ACCENT, line=1.2)
+            _outline(sheet, (x, y), (left, top, wide, high), step)
 
     kind = "column" if view.transpose else "row"
     size = math.ceil(1 / step)
@@ -91,7 +92,20 @@ def _cells(sheet: Sheet, place: tuple[float, float, float, float], weights: np.n
         size = width / weights.shape[1], height / weights.shape[0]
         sheet.cells(x, y, size, forbidden.astype(int), np.array([theme.rgb(theme.PAPER["light"]), theme.rgb(theme.FORBIDDEN)]))
         sheet.cells(x, y, size, steps, theme.ramp())
+    rows, columns = weights.shape
+    if width / columns >= RULED:
+        inside = [*([[x, y + place * height / rows], [x + width, y + place * height / rows]] for place in range(1, rows)),
+                  *([[x + place * width / columns, y], [x + place * width / columns, y + height]] for place in range(1, columns))]
+        sheet.strokes(np.array(inside).reshape(-1, 2, 2), np.array([[*np.array(theme.rgb(theme.INK["light"])) / 255, 0.09]]), 0.4)
     sheet.box(x, y, width, height, edge=theme.HAIRLINE)
+
+
+def _outline(sheet: Sheet, corner: tuple[float, float], box: Box, step: float) -> None:
+    """A frame round some cells that leaves them visible however small they are."""
+    line = 1.2 if step >= 6 else 0.7
+    out = 0 if step >= 6 else line / 2
+    left, top, wide, high = (each * step for each in box)
+    sheet.box(corner[0] + left - out, corner[1] + top - out, wide + 2 * out, high + 2 * out, edge=theme.ACCENT, line=line)
 
 
 def _names(sheet: Sheet, corner: tuple[float, float], room: tuple[float, float], transpose: bool) -> None:

@@ -6,7 +6,7 @@ from model.view import View
 from viz import theme
 from viz.export import Options, provenance
 from viz.export.draw import lettering
-from viz.export.draw.lines import THICK
+from viz.export.draw.lines import look
 from viz.export.draw.plan import SAID, Plan
 from viz.export.draw.sheet import MARGIN, Sheet
 from viz.text import visible
@@ -23,9 +23,10 @@ def compose(plan: Plan, record: AttentionRecord, view: View, options: Options):
     y = _header(sheet, plan, record, view, options, inner)
     plan.paint(sheet, MARGIN, y)
     y = _bar(sheet, plan, y + plan.height + 18)
-    y = _prose(sheet, y + 6, [note + ("" if note.endswith((".", "…")) else ".") for note in plan.notes], 7.5, inner)
-    if options.caption:
-        y = _prose(sheet, y + 4, [lettering.readable(visible(" · ".join(provenance.sentences(record, view, options.link))), mono=False)], 6.5, inner)
+    caption = visible(" · ".join(provenance.sentences(record, view, options.link))) if options.caption else ""
+    coded = [SAID["code_points"]] if lettering.CODE_POINT.search(lettering.readable(caption, mono=False)) else []
+    y = _prose(sheet, y + 6, [note.rstrip(".") + "." for note in dict.fromkeys([*plan.notes, *coded])], 7.5, inner)
+    y = _prose(sheet, y + 4, [caption], 6.5, inner)
     return sheet.close(inner + 2 * MARGIN, y + MARGIN - 6)
 
 
@@ -36,7 +37,7 @@ def _header(sheet: Sheet, plan: Plan, record: AttentionRecord, view: View, optio
              else SAID["title"].format(layer=view.layer, head=view.head))
     y = MARGIN + 11
     sheet.text(MARGIN, y, title, size=13, bold=True)
-    y = _prose(sheet, y + 6, [SAID["of"].format(title=record.card.title, kind=kind), plan.orientation], 8, inner)
+    y = _prose(sheet, y + 6, [SAID["of"].format(title=visible(record.card.title), kind=kind), plan.orientation], 8, inner)
     if plan.pair:
         y = _prose(sheet, y, [plan.pair], 8, inner, colour=theme.ACCENT, mono=True)
     return y + 12
@@ -45,7 +46,7 @@ def _header(sheet: Sheet, plan: Plan, record: AttentionRecord, view: View, optio
 def _prose(sheet: Sheet, y: float, paragraphs: list[str], size: float, inner: float, colour: str = theme.QUIET, mono: bool = False) -> float:
     """Paragraphs below one another from y on; returns where the next thing may begin."""
     for paragraph in paragraphs:
-        for line in lettering.wrap(paragraph, size, inner, mono):
+        for line in lettering.wrap(lettering.readable(paragraph, mono), size, inner, mono):
             y += size * 1.4
             sheet.text(MARGIN, y, lettering.isolated(line), size=size, colour=colour, mono=mono)
     return y
@@ -55,7 +56,10 @@ def _bar(sheet: Sheet, plan: Plan, y: float) -> float:
     """The weights from 0 to 1 as colours or as a line's thickness, with their scale's name; returns where the next thing may begin."""
     (width, height), x = BAR, MARGIN
     if plan.bar is None:
-        sheet.wedge(x, y + height / 2, width, THICK, plan.legend[0][1] if plan.legend else theme.HEADS[0])
+        places = np.linspace(x, x + width, 61)
+        colours, widths = look(np.linspace(0, 1, 60), np.array(theme.rgb(theme.HEADS[0])))
+        ends = np.stack([places[:-1], places[1:]], -1)
+        sheet.strokes(np.stack([ends, np.full(ends.shape, y + height / 2)], -1), colours, widths)
     else:
         sheet.image(x, y, width, height, plan.bar[np.newaxis])
         sheet.box(x, y, width, height, edge=theme.HAIRLINE)

@@ -1,6 +1,5 @@
 """What the pictures share: a plan says how large a picture will be and what must be said of it, and paints it once its place is known."""
 import math
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -72,7 +71,7 @@ def labels(units: tuple[Unit, ...], step: float, marked: tuple[int | None, ...] 
     places = [place for place in range(len(units)) if place in kept or (place % every == 0 and all(abs(place - other) >= every for other in kept))]
     texts = {place: lettering.label(units[place].text) for place in places}
     notes = [SAID["thinned"].format(count=len(units), step=_ordinal(every))] if every > 1 else []
-    if any(re.search("U\\+[0-9A-F]{4}", text) for text in texts.values()):
+    if any(lettering.CODE_POINT.search(text) for text in texts.values()):
         notes.append(SAID["code_points"])
     if any(len(text) == lettering.LONGEST and text.endswith("…") for text in texts.values()):
         notes.append(SAID["cut"].format(size=lettering.LONGEST))

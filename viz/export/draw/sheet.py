@@ -16,15 +16,16 @@ from viz.export.draw import lettering
 
 MARGIN = 16
 PIXELS = 64_000_000   # of one PNG: beyond, a laptop's viewers give up
+SIDE = 65_535         # of one PNG: what matplotlib's renderer takes
 _LOCK = threading.Lock()
 
 
 @contextmanager
 def pen() -> Iterator[None]:
-    """matplotlib for one thread: fonts embedded as TrueType in PDF, text as text in SVG, the same bytes for the same picture."""
+    """matplotlib for one thread: letters as wide at every zoom, fonts embedded as TrueType in PDF, text as text in SVG, the same bytes for the same picture."""
     import matplotlib
 
-    ours = {"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "clearhead", "text.parse_math": False,
+    ours = {"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "clearhead", "text.parse_math": False, "text.hinting": "no_hinting",
             "font.monospace": [theme.MONO[0]], "font.sans-serif": [theme.SANS[0]]}
     plain = {name: value for name, value in matplotlib.rcParamsDefault.items() if not name.startswith("backend")}
     with _LOCK, matplotlib.rc_context(plain | ours):
@@ -74,17 +75,20 @@ class Sheet:
             colour = tuple(ramp[step] / 255)
             self.axes.add_artist(PathPatch(Path.make_compound_path_from_polys(closed), facecolor=colour, edgecolor=colour, linewidth=0.1))
 
-    def strokes(self, segments: np.ndarray, colours: np.ndarray, widths: np.ndarray | float, as_image: bool = False) -> None:
-        """Straight lines: segments (line, 2, xy), colours RGBA (line, 4). `as_image` keeps a vector file small where they are many."""
+    def strokes(self, segments: np.ndarray, colours: np.ndarray, widths: np.ndarray | float) -> None:
+        """Straight lines: segments (line, 2, xy), colours RGBA (line, 4)."""
         from matplotlib.collections import LineCollection
 
-        self.axes.add_collection(LineCollection(segments, colors=colours, linewidths=widths, capstyle="round", rasterized=as_image), autolim=False)
+        self.axes.add_collection(LineCollection(segments, colors=colours, linewidths=widths, capstyle="butt"), autolim=False)
 
-    def wedge(self, x: float, y: float, width: float, thick: float, colour: str) -> None:
-        """A line that grows from nothing to `thick`, with its middle at y."""
-        from matplotlib.patches import Polygon
+    def curves(self, points: np.ndarray, colours: np.ndarray, widths: np.ndarray, as_image: bool) -> None:
+        """Bézier curves: points (line, 4, xy), colours RGBA (line, 4). `as_image` keeps a vector file small where they are many."""
+        from matplotlib.collections import PathCollection
+        from matplotlib.path import Path
 
-        self.axes.add_artist(Polygon([(x, y), (x + width, y - thick / 2), (x + width, y + thick / 2)], facecolor=colour, edgecolor="none"))
+        codes = [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4]
+        self.axes.add_collection(PathCollection([Path(each, codes) for each in points], facecolors="none", edgecolors=colours, linewidths=widths,
+                                                rasterized=as_image), autolim=False)
 
     def close(self, width: float, height: float):
         """The figure, on a page of this size."""
@@ -97,8 +101,9 @@ class Sheet:
 def save(figure, kind: str, zoom: int = 4, **settings) -> bytes:
     """The figure as png, svg or pdf; a PNG has `zoom` pixels a point. Raises UserError if it would be too large."""
     width, height = figure.get_size_inches() * 72 * zoom
-    if kind == "png" and width * height > PIXELS:
-        raise UserError(f"The picture would have {width:,.0f} × {height:,.0f} pixels and the limit is {PIXELS:,}; choose a smaller zoom, SVG or PDF.")
+    if kind == "png" and (width * height > PIXELS or max(width, height) > SIDE):
+        raise UserError(f"The picture would have {width:,.0f} × {height:,.0f} pixels and the limit is {PIXELS:,}, {SIDE:,} a side; "
+                        "choose a smaller zoom, SVG or PDF.")
     target = io.BytesIO()
     figure.savefig(target, format=kind, dpi=72 * zoom, **settings)
     return target.getvalue()

@@ -22,7 +22,7 @@ def plan(record: AttentionRecord, view: View, raster: bool) -> Plan:
         raise UserError("The text lens shows what one token looks at, and none is in focus; choose a token that is shown.")
     weights, focus = shown.weights[row], shown.rows[row]
     names = labels(shown.columns, 22)
-    spots = _flow([lettering.width(names.texts[place], SIZE) for place in range(len(weights))])
+    spots = _flow([(lettering.width(names.texts[place], SIZE), unit.joined) for place, unit in enumerate(shown.columns)])
     colours = theme.ramp()[np.round(255 * theme.strength(weights, view.scale)).astype(int)]
     outlined = shown.column_of(view.pair[1]) if view.pair and shown.row_of(view.pair[0]) == row else None
 
@@ -42,13 +42,13 @@ def plan(record: AttentionRecord, view: View, raster: bool) -> Plan:
                 paint, theme.ramp(), said_pair(shown, view))
 
 
-def _flow(widths: list[float]) -> list[tuple[float, float, float]]:
-    """Left, top and width of each token's box, line by line."""
-    spots, x, y = [], 0.0, 0.0
-    for width in widths:
-        wide = max(width, 8) + 2 * PAD
-        if x and x + wide > WIDE:
+def _flow(tokens: list[tuple[float, bool]]) -> list[tuple[float, float, float]]:
+    """Left, top and width of each token's box, line by line; a token that continues a word stands close to the one before it."""
+    spots, x, y = [], -GAP, 0.0
+    for width, joined in tokens:
+        x, wide = x if joined else x + GAP, max(width, 8) + 2 * PAD
+        if x > 0 and x + wide > WIDE:
             x, y = 0.0, y + LINE
-        spots.append((x, y, wide))
-        x += wide + GAP
+        spots.append((max(x, 0.0), y, wide))
+        x = spots[-1][0] + wide
     return spots
