@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from model.coref_cases import AnswersQuery, CasesQuery
 from model.jobs import Desk, Job
 from model.query import Edit, Kind, Query, UserError
 
@@ -111,7 +112,20 @@ def _kept(query: Query, tick: Tick):
     return record
 
 
-ANSWERS: dict[type, Callable] = {Query: _record, OverviewQuery: _overview, MeasuresQuery: _measures, CardQuery: _card}
+def _cases(question: CasesQuery, tick: Tick):
+    from model import coreference
+
+    return coreference.run(question, models.open(question.model, question.revision, tick), tick)
+
+
+def _answers(question: AnswersQuery, tick: Tick):
+    from model import coref_answers
+
+    return coref_answers.run(question, models.open(question.model, question.revision, tick), tick)
+
+
+ANSWERS: dict[type, Callable] = {Query: _record, OverviewQuery: _overview, MeasuresQuery: _measures, CardQuery: _card,
+                                 CasesQuery: _cases, AnswersQuery: _answers}
 models = Models(MODEL_BYTES)
 desk = Desk(lambda question, tick: ANSWERS[type(question)](question, tick), CACHE_BYTES)
 
@@ -135,6 +149,18 @@ def kept(question):
     return desk.cache.get(question)
 
 
+def revision(model: str) -> str:
+    """The fingerprint of a model, for questions that have no text of their own. Raises UserError for an unknown model."""
+    return _home(model).revision(model)
+
+
+def untrained(model: str) -> str:
+    """The id of a model's untrained twin."""
+    from model.pretrained.untrained import SUFFIX
+
+    return model + SUFFIX
+
+
 def open_query(model: str, text: str, text_b: str | None = None, target: str | None = None, continuation: Iterable[int] = (),
                edits: Iterable[Edit] = ()) -> Query:
     """A Query with the model's revision resolved. Raises UserError for a text that cannot be asked and for an unknown model."""
@@ -143,4 +169,4 @@ def open_query(model: str, text: str, text_b: str | None = None, target: str | N
             raise UserError(f"The {name} has {len(each):,} characters and the limit is {LONGEST_TEXT:,}; shorten it.")
     if not text.strip():
         raise UserError("There is no text to look at; type a sentence or choose an example.")
-    return Query(model, _home(model).revision(model), text, text_b or None, target or None, tuple(continuation), frozenset(edits))
+    return Query(model, revision(model), text, text_b or None, target or None, tuple(continuation), frozenset(edits))
