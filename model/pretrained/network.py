@@ -2,6 +2,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from model.next_word import NAMED, NextWord
 from model.pretrained import calls, capture, estimate, predict, reported, verify
 from model.pretrained.reading import Question, read, with_target
 from model.query import Hide, Kind, Query, UserError
@@ -35,6 +36,8 @@ class PretrainedModel:
     def answer(self, query: Query, tick: Tick) -> AttentionRecord:
         """The record of this query. Raises UserError where it cannot be answered, or not be shown without doubt."""
         tick(0.02, "reading the text")
+        if query.continuation and self.head != "next":
+            raise UserError(f"{self.card.title} does not predict the next word, so there is nothing to continue; choose a decoder such as SmolLM2.")
         question = read(self.network, self.tokenizer, query, self.card.max_tokens)
         estimate.refuse_what_does_not_fit(self.plan, len(question.source), self.card.title)
         if self.network.config.is_encoder_decoder:
@@ -46,6 +49,22 @@ class PretrainedModel:
             maps, verification, output = self._captured(query, question, tick)
         prediction = predict.prediction(self, question, output)
         return AttentionRecord(query, self.card, maps, verification, prediction, question.omitted, question.notes)
+
+    def next_word(self, query: Query, tick: Tick) -> NextWord:
+        """All logits of the last position, from a plain pass with the model's own kernel. Raises UserError for a model that is no decoder."""
+        import torch
+
+        if self.head != "next":
+            raise UserError(f"{self.card.title} does not write a next token; choose a decoder, such as SmolLM2.")
+        tick(0.05, "reading the text")
+        question = read(self.network, self.tokenizer, query, self.card.max_tokens)
+        estimate.refuse_what_does_not_fit(self.plan, len(question.source), self.card.title)
+        with torch.inference_mode():
+            logits = self.network(**question.tensors, **predict.last_only(self)).logits[0, -1].float()
+        ids = logits.topk(min(NAMED, len(logits))).indices.tolist()
+        ends = self.network.generation_config.eos_token_id if self.network.can_generate() else None
+        return NextWord(logits.numpy(), tuple(ids), tuple(predict.text_of(self.tokenizer, each) for each in ids),
+                        tuple(ends) if isinstance(ends, list) else () if ends is None else (ends,))
 
     def _captured(self, query: Query, question: Question, tick: Tick):
         session = capture.Session(self.names, self.wiring.slots, query.edits, lambda done, text: tick(0.05 + 0.85 * done, text))

@@ -56,10 +56,25 @@ def text_of(tokenizer, number: int) -> str:
     if raw is None:
         return f"∅{number}"
     decoded = tokenizer.decode([number], clean_up_tokenization_spaces=False)
-    if "\ufffd" in decoded or not decoded:
+    if "\ufffd" in decoded:
+        return _as_bytes(raw)
+    if not decoded:
         return visible(raw)
     leading = "▁" in raw[:1] and not decoded.startswith(" ")
     return visible(" " + decoded if leading else decoded)
+
+
+def _as_bytes(raw: str) -> str:
+    """A piece that is no whole character, as its bytes in hexadecimal: ‹E8 8B›. Byte-level vocabularies (Radford et al. 2019) write a byte
+    without a printable Latin-1 character as one from U+0100 on."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in printable]
+    known = {chr(byte): byte for byte in printable} | {chr(0x100 + i): byte for i, byte in enumerate(others)}
+    if not all(character in known for character in raw):
+        return visible(raw)
+    values = [known[character] for character in raw]
+    spaced = values[0] == 0x20
+    return "␣" * spaced + "‹" + " ".join(f"{value:02X}" for value in values[spaced:]) + "›"
 
 
 def last_only(model) -> dict:

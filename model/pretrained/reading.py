@@ -96,8 +96,8 @@ def with_target(network, tokenizer, query: Query, question: Question, limit: int
         text = query.target
         encoding = encode(tokenizer, _clean((text,))[0], limit, as_target=True)
         start = _start_token(network)
-        pieces = [Piece(start, tokenizer.convert_ids_to_tokens(start), (0, 0), -1, True, False), *encoding.pieces][:len(encoding.pieces) + 1]
-        pieces = pieces[:-1] if pieces[-1].id == tokenizer.eos_token_id else pieces
+        pieces = [Piece(start, tokenizer.convert_ids_to_tokens(start), (0, 0), -1, True, False), *encoding.pieces]
+        pieces = pieces[:-1] if pieces[-1].special else pieces
         omitted = encoding.omitted
     left_out = () if omitted is None else (f"{omitted.count:,} tokens at the end of the target did not fit and were left out.",)
     tensors = {**question.tensors, **as_tensors(network, {"decoder_input_ids": [piece.id for piece in pieces]})}
@@ -174,8 +174,6 @@ def _slow_pieces(tokenizer, encoded, texts: tuple[str, ...]) -> list[Piece]:
 
 def _continued(tokenizer, pieces: list[Piece], query: Query) -> tuple[list[Piece], str]:
     """The pieces with those of the continuation behind them, and the text that the continuation writes."""
-    if tokenizer.eos_token_id is not None and pieces[-1].special and pieces[-1].id == tokenizer.eos_token_id:
-        raise UserError("This model ends every text, so there is nothing to continue; choose a decoder such as SmolLM2.")
     numbers = query.continuation
     if not all(0 <= number < len(tokenizer) for number in numbers):
         raise UserError(f"The continuation names a token that this model does not have (it has {len(tokenizer):,}); start again from the text.")

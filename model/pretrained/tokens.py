@@ -123,27 +123,28 @@ def _renumbered(words: list[int]) -> tuple[int, ...]:
 def word_numbers(text: str) -> list[int]:
     """The word that each character belongs to, -1 for white space. Letters and digits run together, with an apostrophe between them;
     every Chinese or Japanese character, sign or picture is a word of its own, with the marks and joiners that follow it."""
-    numbers, current, before = [], -1, " "
-    for i, character in enumerate(text):
+    numbers, current, before, held = [], -1, " ", False
+    for character, after in zip(text, text[1:] + " ", strict=False):
         if character.isspace():
             numbers.append(-1)
         else:
-            after = text[i + 1] if i + 1 < len(text) else " "
-            current += not _joins(before, character, after)
+            held = _joins(before, character, after, held)
+            current += not held
             numbers.append(current)
         before = character
     return numbers
 
 
-def _joins(before: str, character: str, after: str) -> bool:
-    """Whether a character continues the word of the one before it."""
+def _joins(before: str, character: str, after: str, held: bool) -> bool:
+    """Whether a character continues the word of the one before it; held: whether that one did."""
     if before.isspace():
         return False
     if unicodedata.category(character)[0] == "M" or character in INSIDE or before == JOINER or "\U0001f3fb" <= character <= "\U0001f3ff":
         return True
     if character in "'’":
         return _runs(before) and _runs(after)
-    return _runs(character) and (_runs(before) or before in "'’" or unicodedata.category(before)[0] == "M" or before in INSIDE)
+    bridge = unicodedata.category(before)[0] == "M" or before in INSIDE or (before in "'’" and held)
+    return _runs(character) and (_runs(before) or bridge)
 
 
 def _runs(character: str) -> bool:

