@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from model.coref_cases import AnswersQuery, CasesQuery
 from model.jobs import Desk, Job
+from model.next_word import NextWordQuery
 from model.query import Edit, Kind, Query, UserError
 
 CACHE_BYTES = int(os.environ.get("CLEARHEAD_CACHE_MB", "1024")) * 2**20
@@ -124,7 +125,14 @@ def _answers(question: AnswersQuery, tick: Tick):
     return coref_answers.run(question, models.open(question.model, question.revision, tick), tick)
 
 
-ANSWERS: dict[type, Callable] = {Query: _record, OverviewQuery: _overview, MeasuresQuery: _measures, CardQuery: _card,
+def _next_word(question: NextWordQuery, tick: Tick):
+    opened = models.open(question.query.model, question.query.revision, tick)
+    if not hasattr(opened, "next_word"):
+        raise UserError("The models from scratch do not write a next token of a text; choose a decoder, such as SmolLM2.")
+    return opened.next_word(question.query, tick)
+
+
+ANSWERS: dict[type, Callable] = {NextWordQuery: _next_word, Query: _record, OverviewQuery: _overview, MeasuresQuery: _measures, CardQuery: _card,
                                  CasesQuery: _cases, AnswersQuery: _answers}
 models = Models(MODEL_BYTES)
 desk = Desk(lambda question, tick: ANSWERS[type(question)](question, tick), CACHE_BYTES)

@@ -133,3 +133,24 @@ class Places:
 
     def write(self, value: tuple[int, ...]) -> str:
         return ",".join(map(str, value)) or "none"
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Whole numbers in their order, from 0 to below `below`, at most `longest` of them: the tokens that were written so far."""
+
+    name: str
+    below: int
+    longest: int
+    start: tuple[int, ...] = ()
+
+    def clean(self, value: Any) -> tuple[int, ...] | None:
+        if not isinstance(value, (tuple, list)) or len(value) > self.longest:
+            return None
+        return tuple(value) if all(type(each) is int and 0 <= each < self.below for each in value) else None
+
+    def read(self, text: str) -> tuple[int, ...] | None:
+        return self.clean([int(part) for part in text.split(",")]) if re.fullmatch(r"\d{1,9}(,\d{1,9})*", text, re.ASCII) else None
+
+    def write(self, value: tuple[int, ...]) -> str:
+        return ",".join(map(str, value))

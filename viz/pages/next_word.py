@@ -1,0 +1,122 @@
+"""Which token comes next, and what did the heads look at to say so? One token forward, one back, under a temperature and two cuts."""
+import html
+
+import numpy as np
+import streamlit as st
+
+from model import heads, sources
+from model.displayed import displayed
+from model.next_word import NextWord, NextWordQuery, distribution
+from model.query import Kind, Query
+from model.record import AttentionMap, AttentionRecord
+from model.sources import OverviewQuery
+from model.view import View
+from viz.components.figure import figure
+from viz.components.head_grid import head_grid
+from viz.components.head_view import head_view
+from viz.components.token_strip import token_strip
+from viz.components.turns import push, slide
+from viz.control import Number, Steps
+from viz.figures.bars import bars
+from viz.page import Frame, Page
+from viz.text import literal, strings
+
+PAGE = Page("Next word", "Look", 5, "record",
+            controls=(Steps("wrote", 10**7, 256), Number("t", 1.0, 0.05, 10), Number("top_k", 0, 0, 1000, whole=True), Number("top_p", 1.0, 0.01, 1)))
+DRAWN = 16    # tokens in the chart
+OFFERED = 8   # tokens that one can click
+
+
+def render(frame: Frame) -> None:
+    words = strings("next_word")
+    st.markdown(f"#### {words['question']}")
+    st.markdown(words["lead"])
+    state = frame.state
+    query = sources.open_query(state.model, state.text, continuation=frame.controls["wrote"])
+    answer: NextWord = frame.ask(NextWordQuery(query))
+    record: AttentionRecord = frame.ask(query)
+    tokens = record[Kind.CAUSAL].queries
+    token_strip(tokens, focus=len(tokens) - 1, key="written")
+    left, right = st.columns([3, 8], gap="medium")
+    with left:
+        _cuts(frame)
+    chances = distribution(answer.logits, frame.controls["t"], frame.controls["top_k"], frame.controls["top_p"])
+    with right:
+        _chart(answer, chances)
+    _steps(frame, answer, chances, len(tokens) >= record.card.max_tokens)
+    st.markdown(words["notice"])
+    _row(frame, query, record)
+    st.latex(words["formula"])
+    st.caption(words["source"])
+
+
+def _cuts(frame: Frame) -> None:
+    """Temperature and the two cuts."""
+    words = strings("next_word")
+    slide(frame, "t", words["temperature"], (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0))
+    slide(frame, "top_k", words["top_k"], (0, 1, 2, 5, 10, 20, 50, 100, 1000))
+    slide(frame, "top_p", words["top_p"], (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0))
+
+
+def _chart(answer: NextWord, chances: np.ndarray) -> None:
+    """The most probable tokens; the temperature never changes their order."""
+    words, shown = strings("next_word"), chances[list(answer.ids[:DRAWN])]
+    names = [html.escape(text) for text in answer.texts[:DRAWN]]
+    figure(lambda theme: bars(theme, names, {words["probability"]: shown}, axes=("", words["probability"]), y_range=(0, 1), title=words["chart"]),
+           key="next-word", alt=words["alt"].format(n=len(names), first=answer.texts[0], p=shown[0]))
+    positive = chances[chances > 0]
+    st.caption(words["entropy"].format(entropy=-(positive * np.log2(positive)).sum() + 0.0, kept=len(positive), n=len(chances), shown=len(names),
+                                       mass=shown.sum()))
+
+
+def _steps(frame: Frame, answer: NextWord, chances: np.ndarray, full: bool) -> None:
+    """Forward by the most probable, by chance or by a click; back by one or to the start."""
+    words, wrote = strings("next_word"), frame.controls["wrote"]
+    with st.container(horizontal=True):
+        if wrote:
+            push(frame, words["restart"], "restart", wrote=())
+            push(frame, words["back"], "back", wrote=wrote[:-1])
+        if full:
+            st.caption(words["limit"])
+            return
+        push(frame, words["forward"], "forward", wrote=(*wrote, answer.ids[0]))
+        st.button(words["sample"], key="sample", on_click=lambda: frame.turn(wrote=(*wrote, _drawn(chances))))
+    st.caption(words["choose"])
+    with st.container(horizontal=True):
+        for number, text in list(zip(answer.ids, answer.texts))[:OFFERED]:
+            if chances[number] > 0:
+                push(frame, f"{literal(text)} {chances[number]:.3f}", f"write-{number}", wrote=(*wrote, number))
+    if wrote and wrote[-1] in answer.ends:
+        st.caption(words["ended"])
+
+
+def _drawn(chances: np.ndarray) -> int:
+    return int(np.random.default_rng().choice(len(chances), p=chances))
+
+
+def _row(frame: Frame, query: Query, record: AttentionRecord) -> None:
+    """The heads of the last row: the grid in the order of what they took from elsewhere than the first token, one of them on the text."""
+    words, attention_map = strings("next_word"), record[Kind.CAUSAL]
+    last = len(attention_map.queries) - 1
+    order = elsewhere(attention_map, last)
+    opened = (frame.state.view.layer, frame.state.view.head)
+    if "head" not in frame.state.chosen or not attention_map.has(*opened):
+        opened = order[0][:2]
+    st.markdown(f"##### {words['heads']}")
+    st.markdown(words["heads_lead"].format(token=literal(attention_map.queries.texts[last])))
+    left, right = st.columns([5, 6], gap="medium")
+    with left:
+        head_grid(frame.ask(OverviewQuery(query, Kind.CAUSAL)), open_head=opened, order=[(layer, head) for layer, head, _ in order], key="next-grid",
+                  hover={words["elsewhere"]: {(layer, head): share for layer, head, share in order}}, height=340,
+                  on_event=lambda event: frame.choose(head=(event.layer, event.head)))
+    with right:
+        view = View(Kind.CAUSAL, *opened, token=last, lens="text", scale="root")
+        st.markdown(f"**{strings('heads')['head_title'].format(layer=opened[0], head=opened[1])}**")
+        head_view(displayed(record, view), view, focus=last, height=340, key="next-head")
+
+
+def elsewhere(attention_map: AttentionMap, query: int) -> list[tuple[int, int, float]]:
+    """(layer, head, share) by the share of this token's row that goes to other tokens than the first, the largest first."""
+    shares = [(layer.index, head, 1 - float(weight)) for layer in attention_map.layers
+              for head, weight in enumerate(heads.row_weights(layer, query)[:, 0])]
+    return sorted(shares, key=lambda each: (-each[2], each[0], each[1]))
