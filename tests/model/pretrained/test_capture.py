@@ -92,7 +92,8 @@ def test_an_unknown_keyword_is_named_and_a_known_one_is_not():
     from model.pretrained.calls import Memory
 
     tensors = tuple(torch.randn(1, 2, 5, 3) for _ in range(3))
-    call = understand(Memory(), torch.nn.Identity(), tensors, None, {"scaling": 0.5, "block_indices": tensors[0], "dropout": 0.0, "cu_seq_lens_q": None})
+    options = {"scaling": 0.5, "block_indices": tensors[0], "dropout": 0.0, "cu_seq_lens_q": None}
+    call = understand(Memory(), torch.nn.Identity(), tensors, None, options)
     assert call.unknown == ("block_indices",) and call.scale == 0.5 and isinstance(call.allowed, Causal)
 
 

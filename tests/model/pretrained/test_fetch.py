@@ -4,6 +4,7 @@ import http.server
 import json
 import threading
 import zipfile
+from typing import ClassVar
 
 import pytest
 import tiny
@@ -40,7 +41,8 @@ class FakeHub:
 @pytest.fixture
 def contents(tmp_path):
     folder = tiny.save(tmp_path / "original", "llama")
-    return {path.name: path.read_bytes() for path in folder.iterdir()} | {"pytorch_model.bin": b"pickle", "run.py": b"raise SystemExit", "../evil.json": b"{}"}
+    unwanted = {"pytorch_model.bin": b"pickle", "run.py": b"raise SystemExit", "../evil.json": b"{}"}
+    return {path.name: path.read_bytes() for path in folder.iterdir()} | unwanted
 
 
 @pytest.fixture(autouse=True)
@@ -94,7 +96,7 @@ def test_what_arrives_damaged_is_removed(contents, tick):
     right = hub.files("owner/name")
     hub.files = lambda hub_id: right
     hub.contents = contents | {"model.safetensors": contents["model.safetensors"][:-1] + b"!"}
-    with pytest.raises(UserError, match="model.safetensors of owner/name arrived damaged"):
+    with pytest.raises(UserError, match=r"model\.safetensors of owner/name arrived damaged"):
         fetching.fetch("owner/name", tick, hub)
     hub.contents = contents
     assert fetching.fetch("owner/name", tick, hub).is_dir()
@@ -138,8 +140,8 @@ def test_a_server_for_strangers_fetches_its_catalogue_only(tick, monkeypatch):
 class Server(http.server.BaseHTTPRequestHandler):
     """What the hub answers to the two questions that are asked of it."""
 
-    contents: dict[str, bytes] = {}
-    ranges: list = []
+    contents: ClassVar[dict[str, bytes]] = {}
+    ranges: ClassVar[list] = []
 
     def do_GET(self):
         if self.path.startswith("/api/models/owner/name"):

@@ -100,7 +100,8 @@ def test_models_without_attention_are_refused_by_name(tmp_path, tick):
         open_(tiny.save(tmp_path / "state", "mamba"), tick)
 
 
-@pytest.mark.parametrize("name", ["", " ", "\0", "../../etc/passwd", "a/b/c", "a/../b", "/nowhere/at/all", "~/nowhere-at-all", "owner/name", "no such", "-x", "a\nb"])
+@pytest.mark.parametrize("name", ["", " ", "\0", "../../etc/passwd", "a/b/c", "a/../b", "/nowhere/at/all", "~/nowhere-at-all", "owner/name",
+                                  "no such", "-x", "a\nb"])
 def test_a_name_that_is_none_is_one_sentence(name, monkeypatch, tmp_path):
     monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path))
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
@@ -172,7 +173,8 @@ def test_a_text_longer_than_the_positions_is_cut_at_the_end_and_says_so(opened, 
     assert record.omitted.count == 11 and record.omitted.limit == 61 and record.omitted.text.split() == ["cat"] * 11
 
 
-@pytest.mark.parametrize(("name", "positions"), [("bert", "learned"), ("llama", "rotary"), ("marian", "sinusoidal"), ("bloom", "ALiBi"), ("t5", "relative")])
+@pytest.mark.parametrize(("name", "positions"), [("bert", "learned"), ("llama", "rotary"), ("marian", "sinusoidal"), ("bloom", "ALiBi"),
+                                                 ("t5", "relative")])
 def test_the_card_tells_how_the_model_knows_positions(opened, name, positions):
     assert opened(name).card.positions.startswith(positions)
 

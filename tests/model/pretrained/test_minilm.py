@@ -41,8 +41,8 @@ def test_the_sentence_vector_is_that_of_sentence_transformers(minilm):
     assert ours @ near > 0.9 > 0.3 > ours @ far
 
 
-@pytest.mark.parametrize("text", ["a", "a\x00b", "\ud83d abc \udc00", "שלום עולם", "👨\u200d👩\u200d👧 family", "<script>alert(1)</script>", "$x^2$", "\u202eabc",
-                                  "\U0010ffff", "a" * 100_000, "word " * 20_000, "def f(x):\n    return x", "[MASK] [CLS]", "e\u0301"])
+@pytest.mark.parametrize("text", ["a", "a\x00b", "\ud83d abc \udc00", "שלום עולם", "👨\u200d👩\u200d👧 family", "<script>alert(1)</script>", "$x^2$",
+                                  "\u202eabc", "\U0010ffff", "a" * 100_000, "word " * 20_000, "def f(x):\n    return x", "[MASK] [CLS]", "e\u0301"])
 def test_whatever_is_typed_gets_a_verified_answer(minilm, text):
     record = ask(minilm, text)
     assert record.verification.status == "verified" and len(record.maps[0].queries) <= 512
