@@ -6,13 +6,13 @@ from typing import Any
 import streamlit as st
 
 from model import sources
-from model.query import UserError
-from viz.components.sidebar import ask_widgets, put, show_badge
+from model.query import NotOnDisk, UserError
+from viz.components.sidebar import ask_widgets, fetching, offer_to_fetch, put, show_badge
 from viz.components.waiting import session, wait
 from viz.link import address, from_params, to_params
 from viz.page import SECTIONS, Frame, Page, pages, turned
 from viz.state import State, resolved
-from viz.text import strings
+from viz.text import literal, strings
 
 HOME = "heads"
 ENTRIES: dict[str, Any] = {}   # the menu's entries of this run by the page's name
@@ -71,11 +71,16 @@ def run(name: str, page: Page, render) -> None:
     wanted = to_params(state, name, page.controls)
     if dict(st.query_params) != wanted:
         st.query_params.from_dict(wanted)
-    badge = ask_widgets(state, {offer.id: offer for offer in sources.offers()})
+    offers = {offer.id: offer for offer in sources.offers()}
+    badge = ask_widgets(state, offers, sources.catalogue_only())
     try:
+        if st.session_state.get("fetching") == state.model:
+            fetching(sources.fetch(state.model, session()))
         render(frame_for(state, badge, name, page))
+    except NotOnDisk as missing:
+        offer_to_fetch(state.model, offers.get(state.model), str(missing))
     except UserError as error:
-        st.error(str(error))
+        st.error(literal(str(error)))
     except Exception:
         log.exception("page %s failed", page.title)
         st.error(strings("frame")["unknown_page_error"])

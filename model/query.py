@@ -15,6 +15,10 @@ class UserError(Exception):
     """Something that the person at the screen can do something about: one sentence that says what happened and the way out."""
 
 
+class NotOnDisk(UserError):
+    """A model that could be fetched."""
+
+
 @dataclass(frozen=True, order=True)
 class Silence:
     """This head's slice of the attention output becomes 0, or its mean over positions; biases after it stay."""

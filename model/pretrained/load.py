@@ -9,7 +9,7 @@ from model.pretrained import catalogue, files
 from model.pretrained.fetch import MARK
 from model.pretrained.hub import check_id
 from model.pretrained.untrained import SUFFIX, untrained
-from model.query import UserError
+from model.query import NotOnDisk, UserError
 
 Tick = Callable[[float, str], None]
 SETTINGS = {"HF_HUB_DISABLE_TELEMETRY": "1", "TOKENIZERS_PARALLELISM": "false", "TRANSFORMERS_VERBOSITY": "error", "TQDM_DISABLE": "1"}
@@ -45,7 +45,7 @@ def locate(model_id: str) -> Place:
         return Place(model_id, folder, folder.name)
     there = catalogue.hub_folder(check_id(model_id))
     if there is None:
-        raise UserError(f"{model_id} is not on this disk; fetch it with: python -m model fetch {model_id}")
+        raise NotOnDisk(f"{model_id} is not on this disk; fetch it with: python -m model fetch {model_id}")
     return Place(model_id, there, model_id)
 
 

@@ -4,8 +4,11 @@ from typing import Any
 
 import streamlit as st
 
+from model.jobs import Job
+from model.query import UserError
 from model.record import AttentionRecord
 from model.view import View
+from viz.components.waiting import session
 from viz.examples import examples
 from viz.link import too_long
 from viz.state import State
@@ -33,8 +36,13 @@ def _from_example() -> None:
     st.session_state["ask_example"] = None
 
 
-def ask_widgets(state: State, offers: dict) -> Any:
-    """Draws the question's widgets. `offers` is {model id: Offer}. Returns the place where the badge goes once the record is there."""
+def _add() -> None:
+    if st.session_state["ask_add"].strip():
+        put(model=st.session_state["ask_add"].strip())
+
+
+def ask_widgets(state: State, offers: dict, catalogue_only: bool) -> Any:
+    """Draws the question's widgets. `offers` is {model id: Offer}; a server for strangers shows the catalogue only. Returns the place where the badge goes once the record is there."""
     words = strings("frame")
     with st.sidebar:
         for field in ("model", "text", "text_b", "target"):
@@ -43,6 +51,11 @@ def ask_widgets(state: State, offers: dict) -> Any:
         st.selectbox(words["model"], names, key="ask_model", on_change=_from_widget, args=("model",),
                      format_func=lambda name: _label(name, offers.get(name)))
         badge = st.empty()
+        if state.model in offers:
+            st.caption(offers[state.model].good_for)
+        if not catalogue_only:
+            st.session_state["ask_add"] = ""
+            st.text_input(words["add"], key="ask_add", placeholder=words["add_example"], help=words["add_help"], on_change=_add)
         st.text_area(words["text"], key="ask_text", on_change=_from_widget, args=("text",), height=110, help=words["text_help"])
         st.session_state["ask_example"] = None
         st.selectbox(words["examples"], [each.name for each in examples()], key="ask_example", on_change=_from_example,
@@ -60,6 +73,32 @@ def _label(name: str, offer) -> str:
     if offer is None:
         return name
     return offer.title if offer.on_disk else f"{offer.title} · {offer.size / 1e6:,.0f} MB to fetch"
+
+
+def offer_to_fetch(model: str, offer, sentence: str) -> None:
+    """A model that is not on this disk: what happened, its size, and a button that fetches it."""
+    words = strings("frame")
+    st.info(literal(sentence))
+    if offer is not None:
+        st.markdown(f"{literal(offer.title)}: {offer.size / 1e6:,.0f} MB, {literal(offer.licence)}. {literal(offer.good_for)}")
+    st.button(words["fetch"].format(model=literal(model)), key="fetch", type="primary", on_click=lambda: st.session_state.update(fetching=model))
+
+
+def fetching(job: Job) -> None:
+    """A download under way: how far it is, and a button that stops it. Comes back once it is there; raises UserError if it failed."""
+    words = strings("frame")
+    bar = st.progress(0.0, text=words["fetching"])
+    st.button(words["stop"], key="stop", on_click=lambda: st.session_state.pop("fetching", None))
+    try:
+        while not job.wait(0.1):
+            bar.progress(min(1.0, job.fraction), text=literal(job.text))
+        job.result()
+    except UserError:
+        st.session_state.pop("fetching", None)
+        raise
+    finally:
+        job.leave(session())
+    st.session_state.pop("fetching", None)
 
 
 def show_badge(badge, record: AttentionRecord) -> None:
