@@ -7,6 +7,7 @@ from model.displayed import Shown, displayed
 from model.record import AttentionRecord
 from model.view import View
 from viz import theme
+from viz.export.draw import lettering
 from viz.export.draw.plan import GAP, MIDDLE, SAID, Labels, Plan, labels, letter, pair_of, said_pair, said_sums
 from viz.export.draw.sheet import Sheet
 
@@ -15,6 +16,7 @@ FLOOR = 0.02      # of the scale's strength: fainter lines cannot be seen
 MOST = 4000       # lines in one picture: more of them are a black cloud
 FADED = 0.15      # of their strength is left to the lines that do not start at the token in focus
 HEADING = 16      # points over the columns
+HEAD = 7.5        # points of their letters
 PITCH = 16.0      # points from one token to the next, where there is room
 
 
@@ -28,20 +30,25 @@ def plan(record: AttentionRecord, view: View, raster: bool) -> Plan:
     looking = labels(shown.rows, step, focus[:1])
     looked_at = labels(shown.columns, step, focus[1:])
     left, right = (looked_at, looking) if view.transpose else (looking, looked_at)
+    sides = [max(names.width, lettering.width(SAID[name], HEAD)) for names, name in zip((left, right), _headings(view))]
     between = min(260.0, max(190.0, 0.5 * count * step))
     ends, colours, widths, notes = _lines(pictures, focus, view.scale)
 
     def paint(sheet: Sheet, x: float, y: float) -> None:
-        edges = x + left.width + GAP, x + left.width + GAP + between
+        edges = x + sides[0] + GAP, x + sides[0] + GAP + between
         points = _curves(ends[:, ::-1] if view.transpose else ends, edges, y + HEADING, step)
         sheet.curves(points, colours, widths * (0.4 + 0.6 * step / PITCH), as_image=not raster and count > VECTOR)
-        _column(sheet, (edges[0] - GAP, y), left, step, ("right", SAID["looked_at" if view.transpose else "looks"]))
-        _column(sheet, (edges[1] + GAP, y), right, step, ("left", SAID["looks" if view.transpose else "looked_at"]))
+        _column(sheet, (edges[0] - GAP, y), left, step, ("right", SAID[_headings(view)[0]]))
+        _column(sheet, (edges[1] + GAP, y), right, step, ("left", SAID[_headings(view)[1]]))
 
     legend = tuple((f"{layer}·{head}", theme.HEADS[place]) for place, (layer, head) in enumerate(heads)) if view.overlay else ()
     orientation = f"{SAID['right' if view.transpose else 'left']}; {said_sums(shown, SAID['line_sums'])}"
-    return Plan(left.width + 2 * GAP + between + right.width, HEADING + count * step, orientation,
+    return Plan(sum(sides) + 2 * GAP + between, HEADING + count * step, orientation,
                 (*shown.notes, *dict.fromkeys(looking.notes + looked_at.notes), *notes), view.scale, paint, None, said_pair(shown, view), legend)
+
+
+def _headings(view: View) -> tuple[str, str]:
+    return ("looked_at", "looks") if view.transpose else ("looks", "looked_at")
 
 
 def _focus(shown: Shown, view: View) -> tuple[int | None, int | None]:
@@ -85,6 +92,6 @@ def _lines(pictures: list[Shown], focus: tuple[int | None, int | None], scale: s
 def _column(sheet: Sheet, corner: tuple[float, float], names: Labels, step: float, how: tuple[str, str]) -> None:
     x, y = corner
     align, heading = how
-    sheet.text(x, y + 6, heading, size=7.5, colour=theme.QUIET, align=align)
+    sheet.text(x, y + 6, heading, size=HEAD, colour=theme.QUIET, align=align)
     for place in names.texts:
         letter(sheet, x, y + HEADING + (place + 0.5) * step + names.size * MIDDLE, place, names, align=align)

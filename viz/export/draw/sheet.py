@@ -22,7 +22,7 @@ _LOCK = threading.Lock()
 
 @contextmanager
 def pen() -> Iterator[None]:
-    """matplotlib for one thread: letters as wide at every zoom, fonts embedded as TrueType in PDF, text as text in SVG, the same bytes for the same picture."""
+    """matplotlib for one thread: letters as wide at every zoom, fonts embedded in PDF, text as text in SVG, the same bytes each time."""
     import matplotlib
 
     ours = {"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "clearhead", "text.parse_math": False, "text.hinting": "no_hinting",

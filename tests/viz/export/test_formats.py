@@ -1,0 +1,119 @@
+"""The contract of every format that is there: it parses with somebody else's reader and carries the question and the view unchanged."""
+import dataclasses
+import threading
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from model.query import Hide, Kind, Query, Silence, Temper, UserError
+from model.view import View
+from tests.viz.export.fabricated import HOSTILE, provenance_of, record
+from viz.export import SUBJECTS, Format, Options, export, filename, formats, provenance
+
+SUFFIXES = sorted(formats())
+DRAWN = [suffix for suffix in SUFFIXES if "matrix" in formats()[suffix][0].subjects]
+WORDS = ("the", "animal", "it", "the")
+
+
+def test_the_formats_are_found_by_being_there():
+    assert {".png", ".svg", ".pdf", ".csv", ".npz"} <= set(SUFFIXES)
+    assert {subject for suffix in SUFFIXES for subject in formats()[suffix][0].subjects} == set(SUBJECTS)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("grid", [False, True])
+def test_a_file_carries_its_question_and_its_view(suffix, grid):
+    if grid and suffix not in DRAWN:
+        with pytest.raises(UserError, match="cannot show the grid"):
+            export(suffix, record(WORDS), View(), Options(grid=True))
+        return
+    made = record(WORDS)
+    edits = frozenset({Silence(Kind.SELF, 1, 2), Temper(Kind.SELF, 0, 1, 0.3), Hide("source", 3)})
+    made = dataclasses.replace(made, query=Query("fake/model", "f" * 40, "the animal", "b \ud800\0", "ziel", (1, 2), edits))
+    view = View(layer=1, head=2, token=1, pair=(1, 2), scale="root", transpose=True, overlay=((0, 1),), keep=0.9, hide_special=True, words=True)
+    found = provenance_of(suffix, export(suffix, made, view, Options(grid=grid, link="http://x/?a=1&b=<2>")))
+    assert provenance.loads(provenance.json.dumps(found)) == (made.query, view)
+    assert found["link"] == "http://x/?a=1&b=<2>" and found["verification"]["status"] == "verified" and found["versions"]["numpy"]
+    assert (found["model"], found["kind"], found["layer"], found["head"]) == ("fake/model", "self", 1, 2)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("lens", ["matrix", "lines", "text"])
+def test_hostile_tokens_pass_through_every_export(suffix, lens):
+    made = record(HOSTILE)
+    view = View(token=15, pair=(15, 16), lens=lens, scale="log")
+    assert provenance_of(suffix, export(suffix, made, view))["text"] == "".join(HOSTILE)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("count", [1, 300])
+def test_one_token_and_three_hundred(suffix, count):
+    made = record([f"t{place % 7}" for place in range(count)], Kind.CAUSAL, layers=1)
+    for lens in ("matrix", "lines"):
+        assert provenance_of(suffix, export(suffix, made, View(kind=Kind.CAUSAL, lens=lens, token=0)))["kind"] == "causal"
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_the_same_question_gives_the_same_bytes_in_any_thread(suffix):
+    made = record(WORDS)
+    views = [View(layer=layer, head=2, lens=lens, token=1) for layer in (0, 1) for lens in ("matrix", "lines")]
+    alone = [export(suffix, made, view) for view in views]
+    together: list[bytes] = [b""] * len(views)
+
+    def draw(place: int) -> None:
+        together[place] = export(suffix, made, views[place])
+
+    threads = [threading.Thread(target=draw, args=(place,)) for place in range(len(views))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert together == alone
+    if suffix in DRAWN:
+        assert all(a != b for a, b in pairwise(alone))
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_any_text_passes_through_every_export(suffix):
+    share = {".pdf": 8, ".png": 3, ".svg": 2}.get(suffix, 1)   # pictures take their time, and a PDF subsets its fonts
+
+    @settings(max_examples=settings.default.max_examples // share)
+    @given(st.lists(st.text(st.characters(), max_size=6), min_size=1, max_size=6), st.sampled_from(("matrix", "lines", "text")), st.booleans())
+    def check(texts, lens, transpose):
+        made = record(texts, layers=1)
+        view = View(lens=lens, token=0, pair=(0, len(texts) - 1), transpose=transpose)
+        assert provenance_of(suffix, export(suffix, made, view, Options(zoom=1)))["text"] == made.query.text
+
+    check()
+
+
+def test_what_is_not_there_is_refused_in_one_sentence():
+    made = record(WORDS)
+    for suffix in (".docx", ""):
+        with pytest.raises(UserError, match="choose one of"):
+            export(suffix, made, View())
+    for suffix in set(SUFFIXES) - {".npz"}:
+        with pytest.raises(UserError, match="choose a head"):
+            export(suffix, made, View(layer=10**9))
+    with pytest.raises(UserError, match="none is in focus"):
+        export(".png", made, View(lens="text"))
+    with pytest.raises(ValueError, match="zoom"):
+        Options(zoom=9)
+    with pytest.raises(ValueError, match="suffix"):
+        Format("X", "x", "text/plain", ("matrix",), "")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", "not json", '{"model": 1}', "null"])
+def test_a_foreign_provenance_is_refused(text):
+    with pytest.raises(UserError, match="no provenance"):
+        provenance.loads(text)
+
+
+def test_file_names_hold_nothing_that_acts():
+    made = dataclasses.replace(record(WORDS), query=Query("../../etc/<b>\0 model", "f", "text"))
+    assert filename(".png", made, View(layer=3, head=1)) == "etc-b-model-self-layer3-head1-matrix.png"
+    assert filename(".csv", made, View(layer=3, head=1)) == "etc-b-model-self-layer3-head1.csv"
+    assert filename(".npz", made, View()) == "etc-b-model-self-all-heads.npz"
+    assert filename(".svg", made, View(), Options(grid=True)) == "etc-b-model-self-all-heads.svg"

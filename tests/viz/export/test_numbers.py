@@ -1,0 +1,85 @@
+"""CSV and NPZ hold the record's own numbers, exactly."""
+import csv
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import viz.export.npz
+from model import heads
+from model.displayed import displayed
+from model.query import Kind, UserError
+from model.record import AttentionMap
+from model.view import View
+from tests.viz.export.fabricated import HOSTILE, record
+from viz.export import export
+from viz.export.csv import ACTS, guarded, unguarded
+
+QUERIES, KEYS = ("a", "b", "a", "c", "d"), ("u", "v", "u", "w", "x", "y", "z")
+
+
+def table(content: bytes) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(content.decode("utf-8"), newline="")))
+
+
+@pytest.mark.parametrize("transpose", [False, True])
+def test_csv_has_a_column_a_key_a_row_a_query_and_the_exact_weights(transpose):
+    made = record(QUERIES, Kind.CROSS, KEYS)
+    rows = table(export(".csv", made, View(kind=Kind.CROSS, layer=1, head=2, transpose=transpose)))
+    assert rows[0] == ["query", *KEYS, "provenance"]
+    assert [row[0] for row in rows[1:]] == list(QUERIES)
+    numbers = np.array([row[1:-1] for row in rows[1:]]).astype(np.float32)
+    assert (numbers == heads.weights(made[Kind.CROSS].layer(1), 2)).all()
+
+
+def test_csv_holds_what_the_view_shows():
+    made = record(("[CLS]", "a", "b", "a"), special=(0,))
+    view = View(hide_special=True, keep=0.8, renormalise=True)
+    numbers = np.array([row[1:-1] for row in table(export(".csv", made, view))[1:]]).astype(np.float32)
+    assert (numbers == displayed(made, view).weights).all()
+    assert np.allclose(numbers.sum(1), 1)
+
+
+def test_csv_cells_never_act_and_give_back_the_token():
+    rows = table(export(".csv", record(HOSTILE), View()))
+    cells = [*rows[0][1:-1], *(row[0] for row in rows[1:])]
+    assert not any(cell.lstrip(" ")[:1] in set("=+-@\t\r") for cell in cells)
+    plain = [text for text in HOSTILE if "\0" not in text and text != "\ud800"]
+    assert [unguarded(cell) for cell in rows[0][1:-1] if "U+0000" not in cell and cell != "U+D800"] == plain
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")))
+def test_the_guard_is_reversible(text):
+    assert unguarded(guarded(text)) == text
+    assert guarded(text).lstrip(" ")[:1] not in set(ACTS) - {"'"}
+
+
+def test_npz_holds_every_head_of_every_kind():
+    made = record(QUERIES, Kind.CROSS, KEYS)
+    with np.load(io.BytesIO(export(".npz", made, View(kind=Kind.CROSS, keep=0.5))), allow_pickle=False) as arrays:
+        assert arrays["cross"].dtype == np.float32 and arrays["cross"].shape == (2, 3, 5, 7)
+        assert tuple(arrays["queries_cross"]) == QUERIES and tuple(arrays["keys_cross"]) == KEYS
+        for layer in range(2):
+            for head in range(3):
+                assert (arrays["cross"][layer, head] == heads.weights(made[Kind.CROSS].layer(layer), head)).all()
+
+
+def test_npz_keeps_layers_with_other_head_counts_apart():
+    import dataclasses
+
+    made = record(QUERIES)
+    wide, narrow = made[Kind.SELF].layers
+    narrow = dataclasses.replace(narrow, **{name: getattr(narrow, name)[:2] for name in ("query", "key", "value")})
+    both = AttentionMap(Kind.SELF, made[Kind.SELF].queries, made[Kind.SELF].keys, (wide, narrow))
+    with np.load(io.BytesIO(export(".npz", dataclasses.replace(made, maps=(both,)), View()))) as arrays:
+        assert arrays["self_0"].shape == (3, 5, 5) and arrays["self_1"].shape == (2, 5, 5) and "self" not in arrays
+
+
+def test_npz_refuses_what_would_not_fit_before_it_computes(monkeypatch):
+    monkeypatch.setattr(viz.export.npz, "LIMIT", 4 * 2 * 3 * 25 - 1)
+    with pytest.raises(UserError, match="export one head as CSV"):
+        export(".npz", record(QUERIES), View())
+    monkeypatch.setattr(viz.export.npz, "LIMIT", 4 * 2 * 3 * 25)
+    assert export(".npz", record(QUERIES), View())

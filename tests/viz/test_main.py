@@ -1,0 +1,79 @@
+"""python -m viz export: what a script and a person without a browser get."""
+import io
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from PIL import Image
+
+from model import sources
+from model.jobs import Job
+from model.query import Kind, UserError
+from tests.viz.export.fabricated import provenance_of, record
+from viz.__main__ import main
+from viz.export import formats
+
+WORDS = ("the", "animal", "it", "the")
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path):
+    """Runs the command against a record that was made up; the files land in a folder of their own."""
+    def ask(query, session=""):
+        job = Job(query)
+        job.finish(record(WORDS, text=query))
+        return job
+
+    def open_query(model, text, text_b=None, target=None):
+        if not text.strip():
+            raise UserError("There is no text to look at; type a sentence.")
+        return text
+
+    monkeypatch.setattr(sources, "open_query", open_query)
+    monkeypatch.setattr(sources, "ask", ask)
+
+    def invoke(*words, name="out.png", text="the animal"):
+        found = CliRunner().invoke(main, ["export", "--model", "fake", "--text", text, *words, "--out", str(tmp_path / name)])
+        return found, tmp_path / name
+
+    return invoke
+
+
+@pytest.mark.parametrize("suffix", sorted(formats()))
+def test_each_format_by_the_ending_of_its_file(run, suffix):
+    found, file = run("--layer", "1", "--head", "2", "--pair", "it", "1", name="figure" + suffix)
+    assert found.exit_code == 0, found.output
+    said = provenance_of(suffix, file.read_bytes())
+    assert (said["text"], said["layer"], said["head"], said["view"]["pair"], said["view"]["token"]) == ("the animal", 1, 2, [2, 1], 2)
+
+
+def test_options_reach_the_picture(run):
+    plain = Image.open(io.BytesIO(run()[1].read_bytes())).size
+    assert np.allclose(np.array(Image.open(io.BytesIO(run("--zoom", "4")[1].read_bytes())).size) / plain, 2, rtol=0.01)
+    assert Image.open(io.BytesIO(run("--no-caption")[1].read_bytes())).size[1] < plain[1]
+    _, file = run("--lens", "lines", "--scale", "log", "--words", "--hide-special", "--transpose", "--token", "animal")
+    said = provenance_of(".png", file.read_bytes())
+    assert [said["view"][name] for name in ("lens", "scale", "words", "hide_special", "transpose", "token")] == ["lines", "log", True, True, True, 1]
+    assert said["kind"] == Kind.SELF
+    assert run("--grid", name="all.pdf")[0].exit_code == 0
+
+
+@pytest.mark.parametrize("words, name, sentence", [
+    ((), "out.docx", "does not say a format"), ((), "out", "does not say a format"), (("--layer", "99"), "out.png", "layer 99"),
+    (("--kind", "cross"), "out.png", "no cross attention"), (("--token", "nothere"), "out.png", "no token 'nothere'"),
+    (("--grid",), "out.csv", "cannot show the grid"), (("--lens", "text"), "out.png", "none is in focus"), (("--zoom", "9"), "out.png", "--zoom"),
+    ((), "missing/out.png", "choose another place")])
+def test_what_goes_wrong_is_one_sentence_and_exit_code_2(run, words, name, sentence):
+    found, file = run(*words, name=name)
+    assert found.exit_code == 2 and not file.exists()
+    assert sentence in found.stderr and "Traceback" not in found.output
+
+
+def test_a_blank_text_is_answered_in_one_sentence(run):
+    found, _ = run(text=" ")
+    assert found.exit_code == 2 and found.stderr == "Error: There is no text to look at; type a sentence.\n"
+
+
+def test_help_teaches():
+    said = CliRunner().invoke(main, ["export", "--help"]).output
+    assert "python -m viz export --model minilm" in said and all(suffix in said for suffix in formats())
