@@ -128,25 +128,41 @@ export const short = (value) => figure(value).replace(/\.0+$|(\.\d*?[1-9])0+$/, 
 
 export const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
 
-// The tooltip: a title and rows of [label, value], beside the pointer and inside the window, above everything.
+// The tooltip: a title and rows of [label, value], beside the pointer and inside the window, above everything. It is laid out once for each
+// new text and then only moved; between two texts it stays open and unseen, because opening a popover is dear.
 export function tooltip(root) {
-  const tip = node("div", "tip", undefined, root);
+  const tip = node("div", "tip", undefined, root), title = node("b", "", "", tip), lines = [];
+  let wide = 0, high = 0, said = "";
   tip.popover = "manual";
   tip.setAttribute("aria-hidden", "true");
-  const hide = () => tip.matches(":popover-open") && tip.hidePopover();
-  const show = (x, y, title, rows) => {
-    tip.replaceChildren(node("b", "", title));
-    for (const [name, value] of rows) {
-      const line = node("div", "", undefined, tip);
-      node("span", "", name, line);
-      node("span", "", value, line);
-    }
+
+  function line() {
+    const made = node("div");
+    return { made, name: node("span", "", "", made), value: node("span", "", "", made) };
+  }
+
+  function write(head, rows) {
+    title.textContent = head;
+    rows.forEach(([name, value], at) => {
+      lines[at] ??= line();
+      lines[at].name.textContent = name;
+      lines[at].value.textContent = value;
+    });
+    tip.replaceChildren(title, ...rows.map((_, at) => lines[at].made));
     if (!tip.matches(":popover-open")) tip.showPopover();
-    const wide = tip.offsetWidth, high = tip.offsetHeight;
+    [wide, high] = [tip.offsetWidth, tip.offsetHeight];
+  }
+
+  function show(x, y, head, rows) {
+    const text = head + rows;
+    if (text !== said) write(head, rows);
+    said = text;
     const left = x + 16 + wide > innerWidth - 8 ? Math.max(8, x - 16 - wide) : x + 16;
     const top = y + 16 + high > innerHeight - 8 ? Math.max(8, y - 16 - high) : y + 16;
-    tip.style.left = `${left}px`;
-    tip.style.top = `${top}px`;
-  };
+    tip.style.transform = `translate(${left}px, ${top}px)`;
+    tip.style.visibility = "visible";
+  }
+
+  const hide = () => { tip.style.visibility = "hidden"; };
   return { show, hide };
 }

@@ -58,7 +58,7 @@ def range_codes(numbers: np.ndarray) -> tuple[np.ndarray, float, float]:
     if not finite.any():
         return np.full(numbers.shape, NOTHING, np.uint16), 0.0, 0.0
     low, high = (float(bound(numbers, where=finite, initial=start)) for bound, start in ((np.min, np.inf), (np.max, -np.inf)))
-    steps = numbers - np.float32(low)
+    steps = np.where(finite, numbers, np.float32(low)) - np.float32(low)
     steps *= (NOTHING - 1) / (high - low) if high > low else 0
     steps += np.float32(0.5)
     steps[~finite] = NOTHING

@@ -50,8 +50,14 @@ export function mount(element, bytes, send) {
 
   // What one token looks at most, largest first.
   function most(row, count) {
-    const columns = view.columns.texts.map((_, column) => column).sort((a, b) => code(0, row, b) - code(0, row, a));
-    return columns.slice(0, count).map((column) => [name(view.columns, column), figure(weightOf(code(0, row, column)))]);
+    const best = [];
+    for (let column = 0; column < view.columns.texts.length; column++) {
+      let at = best.length;
+      while (at > 0 && code(0, row, column) > code(0, row, best[at - 1])) at--;
+      if (at < count) best.splice(at, 0, column);
+      best.length = Math.min(best.length, count);
+    }
+    return best.map((column) => [name(view.columns, column), figure(weightOf(code(0, row, column)))]);
   }
 
   function facts(row, column) {

@@ -1,0 +1,59 @@
+"""The demo page, running, and a page of it in a browser that fails on any console error."""
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Server
+
+RESTS = "[data-testid=stApp][data-test-script-state=notRunning]"
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory):
+    server = Server(Path(__file__).parent / "demo_app.py", tmp_path_factory.mktemp("demo") / "server.log").wait()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def visit(browser, demo):
+    """visit(query, width=1440, scheme="light") opens the demo page and waits until everything is drawn."""
+    contexts, errors = [], []
+
+    def go(query: str = "", width: int = 1440, scheme: str = "light"):
+        context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 900})
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.frames_received, page.frames_sent = [], []
+        page.on("websocket", lambda socket: (socket.on("framereceived", lambda frame: page.frames_received.append(frame)),
+                                             socket.on("framesent", lambda frame: page.frames_sent.append(frame))))
+        page.goto(f"{demo.address}/?{query}")
+        page.wait_for_selector(".ch.grid[data-heads]", timeout=60_000)
+        page.wait_for_selector(".ch.view[data-drawn]")
+        page.wait_for_selector(RESTS)
+        page.wait_for_timeout(300)
+        return page
+
+    yield go
+    for context in contexts:
+        context.close()
+    assert not errors, errors
+
+
+def rest(page) -> None:
+    """Until the script has run for what was just done, and the picture follows."""
+    page.wait_for_timeout(150)
+    page.wait_for_selector(RESTS)
+    page.wait_for_timeout(200)
+
+
+def events(page) -> list[str]:
+    """What the page wrote down."""
+    text = page.get_by_text("events", exact=False).last.inner_text().removeprefix("events").strip()
+    return text.split(" | ") if text else []
+
+
+def runs(page) -> int:
+    return int(page.get_by_text("runs ", exact=False).last.inner_text().removeprefix("runs "))

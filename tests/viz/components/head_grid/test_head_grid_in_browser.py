@@ -1,0 +1,113 @@
+"""The grid in a real browser."""
+import pytest
+
+from tests.viz.components.conftest import events, rest, runs
+
+
+def spot(page, layer: int, head: int) -> dict:
+    """Where a head's thumbnail stands in the grid by layer, in the stage's pixels."""
+    pitch, left = (int(page.locator(".ch.grid").get_attribute(f"data-{name}")) for name in ("pitch", "left"))
+    return {"x": left + head * pitch + pitch / 3, "y": 16 + layer * pitch + pitch / 3}
+
+
+def pixels(page, selector: str) -> list[int]:
+    """The mean red, green and blue of a canvas."""
+    return page.locator(selector).evaluate("""canvas => { const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height),
+        sum = [0, 0, 0]; for (let i = 0; i < data.length; i++) if (i % 4 < 3) sum[i % 4] += data[i]; return sum.map(s => 4 * s / data.length); }""")
+
+
+def test_a_click_opens_a_head_and_sends_little(visit):
+    page = visit("case=long")
+    assert page.locator(".ch.grid").get_attribute("data-open") == "0.0"
+    page.locator(".grid .scroll").hover()
+    before = len(page.frames_received)
+    page.locator(".grid .stage").click(position=spot(page, 3, 7))
+    rest(page)
+    assert events(page) == ["grid GridEvent(layer=3, head=7)"]
+    assert page.locator(".ch.grid").get_attribute("data-open") == "3.7"
+    page.wait_for_selector(".ch.view[data-drawn='layer 3 · head 7 matrix']")
+    sizes = [len(frame) for frame in page.frames_received[before:]]
+    assert sum(sizes) - 4 * 256 * 256 < 20_000, "the other head's weights and scores, and not the grid again"
+
+
+def test_hovering_names_the_head_and_asks_nobody(visit):
+    page = visit()
+    before = runs(page), len(page.frames_sent)
+    for head in range(12):
+        page.locator(".grid .stage").hover(position=spot(page, 2, head))
+    tip = page.locator(".grid .tip")
+    assert tip.is_visible()
+    assert tip.locator("b").inner_text() == "layer 2 · head 11"
+    assert [line.inner_text().split("\n") for line in tip.locator("div").all()] == [["previous", "0.260"], ["entropy, bits", "3.600"]]
+    page.mouse.move(5, 5)
+    assert not tip.is_visible()
+    assert (runs(page), len(page.frames_sent)) == before
+
+
+def test_arrows_move_enter_opens_escape_leaves(visit):
+    page = visit()
+    page.locator(".grid .scroll").focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight", "ArrowUp"):
+        page.keyboard.press(key)
+    assert page.locator(".grid .unseen").inner_text().startswith("layer 1 · head 1, ")
+    assert events(page) == []
+    page.keyboard.press("Enter")
+    rest(page)
+    assert events(page) == ["grid GridEvent(layer=1, head=1)"]
+    page.locator(".grid .scroll").focus()
+    page.keyboard.press("Escape")
+    assert page.evaluate("() => document.activeElement.shadowRoot?.activeElement ?? null") is None
+
+
+@pytest.mark.parametrize("case, heads", [("one", 1), ("tricky", 8), ("many", 1024), ("tower", 270)])
+def test_any_number_of_heads(visit, case, heads):
+    page = visit(f"case={case}")
+    grid = page.locator(".ch.grid")
+    assert grid.get_attribute("data-heads") == str(heads)
+    box, inside = grid.bounding_box(), page.locator(".grid .stage").bounding_box()
+    assert inside["width"] <= box["width"] + 1
+    assert page.locator(".grid canvas").get_attribute("aria-label").startswith(f"{heads} attention heads")
+    page.locator(".grid .stage").click(position={"x": inside["width"] - 20, "y": inside["height"] - 12})
+    rest(page)
+    assert len(events(page)) == 1
+
+
+def test_a_ranking_flows_and_names_each_head(visit):
+    page = visit("case=tricky&order=1")
+    assert page.locator(".grid .label.name").all_inner_texts() == ["1·4", "1·3", "1·2", "1·1", "1·0", "0·2", "0·1", "0·0"]
+    page.locator(".grid .stage").click(position={"x": 20, "y": 20})
+    rest(page)
+    assert events(page) == ["grid GridEvent(layer=1, head=4)"]
+
+
+def test_ranked_heads_carry_their_rank(visit):
+    assert visit().locator(".grid .badge").all_inner_texts() == [str(rank) for rank in range(1, 9)]
+
+
+def test_numbers_can_colour_the_grid(visit):
+    page = visit("values=1")
+    page.locator(".grid .stage").hover(position=spot(page, 5, 0))
+    assert page.locator(".grid .tip").inner_text().split("\n")[1:3] == ["value", "0.500"]
+    assert page.locator(".grid .legend").inner_text().split() == ["-1.1", "1.1"]
+
+
+def test_the_colours_follow_the_theme(visit):
+    page = visit()
+    light = {name: pixels(page, name) for name in (".grid canvas", ".view .matrix > canvas")}
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_timeout(600)
+    for name, before in light.items():
+        assert all(dark < bright - 60 for dark, bright in zip(pixels(page, name), before)), name
+
+
+def test_it_fits_whatever_the_width(visit):
+    page = visit()
+    wide = int(page.locator(".ch.grid").get_attribute("data-pitch"))
+    page.set_viewport_size({"width": 700, "height": 900})
+    page.wait_for_timeout(500)
+    box = page.locator(".grid .stage").bounding_box()
+    assert box["x"] + box["width"] <= 700
+    assert int(page.locator(".ch.grid").get_attribute("data-pitch")) != wide
+    page.locator(".grid .stage").click(position=spot(page, 5, 11))
+    rest(page)
+    assert events(page) == ["grid GridEvent(layer=5, head=11)"]

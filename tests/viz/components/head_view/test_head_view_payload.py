@@ -1,0 +1,90 @@
+import dataclasses
+
+import numpy as np
+import pytest
+
+from model.query import Kind
+from model.view import View
+from tests.viz.components import fabricated
+from viz.components.head_view.payload import ViewEvent, body, read, state
+from viz.components.wire import NOTHING, unpack
+
+
+@pytest.fixture(scope="module")
+def made():
+    return fabricated.record(fabricated.tokens(), heads=(3, 5))
+
+
+def test_the_body_holds_weights_and_scores(made):
+    shown = fabricated.shown(made, layer=1, head=4)
+    header, arrays = unpack(body(shown, room="r"))
+    assert arrays["weights"].shape == (1, 16, 16)
+    np.testing.assert_allclose((arrays["weights"][0] / 65535) ** 2, shown.weights, atol=1.6e-5)
+    scores = header["low"] + arrays["scores"].astype(float) * (header["high"] - header["low"]) / (NOTHING - 1)
+    np.testing.assert_allclose(scores, shown.scores, atol=0.51 * (header["high"] - header["low"]) / (NOTHING - 1))
+    assert header["sums"] and header["columns"] is None and header["heads"] == [[1, 4]]
+
+
+def test_masked_scores_say_so():
+    shown = fabricated.shown(fabricated.record(fabricated.many(13), heads=(2,), kind=Kind.CAUSAL))
+    codes = unpack(body(shown, room="r"))[1]["scores"]
+    np.testing.assert_array_equal(codes == NOTHING, ~np.tri(13, dtype=bool))
+
+
+@pytest.mark.parametrize("tokens", [2, 17, 256])
+def test_a_cell_is_at_most_four_bytes(tokens):
+    shown = fabricated.shown(fabricated.record(fabricated.many(tokens), heads=(1,)))
+    _, arrays = unpack(body(shown, room="r"))
+    assert sum(array.nbytes for array in arrays.values()) == 4 * tokens * tokens
+
+
+def test_further_heads_lie_over_the_open_one(made):
+    shown, further = fabricated.shown(made), [fabricated.shown(made, layer=1, head=head) for head in (0, 2)]
+    header, arrays = unpack(body(shown, room="r", overlay=further))
+    assert header["heads"] == [[0, 0], [1, 0], [1, 2]]
+    np.testing.assert_allclose((arrays["weights"][2] / 65535) ** 2, further[1].weights, atol=1.6e-5)
+    with pytest.raises(ValueError, match="overlay"):
+        body(shown, room="r", overlay=[fabricated.shown(made, hide_special=True)])
+
+
+def test_words_and_filters_say_what_they_did(made):
+    header, arrays = unpack(body(fabricated.shown(made, words=True), room="r"))
+    assert "scores" not in arrays and header["notes"] and header["sums"]
+    header, _ = unpack(body(fabricated.shown(made, hide_special=True), room="r"))
+    assert not header["sums"] and header["rows"]["tokens"] == list(range(1, 15))
+
+
+def test_positions_become_rows_and_columns(made):
+    view = View(lens="lines", scale="log", transpose=True, hide_special=True)
+    shown = fabricated.shown(made, hide_special=True)
+    header, _ = unpack(state(shown, view, room="r", focus=10, pair=(10, 2)))
+    assert (header["focus"], header["pair"]) == (9, [9, 1])
+    assert (header["lens"], header["scale"], header["transpose"]) == ("lines", "log", True)
+    header, _ = unpack(state(shown, view, room="r", focus=0, pair=(10, 0)))
+    assert header["focus"] is None and header["pair"] is None
+
+
+def test_an_event_names_tokens_that_are_shown(made):
+    shown = fabricated.shown(made, hide_special=True)
+    assert read({"token": 10, "pair": None}, shown) == ViewEvent(10, None)
+    assert read({"token": 10, "pair": [10, 2]}, shown) == ViewEvent(10, (10, 2))
+    assert read({"token": None, "pair": None}, shown) == ViewEvent(None, None)
+    assert read({"token": 0, "pair": None}, shown) is None
+    assert read({"token": 10, "pair": [10, 0]}, shown) is None
+
+
+@pytest.mark.parametrize("hostile", [
+    None, 3, "x", [], {}, {"token": 1}, {"token": 10**9, "pair": None}, {"token": -1, "pair": None}, {"token": 1.0, "pair": None},
+    {"token": float("nan"), "pair": None}, {"token": True, "pair": None}, {"token": "1", "pair": None}, {"token": 1, "pair": [1]},
+    {"token": 1, "pair": [1, 2, 3]}, {"token": 1, "pair": [1, "2"]}, {"token": 1, "pair": [True, 2]}, {"token": 1, "pair": "12"},
+    {"token": 1, "pair": [1, 10**9]}, {"token": [1], "pair": None}, {"token": 1, "pair": [[1], 2]}, {"token": 1, "pair": None, "more": 1},
+])
+def test_a_hostile_value_is_no_event(made, hostile):
+    assert read(hostile, fabricated.shown(made)) is None
+
+
+def test_a_cross_map_has_both_sides_even_if_they_read_the_same():
+    tokens = fabricated.tokens(["a", "b", "a"])
+    shown = fabricated.shown(fabricated.record((tokens, tokens), heads=(2,), kind=Kind.CROSS))
+    assert unpack(body(shown, room="r"))[0]["columns"] is not None
+    assert unpack(body(dataclasses.replace(shown, kind=Kind.SELF), room="r"))[0]["columns"] is None

@@ -1,0 +1,58 @@
+"""The strip in a real browser."""
+from tests.viz.components.conftest import events, rest
+
+
+def test_a_click_focuses_a_second_pairs_and_again_clears(visit):
+    page = visit()
+    buttons = page.locator(".strip button")
+    for at in (10, 2, 2, 10):
+        buttons.nth(at).click()
+        rest(page)
+    assert events(page) == ["strip StripEvent(token=10, pair=None)", "strip StripEvent(token=10, pair=(10, 2))",
+                            "strip StripEvent(token=10, pair=None)", "strip StripEvent(token=None, pair=None)"]
+    buttons.nth(10).click()
+    buttons.nth(4).click(modifiers=["Shift"])
+    rest(page)
+    assert page.locator(".strip [aria-pressed=true]").all_inner_texts() == ["'", "it"]
+    assert page.locator(".strip .hint").inner_text() == "it (10) → ' (4). Esc clears."
+    assert page.locator(".view .hot").all_inner_texts() == ["it", "'"]
+
+
+def test_the_keyboard_walks_and_chooses(visit):
+    page = visit()
+    assert page.locator(".strip button[tabindex='0']").count() == 1
+    page.locator(".strip button").first.focus()
+    for key in ("ArrowRight", "ArrowRight", "Enter"):
+        page.keyboard.press(key)
+    rest(page)
+    for key in ("End", "Enter"):
+        page.keyboard.press(key)
+    rest(page)
+    page.keyboard.press("Escape")
+    rest(page)
+    assert events(page) == ["strip StripEvent(token=2, pair=None)", "strip StripEvent(token=2, pair=(2, 15))",
+                            "strip StripEvent(token=None, pair=None)"]
+    assert page.locator(".strip button[tabindex='0']").count() == 1
+
+
+def test_any_text_is_only_text(visit):
+    page = visit("case=tricky", width=390)
+    texts = page.locator(".strip button").all_inner_texts()
+    assert texts[1] == "␣" and "<b>x</b>" in texts and "U+0000" in texts and "שלום" in texts and "U+202Ertl" in texts
+    assert page.locator(".strip b").count() == 0
+    assert page.locator(".strip button.unknown").all_inner_texts() == ["[UNK]"]
+    assert page.locator(".strip button.special").all_inner_texts() == ["[CLS]", "[SEP]"]
+    assert page.locator(".strip .word").nth(2).locator("button").all_inner_texts() == ["The", "##re"]
+    boxes = [each.bounding_box() for each in page.locator(".strip button").all()]
+    assert all(box["x"] >= 0 and box["x"] + box["width"] <= 390 and box["height"] >= 24 and box["width"] >= 24 for box in boxes)
+
+
+def test_two_texts_stand_apart(visit):
+    page = visit("case=pair")
+    assert page.locator(".strip .letter").all_inner_texts() == ["A", "B"]
+    first, second = (page.locator(".strip button").nth(at).bounding_box()["y"] for at in (1, 8))
+    assert second > first + 20
+
+
+def test_a_long_text_scrolls_inside(visit):
+    assert visit("case=longest").locator(".strip .tokens").bounding_box()["height"] <= 160
