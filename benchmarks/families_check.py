@@ -37,22 +37,26 @@ class Outcome:
 
 def check(model_type: str) -> Outcome:
     """The outcome of one family. Never raises for what the family does."""
-    from model.pretrained import capture
-
     try:
-        network = families_models.build(model_type, capture.IMPLEMENTATION)
-    except (KeyError, ValueError):
-        network = None
-    try:
-        network = network or families_models.build(model_type, "eager")
+        network = _build(model_type)
     except Exception as error:
         return Outcome(model_type, "not built", said(error))
     try:
         model = _open(model_type, network)
         record = model.answer(_query(network), lambda fraction, text: None)
-    except UserError as error:
+    except Exception as error:
         return Outcome(model_type, "refused", said(error))
     return _judge(model_type, model, record)
+
+
+def _build(model_type: str):
+    """As Clearhead loads: with its own attention function where the family lets it, else eager."""
+    from model.pretrained import capture
+
+    try:
+        return families_models.build(model_type, capture.IMPLEMENTATION)
+    except (KeyError, ValueError):
+        return families_models.build(model_type, "eager")
 
 
 def said(error: BaseException) -> str:

@@ -4,6 +4,7 @@ One attention function and its mask function are registered with transformers. A
 pass with the fused kernel; each call hands over its queries, keys, values, scale, mask and bias, without copies. Who listens is held
 in a context variable, so that calls never meet and nothing stays behind in the model.
 """
+import functools
 import sys
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -17,6 +18,7 @@ from model.pretrained.calls import SINKS, Call, Memory, Unsupported, array, unde
 from model.query import Edit, Hide, Kind, Silence, Temper, UserError
 
 IMPLEMENTATION = "clearhead"
+MASKED = "clearhead_masked"  # the same, for families whose modules do not say that they are causal and would look ahead without a mask
 ROWS = 256  # rows of queries at a time where equation (1) replaces the kernel, so that an edit needs no n² memory
 
 
@@ -67,12 +69,20 @@ _session: ContextVar[Session | None] = ContextVar("clearhead_capture", default=N
 
 
 def register() -> None:
-    """Makes `IMPLEMENTATION` known to transformers. Without its mask function the mask would be missing, and attention would look ahead."""
+    """Makes both implementations known to transformers. Without a mask function the mask would be missing, and attention would look ahead."""
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import sdpa_mask
 
-    AttentionInterface.register(IMPLEMENTATION, attention_function)
-    AttentionMaskInterface.register(IMPLEMENTATION, sdpa_mask)
+    for name, mask_function in ((IMPLEMENTATION, sdpa_mask), (MASKED, _every_mask)):
+        AttentionInterface.register(name, attention_function)
+        AttentionMaskInterface.register(name, mask_function)
+
+
+def _every_mask(*arguments, **options):
+    """The fused kernel's mask, made even where `is_causal` would say the same."""
+    from transformers.masking_utils import sdpa_mask
+
+    return sdpa_mask(*arguments, **{**options, "allow_is_causal_skip": False, "allow_is_bidirectional_skip": False})
 
 
 def run(session: Session, forward: Callable):
@@ -105,13 +115,14 @@ def attention_function(module, query, key, value, attention_mask=None, **options
         call.temperature = np.array([temperatures.get(head, 1.0) for head in range(query.shape[1])], np.float32)
     output = _equation_one(call) if hidden or temperatures else _native(module, query, key, value, attention_mask, options)
     call.rows = sample_rows(query.shape[2])
-    call.outputs = array(output[:, call.rows].transpose(1, 2))
+    call.outputs = array(output[0, call.rows][None].transpose(1, 2))
     session.calls.append(call)
     for silence in silences:
         output[:, :, silence.head] = 0 if silence.mode == "zero" else output[:, :, silence.head].mean(1, keepdim=True)
     return output, None
 
 
+@functools.lru_cache(64)
 def sample_rows(n_queries: int) -> np.ndarray:
     """The queries whose outputs are recomputed on every answer: the first (it shows a missing look-ahead mask), the last (it shows a
     missing window), and two between."""
