@@ -1,10 +1,12 @@
 """What is true of the open head, in words, computed from the records: rank for the pair, the twin sentence, the other noun."""
 from model import heads
+from model.query import Kind
 from model.record import AttentionRecord, Tokens
 from model.view import View
 from viz.examples import Example, token_of
 from viz.text import literal, strings
 
+BLIND = 1e-4    # weights that differ by less are the same: the row has not seen the other word
 HARDLY = 0.25   # a change of less than this share of the weight is called "hardly moves"
 PLACES = {1: "first", 2: "second"}
 
@@ -52,6 +54,8 @@ def _twin_claims(record: AttentionRecord, view: View, twin: AttentionRecord, exa
     new_word = example.swap[1] if record.query.text == example.text else example.swap[0]
     facts = {"word": f"*{literal(new_word)}*", "rival": f"*{literal(example.rival)}*",
              "twin": number(to_key[here]), "rival_twin": number(to_rival[here])}
+    if view.kind is Kind.CAUSAL and all(abs(to_key[place] - weight) < BLIND for place, weight in weights.items()):
+        return [words["blind"].format(**facts)]
     other = next((layer, head) for layer, head, _ in heads.ranked(record[view.kind], *view.pair) if (layer, head) != here)
     place = sorted(weights.values(), reverse=True).index(weights[other]) + 1
     return [words[_verdict(weights[here], to_key[here], to_rival[here])].format(**facts),

@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -6,7 +7,7 @@ from model import sources
 from model.query import Kind
 from tests.fabricate import record
 from viz.claims import _verdict, claims, number
-from viz.examples import examples, token_of
+from viz.examples import Example, examples, token_of
 from viz.state import State, resolved
 
 HEADLINE = examples()[0]
@@ -31,6 +32,17 @@ def test_the_twin_tells_the_same_story_from_its_own_side(twins):
     view = resolved(State(text=HEADLINE.twin).choose(head=(3, 1)), twins[1])
     said = " ".join(claims(twins[1], view, twins[0], HEADLINE))
     assert "**0.281**" in said and "*tired* it grows to **0.677**" in said
+
+
+def test_a_model_that_reads_left_to_right_is_told_not_to_have_seen_the_word():
+    answer = record(7, Kind.CAUSAL, text="a b c d e f g")
+    example = Example("x", "x", "a b c d e f g", "x", "x", ("causal",), ("c", "a"), twin="a b c d e f h", swap=("g", "h"), rival="b")
+    spans = tuple((2 * place, 2 * place + 1) for place in range(7))
+    both = replace(answer[Kind.CAUSAL].queries, spans=spans, segments=(0,) * 7)
+    answer = replace(answer, maps=(replace(answer.maps[0], queries=both, keys=both),))
+    twin = replace(answer, query=replace(answer.query, text="a b c d e f h"))
+    said = claims(answer, resolved(State(text="own").choose(pair=(2, 0)), answer), twin, example)
+    assert "reads left to right" in said[1] and len(said) == 2
 
 
 def test_without_a_pair_nothing_is_claimed():

@@ -42,7 +42,10 @@ def _add() -> None:
 
 
 def ask_widgets(state: State, offers: dict, catalogue_only: bool) -> Any:
-    """Draws the question's widgets. `offers` is {model id: Offer}; a server for strangers shows the catalogue only. Returns the place where the badge goes once the record is there."""
+    """Draws the question's widgets. `offers` is {model id: Offer}; a server for strangers shows the catalogue only.
+
+    Returns the place where the badge goes once the record is there.
+    """
     words = strings("frame")
     with st.sidebar:
         for field in ("model", "text", "text_b", "target"):
@@ -72,7 +75,7 @@ def _label(name: str, offer) -> str:
     """A model in the menu; one that is not on disk says how much it would fetch."""
     if offer is None:
         return name
-    return offer.title if offer.on_disk else f"{offer.title} · {offer.size / 1e6:,.0f} MB to fetch"
+    return offer.title if offer.on_disk else f"↓ {offer.title} ({offer.size / 1e6:,.0f} MB)"
 
 
 def offer_to_fetch(model: str, offer, sentence: str) -> None:
