@@ -1,4 +1,6 @@
 """What does each attention head look at? The sentence, every head at once, one head open."""
+import inspect
+
 import streamlit as st
 
 from model import heads, sources
@@ -36,9 +38,21 @@ def render(frame: Frame) -> None:
         _open_head(frame, record, view)
     with left:
         look_here_first(record[view.kind], view, measures, frame.choose)
+    _formula()
     if measures is None:
         frame.ask(MeasuresQuery(frame.query(), view.kind))
         st.rerun()
+
+
+def _formula() -> None:
+    """The equation of the picture, and the functions that drew it."""
+    from model import attention
+
+    words = strings("heads")
+    with st.expander(words["formula_title"]):
+        st.latex(words["formula"])
+        st.markdown(words["formula_words"])
+        st.code("\n\n".join(inspect.getsource(each) for each in (attention.scores, attention.softmax, heads.weights)), language="python")
 
 
 def _warnings(record: AttentionRecord) -> None:
