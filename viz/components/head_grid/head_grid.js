@@ -8,8 +8,9 @@ const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDo
 export function mount(element, bytes, send) {
   const { root, on, draw, end } = frame(element, "grid", redraw);
   const scroll = node("div", "scroll", undefined, root), stage = node("div", "stage", undefined, scroll);
-  const canvas = node("canvas", "", undefined, stage), labels = node("div", "", undefined, stage), badges = node("div", "", undefined, stage);
+  const canvas = node("canvas", "", undefined, stage), labels = node("div", "", undefined, stage);
   const [hovered, opened, cursor] = ["mark", "mark open", "mark cursor"].map((name) => node("div", name, undefined, stage));
+  const badges = node("div", "", undefined, stage);
   const legend = node("div", "legend", undefined, root), live = node("div", "unseen", undefined, root), tip = tooltip(root);
   let body, state = { open: null, order: null, marks: [] }, plan, over, at;
 
@@ -59,7 +60,7 @@ export function mount(element, bytes, send) {
     return (value) => (Number.isNaN(value) ? 0 : scale[Math.round(510 * (state.signed ? (value / bound + 1) / 2 : Math.max(0, value / bound)))]);
   }
 
-  const limit = () => state.values.values.reduce((most, value) => Math.max(most, Math.abs(value) || 0), 0) || 1;
+  const limit = () => state.bound || state.values.values.reduce((most, value) => Math.max(most, Math.abs(value) || 0), 0) || 1;
 
   function drawLabels() {
     labels.replaceChildren();

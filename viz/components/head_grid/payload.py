@@ -35,11 +35,12 @@ def body(overview: Overview, *, room: str, groups: int = 1, height: int = 560) -
 
 
 def state(overview: Overview, *, room: str, open_head: Place, order: Sequence[Place] | None = None, marks: Sequence[tuple[int, int, int]] = (),
-          hover: Mapping[str, Mapping[Place, float]] | None = None, values: Mapping[Place, float] | None = None, signed: bool = False) -> bytes:
+          hover: Mapping[str, Mapping[Place, float]] | None = None, values: Mapping[Place, float] | None = None, signed: bool = False,
+          bound: float | None = None) -> bytes:
     """What a click changes. Heads are numbered as in the body; a head without a number in `hover` or `values` has none there."""
     every = places(overview)
     number = {place: index for index, place in enumerate(every)}
-    header: dict[str, Any] = {"room": room, "part": "state", "open": number.get(open_head), "signed": signed,
+    header: dict[str, Any] = {"room": room, "part": "state", "open": number.get(open_head), "signed": signed, "bound": bound,
                               "order": None if order is None else [number[place] for place in order],
                               "marks": [[number[layer, head], rank] for layer, head, rank in marks]}
     sections: dict[str, np.ndarray] = {}

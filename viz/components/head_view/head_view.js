@@ -13,7 +13,7 @@ export function mount(element, bytes, send) {
   const say = node("div", "say", undefined, root), board = node("div", "board", undefined, root), legend = node("div", "legend", undefined, root);
   const table = node("div", "unseen", undefined, root), live = node("div", "unseen", undefined, root), tip = tooltip(root);
   const view = { state: { lens: "matrix", scale: "linear", transpose: false, focus: null, pair: null } };
-  let lens, drawn, cursor, later, over = "";
+  let lens, drawn, cursor, later, held, over = "";
 
   live.setAttribute("aria-live", "polite");
   board.tabIndex = 0;
@@ -32,6 +32,7 @@ export function mount(element, bytes, send) {
     }
     lens.draw();
     rest();
+    if (held) pointAgain();
     drawLegend();
     board.setAttribute("aria-label", fill(body.text.keys, { head: headName(0) }));
     for (const canvas of board.querySelectorAll("canvas")) {
@@ -82,6 +83,17 @@ export function mount(element, bytes, send) {
     over = key;
     if (said) tip.show(x, y, ...said);
     else tip.hide();
+  }
+
+  // The picture was drawn anew under a pointer that stays where it is.
+  function pointAgain() {
+    const { clientX, clientY } = held, target = root.getRootNode().elementFromPoint(clientX, clientY);
+    if (board.contains(target)) point(lens.at({ clientX, clientY, target }, false), clientX, clientY);
+  }
+
+  function leave() {
+    held = undefined;
+    rest();
   }
 
   // Nothing under the pointer: the focus and the pair alone.
@@ -169,12 +181,19 @@ export function mount(element, bytes, send) {
     live.textContent = [title, ...rows.map((row) => row.join(" "))].join(", ");
   }
 
-  on(board, "pointermove", (event) => point(lens.at(event, false), event.clientX, event.clientY));
-  on(board, "pointerleave", rest);
+  on(board, "pointermove", (event) => {
+    held = event;
+    point(lens.at(event, false), event.clientX, event.clientY);
+  });
+  on(board, "pointerleave", leave);
+  on(document, "pointerdown", (event) => held && !event.composedPath().includes(board) && leave());
   on(board, "click", (event) => {
     const spot = lens.at(event, true), { focus } = view.state;
     const second = event.shiftKey && spot.column === undefined && focus !== null && view.body.columns === null;
     choose(second ? { row: focus, column: spot.row } : spot);
+    if (event.pointerType !== "touch") return;
+    held = event;
+    pointAgain();
   });
   on(board, "keydown", (event) => {
     if (event.key.startsWith("Arrow")) move(event.key);
@@ -185,7 +204,7 @@ export function mount(element, bytes, send) {
   });
   on(board, "blur", () => {
     cursor = undefined;
-    rest();
+    leave();
   });
 
   function update(message) {

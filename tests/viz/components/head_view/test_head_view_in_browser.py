@@ -21,6 +21,7 @@ def cell(page, row: int, column: int, n: int = 16) -> tuple[float, float]:
 def tip(page) -> tuple[str, dict[str, str]]:
     """Title and rows of the tooltip."""
     box = page.locator(".view .tip")
+    assert box.is_visible()
     return box.locator("b").inner_text(), dict(line.locator("span").all_inner_texts() for line in box.locator("div").all())
 
 
@@ -98,6 +99,7 @@ def test_the_text_shows_a_row_as_colours(visit):
     words.nth(10).click()
     rest(page)
     assert events(page) == ["view ViewEvent(token=10, pair=None)"]
+    assert tip(page)[0] == "it (10) → it (10)", "the picture was drawn anew under the pointer"
     words.nth(9).hover()
     assert tip(page)[0] == "it (10) → because (9)"
     assert abs(float(tip(page)[1]["weight"]) - numbers.weights[10, 9]) <= 0.00052
