@@ -8,6 +8,7 @@ from pathlib import Path
 from model.query import UserError
 
 FLOAT = 4  # bytes
+SMALL_BYTES, SMALL_OPERATIONS = 1e8, 1e11  # below both no machine needs asking
 LONGEST_WAIT = float(os.environ.get("CLEARHEAD_LONGEST_WAIT", "600"))  # seconds that an answer may take by the estimate
 
 
@@ -46,6 +47,8 @@ class Plan:
 
 def refuse_what_does_not_fit(plan: Plan, n: int, title: str) -> None:
     """Raises UserError with the numbers and the nearest length that fits."""
+    if plan.bytes_for(n) < SMALL_BYTES and plan.operations_for(n) < SMALL_OPERATIONS:
+        return
     room, speed = memory_free(), operations_per_second()
 
     def fits(length: int) -> bool:

@@ -1,11 +1,11 @@
 """What the model answers, kept with the record: the next token, candidates at a mask, a sentence vector. Never full logits."""
-import inspect
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from model.pretrained import files
+from model.pretrained.reading import parameters_of
 from model.pretrained.tokens import visible
 from model.record import Prediction
 
@@ -79,7 +79,7 @@ def _as_bytes(raw: str) -> str:
 
 def last_only(model) -> dict:
     """Asks a decoder for the logits of its last token only, where it knows how."""
-    return {"logits_to_keep": 1} if model.head == "next" and "logits_to_keep" in inspect.signature(model.network.forward).parameters else {}
+    return {"logits_to_keep": 1} if model.head == "next" and "logits_to_keep" in parameters_of(type(model.network)) else {}
 
 
 def prediction(model, question, output) -> Prediction | None:

@@ -1,4 +1,6 @@
 """From a query's texts to the numbers that a model reads, and to the tokens that a person reads."""
+import functools
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -71,12 +73,16 @@ def encode(tokenizer, texts: tuple[str, ...], limit: int, as_target: bool = Fals
 
 def as_tensors(network, arguments: dict[str, list[int]]) -> dict:
     """The arguments that the network's forward knows, each (1, token)."""
-    import inspect
-
     import torch
 
-    known = inspect.signature(network.forward).parameters
+    known = parameters_of(type(network))
     return {name: torch.tensor([values]) for name, values in arguments.items() if name in known}
+
+
+@functools.cache
+def parameters_of(kind: type) -> frozenset[str]:
+    """The names that a class of networks takes in its forward pass."""
+    return frozenset(inspect.signature(kind.forward).parameters)
 
 
 def with_target(network, tokenizer, query: Query, question: Question, limit: int, tick: Tick) -> Question:

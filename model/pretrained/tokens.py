@@ -30,6 +30,8 @@ class Piece:
 
 def visible(text: str) -> str:
     """The text with white space and controls made visible, so that no character changes how its neighbours are drawn."""
+    if text.isascii() and text.isprintable() and " " not in text:
+        return text
     shown = [_visible(character, alone=len(text) == 1) for character in text]
     if text and unicodedata.category(text[0]).startswith("M") and shown[0] == text[0]:
         shown.insert(0, "◌")

@@ -1,0 +1,65 @@
+"""Recomputes weights · value from a record's own queries and keys, for a few rows of every head, beside what the model really put out."""
+from collections.abc import Iterator
+
+import numpy as np
+
+from model import heads
+from model.masks import Full
+from model.pretrained.calls import Call
+from model.record import Layer
+
+SMALL = 1 << 20  # numbers; layers whose keys are fewer together are recomputed together, as the calls would cost more than the arithmetic
+
+
+def against_outputs(calls: list[Call], layers: list[Layer]) -> tuple[float, float, int]:
+    """(largest difference from the outputs of this pass, as a share of the layer's largest; distance of row sums from 1; rows compared)."""
+    worst, row_error, rows = 0.0, 0.0, 0
+    for members, layer in _together(calls, layers):
+        outputs = np.concatenate([call.outputs for call in members])
+        largest = np.concatenate([np.full(len(call.outputs), np.abs(call.outputs).max()) for call in members])
+        mixed, sums = recompute(layer, members[0].rows)
+        errors = np.abs(mixed - outputs).max((1, 2)) / np.where(largest > 0, largest, 1)
+        worst = max(worst, float(errors.max()) if np.isfinite(errors).all() else float("inf"))
+        if layer.sink is None:
+            row_error = max(row_error, float(np.abs(sums - 1).max()))
+        rows += mixed.shape[0] * mixed.shape[1]
+    return worst, row_error, rows
+
+
+def _together(calls: list[Call], layers: list[Layer]) -> Iterator[tuple[list[Call], Layer]]:
+    """Each layer with its call; small layers that differ in their numbers only as one layer with all their heads."""
+    groups: dict[tuple, list[int]] = {}
+    for place, layer in enumerate(layers):
+        plain = layer.bias is None and layer.softcap is None and layer.sink is None and layer.temperature is None
+        same = (layer.shape, layer.key.shape, layer.value.shape, layer.scale, layer.allowed)
+        groups.setdefault(same if plain and layer.key.size * len(layers) <= SMALL else (place,), []).append(place)
+    for places in groups.values():
+        first = layers[places[0]]
+        if len(places) > 1:
+            parts = [np.concatenate([getattr(layers[place], name) for place in places]) for name in ("query", "key", "value")]
+            first = Layer(first.index, *parts, first.scale, first.allowed)
+        yield [calls[place] for place in places], first
+
+
+def recompute(layer: Layer, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """weights · value (head, row, d_v) and the weights' sums (head, row) for some queries, by equation (1); key heads are never copied."""
+    from model import attention
+
+    kv_heads, n_keys, _ = layer.key.shape
+    group, keys = layer.heads // kv_heads, slice(0, n_keys)
+    split = lambda each: heads.tensor_of(np.ascontiguousarray(each)).unflatten(0, (kv_heads, group))
+    gather = lambda part: np.concatenate([part.block(slice(row, row + 1), keys) for row in rows], axis=-2)
+    numbers = attention.scores(split(layer.query[:, rows]).flatten(1, 2), heads.tensor_of(layer.key), scale=layer.scale, softcap=layer.softcap)
+    numbers = numbers.unflatten(1, (group, len(rows)))
+    if layer.bias is not None:
+        bias = gather(layer.bias)
+        numbers = numbers + (split(bias) if bias.ndim == 3 else heads.tensor_of(bias))
+    allowed = None
+    if not isinstance(layer.allowed, Full):
+        allowed = gather(layer.allowed)
+        allowed = split(allowed) if allowed.ndim == 3 else heads.tensor_of(allowed)
+    per_head = {name: split(getattr(layer, name))[..., None, None] for name in ("sink", "temperature") if getattr(layer, name) is not None}
+    weights = attention.softmax(numbers, allowed, **per_head)
+    mixed = weights.flatten(1, 2) @ heads.tensor_of(layer.value)
+    shape = (layer.heads, len(rows))
+    return mixed.reshape(*shape, -1).numpy(), weights.sum(-1).reshape(shape).numpy()
