@@ -46,7 +46,8 @@ def _heads_of(layer: Layer, heads: slice):
     group = layer.heads // layer.key.shape[0]
     wanted = np.arange(layer.heads)[heads]
     key = tensor_of(layer.key[wanted // group] if group > 1 or len(wanted) < layer.heads else layer.key)
-    each = {name: None if getattr(layer, name) is None else tensor_of(getattr(layer, name)[wanted])[:, None, None] for name in ("sink", "temperature")}
+    given = {name: getattr(layer, name) for name in ("sink", "temperature")}
+    each = {name: None if numbers is None else tensor_of(numbers[wanted])[:, None, None] for name, numbers in given.items()}
     return tensor_of(layer.query[heads]), key, wanted, each
 
 
