@@ -30,7 +30,7 @@ def theme() -> str:
 def figure(draw: Callable[[str], Any], *, key: str, alt: str) -> None:
     """Draws `draw(theme)`. `key` names the figure on the page and its files; `alt` says in a sentence what it shows, with its numbers."""
     camera = st.session_state.get("camera", "png")
-    config = CONFIG | {"displayModeBar": True, "modeBarButtonsToRemove": ["lasso2d", "select2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
+    config = CONFIG | {"displayModeBar": "hover", "modeBarButtonsToRemove": ["lasso2d", "select2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
                        "toImageButtonOptions": {"format": camera, "filename": f"clearhead-{key}", "scale": 2 if camera == "png" else 1}}
     with st.container(gap=None, key=f"figure-{key}"):
         st.plotly_chart(draw(theme()), theme=None, key=f"chart-{key}", config=config, alt=alt)

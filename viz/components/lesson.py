@@ -68,7 +68,7 @@ class Lesson:
             for number, other in enumerate(each for each in self.prose["builds_on"] if each in known):
                 if number == 0:
                     st.caption(f"· {self.words['builds_on']}", width="content")
-                st.button(known[other][0].title, type="tertiary", key=f"before-{other}", on_click=_remember, args=(other,))
+                st.button(known[other][0].title, type="tertiary", key=f"before-{other}", on_click=self.follow, args=(other,))
             with st.popover(self.words["link"], type="tertiary"):
                 st.code(self.frame.link(self.frame.state), language=None, wrap_lines=True)
         _go_where_wanted(self.frame)
@@ -148,18 +148,18 @@ class Lesson:
         following = names[names.index(self.name) + 1:][:1] if self.name in names else []
         for other in following:
             st.divider()
-            st.button(self.words["next"].format(title=pages()[other][0].title), key="next-lesson", on_click=_remember, args=(other,))
+            st.button(self.words["next"].format(title=pages()[other][0].title), key="next-lesson", on_click=self.follow, args=(other,))
 
-
-def _remember(name: str) -> None:
-    st.session_state["go"] = name
+    def follow(self, name: str, **controls: Any) -> None:
+        """For on_click: opens another page, with some of its controls turned."""
+        st.session_state["go"] = name, controls
 
 
 def _go_where_wanted(frame: Frame) -> None:
     """A callback cannot change the page, so it leaves word and the run after it does."""
     wanted = st.session_state.pop("go", None)
     if wanted is not None:
-        frame.go(wanted)
+        frame.go(wanted[0], **wanted[1])
 
 
 def lessons() -> list[str]:

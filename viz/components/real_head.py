@@ -17,7 +17,7 @@ def real_head(frame: Frame, *, token: bool = True) -> tuple[AttentionRecord, Vie
     """
     record, view, words = frame.record(), frame.view(), strings("lesson")
     if token:
-        token_strip(record[view.kind].queries, focus=view.token, pair=None, key="lesson_strip", on_event=lambda event: _take(frame, event))
+        token_strip(record[view.kind].queries, focus=view.token, pairs=False, key="lesson_strip", on_event=lambda event: _take(frame, event))
     places = [(layer.index, head) for layer in record[view.kind].layers for head in range(layer.heads)]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if len(record.kinds) > 1:
@@ -28,10 +28,8 @@ def real_head(frame: Frame, *, token: bool = True) -> tuple[AttentionRecord, Vie
 
 
 def _take(frame: Frame, event) -> None:
-    """A click on a second token of the strip means that token here, not a pair."""
-    chosen = event.pair[1] if event.pair else event.token
-    if chosen is not None:
-        frame.choose(token=chosen)
+    if event.token is not None:
+        frame.choose(token=event.token)
 
 
 def names(record: AttentionRecord, kind: Kind) -> tuple[list[str], list[str]]:

@@ -4,23 +4,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from viz.figures.base import chart, mark, series
+from viz.figures.base import MUTED, chart, point_out, series
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 
-def histogram(theme: str, edges: np.ndarray, shares: Mapping[str, np.ndarray], *, axes: tuple[str, str], marks: Sequence[tuple[float, str]] = (),
-              height: int = 300, title: str = "") -> "Figure":
-    """Shares (bin) of each series between `edges` (bin + 1), drawn over one another and see-through."""
+def histogram(theme: str, edges: np.ndarray, shares: Mapping[str, np.ndarray], *, axes: tuple[str, str],
+              curve: tuple[str, np.ndarray] | None = None, marks: Sequence[tuple[float, str]] = (), height: int = 300, title: str = "") -> "Figure":
+    """Shares (bin) of each series between `edges` (bin + 1), drawn over one another and see-through; curve: what theory says for each bin."""
     figure = chart(theme, *axes, height=height, title=title)
     palette, centres = series(theme), (edges[:-1] + edges[1:]) / 2
     for place, (name, each) in enumerate(shares.items()):
         figure.add_bar(x=centres, y=each, width=np.diff(edges), name=name, marker={"color": palette[place], "line_width": 0}, opacity=0.6,
                        hovertemplate="%{x:.3g}: %{y:.3g}")
-    figure.update_layout(barmode="overlay", showlegend=len(shares) > 1, barcornerradius=0)
-    for place, (at, words) in enumerate(marks):
-        mark(figure, theme, at, words, row=1 - 0.1 * place)
+    if curve is not None:
+        figure.add_scatter(x=centres, y=curve[1], name=curve[0], mode="lines", line={"color": MUTED[theme], "width": 2, "dash": "dash"},
+                           hovertemplate="%{y:.3g}")
+    figure.update_layout(barmode="overlay", showlegend=len(figure.data) > 1, barcornerradius=0)
+    point_out(figure, theme, marks)
     return figure
 
 

@@ -1,8 +1,10 @@
-"""What all figures share: an empty chart in the look of the project, the colours of its series, and a mark with words.
+"""What all figures share: an empty chart in the look of the project, the colours of its series, and marks with words.
 
 A figure is a function of arrays and `theme` ("light" or "dark") that starts with `chart(...)` and adds traces by the figure's own methods
 (`figure.add_scatter`, `figure.add_heatmap`), so that no figure imports plotly itself.
 """
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from viz import theme as colours
@@ -54,17 +56,23 @@ def chart(theme: str, x: str = "", y: str = "", *, height: int = 340, title: str
         "dragmode": False, "hovermode": "closest", "barcornerradius": 2})
 
 
-def mark(figure: "Figure", theme: str, x: float, text: str, *, row: float = 1.0) -> None:
-    """A vertical line at x (on a log axis: its logarithm to base 10 for the words, x itself for the line) with words at height `row` of the plot."""
-    import math
+def point_out(figure: "Figure", theme: str, marks: Sequence[tuple[float, str]] = (), bounds: Sequence[tuple[float, str]] = ()) -> None:
+    """Marks: vertical lines at x with words. Bounds: dashed horizontal lines at y with words. All at once, because plotly checks each change anew."""
+    shapes, words, ink = [], [], ACCENT[theme]
+    for place, (x, text) in enumerate(marks):
+        at = math.log10(x) if figure.layout.xaxis.type == "log" else x
+        side = {"xanchor": "right", "xshift": -6} if _stands_left(figure, at) else {"xanchor": "left", "xshift": 6}
+        shapes.append({"x0": x, "x1": x, "yref": "paper", "y0": 0, "y1": 1, "line": {"color": ink, "width": 1.5, "dash": "dot"}})
+        words.append(side | {"x": at, "y": 1 - 0.09 * place, "yref": "paper", "text": text, "font": {"color": ink, "size": 12.5}})
+    for y, text in bounds:
+        at = math.log10(y) if figure.layout.yaxis.type == "log" else y
+        shapes.append({"xref": "paper", "x0": 0, "x1": 1, "y0": y, "y1": y, "line": {"color": MUTED[theme], "width": 1, "dash": "dash"}})
+        words.append({"xref": "paper", "x": 0, "xshift": 4, "y": at, "text": text, "xanchor": "left", "font": {"color": MUTED[theme], "size": 12}})
+    quiet = {"showarrow": False, "yanchor": "top", "bgcolor": colours.PAPER[theme]}
+    figure.update_layout(shapes=[{"type": "line"} | each for each in shapes], annotations=[quiet | each for each in words])
 
-    at = math.log10(x) if figure.layout.xaxis.type == "log" else x
-    figure.add_vline(x=x, line={"color": ACCENT[theme], "width": 1.5, "dash": "dot"})
-    figure.add_annotation(x=at, y=row, yref="paper", text=text, showarrow=False, yanchor="top", font={"color": ACCENT[theme], "size": 12.5},
-                          bgcolor=colours.PAPER[theme], xanchor=_side(figure, at), xshift={"left": 6, "right": -6}[_side(figure, at)])
 
-
-def _side(figure: "Figure", at: float) -> str:
+def _stands_left(figure: "Figure", at: float) -> bool:
     """Words stand right of their line, unless that is the right half of a fixed range."""
     span = figure.layout.xaxis.range
-    return "right" if span is not None and at > (float(span[0]) + float(span[1])) / 2 else "left"
+    return span is not None and at > (float(span[0]) + float(span[1])) / 2

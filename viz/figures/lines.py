@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from viz import theme as colours
-from viz.figures.base import LEFT_OUT, MUTED, chart, mark, series
+from viz.figures.base import LEFT_OUT, chart, point_out, series
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -36,16 +36,11 @@ def lines(theme: str, x: np.ndarray, drawn: Sequence[Line], *, axes: tuple[str, 
     if "y" in log:
         figure.update_yaxes(type="log", exponentformat="power")
     if y_range is not None:
-        figure.update_yaxes(range=list(y_range))
+        figure.update_yaxes(range=list(np.log10(y_range) if "y" in log else y_range))
     palette = series(theme)
     for each in drawn:
         _draw(figure, x, each, LEFT_OUT[theme] if each.colour is None else palette[each.colour % len(palette)])
-    for height_of_bound, words in bounds:
-        figure.add_hline(y=height_of_bound, line={"color": MUTED[theme], "width": 1, "dash": "dash"}, annotation_text=words,
-                         annotation_position="bottom left", annotation_font={"color": MUTED[theme], "size": 12},
-                         annotation_bgcolor=colours.PAPER[theme])
-    for place, (at, words) in enumerate(marks):
-        mark(figure, theme, at, words, row=1 - 0.1 * place)
+    point_out(figure, theme, marks, bounds)
     return figure
 
 

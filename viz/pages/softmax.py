@@ -68,7 +68,8 @@ def _choice(frame: Frame, words: dict) -> Row:
 
 def _own_row(frame: Frame, words: dict) -> Row:
     names = [f"key {place}" for place in range(len(LOGITS.start))]
-    drag(LOGITS, frame.controls["z"], names, name=words["logits"], unit=words["logits"], faint=frame.controls["masked"], key="logits", turn=frame.turn)
+    drag(LOGITS, frame.controls["z"], names, name=words["logits"], unit=words["logits"], faint=frame.controls["masked"], key="logits",
+         turn=frame.turn)
     with st.container(horizontal=True, gap="small"):
         for preset, values in PRESETS.items():
             push(frame, words["presets"][preset], f"preset-{preset}", z=values)

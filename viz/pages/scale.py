@@ -1,0 +1,169 @@
+"""Why does attention divide by √d_k? Random queries and keys, with the division and without; then a head that was trained with it."""
+import numpy as np
+import streamlit as st
+
+from model.lessons import real_scale, scale
+from model.record import Layer
+from viz.components.figure import figure
+from viz.components.lesson import GUESS, Lesson, computing
+from viz.components.real_head import real_head
+from viz.components.turns import pick, push, slide, switch
+from viz.control import Choice, Number, Switch
+from viz.figures.bars import bars, histogram
+from viz.figures.lines import Line, lines
+from viz.page import Frame, Page
+from viz.text import literal
+
+KEYS = (8, 16, 32, 64)
+SEEDS = 100
+BINS = 41
+TEMPERATURES = np.geomspace(0.1, 100, 61)
+PAGE = Page("Why divide by √d_k", "Learn", 2, "nothing", controls=(
+    GUESS, Number("dk", 64, 1, 4096, whole=True), Number("keys", 64, min(KEYS), max(KEYS), whole=True), Number("seed", 0, 0, SEEDS - 1, whole=True),
+    Choice("draw", "normal", scale.KINDS), Switch("real")))
+
+
+def render(frame: Frame) -> None:
+    lesson = Lesson(frame, "scale")
+    lesson.head()
+    revealed = lesson.predict()
+    with lesson.section("variance"):
+        _controls(frame, lesson.prose["widgets"])
+        d_k, n_keys, seed, kind = (frame.controls[name] for name in ("dk", "keys", "seed", "draw"))
+        with computing():
+            survey = scale.survey(n_keys, seed, kind)
+            dots = scale.rows_of(d_k, n_keys, seed, kind)[2]
+        _variance(lesson, survey, dots, d_k)
+    _softmax(lesson, survey, d_k, n_keys, revealed)
+    _reasons(lesson, scale.reasons(d_k, n_keys, seed, kind), d_k, revealed)
+    _temperature(frame, lesson, dots, d_k)
+    _real(frame, lesson)
+    lesson.end()
+
+
+def _controls(frame: Frame, words: dict) -> None:
+    left, right = st.columns(2, gap="medium")
+    with left:
+        slide(frame, "dk", words["dk"], scale.WIDTHS, say=lambda value: f"{value:,}", help=words["dk_help"])
+    with right:
+        slide(frame, "keys", words["keys"], KEYS, help=words["keys_help"])
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        pick(frame, "draw", words["draw"], words["draws"])
+        push(frame, words["again"], "draw-again", seed=(frame.controls["seed"] + 1) % SEEDS)
+
+
+def _variance(lesson: Lesson, survey: scale.Survey, dots: np.ndarray, d_k: int) -> None:
+    widths = np.array(scale.WIDTHS)
+    measured, low, high = scale.band(survey.variance)
+    t5, t5_low, t5_high = scale.band(scale.t5_variance())
+    drawn = [Line("d_k (theory)", widths.astype(float), None, "dash"), Line("q · k, measured", measured, 0, "dots", (low, high)),
+             Line("q · k, T5's start", t5, 2, "dots", (t5_low, t5_high))]
+    first, second, third = st.columns([4, 3, 3], gap="small")
+    with first:
+        figure(lambda theme: lines(theme, widths, drawn, axes=("d_k", "variance of q · k"), log="xy", marks=[(d_k, f"d_k = {d_k:,}")]),
+               key="scale-variance", alt=lesson.alt("variance", d_k=d_k, measured=dots.var()))
+    for place, divisor, name in ((second, 1.0, "plain"), (third, d_k**0.5, "scaled")):
+        edges, shares, theory = _histogram(dots / divisor, (d_k**0.5) / divisor)
+        with place:
+            figure(lambda theme, name=name, edges=edges, shares=shares, theory=theory: histogram(
+                       theme, edges, {lesson.prose["variance"][name]: shares}, axes=(lesson.prose["variance"][name], "share of the scores"),
+                       curve=(lesson.prose["variance"]["theory"], theory), height=340),
+                   key=f"scale-histogram-{name}", alt=lesson.prose["variance"]["alt_histogram"].format(name=lesson.prose["variance"][name],
+                                                                                                       spread=(dots / divisor).std()))
+    lesson.notes("variance", shown=(scale.components, scale.rows_of, scale.t5_variance), shapes={"dots": dots, "survey.variance": survey.variance},
+                 d_k=d_k, measured=dots.var(), spread=dots.std(), root=d_k**0.5, rows=len(dots), divided=(dots / d_k**0.5).var())
+
+
+def _histogram(numbers: np.ndarray, deviation: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(edges, shares, what a normal distribution of this deviation would give) between −4 and 4 deviations."""
+    edges = np.linspace(-4 * deviation, 4 * deviation, BINS + 1)
+    counts, _ = np.histogram(numbers, edges)
+    centres = (edges[:-1] + edges[1:]) / 2
+    return edges, counts / numbers.size, np.exp(-((centres / deviation) ** 2) / 2) / np.sqrt(2 * np.pi) * 8 / BINS
+
+
+def _softmax(lesson: Lesson, survey: scale.Survey, d_k: int, n_keys: int, revealed: bool) -> None:
+    widths, prose = np.array(scale.WIDTHS), lesson.prose["softmax"]
+    here = int(np.abs(np.log(widths / d_k)).argmin())
+
+    def both(numbers: dict[str, np.ndarray]) -> list[Line]:
+        return [Line(prose[name], scale.band(numbers[name])[0], colour, band=scale.band(numbers[name])[1:])
+                for name, colour in (("plain", 1), ("scaled", 0))]
+
+    with lesson.section("softmax"):
+        left, middle, right = st.columns(3, gap="small")
+        with left:
+            figure(lambda theme: lines(theme, widths, both(survey.entropy), axes=("d_k", "entropy in bits"), log="x", marks=[(d_k, f"d_k = {d_k:,}")],
+                                       bounds=[(np.log2(n_keys), f"log₂ {n_keys}")], y_range=(0, np.log2(n_keys) * 1.08)),
+                   key="scale-entropy", alt=lesson.alt("softmax", plain=np.median(survey.entropy["plain"][here]), d_k=int(widths[here]),
+                                                       scaled=np.median(survey.entropy["scaled"][here])))
+        for place, name, axis in ((middle, "slope", "‖diag p − p pᵀ‖"), (right, "gradient", "‖∂p/∂q‖")):
+            with place:
+                if not revealed:
+                    lesson.waits(name)
+                    continue
+                numbers = getattr(survey, name)
+                means = [Line(prose["mean"], numbers["plain"].mean(1), 1, "dot")] if name == "gradient" else []
+                figure(lambda theme, numbers=numbers, means=means, axis=axis: lines(
+                           theme, widths, both(numbers) + means, axes=("d_k", axis), log="xy", marks=[(d_k, f"d_k = {d_k:,}")], y_range=(1e-4, 40)),
+                       key=f"scale-{name}", alt=prose[f"alt_{name}"].format(plain=np.median(numbers["plain"][here]),
+                                                                            scaled=np.median(numbers["scaled"][here]), d_k=int(widths[here])))
+        lesson.notes("softmax", shown=(scale.survey, scale.gradient_norm), shapes={"entropy": survey.entropy["plain"]}, n_keys=n_keys,
+                     bits=np.log2(n_keys), d_k=int(widths[here]), **{f"{name}_{which}": float(np.median(getattr(survey, name)[which][here]))
+                                                                    for name in ("entropy", "slope", "gradient") for which in ("plain", "scaled")},
+                     mean=float(survey.gradient["plain"][here].mean()))
+
+
+def _reasons(lesson: Lesson, found: scale.Reasons, d_k: int, revealed: bool) -> None:
+    """The four reasons as a table: what is said, what was measured, what is true of it."""
+    with lesson.section("reasons"):
+        if not revealed:
+            lesson.waits("reasons", height=160)
+            return
+        words = lesson.prose["reasons"]
+        both = ("slope", "gradient", "gradient_mean", "spread", "output", "largest", "overflow")
+        numbers = {f"{name}_{which}": value for name in both for which, value in getattr(found, name).items()}
+        numbers |= {"grown": found.grown_overflow, "factor": scale.GROWN, "end": scale.FLOAT32_END}
+        table = [words["table_head"].format(d_k=f"{d_k:,}"), "|---|---|---|---|"]
+        table += ["| " + " | ".join(cell.format(**numbers) for cell in row) + " |" for row in words["rows"]]
+        st.markdown("\n".join(table))
+        lesson.notes("reasons", shown=(scale.reasons, scale.overflows), shapes={"keys": f"float32 ({scale.DRAWS}, keys, {d_k})"}, **numbers)
+
+
+def _temperature(frame: Frame, lesson: Lesson, dots: np.ndarray, d_k: int) -> None:
+    root = d_k**0.5   # a temperature
+    middle, low, high = scale.band(scale.entropy_over(dots, TEMPERATURES))
+    at = {name: float(np.median(scale.entropy_over(dots, np.array([value]))[0])) for name, value in (("plain", 1.0), ("scaled", root))}
+    with lesson.section("temperature"):
+        figure(lambda theme: lines(theme, TEMPERATURES, [Line("entropy", middle, 0, band=(low, high))], axes=("temperature T", "entropy in bits"),
+                                   log="x", marks=[(1.0, "T = 1: no division"), *([(root, f"T = √{d_k:,} = {root:.3g}")] if d_k > 1 else [])],
+                                   bounds=[(np.log2(dots.shape[1]), f"log₂ {dots.shape[1]}")], height=320),
+               key="scale-temperature", alt=lesson.alt("temperature", d_k=d_k, **at))
+        st.button(lesson.prose["widgets"]["see"].format(root=f"{root:.3g}"), key="see-softmax", on_click=lesson.follow, args=("softmax",),
+                  kwargs={"t": root})
+        lesson.notes("temperature", shown=(scale.entropy_over, scale.weights_of), shapes={"dots": dots, "T": TEMPERATURES}, root=root, d_k=d_k, **at)
+
+
+def _real(frame: Frame, lesson: Lesson) -> None:
+    with lesson.section("real"):
+        words = lesson.prose["real"]
+        switch(frame, "real", words["switch"])
+        if not frame.controls["real"]:
+            return
+        record, view = real_head(frame, token=False)
+        layer = record[view.kind].layer(view.layer)
+        if not isinstance(layer, Layer):
+            st.info(words["reported"])
+            return
+        found = real_scale.head_scale(layer, view.head)
+        names = list(record[view.kind].queries.texts)
+        rows = {words["own"].format(divisor=found.divisor): found.entropy["own"], words["undone"]: found.entropy["undone"]}
+        figure(lambda theme: bars(theme, names, rows, axes=("token that looks", "entropy in bits"), height=340),
+               key="scale-real", alt=lesson.alt("real", layer=view.layer, head=view.head, own=found.entropy["own"].mean(),
+                                                undone=found.entropy["undone"].mean()))
+        lesson.notes("real", shown=(real_scale.head_scale,), shapes={"query": layer.query[view.head], "scale": f"{layer.scale:.6g}"},
+                     own=found.entropy["own"].mean(), undone=found.entropy["undone"].mean(), divisor=found.divisor, d_k=found.d_k,
+                     root=found.d_k**0.5, q=found.component[0], k=found.component[1], predicted=found.predicted, measured=found.measured,
+                     absorbed=found.absorbed, model=literal(record.card.title),
+                     divides=words["divides" if abs(found.divisor - found.d_k**0.5) < 1e-3 * found.divisor else "not"].format(
+                         divisor=found.divisor, d_k=found.d_k, root=found.d_k**0.5))
