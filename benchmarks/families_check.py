@@ -38,6 +38,7 @@ class Outcome:
 def check(model_type: str) -> Outcome:
     """The outcome of one family. Never raises for what the family does."""
     try:
+        eager_output(model_type, (range(16, 45), range(16, 39)))
         network = _build(model_type)
     except Exception as error:
         return Outcome(model_type, "not built", said(error))
@@ -73,7 +74,7 @@ def _open(model_type: str, network):
 
     place = SimpleNamespace(id=model_type, folder=Path("/nowhere"), title=model_type, licence="", entry=None)
     words = families_models.tokenizer(network.config.get_text_config().vocab_size)
-    return opening.wired(place, "walk", network, words, families_models.HEADS[families_models.mappings()[model_type]][1])
+    return opening.wired(place, "walk", network, words, families_models.head_of(model_type, network))
 
 
 def _query(network, seed: int = 7) -> Query:
@@ -106,40 +107,50 @@ def peak(record: AttentionRecord) -> float:
     return float(np.mean([block.max(-1).mean() for each in record.maps for layer in each.layers for _, _, block in heads.weight_blocks(layer)]))
 
 
-def eager_weights(model_type: str, record: AttentionRecord) -> dict[Kind, list[np.ndarray]] | None:
-    """What a fresh copy of the model reports under eager attention, (head, query, key) by kind; None if it reports nothing. No Clearhead in it."""
+def eager_output(model_type: str, ids: tuple):
+    """What a fresh copy of the model, as stock transformers has it, puts out for these ids of the two sides under eager attention."""
     import inspect
 
     import torch
 
     network = families_models.build(model_type, "eager")
-    sides = {each.kind: each for each in record.maps}
-    inputs = {"input_ids": sides[Kind.SELF if Kind.SELF in sides else Kind.CAUSAL].keys.ids}
-    if network.config.is_encoder_decoder:
-        inputs["decoder_input_ids"] = sides[Kind.CAUSAL].queries.ids
-    inputs = {name: torch.tensor([ids]) for name, ids in inputs.items()}
+    inputs = dict(zip(("input_ids", "decoder_input_ids"), (torch.tensor([list(each)]) for each in ids)))
+    if not network.config.is_encoder_decoder:
+        inputs.pop("decoder_input_ids", None)
     if "attention_mask" in inspect.signature(network.forward).parameters:
         inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])
     with torch.inference_mode():
-        output = network(**inputs, output_attentions=True)
-    names = REPORTED if network.config.is_encoder_decoder else dict.fromkeys(sides, "attentions")
-    found = {kind: [each[0].float().numpy() for each in getattr(output, names[kind], None) or () if each is not None and each.ndim == 4]
-             for kind in sides}
-    return found if all(found.values()) else None
+        return network(**inputs, output_attentions=True)
 
 
-def difference(record: AttentionRecord, eager: dict[Kind, list[np.ndarray]] | None) -> float | None:
-    """The largest difference of any weight shown from the eager one in the same place; None without eager weights, infinite if layers do not match."""
-    if eager is None:
-        return None
-    worst = 0.0
+def eager_weights(model_type: str, record: AttentionRecord) -> dict[Kind, list[np.ndarray]]:
+    """The weights that stock transformers reports for the record's tokens, (head, query, key) by kind. No part of Clearhead's capture in it."""
+    source = next(each.keys.ids for each in (record.maps[-1], *record.maps) if each.kind is not Kind.CAUSAL or len(record.maps) == 1)
+    target = record[Kind.CAUSAL].queries.ids if Kind.CAUSAL in record.kinds else ()
+    output = eager_output(model_type, (source, target))
+    names = REPORTED if hasattr(output, "cross_attentions") and Kind.CROSS in record.kinds else dict.fromkeys(record.kinds, "attentions")
+    shapes = {each.kind: (len(each.queries), len(each.keys)) for each in record.maps}
+    return {kind: [each[0].float().numpy() for each in getattr(output, names[kind], None) or ()
+                   if getattr(each, "ndim", 0) == 4 and tuple(each.shape[2:]) == shapes[kind]] for kind in record.kinds}
+
+
+def difference(record: AttentionRecord, eager: dict[Kind, list[np.ndarray]]) -> float | None:
+    """The largest difference of any weight shown from the eager one in the same place.
+
+    None if the model reports nothing to compare with; infinite if it reports other layers. Where it reports a sink's share spread over the
+    rest, as Granite SWA does, ours is spread alike for the comparison.
+    """
+    worst, compared = 0.0, 0
     for each in record.maps:
-        if len(each.layers) != len(eager[each.kind]):
+        if eager[each.kind] and len(each.layers) != len(eager[each.kind]):
             return float("inf")
-        for layer, weights in zip(each.layers, eager[each.kind], strict=True):
+        for layer, weights in zip(each.layers, eager[each.kind]):
             ours = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
+            if getattr(layer, "sink", None) is not None and np.abs(weights.sum(-1) - 1).max() < TOLERANCE:
+                ours = ours / ours.sum(-1, keepdims=True)
             worst = max(worst, float(np.abs(ours - weights).max()) if ours.shape == weights.shape else float("inf"))
-    return worst
+            compared += 1
+    return worst if compared else None
 
 
 def applicable(record: AttentionRecord) -> dict[str, Callable]:

@@ -6,8 +6,8 @@ SIZES = Path(__file__).with_name("families_sizes.toml")
 LENGTHS = (29, 23)   # tokens of the source and of the target: longer than any window of SIZES, and different, so that shapes tell sides apart
 FIRST_ID = 16        # ids below are special in some family
 GAIN = 1.5           # of every matrix: makes scores of some units, so that no row is near uniform
-HEADS = {"SEQ_TO_SEQ_CAUSAL_LM": ("AutoModelForSeq2SeqLM", "target"), "MASKED_LM": ("AutoModelForMaskedLM", "mask"),
-         "CAUSAL_LM": ("AutoModelForCausalLM", "next")}
+EXCLUDED = Path(__file__).with_name("families_excluded.toml")
+CLASSES = {"SEQ_TO_SEQ_CAUSAL_LM": "AutoModelForSeq2SeqLM", "MASKED_LM": "AutoModelForMaskedLM", "CAUSAL_LM": "AutoModelForCausalLM"}
 
 
 def mappings() -> dict[str, str]:
@@ -15,10 +15,21 @@ def mappings() -> dict[str, str]:
     from transformers.models.auto import modeling_auto
 
     found: dict[str, str] = {}
-    for name in HEADS:
+    for name in CLASSES:
         for model_type in getattr(modeling_auto, f"MODEL_FOR_{name}_MAPPING_NAMES"):
             found.setdefault(model_type, name)
     return dict(sorted(found.items()))
+
+
+def excluded() -> dict[str, str]:
+    """The types that are not counted, each with its reason."""
+    groups = tomllib.loads(EXCLUDED.read_text()).values()
+    return {model_type: f"{group['reason']}: {why}" for group in groups for model_type, why in group.items() if model_type != "reason"}
+
+
+def head_of(model_type: str, network) -> str:
+    """What the network predicts, in Clearhead's words."""
+    return "target" if network.config.is_encoder_decoder else "mask" if mappings()[model_type] == "MASKED_LM" else "next"
 
 
 def build(model_type: str, implementation: str, seed: int = 0):
@@ -31,7 +42,7 @@ def build(model_type: str, implementation: str, seed: int = 0):
     for each in (config, config.get_text_config()):
         each.use_cache = False
     torch.manual_seed(seed)
-    network = getattr(transformers, HEADS[mappings()[model_type]][0]).from_config(config, attn_implementation=implementation).eval()
+    network = getattr(transformers, CLASSES[mappings()[model_type]]).from_config(config, attn_implementation=implementation).eval()
     draw(network, seed)
     return network
 
@@ -41,7 +52,7 @@ def small_config(kind: type, sizes: dict, own: dict):
     from transformers import PreTrainedConfig
 
     values = dict(own)
-    default = vars(kind(**{name: value for name, value in own.items() if not isinstance(value, dict)}))
+    default = vars(kind())
     everywhere = sizes["everywhere"] | (sizes["latent"] if "qk_rope_head_dim" in default else {})
     for name, value in default.items():
         if isinstance(value, PreTrainedConfig):
