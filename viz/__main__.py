@@ -71,8 +71,8 @@ def _view(record: AttentionRecord, shown: dict) -> View:
     if view.kind not in record.kinds:
         raise UserError(f"This model has no {view.kind} attention; choose {' or '.join(record.kinds)}.")
     sides = record[view.kind].queries, record[view.kind].keys
-    pair = shown["pair"] and tuple(_position(side, wanted) for side, wanted in zip(sides, shown["pair"], strict=True))
-    token = _position(sides[0], shown["token"]) if shown["token"] else pair and pair[0]
+    pair = (_position(sides[0], shown["pair"][0]), _position(sides[1], shown["pair"][1])) if shown["pair"] else None
+    token = _position(sides[0], shown["token"]) if shown["token"] else pair[0] if pair else None
     return replace(view, token=token, pair=pair)
 
 

@@ -66,8 +66,8 @@ def loads(text: str) -> tuple[Query, View]:
 
 
 def _edit(values: dict) -> Edit:
-    made = EDITS[values.pop("edit")](**values)
-    return dataclasses.replace(made, kind=Kind(made.kind)) if hasattr(made, "kind") else made
+    kind = {"kind": Kind(values["kind"])} if "kind" in values else {}
+    return EDITS[values.pop("edit")](**values | kind)
 
 
 def _view(values: dict) -> View:
@@ -76,19 +76,19 @@ def _view(values: dict) -> View:
                             "overlay": tuple(tuple(each) for each in values["overlay"])})
 
 
-def sentences(record: AttentionRecord, view: View, link: str = "") -> list[str]:
-    """The same in words, for the caption of a picture."""
+def sentences(record: AttentionRecord, link: str = "") -> tuple[list[str], list[str]]:
+    """The same in words, for the caption of a picture: the texts, and where the picture comes from."""
     from viz.text import strings
 
     said, query, card = strings("export"), record.query, record.card
-    lines = [_quoted(each, said) for each in (query.text, query.text_b, query.target) if each]
-    lines.append(said["model"].format(title=card.title, model=query.model, revision=query.revision[:12]))
+    texts = [_quoted(each, said) for each in (query.text, query.text_b, query.target) if each]
+    lines = [said["model"].format(title=card.title, model=query.model, revision=query.revision[:12])]
     if query.edits:
         lines.append(said["edits"] + ", ".join(_in_words(edit) for edit in sorted(query.edits, key=repr)))
     if record.omitted is not None:
         lines.append(said["omitted"].format(count=record.omitted.count, limit=record.omitted.limit))
     lines.append(_checked(record, said))
-    return [*lines, *([link] if link else [])]
+    return texts, [*lines, *([link] if link else [])]
 
 
 def _quoted(text: str, said: dict) -> str:

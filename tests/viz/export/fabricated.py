@@ -13,7 +13,8 @@ from model.query import Kind, Query
 from model.record import AttentionMap, AttentionRecord, Card, Layer, Tokens, Verification
 
 HOSTILE = ("$x_1$", "<script>alert(1)</script>", "=SUM(A1)", "+1", "-", "@here", "'quoted", "\t=1", " =1", "a\0b", "\0", "\ud800", "x\u202ey",
-           "\ufffe", "👨‍👩‍👧‍👦", "العربية", "שלום", "中文字", "한국어", "हिन्दी", "it", "it", "", " ", "\n", '"', "a,b", "]]>", "&amp;", "\\", "W" * 60, "[UNK]")
+           "\ufffe", "👨‍👩‍👧‍👦", "العربية", "שלום", "中文字", "한국어", "हिन्दी", "it", "it", "", " ", "\n", '"', "a,b", "]]>", "&amp;", "\\",
+           "W" * 60, "[UNK]")
 LAYERS, HEADS, D_K = 2, 3, 5
 
 

@@ -41,20 +41,21 @@ def _drawable(mono: bool) -> frozenset[int]:
 
 
 def readable(text: str, mono: bool = True) -> str:
-    """The text with every character that no font here has as its code point."""
+    """The text with every character that no font here has as its code point, and so with joiners that shape nothing."""
     known = _drawable(mono)
-    return "".join(sign if ord(sign) in known else f"U+{ord(sign):04X}" for sign in text)
+    return "".join(sign if ord(sign) in known and (sign.isprintable() or _shapes(text, place)) else f"U+{ord(sign):04X}"
+                   for place, sign in enumerate(text))
+
+
+def _shapes(text: str, place: int) -> bool:
+    """Whether an invisible sign stands inside a word of a joining script. Elsewhere matplotlib's PDF draws its neighbours over each other."""
+    return 0 < place < len(text) - 1 and all(unicodedata.bidirectional(text[each]) in ("R", "AL") for each in (place - 1, place + 1))
 
 
 def label(text: str) -> str:
     """A token's label as the page writes it, with what no font here has by its code point, and cut if it is very long."""
     shown = readable(labels.label(text))
     return shown if len(shown) <= LONGEST else shown[:LONGEST - 1] + "…"
-
-
-def isolated(text: str) -> str:
-    """Text that cannot reorder its neighbours: between left-to-right marks if any of it runs from right to left."""
-    return f"\u200e{text}\u200e" if any(unicodedata.bidirectional(sign) in ("R", "AL", "AN") for sign in text) else text
 
 
 @functools.cache

@@ -23,10 +23,11 @@ def compose(plan: Plan, record: AttentionRecord, view: View, options: Options):
     y = _header(sheet, plan, record, view, options, inner)
     plan.paint(sheet, MARGIN, y)
     y = _bar(sheet, plan, y + plan.height + 18)
-    caption = visible(" · ".join(provenance.sentences(record, view, options.link))) if options.caption else ""
-    coded = [SAID["code_points"]] if lettering.CODE_POINT.search(lettering.readable(caption, mono=False)) else []
+    texts, source = provenance.sentences(record, options.link) if options.caption else ([], [])
+    caption = [visible(" · ".join(texts)), visible(" · ".join(source))]
+    coded = [SAID["code_points"]] if lettering.CODE_POINT.search(lettering.readable(caption[0], mono=False)) else []
     y = _prose(sheet, y + 6, [note.rstrip(".") + "." for note in dict.fromkeys([*plan.notes, *coded])], 7.5, inner)
-    y = _prose(sheet, y + 4, [caption], 6.5, inner)
+    y = _prose(sheet, y + 4, caption, 6.5, inner)
     return sheet.close(inner + 2 * MARGIN, y + MARGIN - 6)
 
 
@@ -35,26 +36,29 @@ def _header(sheet: Sheet, plan: Plan, record: AttentionRecord, view: View, optio
     kind = SAID["kinds"][view.kind]
     title = (SAID["grid_title"].format(count=sum(layer.heads for layer in record[view.kind].layers)) if options.grid
              else SAID["title"].format(layer=view.layer, head=view.head))
-    y = MARGIN + 11
+    y = MARGIN + 11.0
     sheet.text(MARGIN, y, title, size=13, bold=True)
     y = _prose(sheet, y + 6, [SAID["of"].format(title=visible(record.card.title), kind=kind), plan.orientation], 8, inner)
     if plan.pair:
-        y = _prose(sheet, y, [plan.pair], 8, inner, colour=theme.ACCENT, mono=True)
+        x, y = float(MARGIN), y + 11
+        for part in plan.pair:
+            sheet.text(x, y, part, size=8, colour=theme.ACCENT, mono=True)
+            x += lettering.width(part + " ", 8)
     return y + 12
 
 
-def _prose(sheet: Sheet, y: float, paragraphs: list[str], size: float, inner: float, colour: str = theme.QUIET, mono: bool = False) -> float:
+def _prose(sheet: Sheet, y: float, paragraphs: list[str], size: float, inner: float) -> float:
     """Paragraphs below one another from y on; returns where the next thing may begin."""
     for paragraph in paragraphs:
-        for line in lettering.wrap(lettering.readable(paragraph, mono), size, inner, mono):
+        for line in lettering.wrap(lettering.readable(paragraph, mono=False), size, inner):
             y += size * 1.4
-            sheet.text(MARGIN, y, lettering.isolated(line), size=size, colour=colour, mono=mono)
+            sheet.text(MARGIN, y, line, size=size, colour=theme.QUIET)
     return y
 
 
 def _bar(sheet: Sheet, plan: Plan, y: float) -> float:
     """The weights from 0 to 1 as colours or as a line's thickness, with their scale's name; returns where the next thing may begin."""
-    (width, height), x = BAR, MARGIN
+    (width, height), x = BAR, float(MARGIN)
     if plan.bar is None:
         places = np.linspace(x, x + width, 61)
         colours, widths = look(np.linspace(0, 1, 60), np.array(theme.rgb(theme.HEADS[0])))
@@ -73,7 +77,7 @@ def _bar(sheet: Sheet, plan: Plan, y: float) -> float:
 
 def _legend(sheet: Sheet, plan: Plan, y: float) -> float:
     """The colours of the heads, if there are several."""
-    x = MARGIN
+    x = float(MARGIN)
     for name, colour in plan.legend:
         sheet.box(x, y + 6, 10, 3.5, fill=colour)
         sheet.text(x + 13, y + 10.5, name, size=8, mono=True)

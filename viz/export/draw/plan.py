@@ -23,7 +23,8 @@ class Plan:
     """width, height: points. orientation: how to read it. notes: what a reader must know. bar: colours RGB uint8 (step, 3) from weight
     0 to 1, or None where a weight is a line's thickness.
 
-    scale: of the bar. paint(sheet, x, y) draws with the top left corner there. pair: its weight in words. legend: (text, colour) of each head.
+    scale: of the bar. paint(sheet, x, y) draws with the top left corner there. pair: its weight in words, in parts.
+    legend: (text, colour) of each head.
     """
 
     width: float
@@ -33,7 +34,7 @@ class Plan:
     scale: str
     paint: Callable[[Sheet, float, float], None]
     bar: np.ndarray | None
-    pair: str = ""
+    pair: tuple[str, ...] = ()
     legend: tuple[tuple[str, str], ...] = ()
 
 
@@ -85,14 +86,13 @@ def pair_of(shown: Shown, view: View) -> tuple[int, int] | None:
     return None if row is None or column is None else (row, column)
 
 
-def said_pair(shown: Shown, view: View) -> str:
-    """The pair's weight in words; nothing if it is not shown."""
+def said_pair(shown: Shown, view: View) -> tuple[str, ...]:
+    """The pair and its weight, in parts, so that right-to-left tokens cannot turn the arrow round; nothing if it is not shown."""
     place = pair_of(shown, view)
     if place is None:
-        return ""
+        return ()
     a, b = shown.rows[place[0]], shown.columns[place[1]]
-    names = [lettering.isolated(lettering.label(unit.text)) for unit in (a, b)]
-    return SAID["pair"].format(a=names[0], b=names[1], weight=float(shown.weights[place]))
+    return lettering.label(a.text), "→", lettering.label(b.text), f"{shown.weights[place]:.3f}"
 
 
 def letter(sheet: Sheet, x: float, y: float, place: int, names: Labels, **how) -> None:

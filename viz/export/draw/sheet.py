@@ -7,6 +7,7 @@ import io
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,7 @@ def pen() -> Iterator[None]:
 
     ours = {"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "clearhead", "text.parse_math": False, "text.hinting": "no_hinting",
             "font.monospace": [theme.MONO[0]], "font.sans-serif": [theme.SANS[0]]}
-    plain = {name: value for name, value in matplotlib.rcParamsDefault.items() if not name.startswith("backend")}
+    plain: dict[Any, Any] = {name: value for name, value in matplotlib.rcParamsDefault.items() if not name.startswith("backend")}
     with _LOCK, matplotlib.rc_context(plain | ours):
         yield
 
@@ -79,7 +80,7 @@ class Sheet:
         """Straight lines: segments (line, 2, xy), colours RGBA (line, 4)."""
         from matplotlib.collections import LineCollection
 
-        self.axes.add_collection(LineCollection(segments, colors=colours, linewidths=widths, capstyle="butt"), autolim=False)
+        self.axes.add_collection(LineCollection(list(segments), colors=colours, linewidths=widths, capstyle="butt"), autolim=False)
 
     def curves(self, points: np.ndarray, colours: np.ndarray, widths: np.ndarray, as_image: bool) -> None:
         """Bézier curves: points (line, 4, xy), colours RGBA (line, 4). `as_image` keeps a vector file small where they are many."""

@@ -44,7 +44,7 @@ def plan(record: AttentionRecord, view: View, raster: bool) -> Plan:
 
 def _flow(tokens: list[tuple[float, bool]]) -> list[tuple[float, float, float]]:
     """Left, top and width of each token's box, line by line; a token that continues a word stands close to the one before it."""
-    spots, x, y = [], -GAP, 0.0
+    spots, x, y = [], float(-GAP), 0.0
     for width, joined in tokens:
         x, wide = x if joined else x + GAP, max(width, 8) + 2 * PAD
         if x > 0 and x + wide > WIDE:
