@@ -15,8 +15,7 @@ KNOWN = frozenset({
     "scaling", "dropout", "is_causal", "position_bias", "softcap", *SINKS, "sliding_window", "position_ids", "cache_position",
     "position_embeddings", "deterministic", "output_attentions", "output_hidden_states", "use_cache", "return_dict", "labels", "logits_to_keep",
     "token_type_ids", "layer_idx", "cu_seq_lens_q", "cu_seq_lens_k", "max_length_q", "max_length_k", "num_items_in_batch",
-    "encoder_hidden_states", "encoder_attention_mask", "past_key_values", "output_router_logits",
-    "indices"})  # of sparse attention: its mask holds them too
+    "encoder_hidden_states", "encoder_attention_mask", "past_key_values", "output_router_logits"})
 
 
 class Unsupported(Exception):

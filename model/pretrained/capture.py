@@ -101,11 +101,12 @@ def attention_function(module, query, key, value, attention_mask=None, **options
     """What transformers calls in each attention layer: query (1, head, q, d_k), key and value (1, kv_head, k, d); gives (1, q, head, d_v)."""
     session = _session.get()
     if session is None:
-        return _native(module, query, key, value, attention_mask, options), None
+        return _native(module, query, key, value, _chosen(attention_mask, options.pop("indices", None), key.shape[2]), options), None
     name, occurrence = session.identify(module)
     if session.slots:
         session.tick(len(session.calls) / len(session.slots), f"attention layer {len(session.calls) + 1} of {len(session.slots)}")
     hidden, temperatures, silences = session.edits_at(session.slots.get((name, occurrence)))
+    attention_mask = _chosen(attention_mask, options.pop("indices", None), key.shape[2])
     call = understand(session.memory, module, (query, key, value), attention_mask, options)
     call.module, call.occurrence = name, occurrence
     if hidden:
@@ -123,6 +124,19 @@ def attention_function(module, query, key, value, attention_mask=None, **options
 
 
 @functools.lru_cache(64)
+def _chosen(mask, indices, n_keys: int):
+    """The mask with the keys that sparse attention chose for each query, indices (1, query, chosen); transformers leaves that to its kernels,
+    and makes a mask of them only for its own eager and fused attention (DeepSeek-V3.2, 2025)."""
+    import torch
+
+    if indices is None:
+        return mask
+    if mask is None:
+        raise Unsupported("it chooses keys without a mask that says what they may be chosen from")
+    left_out = torch.ones(1, indices.shape[1], n_keys, dtype=torch.bool).scatter(-1, indices.long(), False)[:, None]
+    return mask & ~left_out if mask.dtype == torch.bool else mask.masked_fill(left_out, torch.finfo(mask.dtype).min)
+
+
 def sample_rows(n_queries: int) -> np.ndarray:
     """The queries whose outputs are recomputed on every answer: the first (it shows a missing look-ahead mask), the last (it shows a
     missing window), and two between."""
