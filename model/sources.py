@@ -13,6 +13,7 @@ from model.coref_cases import AnswersQuery, CasesQuery
 from model.jobs import Desk, Job
 from model.next_word import NextWordQuery
 from model.query import Edit, Kind, Query, UserError
+from model.trace import TraceQuery
 
 CACHE_BYTES = int(os.environ.get("CLEARHEAD_CACHE_MB", "1024")) * 2**20
 MODEL_BYTES = int(os.environ.get("CLEARHEAD_MODELS_MB", "6144")) * 2**20
@@ -132,8 +133,14 @@ def _next_word(question: NextWordQuery, tick: Tick):
     return opened.next_word(question.query, tick)
 
 
+def _trace(question: TraceQuery, tick: Tick):
+    opened = models.open(question.query.model, question.query.revision, tick)
+    home = "scratch" if _home(question.query.model).__name__.startswith("model.scratch") else "pretrained"
+    return importlib.import_module(f"model.{home}.trace").trace(opened, question.query, tick)
+
+
 ANSWERS: dict[type, Callable] = {NextWordQuery: _next_word, Query: _record, OverviewQuery: _overview, MeasuresQuery: _measures, CardQuery: _card,
-                                 CasesQuery: _cases, AnswersQuery: _answers}
+                                 TraceQuery: _trace, CasesQuery: _cases, AnswersQuery: _answers}
 models = Models(MODEL_BYTES)
 desk = Desk(lambda question, tick: ANSWERS[type(question)](question, tick), CACHE_BYTES)
 

@@ -1,0 +1,219 @@
+"""The trace of a pretrained model: hooks watch the pass of an answer, and what each module is for is told by its numbers.
+
+No family is known by name. The value projection is the matrix whose output is the record's values; queries and keys are found by the
+lengths of their vectors, which rotary positions keep; W_O is the matrix that reads the mix of values; a norm or an activation is what
+reproduces its output. So whatever is found is verified, and what is not found is said.
+"""
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from model import heads
+from model.pretrained.capture import Slot
+from model.pretrained.parts import Unfollowed, close, feed_forward, norm_of, pairs_of
+from model.query import Kind, Query, Silence, UserError
+from model.record import AttentionRecord, Layer
+from model.trace import AttentionTrace, Block, Embedded, Projection, Trace
+
+Tick = Callable[[float, str], None]
+LARGEST = 2**29     # bytes of activations that a trace may hold
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """The last call of a module: when, and with what."""
+
+    name: str
+    module: object
+    order: int
+    input: np.ndarray
+    output: np.ndarray
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """(input, output), so that output = input · matrix + bias."""
+        weight = self.module.weight.detach().numpy()
+        return weight if type(self.module).__name__ == "Conv1D" else weight.T   # GPT-2 keeps (input, output), torch (output, input)
+
+    @property
+    def bias(self) -> np.ndarray | None:
+        bias = getattr(self.module, "bias", None)
+        return None if bias is None else bias.detach().numpy()
+
+
+def trace(model, query: Query, tick: Tick) -> Trace:
+    """The trace of the pass that answers the query. Raises UserError where the model is built in a way that cannot be followed."""
+    title = model.card.title
+    if model.wiring is None:
+        raise UserError(f"{title} only reports its weights, so its insides cannot be followed; choose a verified model.")
+    if any(isinstance(edit, Silence) for edit in query.edits):
+        raise UserError("A pass with silenced heads cannot be traced; take the edit away.")
+    names = {slot.module: _block_name(slot.module, title) for slot in model.wiring.slots.values()}
+    with _watched(model.network, set(names.values())) as calls:
+        record = model.answer(query, tick)
+    try:
+        return _built(record, model, names, calls)
+    except Unfollowed as error:
+        raise UserError(f"The insides of {title} cannot be followed, as {error}; its attention itself is shown on the page Heads.") from error
+
+
+def _block_name(module: str, title: str) -> str:
+    """A block's name ends with its number: encoder.layer.0 of encoder.layer.0.attention.self."""
+    parts = module.split(".")
+    numbers = [place for place, part in enumerate(parts) if part.isdigit()]
+    if not numbers:
+        raise UserError(f"The insides of {title} cannot be followed, as its layers have no numbers; choose another model.")
+    return ".".join(parts[:numbers[0] + 1])
+
+
+@contextmanager
+def _watched(network, blocks: set[str]) -> Iterator[dict[str, Call]]:
+    """Fills with the last call of every block and of every module with weights of its own, as seen by this thread."""
+    import torch
+
+    calls: dict[str, Call] = {}
+    owner, order, last = threading.get_ident(), itertools.count(), network.get_output_embeddings()
+
+    def watch(name: str):
+        def read(module, arguments, keywords, output):
+            given = arguments[0] if arguments else keywords.get("hidden_states")
+            made = output[0] if isinstance(output, tuple) else output
+            if threading.get_ident() == owner and isinstance(given, torch.Tensor) and isinstance(made, torch.Tensor):
+                calls[name] = Call(name, module, next(order), _rows(given), _rows(made))
+        return read
+
+    hooks = [module.register_forward_hook(watch(name), with_kwargs=True) for name, module in network.named_modules()
+             if module is not last and (name in blocks or (not list(module.children()) and getattr(module, "weight", None) is not None))]
+    try:
+        yield calls
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def _rows(tensor) -> np.ndarray:
+    """(token, d) of a tensor (1, token, d) or (token, d)."""
+    return tensor.detach().reshape(-1, tensor.shape[-1]).numpy() if tensor.ndim > 1 else tensor.detach().numpy()
+
+
+def _built(record: AttentionRecord, model, names: dict[str, str], calls: dict[str, Call]) -> Trace:
+    slots: dict[str, list[Slot]] = {}
+    for slot in model.wiring.slots.values():
+        slots.setdefault(names[slot.module], []).append(slot)
+        if slot.occurrence:
+            raise Unfollowed("its layers share one module")
+    _check_size(calls, model.card.title)
+    blocks = tuple(_block(record, name, members, calls) for name, members in slots.items())
+    kinds = [kind for kind in (Kind.SELF, Kind.CAUSAL) if any(block.kind is kind for block in blocks)]
+    return Trace(record.query, tuple(_embedded(kind, blocks, list(slots), model, calls) for kind in kinds), blocks)
+
+
+def _check_size(calls: dict[str, Call], title: str) -> None:
+    size = sum(call.input.nbytes + call.output.nbytes for call in calls.values())
+    if size > LARGEST:
+        raise UserError(f"Everything that {title} computes for this text takes {size / 2**20:,.0f} MB and the limit is {LARGEST / 2**20:,.0f}; "
+                        "take a shorter text.")
+
+
+def _block(record: AttentionRecord, name: str, slots: list[Slot], calls: dict[str, Call]) -> Block:
+    inside = sorted((call for path, call in calls.items() if path.startswith(name + ".")), key=lambda call: call.order)
+    linears = [call for call in inside if call.module.weight.ndim == 2 and _is_linear(call)]
+    attentions, used = [], set()
+    for slot in slots:
+        layer = record[slot.kind].layer(slot.index)
+        found, taken = _attention(slot, layer, linears)
+        attentions.append(found)
+        used |= taken
+    norms = tuple(norm_of(call.name.removeprefix(name + "."), call) for call in inside if "norm" in type(call.module).__name__.lower())
+    block = calls[name]
+    kind = Kind.SELF if all(slot.kind is Kind.SELF for slot in slots) else Kind.CAUSAL
+    rest = [call for call in linears if call.name not in used]
+    norm_first = not any(close(norm.output, block.output) for norm in norms)
+    return Block(kind, slots[0].index, block.input, block.output, tuple(attentions), norms, norm_first, feed_forward(rest, block.input.shape[1]))
+
+
+def _is_linear(call: Call) -> bool:
+    return call.matrix.shape == (call.input.shape[-1], call.output.shape[-1])
+
+
+def _attention(slot: Slot, layer: Layer, linears: list[Call]) -> tuple[AttentionTrace, set[str]]:
+    """The matrices round one attention, and the names of the modules that hold them."""
+    own = [call for call in linears if call.name.startswith(slot.module + ".")]
+    query, q_layout = _found("queries", own, layer.query, exact=False)
+    key, k_layout = _found("keys", [call for call in own if call is not query or q_layout[1]], layer.key, exact=False)
+    value, v_layout = _found("values", own, layer.value, exact=True)
+    output = _reader(layer, [call for call in linears if call.order > value.order])
+    pairs = pairs_of(q_layout[0](query.output).swapaxes(0, 1), layer.query)
+    weight = output.matrix.reshape(layer.heads, -1, output.matrix.shape[1])
+    parts = [_projection(call, layout[0]) for call, layout in ((query, q_layout), (key, k_layout), (value, v_layout))]
+    return AttentionTrace(slot.kind, slot.index, query.input, value.input, *parts, weight, output.bias, output.output, pairs), {
+        call.name for call in (query, key, value, output)}
+
+
+def _projection(call: Call, layout: Callable) -> Projection:
+    return Projection(np.moveaxis(layout(call.matrix), 1, 0), None if call.bias is None else layout(call.bias))
+
+
+def _layouts(width: int, count: int, size: int) -> Iterator[tuple[Callable, bool]]:
+    """The ways in which `count` heads of `size` may lie among `width` outputs: one after the other from some place on, or query, key and value
+    of each head together. Each with whether the matrix is shared with others."""
+    def after(start: int):
+        return lambda array: array[..., start:start + count * size].reshape(*array.shape[:-1], count, size)
+
+    def woven(which: int):
+        return lambda array: array.reshape(*array.shape[:-1], count, 3, size)[..., which, :]
+
+    for start in range(0, width - count * size + 1, size):
+        yield after(start), width > count * size
+    if width == 3 * count * size:
+        for which in range(3):
+            yield woven(which), True
+
+
+def _found(what: str, linears: list[Call], wanted: np.ndarray, exact: bool) -> tuple[Call, tuple[Callable, bool]]:
+    """The matrix that makes these vectors (head, t, d); unless `exact` only their lengths must agree, and all of those of the first token."""
+    count, tokens, size = wanted.shape
+    lengths = np.linalg.norm(wanted, axis=-1)
+    for call in linears:
+        if len(call.output) != tokens:
+            continue
+        for layout in _layouts(call.output.shape[-1], count, size):
+            made = layout[0](call.output).swapaxes(0, 1)
+            if close(made, wanted) if exact else close(np.linalg.norm(made, axis=-1), lengths) and close(made[:, 0], wanted[:, 0]):
+                return call, layout
+    raise Unfollowed(f"no single matrix makes its {what}")
+
+
+def _reader(layer: Layer, linears: list[Call]) -> Call:
+    """W_O: the first matrix that reads the heads' mixed values, side by side."""
+    rows = np.unique([0, layer.shape[1] // 2, layer.shape[1] - 1])
+    mixed = np.concatenate(list(heads.head_outputs(layer, rows)), axis=-1)
+    for call in linears:
+        if call.input.shape == (layer.shape[1], mixed.shape[1]) and close(call.input[rows], mixed):
+            return call
+    raise Unfollowed("no matrix reads the mix of its values as it is")
+
+
+def _embedded(kind: Kind, blocks: tuple[Block, ...], names: list[str], model, calls: dict[str, Call]) -> Embedded:
+    """What the first block gets: the tables that were read before it, and the norm over their sum."""
+    first = next(place for place, block in enumerate(blocks) if block.kind is kind)
+    output = blocks[first].before
+    before = [call for call in calls.values() if not call.name.startswith(tuple(name + "." for name in names)) and call.name not in names
+              and len(call.output) in (1, len(output)) and call.output.shape[-1] == output.shape[1]]
+    norms = [norm_of(call.name, call) for call in before if "norm" in type(call.module).__name__.lower() and close(call.output, output)]
+    norm = norms[0] if norms else None
+    table = model.network.get_input_embeddings()
+    tables = [call for call in before if type(call.module).__name__.endswith("Embedding")]
+    parts = [(_name_of(call, table), np.broadcast_to(call.output, output.shape)) for call in tables]
+    total = sum(part for _, part in parts) if parts else np.zeros_like(output)
+    return Embedded(kind, tuple(parts) if close(total, output if norm is None else norm.input) else (), norm, output)
+
+
+def _name_of(call: Call, table) -> str:
+    if call.module.weight is table.weight:
+        return "token"
+    return "segment" if "token_type" in call.name else "position" if "pos" in call.name or "wpe" in call.name else call.name.split(".")[-1]

@@ -1,0 +1,118 @@
+"""The trace against transformers' own hidden states, against the record of the same pass, and against its own sums."""
+import numpy as np
+import pytest
+import torch
+
+from model.pretrained import trace
+from model.pretrained.parts import pairs_of
+from model.query import Kind, Query, Silence, UserError
+from model.scratch import positions
+
+TEXT = "the animal didn't cross the street because it was too tired."
+FOLLOWED = ("bert", "roberta", "distilbert", "modernbert", "gpt2", "llama", "mistral", "gemma2", "t5", "bart", "marian")
+
+
+def asked(model, text=TEXT, **more) -> Query:
+    return Query(model.card.id, model.card.revision, text, **more)
+
+
+def close(one, other, share=1e-4):
+    assert one.shape == other.shape and np.abs(one - other).max() <= share * np.abs(other).max()
+
+
+@pytest.mark.parametrize("family", FOLLOWED)
+def test_projections_make_the_records_vectors(opened, tick, family):
+    model = opened(family)
+    record, found = model.answer(asked(model), tick), trace.trace(model, asked(model), tick)
+    for each in (one for block in found.blocks for one in block.attentions):
+        layer = record[each.kind].layer(each.index)
+        for head in range(layer.heads):
+            shared = head * len(layer.key) // layer.heads
+            close(each.value.apply(each.memory, shared), layer.value[shared])
+            close(np.linalg.norm(each.query.apply(each.x, head), axis=-1), np.linalg.norm(layer.query[head], axis=-1))
+            if not each.pairs:
+                close(each.query.apply(each.x, head), layer.query[head])
+                close(each.key.apply(each.memory, shared), layer.key[shared])
+
+
+@pytest.mark.parametrize("family", FOLLOWED)
+def test_the_heads_through_w_output_sum_to_what_the_sub_layer_put_out(opened, tick, family):
+    from model import heads
+
+    model = opened(family)
+    record, found = model.answer(asked(model), tick), trace.trace(model, asked(model), tick)
+    for each in (one for block in found.blocks for one in block.attentions):
+        layer = record[each.kind].layer(each.index)
+        mixed = heads.head_outputs(layer, np.arange(layer.shape[1]))
+        total = np.einsum("hqd,hdm->qm", mixed, each.w_output) + (0 if each.b_output is None else each.b_output)
+        close(total, each.output)
+
+
+@pytest.mark.parametrize("family", ["bert", "gpt2", "llama", "gemma2"])
+def test_the_residual_stream_is_transformers_hidden_states(opened, tick, family):
+    model = opened(family)
+    found = trace.trace(model, asked(model), tick)
+    ids = torch.tensor([model.tokenizer(TEXT)["input_ids"]])
+    with torch.inference_mode():
+        states = model.network(input_ids=ids, output_hidden_states=True).hidden_states
+    for block, state in zip(found.blocks, states[:-1], strict=True):
+        close(block.before, state[0].numpy())
+    for block, following in zip(found.blocks, found.blocks[1:], strict=False):
+        close(block.after, following.before)
+
+
+@pytest.mark.parametrize(("family", "norm_first", "kind", "activation", "gated"), [
+    ("bert", False, "layer", "GELU", False), ("gpt2", True, "layer", "GELU (tanh)", False), ("llama", True, "rms", "SiLU", True),
+    ("t5", True, "rms", "ReLU", False), ("gemma2", True, "rms", "GELU (tanh)", True)])
+def test_norms_and_activations_are_recognised(opened, tick, family, norm_first, kind, activation, gated):
+    model = opened(family)
+    for block in trace.trace(model, asked(model), tick).blocks:
+        assert block.norm_first is norm_first and {norm.kind for norm in block.norms} == {kind}
+        assert (block.feed_forward.activation, block.feed_forward.gated) == (activation, gated)
+        for norm in block.norms:
+            x = norm.input - (norm.input.mean(-1, keepdims=True) if kind == "layer" else 0)
+            close(x * norm.scales[:, None] * norm.gain + (0 if norm.bias is None else norm.bias), norm.output)
+
+
+def test_post_norm_adds_before_it_normalises_and_pre_norm_after(opened, tick):
+    for family in ("bert", "gpt2"):
+        model = opened(family)
+        for block in trace.trace(model, asked(model), tick).blocks:
+            first, second = block.norms
+            middle = block.before + block.attentions[0].output
+            close(second.input if block.norm_first else first.input, middle)
+            close(block.after, middle + block.feed_forward.output if block.norm_first else second.output)
+
+
+def test_embeddings_sum_to_what_the_first_block_gets(minilm, tick):
+    start = trace.trace(minilm, asked(minilm, TEXT), tick).start(Kind.SELF)
+    assert {name for name, _ in start.parts} == {"token", "segment", "position"}
+    total = torch.tensor(sum(part for _, part in start.parts))
+    norm = minilm.network.embeddings.LayerNorm
+    close(torch.nn.functional.layer_norm(total, total.shape[-1:], norm.weight, norm.bias, norm.eps).detach().numpy(), start.output)
+
+
+@pytest.mark.parametrize("neighbours", [True, False])
+def test_pairs_of_rotary_dimensions_are_told_from_the_vectors(neighbours):
+    before = torch.randn(3, 11, 14)
+    order = torch.arange(14) if neighbours else torch.arange(14).reshape(2, 7).T.flatten()   # neighbours of `order` are halves of the vector
+    after = torch.empty_like(before)
+    after[..., order] = positions.rotate(before[..., order])
+    expected = [(2 * c, 2 * c + 1) for c in range(7)] if neighbours else [(c, c + 7) for c in range(7)]
+    assert pairs_of(before.numpy(), after.numpy()) == tuple(expected)
+    assert pairs_of(before.numpy(), before.numpy()) == ()
+
+
+def test_what_cannot_be_followed_is_one_sentence(opened, tick):
+    for family, words in (("albert", "share one module"), ("bloom", "only reports its weights")):
+        model = opened(family)
+        with pytest.raises(UserError, match=words):
+            trace.trace(model, asked(model), tick)
+    model = opened("bert")
+    with pytest.raises(UserError, match="silenced"):
+        trace.trace(model, asked(model, edits=frozenset([Silence(Kind.SELF, 0, 0)])), tick)
+
+
+def test_nothing_stays_behind_in_the_model(minilm, tick):
+    trace.trace(minilm, asked(minilm, TEXT), tick)
+    assert not any(module._forward_hooks for module in minilm.network.modules())
