@@ -75,10 +75,10 @@ def understand(memory: Memory, module, tensors: tuple, mask, options: dict) -> C
     allowed, bias = _mask(memory, module, mask, shape, options.get("is_causal"))
     if options.get("position_bias") is not None:
         bias = _add(bias, memory.once(options["position_bias"].expand(1, *shape), _bias), shape)
-    sink = next((options[word] for word in SINKS if options.get(word) is not None), None)
+    sink, bias = _sink(next((options[word] for word in SINKS if options.get(word) is not None), None), bias, shape)
     scale = options.get("scaling")
     return Call(array(query), array(key), array(value), 1 / math.sqrt(query.shape[-1]) if scale is None else float(scale), allowed, bias,
-                options.get("softcap"), None if sink is None else sink.detach().float().reshape(-1).numpy(),
+                options.get("softcap"), sink,
                 tuple(sorted(word for word, meaning in options.items() if meaning is not None and word not in KNOWN)))
 
 
@@ -109,6 +109,18 @@ def _float_mask(mask) -> tuple[Mask, Bias]:
     numbers = mask[0].float()
     allowed = numbers > torch.finfo(mask.dtype).min / 2
     return recognise_mask(allowed.numpy()), recognise_bias(numbers.masked_fill(~allowed, 0).numpy())
+
+
+def _sink(sink, bias: Bias, shape: tuple[int, int, int]) -> tuple[np.ndarray | None, Bias]:
+    """A sink's logits, one a head. Where each query has its own (Inkling 2), its row's scores are told relative to it, and the sink is 0: the
+    softmax of a row does not change when all its logits, the sink too, are shifted alike."""
+    if sink is None:
+        return None, bias
+    numbers = sink.detach().float().numpy()
+    if numbers.size == shape[0]:
+        return numbers.reshape(-1), bias
+    shift = np.broadcast_to(-numbers.reshape(*shape[:2], 1), shape)
+    return np.zeros(shape[0], np.float32), _add(bias, recognise_bias(shift), shape)
 
 
 def _bias(tensor) -> Bias:
