@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from model import coref_statistics as statistics
+from model.coref_cases import Case
 from model.coref_statistics import HeldOut, Interval, Luck
 from model.coreference import Head, SetAnswer
 
@@ -32,6 +33,7 @@ class HeadScore:
 class Report:
     """n sentences in `pairs` pairs and `frames` frames. rows: the row that was read, pronoun or later. heads in the model's order."""
 
+    cases: tuple[Case, ...]
     n: int
     pairs: int
     frames: int
@@ -61,7 +63,7 @@ def report(answer: SetAnswer, rows: str = "pronoun", select: SetAnswer | None = 
     names = list(dict.fromkeys(case.frame or case.pair for case in cases))
     held_out = (statistics.held_out(correct, weights, frames, statistics.halves(frames, names)) if select is None
                 else _selected(getattr(select, rows), correct, frames))
-    return Report(len(cases), int(pairs.max()) + 1, int(frames.max()) + 1, rows, scores, scores[best], held_out, statistics.luck(correct, pairs),
+    return Report(cases, len(cases), int(pairs.max()) + 1, int(frames.max()) + 1, rows, scores, scores[best], held_out, statistics.luck(correct, pairs),
                   {"chance": CHANCE, "nearest": float(statistics.nearest(cases).mean()), "first": float(statistics.first(cases).mean()),
                    "received": scores[best].received})
 

@@ -154,3 +154,21 @@ class Steps:
 
     def write(self, value: tuple[int, ...]) -> str:
         return ",".join(map(str, value))
+
+
+@dataclass(frozen=True)
+class Words:
+    """A few words, or a sentence; at most `longest` characters."""
+
+    name: str
+    start: str = ""
+    longest: int = 300
+
+    def clean(self, value: Any) -> str | None:
+        return value if isinstance(value, str) and len(value) <= self.longest and not any("\ud800" <= sign <= "\udfff" for sign in value) else None
+
+    def read(self, text: str) -> str | None:
+        return self.clean(text)
+
+    def write(self, value: str) -> str:
+        return value

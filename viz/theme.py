@@ -9,7 +9,10 @@ RAMP = {  # from no weight to full weight; interpolated linearly
     "light": ("#ffffff", "#dbe7f5", "#b3cde9", "#84aedb", "#558cc8", "#2e68ae", "#14478d", "#082a63"),
     "dark": ("#0e1117", "#12233d", "#173a68", "#1f5594", "#3475b8", "#6399d2", "#9dc0e6", "#dfecf9"),
 }
-SIGNED = ("#8c3a06", "#d58a4a", "#f7e7d4", "#ffffff", "#d6e8ee", "#4c9fb8", "#0b5468")  # negative, 0, positive
+SIGNED = {  # negative, 0, positive; on a dark page the pale neighbours of 0 would be the loudest colours
+    "light": ("#8c3a06", "#d58a4a", "#f7e7d4", "#ffffff", "#d6e8ee", "#4c9fb8", "#0b5468"),
+    "dark": ("#d58a4a", "#8c3a06", "#4a2a14", "#0e1117", "#12333c", "#0b5468", "#4c9fb8"),
+}
 HEADS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a6f00", "#000000")
 ACCENT = "#c2410c"      # the pair and the focused row: the one accent colour
 INK = {"light": "#1a1f29", "dark": "#e8eaef"}

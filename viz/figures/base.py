@@ -33,9 +33,7 @@ def scale(theme: str) -> list[list[Any]]:
 
 def signed(theme: str) -> list[list[Any]]:
     """The scale of differences, symmetric about the page's own colour at 0."""
-    stops = [colours.PAPER[theme] if each == "#ffffff" else each for each in colours.SIGNED]
-    if theme == "dark":   # the pale neighbours of white would be the loudest colours on a dark page
-        stops = [*stops[:2][::-1], "#4a2a14", stops[3], "#12333c", *stops[5:][::-1]]
+    stops = colours.SIGNED[theme]
     return [[place / (len(stops) - 1), stop] for place, stop in enumerate(stops)]
 
 

@@ -56,7 +56,7 @@ export function mount(element, bytes, send) {
 
   // One colour for one number: from 0 to the largest, or symmetric about 0.
   function tints(colours) {
-    const bound = limit(), scale = pixels(state.signed ? body.colours.signed : colours.ramp, 511);
+    const bound = limit(), scale = pixels(state.signed ? body.colours.signed[colours.theme] : colours.ramp, 511);
     return (value) => (Number.isNaN(value) ? 0 : scale[Math.round(510 * (state.signed ? (value / bound + 1) / 2 : Math.max(0, value / bound)))]);
   }
 
@@ -98,7 +98,7 @@ export function mount(element, bytes, send) {
 
   function drawLegend(colours) {
     const words = body.text, bar = node("span", "bar"), [low, high] = state.values ? [state.signed ? -limit() : 0, limit()] : [0, 1];
-    bar.style.background = state.values && state.signed ? `linear-gradient(90deg, ${body.colours.signed.join()})` : colours.gradient;
+    bar.style.background = state.values && state.signed ? `linear-gradient(90deg, ${body.colours.signed[colours.theme].join()})` : colours.gradient;
     const texts = [node("span", "", short(low)), bar, node("span", "", short(high))];
     if (!state.values) texts.push(node("span", "", words.scale), node("span", "", words.thumbnail));
     if (!state.values && Math.max(...body.pool) > 1) texts.push(node("span", "", fill(words.pooled, { rows: body.pool[0], columns: body.pool[1] })));

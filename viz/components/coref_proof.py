@@ -1,0 +1,71 @@
+"""The proof of the page Coreference: the model is asked, and asked again with a head silenced."""
+import numpy as np
+import streamlit as st
+
+from model import sources
+from model.coref_answers import Answers
+from model.coref_cases import AnswersQuery, Case
+from model.coref_report import Report
+from model.coref_statistics import frames_of, intervals, right
+from model.query import Kind, Silence, UserError
+from viz.components.figure import figure
+from viz.components.turns import switch
+from viz.coref_claims import Twins, name, percent
+from viz.figures.bars import bars
+from viz.page import Frame
+from viz.text import literal, strings
+
+SILENCED = 8        # heads of the ranking that are silenced one by one
+LITTLE = 0.02       # a change of the probability that is called none
+
+
+def proof(frame: Frame, case: Case, twins: Twins, found: Report | None) -> None:
+    """The section. A model that says no words is told so by its own sentence."""
+    words = strings("coreference")["proof"]
+    st.markdown(f"### {words['title']}")
+    st.markdown(words["lead"], width=860)
+    question = AnswersQuery(frame.state.model, sources.revision(frame.state.model), (case,))
+    try:
+        plain: Answers = frame.ask(question)
+    except UserError as error:
+        st.info(literal(str(error)))
+        return
+    st.caption(words["ways"][plain.way])
+    a, b = (literal(each) for each in twins.words[:2])
+    share = float(plain.share[0])
+    st.markdown(words["said"].format(a=a, b=b, share=f"{share:.1%}", right=words["right" if share > 0.5 else "wrong"]))
+    switch(frame, "proof", words["switch"].format(n=min(SILENCED, len(twins.heads))))
+    if frame.controls["proof"]:
+        _one_by_one(frame, question, twins, share)
+    if found is not None and case.answer == "":
+        _whole_set(frame, found)
+
+
+def _one_by_one(frame: Frame, question: AnswersQuery, twins: Twins, share: float) -> None:
+    """The first heads of the ranking, each silenced alone."""
+    words, (a, b) = strings("coreference")["proof"], twins.words[:2]
+    heads = [twins.heads[place] for place in twins.order[:SILENCED]]
+    shares = [float(frame.ask(_silenced(question, head)).share[0]) for head in heads]
+    names = [words["base"], *map(name, heads)]
+    figure(lambda theme: bars(theme, names, {"P": np.array([share, *shares])}, axes=(words["x"], words["y"].format(a=a, b=b)), y_range=(0, 1)),
+           key="coref-proof", alt=words["alt"].format(a=a, b=b, n=len(heads)))
+    most = int(np.argmax(np.abs(np.array(shares) - share)))
+    change = shares[most] - share
+    st.markdown(words["most"].format(head=name(heads[most]), share=f"{shares[most]:.1%}", change=f"{100 * change:+.1f}")
+                if abs(change) > LITTLE else words["little"])
+
+
+def _silenced(question: AnswersQuery, head: tuple[Kind, int, int]) -> AnswersQuery:
+    return AnswersQuery(question.model, question.revision, question.cases, frozenset({Silence(*head)}))
+
+
+def _whole_set(frame: Frame, found: Report) -> None:
+    """The model's own answers to the whole set, with and without the best head."""
+    words, cases = strings("coreference")["proof"], found.cases
+    switch(frame, "proof_set", words["set_switch"].format(n=len(cases)))
+    if not frame.controls["proof_set"]:
+        return
+    question = AnswersQuery(frame.state.model, sources.revision(frame.state.model), cases)
+    head = (Kind(found.best.kind), found.best.layer, found.best.head)
+    said = [percent(intervals(right(frame.ask(each).scores[:, None]), frames_of(cases))[0]) for each in (question, _silenced(question, head))]
+    st.markdown(words["set_said"].format(plain=said[0], silenced=said[1], head=name(head)))
