@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 
+NAMED = 12   # whole numbers on the horizontal axis up to which each is written
+
+
 @dataclass(frozen=True, eq=False)
 class Line:
     """One series. band: (low, high) round it. colour: a place in theme.HEADS, None for one that only stands for others.
@@ -33,6 +36,8 @@ def lines(theme: str, x: np.ndarray, drawn: Sequence[Line], *, axes: tuple[str, 
     figure.update_layout(hovermode="x unified" if len(drawn) <= 10 else "closest", showlegend=len(drawn) > 1)
     if "x" in log:
         figure.update_xaxes(type="log", range=list(np.log10([x[0], x[-1]])), dtick=1 if x[-1] / x[0] > 50 else None)
+    elif np.issubdtype(np.asarray(x).dtype, np.integer) and len(x) <= NAMED:
+        figure.update_xaxes(tickmode="array", tickvals=list(x))
     if "y" in log:
         figure.update_yaxes(type="log", exponentformat="power")
     if y_range is not None:

@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 WRITTEN = 12     # cells a side up to which the numbers are written into the cells
-NAMED = 40       # names a side up to which every one is written
+NAMED = 24       # names a side up to which every one is written
 
 
 def matrix(theme: str, numbers: np.ndarray, rows: Sequence[str], columns: Sequence[str], *, kind: str = "weights",
            axes: tuple[str, str] = ("key", "query"), height: int = 340, title: str = "", square: bool = True, digits: int = 2,
-           bound: float | None = None) -> "Figure":
+           bound: float | None = None, ruler: bool = True) -> "Figure":
     """float (row, column), NaN where there is nothing. kind: weights (0 to 1), signed (symmetric about 0, up to `bound`), plain (0 to `bound`).
 
-    Two equal names stay two: the axes are positions, the names are their labels.
+    Two equal names stay two: the axes are positions, the names are their labels. ruler: the bar that says which colour is which number.
     """
     figure = chart(theme, *axes, height=height, title=title)
     numbers = np.asarray(numbers, np.float64)
@@ -27,11 +27,13 @@ def matrix(theme: str, numbers: np.ndarray, rows: Sequence[str], columns: Sequen
     limit = 1.0 if kind == "weights" else bound or float(np.abs(finite).max(initial=0)) or 1.0
     written = max(numbers.shape) <= WRITTEN
     labels = [[f"{each:.{digits}f}" if np.isfinite(each) else "" for each in row] for row in numbers] if written else None
-    names = [[f"{rows[row]} ({row}) → {columns[column]} ({column})" for column in range(numbers.shape[1])] for row in range(numbers.shape[0])]
-    figure.add_heatmap(z=numbers, zmin=-limit if kind == "signed" else 0, zmax=limit, colorscale=signed(theme) if kind == "signed" else scale(theme),
-                       text=labels, texttemplate="%{text}" if written else None, customdata=names, name=title or "matrix",
-                       hovertemplate="%{customdata}<br>%{z:.4g}<extra></extra>", xgap=1 if written else 0, ygap=1 if written else 0,
-                       colorbar={"thickness": 10, "len": 1, "outlinewidth": 0, "tickfont_size": 11}, hoverongaps=False)
+    named = max(numbers.shape) <= NAMED
+    names = [[f"{row} ({i}) → {column} ({j})" for j, column in enumerate(columns)] for i, row in enumerate(rows)] if named else None
+    lowest, colours_of = (-limit, signed(theme)) if kind == "signed" else (0, scale(theme))
+    figure.add_heatmap(z=numbers, zmin=lowest, zmax=limit, colorscale=colours_of, text=labels, texttemplate="%{text}" if written else None,
+                       customdata=names, name=title or "matrix", showscale=ruler, xgap=1 if written else 0, ygap=1 if written else 0,
+                       hovertemplate=("%{customdata}" if named else "%{y} → %{x}") + "<br>%{z:.4g}<extra></extra>", hoverongaps=False,
+                       colorbar={"thickness": 10, "len": 1, "outlinewidth": 0, "tickfont_size": 11})
     figure.update_layout(plot_bgcolor=colours.FORBIDDEN if theme == "light" else "#1b2029")
     figure.update_xaxes(**_ticks(columns), showgrid=False, side="bottom", constrain="domain")
     figure.update_yaxes(**_ticks(rows), showgrid=False, autorange="reversed", constrain="domain", **({"scaleanchor": "x"} if square else {}))

@@ -1,0 +1,20 @@
+"""A small square of cells that one paints: who may look where."""
+from collections.abc import Callable
+
+import numpy as np
+
+from viz.components.cells.payload import body, read, state
+from viz.components.mounted import Component
+
+__all__ = ["cells"]
+
+_COMPONENT = Component("cells")
+
+
+def cells(allowed: np.ndarray, labels: list[str], *, marked: int | None = None, key: str, on_paint: Callable[[np.ndarray], None]) -> None:
+    """Draws bool (query, key); what was painted is handed to on_paint as the new square before the page runs again. marked: a row to point out.
+
+    A click or tap turns a cell over, dragging paints the others like the first; the arrow keys move, Space or Enter turns over.
+    """
+    n = len(labels)
+    _COMPONENT.show(key, body(labels, room=key), state(allowed, room=key, marked=marked), lambda value: read(value, n), on_paint)

@@ -1,0 +1,223 @@
+"""Who may look where? Masks built cell by cell, before or after the softmax, and the sparse patterns that replace n²."""
+import numpy as np
+import streamlit as st
+
+from model.lessons import effects, masking, patterns
+from viz.components.cells import cells
+from viz.components.figure import figure
+from viz.components.lesson import GUESS, Lesson, computing
+from viz.components.real_head import real_head
+from viz.components.turns import pick, push, slide, switch
+from viz.control import Choice, Number, Places, Switch
+from viz.figures.bars import bars
+from viz.figures.lines import Line, lines
+from viz.figures.matrix import matrix
+from viz.page import Frame, Page
+
+N = 8                                    # tokens of the small matrix
+LENGTHS = (16, 32, 64, 128)              # tokens of the patterns
+WINDOWS = (1, 2, 3, 4, 6, 8, 12, 16)
+MOVED = np.linspace(-4, 4, 41)           # how far the forbidden score is moved
+SEEDS = 100
+PAGE = Page("Who may look where: masks", "Learn", 6, "nothing", controls=(
+    GUESS, Number("pad", 2, 0, 4, whole=True), Switch("ahead", True), Places("flips", N * N, N * N), Number("row", 3, 0, N - 1, whole=True),
+    Number("seed", 0, 0, SEEDS - 1, whole=True), Choice("method", "before", masking.METHODS),
+    Choice("pattern", "bigbird", patterns.NAMES), Number("n", 32, min(LENGTHS), max(LENGTHS), whole=True), Switch("causal"),
+    Number("window", 2, 1, 16, whole=True), Number("dilation", 2, 1, 8, whole=True), Number("global", 1, 0, 8, whole=True),
+    Number("random", 2, 0, 8, whole=True), Switch("real")))
+
+
+def render(frame: Frame) -> None:
+    lesson = Lesson(frame, "masks")
+    lesson.head()
+    revealed = lesson.predict()
+    turned = frame.controls
+    texts = [*lesson.prose["widgets"]["tokens"][:N - turned["pad"]], *["[PAD]"] * turned["pad"]]
+    rule = masking.padding_mask(N, turned["pad"]) & (masking.look_ahead_mask(N) if turned["ahead"] else True)
+    allowed = rule.copy()
+    allowed.ravel()[list(turned["flips"])] ^= True
+    scores = masking.toy_scores(N, turned["seed"])
+    _build(frame, lesson, texts, rule, allowed, scores)
+    _before_or_after(frame, lesson, texts, allowed, scores, revealed)
+    _blind(lesson)
+    _patterns(frame, lesson)
+    _real(frame, lesson)
+    lesson.end()
+
+
+def _build(frame: Frame, lesson: Lesson, texts: list[str], rule: np.ndarray, allowed: np.ndarray, scores: np.ndarray) -> None:
+    words = lesson.prose["widgets"]
+    with lesson.section("build"):
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+            with st.container(width=220):
+                slide(frame, "pad", words["pad"], range(5))
+            switch(frame, "ahead", words["ahead"])
+            push(frame, words["clear"], "clear-cells", flips=())
+            push(frame, words["again"], "draw-again", seed=(frame.controls["seed"] + 1) % SEEDS)
+        left, right = st.columns(2, gap="medium")
+        with left:
+            cells(allowed, texts, marked=frame.controls["row"], key="mask",
+                  on_paint=lambda painted: frame.turn(flips=tuple(int(each) for each in np.flatnonzero((painted ^ rule).ravel()))))
+        with right, computing():
+            weights = masking.masked_weights(scores, allowed, "before")
+            figure(lambda theme: matrix(theme, np.where(allowed, weights, np.nan), texts, texts, height=400, axes=("key", "query")),
+                   key="masks-weights", alt=lesson.alt("build", n=N, open=int(allowed.sum())))
+        blind = int((~allowed.any(1)).sum())
+        shapes = {"scores": scores, "allowed": allowed, "weights": weights}
+        lesson.notes("build", shown=(masking.padding_mask, masking.look_ahead_mask, masking.masked_weights), shapes=shapes,
+                     open=int(allowed.sum()), cells=N * N, share=allowed.mean(),
+                     blind=lesson.prose["build"]["blind" if blind else "seeing"].format(count=blind))
+
+
+def _before_or_after(frame: Frame, lesson: Lesson, texts: list[str], allowed: np.ndarray, scores: np.ndarray, revealed: bool) -> None:
+    words, method, row = lesson.prose["methods"], frame.controls["method"], frame.controls["row"]
+    by_method = {each: masking.masked_weights(scores, allowed, each) for each in masking.METHODS}
+    with lesson.section("methods"):
+        pick(frame, "method", words["method"], words["names"])
+        left, right = st.columns(2, gap="medium")
+        with left:
+            figure(lambda theme: matrix(theme, by_method[method], texts, texts, height=400), key="masks-method",
+                   alt=lesson.alt("methods", name=words["names"][method], least=float(np.nan_to_num(by_method[method].sum(1)).min())))
+        with right:
+            slide(frame, "row", words["row"], range(N), say=lambda place: f"{place}: {texts[place]}")
+            _leak(lesson, texts, allowed, scores, row, revealed)
+        st.markdown(_table(words, by_method, allowed))
+        shapes = {"scores": scores, "allowed": allowed}
+        lesson.notes("methods", shown=(masking.masked_weights, masking.leak), shapes=shapes, row=texts[row], **_figures(by_method, allowed))
+
+
+def _leak(lesson: Lesson, texts: list[str], allowed: np.ndarray, scores: np.ndarray, row: int, revealed: bool) -> None:
+    """The largest allowed weight of the row while a score that it must not see is moved."""
+    words = lesson.prose["methods"]
+    answers = {method: masking.leak(scores, allowed, row, MOVED, method) for method in masking.METHODS}
+    if any(each is None for each in answers.values()):
+        st.info(words["no_leak"])
+        return
+    if not revealed:
+        lesson.waits("leak", height=320)
+        return
+    seen = np.flatnonzero(allowed[row])
+    best = int(seen[scores[row, seen].argmax()])
+    hidden = int(np.flatnonzero(~allowed[row])[0])
+    style = {"before": ("solid", 0), "finite": ("dot", 2), "after": ("solid", 1), "renormalised": ("dash", 4)}
+    drawn = [Line(words["names"][method], found[:, int(np.searchsorted(seen, best))], style[method][1], style[method][0])
+             for method, found in answers.items()]
+    figure(lambda theme: lines(theme, MOVED, drawn, axes=(words["moved"].format(token=f"{texts[hidden]} ({hidden})"),
+                                                         words["answer"].format(row=texts[row], token=f"{texts[best]} ({best})")),
+                               y_range=(0, 1.02), height=320),
+           key="masks-leak", alt=words["alt_leak"].format(low=float(answers["after"].min()), high=float(answers["after"].max())))
+
+
+def _figures(by_method: dict[str, np.ndarray], allowed: np.ndarray) -> dict[str, float]:
+    """Sums and differences over the rows that may look at something."""
+    seeing = allowed.any(1)
+    before = by_method["before"][seeing]
+    return {f"{name}_{method}": value for method, weights in by_method.items()
+            for name, value in (("least", float(weights[seeing].sum(1).min())), ("difference", float(np.abs(weights[seeing] - before).max())))}
+
+
+def _table(words: dict, by_method: dict[str, np.ndarray], allowed: np.ndarray) -> str:
+    numbers = _figures(by_method, allowed)
+    rows = [words["table_head"], "|---|---|---|---|"]
+    for method in masking.METHODS:
+        least, difference = numbers[f"least_{method}"], numbers[f"difference_{method}"]
+        rows.append(f"| {words['names'][method]} | {least:.4f} | {difference:.2g} | {words['leaks'][method]} |")
+    return "\n".join(rows)
+
+
+def _blind(lesson: Lesson) -> None:
+    with lesson.section("blind"):
+        words = lesson.prose["blind"]
+        found = masking.blind_row(N)
+        rows = [words["table_head"], "|---|---|"]
+        rows += [f"| {lesson.prose['methods']['names'].get(name, f'`{name}`')} | {result} |" for name, result in found.items()]
+        st.markdown("\n".join(rows))
+        lesson.notes("blind", shown=(masking.blind_row,), shapes={"row": f"({N},)"})
+
+
+def _shape(frame: Frame) -> patterns.Shape:
+    turned = frame.controls
+    return patterns.Shape(turned["window"], turned["dilation"], turned["global"], turned["random"], turned["seed"])
+
+
+def _patterns(frame: Frame, lesson: Lesson) -> None:
+    words, turned, shape = lesson.prose["patterns"], frame.controls, _shape(frame)
+    n, causal, name = turned["n"], turned["causal"], turned["pattern"]
+    with lesson.section("patterns"):
+        pick(frame, "pattern", words["pattern"], words["names"])
+        left, right = st.columns([2, 3], gap="medium")
+        with left:
+            _pattern_controls(frame, words, name)
+        chosen = patterns.pattern(name, n, shape, causal)
+        shares = {each: patterns.reach(patterns.pattern(each, n, shape, causal), causal) for each in patterns.NAMES}
+        with right:
+            figure(lambda theme: matrix(theme, chosen.astype(float), [str(place) for place in range(n)], [str(place) for place in range(n)],
+                                        height=420, ruler=False), key="masks-pattern",
+                   alt=lesson.alt("patterns", name=words["names"][name], share=chosen.mean(), n=n))
+        with left:
+            st.markdown(_pattern_table(words, n, shape, causal, shares))
+        layers = np.arange(1, 1 + max(map(len, shares.values())))
+        drawn = [Line(words["names"][each], np.pad(found, (0, len(layers) - len(found)), mode="edge"), place)
+                 for place, (each, found) in enumerate(shares.items())]
+        figure(lambda theme: lines(theme, layers, drawn, axes=(words["layers"], words["connected"]), y_range=(0, 1.03),
+                                   log="x" if len(layers) > 8 else "", height=340),
+               key="masks-reach", alt=words["alt_reach"].format(layers=len(shares[name]), name=words["names"][name]))
+        needed = patterns.layers_needed(shares[name])
+        lesson.notes("patterns", shown=(patterns.window, patterns.dilated, patterns.global_tokens, patterns.random_keys, patterns.reach),
+                     shapes={"allowed": chosen}, name=words["names"][name], share=chosen.mean(), n=n, open=int(chosen.sum()), all=n * n,
+                     needed=words["never"] if needed is None else words["after"].format(count=needed), window=turned["window"],
+                     straight=-(-(n - 1) // turned["window"]))
+
+
+def _pattern_controls(frame: Frame, words: dict, name: str) -> None:
+    """Only what the chosen pattern has."""
+    slide(frame, "n", words["n"], LENGTHS)
+    if name in ("window", "dilated", "global", "bigbird"):
+        slide(frame, "window", words["window"], WINDOWS)
+    if name == "dilated":
+        slide(frame, "dilation", words["dilation"], range(1, 9))
+    if name in ("global", "bigbird"):
+        slide(frame, "global", words["global"], range(9))
+    if name in ("random", "bigbird"):
+        slide(frame, "random", words["random"], range(9))
+    switch(frame, "causal", words["causal"])
+
+
+def _pattern_table(words: dict, n: int, shape: patterns.Shape, causal: bool, shares: dict[str, np.ndarray]) -> str:
+    rows = [words["table_head"], "|---|---:|---:|"]
+    for name in patterns.NAMES:
+        needed = patterns.layers_needed(shares[name])
+        rows.append(f"| {words['names'][name]} | {patterns.share(patterns.pattern(name, n, shape, causal)):.1%} | "
+                    f"{words['never_short'] if needed is None else needed} |")
+    return "\n".join(rows)
+
+
+def _real(frame: Frame, lesson: Lesson) -> None:
+    words, shape, name = lesson.prose["real"], _shape(frame), frame.controls["pattern"]
+    with lesson.section("real"):
+        switch(frame, "real", words["switch"])
+        if not frame.controls["real"]:
+            return
+        record, view = real_head(frame, token=False)
+        attention_map = record[view.kind]
+        if not patterns.fits(attention_map):
+            st.info(words["cross"])
+            return
+        n = len(attention_map.queries)
+        lost = {each: patterns.lost(attention_map, patterns.pattern(each, n, shape)) for each in patterns.NAMES}
+        grid, layers = effects.by_layer(lost[name])
+        place, titles = (view.layer, view.head), lesson.prose["patterns"]["names"]
+        left, right = st.columns(2, gap="medium")
+        with left:
+            figure(lambda theme: bars(theme, [titles[each] for each in lost], {words["lost"]: np.array([lost[each][place] for each in lost])},
+                                      axes=("", words["lost"]), y_range=(0, 1), height=340),
+                   key="masks-lost", alt=lesson.alt("real", layer=view.layer, head=view.head, name=titles[name], lost=lost[name][place]))
+        with right:
+            heads = [str(head) for head in range(grid.shape[1])]
+            figure(lambda theme: matrix(theme, grid, [str(layer) for layer in layers], heads, axes=("head", "layer"), square=False, height=340),
+                   key="masks-heads", alt=words["alt_heads"].format(name=titles[name]))
+        ranked = sorted(lost[name].items(), key=lambda each: each[1])
+        (least, least_lost), (most, most_lost) = ranked[0], ranked[-1]
+        lesson.notes("real", shown=(patterns.lost,), shapes={"lost": grid}, layer=view.layer, head=view.head, name=titles[name], n=n,
+                     lost=lost[name][place], least=f"{least[0]}·{least[1]}", least_lost=least_lost, most=f"{most[0]}·{most[1]}", most_lost=most_lost,
+                     share=patterns.pattern(name, n, shape).mean())
