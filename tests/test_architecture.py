@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-FILES = sorted(path for folder in ("model", "viz") for path in (ROOT / folder).rglob("*.py")) + [ROOT / "app.py"]
+FILES = [*sorted(path for folder in ("model", "viz") for path in (ROOT / folder).rglob("*.py")), ROOT / "app.py"]
 SOURCES = ("app", "viz.pages", "viz.components", "viz.__main__", "viz.notebook")
 # (who, what, allowed exceptions): a module whose name begins with `who` imports nothing that begins with `what`
 RULES = [
@@ -35,7 +35,8 @@ def imports(path: Path) -> list[tuple[int, str, bool]]:
         if isinstance(node, ast.Import):
             found += [(node.lineno, each.name, id(node) in top) for each in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found += [(node.lineno, node.module, id(node) in top)] + [(node.lineno, f"{node.module}.{each.name}", id(node) in top) for each in node.names]
+            names = [node.module, *(f"{node.module}.{each.name}" for each in node.names)]
+            found += [(node.lineno, name, id(node) in top) for name in names]
     return found
 
 

@@ -119,7 +119,9 @@ def test_a_text_that_cannot_be_asked_is_one_sentence_and_stays(open_page, text, 
     assert box.input_value() == text
 
 
-@pytest.mark.parametrize("text", ["a", "这个苹果很好吃，新发布的苹果手机也不错。", "مرحبا بالعالم", "👨‍👩‍👧‍👦 hi", "<script>window.hacked=1</script> & <b>x</b>",
+@pytest.mark.parametrize("text", ["a",
+                                  "这个苹果很好吃，新发布的苹果手机也不错。", "مرحبا بالعالم", "👨‍👩‍👧‍👦 hi",
+                                  "<script>window.hacked=1</script> & <b>x</b>",
                                   "$x_1$ `code` **bold** :red[x]", "=SUM(A1:A2)"])
 def test_texts_of_any_kind_are_drawn_literally(open_page, text):
     seen = open_page(text=text)

@@ -38,15 +38,14 @@ def test_equal_questions_share_a_job_and_are_computed_once():
 def test_sessions_take_turns():
     desk, gate, taken = gated_desk()
     jobs = [desk.ask(question, session) for question, session in [("a1", "a"), ("a2", "a"), ("a3", "a"), ("b1", "b"), ("c1", "c")]]
-    for job in jobs:
-        gate.release()
+    gate.release(len(jobs))
     for job in jobs:
         job.result(LONG)
     assert taken.index("b1") < taken.index("a3") and taken.index("c1") < taken.index("a3")
 
 
 def test_a_job_ends_when_its_last_waiter_leaves_and_can_be_asked_again():
-    desk, gate, taken = gated_desk()
+    desk, gate, _ = gated_desk()
     job = desk.ask("q", "a")
     desk.ask("q", "b")
     job.leave("a")

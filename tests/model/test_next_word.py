@@ -7,7 +7,8 @@ from model.next_word import distribution
 LOGITS = np.random.default_rng(0).normal(scale=3, size=113).astype(np.float32)
 
 
-@pytest.mark.parametrize(("temperature", "top_k", "top_p"), [(1.0, 0, 1.0), (0.3, 0, 1.0), (2.5, 7, 1.0), (1.0, 0, 0.8), (0.7, 11, 0.6), (10.0, 1, 0.1)])
+@pytest.mark.parametrize(("temperature", "top_k", "top_p"),
+                         [(1.0, 0, 1.0), (0.3, 0, 1.0), (2.5, 7, 1.0), (1.0, 0, 0.8), (0.7, 11, 0.6), (10.0, 1, 0.1)])
 def test_the_distribution_is_the_one_that_transformers_generate_draws_from(temperature, top_k, top_p):
     from transformers import LogitsProcessorList, TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 
