@@ -1,0 +1,129 @@
+"""What happens inside one head? One token's way from its embedding through a real head and back into the residual stream, step by step."""
+import numpy as np
+import streamlit as st
+
+from model import heads
+from model.lessons import inside
+from model.query import Kind
+from model.record import Layer
+from viz.components.figure import figure
+from viz.components.journey import STEPS, TRACED, Here, trace_of
+from viz.components.lesson import GUESS, Lesson, computing
+from viz.components.real_head import real_head
+from viz.components.strips import columns_switch
+from viz.components.token_strip import token_strip
+from viz.components.turns import pick
+from viz.control import Choice, Number
+from viz.figures.plane import Points, plane
+from viz.page import Frame, Page
+
+NAMES = tuple(STEPS)
+PAGE = Page("Inside one head", "Learn", 4, "nothing", controls=(GUESS, Choice("step", "in", NAMES), Number("to", -1, -1, 99_999, whole=True)))
+LARGEST = 2048    # tokens up to which a head's matrix is squared for the number ‖A² − A‖
+
+
+def render(frame: Frame) -> None:
+    lesson = Lesson(frame, "inside")
+    lesson.head()
+    revealed = lesson.predict()
+    with lesson.section("journey"):
+        here = _choose(frame, lesson)
+        if here is None:
+            st.info(lesson.prose["widgets"]["reported"])
+            return
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            _steps(frame, lesson)
+            columns_switch(frame, lesson.prose["widgets"])
+        _step(frame, lesson, here)
+    _geometry(lesson, here)
+    _average(lesson, here, revealed)
+    lesson.end()
+
+
+def _choose(frame: Frame, lesson: Lesson) -> Here | None:
+    """Head, token and key; None for a model that only reported its weights."""
+    words = lesson.prose["widgets"]
+    st.caption(words["token"])
+    record, view = real_head(frame)
+    layer = record[view.kind].layer(view.layer)
+    if not isinstance(layer, Layer):
+        return None
+    with computing():
+        path = inside.journey(layer, view.head, view.token)
+    wanted = frame.controls["to"]
+    key = wanted if 0 <= wanted < len(path.weights) else int(np.argmax(path.weights))
+    st.caption(words["key"])
+    token_strip(record[view.kind].keys, focus=key, pairs=False, key="inside_keys",
+                on_event=lambda event: frame.turn(to=-1 if event.token is None else event.token))
+    trace, without = trace_of(frame, record)
+    return Here(record, view, layer, path, key, frame.state.view.transpose, trace, without)
+
+
+def _steps(frame: Frame, lesson: Lesson) -> None:
+    """Back, the steps by name, forward."""
+    words, here = lesson.prose["widgets"], NAMES.index(frame.controls["step"])
+    st.button("←", key="step-back", help=words["back"], disabled=here == 0, on_click=lambda: frame.turn(step=NAMES[here - 1]))
+    pick(frame, "step", words["step"], {name: f"{number + 1} {lesson.prose['steps'][name]['short']}" for number, name in enumerate(NAMES)})
+    st.button("→", key="step-on", help=words["on"], disabled=here == len(NAMES) - 1, on_click=lambda: frame.turn(step=NAMES[here + 1]))
+
+
+def _step(frame: Frame, lesson: Lesson, here: Here) -> None:
+    step = frame.controls["step"]
+    prose = lesson.prose["steps"][step]
+    st.markdown(f"#### {NAMES.index(step) + 1} · {prose['title']}")
+    if here.trace is None and step in TRACED:
+        st.info(here.without)
+        return
+    st.latex(prose["columns" if here.columns else "rows"])
+    with computing():
+        numbers = STEPS[step](here, lesson, prose)
+    path = here.path
+    with st.container(width=720):
+        names = {"token": here.query_name(), "key": here.key_name(), "layer": here.view.layer, "head": here.view.head}
+        st.markdown(prose["says"].format(**names, **numbers))
+    shapes = {name: getattr(path, name) for name in ("query", "keys", "values", "products", "logits", "weights", "weighted", "mixed")}
+    lesson.notes("journey", shown=(inside.journey, inside.row_softmax, STEPS[step]), shapes=shapes)
+
+
+def _geometry(lesson: Lesson, here: Here) -> None:
+    """Queries and keys as lengths and angles: the score is the query's length times how far the key reaches in its direction."""
+    path, key = here.path, here.key
+    angles = np.array([inside.angle(path.query, each) for each in path.keys])
+    lengths, long = np.linalg.norm(path.keys, axis=-1), float(np.linalg.norm(path.query))
+    at = lengths[:, None] * np.stack([np.cos(np.radians(angles)), np.sin(np.radians(angles))], -1)
+    words = lesson.prose["geometry"]
+    with lesson.section("geometry"):
+        names = [here.key_name(place) for place in range(len(lengths))]
+        figure(lambda theme: plane(theme, Points(at, names, path.weights), axes=(words["along"], words["across"]), height=400,
+                                   arrows=[("q", np.array([long, 0.0]))]),
+               key="inside-angles", alt=lesson.alt("geometry", key=here.key_name(), angle=angles[key], length=lengths[key], query=long))
+        lesson.notes("geometry", shown=(inside.angle, plane), shapes={"query": path.query, "keys": path.keys}, token=here.query_name(),
+                     key=here.key_name(), angle=angles[key], length=lengths[key], query=long, along=at[key, 0], dot=path.dots[key],
+                     d_k=len(path.query), narrow=float(np.nanmin(angles)), wide=float(np.nanmax(angles)))
+
+
+def _average(lesson: Lesson, here: Here, revealed: bool) -> None:
+    """The values in a plane, their hull, and the output inside it."""
+    path, words = here.path, lesson.prose["average"]
+    values = path.values[path.allowed]
+    centre, axes, share = inside.plane(values)
+    at, output = (values - centre) @ axes.T, (path.mixed / max(path.weights.sum(), 1e-30) - centre) @ axes.T
+    names = [here.key_name(int(place)) for place in np.flatnonzero(path.allowed)]
+    weights = _matrix(here)
+    with lesson.section("average"):
+        if revealed:
+            figure(lambda theme: plane(theme, Points(at, names, path.weights[path.allowed]), axes=(words["first"], words["second"]),
+                                       around=inside.hull(at), marked=[(words["output"], output)], height=460),
+                   key="inside-hull", alt=lesson.alt("average", values=len(values), share=share))
+        else:
+            lesson.waits("average")
+        said = words["squared"].format(change=inside.not_a_projection(weights)) if weights is not None else words["not_square"]
+        lesson.notes("average", shown=(inside.plane, inside.hull, inside.not_a_projection), shapes={"values": values}, share=share, squared=said,
+                     sum=path.weights.sum(), length=np.linalg.norm(path.mixed), longest=np.linalg.norm(values, axis=-1).max(),
+                     d_k=len(path.query), d_v=len(path.mixed), token=here.query_name())
+
+
+def _matrix(here: Here) -> np.ndarray | None:
+    """The head's whole matrix where it is square and not too large to be squared."""
+    _, queries, keys = here.layer.shape
+    return heads.weights(here.layer, here.view.head) if here.view.kind is not Kind.CROSS and queries == keys <= LARGEST else None
