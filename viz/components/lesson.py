@@ -68,10 +68,10 @@ class Lesson:
             for number, other in enumerate(each for each in self.prose["builds_on"] if each in known):
                 if number == 0:
                     st.caption(f"· {self.words['builds_on']}", width="content")
-                st.button(known[other][0].title, type="tertiary", key=f"before-{other}", on_click=self.follow, args=(other,))
+                st.button(known[other][0].title, type="tertiary", key=f"before-{other}", on_click=follow, args=(other,))
             with st.popover(self.words["link"], type="tertiary"):
                 st.code(self.frame.link(self.frame.state), language=None, wrap_lines=True)
-        _go_where_wanted(self.frame)
+        go_where_wanted(self.frame)
 
     def predict(self, table: str = "predict", control: str = "guess") -> bool:
         """The prompt. True once it is answered: the page then draws the answer onto its picture."""
@@ -148,15 +148,17 @@ class Lesson:
         following = names[names.index(self.name) + 1:][:1] if self.name in names else []
         for other in following:
             st.divider()
-            st.button(self.words["next"].format(title=pages()[other][0].title), key="next-lesson", on_click=self.follow, args=(other,))
-
-    def follow(self, name: str, **controls: Any) -> None:
-        """For on_click: opens another page, with some of its controls turned."""
-        st.session_state["go"] = name, controls
+            st.button(self.words["next"].format(title=pages()[other][0].title), key="next-lesson", on_click=follow, args=(other,))
 
 
-def _go_where_wanted(frame: Frame) -> None:
-    """A callback cannot change the page, so it leaves word and the run after it does."""
+def follow(name: str, **controls: Any) -> None:
+    """For on_click: opens another page, with some of its controls turned. A callback cannot change the page, so it leaves word, and
+    `go_where_wanted` in the run after it does."""
+    st.session_state["go"] = name, controls
+
+
+def go_where_wanted(frame: Frame) -> None:
+    """Opens the page that `follow` left word of; Lesson.head calls it."""
     wanted = st.session_state.pop("go", None)
     if wanted is not None:
         frame.go(wanted[0], **wanted[1])

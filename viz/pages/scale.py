@@ -5,7 +5,7 @@ import streamlit as st
 from model.lessons import real_scale, scale
 from model.record import Layer
 from viz.components.figure import figure
-from viz.components.lesson import GUESS, Lesson, computing
+from viz.components.lesson import GUESS, Lesson, computing, follow
 from viz.components.real_head import real_head
 from viz.components.turns import pick, push, slide, switch
 from viz.control import Choice, Number, Switch
@@ -139,7 +139,7 @@ def _temperature(frame: Frame, lesson: Lesson, dots: np.ndarray, d_k: int) -> No
                                    log="x", marks=[(1.0, "T = 1: no division"), *([(root, f"T = √{d_k:,} = {root:.3g}")] if d_k > 1 else [])],
                                    bounds=[(np.log2(dots.shape[1]), f"log₂ {dots.shape[1]}")], height=320),
                key="scale-temperature", alt=lesson.alt("temperature", d_k=d_k, **at))
-        st.button(lesson.prose["widgets"]["see"].format(root=f"{root:.3g}"), key="see-softmax", on_click=lesson.follow, args=("softmax",),
+        st.button(lesson.prose["widgets"]["see"].format(root=f"{root:.3g}"), key="see-softmax", on_click=follow, args=("softmax",),
                   kwargs={"t": root})
         lesson.notes("temperature", shown=(scale.entropy_over, scale.weights_of), shapes={"dots": dots, "T": TEMPERATURES}, root=root, d_k=d_k, **at)
 

@@ -1,0 +1,67 @@
+"""Where to begin: the Transformer's own figure, each box opening its lesson; the list of all lessons; sheets for the classroom."""
+import streamlit as st
+
+from viz.components.anatomy import Door, anatomy
+from viz.components.lesson import READABLE, follow, go_where_wanted, lessons
+from viz.page import Frame, Page, pages
+from viz.text import FOLDER, strings
+
+PAGE = Page("Start here", "Learn", 0, "nothing")
+IN_A_ROW = 3     # cards
+
+
+def render(frame: Frame) -> None:
+    go_where_wanted(frame)
+    words, names = strings("lesson")["start"], lessons()
+    prose = {name: strings(f"lessons/{name}") for name in names}
+    st.markdown(f"## {words['question']}")
+    with st.container(width=READABLE):
+        st.markdown(words["lead"])
+    anatomy(_doors(prose), key="anatomy", on_open=follow)
+    st.caption(words["figure_source"])
+    st.markdown(f"### {words['all']}")
+    for start in range(0, len(names), IN_A_ROW):
+        for column, name in zip(st.columns(IN_A_ROW), names[start:start + IN_A_ROW], strict=False):
+            with column:
+                _card(name, names.index(name) + 1, prose[name], words)
+    _sheets(words)
+
+
+def _doors(prose: dict[str, dict]) -> dict[str, Door]:
+    """By the name of the box; where two lessons name a box, the first in the menu has it."""
+    found: dict[str, Door] = {}
+    for name, each in prose.items():
+        before = tuple(box for other in each["builds_on"] if other in prose for box in prose[other]["boxes"])
+        for box in each["boxes"]:
+            found.setdefault(box, Door(name, _about(name, each, prose), each["minutes"], before))
+    return found
+
+
+def _about(name: str, each: dict, prose: dict[str, dict]) -> str:
+    """Title, question, minutes, and what it builds on."""
+    shared, known = strings("lesson"), pages()
+    before = [known[other][0].title for other in each["builds_on"] if other in prose]
+    return " · ".join([f"{known[name][0].title}: {each['question']}", shared["minutes"].format(minutes=each["minutes"]),
+                       *([f"{shared['builds_on']} {', '.join(before)}"] if before else [])])
+
+
+def _card(name: str, number: int, each: dict, words: dict) -> None:
+    shared, known = strings("lesson"), pages()
+    before = ", ".join(known[other][0].title for other in each["builds_on"] if other in known)
+    with st.container(border=True, key=f"card-{name}"):
+        st.markdown(f"**{number}. {known[name][0].title}**  \n{each['question']}")
+        st.caption(shared["minutes"].format(minutes=each["minutes"]) + (f" · {shared['builds_on']} {before}" if before else ""))
+        st.button(words["open"], key=f"open-{name}", on_click=follow, args=(name,))
+
+
+def _sheets(words: dict) -> None:
+    """Each Markdown file of the folder is a sheet; its first line is its title."""
+    found = sorted((FOLDER / "sheets").glob("*.md"))
+    if not found:
+        return
+    st.markdown(f"### {words['sheets']}")
+    for path in found:
+        title, text = path.read_text(encoding="utf-8").split("\n", 1)
+        with st.expander(title.lstrip("# ")), st.container(width=READABLE):
+            st.markdown(text)
+            st.download_button(words["sheet_save"], path.read_bytes(), path.name, "text/markdown", on_click="ignore", key=f"sheet-{path.stem}")
