@@ -12,7 +12,7 @@ export function mount(element, bytes, send) {
   const [hovered, opened, cursor] = ["mark", "mark open", "mark cursor"].map((name) => node("div", name, undefined, stage));
   const badges = node("div", "", undefined, stage);
   const legend = node("div", "legend", undefined, root), live = node("div", "unseen", undefined, root), tip = tooltip(root);
-  let body, state = { open: null, order: null, marks: [] }, plan, over, at;
+  let body, state = { open: null, order: null, marks: [] }, plan, over, at, drawn, cells;
 
   canvas.setAttribute("role", "img");
   live.setAttribute("aria-live", "polite");
@@ -21,6 +21,9 @@ export function mount(element, bytes, send) {
 
   function redraw() {
     const colours = palette(root, body.colours), smallest = matchMedia("(pointer: coarse)").matches ? 24 : 12;
+    const wanted = JSON.stringify([root.clientWidth, devicePixelRatio, colours.theme, state.order, state.signed, [...(state.values?.values ?? [])]]);
+    if (wanted === drawn && cells === body.cells) return drawMarks();
+    [drawn, cells] = [wanted, body.cells];
     plan = state.order ? byRank(body, state.order, root.clientWidth) : byLayer(body, root.clientWidth, smallest);
     at = over = undefined;
     cursor.hidden = hovered.hidden = true;

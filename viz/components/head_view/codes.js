@@ -14,8 +14,14 @@ export function strength(weight, scale, floor) {
   return weight;
 }
 
-// strength() of every code.
-export const strengths = (scale, floor) => Float32Array.from({ length: CODES }, (_, code) => strength(weightOf(code), scale, floor));
+const known = {};
+
+// strength() of every code, worked out once for each scale.
+export function strengths(scale, floor) {
+  const steps = (known[`${scale} ${floor}`] ??= new Float32Array(CODES));
+  if (!steps[CODES - 1]) for (let code = 0; code < CODES; code++) steps[code] = strength(weightOf(code), scale, floor);
+  return steps;
+}
 
 // About how wide a token is at 12 pixels, monospaced; signs from the wide blocks take two places.
 export const widthOf = (text) => [...text].reduce((sum, sign) => sum + (sign.codePointAt(0) >= 0x2e80 ? 13 : 7.3), 0);

@@ -1,6 +1,6 @@
 // The matrix lens: queries down, keys across (or transposed). The cells are one canvas; everything that moves is a box above it.
 import { canvasOf, node, paint, pixels, place, token } from "../shared.js";
-import { READABLE, strengths, widest } from "./codes.js";
+import { CODES, READABLE, strengths, widest } from "./codes.js";
 
 const LARGEST = 44, SHADES = 1024;
 
@@ -48,7 +48,8 @@ export function matrix(stage, view) {
     const pen = canvasOf(canvas, width, height), rows = Math.min(v, canvas.height), columns = Math.min(h, canvas.width);
     place(canvas, left, top);
     const image = new ImageData(columns, rows), shades = pixels(colours.ramp, SHADES), steps = strengths(state.scale, body.floor);
-    const colour = Uint32Array.from(steps, (step) => shades[Math.round(step * (SHADES - 1))]);
+    const colour = new Uint32Array(CODES);
+    for (let code = 0; code < CODES; code++) colour[code] = shades[Math.round(steps[code] * (SHADES - 1))];
     if (body.scores) colour[0] = pixels([colours.masked, colours.masked], 2)[0];
     paint(codes, 0, [v, h], colour, new Uint32Array(image.data.buffer), [rows, columns]);
     const cells = node("canvas");

@@ -2,10 +2,10 @@
 import { node, pixels, token } from "../shared.js";
 import { strengths } from "./codes.js";
 
-const TINTS = 256;
+const TINTS = 96;
 
 export function text(stage, view) {
-  let steps, shades, looking, lookedAt;
+  let steps, shades, looking, lookedAt, tints, marked;
   stage.style.height = "auto";
 
   function paragraph(axis, name) {
@@ -26,6 +26,8 @@ export function text(stage, view) {
     looking = one ? undefined : paragraph(rows, "looking");
     lookedAt = paragraph(columns, one ? "looking" : "");
     looking ??= lookedAt;
+    tints = new Uint8Array(lookedAt.length);
+    marked = {};
   }
 
   const css = (pixel) => `rgb(${pixel & 255} ${(pixel >> 8) & 255} ${(pixel >> 16) & 255})`;
@@ -36,16 +38,31 @@ export function text(stage, view) {
     return bright === (view.colours.theme === "light") ? view.colours.ink : view.colours.paper;
   }
 
-  function mark({ row, column }) {
-    const { focus, pair } = view.state, from = focus ?? row ?? null, { weights } = view.body, columns = weights.shape[2];
+  // Only what changes is touched: a move over a long text must not style every word again.
+  function colourFrom(from) {
+    const { weights } = view.body, columns = weights.shape[2];
     lookedAt.forEach((word, at) => {
-      const step = from === null ? 0 : steps[weights.values[from * columns + at]], shade = shades[Math.round(step * (TINTS - 1))];
-      word.style.background = step ? css(shade) : "";
-      word.style.color = step ? readable(shade) : "";
-      word.classList.toggle("to", pair !== null && at === pair[1]);
-      word.classList.toggle("over", at === column);
+      const tint = from === null ? 0 : Math.round(steps[weights.values[from * columns + at]] * (TINTS - 1));
+      if (tint === tints[at]) return;
+      tints[at] = tint;
+      word.style.background = tint ? css(shades[tint]) : "";
+      word.style.color = tint ? readable(shades[tint]) : "";
     });
-    looking.forEach((word, at) => word.classList.toggle("from", at === from));
+  }
+
+  function outline(name, word) {
+    if (marked[name] === word) return;
+    marked[name]?.classList.remove(name);
+    word?.classList.add(name);
+    marked[name] = word;
+  }
+
+  function mark({ row, column }) {
+    const { focus, pair } = view.state, from = focus ?? row ?? null;
+    colourFrom(from);
+    outline("to", pair ? lookedAt[pair[1]] : undefined);
+    outline("over", lookedAt[column]);
+    outline("from", looking[from]);
   }
 
   function at(event, clicked) {

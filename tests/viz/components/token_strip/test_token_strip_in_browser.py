@@ -14,7 +14,7 @@ def test_a_click_focuses_a_second_pairs_and_again_clears(visit):
     buttons.nth(4).click(modifiers=["Shift"])
     rest(page)
     assert page.locator(".strip [aria-pressed=true]").all_inner_texts() == ["'", "it"]
-    assert page.locator(".strip .hint").inner_text() == "it (10) → ' (4). Esc clears."
+    assert page.locator(".strip .hint").inner_text() == "it (10) → ' (4). Choose one of them again, or press Esc, to clear."
     assert page.locator(".view .hot").all_inner_texts() == ["it", "'"]
 
 
