@@ -1,32 +1,44 @@
-"""Walks every text family that transformers knows: `python -m benchmarks.families [--json FILE] [TYPE ...]`."""
+"""Every text family that transformers knows, put through Clearhead: `python -m benchmarks.families [--json FILE] [TYPE ...]`.
+
+For each type of the mappings for causal, masked and sequence-to-sequence language models a small model with random weights is built, opened,
+verified and asked as Clearhead does it with any model; each in a process of its own, so that neither a crash nor a hang can stop the walk.
+Without types it walks all that are counted and writes the table `benchmarks/families.md`.
+"""
 import argparse
+import importlib.metadata
+import json
 import multiprocessing
-import multiprocessing.connection
 import os
-import sys
+import platform
 import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict
+from multiprocessing.connection import wait
+from pathlib import Path
 
-SECONDS = 60            # for one family; then it counts as not built
-MEMORY = 6 * 2**30      # bytes of address space that one family may take above what the walk has
+from benchmarks import families_check, families_models, families_table
+
+SECONDS = 120          # for one family; then it counts as not built
+MEMORY = 6 * 2**30     # bytes of address space that one family may take above what the walk has
+TABLE = Path(__file__).with_name("families.md")
 
 
-def walk(types: list[str], tell) -> list:
-    """The outcome of each type, each in a process of its own, so that neither a crash nor a hang can stop the walk; two at a time."""
-    from benchmarks.families_check import Outcome
-
+def walk(types: list[str], tell: Callable[[families_check.Outcome, float], None], at_once: int = 2) -> list[families_check.Outcome]:
+    """The outcome of each type. tell(outcome, seconds) is called as each comes in."""
     context = multiprocessing.get_context("fork")
     waiting, running, outcomes = list(reversed(types)), {}, []
     while waiting or running:
-        while waiting and len(running) < 2:
+        while waiting and len(running) < at_once:
             model_type = waiting.pop()
             reader, writer = context.Pipe(duplex=False)
-            process = context.Process(target=_one, args=(model_type, writer))
+            process = context.Process(target=_one, args=(model_type, writer), daemon=True)
             process.start()
             writer.close()
             running[model_type] = (process, reader, time.monotonic())
-        multiprocessing.connection.wait([reader for _, reader, _ in running.values()], timeout=1)
+        wait([reader for _, reader, _ in running.values()], timeout=1)
         for model_type, (process, reader, start) in list(running.items()):
-            outcome = _outcome(model_type, process, reader, start)
+            outcome = _received(model_type, reader, start)
             if outcome is not None:
                 running.pop(model_type)
                 process.kill()
@@ -36,16 +48,14 @@ def walk(types: list[str], tell) -> list:
     return sorted(outcomes, key=lambda each: each.type)
 
 
-def _outcome(model_type: str, process, reader, start: float):
-    from benchmarks.families_check import Outcome
-
+def _received(model_type: str, reader, start: float) -> families_check.Outcome | None:
     if reader.poll():
         try:
             return reader.recv()
         except EOFError:
-            return Outcome(model_type, "not built", "its process died")
+            return families_check.Outcome(model_type, "not built", "its process died")
     if time.monotonic() - start > SECONDS:
-        return Outcome(model_type, "not built", f"it took longer than {SECONDS} s")
+        return families_check.Outcome(model_type, "not built", f"it took longer than {SECONDS} s")
     return None
 
 
@@ -54,34 +64,53 @@ def _one(model_type: str, writer) -> None:
 
     import torch
 
-    from benchmarks.families_check import check
-
     torch.set_num_threads(1)
-    used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
-    writer.send(check(model_type))
+    writer.send(families_check.check(model_type))
+
+
+def prepare() -> None:
+    """What every family needs is imported before the processes part, so that it is paid for once."""
+    import warnings
+
+    from model.pretrained import load
+
+    warnings.filterwarnings("ignore")
+    load.prepare()
+    from transformers.models.bart import modeling_bart  # noqa: F401
+    from transformers.models.llama import modeling_llama  # noqa: F401
+
+
+def line(outcome: families_check.Outcome, seconds: float) -> str:
+    """One family in the terminal."""
+    error = "" if outcome.max_error is None else f"{outcome.max_error:.0e}"
+    return f"{outcome.type:26} {outcome.status:10} {seconds:5.1f} s  {error:6}  {outcome.reason or ', '.join(outcome.faults_caught or {})}"[:200]
+
+
+def content(outcomes: list[families_check.Outcome]) -> dict:
+    """What the JSON file holds."""
+    machine = {"cores": os.cpu_count(), "system": platform.platform(), "python": platform.python_version()}
+    versions = {package: importlib.metadata.version(package) for package in ("torch", "transformers", "numpy")}
+    return {"machine": machine, "versions": versions, "totals": dict(Counter(each.status for each in outcomes)),
+            "excluded": families_models.excluded(), "families": [asdict(each) for each in outcomes]}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json")
-    parser.add_argument("types", nargs="*")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", help="write the outcomes to this file, with machine and versions")
+    parser.add_argument("types", nargs="*", help="model types; all that are counted, if none is given")
     given = parser.parse_args()
-    sys.path.insert(0, os.getcwd())
-    from model.pretrained.load import prepare
-
     prepare()
-    import transformers.modeling_utils
-    import transformers.models.bart.modeling_bart
-    import transformers.models.llama.modeling_llama
-
-    from benchmarks import families_check, families_models
-    types = given.types or list(families_models.mappings())
-    def tell(o, seconds):
-        print(f"{o.type:24} {o.status:9} {seconds:5.1f}s err={o.max_error if o.max_error is None else f'{o.max_error:.1e}'} peak={o.peak or 0:.2f} {o.faults_caught and ' '.join(f'{k}:{v}' for k,v in o.faults_caught.items())} | {o.reason[:260]} | {o.kinds}", flush=True)
-    outs=walk(types, tell)
-    from collections import Counter
-    print(Counter(o.status for o in outs))
+    excluded = families_models.excluded()
+    types = given.types or [each for each in families_models.mappings() if each not in excluded]
+    outcomes = walk(types, lambda outcome, seconds: print(line(outcome, seconds), flush=True))
+    found = content(outcomes)
+    print(families_table.summary(found))
+    if given.json:
+        Path(given.json).write_text(json.dumps(found, indent=1, ensure_ascii=False), encoding="utf-8")
+    if not given.types:
+        TABLE.write_text(families_table.table(found), encoding="utf-8")
 
 
 if __name__ == "__main__":

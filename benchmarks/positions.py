@@ -1,0 +1,91 @@
+"""Beyond the trained length: small models with each position scheme, trained on texts of 32 tokens and tested on texts of 128.
+
+    python -m benchmarks.positions [--json assets/lessons/positions.json]
+
+The task: which token stood three places ago? Tokens are drawn at random, so nothing but the position can tell. A decoder alone, pre-LN, two
+layers of four heads. A few minutes on one core; the file keeps the command, the seeds, the machine and the date, and the learned vectors of
+the first seed.
+"""
+import argparse
+import datetime
+import json
+import platform
+import sys
+from pathlib import Path
+
+import torch
+from torch.nn import functional
+
+from model.scratch.positions import NAMES
+from model.scratch.transformer import Config, Transformer
+
+TRAINED, TESTED, BACK = 32, 128, 3
+VOCABULARY, BATCH, STEPS, RATE = 24, 16, 600, 4e-3
+SEEDS = (1, 2, 3)
+TEXTS = 200     # texts that the accuracy at each position is measured on
+
+
+def texts(count: int, length: int, draw: torch.Generator) -> torch.Tensor:
+    """Random ids (count, length); 0 is padding and never drawn."""
+    return torch.randint(1, VOCABULARY, (count, length), generator=draw)
+
+
+def model_of(scheme: str, seed: int) -> Transformer:
+    """A small decoder with this scheme. Learned positions get vectors for the whole test, of which those beyond 32 never see a gradient."""
+    torch.manual_seed(seed)
+    return Transformer(Config(VOCABULARY, d_model=48, heads=4, d_ff=96, encoder_layers=0, decoder_layers=2, positions=scheme, max_length=TESTED,
+                              dropout=0.0, norm_first=True, final_norm=True))
+
+
+def train(model: Transformer, seed: int) -> float:
+    """Trains on texts of 32 tokens; the last loss in nats."""
+    draw = torch.Generator().manual_seed(seed)
+    optimiser = torch.optim.AdamW(model.parameters(), RATE)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=STEPS)
+    for _ in range(STEPS):
+        ids = texts(BATCH, TRAINED, draw)
+        loss = functional.cross_entropy(model(ids)[:, BACK:].flatten(0, 1), ids[:, :-BACK].flatten())
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        schedule.step()
+    return loss.item()
+
+
+def accuracy(model: Transformer, seed: int) -> list[float]:
+    """The share of right answers at each position from BACK to 127."""
+    ids = texts(TEXTS, TESTED, torch.Generator().manual_seed(1000 + seed))
+    with torch.inference_mode():
+        best = model(ids).argmax(-1)
+    return (best[:, BACK:] == ids[:, :-BACK]).float().mean(0).tolist()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path, help="file that gets the numbers")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    found: dict[str, list[list[float]]] = {}
+    table: list[list[float]] = []
+    print(f"{'scheme':<12}{'seed':>5}{'loss':>9}{'to 32':>9}{'33 to 64':>10}{'65 to 128':>11}")
+    for scheme in NAMES:
+        for seed in SEEDS:
+            model = model_of(scheme, seed)
+            loss = train(model, seed)
+            found.setdefault(scheme, []).append([round(each, 4) for each in accuracy(model.eval(), seed)])
+            row = found[scheme][-1]
+            if scheme == "learned" and not table:
+                table = [[round(each, 3) for each in vector] for vector in model.embedding.positions.table.tolist()]
+            parts = [row[:TRAINED - BACK], row[TRAINED - BACK:64 - BACK], row[64 - BACK:]]
+            print(f"{scheme:<12}{seed:>5}{loss:>9.3f}" + "".join(f"{sum(part) / len(part):>10.3f}" for part in parts), flush=True)
+    if options.json:
+        about = {"command": "python -m benchmarks.positions --json " + options.json.as_posix(), "seeds": SEEDS, "trained": TRAINED, "tested": TESTED,
+                 "back": BACK, "steps": STEPS, "batch": BATCH, "vocabulary": VOCABULARY, "texts": TEXTS, "machine": platform.machine(),
+                 "system": platform.platform(), "python": sys.version.split()[0], "torch": torch.__version__,
+                 "date": datetime.date.today().isoformat()}
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        options.json.write_text(json.dumps(about | {"accuracy": found, "learned": table}) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,162 @@
+"""What the small models learned and how: `python -m benchmarks.tasks [--json FILE] [--weights FOLDER] [--small]`.
+
+Every figure of the three tasks comes from here: held-out accuracies by split, frame and role; the tables of what "it" looks at; what
+silencing costs; where the translator decides; the induction circuit. Heads are named on validation sentences and scored on test sentences.
+"""
+import argparse
+import json
+import os
+import platform
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from model import repeats
+from model.query import Kind, Silence
+from model.scratch import baseline, edits, grammar, study, weights
+from model.scratch.answer import open_model
+from model.scratch.catalogue import WEIGHTS
+from model.scratch.tasks import resolver, translator
+from model.scratch.transformer import Transformer
+
+ROLES = ("actor", "place")
+
+
+def resolver_right(model: Transformer, sentences: list[grammar.Sentence]) -> list[bool]:
+    return resolver.right(model, resolver.batch(sentences)).tolist()
+
+
+def pronoun_right(model: Transformer, sentences: list[grammar.Sentence]) -> list[bool]:
+    """Whether il or elle is right, given the French before it."""
+    batch = translator.batch(sentences)
+    rows = torch.arange(len(sentences)), torch.tensor([sentence.french_pronoun for sentence in sentences])
+    with torch.inference_mode():
+        return (model(*batch.inputs).argmax(-1)[rows] == batch.targets[rows]).tolist()
+
+
+def by_role(right: np.ndarray, sentences: list[grammar.Sentence]) -> dict[str, dict[str, float]]:
+    """The share that is right, by frame and by which noun is meant."""
+    return {role: study.by_frame(right[answer::2], sentences[answer::2]) for answer, role in enumerate(ROLES)}
+
+
+def positions(sentences: list[grammar.Sentence]) -> dict[str, dict[str, float]]:
+    """How often the nearest and the first noun is the right one, by frame: near a half, or the position would give the answer away."""
+    nearest = [sentence.places[sentence.answer] == min(sentence.places, key=lambda at: abs(sentence.pronoun - at)) for sentence in sentences]
+    return {"nearest": study.by_frame(nearest, sentences), "first": study.by_frame([sentence.answer == 0 for sentence in sentences], sentences)}
+
+
+def heads_named(model: Transformer, encode: study.Encode, kind: Kind, row: Callable, splits: dict[str, list]) -> list[dict]:
+    """Each head: its name by the validation sentences, its figures on the test sentences."""
+    seen = {split: study.pointing(study.looks(model, sentences, encode, kind, row), sentences, kind) for split, sentences in splits.items()}
+    return [{"name": judged.name, **asdict(figures)} for judged, figures in zip(seen["validation"], seen["test"], strict=True)]
+
+
+def share(model: Transformer, sentences: list, right: Callable) -> Callable[[Iterable[Silence]], float]:
+    return lambda silences: float(study.judged(model, sentences, right, silences).mean())
+
+
+def look_at_resolver(name: str, folder: Path, size: int) -> dict:
+    model, about = weights.load(folder / f"{name}.safetensors")
+    splits = {split: resolver.test_sentences(split, size) for split in grammar.SPLITS[1:]}
+    named = heads_named(model, resolver.batch, Kind.SELF, lambda sentence: sentence.pronoun, splits)
+    pointers = [(Kind.SELF, each["layer"], each["head"]) for each in named if each["name"]]
+    right = study.judged(model, splits["test"], resolver_right)
+    accuracy = {split: float(study.judged(model, each, resolver_right).mean()) for split, each in splits.items()}
+    return {"command": about["command"], "accuracy": accuracy, "by_role": by_role(right, splits["test"]), "heads": named,
+            "silenced": study.silenced(model, share(model, splits["test"], resolver_right), pointers)}
+
+
+def look_at_translator(folder: Path, size: int) -> dict:
+    model, about = weights.load(folder / "translator.safetensors")
+    splits = {split: translator.test_sentences(split, size) for split in ("validation", "test")}
+    test = splits["test"]
+    exact = np.array(translator.exact(model, test))
+    mixed = [sentence for sentence in test if sentence.nouns[0].feminine != sentence.nouns[1].feminine]
+    encoder = heads_named(model, translator.batch, Kind.SELF, lambda sentence: sentence.pronoun, splits)
+    decoder = heads_named(model, translator.batch, Kind.CROSS, lambda sentence: sentence.french_pronoun, splits)
+    pointers = [(each["kind"], each["layer"], each["head"]) for each in encoder + decoder if each["name"]]
+    pronoun = share(model, mixed, pronoun_right)
+    return {"command": about["command"], "exact": float(exact.mean()), "by_role": by_role(exact, test), "mixed": len(mixed), "pronoun": pronoun(()),
+            "heads": encoder + decoder, "silenced": study.silenced(model, pronoun, pointers), "stages": stages(model, pronoun),
+            "swapped": {name: study.swapped(model, test, translator.batch, words) for name, words in SWAPS.items()}}
+
+
+SWAPS: dict[str, Callable[[grammar.Sentence], list[int]]] = {
+    "it": lambda sentence: [sentence.pronoun],
+    "the adjective": lambda sentence: [sentence.adjective],
+    "the first noun": lambda sentence: [sentence.places[0]],
+    "the second noun": lambda sentence: [sentence.places[1]],
+    "both nouns": lambda sentence: list(sentence.places),
+    "neither noun": lambda sentence: [i for i in range(len(sentence.english)) if i not in sentence.places],
+    "every word": lambda sentence: list(range(len(sentence.english))),
+}
+
+
+def stages(model: Transformer, right: Callable[[Iterable[Silence]], float]) -> dict[str, float]:
+    """The pronoun's accuracy with all heads of one layer and kind silenced at their mean."""
+    places = edits.attentions(model)
+    return {f"{kind} {layer}": right([Silence(kind, layer, head, "mean") for head in range(model.config.heads)]) for kind, layer in places}
+
+
+def look_at_induction(folder: Path) -> dict:
+    opened = open_model("induction", folder=folder)
+    about = weights.read_metadata(folder / "induction.safetensors")
+    plain = repeats.mean_scores(opened)
+    strongest = int(plain.prefix.argmax())
+    costs = {}
+    for layer, head in plain.heads:
+        if layer == 0:
+            after = repeats.mean_scores(opened, frozenset({Silence(Kind.CAUSAL, layer, head)}))
+            costs[f"{layer}·{head}"] = float(plain.prefix[strongest] - after.prefix[strongest])
+    return {"command": about["command"], **about["scores"], "uniform": plain.uniform, "silencing_lowers_prefix_by": costs,
+            "heads": [{"layer": layer, "head": head, "previous": float(plain.previous[i]), "prefix": float(plain.prefix[i]),
+                       "copying": study.copying(opened.transformer, layer, head)} for i, (layer, head) in enumerate(plain.heads)]}
+
+
+def look_at_baseline(size: int, steps: int) -> dict:
+    words = baseline.trained(steps)
+    return {split: baseline.accuracy(words, resolver.test_sentences(split, size)) for split in grammar.SPLITS[1:]}
+
+
+def shown(name: str, each, depth: int = 0) -> None:
+    """Nested figures as an indented list, one line for each row of a table."""
+    nested = list(each.items()) if isinstance(each, dict) and any(isinstance(value, dict | list) for value in each.values()) else []
+    rows = each if isinstance(each, list) else []
+    print("  " * depth + (f"{name}" if nested or rows else f"{name}: {line(each)}"))
+    for inner, value in nested:
+        shown(inner, value, depth + 1)
+    for row in rows:
+        print("  " * (depth + 1) + line(row))
+
+
+def line(each) -> str:
+    if isinstance(each, float):
+        return f"{each:.4g}"
+    return "  ".join(f"{name} {line(value)}" for name, value in each.items()) if isinstance(each, dict) else str(each)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.tasks", description=__doc__.splitlines()[0])
+    parser.add_argument("--json", help="write the figures to this file, with machine and versions")
+    parser.add_argument("--weights", type=Path, default=WEIGHTS, help="folder of the trained models")
+    parser.add_argument("--small", action="store_true", help="fewer sentences, for a first look")
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    size, steps = (200, 200) if given.small else (2_000, 2_000)
+    found = {"positions": positions(resolver.test_sentences("test", size)), "bag of words": look_at_baseline(size, steps)}
+    found |= {name: look_at_resolver(name, given.weights, size) for name in ("resolver-narrow", "resolver-wide")}
+    found |= {"translator": look_at_translator(given.weights, size // 2), "induction": look_at_induction(given.weights)}
+    for name, each in found.items():
+        shown(name, each)
+    if given.json:
+        machine = {"cores": os.cpu_count(), "system": platform.platform(), "python": platform.python_version()}
+        content = {"machine": machine, "versions": {name: version(name) for name in ("torch", "numpy")}} | found
+        Path(given.json).write_text(json.dumps(content, indent=1, ensure_ascii=False), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
