@@ -8,7 +8,7 @@ import numpy as np
 
 from model import heads
 from model.query import Kind, UserError
-from model.record import AttentionRecord, Tokens
+from model.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
 from model.view import View
 
 WHOLE = 2048  # a head of more tokens than this is shown pooled, and in exact tiles
@@ -101,6 +101,8 @@ def displayed(record: AttentionRecord, view: View) -> Shown:
         raise UserError(f"This model has no {view.kind} attention in layer {view.layer} head {view.head}; choose a head from the grid.")
     attention_map = record[view.kind]
     layer = attention_map.layer(view.layer)
+    if max(layer.shape[1:]) > WHOLE:
+        return _pooled(attention_map, layer, view)
     all_rows, all_columns = units(attention_map.queries, view.words), units(attention_map.keys, view.words)
     weights, scores = heads.weights(layer, view.head), heads.scores(layer, view.head)
     if view.words:
@@ -118,6 +120,28 @@ def displayed(record: AttentionRecord, view: View) -> Shown:
     return Shown(view.kind, view.layer, view.head, tuple(all_rows[place] for place in rows), tuple(all_columns[place] for place in columns),
                  np.ascontiguousarray(weights, np.float32), None if scores is None else np.ascontiguousarray(scores[np.ix_(rows, columns)]),
                  _notes(layer, view, len(rows) < len(all_rows) or len(columns) < len(all_columns)))
+
+
+def _pooled(attention_map: AttentionMap, layer: Layer | Reported, view: View) -> Shown:
+    """A head of more than WHOLE tokens: the largest weight of every size × size tokens, made block by block, so that nothing n² is ever held."""
+    size = -(-max(layer.shape[1:]) // WHOLE)
+    rows, columns = (_pools(tokens, size) for tokens in (attention_map.queries, attention_map.keys))
+    weights = np.zeros((len(rows), len(columns)), np.float32)
+    for some, keys, block in heads.weight_blocks(layer, slice(view.head, view.head + 1), size=max(1, heads.ROWS // size) * size):
+        starts = sorted({0, *range(-keys.start % size, keys.stop - keys.start, size)})   # a window's block may begin inside a pool
+        by_column = np.maximum.reduceat(block[0], starts, axis=1)
+        pooled = np.maximum.reduceat(by_column, range(0, some.stop - some.start, size), axis=0)
+        first = keys.start // size
+        weights[some.start // size:some.start // size + len(pooled), first:first + pooled.shape[1]] = pooled
+    note = (f"{max(layer.shape[1:]):,} tokens: each cell is the largest weight of {size} × {size} tokens, named after the first of them; "
+            "words, filters and quadrants are for texts of up to 2,048 tokens")
+    return Shown(view.kind, view.layer, view.head, rows, columns, weights, None, (note,))
+
+
+def _pools(tokens: Tokens, size: int) -> tuple[Unit, ...]:
+    """Rows or columns of `size` tokens each."""
+    return tuple(Unit(tokens.texts[start], tuple(range(start, min(start + size, len(tokens)))), tokens.special[start], tokens.unknown[start], False)
+                 for start in range(0, len(tokens), size))
 
 
 def _notes(layer, view: View, cut: bool) -> tuple[str, ...]:

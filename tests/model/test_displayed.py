@@ -5,6 +5,7 @@ import pytest
 
 from model import heads
 from model.displayed import displayed, keep_mass
+from model.masks import Causal, Full, Window
 from model.query import Kind, UserError
 from model.view import View
 from tests.fabricate import record
@@ -61,3 +62,17 @@ def test_quadrants_cut_by_segment():
 def test_a_head_that_is_not_there_is_one_sentence(view):
     with pytest.raises(UserError, match="choose a head from the grid"):
         displayed(record(N), view)
+
+
+@pytest.mark.parametrize("allowed", [Causal(), Window(300), Full()], ids=str)
+def test_a_very_long_head_is_pooled_by_its_largest_weights_without_ever_being_held_whole(allowed, monkeypatch):
+    monkeypatch.setattr("model.displayed.WHOLE", 50)
+    answer = record(233, special=())
+    part = replace(answer.maps[0].layer(1), allowed=allowed)
+    answer = replace(answer, maps=(replace(answer.maps[0], layers=(part,)),))
+    expected = np.zeros((235, 235))
+    expected[:233, :233] = heads.weights(part, 4)
+    monkeypatch.setattr("model.heads.weights", None)
+    shown = displayed(answer, PLAIN)
+    assert np.allclose(shown.weights, expected.reshape(47, 5, 47, 5).max((1, 3)), atol=1e-6)
+    assert shown.row_of(14) == 2 and "5 × 5 tokens" in shown.notes[0]

@@ -11,7 +11,8 @@ UTF-8 reader takes, are written U+0000 and so on; the text itself is unchanged i
 import csv
 import io
 
-from model.displayed import displayed
+from model.displayed import WHOLE, displayed
+from model.query import UserError
 from model.record import AttentionRecord
 from model.view import View
 from viz.export import PLAIN, Format, Options, provenance
@@ -33,6 +34,9 @@ def unguarded(cell: str) -> str:
 
 def export(record: AttentionRecord, view: View, options: Options = PLAIN) -> bytes:
     """The open head as a table. Raises UserError where the view cannot be shown."""
+    longest = max(len(record[view.kind].queries), len(record[view.kind].keys)) if view.kind in record.kinds else 0
+    if longest > WHOLE:
+        raise UserError(f"A table of {longest:,} × {longest:,} weights is more than a spreadsheet opens; shorten the text to {WHOLE:,} tokens.")
     shown = displayed(record, view)
     table = io.StringIO(newline="")
     writer = csv.writer(table)
