@@ -20,7 +20,7 @@ from model.scratch.positions import NAMES
 from model.scratch.transformer import Config, Transformer
 
 TRAINED, TESTED, BACK = 32, 128, 3
-VOCABULARY, BATCH, STEPS, RATE = 24, 16, 600, 4e-3
+VOCABULARY, BATCH, STEPS, RATE = 24, 16, 1200, 4e-3
 SEEDS = (1, 2, 3)
 TEXTS = 200     # texts that the accuracy at each position is measured on
 

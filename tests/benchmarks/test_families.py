@@ -1,0 +1,116 @@
+"""The walk over the families: its lists fit transformers, it cannot be stopped, and it catches what is planted."""
+import os
+import time
+from dataclasses import replace
+
+import pytest
+
+from benchmarks import families, families_check, families_models, families_table
+from benchmarks.families_check import Outcome
+from model.masks import Causal, Chunk, Full, Window
+from model.record import AttentionMap
+
+pytestmark = pytest.mark.filterwarnings("ignore")   # the walk itself ignores what odd families warn of
+
+
+@pytest.fixture(scope="module", autouse=True)
+def prepared():
+    families.prepare()
+
+
+@pytest.fixture(scope="module")
+def gemma():
+    network = families_check._build("gemma2")
+    model = families_check._open("gemma2", network)
+    return model, model.answer(families_check._query(network), lambda fraction, text: None)
+
+
+def test_lists_name_types_that_transformers_has():
+    import tomllib
+
+    known = set(families_models.mappings())
+    sizes = set(tomllib.loads(families_models.SIZES.read_text())) - {"everywhere", "latent"}
+    assert sizes <= known and set(families_models.excluded()) <= known
+    assert len(known) > 200
+    assert all(len(reason.split()) > 4 for reason in families_models.excluded().values())
+
+
+def test_a_small_model_is_small_and_the_same_each_time():
+    first, second = (families_models.build("llama", "eager") for _ in range(2))
+    assert sum(each.numel() for each in first.parameters()) < 100_000
+    assert all((one == two).all() for one, two in zip(first.parameters(), second.parameters(), strict=True))
+    assert first.config.num_key_value_heads < first.config.num_attention_heads
+    assert not first.training
+
+
+def test_every_fault_of_gemma_applies_and_is_caught(gemma):
+    model, record = gemma
+    faults = families_check.applicable(record)
+    assert set(faults) == {"scale × 1.1", "no mask", "no soft-cap", "no window", "heads swapped"}
+    assert {families_check.catches(model, fault) for fault in faults.values()} == {"2/2"}
+    assert families_check.catches(model, lambda call: {}) == "0/2"
+
+
+def test_a_model_of_its_own_weights_is_equal_and_a_shifted_one_is_not(gemma):
+    _, record = gemma
+    eager = families_check.eager_weights("gemma2", record)
+    assert families_check.difference(record, eager) < 1e-5
+    turned = {kind: [layer[::-1] for layer in layers] for kind, layers in eager.items()}
+    assert families_check.difference(record, turned) > 0.1
+    fewer = {kind: layers[1:] for kind, layers in eager.items()}
+    assert families_check.difference(record, fewer) == float("inf")
+    assert families_check.difference(record, {kind: [] for kind in eager}) is None
+
+
+def test_mild_weights_are_no_test(gemma):
+    _, record = gemma
+    assert families_check.mild(record) == []
+    (only,) = record.maps
+    dull = replace(record, maps=(AttentionMap(only.kind, only.queries, only.keys, tuple(replace(each, scale=1e-3) for each in only.layers)),))
+    assert len(families_check.mild(dull)) == 2 * len(only.layers)
+
+
+def test_windows_become_what_they_were_cut_from():
+    assert [families_check._unwindowed(each) for each in (Chunk(3), Window(3), Window(3, 3), Full())] == [Causal(), Causal(), Full(), Full()]
+
+
+@pytest.mark.parametrize("model_type, status", [("roberta", "verified"), ("bloom", "reported"), ("funnel", "refused")])
+def test_outcomes(model_type, status):
+    outcome = families_check.check(model_type)
+    assert outcome.status == status
+    assert bool(outcome.reason) == (status != "verified")
+    if status != "refused":
+        assert outcome.max_error < families_check.TOLERANCE
+
+
+def test_the_walk_outlives_a_crash_and_a_hang(monkeypatch):
+    def check(model_type):
+        if model_type == "crash":
+            os._exit(3)
+        if model_type == "hang":
+            time.sleep(60)
+        return Outcome(model_type, "verified")
+
+    monkeypatch.setattr(families_check, "check", check)
+    monkeypatch.setattr(families, "SECONDS", 2)
+    told = []
+    outcomes = families.walk(["crash", "hang", "sound"], lambda outcome, seconds: told.append(outcome.type))
+    assert [(each.type, each.status) for each in outcomes] == [("crash", "not built"), ("hang", "not built"), ("sound", "verified")]
+    assert sorted(told) == ["crash", "hang", "sound"]
+
+
+def test_the_table_counts_and_shows():
+    outcomes = [Outcome("one", "verified", max_error=2e-6, faults_caught={"no mask": "2/2"}, kinds=("causal: causal",)),
+                Outcome("two", "reported", "it | does", max_error=0.0, faults_caught={"no mask": "1/2"}),
+                Outcome("three", "not built", "ImportError: gone", trace="Traceback\nImportError: gone")]
+    found = families.content(outcomes)
+    assert found["totals"] == {"verified": 1, "reported": 1, "not built": 1}
+    summary = families_table.summary(found)
+    assert "verified or reported: 2 of 3 (67%)" in summary and "no mask 1" in summary
+    page = families_table.table(found)
+    assert "| `two` | reported | 0e+00 |" in page and "it / does" in page and "ImportError: gone\n```" in page
+    assert all(f"`{each}`" in page for each in families_models.excluded())
+
+
+def test_errors_are_told_in_one_line():
+    assert families_check.said(ValueError("first\n second")) == "ValueError: first second"

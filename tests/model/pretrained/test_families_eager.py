@@ -1,0 +1,74 @@
+"""Captured heads beside the model's own eager weights, for a sample of families, without Clearhead's verification."""
+import numpy as np
+import pytest
+import torch
+
+from benchmarks import families_models
+from model import heads
+from model.pretrained import capture
+from model.pretrained.load import prepare
+
+SOURCE, TARGET = families_models.LENGTHS
+SHAPES = {"encoder_attentions": (SOURCE, SOURCE), "decoder_attentions": (TARGET, TARGET), "cross_attentions": (TARGET, SOURCE)}
+FAMILIES = ["bert", "modernbert", "gpt2", "llama", "mistral", "gemma2", "gpt_oss", "granite_swa", "deepseek_v3", "deepseek_v32", "inkling2_text",
+            "llama4_text", "t5", "bart", "nllb-moe"]
+MASKED = {"nllb-moe"}  # its decoder does not say that it is causal
+
+
+def run(model_type: str, implementation: str, session: capture.Session):
+    network = families_models.build(model_type, implementation)
+    draw = torch.Generator().manual_seed(5)
+    size = network.config.get_text_config().vocab_size
+    inputs = {name: torch.randint(families_models.FIRST_ID, size, (1, length), generator=draw)
+              for name, length in (("input_ids", SOURCE), ("decoder_input_ids", TARGET))}
+    if not network.config.is_encoder_decoder:
+        inputs.pop("decoder_input_ids")
+    inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])
+    session.names = {id(module): name for name, module in network.named_modules()}
+    return capture.run(session, lambda: network(**inputs, output_attentions=implementation == "eager"))
+
+
+def eager_weights(model_type: str) -> list[np.ndarray]:
+    output = run(model_type, "eager", capture.Session({}))
+    wanted = SHAPES if "encoder_attentions" in output else {"attentions": (SOURCE, SOURCE)}
+    found = [each[0].numpy() for name, shape in wanted.items() for each in output[name] if tuple(each.shape[2:]) == shape]
+    assert len(found) >= 2
+    return found
+
+
+@pytest.mark.parametrize("model_type", FAMILIES)
+def test_captured_heads_are_the_models_own(model_type):
+    prepare()
+    session = capture.Session({})
+    run(model_type, capture.MASKED if model_type in MASKED else capture.IMPLEMENTATION, session)
+    order = list(SHAPES.values())
+    calls = sorted(session.calls, key=lambda call: order.index((call.query.shape[1], call.key.shape[1])))
+    for index, (call, eager) in enumerate(zip(calls, eager_weights(model_type), strict=True)):
+        layer = call.layer(index)
+        ours = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
+        if model_type == "granite_swa":   # reports its weights before the sink takes its share
+            assert (ours.sum(-1) < 0.999).any()
+            ours = ours / ours.sum(-1, keepdims=True)
+        assert ours.max(-1).mean() > 2 * eager.shape[-1] ** -1   # far from uniform, or the comparison would say little
+        np.testing.assert_allclose(ours, eager, atol=1e-4)
+
+
+def test_a_sink_takes_the_share_that_granite_gives_it():
+    """The share by its own formula, sigmoid(logsumexp - sink), from the scores that the record keeps."""
+    prepare()
+    session = capture.Session({})
+    run("granite_swa", capture.IMPLEMENTATION, session)
+    layer = session.calls[1].layer(1)
+    for head in range(layer.heads):
+        scores = heads.scores(layer, head).astype(np.float64)
+        total = np.log(np.nansum(np.exp(scores), axis=-1))
+        np.testing.assert_allclose(heads.weights(layer, head).sum(-1), 1 / (1 + np.exp(layer.sink[head] - total)), atol=1e-5)
+
+
+def test_sparse_attention_looks_at_the_chosen_keys_only():
+    prepare()
+    session = capture.Session({})
+    run("deepseek_v32", capture.IMPLEMENTATION, session)
+    for call in session.calls:
+        counts = call.allowed.block(slice(0, SOURCE), slice(0, SOURCE)).sum(-1)
+        np.testing.assert_array_equal(counts, np.minimum(np.arange(1, SOURCE + 1), 7))   # index_topk of its sizes
