@@ -51,14 +51,14 @@ class Number:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of a few words."""
+    """One of a few words, or the start, which need not be one of them."""
 
     name: str
     start: str
     options: tuple[str, ...]
 
     def clean(self, value: Any) -> str | None:
-        return value if value in self.options else None
+        return value if value in (*self.options, self.start) else None
 
     def read(self, text: str) -> str | None:
         return self.clean(text)

@@ -1,0 +1,191 @@
+"""Every lesson page in a real browser: each kind of control moves, the link brings the state back, and nothing goes wrong unseen."""
+import re
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+from playwright.sync_api import expect
+
+from viz.components.lesson import lessons
+from viz.page import pages
+from viz.text import FOLDER, strings
+
+PATIENCE = 90_000   # ms: the first answer includes importing torch on a busy machine
+REST = "[data-testid=stApp][data-test-script-state=notRunning]"
+# what a page may hold, and how it is moved: a key for those that one focuses, a click for the others
+KINDS = {"handle": (".drag [role=slider]", "ArrowUp"), "cell": (".cells button", "Space"), "slider": ("input[type=range]", "ArrowLeft"),
+         "choice": ("[data-testid=stButtonGroup] [role=radio]:not([aria-checked=true])", None), "pill": ("button[data-variant=pills]", None),
+         "switch": ("[role=switch]", None)}
+
+
+class Watch:
+    """A page of the app with what went wrong on it."""
+
+    def __init__(self, browser, address, width=1440, height=900, scheme="light"):
+        self.context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, accept_downloads=True)
+        self.page, self.address, self.wrong = self.context.new_page(), address, []
+        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.page.on("console", lambda message: self.wrong.append(message.text) if message.type == "error" and "404" not in message.text else None)
+        self.page.on("request", lambda request: self.wrong.append(request.url)
+                     if request.url.startswith("http") and urlsplit(request.url).netloc != urlsplit(address).netloc else None)
+
+    @property
+    def main(self):
+        return self.page.locator("[data-testid=stMain]")
+
+    def open(self, path: str):
+        self.page.goto(self.address + path)
+        expect(self.main.locator("h2").first).to_be_visible(timeout=PATIENCE)
+        return self.rest()
+
+    def rest(self):
+        self.page.wait_for_timeout(250)   # a click reaches the server before the page says that it runs
+        self.page.wait_for_selector(REST, timeout=PATIENCE)
+        return self
+
+    def params(self) -> dict:
+        return parse_qs(urlsplit(self.page.url).query, keep_blank_values=True)
+
+    def fine(self):
+        assert self.main.locator("[data-testid=stException]").count() == 0
+        assert self.main.get_by_text(strings("frame")["unknown_page_error"]).count() == 0
+        assert self.wrong == []
+
+
+@pytest.fixture
+def watch(browser, app):
+    watches = []
+
+    def opener(path, **look):
+        watches.append(Watch(browser, app.address, **look))
+        return watches[-1].open(path)
+
+    yield opener
+    for each in watches:
+        each.fine()
+        each.context.close()
+    assert "Traceback" not in app.log.read_text()
+
+
+def answered(name: str) -> str:
+    """The page's address with its prompt answered and everything switched on, so that every control and picture is there."""
+    page, prose = pages()[name][0], strings(f"lessons/{name}")
+    on = {each.name: "1" for each in page.controls if each.start is False}
+    right = {table: "abcd"[each["right"]] for table, each in prose.items() if isinstance(each, dict) and "right" in each}
+    return f"/{name}?" + urlencode(on | {"guess": right["predict"]} | {each.name: "a" for each in page.controls if each.name.startswith("guess_")})
+
+
+@pytest.mark.parametrize("name", lessons())
+def test_a_lesson_opens_without_a_model_and_asks_before_it_tells(watch, name):
+    seen, prose = watch(f"/{name}"), strings(f"lessons/{name}")
+    assert seen.main.locator("h2").first.inner_text() == prose["question"]
+    why = re.split(r"[*_$`]", prose["predict"]["answers"][0]["why"])[0].strip()
+    assert why not in seen.main.inner_text() and seen.params() == {}
+    seen.main.locator(".st-key-predict-guess label[data-testid=stRadioOption], .st-key-predict-guess [data-testid=stRadio] label").last.click()
+    expect(seen.main.get_by_text(why[:40]).first).to_be_visible(timeout=PATIENCE)
+    assert "guess" in seen.rest().params()
+
+
+@pytest.mark.parametrize("name", lessons())
+def test_every_kind_of_control_moves_and_its_link_brings_the_state_back(watch, name):
+    seen = watch(answered(name))
+    for selector, key in KINDS.values():
+        places = seen.main.locator(selector)
+        for place in range(min(places.count(), 6)):
+            if place >= places.count():
+                break
+            before = seen.page.url
+            if key:
+                places.nth(place).focus()
+                seen.page.keyboard.press(key)
+            else:
+                places.nth(place).click()
+            seen.rest().fine()
+            assert seen.page.url != before or selector in (KINDS["choice"][0], KINDS["slider"][0]), selector
+    wanted = seen.params()
+    seen.main.get_by_role("button", name=strings("lesson")["link"]).click()
+    link = seen.page.locator("[data-testid=stPopoverBody] code").inner_text(timeout=PATIENCE)
+    assert parse_qs(urlsplit(link).query, keep_blank_values=True) == wanted
+    again = watch(urlsplit(link).path + "?" + urlsplit(link).query)
+    assert again.params() == wanted
+
+
+@pytest.mark.parametrize("name", lessons())
+def test_controls_leave_the_url_with_their_page_and_come_back_with_it(watch, name):
+    seen = watch(f"/{name}?guess=a")
+    seen.page.locator("[data-testid=stSidebarNavLink]", has_text=pages()["lessons"][0].title).click()
+    expect(seen.main.get_by_text(strings("lesson")["start"]["question"])).to_be_visible(timeout=PATIENCE)
+    assert seen.rest().params() == {}
+    seen.page.locator("[data-testid=stSidebarNavLink]", has_text=pages()[name][0].title).click()
+    expect(seen.main.locator("h2", has_text=strings(f"lessons/{name}")["question"])).to_be_visible(timeout=PATIENCE)
+    assert seen.rest().params() == {"guess": ["a"]}
+
+
+@pytest.mark.parametrize("name", lessons())
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (390, "dark"), (1440, "dark")])
+def test_nothing_sticks_out_of_a_phone_or_a_laptop(watch, name, width, scheme):
+    seen = watch(answered(name), width=width, scheme=scheme)
+    assert seen.page.evaluate("() => document.querySelector('[data-testid=stMain]').scrollWidth <= innerWidth")
+    expect(seen.main.locator("[data-testid=stPlotlyChart]").first).to_be_visible(timeout=PATIENCE)
+
+
+def test_a_box_of_the_figure_opens_its_lesson(watch):
+    seen = watch("/lessons")
+    box = seen.main.locator(".anatomy .door", has_text="√d_k").first
+    box.hover()
+    expect(seen.main.locator(".anatomy .hint")).to_contain_text("Why divide by √d_k")
+    box.click()
+    expect(seen.main.locator("h2", has_text=strings("lessons/scale")["question"])).to_be_visible(timeout=PATIENCE)
+    assert urlsplit(seen.rest().page.url).path == "/scale"
+
+
+def test_a_handle_is_dragged_by_the_pointer(watch):
+    seen = watch("/softmax")
+    dot = seen.main.locator(".drag circle").first
+    box = dot.bounding_box()
+    seen.page.mouse.move(box["x"] + 7, box["y"] + 7)
+    seen.page.mouse.down()
+    seen.page.mouse.move(box["x"] + 7, box["y"] - 40, steps=5)
+    seen.page.mouse.up()
+    expect(seen.main.locator(".drag [role=slider]").first).not_to_have_attribute("aria-valuetext", "3.00")
+    seen.page.wait_for_function("() => location.search.includes('z=')", timeout=PATIENCE)
+    assert float(seen.rest().params()["z"][0].split(",")[0]) > 4
+
+
+@pytest.mark.parametrize("suffix", ["html", "csv", "pdf"])
+def test_a_figure_is_taken_away(watch, suffix, tmp_path):
+    seen = watch("/softmax")
+    seen.main.get_by_role("button", name="Save").first.click()
+    with seen.page.expect_download(timeout=PATIENCE) as caught:
+        seen.page.get_by_role("button", name=suffix.upper(), exact=True).first.click()
+    caught.value.save_as(tmp_path / "figure")
+    start = (tmp_path / "figure").read_bytes()[:200].lower()
+    assert caught.value.suggested_filename == f"clearhead-softmax-curves.{suffix}"
+    assert {"html": b"<!doctype html>", "csv": b"series,temperature t,weight p,value", "pdf": b"%pdf"}[suffix] in start
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg"])
+def test_the_camera_in_the_figures_own_menu_saves_a_picture(watch, suffix):
+    seen = watch("/softmax")
+    seen.main.get_by_role("button", name="Save").first.click()
+    seen.page.locator("[data-testid=stPopoverBody]").get_by_text(suffix.upper(), exact=True).click()
+    seen.rest().page.keyboard.press("Escape")
+    chart = seen.main.locator("[data-testid=stPlotlyChart]").first
+    chart.hover()
+    with seen.page.expect_download(timeout=PATIENCE) as caught:
+        chart.locator("[data-title*='Download plot']").click()
+    assert caught.value.suggested_filename == f"clearhead-softmax-curves.{suffix}"
+
+
+def links() -> list[str]:
+    """Every link into the app from the classroom sheets."""
+    return [link for path in sorted((FOLDER / "sheets").glob("*.md")) for link in re.findall(r"\]\(([a-z_]+(?:\?[^)]*)?)\)", path.read_text())]
+
+
+@pytest.mark.parametrize("link", links())
+def test_a_sheet_links_into_states_that_exist(link):
+    """Every parameter is one that the page knows, with a value that it takes and that is not its start."""
+    from viz.link import from_params, to_params
+
+    name, _, query = link.partition("?")
+    page, wanted = pages()[name][0], {field: values[0] for field, values in parse_qs(query).items()}
+    assert to_params(from_params(wanted, name, page.controls), name, page.controls) == wanted

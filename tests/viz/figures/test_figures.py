@@ -1,0 +1,64 @@
+"""Figures: what is drawn is what was given, and what is taken away is what is drawn."""
+import csv
+import io
+
+import numpy as np
+import pytest
+
+from viz.components.figure import as_csv, html
+from viz.figures.bars import bars, histogram
+from viz.figures.base import chart
+from viz.figures.lines import Line, lines
+from viz.figures.matrix import matrix
+from viz.figures.table import rows
+
+X = np.geomspace(0.1, 10, 5)
+NUMBERS = np.array([[0.25, 0.75, np.nan], [0.5, 0.125, 0.375]])
+
+
+def drawn(theme: str = "light") -> dict:
+    return {"lines": lines(theme, X, [Line("a", X**2), Line("b", X, 1, "dash", (X - 1, X + 1))], axes=("T", "p"), log="x", marks=[(1.0, "one")],
+                           bounds=[(0.5, "half")]),
+            "matrix": matrix(theme, NUMBERS, ["the", "the"], ["a", "b", "a"]),
+            "signed": matrix(theme, NUMBERS - 0.5, ["the", "the"], ["a", "b", "a"], kind="signed"),
+            "bars": bars(theme, ["the", "the"], {"own": np.array([1.0, 2.0])}, axes=("token", "bits")),
+            "histogram": histogram(theme, np.array([0.0, 1, 2]), {"dots": np.array([0.25, 0.75])}, axes=("score", "share"),
+                                   curve=("normal", np.array([0.5, 0.5])))}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", list(drawn()))
+def test_every_figure_draws_in_both_themes_and_asks_no_other_machine(name, theme):
+    figure = drawn(theme)[name]
+    assert figure.layout.paper_bgcolor == {"light": "#ffffff", "dark": "#0e1117"}[theme] and figure.layout.title.text == ""
+    page = html(figure).decode()
+    assert '"showSendToCloud": false' in page and 'src="http' not in page
+
+
+def test_the_table_holds_the_numbers_of_a_matrix_with_equal_names_apart():
+    table = rows(drawn()["matrix"])
+    assert table[0] == ["series", "key", "query", "value"]
+    assert [each[1:] for each in table[1:]] == [[0, 0, 0.25], [1, 0, 0.75], [2, 0, ""], [0, 1, 0.5], [1, 1, 0.125], [2, 1, 0.375]]
+
+
+def test_the_table_holds_every_point_of_every_line():
+    table = [each for each in rows(drawn()["lines"]) if each[0] == "a"]
+    assert [each[1] for each in table] == list(X) and [each[2] for each in table] == list(X**2)
+
+
+def test_a_csv_reads_back_and_runs_nothing():
+    figure = chart("light", "=HYPERLINK(1)", "y")
+    figure.add_scatter(x=[1], y=[2.5], name="+cmd")
+    text = list(csv.reader(io.StringIO(as_csv(figure).decode())))
+    assert text == [["series", "'=HYPERLINK(1)", "y", "value"], ["'+cmd", "1", "2.5", ""]]
+
+
+def test_weights_always_run_from_0_to_1_and_differences_are_symmetric():
+    figures = drawn()
+    assert (figures["matrix"].data[0].zmin, figures["matrix"].data[0].zmax) == (0, 1)
+    assert figures["signed"].data[0].zmin == -figures["signed"].data[0].zmax == -0.375
+
+
+def test_marks_on_a_log_axis_have_their_words_at_the_logarithm():
+    figure = lines("light", X, [Line("a", X)], axes=("T", "p"), log="x", marks=[(10.0, "ten")])
+    assert figure.layout.shapes[0].x0 == 10 and figure.layout.annotations[0].x == 1
