@@ -82,7 +82,7 @@ def _home(model_id: str):
     """The module that opens this model: the from-scratch ones by their short names, anything else as pretrained."""
     from model.scratch import catalogue
 
-    return importlib.import_module("model.scratch.answer" if model_id in catalogue.NAMES else "model.pretrained.load")
+    return importlib.import_module("model.scratch.answer" if catalogue.ours(model_id) else "model.pretrained.load")
 
 
 def _record(question: Query, tick: Tick):

@@ -4,105 +4,85 @@ torch is imported where it computes, so that `revision` costs nothing.
 """
 import hashlib
 from collections.abc import Callable
+from pathlib import Path
 
-from model.query import Query, UserError
-from model.record import AttentionRecord, Card, Omission, Tokens
-from model.scratch import tokens as texts
-from model.scratch.catalogue import NAMES
+from model.query import UserError
+from model.record import Card
+from model.scratch.catalogue import NAMES, SNAPSHOT, WEIGHTS, ours, place
 
 Tick = Callable[[float, str], None]
 VOCABULARY, LONGEST, SEED = 8_192, 512, 2017
-SEPARATOR, BEGIN, FIRST_WORD = 1, 2, 3  # 0 is padding
+FIRST_WORD = 4       # smaller numbers are for special tokens
+LONGEST_TRAINED = 64
 UNTRAINED = ("It is untrained: its weights are random, drawn with a fixed seed, so no head means anything yet. "
              "A word's number is a hash, so two words may share one.")
 
 
-def revision(model_id: str) -> str:
-    """The fingerprint of weights, configuration and tokenizer, 12 hex digits. Raises UserError for an unknown model."""
+def revision(model_id: str, folder: Path = WEIGHTS) -> str:
+    """The fingerprint of weights, configuration and tokenizer, 12 hex digits. Raises UserError for an unknown model and for missing weights."""
     import importlib.metadata
 
-    if model_id not in NAMES:
+    if not ours(model_id):
         raise UserError(f"There is no model of ours named {model_id!r}; choose one of {', '.join(NAMES)}.")
-    made_of = f"{model_id} {VOCABULARY} {LONGEST} {SEED} torch {importlib.metadata.version('torch')}"
-    return hashlib.sha256(made_of.encode()).hexdigest()[:12]
+    if model_id == "scratch":
+        made_of = f"{model_id} {VOCABULARY} {LONGEST} {SEED} torch {importlib.metadata.version('torch')}"
+        return hashlib.sha256(made_of.encode()).hexdigest()[:12]
+    path, _ = place(model_id, folder)
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    except OSError:
+        raise UserError(f"The weights {path.name} are missing; make them with: python -m model train {model_id.split(SNAPSHOT)[0]}.") from None
 
 
-def open_model(model_id: str, tick: Tick = lambda fraction, text: None) -> "ScratchModel":
-    """The model of this name, ready to answer. Raises UserError for an unknown one."""
+def open_model(model_id: str, tick: Tick = lambda fraction, text: None, folder: Path = WEIGHTS):
+    """The model of this name, or its snapshot NAME@STEP, ready to answer. Raises UserError for an unknown one.
+
+    `folder` holds the weights: those that came with Clearhead, or the `out` of a training.
+    """
+    fingerprint = revision(model_id, folder)
+    tick(0.0, f"opening {NAMES[model_id.split(SNAPSHOT)[0]]}")
+    return _untrained(fingerprint) if model_id == "scratch" else _trained(model_id, fingerprint, folder)
+
+
+def _untrained(fingerprint: str):
     import torch
 
+    from model.scratch import reader, tokens
     from model.scratch.transformer import Config, Transformer
 
-    fingerprint = revision(model_id)
-    tick(0.0, f"building {NAMES[model_id]}")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(SEED)
         transformer = Transformer(Config(vocabulary=VOCABULARY)).eval()
-    return ScratchModel(model_id, fingerprint, transformer, texts.HashTokenizer(VOCABULARY, FIRST_WORD))
+    told = {"tokenizer": "words and signs, numbered by a hash", "max_tokens": LONGEST, "note": UNTRAINED}
+    return reader.ScratchModel(card("scratch", fingerprint, transformer, told), transformer, tokens.HashTokenizer(VOCABULARY, FIRST_WORD))
 
 
-class ScratchModel:
-    """An encoder–decoder of ours with its tokenizer. Read-only after construction, so that one instance serves everybody."""
+def _trained(model_id: str, fingerprint: str, folder: Path):
+    from model.scratch import reader, tokens, weights
 
-    def __init__(self, model_id: str, fingerprint: str, transformer, tokenizer):
-        self.transformer, self.tokenizer = transformer, tokenizer
-        self.card = _card(model_id, fingerprint, transformer)
-        self.nbytes = sum(each.numel() * each.element_size() for each in transformer.parameters())
-
-    def answer(self, query: Query, tick: Tick) -> AttentionRecord:
-        """The record of one text, of a pair (text_b), or of source and target. Raises UserError for blank texts and impossible edits."""
-        from model.scratch import edits, recorder
-
-        if query.continuation:
-            raise UserError("An untrained model has nothing to continue a text with; choose a trained one.")
-        source, omitted = self._source(query)
-        sides = {"source": source}
-        notes: tuple[str, ...] = ()
-        if query.target is not None:
-            sides["target"], left_out = self._target(query.target)
-            if left_out:
-                notes = (f"{left_out.count} tokens at the end of the target did not fit and were left out.",)
-        lengths = {side: len(each) for side, each in sides.items()}
-        edits.check(self.transformer, query.edits, lengths)
-        recorder.check_rows(self.transformer, query.edits, lengths)
-        _, seen = recorder.run(self.transformer, [each.ids for each in sides.values()], query.edits, tick)
-        maps = recorder.maps(self.transformer, seen, sides, query.edits)
-        return AttentionRecord(query, self.card, maps, recorder.verify(self.transformer, seen, maps), omitted=omitted, notes=notes)
-
-    def _source(self, query: Query) -> tuple[Tokens, Omission | None]:
-        pieces = self._pieces(query.text, "text")
-        if query.text_b is None:
-            kept, omitted = _fit(pieces, query.text)
-            return texts.tokens(kept), omitted
-        second = len(pieces) + 1
-        pair = [*pieces, texts.special("[SEP]", SEPARATOR, len(query.text)), *self._pieces(query.text_b, "second text")]
-        kept, omitted = _fit(pair, query.text_b if second < LONGEST else query.text)
-        return texts.tokens(kept, second), omitted
-
-    def _target(self, text: str) -> tuple[Tokens, Omission | None]:
-        kept, omitted = _fit([texts.special("[BOS]", BEGIN, 0), *self._pieces(text, "target")], text)
-        return texts.tokens(kept), omitted
-
-    def _pieces(self, text: str, name: str) -> list[texts.Piece]:
-        pieces = self.tokenizer.pieces(text)
-        if not pieces:
-            raise UserError(f"The {name} has nothing to look at; type a word.")
-        return pieces
+    transformer, about = weights.load(*place(model_id, folder))
+    kind = model_id.split("-")[0].split(SNAPSHOT)[0]
+    behaviour = {"resolver": reader.Resolver, "translator": reader.Translator, "induction": reader.Induction}[kind]
+    words, signs = tuple(about["words"]), kind == "induction"
+    tokenizer = tokens.SignTokenizer(words) if signs else tokens.WordTokenizer(words)
+    known = len(words) - len(tokens.SPECIALS)
+    told = {"tokenizer": f"single signs, {known} of them" if signs else f"words, {known} of them", "max_tokens": LONGEST_TRAINED * (1 + signs),
+            "note": f"Trained here, by: {about['command']}."}
+    if SNAPSHOT in model_id:
+        told["note"] = f"A snapshot of its training: step {model_id.split(SNAPSHOT)[1]} of {about['steps']}, rounded to 16 bits."
+    return behaviour(card(model_id, fingerprint, transformer, told), transformer, tokenizer)
 
 
-def _fit(pieces: list[texts.Piece], text: str) -> tuple[list[texts.Piece], Omission | None]:
-    """As many pieces as there are positions, and what was left out: its characters in `text`, from the first piece that did not fit."""
-    if len(pieces) <= LONGEST:
-        return pieces, None
-    return pieces[:LONGEST], Omission(len(pieces) - LONGEST, text[pieces[LONGEST].span[0]:], LONGEST)
-
-
-def _card(model_id: str, fingerprint: str, transformer) -> Card:
+def card(model_id: str, fingerprint: str, transformer, told: dict) -> Card:
+    """What the model is. `told` has what its weights do not say: tokenizer, max_tokens, note."""
     from model.scratch.positions import NAMES as schemes
 
     config = transformer.config
+    halves = {"encoder": config.encoder_layers, "decoder": config.decoder_layers}
+    name, _, step = model_id.partition(SNAPSHOT)
     return Card(
-        id=model_id, title=NAMES[model_id], revision=fingerprint, architecture="encoder–decoder, Vaswani et al. 2017",
+        id=model_id, title=NAMES[name] + (f", step {step}" if step else ""), revision=fingerprint,
+        architecture="–".join(half for half, layers in halves.items() if layers) + ", Vaswani et al. 2017",
         parameters=sum(each.numel() for each in transformer.parameters()), d_model=config.d_model, d_head=config.d_model // config.heads,
         layers=config.encoder_layers + config.decoder_layers, heads=config.heads, kv_heads=config.heads, positions=schemes[config.positions],
-        tokenizer="words and signs, numbered by a hash", licence="same as Clearhead", max_tokens=LONGEST, note=UNTRAINED)
+        licence="same as Clearhead", **told)

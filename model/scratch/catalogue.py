@@ -1,7 +1,29 @@
 """The names of the models of this folder. Light: no torch here, so that the first page can ask."""
+from pathlib import Path
+
+WEIGHTS = Path(__file__).parents[2] / "assets" / "weights"
 
 OFFERS = {   # name: (title, what it is good for)
+    "induction": ("Induction, random signs", "A decoder of two layers that learned one trick: what came after this sign last time?"),
     "scratch": ("From scratch, untrained",
                 "The Transformer of the paper before it has seen a single text: what attention looks like when it means nothing yet."),
 }
 NAMES = {name: title for name, (title, _) in OFFERS.items()}
+SNAPSHOT = "@"  # induction@400 is the model after 400 steps of training; @0 is its untrained twin
+
+
+def ours(model_id: str) -> bool:
+    """Whether this is one of these models, or a snapshot of one."""
+    return model_id.split(SNAPSHOT)[0] in NAMES
+
+
+def film_path(path: Path) -> Path:
+    """The snapshots that belong to a weights file."""
+    return path.with_name(f"{path.stem}-film.safetensors")
+
+
+def place(model_id: str, folder: Path = WEIGHTS) -> tuple[Path, int | None]:
+    """The file with a trained model's weights, and the step if a snapshot is meant."""
+    name, _, step = model_id.partition(SNAPSHOT)
+    path = folder / f"{name}.safetensors"
+    return (film_path(path), int(step) if step.isdecimal() else -1) if step else (path, None)

@@ -49,13 +49,12 @@ def twins(rng: random.Random, split: str = "train") -> tuple[Sentence, Sentence]
     """The same sentence twice, with an adjective that makes "it" the first noun and with one that makes it the second."""
     frame = rng.choice(lexicon.HELD_OUT_FRAMES if split == "frames" else lexicon.FRAMES)
     nouns = _nouns(rng, frame, split)
-    connectors = lexicon.ENOUGH if split != "adjectives" and rng.random() < 0.4 else lexicon.TOO
-    adjectives = _adjectives(rng, frame, split, connectors is lexicon.ENOUGH)
+    actor, place = _adjectives(rng, frame, split)
     tense = rng.randrange(2)
     opening = rng.choice(lexicon.OPENINGS[tense]) if rng.random() < 0.6 else ("", "")
     insertions = tuple(rng.choice(lexicon.INSERTIONS) if rng.random() < 0.3 else ("", "") for _ in nouns)
-    plan = Plan(frame, nouns, tense, opening, insertions, rng.choice(connectors))
-    return plan.say(adjectives[0], 0), plan.say(adjectives[1], 1)
+    plan = Plan(frame, nouns, tense, opening, insertions, rng.choice(lexicon.CONNECTORS))
+    return plan.say(actor, 0), plan.say(place, 1)
 
 
 def sentences(rng: random.Random, split: str = "train") -> Iterator[Sentence]:
@@ -75,10 +74,10 @@ def _nouns(rng: random.Random, frame: Frame, split: str) -> tuple[Noun, Noun]:
             return first, second
 
 
-def _adjectives(rng: random.Random, frame: Frame, split: str, enough: bool) -> list[Adjective]:
+def _adjectives(rng: random.Random, frame: Frame, split: str) -> list[Adjective]:
     if split == "adjectives":
         return [lexicon.HELD_OUT_ADJECTIVES[rng.choice(each.split())] for each in lexicon.HELD_OUT_ROLES[frame.name]]
-    return [lexicon.ADJECTIVES[rng.choice(each.split())] for each in (frame.enough if enough else frame.too)]
+    return [lexicon.ADJECTIVES[rng.choice(each.split())] for each in (frame.actor, frame.place)]
 
 
 @dataclass(frozen=True)
@@ -125,10 +124,10 @@ def vocabulary() -> tuple[list[str], list[str]]:
     nouns = pool(" ".join(lexicon.POOLS), lexicon.POOLS)
     adjectives = lexicon.ADJECTIVES.values()
     verbs = [pair for frame in lexicon.FRAMES for pair in zip(frame.english, frame.french, strict=True)]
-    phrases = [*itertools.chain(*lexicon.OPENINGS), *lexicon.INSERTIONS, *lexicon.TOO, *lexicon.ENOUGH, *verbs]
+    phrases = [*itertools.chain(*lexicon.OPENINGS), *lexicon.INSERTIONS, *lexicon.CONNECTORS, *verbs]
     grammar = [("the it was is .", "le la l' il elle était est .")]
     english, french = (list(" ".join(each[side] for each in [*grammar, *phrases]).split()) for side in range(2))
-    english += [each.english for each in (*nouns, *adjectives)]
+    english += [each.english for each in nouns] + [each.english for each in adjectives]
     french += [each.french for each in nouns] + [form for each in adjectives for form in (each.masculine, each.feminine)]
     keep = lambda words: [word for word in dict.fromkeys(words) if "{" not in word]
     return keep(english), keep(french)

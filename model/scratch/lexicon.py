@@ -24,7 +24,7 @@ class Frame:
     """One situation in which an adjective decides between two nouns, the actor and the place.
 
     english and french: what stands between the two noun phrases, in the past and in the present. first and second: the pools of the nouns.
-    too: the adjectives that make "it" the actor, and the place, in "it was too …"; enough: those in "it was not … enough".
+    actor and place: the adjectives that make "it" the first noun, and the second.
     """
 
     name: str
@@ -32,8 +32,8 @@ class Frame:
     french: tuple[str, str]
     first: str
     second: str
-    too: tuple[str, str]
-    enough: tuple[str, str] = ("", "")
+    actor: str
+    place: str
 
 
 def _nouns(lines: str) -> dict[str, Noun]:
@@ -73,7 +73,7 @@ ADJECTIVES = _adjectives("""
     shy:timide:timide nervous:nerveux:nerveuse weak:faible:faible old:vieux:vieille young:jeune:jeune slow:lent:lente strong:fort:forte
     brave:courageux:courageuse fast:rapide:rapide quick:vif:vive clever:rusé:rusée powerful:puissant:puissante modern:moderne:moderne
     wide:large:large long:long:longue noisy:bruyant:bruyante muddy:boueux:boueuse dangerous:dangereux:dangereuse crowded:bondé:bondée
-    dark:sombre:sombre icy:glacé:glacée slippery:glissant:glissante flooded:inondé:inondée bright:clair:claire quiet:calme:calme safe:sûr:sûre
+    dark:sombre:sombre icy:glacé:glacée slippery:glissant:glissante flooded:inondé:inondée
     big:gros:grosse huge:énorme:énorme thick:épais:épaisse bulky:encombrant:encombrante heavy:lourd:lourde tall:haut:haute
     small:petit:petite narrow:étroit:étroite tiny:minuscule:minuscule short:court:courte full:plein:pleine thin:mince:mince low:bas:basse
     light:léger:légère fragile:fragile:fragile rotten:pourri:pourrie worn:usé:usée""")
@@ -83,36 +83,35 @@ HELD_OUT_ADJECTIVES = _adjectives("""
     cramped:exigu:exiguë little:menu:menue sluggish:poussif:poussive swift:prompt:prompte feeble:chétif:chétive hefty:pesant:pesante
     massive:massif:massive brittle:cassant:cassante""")
 
-# An adjective alone decides nothing: "too small" is the place in fit and the actor in cover, and "not small enough" turns each round.
+# An adjective alone decides nothing: "too small" is the place in fit and the actor in cover. Half the frames have one of opposite sense.
 FRAMES = (
     Frame("cross", ("didn't cross", "doesn't cross"), ("n' a pas traversé", "ne traverse pas"), "animals", "places",
-          ("tired lazy scared sleepy hungry sick shy nervous weak old slow", "wide long noisy muddy dangerous crowded dark icy slippery flooded"),
-          ("strong brave fast young", "narrow short quiet safe bright")),
+          "tired lazy scared sleepy hungry sick shy nervous weak old slow", "wide long noisy muddy dangerous crowded dark icy slippery flooded"),
     Frame("fit", ("didn't fit in", "doesn't fit in"), ("ne tenait pas dans", "ne tient pas dans"), "objects containers", "containers",
-          ("big huge wide long thick bulky tall", "small narrow tiny short low full"), ("small narrow short thin low", "big wide long tall")),
+          "big huge wide long thick bulky tall", "small narrow tiny short low full"),
     Frame("contain", ("didn't contain", "doesn't contain"), ("ne contenait pas", "ne contient pas"), "containers", "objects containers",
-          ("small narrow tiny short low", "big huge wide long thick bulky tall"), ("big wide long tall", "small narrow short thin low")),
+          "small narrow tiny short low", "big huge wide long thick bulky tall"),
     Frame("overtake", ("didn't overtake", "doesn't overtake"), ("n' a pas dépassé", "ne dépasse pas"), "vehicles", "vehicles",
-          ("slow heavy old weak worn", "fast quick powerful modern light"), ("fast quick powerful modern light", "slow heavy old weak")),
+          "slow heavy old weak worn", "fast quick powerful modern light"),
     Frame("wait", ("didn't wait for", "doesn't wait for"), ("n' a pas attendu", "n' attend pas"), "vehicles", "vehicles",
-          ("fast quick powerful modern", "slow old weak worn"), ("slow old weak", "fast quick powerful modern")),
+          "fast quick powerful modern", "slow old weak worn"),
     Frame("carry", ("couldn't carry", "can't carry"), ("ne pouvait pas porter", "ne peut pas porter"), "animals vehicles", "objects containers",
-          ("weak small tiny old light", "heavy big huge bulky long"), ("strong big powerful", "small light")),
+          "weak small tiny old light", "heavy big huge bulky long"),
     Frame("cover", ("didn't cover", "doesn't cover"), ("ne couvrait pas", "ne couvre pas"), "cloths", "furniture",
-          ("small short narrow tiny", "big huge wide long tall"), ("big wide long", "small short narrow low")),
+          "small short narrow tiny", "big huge wide long tall"),
     Frame("attack", ("didn't attack", "doesn't attack"), ("n' a pas attaqué", "n' attaque pas"), "animals", "animals",
-          ("weak slow small young", "strong fast big clever brave"), ("strong fast big clever brave", "weak slow small young")),
+          "weak slow small young", "strong fast big clever brave"),
     Frame("fear", ("didn't fear", "doesn't fear"), ("ne craignait pas", "ne craint pas"), "animals", "animals",
-          ("strong fast big clever brave", "weak slow small young"), ("weak slow small young", "strong fast big clever brave")),
+          "strong fast big clever brave", "weak slow small young"),
     Frame("support", ("didn't support", "doesn't support"), ("ne supportait pas", "ne supporte pas"), "furniture", "objects containers",
-          ("weak fragile rotten thin old worn", "heavy huge bulky big"), ("strong thick modern", "light small")),
+          "weak fragile rotten thin old worn", "heavy huge bulky big"),
 )
 
 HELD_OUT_FRAMES = (
     Frame("pass", ("didn't pass under", "doesn't pass under"), ("ne passait pas sous", "ne passe pas sous"), "vehicles", "furniture",
-          ("tall huge big bulky wide", "low narrow small tiny"), ("low narrow small", "tall big wide")),
+          "tall huge big bulky wide", "low narrow small tiny"),
     Frame("follow", ("couldn't follow", "can't follow"), ("ne pouvait pas suivre", "ne peut pas suivre"), "animals", "vehicles",
-          ("slow tired old lazy sick", "fast quick powerful modern"), ("fast strong young", "slow old heavy")),
+          "slow tired old lazy sick", "fast quick powerful modern"),
 )
 
 # The held-out adjectives in the frames whose meaning they fit, after "too": for the actor, for the place.
@@ -133,14 +132,9 @@ INSERTIONS = (
     ("over there", "là-bas"), ("of our neighbour", "de notre voisin"), ("from the village", "du village"), ("near the house", "près de la maison"),
 )
 # How the reason is joined on: a clause of its own sentence, or a second sentence.
-TOO = (
+CONNECTORS = (
     ("because it {is} too {adjective}", "parce qu' {it} {is} trop {adjective}"),
     ("since it {is} far too {adjective}", "puisqu' {it} {is} bien trop {adjective}"),
     (", for it {is} too {adjective}", ", car {it} {is} trop {adjective}"),
     (". it {is} simply too {adjective}", ". {it} {is} tout simplement trop {adjective}"),
-)
-ENOUGH = (
-    ("because it {is} not {adjective} enough", "parce qu' {it} n' {is} pas assez {adjective}"),
-    (", for it {is} not {adjective} enough", ", car {it} n' {is} pas assez {adjective}"),
-    (". it {is} simply not {adjective} enough", ". {it} n' {is} tout simplement pas assez {adjective}"),
 )

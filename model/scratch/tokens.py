@@ -97,6 +97,10 @@ class SignTokenizer:
     """Each sign is a token, spaces are none; a sign outside the alphabet is [UNK]. `words` is SPECIALS and the alphabet."""
 
     words: tuple[str, ...]
+    all_special_ids = tuple(range(len(SPECIALS)))
+
+    def __len__(self) -> int:
+        return len(self.words)
 
     def pieces(self, text: str) -> list[Piece]:
         numbers = {word: i for i, word in enumerate(self.words) if i >= len(SPECIALS)}

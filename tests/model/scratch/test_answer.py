@@ -7,7 +7,7 @@ import torch
 
 from model import heads
 from model.query import Hide, Kind, Query, Silence, Temper, UserError
-from model.scratch import answer, edits, recorder
+from model.scratch import answer, edits, reader, recorder
 from model.scratch import tokens as texts
 from model.scratch.transformer import Config, Transformer
 
@@ -19,12 +19,13 @@ def quiet(_fraction, _text):
     return None
 
 
-def small(**changes) -> answer.ScratchModel:
+def small(**changes) -> reader.ScratchModel:
     torch.manual_seed(7)
     model = Transformer(Config(**{**SHAPE, **changes})).eval()
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.5)  # far from uniform
-    return answer.ScratchModel("scratch", "r", model, texts.HashTokenizer(101, 3))
+    card = answer.card("scratch", "r", model, {"tokenizer": "", "max_tokens": answer.LONGEST, "note": ""})
+    return reader.ScratchModel(card, model, texts.HashTokenizer(101, 3))
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,158 @@
+"""Training of the small models: one loop for every task, resumable, with progress and a film of snapshots.
+
+Bitwise the same for the same build of torch: one thread, and each batch drawn from the seed and the step's number alone.
+"""
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from model.scratch import task as tasks
+from model.scratch import weights
+from model.scratch.catalogue import film_path
+from model.scratch.task import Task
+from model.scratch.transformer import Transformer
+
+FILM_BYTES = 1_900_000  # of all snapshots in 16 bits; what decides how many there are
+MOST_FRAMES = 24
+RECORD_EVERY = 10       # steps between two points of the curves
+CHECKPOINT_EVERY = 250  # steps
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where training stands: steps done, of how many; loss in nats and share of right rows in the last batch that was looked at."""
+
+    step: int
+    steps: int
+    loss: float
+    right: float
+
+
+def frame_steps(steps: int, parameters: int) -> list[int]:
+    """When snapshots are taken: as many as fit, the first untrained, the last trained, closer together early on."""
+    count = max(3, min(MOST_FRAMES, FILM_BYTES // (2 * parameters)))
+    return sorted({round(steps * (i / (count - 1)) ** 1.5) for i in range(count)})
+
+
+def learning_rate(task: Task, step: int, steps: int) -> float:
+    """Linear warm-up to the task's rate, then a linear fall to 0."""
+    warm_up = min(task.warm_up, steps // 2 + 1)
+    return task.learning_rate * min((step + 1) / warm_up, (steps - step) / max(1, steps - warm_up))
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Sums are added in the same order every time; the setting of others comes back afterwards."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@dataclass
+class Run:
+    """A training on its way: what a checkpoint holds."""
+
+    task: Task
+    steps: int
+    seed: int
+    step: int = 0
+    frames: dict[int, dict[str, Tensor]] = field(default_factory=dict)
+    curves: list[tuple[float, float, float]] = field(default_factory=list)  # step, loss, right
+
+    def __post_init__(self):
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.seed)
+            self.model = Transformer(self.task.config)
+        self.names = [name for name, _ in self.model.named_parameters()]
+        self.adam = torch.optim.Adam(self.model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)  # section 5.3 of the paper
+        self.frame_steps = frame_steps(self.steps, sum(each.numel() for each in self.model.parameters()))
+        self.snap()
+
+    def advance(self) -> float:
+        """One step of training; the loss before it, in nats."""
+        for group in self.adam.param_groups:
+            group["lr"] = learning_rate(self.task, self.step, self.steps)
+        batch = self.task.draw(random.Random(f"{self.seed} {self.step}"), self.task.batch)
+        loss = tasks.loss(self.model, batch)
+        self.adam.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.adam.step()
+        if self.step % RECORD_EVERY == 0 or self.step == self.steps - 1:
+            self.curves.append((self.step, loss.item(), tasks.right(self.model, batch).float().mean().item()))
+        self.step += 1
+        self.snap()
+        return loss.item()
+
+    def snap(self) -> None:
+        if self.step in self.frame_steps:
+            self.frames[self.step] = {name: each.half() for name, each in weights.tensors(self.model).items()}
+
+    def about(self) -> dict:
+        """What made these weights."""
+        return {"task": self.task.name, "config": weights.described(self.task.config), "words": self.task.words,
+                "steps": self.steps, "seed": self.seed, "learning_rate": self.task.learning_rate, "batch": self.task.batch,
+                "torch": torch.__version__, "command": f"python -m model train {self.task.name} --steps {self.steps} --seed {self.seed}"}
+
+    def film(self) -> tuple[dict[str, Tensor], dict]:
+        """Snapshots and curves as tensors, and their metadata."""
+        frames = {f"{step}/{name}": each for step, values in self.frames.items() for name, each in values.items()}
+        curves = dict(zip(("history.step", "history.loss", "history.right"), torch.tensor(self.curves or [(0.0,) * 3]).T, strict=True))
+        return frames | curves, self.about() | {"frames": list(self.frames)}
+
+    def checkpoint(self) -> tuple[dict[str, Tensor], dict]:
+        film, about = self.film()
+        own = {f"model/{name}": each for name, each in weights.tensors(self.model).items()}
+        moments = {f"adam/{i}/{name}": each for i, state in self.adam.state_dict()["state"].items() for name, each in state.items()}
+        return film | own | moments, about | {"step": self.step}
+
+    def resume(self, path: Path) -> None:
+        """Continues from a checkpoint of the same training; any other is left alone and overwritten later."""
+        if not path.exists():
+            return
+        said = weights.read_metadata(path)
+        if any(said.get(name) != value for name, value in self.about().items() if name != "words"):
+            return
+        parts = [(name.split("/"), each) for name, each in weights.contents(path).items()]
+        weights.fill(self.model, {name[1]: each for name, each in parts if name[0] == "model"})
+        state: dict[int, dict[str, Tensor]] = {}
+        for name, each in parts:
+            if name[0] == "adam":
+                state.setdefault(int(name[1]), {})[name[2]] = each
+            elif name[0].isdigit():
+                self.frames.setdefault(int(name[0]), {})[name[1]] = each
+        self.adam.load_state_dict({"state": state, "param_groups": self.adam.state_dict()["param_groups"]})
+        curves = {name[0]: each for name, each in parts if name[0].startswith("history.")}
+        self.curves = list(zip(*(curves[f"history.{name}"].tolist() for name in ("step", "loss", "right")), strict=True))
+        self.step = said["step"]
+
+
+def train(task: Task, out: Path, steps: int | None = None, seed: int = 1, progress: Callable[[Progress], None] = lambda _: None) -> Path:
+    """Trains and writes OUT/TASK.safetensors and its film; the path of the weights. Continues where a stopped training left off.
+
+    `progress` is called after each step and stops the training by raising; the film on disk grows with each snapshot.
+    """
+    steps = steps or task.steps
+    path = Path(out) / f"{task.name}.safetensors"
+    saved = path.with_name(f"{task.name}-checkpoint.safetensors")
+    with one_thread():
+        run = Run(task, steps, seed)
+        run.resume(saved)
+        while run.step < steps:
+            run.advance()
+            if run.step in run.frame_steps:
+                weights.write(film_path(path), *run.film())
+            if run.step % CHECKPOINT_EVERY == 0:
+                weights.write(saved, *run.checkpoint())
+            progress(Progress(run.step, steps, *run.curves[-1][1:]))
+        weights.write(path, weights.tensors(run.model), run.about() | {"scores": task.score(run.model.eval())})
+    saved.unlink(missing_ok=True)
+    return path

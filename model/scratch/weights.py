@@ -1,0 +1,84 @@
+"""Small models on disk: safetensors with what made them in their metadata. Each file is written whole or not at all."""
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from model.query import UserError
+from model.scratch.transformer import Config, Transformer
+
+TIED = "output.weight"  # the same table as the embeddings; written once
+
+
+def write(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, object]) -> None:
+    """A safetensors file; the metadata's values as JSON."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_suffix(".part")
+    save_file({name: each.contiguous() for name, each in tensors.items()}, beside, {name: json.dumps(each) for name, each in metadata.items()})
+    os.replace(beside, path)
+
+
+def read_metadata(path: Path) -> dict:
+    """What the file says about itself. Raises UserError if it is not there or broken."""
+    with opened(path) as file:
+        return {name: json.loads(each) for name, each in (file.metadata() or {}).items()}
+
+
+def opened(path: Path):
+    """The file, to read tensors from by name. Raises UserError if it is not there or broken."""
+    try:
+        return safe_open(path, "pt")
+    except FileNotFoundError:
+        raise UserError(f"The weights {path.name} are missing; make them with: python -m model train {path.stem}.") from None
+    except (SafetensorError, OSError) as error:
+        raise UserError(f"The weights {path.name} cannot be read ({error}); make them again with: python -m model train {path.stem}.") from error
+
+
+def contents(path: Path, prefix: str = "") -> dict[str, Tensor]:
+    """The file's tensors whose names begin with `prefix`, named without it."""
+    with opened(path) as file:
+        return {name.removeprefix(prefix): file.get_tensor(name) for name in file.offset_keys() if name.startswith(prefix)}
+
+
+def tensors(model: Transformer) -> dict[str, Tensor]:
+    """The model's parameters by name, detached, a tied table once."""
+    return {name: each.detach() for name, each in model.state_dict().items() if not (model.config.tie and name == TIED)}
+
+
+def fill(model: Transformer, values: Mapping[str, Tensor]) -> None:
+    """Puts values, of any float type, into the model's parameters. Raises ValueError if one is missing or too many."""
+    own = tensors(model)
+    if own.keys() != values.keys():
+        raise ValueError(f"weights: expected {sorted(own)}, got {sorted(values)}; the file belongs to another configuration.")
+    with torch.no_grad():
+        for name, each in values.items():
+            own[name].copy_(each)
+
+
+def load(path: Path, step: int | None = None) -> tuple[Transformer, dict]:
+    """The model of a weights file, or its snapshot at `step` of a film file; ready to answer. Raises UserError for a step that the film lacks."""
+    metadata = read_metadata(path)
+    if step is not None and step not in metadata["frames"]:
+        raise UserError(f"There is no snapshot of step {step}; choose one of {', '.join(map(str, metadata['frames']))}.")
+    prefix = "" if step is None else f"{step}/"
+    values = contents(path, prefix)
+    with torch.random.fork_rng(devices=[]):
+        model = Transformer(Config(**metadata["config"]))
+    fill(model, values)
+    return model.eval(), metadata
+
+
+def history(path: Path) -> dict[str, list[float]]:
+    """The curves of a film file: step, loss (nats) and right (share of a batch), as long as each other."""
+    return {name: each.tolist() for name, each in contents(path, "history.").items()}
+
+
+def described(config: Config) -> dict:
+    """A Config as JSON can hold it."""
+    return asdict(config)

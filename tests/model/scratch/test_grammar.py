@@ -1,0 +1,88 @@
+"""The small world: splits that do not touch, twins that differ in one word, no position that gives the answer away."""
+import itertools
+import random
+from collections import defaultdict
+
+import pytest
+
+from model.scratch import grammar, lexicon
+
+
+def drawn(split: str, count: int = 400) -> list[grammar.Sentence]:
+    rng = random.Random(split)
+    return [sentence for _ in range(count) for sentence in grammar.twins(rng, split)]
+
+
+def test_the_world_is_as_large_as_the_task_asks():
+    assert len({noun.english for pool in lexicon.POOLS.values() for noun in pool.values()}) >= 60
+    assert len(lexicon.ADJECTIVES) >= 40 and len(lexicon.FRAMES) >= 6
+
+
+@pytest.mark.parametrize("split", grammar.SPLITS)
+def test_positions_point_at_the_words_they_name(split):
+    for sentence in drawn(split):
+        assert [sentence.english[place] for place in sentence.places] == [noun.english for noun in sentence.nouns]
+        assert sentence.english[sentence.pronoun] == "it"
+        assert sentence.english[sentence.adjective] in {**lexicon.ADJECTIVES, **lexicon.HELD_OUT_ADJECTIVES}
+        assert sentence.french[sentence.french_pronoun] == ("elle" if sentence.antecedent.feminine else "il")
+
+
+@pytest.mark.parametrize("split", grammar.SPLITS)
+def test_twins_differ_in_the_adjective_alone_and_swap_the_answer(split):
+    sentences = drawn(split)
+    for first, second in zip(sentences[::2], sentences[1::2], strict=True):
+        differing = [i for i, words in enumerate(zip(first.english, second.english, strict=True)) if words[0] != words[1]]
+        assert differing == [first.adjective]
+        assert (first.answer, second.answer, first.nouns) == (0, 1, second.nouns)
+
+
+def test_no_position_gives_the_answer_away():
+    source = grammar.sentences(random.Random(3))
+    answers = defaultdict(list)
+    for sentence in itertools.islice(source, 8_000):
+        answers[sentence.frame].append(sentence.answer)  # the second noun is always the nearest, the first always the first
+    assert len(answers) == len(lexicon.FRAMES)
+    assert all(0.45 < sum(each) / len(each) < 0.55 for each in answers.values())
+
+
+def test_splits_share_no_pair_of_nouns_in_either_order():
+    train, validation, test = ({frozenset(noun.english for noun in sentence.nouns) for sentence in drawn(split, 2_000)}
+                               for split in ("train", "validation", "test"))
+    assert not train & test and not train & validation and not validation & test
+
+
+def test_held_out_words_are_never_trained():
+    english, _ = map(set, grammar.vocabulary())
+    held_out = {noun.english for pool in lexicon.HELD_OUT_NOUNS.values() for noun in pool.values()} | set(lexicon.HELD_OUT_ADJECTIVES)
+    assert not english & held_out
+    for split in ("nouns", "adjectives", "frames"):
+        assert all(set(sentence.english) - english for sentence in drawn(split))
+    assert all(sum(noun.english in held_out for noun in sentence.nouns) == 1 for sentence in drawn("nouns"))
+
+
+def test_the_vocabulary_is_exactly_what_is_said():
+    english, french = map(set, grammar.vocabulary())
+    said = [sentence for split in ("train", "validation", "test") for sentence in drawn(split, 4_000)]
+    assert {word for sentence in said for word in sentence.english} == english
+    assert {word for sentence in said for word in sentence.french} == french
+
+
+def test_one_adjective_means_the_actor_in_one_frame_and_the_place_in_another():
+    roles = defaultdict(set)
+    for frame in lexicon.FRAMES:
+        for role in ("actor", "place"):
+            for adjective in getattr(frame, role).split():
+                roles[adjective].add(role)
+    assert sum(len(each) == 2 for each in roles.values()) > len(roles) / 3
+
+
+@pytest.mark.parametrize(("english", "french"), [
+    ("The animal didn't cross the street because it was too tired.", "L'animal n'a pas traversé la rue parce qu'il était trop fatigué."),
+    ("The animal didn't cross the street because it was too wide.", "L'animal n'a pas traversé la rue parce qu'elle était trop large."),
+])
+def test_the_headline_sentence_and_its_french_can_be_said(english, french):
+    frame = lexicon.FRAMES[0]
+    nouns = lexicon.POOLS["animals"]["animal"], lexicon.POOLS["places"]["street"]
+    plan = grammar.Plan(frame, nouns, 0, ("", ""), (("", ""), ("", "")), lexicon.CONNECTORS[0])
+    sentence = plan.say(lexicon.ADJECTIVES[english.rstrip(".").split()[-1]], int("wide" in english))
+    assert (grammar.joined(sentence.english), grammar.joined(sentence.french)) == (english, french)

@@ -1,0 +1,140 @@
+"""Training: what it writes, that it resumes exactly, that it stops when told to. With models of a few parameters and steps."""
+import random
+from dataclasses import replace
+
+import pytest
+import torch
+
+from model.query import UserError
+from model.scratch import task as tasks
+from model.scratch import train as training
+from model.scratch import weights
+from model.scratch.catalogue import film_path
+from model.scratch.train import frame_steps, train
+
+STEPS = 11
+
+
+@pytest.fixture
+def task():
+    small = tasks.tasks()["induction"]
+    return replace(small, config=replace(small.config, d_model=12, heads=2, d_ff=5), batch=3, score=lambda model: {"right": 0.5})
+
+
+def stop_at(step: int):
+    def progress(now):
+        if now.step == step:
+            raise InterruptedError
+    return progress
+
+
+def test_training_writes_weights_with_what_made_them_and_a_film(task, tmp_path):
+    path = train(task, tmp_path, STEPS, seed=3)
+    said = weights.read_metadata(path)
+    assert said["command"] == "python -m model train induction --steps 11 --seed 3"
+    assert said["scores"] == {"right": 0.5} and said["seed"] == 3 and tuple(said["words"]) == task.words
+    film = weights.read_metadata(film_path(path))
+    assert film["frames"][0] == 0 and film["frames"][-1] == STEPS
+    assert weights.history(film_path(path))["step"] == [0, STEPS - 1]
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["induction-film.safetensors", "induction.safetensors"]
+
+
+def test_the_film_begins_untrained_and_ends_trained(task, tmp_path):
+    path = train(task, tmp_path, STEPS, seed=3)
+    trained, _ = weights.load(path)
+    first, last = (weights.load(film_path(path), step)[0] for step in (0, STEPS))
+    run = training.Run(task, STEPS, 3)
+    for name, each in weights.tensors(run.model).items():
+        torch.testing.assert_close(weights.tensors(first)[name], each, atol=2e-3, rtol=2e-3)
+    for name, each in weights.tensors(trained).items():
+        torch.testing.assert_close(weights.tensors(last)[name], each, atol=2e-3, rtol=2e-3)
+    assert not torch.equal(first.output.weight, last.output.weight)
+
+
+def test_training_is_the_same_bit_by_bit_even_when_it_was_stopped(task, tmp_path, monkeypatch):
+    monkeypatch.setattr(training, "CHECKPOINT_EVERY", 4)
+    whole = train(task, tmp_path / "whole", STEPS)
+    with pytest.raises(InterruptedError):
+        train(task, tmp_path / "stopped", STEPS, progress=stop_at(6))
+    seen = []
+    resumed = train(task, tmp_path / "stopped", STEPS, progress=lambda now: seen.append(now.step))
+    assert seen[0] == 5  # behind the checkpoint of step 4
+    for one, other in ((resumed, whole), (film_path(resumed), film_path(whole))):
+        values, expected = weights.contents(one), weights.contents(other)
+        assert values.keys() == expected.keys() and all(torch.equal(values[name], expected[name]) for name in values)
+        assert weights.read_metadata(one) == weights.read_metadata(other)
+
+
+def test_a_checkpoint_of_another_training_is_not_continued(task, tmp_path, monkeypatch):
+    monkeypatch.setattr(training, "CHECKPOINT_EVERY", 4)
+    with pytest.raises(InterruptedError):
+        train(task, tmp_path, STEPS, seed=1, progress=stop_at(6))
+    seen = []
+    train(task, tmp_path, STEPS, seed=2, progress=lambda now: seen.append(now.step))
+    assert seen[0] == 1
+
+
+def test_the_film_grows_while_training_goes_on(task, tmp_path):
+    with pytest.raises(InterruptedError):
+        train(task, tmp_path, STEPS, progress=stop_at(6))
+    frames = weights.read_metadata(tmp_path / "induction-film.safetensors")["frames"]
+    assert frames[0] == 0 and 3 <= frames[-1] <= 6
+
+
+def test_threads_of_others_are_left_as_they_were(task, tmp_path):
+    before = torch.get_num_threads()
+    train(task, tmp_path, 2)
+    assert torch.get_num_threads() == before
+
+
+def test_snapshots_fit_the_film_and_span_the_training():
+    for parameters in (1_000, 79_000, 400_000):
+        steps = frame_steps(3_000, parameters)
+        assert steps[0] == 0 and steps[-1] == 3_000
+        assert len(steps) == 3 or len(steps) * parameters * 2 <= training.FILM_BYTES
+
+
+def test_the_rate_warms_up_and_falls_to_nothing(task):
+    rates = [training.learning_rate(task, step, 1_000) for step in range(1_000)]
+    assert max(rates) == rates[task.warm_up - 1] == task.learning_rate and rates[0] < rates[50] and rates[-1] < task.learning_rate / 500
+
+
+@pytest.mark.parametrize("name", sorted(tasks.tasks()))
+def test_every_task_asks_something_that_its_vocabulary_can_say(name):
+    task = tasks.tasks()[name]
+    batch = task.draw(random.Random(1), 7)
+    again = task.draw(random.Random(1), 7)
+    asked = batch.targets[batch.targets != tasks.NO_TARGET]
+    assert len(batch.targets) == 7 and len(asked) >= 7 and asked.max() < len(task.words) == task.config.vocabulary
+    assert all(torch.equal(*pair) for pair in zip(batch.inputs, again.inputs, strict=True))
+    assert tasks.loss(training.Run(task, 10, 1).model, batch).item() > 1
+
+
+def test_variants_are_found_by_their_common_name():
+    assert [task.name for task in tasks.named("resolver")] == ["resolver-narrow", "resolver-wide"]
+    with pytest.raises(UserError, match="induction"):
+        tasks.named("nothing")
+
+
+def test_missing_broken_and_foreign_files_are_told(task, tmp_path):
+    with pytest.raises(UserError, match="missing"):
+        weights.load(tmp_path / "induction.safetensors")
+    broken = tmp_path / "broken.safetensors"
+    broken.write_bytes(b"no weights at all")
+    with pytest.raises(UserError, match="cannot be read"):
+        weights.load(broken)
+    path = train(task, tmp_path, 2)
+    with pytest.raises(UserError, match="snapshot of step 99"):
+        weights.load(film_path(path), 99)
+    with pytest.raises(ValueError, match="another configuration"):
+        weights.fill(training.Run(tasks.tasks()["translator"], 3, 1).model, weights.contents(path))
+
+
+def test_the_command_trains_and_tells(task, tmp_path, monkeypatch):
+    from click.testing import CliRunner
+
+    from model.scratch.cli import train_command
+
+    monkeypatch.setattr(tasks, "named", lambda name: [task])
+    result = CliRunner().invoke(train_command, ["induction", "--out", str(tmp_path), "--steps", "3"])
+    assert result.exit_code == 0 and "right 0.5" in result.output and (tmp_path / "induction.safetensors").exists()
