@@ -127,7 +127,8 @@ class Lesson:
 
     def _tab(self, tab: str, prose: Mapping[str, Any], shown: tuple[Callable, ...], shapes: Mapping[str, Any]) -> None:
         if tab == "formula":
-            st.latex(prose["formula"])
+            # on a phone a line of several formulas would be cut off: each gets its own
+            st.latex("\\begin{gathered}" + prose["formula"].replace("\\qquad", "\\\\[8pt]") + "\\end{gathered}")
             st.markdown("\n".join(f"- {symbol}: {what}" for symbol, what in prose.get("symbols", ())))
         elif tab == "code":
             st.caption(self.words["code_about"])

@@ -29,7 +29,7 @@ export function mount(element, bytes, send) {
     for (const each of handles) each.group.remove();
     handles = body.labels.map((label, at) => {
       const group = shape("g", { class: "handle", tabindex: 0, role: "slider", "aria-valuemin": body.low, "aria-valuemax": body.high }, svg);
-      const bar = points() ? undefined : shape("rect", { class: "bar", rx: 2 }, group);
+      const bar = points() ? undefined : shape("rect", { class: "column", rx: 2 }, group);
       const hit = shape("rect", { class: "hit" }, group), dot = shape("circle", { r: 7 }, group);
       const number = shape("text", { "text-anchor": "middle" }, group);
       const name = shape("text", { class: "label", "text-anchor": "middle" }, group);
