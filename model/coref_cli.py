@@ -38,7 +38,7 @@ def coref_command(model_id: str, cases: Path | None, select_on: Path | None, as_
     chosen = shipped("coreference") if cases is None else read_file(cases)
     answer = _wait(CasesQuery(model_id, revision, chosen))
     select = None if select_on is None else _wait(CasesQuery(model_id, revision, read_file(select_on)))
-    rows = ("pronoun", "later") if answer.reads_left_to_right else ("pronoun",)
+    rows = ("pronoun", "later") if answer.reads_left_to_right and not chosen[0].answer else ("pronoun",)
     reports = {each: report(answer, each, select) for each in rows}
     untrained, answers = _untrained(model_id, chosen, rows[-1]), _answers(AnswersQuery(model_id, revision, chosen))
     if as_json:

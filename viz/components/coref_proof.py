@@ -30,20 +30,21 @@ def proof(frame: Frame, case: Case, twins: Twins, found: Report | None) -> None:
     except UserError as error:
         st.info(literal(str(error)))
         return
-    st.caption(words["ways"][plain.way])
-    a, b = (literal(each) for each in twins.words[:2])
+    st.caption(words["ways"]["answer" if case.answer else plain.way])
+    a, b = (case.answer, case.other) if case.answer else twins.words[:2]
     share = float(plain.share[0])
-    st.markdown(words["said"].format(a=a, b=b, share=f"{share:.1%}", right=words["right" if share > 0.5 else "wrong"]))
+    right_word = words["right" if share > 0.5 else "wrong"]
+    st.markdown(words["said"].format(a=f"*{literal(a)}*", b=f"*{literal(b)}*", share=f"{share:.1%}", right=right_word))
     switch(frame, "proof", words["switch"].format(n=min(SILENCED, len(twins.heads))))
     if frame.controls["proof"]:
-        _one_by_one(frame, question, twins, share)
-    if found is not None and case.answer == "":
+        _one_by_one(frame, question, twins, (a, b), share)
+    if found is not None:
         _whole_set(frame, found)
 
 
-def _one_by_one(frame: Frame, question: AnswersQuery, twins: Twins, share: float) -> None:
+def _one_by_one(frame: Frame, question: AnswersQuery, twins: Twins, choice: tuple[str, str], share: float) -> None:
     """The first heads of the ranking, each silenced alone."""
-    words, (a, b) = strings("coreference")["proof"], twins.words[:2]
+    words, (a, b) = strings("coreference")["proof"], choice
     heads = [twins.heads[place] for place in twins.order[:SILENCED]]
     shares = [float(frame.ask(_silenced(question, head)).share[0]) for head in heads]
     names = [words["base"], *map(name, heads)]
@@ -51,7 +52,7 @@ def _one_by_one(frame: Frame, question: AnswersQuery, twins: Twins, share: float
            key="coref-proof", alt=words["alt"].format(a=a, b=b, n=len(heads)))
     most = int(np.argmax(np.abs(np.array(shares) - share)))
     change = shares[most] - share
-    st.markdown(words["most"].format(head=name(heads[most]), share=f"{shares[most]:.1%}", change=f"{100 * change:+.1f}")
+    st.markdown(words["most"].format(head=name(heads[most]), share=f"{shares[most]:.1%}", change=f"{100 * change:+.1f}".replace("-", "−"))
                 if abs(change) > LITTLE else words["little"])
 
 

@@ -70,7 +70,7 @@ def twin(frame: Frame, case: Case) -> Case | None:
             try:
                 return make_case(text, case.word("pronoun"), case.word("wrong"), case.word("correct"))
             except UserError as error:
-                st.warning(str(error))
+                st.warning(literal(str(error)))
     st.caption(words["twin_same"])
     return None
 

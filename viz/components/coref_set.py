@@ -32,6 +32,7 @@ def whole_set(frame: Frame, card, rows: str) -> Report | None:
         st.button(words["run"].format(n=len(cases), model=literal(card.title)), on_click=lambda: frame.turn(run=True), type="primary")
         return None
     answer: SetAnswer = frame.ask(question)
+    rows = "pronoun" if cases[0].answer else rows
     found = report(answer, rows)
     left, right = st.columns([6, 5], gap="large")
     with left:

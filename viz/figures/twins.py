@@ -18,7 +18,8 @@ def twins(theme: str, names: Sequence[str], here: np.ndarray, there: np.ndarray,
     lower right, upper right, upper left, lower left. The lower right one is drawn as the one that is looked for.
     """
     x, y = here[:, 0] - here[:, 1], there[:, 0] - there[:, 1]
-    reach, outer = 1.08 * max(0.05, float(np.abs([x, y]).max())), _outer(x, y)
+    reach = 1.2 * max(0.05, float(np.abs([x, y]).max()))
+    outer = _outer(x, y, reach)
     marked = [place == chosen for place in range(len(names))]
     figure = chart(theme, *axes, height=height)
     figure.add_scatter(x=[-reach, reach], y=[-reach, reach], mode="lines", hoverinfo="skip",
@@ -46,6 +47,10 @@ def _corner(theme: str, place: int, words: str) -> dict:
             "showarrow": False, "font": {"size": 12.5, "color": ACCENT[theme] if place == 0 else MUTED[theme]}}
 
 
-def _outer(x: np.ndarray, y: np.ndarray, most: int = 6) -> set[int]:
-    """The dots furthest from the middle: those that get a name."""
-    return set(np.argsort(-np.hypot(x, y))[:most].tolist())
+def _outer(x: np.ndarray, y: np.ndarray, reach: float, most: int = 6) -> set[int]:
+    """The dots furthest from the middle, as far as their names do not meet: those that get a name."""
+    named: list[int] = []
+    for place in np.argsort(-np.hypot(x, y))[:3 * most].tolist():
+        if all(abs(x[place] - x[other]) > 0.14 * reach or abs(y[place] - y[other]) > 0.1 * reach for other in named) and len(named) < most:
+            named.append(place)
+    return set(named)

@@ -11,12 +11,12 @@ from model.query import Kind
 from model.record import AttentionMap
 from model.sources import OverviewQuery
 from viz.claims import number
+from viz.components.controls import bound
 from viz.components.coref_proof import proof
 from viz.components.coref_sentence import ROLES, asked, sentence, twin
 from viz.components.coref_set import whole_set
 from viz.components.figure import figure
 from viz.components.head_grid import head_grid
-from viz.components.turns import pick
 from viz.control import Choice, Switch, Words
 from viz.coref_claims import Twins, in_papers, name, sentence_claims
 from viz.figures.twins import twins as twins_figure
@@ -52,11 +52,13 @@ def render(frame: Frame) -> None:
 def _one_sentence(frame: Frame, attention_map: AttentionMap, case: Case, rows: str) -> Twins:
     """The sentence and its twin: what to know first, the two grids, what to notice, the picture of both, the numbers."""
     words = strings("coreference")
-    other = twin(frame, case)
-    if attention_map.kind is Kind.CAUSAL:
+    other = None if case.answer else twin(frame, case)
+    rows = "pronoun" if case.answer else rows
+    if attention_map.kind is Kind.CAUSAL and not case.answer:
         said = words["ask"]["causal" if rows == "later" else "causal_pronoun"]
         st.info(said.format(model=literal(frame.record().card.title), it=f"*{literal(case.word('pronoun'))}*"))
-        pick(frame, "rows", words["ask"]["rows"], words["ask"]["row_names"])
+        names = words["ask"]["row_names"]
+        st.segmented_control(words["ask"]["rows"], list(names), format_func=names.get, required=True, **bound(frame.turn, "rows", rows))
     place = words_of(attention_map.queries, case)
     here, there = looks(attention_map, place), None
     if other is not None:
@@ -77,32 +79,31 @@ def _one_sentence(frame: Frame, attention_map: AttentionMap, case: Case, rows: s
 def _grids(frame: Frame, attention_map: AttentionMap, case: Case, other: Case | None, twins: Twins) -> None:
     """Every head coloured by which noun it prefers, here and in the twin, and the numbers of the open one."""
     words, (a, b, _) = strings("coreference")["grid"], twins.words
-    view, bold = frame.view(), {"a": f"*{literal(a)}*", "b": f"*{literal(b)}*"}
+    place, bold = _open(frame, twins), {"a": f"*{literal(a)}*", "b": f"*{literal(b)}*"}
     sides = [("here", case, twins.here)] + ([] if other is None else [("there", other, twins.there)])
     reach = max(float(np.abs(each[:, 0] - each[:, 1]).max()) for _, _, each in sides)
     for column, (side, each, weights) in zip(st.columns(len(sides), gap="large"), sides):
         with column:
             st.markdown(f"##### {words[side].format(**bold)}", help=words["help"].format(**bold))
             st.caption(literal(each.sentence))
-            values = {head[1:]: float(weights[place, 0] - weights[place, 1]) for place, head in enumerate(twins.heads)}
-            numbers = {a: {head[1:]: float(weights[place, 0]) for place, head in enumerate(twins.heads)},
-                       b: {head[1:]: float(weights[place, 1]) for place, head in enumerate(twins.heads)}}
+            numbers = {noun: {head[1:]: float(each) for head, each in zip(twins.heads, weights[:, side_of])} for side_of, noun in enumerate((a, b))}
+            values = {head[1:]: float(each) for head, each in zip(twins.heads, weights[:, 0] - weights[:, 1])}
             overview = frame.ask(OverviewQuery(sources.open_query(frame.state.model, each.sentence), attention_map.kind))
-            head_grid(overview, open_head=(view.layer, view.head), hover=numbers, values=values, signed=True, bound=reach, height=GRID,
+            head_grid(overview, open_head=twins.heads[place][1:], hover=numbers, values=values, signed=True, bound=reach, height=GRID,
                       key=f"coref_{side}", on_event=lambda event: frame.choose(head=(event.layer, event.head)))
     st.caption(words["same"].format(reach=number(reach), **bold), width=READABLE)
-    place = _chosen(frame, twins)
-    if place is not None:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(_open_numbers(twins, place, bold), width="content")
-            if st.button(words["open_button"], key="coref_open", type="tertiary"):
-                frame.go("heads")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(_open_numbers(twins, place, bold), width="content")
+        if st.button(words["open_button"], key="coref_open", type="tertiary"):
+            frame.choose(head=twins.heads[place][1:])
+            frame.go("heads")
 
 
-def _chosen(frame: Frame, twins: Twins) -> int | None:
-    """The number of the open head."""
-    view = frame.view()
-    return next((place for place, head in enumerate(twins.heads) if head[1:] == (view.layer, view.head)), None)
+def _open(frame: Frame, twins: Twins) -> int:
+    """The number of the open head: the one that was chosen, or the one that prefers the right noun most."""
+    view = frame.state.view
+    chosen = [place for place, head in enumerate(twins.heads) if "head" in frame.state.chosen and head[1:] == (view.layer, view.head)]
+    return chosen[0] if chosen else int(twins.order[0])
 
 
 def _open_numbers(twins: Twins, place: int, bold: dict[str, str]) -> str:
@@ -122,7 +123,7 @@ def _scatter(frame: Frame, twins: Twins, counts: list[str]) -> None:
     st.markdown(words["lead"].format(a=f"*{literal(a)}*"), width=READABLE)
     axes = words["x"].format(a=a, b=b), words["y"].format(a=a, b=b)
     corners = tuple(each.format(a=a, b=b) for each in words["corners"])
-    names, chosen = [name(head) for head in twins.heads], _chosen(frame, twins)
+    names, chosen = [name(head) for head in twins.heads], _open(frame, twins)
     left, right = st.columns([6, 5], gap="large")
     with left:
         figure(lambda theme: twins_figure(theme, names, twins.here, twins.there, chosen, axes=axes, corners=corners),

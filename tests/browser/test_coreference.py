@@ -1,0 +1,53 @@
+"""The page Coreference in a real browser: the famous picture, its twin, the set, one's own sentences."""
+import pytest
+from playwright.sync_api import expect
+
+from model.coref_cases import FOLDER
+
+PATIENCE = 180_000   # ms: a set is 280 passes of the model on a busy machine
+
+
+@pytest.fixture
+def page(browser, app):
+    """Opens the page in a context of its own."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+
+    def opener(query=""):
+        opened = context.new_page()
+        opened.goto(f"{app.address}/coreference{query}")
+        expect(opened.get_by_text("One sentence is an anecdote")).to_be_visible(timeout=PATIENCE)
+        return opened
+
+    yield opener
+    context.close()
+    assert "Traceback" not in app.log.read_text()
+
+
+def test_one_sentence_its_twin_and_the_set(page):
+    opened = page()
+    expect(opened.get_by_text("The largest weight of all heads is 3·1's")).to_be_visible()
+    expect(opened.get_by_text("the inference fails")).to_be_visible()
+    expect(opened.get_by_text("This is chance.")).to_be_visible(timeout=PATIENCE)
+    expect(opened.get_by_text("does not say words")).to_be_visible(timeout=PATIENCE)
+
+
+def test_a_click_exchanges_the_nouns_and_the_link_keeps_it(page):
+    opened = page()
+    opened.get_by_role("radio", name="street").first.click()
+    opened.wait_for_url("**correct=street**", timeout=PATIENCE)
+    again = page("?" + opened.url.split("?")[1])
+    for seen in (opened, again):
+        expect(seen.locator("h5", has_text="The twin, with animal right")).to_be_visible(timeout=PATIENCE)
+
+
+def test_sentences_of_ones_own(page):
+    opened = page("?set=own")
+    lines = (FOLDER / "coreference.csv").read_text().splitlines()[:9]
+    opened.locator("input[type=file]").set_input_files({"name": "mine.csv", "mimeType": "text/csv", "buffer": "\n".join(lines).encode()})
+    expect(opened.get_by_text("The best head is")).to_be_visible(timeout=PATIENCE)
+    opened.locator("input[type=file]").set_input_files({"name": "bad.csv", "mimeType": "text/csv", "buffer": b"a,b\n1,2\n"})
+    expect(opened.get_by_text("has no column")).to_be_visible(timeout=PATIENCE)
+
+
+def test_a_sentence_without_a_question_says_so(page):
+    expect(page("?text=It+rains.").get_by_text("there is no pronoun with two nouns before it")).to_be_visible()
