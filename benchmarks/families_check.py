@@ -15,7 +15,7 @@ from model.query import Kind, Query, UserError
 from model.record import AttentionRecord
 
 TOLERANCE = 1e-4   # of a weight, to the model's own eager weights
-SHARP = 2.0        # how many times its even share the largest weight of a row must have, in the mean, for a family to count as tested
+UNEVEN = 0.2       # share of a row that must lie elsewhere than in even weights, in the mean, for a family to count as tested
 REPORTED = {Kind.SELF: "encoder_attentions", Kind.CAUSAL: "decoder_attentions", Kind.CROSS: "cross_attentions"}
 
 
@@ -108,7 +108,8 @@ def mild(record: AttentionRecord) -> list[str]:
             n_queries, n_keys = layer.shape[1:]
             weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
             allowed = np.broadcast_to(layer.allowed.block(slice(0, n_queries), slice(0, n_keys)), weights.shape)
-            if (weights.max(-1) * allowed.sum(-1)).mean() < SHARP:
+            moved = np.abs(weights - allowed / allowed.sum(-1, keepdims=True)).sum(-1) / 2
+            if moved[allowed.sum(-1) > 1].mean() < UNEVEN:
                 found.append(f"{each.kind} layer {layer.index} is near uniform")
             if layer.softcap is not None and np.nanmax(np.abs(_products(layer))) < layer.softcap / 2:
                 found.append(f"{each.kind} layer {layer.index} stays below half of its soft-cap")

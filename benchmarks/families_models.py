@@ -5,8 +5,9 @@ from pathlib import Path
 SIZES = Path(__file__).with_name("families_sizes.toml")
 LENGTHS = (29, 23)   # tokens of the source and of the target: longer than any window of SIZES, and different, so that shapes tell sides apart
 FIRST_ID = 16        # ids below are special in some family
-GAIN = 1.5           # of every matrix: makes scores of some units, so that no row is near uniform
+GAIN = 1.5           # of every matrix, where SIZES says no other: makes scores of some units, so that no row is near uniform
 EXCLUDED = Path(__file__).with_name("families_excluded.toml")
+VECTOR = 0.13        # times the gain, of what is added to every bias, norm and sink
 CLASSES = {"SEQ_TO_SEQ_CAUSAL_LM": "AutoModelForSeq2SeqLM", "MASKED_LM": "AutoModelForMaskedLM", "CAUSAL_LM": "AutoModelForCausalLM"}
 
 
@@ -43,7 +44,7 @@ def build(model_type: str, implementation: str, seed: int = 0):
         each.use_cache = False
     torch.manual_seed(seed)
     network = getattr(transformers, CLASSES[mappings()[model_type]]).from_config(config, attn_implementation=implementation).eval()
-    draw(network, seed)
+    draw(network, seed, sizes["gain"].get(model_type, GAIN))
     return network
 
 
@@ -75,7 +76,7 @@ def _layer_lists(default: dict, values: dict) -> dict:
     return {name: [sorts[number % len(sorts)] for number in range(layers)] for name, sorts in lists.items()}
 
 
-def draw(network, seed: int) -> None:
+def draw(network, seed: int, gain: float) -> None:
     """Random weights (design, section 5): matrices such that softmax is far from uniform, and every bias, norm and sink of its own value."""
     import torch
     from torch import nn
@@ -88,9 +89,9 @@ def draw(network, seed: int) -> None:
             if id(parameter) in tables:
                 parameter.copy_(noise)
             elif parameter.ndim >= 2:
-                parameter.copy_(noise * GAIN / parameter.shape[-1] ** 0.5)
+                parameter.copy_(noise * gain / parameter.shape[-1] ** 0.5)
             else:
-                parameter.copy_(torch.nan_to_num(parameter.float()) + 0.2 * noise)
+                parameter.copy_(torch.nan_to_num(parameter.float()) + VECTOR * gain * noise)
 
 
 def tokenizer(vocabulary: int):

@@ -29,7 +29,7 @@ def test_lists_name_types_that_transformers_has():
     import tomllib
 
     known = set(families_models.mappings())
-    sizes = set(tomllib.loads(families_models.SIZES.read_text())) - {"everywhere", "latent"}
+    sizes = set(tomllib.loads(families_models.SIZES.read_text())) - {"everywhere", "latent", "gain"}
     assert sizes <= known and set(families_models.excluded()) <= known
     assert len(known) > 200
     assert all(len(reason.split()) > 4 for reason in families_models.excluded().values())
