@@ -59,8 +59,8 @@ def score(model: Transformer) -> dict[str, float]:
 
 
 def _task(name: str, heads: int) -> Task:
-    config = Config(vocabulary=len(WORDS), d_model=64, heads=heads, d_ff=128, encoder_layers=2, decoder_layers=0, dropout=0.0, max_length=64)
-    return Task(f"resolver-{name}", f"resolver, {name}: 2 layers × {heads} head{'s' * (heads > 1)}", config, WORDS, draw, score, steps=3_000)
+    config = Config(vocabulary=len(WORDS), d_model=64, heads=heads, d_ff=256, encoder_layers=2, decoder_layers=0, dropout=0.0, max_length=64)
+    return Task(f"resolver-{name}", f"resolver, {name}: 2 layers × {heads} head{'s' * (heads > 1)}", config, WORDS, draw, score, steps=6_000)
 
 
 TASKS = (_task("narrow", 1), _task("wide", 4))

@@ -22,7 +22,7 @@ def opened(name: str, limit: int = 64):
     tokenizer = (tokens.SignTokenizer if name == "induction" else tokens.WordTokenizer)(task.words)
     torch.manual_seed(3)
     model = Transformer(task.config).eval()
-    return behaviour(card(name, "r", model, {"tokenizer": "", "max_tokens": limit, "note": ""}), model, tokenizer)
+    return behaviour(card("induction", "r", model, {"tokenizer": "", "max_tokens": limit, "note": ""}), model, tokenizer)
 
 
 def ask(model, text, **rest):

@@ -41,7 +41,7 @@ def both():
 
 def opened(behaviour, model, words):
     told = {"tokenizer": "", "max_tokens": 64, "note": ""}
-    return behaviour(card("translator", "r", model, told), model, tokens.WordTokenizer(words))
+    return behaviour(card("induction", "r", model, told), model, tokens.WordTokenizer(words))
 
 
 def quiet(_fraction, _text):
