@@ -63,7 +63,8 @@ def report(answer: SetAnswer, rows: str = "pronoun", select: SetAnswer | None = 
     names = list(dict.fromkeys(case.frame or case.pair for case in cases))
     held_out = (statistics.held_out(correct, weights, frames, statistics.halves(frames, names)) if select is None
                 else _selected(getattr(select, rows), correct, frames))
-    return Report(cases, len(cases), int(pairs.max()) + 1, int(frames.max()) + 1, rows, scores, scores[best], held_out, statistics.luck(correct, pairs),
+    return Report(cases, len(cases), int(pairs.max()) + 1, int(frames.max()) + 1, rows, scores, scores[best], held_out,
+                  statistics.luck(correct, pairs),
                   {"chance": CHANCE, "nearest": float(statistics.nearest(cases).mean()), "first": float(statistics.first(cases).mean()),
                    "received": scores[best].received})
 
