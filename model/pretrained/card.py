@@ -1,5 +1,7 @@
 """What a model is, told from its configuration and its modules rather than from its name."""
 import re
+from collections import Counter
+from dataclasses import dataclass
 
 from model.record import Card
 
@@ -8,16 +10,46 @@ POSITION_NAMES = re.compile(r"(position|pos_emb|wpe)")
 ATTENTIONLESS = frozenset({"mamba", "mamba2", "falcon_mamba", "rwkv", "xlstm"})
 
 
-def card_of(place, fingerprint: str, network, tokenizer, shapes: list[tuple[int, int, int]]) -> Card:
-    """The card of a loaded network. shapes: (heads, key/value heads, d_k) of each attention layer that was seen."""
+@dataclass(frozen=True)
+class Seen:
+    """What loading and the probe told. shapes: (heads, key/value heads, d_k) of each attention; layers: the numbers of those shown, none if the
+    model itself reports them; probe: its length in tokens; dtype: how the weights are stored and computed."""
+
+    shapes: tuple[tuple[int, int, int], ...]
+    layers: frozenset[int]
+    probe: int
+    dtype: str
+
+
+def card_of(place, fingerprint: str, network, tokenizer, seen: Seen) -> Card:
+    """The card of a loaded network."""
     config = network.config.get_text_config()
     entry = place.entry
-    heads, kv_heads, d_head = max(shapes)
+    heads, kv_heads, d_head = max(seen.shapes)
     return Card(
         id=place.id, title=place.title, revision=fingerprint, architecture=f"{type(network).__name__} ({config.model_type})",
         parameters=sum(each.numel() for each in network.parameters()), d_model=int(getattr(config, "hidden_size", heads * d_head)), d_head=d_head,
-        layers=_layers(config, len(shapes)), heads=heads, kv_heads=kv_heads, positions=positions_of(network), tokenizer=_tokenizer(tokenizer),
-        licence=place.licence, max_tokens=longest(network), note=entry.note if entry else "")
+        layers=_layers(config, len(seen.shapes)), heads=heads, kv_heads=kv_heads, positions=positions_of(network), tokenizer=_tokenizer(tokenizer),
+        licence=place.licence, max_tokens=longest(network), dtype=seen.dtype,
+        note=" ".join(note for note in (entry.note if entry else "", others_of(config, seen.layers), window_of(config, seen.probe)) if note))
+
+
+def others_of(config, shown: frozenset[int]) -> str:
+    """What a hybrid model's other layers are, which have no softmax attention and so are not shown."""
+    types = getattr(config, "layer_types", None) or getattr(config, "layers_block_type", None) or []
+    others = Counter(str(each).replace("_", " ") for index, each in enumerate(types) if index not in shown)
+    if not others or not shown:
+        return ""
+    return f"{sum(others.values())} of its {len(types)} layers have no softmax attention and are not shown: " + ", ".join(
+        f"{count} {name}" for name, count in others.items()) + "."
+
+
+def window_of(config, probe: int) -> str:
+    """That a window is too long to be tried at load, where it is."""
+    window = smallest_window(config)
+    if window is None or window < probe:
+        return ""
+    return f"Its window of {window:,} tokens is longer than the probe at load ({probe} tokens); longer texts are checked on every answer."
 
 
 def _layers(config, seen: int) -> int:
@@ -84,5 +116,14 @@ def smallest_window(config) -> int | None:
     if getattr(config, "use_sliding_window", None) is False:
         return None
     names = ("sliding_window", "local_attention", "attention_chunk_size", "sliding_window_size", "window_size")
-    found = [getattr(config, name, None) for name in names]
+    layers = config.per_layer_config if getattr(config, "num_hidden_layers", None) else ()
+    found = [_setting(each, name) for each in (config, *layers) for name in names]
     return min((each for each in found if isinstance(each, int) and each > 0), default=None)
+
+
+def _setting(config, name: str):
+    """A configuration's value; None where it has none, or one for each layer (transformers then raises a RuntimeError)."""
+    try:
+        return getattr(config, name, None)
+    except RuntimeError:
+        return None

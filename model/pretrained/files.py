@@ -1,6 +1,7 @@
 """Files of a model before anything is made of them: which, how large, whole, unchanged. No weights are read into memory here."""
 import hashlib
 import json
+import re
 import struct
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,6 +62,14 @@ def weights_of(folder: Path) -> Weights:
     files = _weight_files(folder)
     tensors = [tensor for path in files for tensor in _header(path)]
     return Weights(files, sum(count for count, _ in tensors), tuple(sorted({dtype for _, dtype in tensors})))
+
+
+def licence_of(folder: Path) -> str:
+    """The licence that the folder's README.md states in its front matter, as hub models have it."""
+    readme = folder / "README.md"
+    head = readme.read_text(encoding="utf-8", errors="replace")[:4000] if readme.is_file() else ""
+    found = re.search(r"^license:[ \t]*([\w.+-]+)", head, re.MULTILINE) if head.startswith("---") else None
+    return found.group(1) if found else "not stated"
 
 
 def _weight_files(folder: Path) -> tuple[Path, ...]:

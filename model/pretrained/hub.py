@@ -9,7 +9,7 @@ from model.query import UserError
 
 Tick = Callable[[float, str], None]
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?")
-WANTED = re.compile(r"(1_Pooling/)?[A-Za-z0-9][A-Za-z0-9._-]*\.(json|txt|model|spm|jinja|safetensors)")
+WANTED = re.compile(r"README\.md|(1_Pooling/)?[A-Za-z0-9][A-Za-z0-9._-]*\.(json|txt|model|spm|jinja|safetensors)")
 BLOCK = 1 << 20  # bytes read at a time, between looks at whether anybody still waits
 
 

@@ -42,11 +42,11 @@ def locate(model_id: str) -> Place:
         raise UserError(f"This server offers its catalogue only; choose one of {', '.join(each.name for each in catalogue.ENTRIES)}.")
     folder = _folder(model_id)
     if folder is not None:
-        return Place(model_id, folder, folder.name)
+        return Place(model_id, folder, folder.name, files.licence_of(folder))
     there = catalogue.hub_folder(check_id(model_id))
     if there is None:
         raise NotOnDisk(f"{model_id} is not on this disk; fetch it with: python -m model fetch {model_id}")
-    return Place(model_id, there, model_id)
+    return Place(model_id, there, model_id, files.licence_of(there))
 
 
 def _folder(model_id: str) -> Path | None:

@@ -42,6 +42,7 @@ class PretrainedModel:
         estimate.refuse_what_does_not_fit(self.plan, len(question.source), self.card.title)
         if self.network.config.is_encoder_decoder:
             question = with_target(self.network, self.tokenizer, query, question, self.card.max_tokens, tick)
+            estimate.refuse_what_does_not_fit(self.plan, max(each for each in question.lengths if each), self.card.title)
         self._check_edits(query, question)
         if self.wiring is None:
             maps, verification, output = self._reported(question, tick)

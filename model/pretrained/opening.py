@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from model.pretrained import capture, estimate, files, predict, reported, verify
 from model.pretrained.calls import Unsupported
-from model.pretrained.card import ATTENTIONLESS, card_of, longest, smallest_window
+from model.pretrained.card import ATTENTIONLESS, Seen, card_of, longest, smallest_window
 from model.pretrained.network import PretrainedModel
 from model.pretrained.reading import as_tensors
 from model.query import UserError
@@ -22,15 +22,21 @@ def open_folder(place, fingerprint: str, tick: Tick) -> PretrainedModel:
     """Loads and verifies. The caller holds the lock, has checked the files and prepared transformers. Raises UserError if it cannot be shown."""
     tick(0.1, "reading the configuration")
     config = _quietly(place, "configuration", _config)
-    estimate.refuse_weights(files.weights_of(place.folder).parameters, place.title)
+    weights = files.weights_of(place.folder)
+    estimate.refuse_weights(weights.parameters, place.title)
     tokenizer = _quietly(place, "tokenizer", _tokenizer)
     tick(0.2, "loading the weights")
     network, head = _network(place, config)
     tick(0.7, "verifying against the model's own attention")
-    return wired(place, fingerprint, network, tokenizer, head)
+    return wired(place, fingerprint, network, tokenizer, head, dtype_of(weights.dtypes))
 
 
-def wired(place, fingerprint: str, network, tokenizer, head: str) -> PretrainedModel:
+def dtype_of(stored: tuple[str, ...]) -> str:
+    """How the weights are computed with, and how they are stored where that differs."""
+    return "float32" if set(stored) <= {"F32", "I64", "I32", "U8", "BOOL"} else f"float32, stored as {' and '.join(stored)}"
+
+
+def wired(place, fingerprint: str, network, tokenizer, head: str, dtype: str = "float32") -> PretrainedModel:
     """A loaded network, verified or at least reported. Raises UserError if its picture cannot be trusted."""
     network.eval()
     forward, lengths = probe_of(network)
@@ -45,7 +51,9 @@ def wired(place, fingerprint: str, network, tokenizer, head: str) -> PretrainedM
         wiring, looks_ahead = None, _report(place, network, head, reasons)
         shapes = _shapes_of(network)
     pooling = predict.pooling_of(place.folder)
-    card = card_of(place, fingerprint, network, tokenizer, [(each.heads, each.kv_heads, each.d_k) for each in shapes])
+    shown = frozenset() if wiring is None else frozenset(slot.index for slot in wiring.slots.values())
+    seen = Seen(tuple((each.heads, each.kv_heads, each.d_k) for each in shapes), shown, lengths[0], dtype)
+    card = card_of(place, fingerprint, network, tokenizer, seen)
     names = {id(module): name for name, module in network.named_modules()}
     return PretrainedModel(card, network, tokenizer, wiring, "vector" if pooling else head, pooling, looks_ahead, reasons, names,
                            _plan(network, card, head, shapes, wiring is None))
@@ -131,6 +139,8 @@ def _report(place, network, head: str, reasons: tuple[str, ...]) -> bool:
     import torch
 
     try:
+        if any("sink" in name for name, _ in network.named_parameters()):
+            raise Unsupported("it has sinks, whose share what it reports may be spread over the rest")
         _make_eager(network)
         forward, lengths = probe_of(network)
         with torch.inference_mode():
@@ -163,5 +173,6 @@ def _shapes_of(network) -> list[estimate.Shape]:
 def _plan(network, card, head: str, shapes: list[estimate.Shape], keeps_weights: bool) -> estimate.Plan:
     config = network.config.get_text_config()
     inner = getattr(config, "intermediate_size", None) or getattr(config, "d_ff", None) or 4 * card.d_model
+    inner = max(inner) if isinstance(inner, list) else inner  # one a layer, in Gemma 3n
     every_token = head in ("mask", "target") or (head == "next" and "logits_to_keep" not in inspect.signature(network.forward).parameters)
     return estimate.Plan(card.parameters, 8 * card.d_model + 3 * inner, 2 * config.vocab_size if every_token else 0, tuple(shapes), keeps_weights)

@@ -1,5 +1,6 @@
 """Recomputes weights · value from a record's own queries and keys, for a few rows of every head, beside what the model really put out."""
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -26,27 +27,27 @@ def against_outputs(calls: list[Call], layers: list[Layer]) -> tuple[float, floa
     return worst, row_error, rows
 
 
-def _together(calls: list[Call], layers: list[Layer]) -> Iterator[tuple[list[Call], Layer]]:
+def _together(calls: list[Call], layers: list[Layer]) -> Iterator[tuple[list[Call], Layer | Call]]:
     """Each layer with its call; small layers that differ in their numbers only as one layer with all their heads."""
     groups: dict[tuple, list[int]] = {}
     for place, layer in enumerate(layers):
         plain = layer.bias is None and layer.softcap is None and layer.sink is None and layer.temperature is None
-        same = (layer.shape, layer.key.shape, layer.value.shape, layer.scale, layer.allowed)
+        same = (layer.query.shape, layer.key.shape, layer.value.shape, layer.scale, layer.allowed)
         groups.setdefault(same if plain and layer.key.size * len(layers) <= SMALL else (place,), []).append(place)
     for places in groups.values():
         first = layers[places[0]]
         if len(places) > 1:
-            parts = [np.concatenate([getattr(layers[place], name) for place in places]) for name in ("query", "key", "value")]
-            first = Layer(first.index, *parts, first.scale, first.allowed)
+            parts = {name: np.concatenate([getattr(layers[place], name) for place in places]) for name in ("query", "key", "value")}
+            first = replace(calls[places[0]], **parts)
         yield [calls[place] for place in places], first
 
 
-def recompute(layer: Layer, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def recompute(layer: Layer | Call, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """weights · value (head, row, d_v) and the weights' sums (head, row) for some queries, by equation (1); key heads are never copied."""
     from model import attention
 
     kv_heads, n_keys, _ = layer.key.shape
-    group, keys = layer.heads // kv_heads, slice(0, n_keys)
+    group, keys = len(layer.query) // kv_heads, slice(0, n_keys)
     split = lambda each: heads.tensor_of(np.ascontiguousarray(each)).unflatten(0, (kv_heads, group))
     gather = lambda part: np.concatenate([part.block(slice(row, row + 1), keys) for row in rows], axis=-2)
     numbers = attention.scores(split(layer.query[:, rows]).flatten(1, 2), heads.tensor_of(layer.key), scale=layer.scale, softcap=layer.softcap)
@@ -61,5 +62,5 @@ def recompute(layer: Layer, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     per_head = {name: split(getattr(layer, name))[..., None, None] for name in ("sink", "temperature") if getattr(layer, name) is not None}
     weights = attention.softmax(numbers, allowed, **per_head)
     mixed = weights.flatten(1, 2) @ heads.tensor_of(layer.value)
-    shape = (layer.heads, len(rows))
+    shape = (len(layer.query), len(rows))
     return mixed.reshape(*shape, -1).numpy(), weights.sum(-1).reshape(shape).numpy()

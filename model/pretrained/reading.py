@@ -48,7 +48,7 @@ def read(network, tokenizer, query: Query, limit: int) -> Question:
     encoding = encode(tokenizer, texts, limit - len(query.continuation))
     pieces, shown = encoding.pieces, typed
     if query.continuation:
-        pieces, written = _continued(tokenizer, pieces, query)
+        pieces, written = _continued(tokenizer, pieces, query, network.get_input_embeddings().num_embeddings)
         shown = (*typed[:-1], typed[-1] + written)
         encoding.arguments.update({name: values + [values[-1]] * len(query.continuation) for name, values in encoding.arguments.items()})
         encoding.arguments["input_ids"][-len(query.continuation):] = query.continuation
@@ -150,6 +150,8 @@ def _raws(tokenizer, ids: list[int]) -> list[str]:
 
 def _clean(texts: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Lone surrogates, which no tokenizer can read, become U+FFFD; lengths stay, so that spans still fit what was typed."""
+    if all(text.isascii() for text in texts):
+        return texts, ()
     cleaned = tuple("".join("\ufffd" if "\ud800" <= character <= "\udfff" else character for character in text) for text in texts)
     count = sum(one != other for text, clean in zip(texts, cleaned, strict=True) for one, other in zip(text, clean, strict=True))
     noun = "1 half of a character (a lone surrogate) was" if count == 1 else f"{count} halves of characters (lone surrogates) were"
@@ -178,11 +180,11 @@ def _slow_pieces(tokenizer, encoded, texts: tuple[str, ...]) -> list[Piece]:
             for i, number in enumerate(ids)]
 
 
-def _continued(tokenizer, pieces: list[Piece], query: Query) -> tuple[list[Piece], str]:
+def _continued(tokenizer, pieces: list[Piece], query: Query, vocabulary: int) -> tuple[list[Piece], str]:
     """The pieces with those of the continuation behind them, and the text that the continuation writes."""
     numbers = query.continuation
-    if not all(0 <= number < len(tokenizer) for number in numbers):
-        raise UserError(f"The continuation names a token that this model does not have (it has {len(tokenizer):,}); start again from the text.")
+    if not all(0 <= number < vocabulary for number in numbers):
+        raise UserError(f"The continuation names a token that this model does not have (it has {vocabulary:,}); start again from the text.")
     written, spans = continuation(tokenizer, pieces[-1].id, numbers)
     begin, special = len(query.text), set(tokenizer.all_special_ids)
     spans = [(begin + start, begin + end) for start, end in spans]

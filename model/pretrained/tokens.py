@@ -3,6 +3,7 @@
 One ordinary space before a word is part of most vocabularies' pieces and is not shown; any other white space is, as ␣, ⏎ or ⇥. Characters
 that take several tokens are numbered (苹₁ 苹₂). Controls, and what would be invisible alone, are shown by name.
 """
+import functools
 import unicodedata
 from dataclasses import dataclass
 
@@ -137,6 +138,7 @@ def word_numbers(text: str) -> list[int]:
     return numbers
 
 
+@functools.lru_cache(1 << 14)
 def _joins(before: str, character: str, after: str, held: bool) -> bool:
     """Whether a character continues the word of the one before it; held: whether that one did."""
     if before.isspace():

@@ -220,3 +220,12 @@ def test_two_threads_do_not_meet(opened):
         together = list(pool.map(lambda question: model.answer(question, lambda fraction, text: None), questions))
     for question, record in zip(questions, together, strict=True):
         assert dataclasses.asdict(record.prediction) == dataclasses.asdict(alone[question].prediction) and record.verification.status == "verified"
+
+
+def test_large_arrays_get_pages_of_their_own_and_small_ones_are_not_copied():
+    from model.pretrained.calls import in_own_pages
+
+    small, large = np.zeros((2, 3, 5), np.float32), np.arange(2 * 7 * 11000, dtype=np.float32).reshape(2, 11000, 7).transpose(0, 2, 1)
+    assert in_own_pages(small, False) is small
+    kept = in_own_pages(large, True)
+    assert np.array_equal(kept, large) and not np.shares_memory(kept, large) and kept.flags.c_contiguous

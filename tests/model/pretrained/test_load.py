@@ -154,6 +154,7 @@ def test_hashing_is_done_once_for_a_files_state(folder, monkeypatch):
 def test_what_does_not_fit_is_refused_with_the_numbers_and_a_length_that_fits(opened, monkeypatch):
     model = opened("llama")
     monkeypatch.setattr(estimate, "memory_free", lambda: model.plan.bytes_for(17) + 1)
+    monkeypatch.setattr(estimate, "SMALL_BYTES", 0)
     estimate.refuse_what_does_not_fit(model.plan, 17, "it")
     with pytest.raises(UserError, match="shorten the text to 17 tokens"):
         estimate.refuse_what_does_not_fit(model.plan, 40, "it")
