@@ -1,0 +1,65 @@
+"""One block of the Transformer: normalisation step by step, what a feed-forward layer leaves at 0, and what depth does at initialisation."""
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+WIDTH, HEADS, TEXTS, TOKENS, WORDS = 64, 4, 4, 16, 50    # the small model whose depth is varied
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """One vector through a normalisation, float64 (d) each: centred is x − mean (x itself for RMS), normal has mean square 1 up to ε."""
+
+    mean: float
+    variance: float
+    centred: np.ndarray
+    normal: np.ndarray
+    scaled: np.ndarray
+    output: np.ndarray
+
+
+def layer_norm(x: np.ndarray, gain: np.ndarray, bias: np.ndarray | None = None, epsilon: float = 1e-5) -> Steps:
+    """Ba, Kiros, Hinton 2016: over the features of one token, with the biased variance (divided by d) and ε inside the root."""
+    x = np.asarray(x, np.float64)
+    mean, variance = float(x.mean()), float(x.var())
+    normal = (x - mean) / np.sqrt(variance + epsilon)
+    return Steps(mean, variance, x - mean, normal, normal * gain, normal * gain + (0 if bias is None else bias))
+
+
+def rms_norm(x: np.ndarray, gain: np.ndarray, epsilon: float = 1e-6) -> Steps:
+    """Zhang and Sennrich 2019: no mean is taken away and no bias added; `variance` is the mean square."""
+    x = np.asarray(x, np.float64)
+    square = float((x * x).mean())
+    normal = x / np.sqrt(square + epsilon)
+    return Steps(0.0, square, x, normal, normal * gain, normal * gain)
+
+
+def silent(before: np.ndarray, active: np.ndarray, share: float = 0.01) -> tuple[float, float, float]:
+    """(share of activations that are exactly 0, share smaller than `share` of the largest, share that a ReLU would make 0), each 0 to 1."""
+    size = np.abs(active)
+    return float((active == 0).mean()), float((size < share * size.max(initial=0)).mean()), float((before <= 0).mean())
+
+
+@lru_cache(maxsize=64)
+def depth(layers: int, norm_first: bool, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """(mean length of the residual stream after each block, Frobenius norm of the gradient of each block's W_2), both float64 (layer).
+
+    An encoder of ours at initialisation (width 64, Xavier), random texts, the loss of naming random tokens from the last block's output:
+    what Xiong et al. 2020 plot in figure 3. Pre-LN gets its final norm.
+    """
+    import torch
+
+    from model.scratch.probe import capture
+    from model.scratch.transformer import Config, Transformer
+
+    with torch.random.fork_rng(devices=[]), torch.enable_grad():
+        torch.manual_seed(seed)
+        model = Transformer(Config(WORDS, WIDTH, HEADS, 4 * WIDTH, layers, 0, dropout=0.0, norm_first=norm_first, final_norm=norm_first, tie=False))
+        ids, wanted = torch.randint(1, WORDS, (2, TEXTS, TOKENS))
+        with capture(model) as seen:
+            logits = model(ids)
+        torch.nn.functional.cross_entropy(logits.flatten(0, 1), wanted.flatten()).backward()
+    stream = [float(seen[f"encoder.layers.{layer}.after_feed_forward.residual"].norm(dim=-1).mean()) for layer in range(layers)]
+    gradient = [float(each.feed_forward.w_2.weight.grad.norm()) for each in model.encoder.layers]
+    return np.array(stream), np.array(gradient)

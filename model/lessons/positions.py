@@ -1,0 +1,122 @@
+r"""Where am I? The schemes that tell a Transformer, as functions of positions alone.
+
+Sinusoidal positions (Vaswani et al. 2017, section 3.5) in float64: PE(p, 2c) = sin(p r_c), PE(p, 2c+1) = cos(p r_c), r_c = 10000^(−2c/d).
+Rotary positions (Su et al. 2021), ALiBi (Press et al. 2022), T5's buckets (Raffel et al. 2020). Positions count from 0.
+"""
+import json
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+BEYOND = Path(__file__).parents[2] / "assets" / "lessons" / "positions.json"
+SHUFFLED = {"width": 32, "heads": 4, "layers": 2}   # the small untrained model that the shuffled words run through
+
+
+def rates(width: int) -> np.ndarray:
+    """Radians by which the angle of each pair of dimensions grows a position, float64 (d/2): 10000^(−2c/d)."""
+    return 10000.0 ** (-np.arange(0, width, 2) / width)
+
+
+def wavelengths(width: int) -> np.ndarray:
+    """Positions until each pair of dimensions repeats, float64 (d/2): from 2π to 2π · 10000^((d−2)/d)."""
+    return 2 * np.pi / rates(width)
+
+
+def sinusoidal(positions: np.ndarray, width: int) -> np.ndarray:
+    """PE float64 (p, d) of any positions, whole or not; d even."""
+    angle = np.asarray(positions, np.float64)[:, None] * rates(width)
+    return np.stack([np.sin(angle), np.cos(angle)], -1).reshape(len(angle), width)
+
+
+def shift(steps: float, width: int) -> np.ndarray:
+    """The matrix (d, d) with PE(p + steps) = PE(p) · matrix for every p: in each pair a rotation by steps · r_c, the same everywhere."""
+    matrix = np.zeros((width, width))
+    for pair, angle in enumerate(steps * rates(width)):
+        a, b = 2 * pair, 2 * pair + 1
+        matrix[a, a] = matrix[b, b] = np.cos(angle)
+        matrix[b, a], matrix[a, b] = np.sin(angle), -np.sin(angle)
+    return matrix
+
+
+def cosines(vectors: np.ndarray) -> np.ndarray:
+    """Cosine of every two rows, float64 (p, p)."""
+    unit = vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-30)
+    return unit @ unit.T
+
+
+def by_distance(square: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(mean, lowest, highest) of a square matrix at each distance j − i from −(n−1) to n−1, float64 (2n − 1)."""
+    n = len(square)
+    diagonals = [np.diagonal(square, offset) for offset in range(1 - n, n)]
+    return tuple(np.array([kind(each) for each in diagonals]) for kind in (np.mean, np.min, np.max))
+
+
+def rotate(vector: np.ndarray, position: float) -> np.ndarray:
+    """Rotary positions: each pair (2c, 2c+1) of the vector (d) turned by position · 10000^(−2c/d), float64."""
+    angle = position * rates(len(vector))
+    even, odd = vector[0::2], vector[1::2]
+    return np.stack([even * np.cos(angle) - odd * np.sin(angle), even * np.sin(angle) + odd * np.cos(angle)], -1).ravel()
+
+
+def rotary_scores(query: np.ndarray, key: np.ndarray, length: int) -> np.ndarray:
+    """q · k with the same query at every position i and the same key at every position j, float64 (i, j): a function of j − i alone."""
+    queries, keys = (np.stack([rotate(vector, place) for place in range(length)]) for vector in (query, key))
+    return queries @ keys.T
+
+
+def alibi_slopes(heads: int) -> np.ndarray:
+    """m = 2^(−8h/H) for h = 1 … H, float64 (h): the geometric sequence that starts at 2^(−8/H) and has that very ratio."""
+    return 2.0 ** (-8 * np.arange(1, heads + 1) / heads)
+
+
+def alibi_bias(heads: int, length: int) -> np.ndarray:
+    """−m · |i − j|, float64 (h, i, j); a decoder sees j ≤ i only."""
+    place = np.arange(length)
+    return -alibi_slopes(heads)[:, None, None] * np.abs(place[:, None] - place)
+
+
+def t5_bucket(offset: np.ndarray, both_ways: bool = True, buckets: int = 32, farthest: int = 128) -> np.ndarray:
+    """The bucket of each offset j − i, int64: the nearest have one each, the farther ones share on a log scale, all beyond `farthest` the last.
+
+    An encoder (`both_ways`) uses half of the buckets for each direction; a decoder has all for what stands before.
+    """
+    offset = np.asarray(offset, np.int64)
+    count = buckets // 2 if both_ways else buckets
+    first = np.where(offset > 0, count, 0) if both_ways else np.zeros_like(offset)
+    distance = np.abs(offset) if both_ways else np.maximum(-offset, 0)
+    exact = count // 2
+    far = exact + (np.log(np.maximum(distance, 1) / exact) / np.log(farthest / exact) * (count - exact)).astype(np.int64)
+    return first + np.where(distance < exact, distance, np.minimum(far, count - 1))
+
+
+def shuffled(order: tuple[int, ...], scheme: str, causal: bool) -> tuple[np.ndarray, np.ndarray]:
+    """(outputs of the words in their order, outputs of the same words when they are read in `order`), both float64 (word, d), row w for word w.
+
+    A small untrained model of ours, encoder or decoder, with fixed random weights; `scheme` is one of model.scratch.positions.
+    """
+    import torch
+
+    from model.scratch.transformer import Config, Transformer
+
+    layers = {"encoder_layers": 0 if causal else SHUFFLED["layers"], "decoder_layers": SHUFFLED["layers"] if causal else 0}
+    with torch.random.fork_rng(devices=[]), torch.inference_mode():
+        torch.manual_seed(7)
+        config = Config(len(order) + 1, SHUFFLED["width"], SHUFFLED["heads"], 64, **layers, positions=scheme, max_length=64)
+        model = Transformer(config).eval().double()
+        run = model.decode if causal else model.encode
+        plain = run(torch.arange(1, len(order) + 1)[None])[0]
+        mixed = run(torch.tensor([[word + 1 for word in order]]))[0]
+    back = np.argsort(order)
+    return plain.numpy(), mixed.numpy()[back]
+
+
+def changes(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """How far each row moved, as a share of its length, float64 (row)."""
+    return np.linalg.norm(after - before, axis=-1) / np.linalg.norm(before, axis=-1)
+
+
+@cache
+def beyond() -> dict:
+    """The runs of `python -m benchmarks.positions`: accuracy {scheme: [seed][position]}, and how they were made."""
+    return json.loads(BEYOND.read_text(encoding="utf-8"))

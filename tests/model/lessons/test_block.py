@@ -1,0 +1,81 @@
+"""Normalisations against torch's, shares against counting, depth against the closed forms of post-LN and the paper's finding."""
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.lessons import block
+
+RNG = np.random.default_rng(8)
+
+
+@given(st.integers(2, 40), st.floats(1e-3, 1e3), st.sampled_from([1e-12, 1e-5, 1.0]))
+def test_layer_norm_is_torchs(width, size, epsilon):
+    x, gain, bias = RNG.normal(size=(3, width)) * [[size], [1], [1]]
+    found = block.layer_norm(x, gain, bias, epsilon)
+    wanted = torch.nn.functional.layer_norm(torch.tensor(x), (width,), torch.tensor(gain), torch.tensor(bias), epsilon)
+    assert found.output == pytest.approx(wanted.numpy(), rel=1e-9, abs=1e-9)
+    assert (found.normal**2).mean() == pytest.approx(found.variance / (found.variance + epsilon), rel=1e-9)
+
+
+@given(st.integers(2, 40), st.floats(1e-3, 1e3))
+def test_rms_norm_is_torchs(width, size):
+    x, gain = RNG.normal(size=(2, width)) * [[size], [1]]
+    wanted = torch.nn.functional.rms_norm(torch.tensor(x), (width,), torch.tensor(gain), 1e-6)
+    assert block.rms_norm(x, gain).output == pytest.approx(wanted.numpy(), rel=1e-9, abs=1e-12)
+
+
+def test_both_norms_agree_on_a_vector_whose_mean_is_zero():
+    x = RNG.normal(size=23)
+    x -= x.mean()
+    assert block.rms_norm(x, np.ones(23), 1e-5).output == pytest.approx(block.layer_norm(x, np.ones(23)).output, abs=1e-12)
+
+
+def test_silent_activations_are_counted():
+    before = np.array([[-3.0, -1e-4, 0.0, 2.0], [-0.5, 0.004, 1.0, 0.03]])
+    zero, near, relu = block.silent(before, np.maximum(before, 0))
+    assert (zero, near, relu) == (4 / 8, 5 / 8, 4 / 8)
+    gelu = torch.nn.functional.gelu(torch.tensor(before)).numpy()
+    assert block.silent(before, gelu)[0] == 1 / 8    # only where the input is exactly 0
+
+
+@pytest.mark.parametrize("layers", [2, 12])
+def test_post_norm_keeps_the_stream_at_the_root_of_the_width_and_pre_norm_lets_it_grow(layers):
+    post, _ = block.depth(layers, False)
+    pre, _ = block.depth(layers, True)
+    assert post == pytest.approx(np.full(layers, np.sqrt(block.WIDTH)), rel=1e-3)
+    assert (np.diff(pre) > 0).all()
+
+
+def test_the_last_gradient_is_xiongs_theorem():
+    """Xiong et al. 2020, theorem 1: in the last layer it does not depend on the depth N (post-LN), or falls as 1/√N (pre-LN)."""
+    post, pre = (np.array([np.mean([block.depth(layers, first, seed)[1][-1] for seed in (1, 2, 3)]) for layers in (3, 6, 12)])
+                 for first in (False, True))
+    assert (post > 1.5 * pre).all()
+    assert post / post[0] == pytest.approx(np.ones(3), rel=0.25)
+    assert pre / pre[0] == pytest.approx(1 / np.sqrt([1, 2, 4]), rel=0.25)
+
+
+def test_the_gradient_is_that_of_finite_differences():
+    """A second, independent way to the same number, along one direction of the last W_2."""
+    from model.scratch.transformer import Config, Transformer
+
+    _, gradient = block.depth(2, True, 5)
+    torch.manual_seed(5)
+    model = Transformer(Config(block.WORDS, block.WIDTH, block.HEADS, 4 * block.WIDTH, 2, 0, dropout=0.0, norm_first=True, final_norm=True,
+                               tie=False)).double()
+    ids, wanted = torch.randint(1, block.WORDS, (2, block.TEXTS, block.TOKENS))
+    weight = model.encoder.layers[1].feed_forward.w_2.weight
+
+    def loss() -> torch.Tensor:
+        return torch.nn.functional.cross_entropy(model(ids).flatten(0, 1), wanted.flatten())
+
+    direction = torch.autograd.grad(loss(), weight)[0]
+    direction /= direction.norm()
+    with torch.no_grad():
+        weight += 1e-5 * direction
+        up = loss()
+        weight -= 2e-5 * direction
+        slope = float((up - loss()) / 2e-5)
+    assert slope == pytest.approx(gradient[1], rel=1e-3)

@@ -1,0 +1,86 @@
+"""Position schemes against closed forms, our own Transformer's, and transformers' T5."""
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.lessons import positions
+from model.scratch import positions as ours
+
+WIDTHS = st.integers(1, 40).map(lambda half: 2 * half)
+
+
+@given(WIDTHS, st.integers(0, 5000), st.integers(-300, 300))
+def test_a_shift_is_a_rotation_of_every_pair(width, place, steps):
+    found = positions.sinusoidal([place], width) @ positions.shift(steps, width)
+    assert np.abs(found - positions.sinusoidal([place + steps], width)).max() < 1e-12
+    matrix = positions.shift(steps, width)
+    assert np.abs(matrix @ matrix.T - np.eye(width)).max() < 1e-14
+
+
+def test_the_table_is_the_one_that_trains_our_model():
+    assert positions.sinusoidal(np.arange(53), 14) == pytest.approx(ours.sinusoidal(53, 14).numpy(), abs=1e-7)
+
+
+@pytest.mark.parametrize("width", [2, 6, 512])
+def test_wavelengths_run_from_two_pi_to_the_papers_bound(width):
+    found = positions.wavelengths(width)
+    assert found[0] == pytest.approx(2 * np.pi) and found[-1] == pytest.approx(2 * np.pi * 10000 ** ((width - 2) / width))
+    again = [positions.sinusoidal([7.0 + wave], width)[0, 2 * pair] for pair, wave in enumerate(found)]
+    assert again == pytest.approx(positions.sinusoidal([7.0], width)[0, ::2], abs=1e-9)
+
+
+def test_similarity_of_sinusoidal_positions_depends_on_the_size_of_the_distance_only():
+    mean, low, high = positions.by_distance(positions.cosines(positions.sinusoidal(np.arange(41), 22)))
+    assert high == pytest.approx(low, abs=1e-12) and mean == pytest.approx(mean[::-1], abs=1e-12)
+    distance = np.arange(-40, 41)
+    assert mean == pytest.approx(np.cos(distance[:, None] * positions.rates(22)).mean(-1), abs=1e-12)
+
+
+def test_rotary_scores_depend_on_the_distance_only_and_are_our_models():
+    query, key = np.random.default_rng(3).normal(size=(2, 10))
+    square = positions.rotary_scores(query, key, 37)
+    mean, low, high = positions.by_distance(square)
+    assert high - low == pytest.approx(0, abs=1e-12) and np.ptp(mean) > 0.1
+    turned = [ours.rotate(torch.tensor(each).expand(37, -1)) for each in (query, key)]
+    assert square == pytest.approx((turned[0] @ turned[1].T).numpy(), abs=1e-12)
+    assert np.linalg.norm(positions.rotate(query, 17)) == pytest.approx(np.linalg.norm(query), abs=1e-12)
+
+
+def test_alibi_slopes_of_the_paper():
+    assert positions.alibi_slopes(8) == pytest.approx([1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256], abs=0)
+    assert positions.alibi_slopes(16)[0] == pytest.approx(2**-0.5) and positions.alibi_slopes(5) == pytest.approx(ours.slopes(5).numpy())
+    assert positions.alibi_bias(5, 7) == pytest.approx(ours.distance_bias(5, 7, 7).numpy())
+
+
+@pytest.mark.parametrize(("both_ways", "buckets", "farthest"), [(True, 32, 128), (False, 32, 128), (True, 16, 50), (False, 8, 20)])
+def test_t5_buckets_are_transformers(both_ways, buckets, farthest):
+    from transformers.models.t5.modeling_t5 import T5Attention
+
+    offsets = np.arange(-500, 501)
+    wanted = T5Attention._relative_position_bucket(torch.tensor(offsets), both_ways, buckets, farthest).numpy()
+    assert (positions.t5_bucket(offsets, both_ways, buckets, farthest) == wanted).all()
+
+
+@pytest.mark.parametrize("scheme", list(ours.NAMES))
+def test_only_an_encoder_without_positions_is_equivariant(scheme):
+    order = (3, 0, 4, 1, 2)
+    moved = positions.changes(*positions.shuffled(order, scheme, causal=False))
+    assert moved.max() < 1e-12 if scheme == "none" else moved.min() > 1e-3
+    plain = positions.shuffled(tuple(range(5)), scheme, causal=True)
+    assert positions.changes(*plain).max() == 0
+
+
+def test_a_causal_model_without_positions_is_not_equivariant():
+    """A word's output changes as soon as what stands before it does; the first two words here still stand where they stood."""
+    moved = positions.changes(*positions.shuffled((0, 1, 4, 2, 3), "none", causal=True))
+    assert moved[:2].max() < 1e-12 and moved[2:].min() > 1e-3
+
+
+def test_the_shipped_runs_are_whole():
+    found = positions.beyond()
+    assert set(found["accuracy"]) == set(ours.NAMES) and found["command"].startswith("python -m benchmarks.positions")
+    for runs in found["accuracy"].values():
+        assert len(runs) == len(found["seeds"]) and all(len(run) == found["tested"] - found["back"] for run in runs)
+    assert np.array(found["learned"]).shape[0] == found["tested"]
