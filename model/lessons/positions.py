@@ -3,13 +3,9 @@ r"""Where am I? The schemes that tell a Transformer, as functions of positions a
 Sinusoidal positions (Vaswani et al. 2017, section 3.5) in float64: PE(p, 2c) = sin(p r_c), PE(p, 2c+1) = cos(p r_c), r_c = 10000^(−2c/d).
 Rotary positions (Su et al. 2021), ALiBi (Press et al. 2022), T5's buckets (Raffel et al. 2020). Positions count from 0.
 """
-import json
-from functools import cache
-from pathlib import Path
 
 import numpy as np
 
-BEYOND = Path(__file__).parents[2] / "assets" / "lessons" / "positions.json"
 SHUFFLED = {"width": 32, "heads": 4, "layers": 2}   # the small untrained model that the shuffled words run through
 
 
@@ -114,9 +110,3 @@ def shuffled(order: tuple[int, ...], scheme: str, causal: bool) -> tuple[np.ndar
 def changes(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     """How far each row moved, as a share of its length, float64 (row)."""
     return np.linalg.norm(after - before, axis=-1) / np.linalg.norm(before, axis=-1)
-
-
-@cache
-def beyond() -> dict:
-    """The runs of `python -m benchmarks.positions`: accuracy {scheme: [seed][position]}, and how they were made."""
-    return json.loads(BEYOND.read_text(encoding="utf-8"))

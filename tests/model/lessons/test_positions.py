@@ -76,11 +76,3 @@ def test_a_causal_model_without_positions_is_not_equivariant():
     """A word's output changes as soon as what stands before it does; the first two words here still stand where they stood."""
     moved = positions.changes(*positions.shuffled((0, 1, 4, 2, 3), "none", causal=True))
     assert moved[:2].max() < 1e-12 and moved[2:].min() > 1e-3
-
-
-def test_the_shipped_runs_are_whole():
-    found = positions.beyond()
-    assert set(found["accuracy"]) == set(ours.NAMES) and found["command"].startswith("python -m benchmarks.positions")
-    for runs in found["accuracy"].values():
-        assert len(runs) == len(found["seeds"]) and all(len(run) == found["tested"] - found["back"] for run in runs)
-    assert np.array(found["learned"]).shape[0] == found["tested"]
