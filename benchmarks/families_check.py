@@ -85,6 +85,8 @@ def _query(network, seed: int = 7) -> Query:
 def _judge(model_type: str, model, record: AttentionRecord) -> Outcome:
     error = difference(record, eager_weights(model_type, record))
     kinds = tuple(f"{each.kind}: {', '.join(sorted({_describe(layer) for layer in each.layers}))}" for each in record.maps)
+    if Kind.CROSS in record.kinds and Kind.SELF not in record.kinds:
+        kinds += ("self: not shown, as the encoder has an attention of its own",)
     outcome = Outcome(model_type, record.verification.status, "; ".join(record.verification.reasons), error, kinds=kinds)
     if error is not None and not error <= TOLERANCE:
         return replace(outcome, status="wrong", reason=f"differs by {error:.2g} from the model's own eager weights")
