@@ -1,4 +1,4 @@
-"""The command line: python -m model list | ask | verify | fetch | coref.
+"""The command line: python -m model list | ask | verify | fetch | coref | train.
 
 Exit codes: 0 done, 1 not possible (one sentence on standard error says why), 2 wrong usage.
 """
@@ -13,6 +13,7 @@ from model import sources
 from model.coref_cli import coref_command
 from model.query import Query, UserError
 from model.record import AttentionRecord, Tokens
+from model.scratch.cli import train_command
 
 PROBE_TEXT = "The animal didn't cross the street because it was too tired."
 EXIT = {"verified": 0, "reported": 3, "refused": 1}
@@ -44,6 +45,7 @@ def main():
 
 
 main.add_command(coref_command)
+main.add_command(train_command)
 
 
 @main.command("list")
