@@ -14,7 +14,7 @@ REST = "[data-testid=stApp][data-test-script-state=notRunning]"
 # what a page may hold, and how it is moved: a key for those that one focuses, a click for the others
 KINDS = {"handle": (".drag [role=slider]", "ArrowUp"), "cell": (".cells button", "Space"), "slider": ("input[type=range]", "ArrowLeft"),
          "choice": ("[data-testid=stButtonGroup] [role=radio]:not([aria-checked=true])", None), "pill": ("button[data-variant=pills]", None),
-         "switch": ("[role=switch]", None)}
+         "switch": ("[role=switch]", "Space")}
 
 
 class Watch:
