@@ -65,22 +65,27 @@ def _block(layer: Layer, heads: slice, rows: slice, keys: slice, prepared=None):
         allowed = None
     else:
         block = layer.allowed.block(rows, keys)
-        allowed = tensor_of(np.ascontiguousarray(block[wanted] if block.ndim == 3 else block))
+        allowed = None if block.all() else tensor_of(np.ascontiguousarray(block[wanted] if block.ndim == 3 else block))
     temperature = 1.0 if each["temperature"] is None else each["temperature"]
     return scores, attention.softmax(scores, allowed, temperature=temperature, sink=each["sink"]), allowed
 
 
-def weight_blocks(layer: Layer | Reported, heads: slice = slice(None), size: int = ROWS) -> Iterator[tuple[slice, slice, "np.ndarray"]]:
+def weight_blocks(layer: Layer | Reported, heads: slice = slice(None), size: int = ROWS) -> Iterator[tuple[slice, slice, np.ndarray]]:
     """Weights of the layer in blocks of rows: (rows, keys, float32 (head, row, key)), where no row may look outside `keys`."""
+    return ((rows, keys, block.numpy()) for rows, keys, block in _tensor_blocks(layer, heads, size))
+
+
+def _tensor_blocks(layer: Layer | Reported, heads: slice, size: int) -> Iterator:
+    """The same as tensors."""
     _, n_queries, n_keys = layer.shape
     prepared = _heads_of(layer, heads) if isinstance(layer, Layer) else None
     for start in range(0, n_queries, size):
         rows = slice(start, min(start + size, n_queries))
         keys = layer.allowed.reach(rows, n_keys)
         if isinstance(layer, Reported):
-            yield rows, keys, layer.weights[heads, rows, keys]
+            yield rows, keys, tensor_of(layer.weights[heads, rows, keys])
         else:
-            yield rows, keys, _block(layer, heads, rows, keys, prepared)[1].numpy()
+            yield rows, keys, _block(layer, heads, rows, keys, prepared)[1]
 
 
 def weights(layer: Layer | Reported, head: int, rows: slice | None = None) -> np.ndarray:
@@ -137,13 +142,22 @@ def _thumbnails(layer: Layer | Reported, pool: tuple[int, int]) -> np.ndarray:
     heads, n_queries, n_keys = layer.shape
     high, wide = (-(-n // size) for n, size in zip((n_queries, n_keys), pool))
     cells = np.zeros((heads, high, wide), np.float32)
-    for rows, keys, block in weight_blocks(layer, size=max(1, ROWS // pool[0]) * pool[0]):
-        first, last = keys.start // pool[1], -(-keys.stop // pool[1])
-        if pool == (1, 1):
-            cells[:, rows, keys] = block
-            continue
-        top, bottom = rows.start // pool[0], -(-rows.stop // pool[0])
-        padded = np.zeros((heads, (bottom - top) * pool[0], (last - first) * pool[1]), np.float32)
-        padded[:, :rows.stop - rows.start, keys.start - first * pool[1]:keys.stop - first * pool[1]] = block
-        cells[:, top:bottom, first:last] = padded.reshape(heads, bottom - top, pool[0], last - first, pool[1]).max((2, 4))
+    for rows, keys, block in _tensor_blocks(layer, slice(None), max(1, ROWS // pool[0]) * pool[0]):
+        top, first = rows.start // pool[0], keys.start // pool[1]
+        pooled = _pooled(block, pool, keys.start % pool[1]).numpy()
+        cells[:, top:top + pooled.shape[1], first:first + pooled.shape[2]] = pooled
     return np.round(255 * np.sqrt(cells)).astype(np.uint8)
+
+
+def _pooled(block, pool: tuple[int, int], before: int):
+    """The largest of every pool of a block (head, row, key) whose first key stands `before` keys behind the beginning of its pool.
+
+    Rows come first: their pools lie side by side in memory, and the keys are then so many times fewer.
+    """
+    import torch
+
+    heads, n_rows, n_keys = block.shape
+    if n_rows % pool[0] or before or n_keys % pool[1]:
+        block = torch.nn.functional.pad(block, (before, -(before + n_keys) % pool[1], 0, -n_rows % pool[0]))
+    by_row = block.view(heads, -1, pool[0], block.shape[2]).amax(2)
+    return by_row.view(heads, by_row.shape[1], -1, pool[1]).amax(3)

@@ -82,12 +82,12 @@ def test_the_twin_is_one_click_away_and_keeps_the_head(open_page):
     seen.page.get_by_role("radio", name="wide").click()
     expect(seen.page.get_by_text("With tired it grows to 0.677")).to_be_visible(timeout=PATIENCE)
     assert "layer 3 · head 1" in seen.rest().head() and "0.281" in seen.body()
-    assert seen.page.locator("textarea").first.input_value() == TWIN
+    assert seen.page.get_by_role("textbox", name="Text", exact=True).input_value() == TWIN
 
 
 def test_a_typed_sentence_is_answered_and_linked(open_page, browser):
     seen = open_page()
-    box = seen.page.locator("textarea").first
+    box = seen.page.get_by_role("textbox", name="Text", exact=True)
     box.fill("The lawyer thanked the nurse because she was kind.")
     box.press("Control+Enter")
     expect(seen.page.locator(".st-key-strip").get_by_text("lawyer")).to_be_visible(timeout=PATIENCE)
@@ -112,7 +112,7 @@ def test_hostile_links_open_a_page_that_works(open_page, params):
 @pytest.mark.parametrize(("text", "sentence"), [("   ", "There is no text"), ("x " * 600_000, "the limit is 1,000,000")])
 def test_a_text_that_cannot_be_asked_is_one_sentence_and_stays(open_page, text, sentence):
     seen = open_page()
-    box = seen.page.locator("textarea").first
+    box = seen.page.get_by_role("textbox", name="Text", exact=True)
     box.fill(text)
     box.press("Control+Enter")
     expect(seen.page.locator("[data-testid=stAlert]").get_by_text(sentence)).to_be_visible(timeout=PATIENCE)
@@ -139,7 +139,7 @@ def test_a_model_that_does_not_exist_is_one_sentence(browser, app):
 
 def test_a_long_text_says_how_many_tokens_were_left_out(open_page):
     seen = open_page()
-    box = seen.page.locator("textarea").first
+    box = seen.page.get_by_role("textbox", name="Text", exact=True)
     box.fill("The cat sat on the mat. " * 200)
     box.press("Control+Enter")
     expect(seen.page.get_by_text("are left out")).to_be_visible(timeout=PATIENCE)
