@@ -51,8 +51,16 @@ def _heads_of(layer: Layer, heads: slice):
     return tensor_of(layer.query[heads]), key, wanted, each
 
 
-def _block(layer: Layer, heads: slice, rows: slice, keys: slice, prepared=None):
-    """Scores and weights of some heads and rows over `keys`, as tensors (head, row, key)."""
+def _mask_of(layer: Layer, heads: np.ndarray, rows: slice, keys: slice):
+    """What these rows may look at, as a bool tensor; None where they may look at all of it."""
+    if isinstance(layer.allowed, Full):
+        return None
+    block = layer.allowed.block(rows, keys)
+    return None if block.all() else tensor_of(np.ascontiguousarray(block[heads] if block.ndim == 3 else block))
+
+
+def _block(layer: Layer, heads: slice, rows: slice, keys: slice, prepared=None, keep_scores: bool = True):
+    """Scores, weights and mask of some heads and rows over `keys`, as tensors (head, row, key). Without `keep_scores` the scores are used up."""
     from model import attention
 
     query, key, wanted, each = prepared or _heads_of(layer, heads)
@@ -61,11 +69,12 @@ def _block(layer: Layer, heads: slice, rows: slice, keys: slice, prepared=None):
         bias = bias[wanted]
     scores = attention.scores(query[:, rows], key[:, keys], scale=layer.scale, softcap=layer.softcap,
                               bias=None if bias is None else tensor_of(np.ascontiguousarray(bias)))
-    if isinstance(layer.allowed, Full):
+    allowed = _mask_of(layer, wanted, rows, keys)
+    if allowed is not None and not keep_scores:   # in place, and only on the columns where it forbids something
+        shut = (~allowed).flatten(0, -2).any(0).nonzero()
+        some = slice(int(shut[0]), int(shut[-1]) + 1)
+        scores[..., some].masked_fill_(~allowed[..., some], -float("inf"))
         allowed = None
-    else:
-        block = layer.allowed.block(rows, keys)
-        allowed = None if block.all() else tensor_of(np.ascontiguousarray(block[wanted] if block.ndim == 3 else block))
     temperature = 1.0 if each["temperature"] is None else each["temperature"]
     return scores, attention.softmax(scores, allowed, temperature=temperature, sink=each["sink"]), allowed
 
@@ -85,7 +94,7 @@ def _tensor_blocks(layer: Layer | Reported, heads: slice, size: int) -> Iterator
         if isinstance(layer, Reported):
             yield rows, keys, tensor_of(layer.weights[heads, rows, keys])
         else:
-            yield rows, keys, _block(layer, heads, rows, keys, prepared)[1]
+            yield rows, keys, _block(layer, heads, rows, keys, prepared, keep_scores=False)[1]
 
 
 def weights(layer: Layer | Reported, head: int, rows: slice | None = None) -> np.ndarray:
