@@ -163,7 +163,7 @@ def test_temper_flattens_or_sharpens_one_head_inside_the_model(scheme):
     layer, plain = record[Kind.SELF].layer(0), ask(mine)[Kind.SELF].layer(0)
     np.testing.assert_allclose(heads.weights(layer, 2), 1 / 6, atol=1e-2)
     np.testing.assert_allclose(heads.weights(layer, 4), np.eye(6)[heads.scores(plain, 4).argmax(1)], atol=1e-6)
-    np.testing.assert_array_equal(heads.weights(layer, 1), heads.weights(plain, 1))
+    np.testing.assert_allclose(heads.weights(layer, 1), heads.weights(plain, 1), rtol=1e-5)   # torch's one-pass softmax beside our own
     assert record.verification.status == "verified"
     assert not np.allclose(record[Kind.SELF].layer(1).query, ask(mine)[Kind.SELF].layer(1).query, atol=1e-3)
 
