@@ -11,9 +11,10 @@ import click
 
 from model import sources
 from model.coref_cli import coref_command
-from model.query import Query, UserError
+from model.query import UserError
 from model.record import AttentionRecord, Tokens
 from model.scratch.cli import train_command
+from model.terminal import answer_to
 
 PROBE_TEXT = "The animal didn't cross the street because it was too tired."
 EXIT = {"verified": 0, "reported": 3, "refused": 1}
@@ -73,7 +74,7 @@ def list_models(as_json: bool):
               help="Writes the weights of all heads to this file, float32 (layer, head, query, key).")
 def ask(model_id: str, text: str, text_b: str | None, target: str | None, pair: tuple[str, str] | None, **output):
     """Asks a model about a text."""
-    record = _wait(sources.open_query(model_id, text, text_b, target))
+    record = answer_to(sources.open_query(model_id, text, text_b, target))
     ranking = None if pair is None else _ranking(record, *pair)
     if output["npz"]:
         from model.npz import write_npz
@@ -92,7 +93,7 @@ def verify(model_id: str):
 
     Exit code 0 if it is verified, 3 if its weights are only reported by the model itself, 1 if it is refused.
     """
-    record = _wait(sources.open_query(model_id, PROBE_TEXT))
+    record = answer_to(sources.open_query(model_id, PROBE_TEXT))
     click.echo(_verdict(record))
     sys.exit(EXIT[record.verification.status])
 
@@ -109,18 +110,6 @@ def fetch(model_id: str):
 
     folder = bring(model_id, tick)
     click.echo(f"{model_id} is in {folder}")
-
-
-def _wait(query: Query) -> AttentionRecord:
-    """The answer, with progress on standard error where a person sees it."""
-    job = sources.ask(query, "command line")
-    shown = sys.stderr.isatty()
-    while not job.wait(0.2):
-        if shown:
-            click.echo(f"\r{job.fraction:4.0%} {job.text:<60.60}", nl=False, err=True)
-    if shown:
-        click.echo("\r" + " " * 66 + "\r", nl=False, err=True)
-    return job.result()
 
 
 def _position(tokens: Tokens, wanted: str, texts: tuple[str, ...]) -> int | None:

@@ -1,7 +1,6 @@
 """python -m model coref: the test of "it" over a set, on the command line."""
 import json
 import math
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from model.coref_cases import AnswersQuery, CasesQuery, read_file, shipped
 from model.coref_report import HeadScore, Report, report
 from model.coref_statistics import Interval, frames_of, intervals
 from model.query import UserError
+from model.terminal import answer_to
 
 SHOWN = 5
 
@@ -36,8 +36,8 @@ def coref_command(model_id: str, cases: Path | None, select_on: Path | None, as_
     """
     revision = sources.revision(model_id)
     chosen = shipped("coreference") if cases is None else read_file(cases)
-    answer = _wait(CasesQuery(model_id, revision, chosen))
-    select = None if select_on is None else _wait(CasesQuery(model_id, revision, read_file(select_on)))
+    answer = answer_to(CasesQuery(model_id, revision, chosen))
+    select = None if select_on is None else answer_to(CasesQuery(model_id, revision, read_file(select_on)))
     rows = ("pronoun", "later") if answer.reads_left_to_right and not chosen[0].answer else ("pronoun",)
     reports = {each: report(answer, each, select) for each in rows}
     untrained, answers = _untrained(model_id, chosen, rows[-1]), _answers(AnswersQuery(model_id, revision, chosen))
@@ -49,22 +49,11 @@ def coref_command(model_id: str, cases: Path | None, select_on: Path | None, as_
         click.echo("\n\n".join([*(as_text(each) for each in reports.values()), _closing(untrained, answers, answer.unknown)]))
 
 
-def _wait(question):
-    """The answer, with progress on standard error where a person sees it."""
-    job, shown = sources.ask(question, "command line"), sys.stderr.isatty()
-    while not job.wait(0.2):
-        if shown:
-            click.echo(f"\r{job.fraction:4.0%} {job.text:<60.60}", nl=False, err=True)
-    if shown:
-        click.echo("\r" + " " * 66 + "\r", nl=False, err=True)
-    return job.result()
-
-
 def _untrained(model_id: str, cases, rows: str) -> dict:
     """The same test of the model's untrained twin; where there is none, the reason."""
     twin = sources.untrained(model_id)
     try:
-        found = report(_wait(CasesQuery(twin, sources.revision(twin), cases)), rows)
+        found = report(answer_to(CasesQuery(twin, sources.revision(twin), cases)), rows)
     except UserError as error:
         return {"reason": str(error)}
     short = as_object(found)
@@ -74,7 +63,7 @@ def _untrained(model_id: str, cases, rows: str) -> dict:
 def _answers(question: AnswersQuery) -> dict:
     """How often the model itself says the right one; where it says no words, the reason."""
     try:
-        answers = _wait(question)
+        answers = answer_to(question)
     except UserError as error:
         return {"reason": str(error)}
     right = (answers.scores[:, :1] > answers.scores[:, 1:]) + (answers.scores[:, :1] == answers.scores[:, 1:]) / 2

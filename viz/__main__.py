@@ -1,13 +1,13 @@
 """The command line: python -m viz export. Exit codes: 0 done, 2 not possible (one sentence says why) or wrong usage."""
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from model import sources
-from model.query import Kind, Query, UserError
+from model.query import Kind, UserError
 from model.record import AttentionRecord, Tokens
+from model.terminal import answer_to
 from model.view import LENSES, SCALES, View
 from viz import export as files
 
@@ -50,7 +50,7 @@ def export(model_id: str, text: str, text_b: str | None, target: str | None, out
     try:
         if out.suffix.lower() not in files.formats():
             raise UserError(f"{out.name} does not say a format; end it in one of {', '.join(sorted(files.formats()))}.")
-        record = _wait(sources.open_query(model_id, text, text_b, target))
+        record = answer_to(sources.open_query(model_id, text, text_b, target))
         content = files.export(out.suffix, record, _view(record, shown), files.Options(shown["grid"], shown["zoom"], not shown["no_caption"]))
         out.write_bytes(content)
     except UserError as error:
@@ -83,18 +83,6 @@ def _position(tokens: Tokens, wanted: str) -> int:
     if wanted.isdecimal() and int(wanted) < len(tokens):
         return int(wanted)
     raise UserError(f"There is no token {wanted!r}; choose among: {' '.join(tokens.texts)[:500]}")
-
-
-def _wait(query: Query) -> AttentionRecord:
-    """The answer, with progress on standard error where a person sees it."""
-    job = sources.ask(query, "command line")
-    seen = sys.stderr.isatty()
-    while not job.wait(0.2):
-        if seen:
-            click.echo(f"\r{job.fraction:4.0%} {job.text:<60.60}", nl=False, err=True)
-    if seen:
-        click.echo("\r" + " " * 66 + "\r", nl=False, err=True)
-    return job.result()
 
 
 if __name__ == "__main__":
