@@ -48,7 +48,7 @@ def _about(name: str, each: dict, prose: dict[str, dict]) -> str:
 def _card(name: str, number: int, each: dict, words: dict) -> None:
     shared, known = strings("lesson"), pages()
     before = ", ".join(known[other][0].title for other in each["builds_on"] if other in known)
-    with st.container(border=True, key=f"card-{name}"):
+    with st.container(border=True, height="stretch", key=f"card-{name}"):
         st.markdown(f"**{number}. {known[name][0].title}**  \n{each['question']}")
         st.caption(shared["minutes"].format(minutes=each["minutes"]) + (f" · {shared['builds_on']} {before}" if before else ""))
         st.button(words["open"], key=f"open-{name}", on_click=follow, args=(name,))

@@ -10,7 +10,7 @@ _COMPONENT = Component("anatomy")
 
 
 def anatomy(doors: Mapping[str, Door], *, key: str, on_open: Callable[[str], None]) -> None:
-    """Draws figure 1 of Vaswani et al. 2017, and beside it the left of figure 2.
+    """Draws figure 1 of Vaswani et al. 2017, and beside it the insides of its attention, after figure 2.
 
     doors: by the name of the box; a box without a door is drawn quietly. on_open gets the lesson before the page runs again.
     """

@@ -1,6 +1,6 @@
 """Where the boxes and lines of the figure stand, the messages and the event, without Streamlit.
 
-Units are those of the drawings: the encoder and decoder are 470 × 620, the inside of attention 240 × 620. Boxes stand by their centres.
+Units are those of the drawings: the encoder and decoder are 470 × 626, the inside of attention 240 × 626. Boxes stand by their centres.
 """
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ BOXES = (
     ("norm", 0, RIGHT, 266, 26, "yellow"), ("feed-forward", 0, RIGHT, 208, 44, "blue"), ("norm", 0, RIGHT, 158, 26, "yellow"),
     ("linear", 0, RIGHT, 98, HIGH, "grey"), ("probabilities", 0, RIGHT, 48, HIGH, "green"),
     ("product", 1, INSIDE, 510, HIGH, "violet"), ("scale", 1, INSIDE, 430, HIGH, "orange"), ("mask", 1, INSIDE, 350, HIGH, "pink"),
-    ("softmax", 1, INSIDE, 270, HIGH, "green"), ("mix", 1, INSIDE, 190, HIGH, "violet"),
+    ("softmax", 1, INSIDE, 270, HIGH, "green"), ("mix", 1, INSIDE, 190, HIGH, "violet"), ("heads", 1, INSIDE, 118, HIGH, "grey"),
 )
 # (drawing, points): lines with an arrow at their end; the residual connections go round the boxes
 WIRES = (
@@ -36,13 +36,13 @@ WIRES = (
     (0, (RIGHT, 464, 428, 464, 428, 374, 416, 374)), (0, (RIGHT, 350, 428, 350, 428, 266, 416, 266)),
     (0, (RIGHT, 244, 428, 244, 428, 158, 416, 158)),
     (1, (80, 580, 80, 527)), (1, (160, 580, 160, 527)), (1, (INSIDE, 493, INSIDE, 447)), (1, (INSIDE, 413, INSIDE, 367)),
-    (1, (INSIDE, 333, INSIDE, 287)), (1, (INSIDE, 253, INSIDE, 207)), (1, (222, 580, 222, 190, 194, 190)), (1, (INSIDE, 173, INSIDE, 120)),
+    (1, (INSIDE, 333, INSIDE, 287)), (1, (INSIDE, 253, INSIDE, 207)), (1, (222, 580, 222, 190, 194, 190)), (1, (INSIDE, 173, INSIDE, 136)), (1, (INSIDE, 101, INSIDE, 80)),
 )
 # (drawing, x, y, words in lesson.toml, where they are anchored)
 LABELS = (
     (0, LEFT, 618, "inputs", "middle"), (0, RIGHT, 618, "outputs", "middle"), (0, RIGHT, 14, "answer", "middle"), (0, 12, 346, "times", "middle"),
     (0, 452, 290, "times", "middle"), (1, 80, 596, "q", "middle"), (1, 160, 596, "k", "middle"), (1, 222, 596, "v", "middle"),
-    (1, INSIDE, 110, "head", "middle"), (1, INSIDE, 40, "inside", "middle"), (1, INSIDE, 60, "inside_of", "middle"),
+    (1, INSIDE, 72, "head", "middle"), (1, INSIDE, 20, "inside", "middle"), (1, INSIDE, 40, "inside_of", "middle"),
 )
 FRAMES = ((0, 24, 244, 190, 226), (0, 248, 136, 190, 334))    # (drawing, x, y, width, height): what stands N times
 
@@ -59,7 +59,7 @@ class Door:
 
 def body(doors: Mapping[str, Door], *, room: str) -> bytes:
     words = strings("lesson")["anatomy"]
-    return pack({"room": room, "part": "body", "wide": WIDE, "sizes": [[470, 620], [240, 620]], "boxes": [list(each) for each in BOXES],
+    return pack({"room": room, "part": "body", "wide": WIDE, "sizes": [[470, 626], [240, 626]], "boxes": [list(each) for each in BOXES],
                  "wires": [[drawing, list(points)] for drawing, points in WIRES], "frames": [list(each) for each in FRAMES],
                  "labels": [list(each) for each in LABELS], "colours": COLOURS, "text": words,
                  "doors": {box: {"words": door.words, "before": list(door.before), "minutes": door.minutes} for box, door in doors.items()}}, {})
