@@ -1,12 +1,15 @@
-"""What the small models learned and how: `python -m benchmarks.tasks [--json FILE] [--weights FOLDER] [--small]`.
+"""What the small models learned and how: `python -m benchmarks.tasks [--json FILE] [--weights FOLDER] [--small] [--decoder ID ...]`.
 
 Every figure of the three tasks comes from here: held-out accuracies by split, frame and role; the tables of what "it" looks at; what
 silencing costs; where the translator decides; the induction circuit. Heads are named on validation sentences and scored on test sentences.
+Of the shipped weights, and not with --small, it also writes the page `benchmarks/tasks.md`.
 """
 import argparse
+import itertools
 import json
 import os
 import platform
+import random
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from importlib.metadata import version
@@ -15,15 +18,18 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from benchmarks import tasks_table
 from model import repeats
 from model.query import Kind, Silence
 from model.scratch import baseline, edits, grammar, study, weights
 from model.scratch.answer import open_model
 from model.scratch.catalogue import WEIGHTS
 from model.scratch.tasks import resolver, translator
+from model.scratch.train import one_thread
 from model.scratch.transformer import Transformer
 
-ROLES = ("actor", "place")
+PAGE = Path(__file__).with_name("tasks.md")
+STRONGEST = 6  # heads of a large decoder that are listed, by each score
 
 
 def resolver_right(model: Transformer, sentences: list[grammar.Sentence]) -> list[bool]:
@@ -40,7 +46,7 @@ def pronoun_right(model: Transformer, sentences: list[grammar.Sentence]) -> list
 
 def by_role(right: np.ndarray, sentences: list[grammar.Sentence]) -> dict[str, dict[str, float]]:
     """The share that is right, by frame and by which noun is meant."""
-    return {role: study.by_frame(right[answer::2], sentences[answer::2]) for answer, role in enumerate(ROLES)}
+    return {role: study.by_frame(right[answer::2], sentences[answer::2]) for answer, role in enumerate(tasks_table.ROLES)}
 
 
 def positions(sentences: list[grammar.Sentence]) -> dict[str, dict[str, float]]:
@@ -74,14 +80,15 @@ def look_at_translator(folder: Path, size: int) -> dict:
     model, about = weights.load(folder / "translator.safetensors")
     splits = {split: translator.test_sentences(split, size) for split in ("validation", "test")}
     test = splits["test"]
-    exact = np.array(translator.exact(model, test))
+    exact, validation = (np.array(translator.exact(model, splits[split])) for split in ("test", "validation"))
     mixed = [sentence for sentence in test if sentence.nouns[0].feminine != sentence.nouns[1].feminine]
     encoder = heads_named(model, translator.batch, Kind.SELF, lambda sentence: sentence.pronoun, splits)
     decoder = heads_named(model, translator.batch, Kind.CROSS, lambda sentence: sentence.french_pronoun, splits)
     pointers = [(each["kind"], each["layer"], each["head"]) for each in encoder + decoder if each["name"]]
     pronoun = share(model, mixed, pronoun_right)
-    return {"command": about["command"], "exact": float(exact.mean()), "by_role": by_role(exact, test), "mixed": len(mixed), "pronoun": pronoun(()),
-            "heads": encoder + decoder, "silenced": study.silenced(model, pronoun, pointers), "stages": stages(model, pronoun),
+    return {"command": about["command"], "exact": float(exact.mean()), "validation": float(validation.mean()),
+            "by_role": by_role(exact, test), "mixed": len(mixed), "pronoun": pronoun(()), "heads": encoder + decoder,
+            "silenced": study.silenced(model, pronoun, pointers), "stages": stages(model, pronoun),
             "swapped": {name: study.swapped(model, test, translator.batch, words) for name, words in SWAPS.items()}}
 
 
@@ -117,26 +124,29 @@ def look_at_induction(folder: Path) -> dict:
                        "copying": study.copying(opened.transformer, layer, head)} for i, (layer, head) in enumerate(plain.heads)]}
 
 
+def look_at_decoder(model_id: str) -> list[dict]:
+    """The heads of a pretrained decoder that score highest, those that look back one token before those that match prefixes."""
+    from model.pretrained import load
+
+    found = repeats.mean_scores(load.open_model(model_id, lambda fraction, text: None))
+    chosen = dict.fromkeys(int(i) for figures in (found.previous, found.prefix) for i in np.argsort(-figures)[:STRONGEST])
+    return [{"head": "·".join(map(str, found.heads[i])), "previous": float(found.previous[i]), "prefix": float(found.prefix[i])} for i in chosen]
+
+
 def look_at_baseline(size: int, steps: int) -> dict:
     words = baseline.trained(steps)
     return {split: baseline.accuracy(words, resolver.test_sentences(split, size)) for split in grammar.SPLITS[1:]}
 
 
-def shown(name: str, each, depth: int = 0) -> None:
-    """Nested figures as an indented list, one line for each row of a table."""
-    nested = list(each.items()) if isinstance(each, dict) and any(isinstance(value, dict | list) for value in each.values()) else []
-    rows = each if isinstance(each, list) else []
-    print("  " * depth + (f"{name}" if nested or rows else f"{name}: {line(each)}"))
-    for inner, value in nested:
-        shown(inner, value, depth + 1)
-    for row in rows:
-        print("  " * (depth + 1) + line(row))
-
-
-def line(each) -> str:
-    if isinstance(each, float):
-        return f"{each:.4g}"
-    return "  ".join(f"{name} {line(value)}" for name, value in each.items()) if isinstance(each, dict) else str(each)
+def content(folder: Path, size: int, steps: int, decoders: list[str]) -> dict:
+    """All figures, with machine and versions."""
+    machine = {"cores": os.cpu_count(), "system": platform.platform(), "python": platform.python_version()}
+    source = grammar.sentences(random.Random("positions"))
+    found = {"machine": machine, "versions": {name: version(name) for name in ("torch", "numpy")}, "size": 10 * size,
+             "positions": positions(list(itertools.islice(source, 10 * size))), "bag of words": look_at_baseline(size, steps)}
+    found |= {name: look_at_resolver(name, folder, size) for name in tasks_table.RESOLVERS}
+    return found | {"translator": look_at_translator(folder, size // 2), "induction": look_at_induction(folder),
+                    "decoders": {each: look_at_decoder(each) for each in decoders}}
 
 
 def main() -> None:
@@ -144,18 +154,16 @@ def main() -> None:
     parser.add_argument("--json", help="write the figures to this file, with machine and versions")
     parser.add_argument("--weights", type=Path, default=WEIGHTS, help="folder of the trained models")
     parser.add_argument("--small", action="store_true", help="fewer sentences, for a first look")
+    parser.add_argument("--decoder", action="append", default=[], help="a fetched decoder to score beside ours, such as smollm2; may be repeated")
     given = parser.parse_args()
-    torch.set_num_threads(1)
     size, steps = (200, 200) if given.small else (2_000, 2_000)
-    found = {"positions": positions(resolver.test_sentences("test", size)), "bag of words": look_at_baseline(size, steps)}
-    found |= {name: look_at_resolver(name, given.weights, size) for name in ("resolver-narrow", "resolver-wide")}
-    found |= {"translator": look_at_translator(given.weights, size // 2), "induction": look_at_induction(given.weights)}
-    for name, each in found.items():
-        shown(name, each)
+    with one_thread():
+        found = content(given.weights, size, steps, given.decoder)
+    print(tasks_table.page(found))
     if given.json:
-        machine = {"cores": os.cpu_count(), "system": platform.platform(), "python": platform.python_version()}
-        content = {"machine": machine, "versions": {name: version(name) for name in ("torch", "numpy")}} | found
-        Path(given.json).write_text(json.dumps(content, indent=1, ensure_ascii=False), encoding="utf-8")
+        Path(given.json).write_text(json.dumps(found, indent=1, ensure_ascii=False), encoding="utf-8")
+    if given.weights == WEIGHTS and not given.small:
+        PAGE.write_text(tasks_table.page(found), encoding="utf-8")
 
 
 if __name__ == "__main__":

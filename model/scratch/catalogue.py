@@ -4,6 +4,8 @@ from pathlib import Path
 WEIGHTS = Path(__file__).parents[2] / "assets" / "weights"
 
 OFFERS = {   # name: (title, what it is good for)
+    "resolver-narrow": ("Resolver, narrow", 'What is "it"? An encoder of one head a layer, trained here: see the head that finds the noun.'),
+    "translator": ("Translator, English to French", 'The same sentences in French, where "it" becomes il or elle: which part decides?'),
     "induction": ("Induction, random signs", "A decoder of two layers that learned one trick: what came after this sign last time?"),
     "scratch": ("From scratch, untrained",
                 "The Transformer of the paper before it has seen a single text: what attention looks like when it means nothing yet."),

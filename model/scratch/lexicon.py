@@ -53,8 +53,9 @@ POOLS = {
                          lamp:lampe:f statue:statue:f bottle:bouteille:f clock:horloge:f chair:chaise:f guitar:guitare:f"""),
     "containers": _nouns("""suitcase:valise:f box:boîte:f crate:caisse:f chest:malle:f pot:marmite:f
                             bag:sac:m drawer:tiroir:m trunk:coffre:m basket:panier:m closet:placard:m"""),
-    "vehicles": _nouns("""truck:camion:m bus:bus:m tractor:tracteur:m train:train:m scooter:scooter:m boat:bateau:m
-                          car:voiture:f bicycle:bicyclette:f van:camionnette:f cart:charrette:f"""),
+    "vehicles": _nouns("""truck:camion:m bus:bus:m tractor:tracteur:m train:train:m scooter:scooter:m boat:bateau:m taxi:taxi:m ferry:ferry:m
+                          sledge:traîneau:m car:voiture:f bicycle:bicyclette:f van:camionnette:f cart:charrette:f jeep:jeep:f
+                          ambulance:ambulance:f limousine:limousine:f carriage:calèche:f barge:péniche:f"""),
     "cloths": _nouns("""tablecloth:nappe:f blanket:couverture:f towel:serviette:f tarp:bâche:f
                         sheet:drap:m carpet:tapis:m curtain:rideau:m veil:voile:m"""),
     "furniture": _nouns("""table:table:f window:fenêtre:f shelf:étagère:f
@@ -83,7 +84,7 @@ HELD_OUT_ADJECTIVES = _adjectives("""
     cramped:exigu:exiguë little:menu:menue sluggish:poussif:poussive swift:prompt:prompte feeble:chétif:chétive hefty:pesant:pesante
     massive:massif:massive brittle:cassant:cassante""")
 
-# An adjective alone decides nothing: "too small" is the place in fit and the actor in cover. Half the frames have one of opposite sense.
+# An adjective alone decides nothing: "too small" is the place in fit and the actor in cover; fit and contain, attack and fear are of opposite sense.
 FRAMES = (
     Frame("cross", ("didn't cross", "doesn't cross"), ("n' a pas traversé", "ne traverse pas"), "animals", "places",
           "tired lazy scared sleepy hungry sick shy nervous weak old slow", "wide long noisy muddy dangerous crowded dark icy slippery flooded"),
@@ -92,9 +93,9 @@ FRAMES = (
     Frame("contain", ("didn't contain", "doesn't contain"), ("ne contenait pas", "ne contient pas"), "containers", "objects containers",
           "small narrow tiny short low", "big huge wide long thick bulky tall"),
     Frame("overtake", ("didn't overtake", "doesn't overtake"), ("n' a pas dépassé", "ne dépasse pas"), "vehicles", "vehicles",
-          "slow heavy old weak worn", "fast quick powerful modern light"),
-    Frame("wait", ("didn't wait for", "doesn't wait for"), ("n' a pas attendu", "n' attend pas"), "vehicles", "vehicles",
-          "fast quick powerful modern", "slow old weak worn"),
+          "slow old weak worn", "fast quick powerful modern"),
+    Frame("tow", ("couldn't tow", "can't tow"), ("ne pouvait pas remorquer", "ne peut pas remorquer"), "vehicles", "vehicles",
+          "weak small light old worn", "heavy big huge bulky long"),
     Frame("carry", ("couldn't carry", "can't carry"), ("ne pouvait pas porter", "ne peut pas porter"), "animals vehicles", "objects containers",
           "weak small tiny old light", "heavy big huge bulky long"),
     Frame("cover", ("didn't cover", "doesn't cover"), ("ne couvrait pas", "ne couvre pas"), "cloths", "furniture",
@@ -117,7 +118,7 @@ HELD_OUT_FRAMES = (
 # The held-out adjectives in the frames whose meaning they fit, after "too": for the actor, for the place.
 HELD_OUT_ROLES = {
     "cross": ("exhausted timid", "broad steep"), "fit": ("enormous rigid", "cramped little"), "contain": ("cramped little", "enormous broad"),
-    "overtake": ("sluggish", "swift"), "wait": ("swift", "sluggish"), "carry": ("feeble little", "hefty massive"),
+    "overtake": ("sluggish", "swift"), "tow": ("feeble little", "hefty massive"), "carry": ("feeble little", "hefty massive"),
     "cover": ("little cramped", "enormous broad"), "attack": ("feeble timid", "swift massive"), "fear": ("massive", "feeble little"),
     "support": ("brittle feeble", "hefty massive"),
 }

@@ -12,7 +12,7 @@ from model.record import Tokens
 APOSTROPHES, JOINER, NON_JOINER = "'’", "\u200d", "\u200c"
 PADDING, UNKNOWN, BEGIN, END = 0, 1, 2, 3
 SPECIALS = ("[PAD]", "[UNK]", "[BOS]", "[EOS]")
-ELISIONS = frozenset(("l", "d", "n", "qu", "s", "c", "j", "m", "t"))  # French words that lose their vowel: l'animal is l' and animal
+ELISIONS = frozenset(("l", "d", "n", "qu", "puisqu", "lorsqu", "jusqu", "s", "c", "j", "m", "t"))  # French words that lose their vowel: l'animal is l' and animal
 SPACES = frozenset(" \t\n\r\f\v\u00a0\u2028\u2029\u3000\ufeff")
 
 
@@ -78,7 +78,18 @@ class WordTokenizer:
 
     def pieces(self, text: str) -> list[Piece]:
         spans = [part for span in word_spans(text) for part in _elided(text, span)]
-        return [self._piece(text[start:end], (start, end)) for start, end in spans]
+        return [self._piece(text[start:end], (start, end)) for start, end in self._whole(text, spans)]
+
+    def _whole(self, text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """The spans, with hyphened words in one where the vocabulary has them so: là-bas."""
+        kept: list[tuple[int, int]] = []
+        for span in spans:
+            begin = kept[-2][0] if len(kept) > 1 else span[0]
+            if begin < span[0] and self.number(text[begin:span[1]]) != UNKNOWN:
+                kept[-2:] = [(begin, span[1])]
+            else:
+                kept.append(span)
+        return kept
 
     def _piece(self, word: str, span: tuple[int, int]) -> Piece:
         number = self.number(word)

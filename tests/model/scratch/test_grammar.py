@@ -6,6 +6,7 @@ from collections import defaultdict
 import pytest
 
 from model.scratch import grammar, lexicon
+from model.scratch.tokens import SPECIALS, WordTokenizer
 
 
 def drawn(split: str, count: int = 400) -> list[grammar.Sentence]:
@@ -58,6 +59,14 @@ def test_held_out_words_are_never_trained():
     for split in ("nouns", "adjectives", "frames"):
         assert all(set(sentence.english) - english for sentence in drawn(split))
     assert all(sum(noun.english in held_out for noun in sentence.nouns) == 1 for sentence in drawn("nouns"))
+
+
+def test_sentences_as_a_person_writes_them_are_read_back_word_by_word():
+    tokenizer = WordTokenizer((*SPECIALS, *dict.fromkeys(itertools.chain(*grammar.vocabulary()))))
+    for sentence in drawn("test", 1_000):
+        for words in (sentence.english, sentence.french):
+            pieces = tokenizer.pieces(grammar.joined(words))
+            assert [each.text.lower() for each in pieces] == list(words) and not any(each.unknown for each in pieces)
 
 
 def test_the_vocabulary_is_exactly_what_is_said():

@@ -1,0 +1,88 @@
+"""What the small models learned, as the page that `python -m benchmarks.tasks` writes: tables in Markdown."""
+from collections.abc import Sequence
+
+INTRODUCTION = """# The three tasks
+
+Written by `python -m benchmarks.tasks` from the weights in `assets/weights`. Layers and heads count from 0. Heads are named on validation
+sentences and scored on test sentences; every test sentence has a pair of nouns that was never trained on, in no frame and in neither order.
+
+- *Twins* are a sentence and the same sentence with an adjective that makes "it" the other noun. Where a head looks is judged on both.
+- A *resolving* head gives more to the right noun in both twins, in 95% of the twins or more. An *actor* or *place* head gives more to the
+  first or to the second noun in at least 95% of the sentences, whatever the adjective: it has learned a role, and does not read the adjective.
+- *Mass* is the mean weight on both nouns together. A head with less than 0.5 there has no name.
+- A silenced head puts out zeros, or its own mean over the positions of the sentence.
+"""
+RESOLVERS = ("resolver-narrow", "resolver-wide")
+ROLES = ("actor", "place")
+SPLITS = {"validation": "validation", "test": "held-out pairs of nouns", "nouns": "one held-out noun", "adjectives": "held-out adjectives",
+          "frames": "held-out frames"}
+
+
+def page(found: dict) -> str:
+    """The whole page."""
+    versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
+    parts = [INTRODUCTION, f"{versions}, Python {found['machine']['python']}, {found['machine']['system']}.", *_sentences(found), *_resolvers(found),
+             *_translator(found["translator"]), *_induction(found["induction"], found["decoders"])]
+    return "\n".join(parts) + "\n"
+
+
+def table(names: Sequence[str], rows: Sequence[Sequence]) -> str:
+    """Rows under names, Markdown, with an empty line on either side; floats of 0 to 1 as they are, to three decimals."""
+    cells = [[f"{each:.3f}" if isinstance(each, float) else str(each) for each in row] for row in rows]
+    return "\n".join(["", *("| " + " | ".join(row) + " |" for row in (list(names), ["---"] * len(names), *cells)), ""])
+
+
+def _sentences(found: dict) -> list[str]:
+    places, size = found["positions"], found["size"]
+    return ["\n## The sentences\n", f"How often the nearest and the first noun is the right one, in {size:,} sentences as training draws them.",
+            table(("frame", "nearest", "first"), [(frame, places["nearest"][frame], places["first"][frame]) for frame in sorted(places["first"])])]
+
+
+def _resolvers(found: dict) -> list[str]:
+    models = {name: found[name] for name in RESOLVERS}
+    columns = [("bag of words", found["bag of words"]), *((name, each["accuracy"]) for name, each in models.items())]
+    frames = sorted(models[RESOLVERS[0]]["by_role"]["actor"])
+    roles = [[frame, *(each["by_role"][role][frame] for each in models.values() for role in ROLES)] for frame in frames]
+    parts = ["## Resolver: what is \"it\"?\n", *(f"- `{each['command']}`" for each in models.values()),
+             table(("accuracy", *(name for name, _ in columns)), [(told, *(each[split] for _, each in columns)) for split, told in SPLITS.items()]),
+             "By frame and by the noun that is meant:", table(("frame", *(f"{name}, {role}" for name in models for role in ROLES)), roles)]
+    for name, each in models.items():
+        parts += [f"### What \"it\" looks at: {name}", _heads(each["heads"], frames), f"### What silence costs: {name}", _silenced(each["silenced"])]
+    return parts
+
+
+def _heads(heads: list[dict], frames: list[str]) -> str:
+    """The table adjective × noun of each head, with its share of twins that are right in both sentences, whole and by frame."""
+    names = ("head", "name", "means actor: to actor", "to place", "means place: to actor", "to place", "mass", "both twins", *frames)
+    return table(names, [(f"{each['kind']} {each['layer']}·{each['head']}", each["name"], *each["table"][0], *each["table"][1],
+                          each["mass"], each["both"], *(each["by_frame"][frame] for frame in frames)) for each in heads])
+
+
+def _silenced(rows: list[dict]) -> str:
+    return table(("silenced", "zeros", "mean"), [(row["heads"], row["zero"], row["mean"]) for row in rows])
+
+
+def _translator(found: dict) -> list[str]:
+    frames = sorted(found["by_role"]["actor"])
+    return ["## Translator: il or elle?\n", f"- `{found['command']}`",
+            f"- exactly right by greedy decoding: {found['exact']:.3f}; validation {found['validation']:.3f}",
+            f"- il or elle right, in the {found['mixed']:,} test sentences whose nouns differ in gender: {found['pronoun']:.3f}",
+            table(("frame", *ROLES), [(frame, *(found["by_role"][role][frame] for role in ROLES)) for frame in frames]),
+            "### What \"it\" looks at in the encoder, and what the row that writes il or elle looks at in the source", _heads(found["heads"], frames),
+            "### What silence costs: il or elle", _silenced(found["silenced"]),
+            "All heads of one layer and kind, at their mean:", table(("layer", "il or elle"), list(found["stages"].items())),
+            "### Where the decision lies\n", "How often il and elle change places when the encoder's output at some words comes from the twin:",
+            table(("words", "flipped"), list(found["swapped"].items()))]
+
+
+def _induction(found: dict, decoders: dict[str, list[dict]]) -> list[str]:
+    heads = [(f"{each['layer']}·{each['head']}", each["previous"], each["prefix"], each["copying"]) for each in found["heads"]]
+    told = ", ".join(f"{name} {found[name]:.4f}" for name in ("loss_unseen", "right_unseen", "loss_longer", "right_longer"))
+    parts = ["## Induction: what came after this sign last time?\n", f"- `{found['command']}`\n- {told} (loss in nats on the repeated part)\n"
+             f"- uniform rows would score {found['uniform']:.3f}", table(("head", "previous token", "prefix matching", "copying"), heads),
+             "Silencing a head of layer 0 lowers the best prefix-matching score by:",
+             table(("head", "lower by"), list(found["silencing_lowers_prefix_by"].items()))]
+    for name, strongest in decoders.items():
+        parts += [f"### The same scores for {name}\n", "The heads with the highest score of either kind, on random tokens:",
+                  table(("head", "previous token", "prefix matching"), [(each["head"], each["previous"], each["prefix"]) for each in strongest])]
+    return parts
