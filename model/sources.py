@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from model.coref_cases import AnswersQuery, CasesQuery
 from model.jobs import Desk, Job
+from model.lessons.short_run import RunQuery
 from model.next_word import NextWordQuery
 from model.query import Edit, Kind, Query, UserError
 from model.trace import TraceQuery
@@ -139,8 +140,15 @@ def _trace(question: TraceQuery, tick: Tick):
     return importlib.import_module(f"model.{home}.trace").trace(opened, question.query, tick)
 
 
+def _short_run(question: RunQuery, tick: Tick):
+    from model.lessons import short_run
+
+    return short_run.run(question, tick)
+
+
 ANSWERS: dict[type, Callable] = {NextWordQuery: _next_word, Query: _record, OverviewQuery: _overview, MeasuresQuery: _measures, CardQuery: _card,
-                                 TraceQuery: _trace, CasesQuery: _cases, AnswersQuery: _answers}
+                                 TraceQuery: _trace, CasesQuery: _cases, AnswersQuery: _answers,
+                                 RunQuery: _short_run}
 models = Models(MODEL_BYTES)
 desk = Desk(lambda question, tick: ANSWERS[type(question)](question, tick), CACHE_BYTES)
 

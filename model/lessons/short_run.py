@@ -1,0 +1,163 @@
+"""A training that takes seconds: the resolver's task of part C in a tiny setting, with the loss, the optimiser and the schedule of one's choice.
+
+A `RunQuery` is answered by a `Run`. The encoder names, at "it", the noun that "it" stands for; two runs with the same seed start from the same
+weights and see the same sentences, so that whatever differs is what was chosen.
+"""
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from model.lessons.descent import scaled_rate
+from model.lessons.divergence import smoothed
+
+STEPS, SIZE, TESTED, EVERY = 150, 32, 200, 10     # steps, sentences a step, sentences of the test, steps between two tests
+WIDTH = 32
+TARGETS = ("word", "smooth", "teacher", "other")
+Tick = Callable[[float, str], None]
+
+
+@dataclass(frozen=True)
+class RunQuery:
+    """The defaults are the paper's optimiser (section 5.3), with rate and warm-up scaled to a run of 150 steps.
+
+    target: "word" (the noun that "it" is), "smooth" (the same with label smoothing), "teacher" (what the plain run says: distillation),
+    "other" (fine-tuning: the plain run's weights learn to name the other noun). clip 0: never; warm_up 0: none.
+    """
+
+    target: str = "word"
+    epsilon: float = 0.1
+    definition: str = "others"
+    beta2: float = 0.98
+    adam_epsilon: float = 1e-9
+    rate: float = 0.01
+    warm_up: int = 15
+    decay: bool = True
+    clip: float = 0.0
+    seed: int = 1
+    fresh: bool = False     # "other" from untrained weights, to compare with
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """float64 arrays. For each step: loss, the floor under it (the target's entropy), rate, length of the gradient before clipping.
+
+    tested: the steps at which sentences of unseen pairs of nouns were tried; nats: −ln p of the right word there; right: share of them named right.
+    """
+
+    loss: np.ndarray
+    floor: np.ndarray
+    rate: np.ndarray
+    gradient: np.ndarray
+    tested: np.ndarray
+    nats: np.ndarray
+    right: np.ndarray
+
+    @property
+    def nbytes(self) -> int:
+        return sum(each.nbytes for each in vars(self).values())
+
+
+@lru_cache(maxsize=2 * STEPS)
+def sentences(seed: int, step: int) -> tuple:
+    """(ids (b, t), place of "it" (b), id of its noun (b), id of the other noun (b)) of one step's sentences; step −1 is the test."""
+    import torch
+
+    from model.scratch import grammar
+    from model.scratch.task import padded
+    from model.scratch.tasks import resolver
+
+    source = grammar.sentences(random.Random(f"short {seed} {step}"), "train" if step >= 0 else "validation")
+    chosen = [next(source) for _ in range(SIZE if step >= 0 else TESTED)]
+    ids = [resolver.encode(each)[0] for each in chosen]
+    nouns = [[row[each.places[each.answer]], row[each.places[1 - each.answer]]] for row, each in zip(ids, chosen, strict=True)]
+    return padded(ids), torch.tensor([each.pronoun for each in chosen]), *torch.tensor(nouns).T
+
+
+def untrained(seed: int):
+    """The tiny encoder: the narrow resolver with d_model 32."""
+    import torch
+
+    from model.scratch.tasks import resolver
+    from model.scratch.transformer import Transformer
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return Transformer(replace(resolver.TASKS[0].config, d_model=WIDTH, d_ff=2 * WIDTH))
+
+
+def at_it(model, ids, places):
+    """Logits at "it" (b, word)."""
+    return model.output(model.encode(ids)[range(len(ids)), places])
+
+
+def targets(question: RunQuery, step: int, teacher, words: int):
+    """What the model should say at "it", float32 (b, word): the P in −Σ P ln Q."""
+    import torch
+
+    ids, places, nouns, others = sentences(question.seed, step)
+    if question.target == "teacher":
+        with torch.no_grad():
+            return at_it(teacher, ids, places).softmax(-1)
+    right = others if question.target == "other" else nouns
+    row = smoothed(0, words, question.epsilon if question.target == "smooth" else 0.0, question.definition)
+    spread = torch.full((len(right), words), row[1], dtype=torch.float32)
+    return spread.scatter(1, right[:, None], float(row[0]))
+
+
+@lru_cache(maxsize=4)
+def taught(seed: int):
+    """The plain run's trained model: the teacher of distillation, the start of fine-tuning."""
+    return train(RunQuery(seed=seed), untrained(seed), None, lambda fraction, text: None)[0]
+
+
+def run(question: RunQuery, tick: Tick = lambda fraction, text: None) -> Run:
+    """Trains with these settings, a few seconds on one core; tick is called after every step and stops it by raising."""
+    from model.scratch.train import one_thread
+
+    with one_thread():
+        needs = question.target in ("teacher", "other")
+        if needs:
+            tick(0.0, "training the plain model first")
+        teacher = taught(question.seed) if needs else None
+        model = untrained(question.seed)
+        if question.target == "other" and not question.fresh:
+            model.load_state_dict(teacher.state_dict())
+        return train(question, model, teacher, tick)[1]
+
+
+def train(question: RunQuery, model, teacher, tick: Tick) -> tuple:
+    """(the trained model, its Run)."""
+    import torch
+
+    adam = torch.optim.Adam(model.parameters(), betas=(0.9, question.beta2), eps=question.adam_epsilon)
+    curves, tests = [], [(0, *_test(model, question))]
+    with torch.enable_grad():
+        for step in range(STEPS):
+            adam.param_groups[0]["lr"] = scaled_rate(step + 1, question.rate, question.warm_up, question.decay)
+            ids, places, _, _ = sentences(question.seed, step)
+            wanted = targets(question, step, teacher, model.config.vocabulary)
+            loss = torch.nn.functional.cross_entropy(at_it(model, ids, places), wanted)
+            adam.zero_grad()
+            loss.backward()
+            length = torch.nn.utils.clip_grad_norm_(model.parameters(), question.clip or float("inf"))
+            adam.step()
+            floor = -torch.special.xlogy(wanted, wanted).sum(-1).mean()
+            curves.append((loss.item(), abs(floor.item()), adam.param_groups[0]["lr"], length.item()))
+            if (step + 1) % EVERY == 0:
+                tests.append((step + 1, *_test(model, question)))
+            tick((step + 1) / STEPS, f"step {step + 1} of {STEPS}: loss {loss.item():.2f} nats")
+    return model, Run(*np.array(curves, np.float64).T, *np.array(tests, np.float64).T)
+
+
+def _test(model, question: RunQuery) -> tuple[float, float]:
+    """(−ln p of the right word, share right) on sentences that are never trained."""
+    import torch
+
+    ids, places, nouns, others = sentences(0, -1)
+    right = others if question.target == "other" else nouns
+    with torch.no_grad():
+        logits = at_it(model, ids, places)
+    return float(torch.nn.functional.cross_entropy(logits, right)), float((logits.argmax(-1) == right).float().mean())

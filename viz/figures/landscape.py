@@ -1,0 +1,30 @@
+"""A height over a plane as colour, and paths over it."""
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from viz.figures.base import MUTED, chart, scale, series
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+
+def landscape(theme: str, x: np.ndarray, y: np.ndarray, heights: np.ndarray, paths: Sequence[tuple[str, int, np.ndarray]], *,
+              axes: tuple[str, str], name: str, height: int = 420, title: str = "") -> "Figure":
+    """heights (y, x), at least 0. paths: (name, place in theme.HEADS, places (step, 2)), which begin at a ring; what leaves the plane is cut off."""
+    figure = chart(theme, *axes, height=height, title=title)
+    palette = series(theme)
+    figure.add_heatmap(x=x, y=y, z=heights, zmin=0, colorscale=scale(theme), name=name, hovertemplate=name + " %{z:.4g}<extra></extra>",
+                       colorbar={"thickness": 10, "len": 1, "outlinewidth": 0, "tickfont_size": 11})
+    for path, colour, places in paths:
+        figure.add_scatter(x=places[:, 0], y=places[:, 1], mode="lines+markers", name=path, line={"color": palette[colour], "width": 2},
+                           marker={"size": 6, "color": palette[colour]}, customdata=np.arange(len(places)),
+                           hovertemplate=f"{path}, step " + "%{customdata}<br>%{x:.4g}, %{y:.4g}<extra></extra>")
+    if paths:
+        first = paths[0][2][0]
+        figure.add_scatter(x=[first[0]], y=[first[1]], mode="markers", showlegend=False, name="start", hoverinfo="skip",
+                           marker={"size": 14, "color": "rgba(0,0,0,0)", "line": {"color": MUTED[theme], "width": 2}})
+    figure.update_xaxes(range=[float(x[0]), float(x[-1])], showgrid=False)
+    figure.update_yaxes(range=[float(y[0]), float(y[-1])], showgrid=False)
+    return figure

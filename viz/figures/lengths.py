@@ -1,0 +1,35 @@
+"""Parts that add up, as lengths: one row of pieces laid end to end for each sum."""
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from viz.figures.base import chart, point_out, series
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+
+def lengths(theme: str, rows: Sequence[str], pieces: Sequence[tuple[str, int, np.ndarray]], *, axis: str, marks: Sequence[tuple[float, str]] = (),
+            height: int = 240, title: str = "") -> "Figure":
+    """rows: names, the first on top. pieces: (name, place in theme.HEADS, lengths (row), at least 0), in the order in which they are laid.
+
+    A piece without end (infinite) is drawn to the end of the axis, with ∞ on it; a piece of length 0 is not there.
+    """
+    figure = chart(theme, axis, "", height=height, title=title)
+    palette, places = series(theme), list(range(len(rows)))
+    longest = sum(np.where(np.isfinite(each), each, 0) for _, _, each in pieces).max(initial=0)
+    longest = 1.12 * max(longest, *[at for at, _ in marks], 1e-9)
+    start = np.zeros(len(rows))
+    for name, colour, each in pieces:
+        shown = np.where(np.isfinite(each), each, longest - start)
+        said = ["∞" if not np.isfinite(number) else f"{number:.3f}" if number > longest / 16 else "" for number in each]
+        figure.add_bar(y=places, x=shown, base=start.copy(), orientation="h", name=name, marker={"color": palette[colour], "line_width": 0},
+                       text=said, customdata=each, insidetextanchor="middle", textposition="inside", textfont={"color": "#ffffff"}, width=0.62,
+                       hovertemplate=f"{name}: " + "%{customdata:.4g}<extra></extra>")
+        start = start + shown
+    figure.update_xaxes(range=[0, longest])
+    figure.update_yaxes(tickmode="array", tickvals=places, ticktext=list(rows), autorange="reversed", showgrid=False)
+    figure.update_layout(barmode="overlay", showlegend=True, uniformtext={"minsize": 10, "mode": "hide"})
+    point_out(figure, theme, marks)
+    return figure
