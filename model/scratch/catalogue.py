@@ -5,6 +5,7 @@ WEIGHTS = Path(__file__).parents[2] / "assets" / "weights"
 
 OFFERS = {   # name: (title, what it is good for)
     "resolver-narrow": ("Resolver, narrow", 'What is "it"? An encoder of one head a layer, trained here: see the head that finds the noun.'),
+    "resolver-wide": ("Resolver, wide", "The same task with four heads a layer: the work is shared, and no head alone is the answer."),
     "translator": ("Translator, English to French", 'The same sentences in French, where "it" becomes il or elle: which part decides?'),
     "induction": ("Induction, random signs", "A decoder of two layers that learned one trick: what came after this sign last time?"),
     "scratch": ("From scratch, untrained",

@@ -1,0 +1,59 @@
+"""The weights that come with Clearhead: small enough, made by the command they name, as good as they say on sentences drawn here."""
+import random
+
+import pytest
+
+from model.query import Kind, Query
+from model.scratch import answer, grammar, study, weights
+from model.scratch.catalogue import NAMES, WEIGHTS, film_path, place
+from model.scratch.tasks import resolver, translator
+
+TRAINED = sorted(set(NAMES) - {"scratch"})
+
+
+def fresh(count: int) -> list[grammar.Sentence]:
+    """Twins with held-out pairs of nouns, drawn apart from those that the scores were made with."""
+    rng = random.Random("shipped")
+    return [sentence for _ in range(count) for sentence in grammar.twins(rng, "test")]
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_each_file_is_small_and_says_what_made_it(name):
+    path, _ = place(name)
+    film = film_path(path)
+    assert path.stat().st_size < 2_000_000 and film.stat().st_size < 2_000_000
+    told, snapshots = weights.read_metadata(path), weights.read_metadata(film)["frames"]
+    assert told["command"] == f"python -m model train {name} --steps {told['steps']} --seed {told['seed']}"
+    assert len(snapshots) >= 4 and (snapshots[0], snapshots[-1]) == (0, told["steps"])
+
+
+@pytest.mark.parametrize("name", [name for name in TRAINED if name.startswith("resolver")])
+def test_resolvers_are_as_good_as_they_say(name):
+    model, told = weights.load(place(name)[0])
+    assert told["scores"]["test"] >= 0.995
+    assert resolver.accuracy(model, fresh(200)) >= 0.99
+
+
+def test_one_head_of_the_narrow_resolver_is_right_on_both_twins():
+    model, _ = weights.load(WEIGHTS / "resolver-narrow.safetensors")
+    sentences = fresh(200)
+    seen = study.looks(model, sentences, resolver.batch, Kind.SELF, lambda sentence: sentence.pronoun)
+    best = max(study.pointing(seen, sentences, Kind.SELF), key=lambda head: head.both)
+    assert best.name == "resolving" and best.mass > 0.9
+    assert sum(share >= 0.95 for share in best.by_frame.values()) >= len(best.by_frame) / 2
+
+
+def test_the_translator_is_as_good_as_it_says():
+    model, told = weights.load(WEIGHTS / "translator.safetensors")
+    assert told["scores"]["test"] >= 0.99
+    assert sum(translator.exact(model, fresh(40))) >= 79
+
+
+def test_a_word_never_seen_is_told_beside_the_answer():
+    model = answer.open_model("resolver-narrow")
+    record = model.answer(Query("resolver-narrow", model.card.revision, "The wombat didn't cross the road because it was too wide."),
+                          lambda fraction, text: None)
+    tokens = record[Kind.SELF].queries
+    assert [text for text, unknown in zip(tokens.texts, tokens.unknown, strict=True) if unknown] == ["wombat"]
+    assert any("wombat" in note and "[UNK]" in note for note in record.notes)
+    assert record.prediction.texts[0][0] == "road"
