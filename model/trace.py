@@ -140,15 +140,16 @@ class Block:
 @dataclass(frozen=True, eq=False)
 class Embedded:
     """How a stack's first vectors are made. parts: (name, (t, d_model)) whose sum, after `norm` if there is one, is `output`; empty where
-    the sum is made otherwise."""
+    the sum is made otherwise. learned (position, d_model): the whole table of learned positions, None where there is none."""
 
     kind: Kind
     parts: tuple[tuple[str, np.ndarray], ...]
     norm: Norm | None
     output: np.ndarray
+    learned: np.ndarray | None = None
 
     def __post_init__(self):
-        _freeze(self, output=2)
+        _freeze(self, output=2, learned=2)
         object.__setattr__(self, "parts", tuple((name, frozen_array(part, np.float32)) for name, part in self.parts))
 
 

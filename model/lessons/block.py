@@ -1,10 +1,55 @@
-"""One block of the Transformer: normalisation step by step, what a feed-forward layer leaves at 0, and what depth does at initialisation."""
+"""One block of the Transformer: its boxes, normalisation step by step, what a feed-forward layer leaves at 0, what depth does at initialisation."""
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
+from model.query import Kind
+from model.trace import Block, Norm
+
 WIDTH, HEADS, TEXTS, TOKENS, WORDS = 64, 4, 4, 16, 50    # the small model whose depth is varied
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """One box of a block's drawing. kind: in, norm, attention, cross, feed_forward, add, or add_norm. name: the same, numbered by its sub-layer.
+
+    output (t, d_model): what leaves it, None where the model's feed-forward layer is not of a known form. norm: the normalisation in it.
+    """
+
+    name: str
+    kind: str
+    output: np.ndarray | None
+    norm: Norm | None = None
+
+
+def boxes(block: Block) -> list[Box]:
+    """The block's boxes from the bottom up, told by the numbers: a norm stands before a sub-layer if it reads the stream, behind it if it reads
+    what the sub-layer put out (Gemma 2, OLMo 2), and is part of *add & norm* if it reads their sum and the model is post-LN."""
+    left, stream = list(block.norms), block.before
+    found = [Box("in", "in", stream)]
+    parts = [("cross" if each.kind is Kind.CROSS else "attention", each.output) for each in block.attentions]
+    parts.append(("feed_forward", block.feed_forward.output if block.feed_forward else None))
+    for number, (name, output) in enumerate(parts, 1):
+        before = _reading(left, stream)
+        found += [Box(f"norm{number}", "norm", before.output, before)] if before else []
+        found.append(Box(name, name, output))
+        behind = _reading(left, output)
+        found += [Box(f"behind{number}", "norm", behind.output, behind)] if behind else []
+        stream = block.after if output is None else stream + (behind.output if behind else output)
+        after = None if block.norm_first else _reading(left, stream)
+        stream = after.output if after else stream
+        found.append(Box(f"add{number}", "add_norm" if after else "add", stream, after))
+    return found
+
+
+def _reading(norms: list[Norm], read: np.ndarray | None) -> Norm | None:
+    """Takes out of `norms` the first that read these vectors (t, d), within rounding."""
+    for norm in norms if read is not None else ():
+        if np.abs(norm.input - read).max() <= 1e-4 * np.abs(read).max():
+            norms.remove(norm)
+            return norm
+    return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,3 +108,8 @@ def depth(layers: int, norm_first: bool, seed: int = 1) -> tuple[np.ndarray, np.
     stream = [float(seen[f"encoder.layers.{layer}.after_feed_forward.residual"].norm(dim=-1).mean()) for layer in range(layers)]
     gradient = [float(each.feed_forward.w_2.weight.grad.norm()) for each in model.encoder.layers]
     return np.array(stream), np.array(gradient)
+
+
+def last_gradients(depths: tuple[int, ...], norm_first: bool) -> np.ndarray:
+    """The gradient of W_2 in the last layer for each number of layers, float64 (depth): what theorem 1 of Xiong et al. 2020 is about."""
+    return np.array([depth(layers, norm_first)[1][-1] for layers in depths])

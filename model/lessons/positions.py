@@ -3,9 +3,13 @@ r"""Where am I? The schemes that tell a Transformer, as functions of positions a
 Sinusoidal positions (Vaswani et al. 2017, section 3.5) in float64: PE(p, 2c) = sin(p r_c), PE(p, 2c+1) = cos(p r_c), r_c = 10000^(−2c/d).
 Rotary positions (Su et al. 2021), ALiBi (Press et al. 2022), T5's buckets (Raffel et al. 2020). Positions count from 0.
 """
+import json
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 
+BEYOND = Path(__file__).parents[2] / "assets" / "lessons" / "positions.json"
 SHUFFLED = {"width": 32, "heads": 4, "layers": 2}   # the small untrained model that the shuffled words run through
 
 
@@ -46,6 +50,19 @@ def by_distance(square: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     n = len(square)
     diagonals = [np.diagonal(square, offset) for offset in range(1 - n, n)]
     return tuple(np.array([kind(each) for each in diagonals]) for kind in (np.mean, np.min, np.max))
+
+
+def strongest_wave(table: np.ndarray) -> np.ndarray:
+    """The wavelength in positions of the strongest wave in each dimension of a table (p, d), float64 (d): n / f for the largest of the discrete
+    Fourier transform's sizes at f = 1 … n/2 (the mean, f = 0, is no wave). n is the number of rows, so nothing longer than n can be told."""
+    sizes = np.abs(np.fft.rfft(np.asarray(table, np.float64), axis=0))[1:]
+    return len(table) / (1.0 + sizes.argmax(0))
+
+
+def compared(table: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """x_i M x_jᵀ / (‖x_i‖ ‖x_j‖) for every two rows of a table (p, d), float64 (p, p): what a head compares whose W_Q W_Kᵀ is M."""
+    unit = table / np.maximum(np.linalg.norm(table, axis=-1, keepdims=True), 1e-30)
+    return unit @ matrix @ unit.T
 
 
 def rotate(vector: np.ndarray, position: float) -> np.ndarray:
@@ -110,3 +127,9 @@ def shuffled(order: tuple[int, ...], scheme: str, causal: bool) -> tuple[np.ndar
 def changes(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     """How far each row moved, as a share of its length, float64 (row)."""
     return np.linalg.norm(after - before, axis=-1) / np.linalg.norm(before, axis=-1)
+
+
+@cache
+def beyond() -> dict:
+    """The runs of `python -m benchmarks.positions`: accuracy {scheme: [seed][position]}, the learned table of one, and how they were made."""
+    return json.loads(BEYOND.read_text(encoding="utf-8"))

@@ -210,7 +210,16 @@ def _embedded(kind: Kind, blocks: tuple[Block, ...], names: list[str], model, ca
     tables = [call for call in before if type(call.module).__name__.endswith("Embedding")]
     parts = [(_name_of(call, table), np.broadcast_to(call.output, output.shape)) for call in tables]
     total = sum(part for _, part in parts) if parts else np.zeros_like(output)
-    return Embedded(kind, tuple(parts) if close(total, output if norm is None else norm.input) else (), norm, output)
+    learned = next((_learned(call) for call in tables if _name_of(call, table) == "position"), None)
+    return Embedded(kind, tuple(parts) if close(total, output if norm is None else norm.input) else (), norm, output, learned)
+
+
+def _learned(call: Call) -> np.ndarray | None:
+    """The table of learned positions from the first token's on: RoBERTa and OPT keep rows before it that no position has. None for waves that
+    stand in a table (Marian)."""
+    weight = call.module.weight.detach().numpy()
+    first = np.flatnonzero((weight == call.output[0]).all(-1))
+    return weight[first[0]:] if len(first) and "Sinusoidal" not in type(call.module).__name__ else None
 
 
 def _name_of(call: Call, table) -> str:

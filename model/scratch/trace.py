@@ -41,7 +41,8 @@ def _embedded(model: Transformer, ids: tuple[int, ...], kind: Kind) -> Embedded:
     parts = [("token", _array(tokens))]
     if model.config.positions in positions.ADDED:
         parts.append(("position", _array(output - tokens)))
-    return Embedded(kind, tuple(parts), None, _array(output))
+    learned = model.embedding.positions.table.numpy() if isinstance(model.embedding.positions, positions.Learned) else None
+    return Embedded(kind, tuple(parts), None, _array(output), learned)
 
 
 def _block(model: Transformer, path: str, kind: Kind, index: int, x: Tensor, memory: Tensor | None, seen: dict) -> Block:

@@ -12,7 +12,8 @@ from viz.text import FOLDER, strings
 PATIENCE = 90_000   # ms: the first answer includes importing torch on a busy machine
 REST = "[data-testid=stApp][data-test-script-state=notRunning]"
 # what a page may hold, and how it is moved: a key for those that one focuses, a click for the others
-KINDS = {"handle": (".drag [role=slider]", "ArrowUp"), "cell": (".cells button", "Space"), "slider": ("input[type=range]", "ArrowLeft"),
+KINDS = {"handle": (".drag [role=slider]", "ArrowUp"), "cell": (".cells button", "Space"), "box": (".block [aria-checked=true]", "ArrowUp"),
+         "slider": ("input[type=range]", "ArrowLeft"),
          "choice": ("[data-testid=stButtonGroup] [role=radio]:not([aria-checked=true])", None), "pill": ("button[data-variant=pills]", None),
          "switch": ("[role=switch]", "Space")}
 

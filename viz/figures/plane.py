@@ -48,7 +48,7 @@ def plane(theme: str, points: Points, *, axes: tuple[str, str], around: np.ndarr
     for name, at in arrows:
         figure.add_annotation(x=at[0], y=at[1], ax=0, ay=0, xref="x", yref="y", axref="x", ayref="y", arrowhead=2, arrowwidth=2,
                               arrowcolor=ACCENT[theme])
-        figure.add_scatter(x=[at[0]], y=[at[1]], mode="text", text=[name], textposition="middle right", name=name, hoverinfo="skip", textfont=loud)
+        figure.add_scatter(x=[at[0]], y=[at[1]], mode="text", text=[name], textposition="top right", name=name, hoverinfo="skip", textfont=loud)
     figure.update_layout(showlegend=False)
     figure.update_xaxes(zeroline=True, zerolinecolor=MUTED[theme])
     figure.update_yaxes(scaleanchor="x", zeroline=True, zerolinecolor=MUTED[theme])

@@ -48,6 +48,14 @@ def test_post_norm_keeps_the_stream_at_the_root_of_the_width_and_pre_norm_lets_i
     assert (np.diff(pre) > 0).all()
 
 
+def test_the_last_gradient_is_xiongs_theorem():
+    """Xiong et al. 2020, theorem 1: in the last layer it does not depend on the depth N (post-LN), or falls as 1/√N (pre-LN), once N is large."""
+    post, pre = (np.mean([[block.depth(layers, first, seed)[1][-1] for layers in (6, 24)] for seed in (1, 2, 3)], axis=0) for first in (False, True))
+    assert (post > 2 * pre).all()
+    assert post[1] / post[0] == pytest.approx(1, rel=0.25) and pre[1] / pre[0] == pytest.approx(1 / 2, rel=0.25)
+    assert block.last_gradients((6, 24), True) == pytest.approx([block.depth(layers, True)[1][-1] for layers in (6, 24)])
+
+
 def test_the_gradient_is_that_of_finite_differences():
     """A second, independent way to the same number, along one direction of the last W_2."""
     from model.scratch.transformer import Config, Transformer

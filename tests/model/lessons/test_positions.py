@@ -76,3 +76,42 @@ def test_a_causal_model_without_positions_is_not_equivariant():
     """A word's output changes as soon as what stands before it does; the first two words here still stand where they stood."""
     moved = positions.changes(*positions.shuffled((0, 1, 4, 2, 3), "none", causal=True))
     assert moved[:2].max() < 1e-12 and moved[2:].min() > 1e-3
+
+
+@given(WIDTHS, st.integers(-20, 20))
+def test_a_fixed_matrix_between_two_positions_looks_some_steps_away(width, steps):
+    """PE(i) R(k) PE(j)ᵀ is PE(i + k) · PE(j): largest at j = i + k, which no comparison without a matrix can be."""
+    table = positions.sinusoidal(np.arange(50), width)
+    square = positions.compared(table, positions.shift(steps, width))
+    wanted = positions.sinusoidal(np.arange(50) + steps, width) @ table.T / (width / 2)
+    assert square == pytest.approx(wanted, abs=1e-12)
+    assert positions.compared(table, np.eye(width)) == pytest.approx(positions.cosines(table), abs=1e-12)
+    if width > 2 and 20 <= 25 + steps < 50:
+        assert square[25].argmax() == 25 + steps
+
+
+def test_the_strongest_wave_of_waves_is_theirs():
+    place = np.arange(60)
+    table = np.stack([np.sin(2 * np.pi * place / wave) + 3.0 for wave in (60, 20, 12, 5, 2.5)], -1)
+    assert positions.strongest_wave(table) == pytest.approx([60, 20, 12, 5, 2.5])
+
+
+def test_the_shipped_runs_are_whole():
+    found = positions.beyond()
+    assert set(found["accuracy"]) == set(ours.NAMES) and found["command"].startswith("python -m benchmarks.positions")
+    for runs in found["accuracy"].values():
+        assert len(runs) == len(found["seeds"]) and all(len(run) == found["tested"] - found["back"] for run in runs)
+    assert np.array(found["learned"]).shape[0] == found["tested"]
+
+
+def test_the_prose_of_the_prompt_says_what_the_shipped_runs_say():
+    """If new runs say something else, the answers of [predict_far] in positions.toml have to be written anew."""
+    found = positions.beyond()
+    runs, back, trained = ({name: np.array(each).mean(0) for name, each in found["accuracy"].items()}, found["back"], found["trained"])
+    inside, twice, far = ({name: each[part].mean() for name, each in runs.items()}
+                          for part in (slice(0, trained - back), slice(trained - back, 2 * trained - back), slice(2 * trained - back, None)))
+    assert min(inside[name] for name in ("sinusoidal", "learned", "rotary")) > 0.9
+    assert twice["rotary"] > 0.99 and 0.3 < far["rotary"] < 0.8
+    assert 0.35 < inside["alibi"] < 0.65 and far["alibi"] > 0.85 * inside["alibi"]
+    assert max(far["sinusoidal"], far["none"]) < 0.25 and far["learned"] < 0.06
+    assert inside["none"] > 3 / (found["vocabulary"] - 1)

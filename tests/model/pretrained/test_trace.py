@@ -84,12 +84,45 @@ def test_post_norm_adds_before_it_normalises_and_pre_norm_after(opened, tick):
             close(block.after, middle + block.feed_forward.output if block.norm_first else second.output)
 
 
+PRE, POST = ["norm1", "attention", "add1", "norm2", "feed_forward", "add2"], ["attention", "add1", "feed_forward", "add2"]
+
+
+@pytest.mark.parametrize(("family", "names"), [
+    ("bert", POST), ("gpt2", PRE), ("llama", PRE), ("marian", POST),
+    ("gemma2", ["norm1", "attention", "behind1", "add1", "norm2", "feed_forward", "behind2", "add2"])])
+def test_the_boxes_of_a_block_end_in_what_the_block_hands_on(opened, tick, family, names):
+    from model.lessons import block
+
+    model = opened(family)
+    for each in trace.trace(model, asked(model), tick).blocks:
+        found = block.boxes(each)
+        if each.kind is Kind.SELF or len(each.attentions) == 1:
+            assert [box.name for box in found[1:]] == names
+        else:
+            assert [box.name for box in found[1:]] == ["attention", "add1", "cross", "add2", "feed_forward", "add3"]
+        close(found[-1].output, each.after)
+        assert {box.kind for box in found if box.name.startswith("add")} == {"add" if each.norm_first else "add_norm"}
+        assert sum(box.norm is not None for box in found) == len(each.norms)
+
+
 def test_embeddings_sum_to_what_the_first_block_gets(minilm, tick):
     start = trace.trace(minilm, asked(minilm, TEXT), tick).start(Kind.SELF)
     assert {name for name, _ in start.parts} == {"token", "segment", "position"}
     total = torch.tensor(sum(part for _, part in start.parts))
     norm = minilm.network.embeddings.LayerNorm
     close(torch.nn.functional.layer_norm(total, total.shape[-1:], norm.weight, norm.bias, norm.eps).detach().numpy(), start.output)
+
+
+@pytest.mark.parametrize(("family", "count"), [("bert", 61), ("gpt2", 61), ("roberta", 60), ("llama", 0), ("marian", 0)])
+def test_learned_positions_are_the_rows_that_the_tokens_got(opened, tick, family, count):
+    """RoBERTa counts from the row behind [PAD], which is row 0 of the small model; rotary positions and waves are not learned."""
+    model = opened(family)
+    start = trace.trace(model, asked(model), tick).embedded[0]
+    if not count:
+        assert start.learned is None
+        return
+    assert start.learned.shape == (count, 48) and start.learned.dtype == np.float32
+    np.testing.assert_array_equal(start.learned[:len(start.output)], dict(start.parts)["position"])
 
 
 @pytest.mark.parametrize("neighbours", [True, False])

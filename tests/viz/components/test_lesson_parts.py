@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from viz.components.anatomy import payload as anatomy
+from viz.components.block_diagram import payload as block_diagram
 from viz.components.cells import payload as cells
 from viz.components.drag import payload as drag
 from viz.components.lesson import LETTERS, lessons, listing
@@ -49,6 +50,24 @@ def test_the_figure_opens_only_doors_that_are_there(value):
     assert anatomy.read(value, doors) is None and anatomy.read({"box": "softmax"}, doors) == "softmax"
 
 
+DRAWN = [block_diagram.Drawn(name, kind, name, "7 × 5") for name, kind in
+         (("in", "in"), ("norm1", "norm"), ("attention", "attention"), ("add1", "add"), ("feed_forward", "feed_forward"), ("add2", "add"))]
+
+
+@pytest.mark.parametrize("value", [None, {"box": 1}, {"box": ["in"]}, {"box": "nowhere"}, {"box": "in", "x": 1}, "in"])
+def test_a_block_opens_only_boxes_that_are_there(value):
+    assert block_diagram.read(value, DRAWN) is None and block_diagram.read({"box": "add1"}, DRAWN) == "add1"
+
+
+def test_each_residual_connection_leaves_before_its_sub_layer_and_ends_where_it_is_added():
+    at = [500.0, 400.0, 300.0, 200.0, 100.0, 50.0]
+    wires = block_diagram.wires(DRAWN, at)
+    rounds = [each for each in wires if len(each) == 8]
+    assert [each[-1] for each in rounds] == [200.0, 50.0]
+    assert all(at[start + 1] < each[1] < at[start] for each, start in zip(rounds, (0, 3), strict=True))
+    assert len(wires) - len(rounds) == len(DRAWN)
+
+
 def test_every_box_has_words():
     assert {box for box, *_ in anatomy.BOXES} == set(strings("lesson")["anatomy"]["boxes"])
 
@@ -70,7 +89,7 @@ def test_the_prose_of_a_lesson_is_whole(name):
     prose = tomllib.loads((FOLDER / "lessons" / f"{name}.toml").read_text(encoding="utf-8"))
     known = {box for box, *_ in anatomy.BOXES}
     assert prose["question"].endswith("?") and prose["lead"] and 5 <= prose["minutes"] <= 30
-    assert set(prose["boxes"]) <= known and set(prose["builds_on"]) <= set(lessons()) | {"positions", "inside", "block"}
+    assert set(prose["boxes"]) <= known and set(prose["builds_on"]) <= set(lessons())
     prompts = [each for each in prose.values() if isinstance(each, dict) and "answers" in each and "ask" in each]
     assert prompts and all(3 <= len(each["answers"]) <= len(LETTERS) and 0 <= each["right"] < len(each["answers"]) for each in prompts)
     assert all(set(answer) == {"text", "why"} for each in prompts for answer in each["answers"])

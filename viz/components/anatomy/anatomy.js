@@ -1,15 +1,7 @@
 // The Transformer's figure. A box with a lesson is a link; hovering says what the lesson is and points out what it builds on.
+import { draw, wire } from "../drawing.js";
 import { unpack } from "../wire.js";
 import { frame, node, palette } from "../shared.js";
-
-const NAMESPACE = "http://www.w3.org/2000/svg";
-
-function draw(tag, attributes, parent) {
-  const made = document.createElementNS(NAMESPACE, tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  parent.append(made);
-  return made;
-}
 
 export function mount(element, bytes, send) {
   const { root, on, draw: redraw, end } = frame(element, "anatomy", () => palette(root, body.colours));
@@ -30,14 +22,6 @@ export function mount(element, bytes, send) {
     }
     boxes = body.boxes.map((each) => box(figures[each[1]], each));
     hint.textContent = body.text.hint;
-  }
-
-  function wire(parent, points) {
-    const pairs = points.reduce((all, each, at) => (at % 2 ? all : [...all, [each, points[at + 1]]]), []);
-    const [last, before] = [pairs.at(-1), pairs.at(-2)], [dx, dy] = [Math.sign(last[0] - before[0]), Math.sign(last[1] - before[1])];
-    draw("polyline", { class: "wire", points: pairs.map((each) => each.join()).join(" ") }, parent);
-    const back = [last[0] - 7 * dx, last[1] - 7 * dy], [px, py] = [3.5 * dy, 3.5 * dx];
-    draw("path", { class: "tip-of-wire", d: `M${last.join()}L${back[0] + px},${back[1] + py}L${back[0] - px},${back[1] - py}Z` }, parent);
   }
 
   function box(parent, [name, , x, y, height, colour]) {

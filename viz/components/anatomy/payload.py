@@ -36,7 +36,8 @@ WIRES = (
     (0, (RIGHT, 464, 428, 464, 428, 374, 416, 374)), (0, (RIGHT, 350, 428, 350, 428, 266, 416, 266)),
     (0, (RIGHT, 244, 428, 244, 428, 158, 416, 158)),
     (1, (80, 580, 80, 527)), (1, (160, 580, 160, 527)), (1, (INSIDE, 493, INSIDE, 447)), (1, (INSIDE, 413, INSIDE, 367)),
-    (1, (INSIDE, 333, INSIDE, 287)), (1, (INSIDE, 253, INSIDE, 207)), (1, (222, 580, 222, 190, 194, 190)), (1, (INSIDE, 173, INSIDE, 136)), (1, (INSIDE, 101, INSIDE, 80)),
+    (1, (INSIDE, 333, INSIDE, 287)), (1, (INSIDE, 253, INSIDE, 207)), (1, (222, 580, 222, 190, 194, 190)),
+    (1, (INSIDE, 173, INSIDE, 136)), (1, (INSIDE, 101, INSIDE, 80)),
 )
 # (drawing, x, y, words in lesson.toml, where they are anchored)
 LABELS = (

@@ -1,0 +1,53 @@
+"""Where the boxes and lines of a block stand, the messages and the event, without Streamlit. Units are pixels of the drawing."""
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from viz import theme
+from viz.components.wire import pack
+
+ACROSS, STEP, WIDE, HIGH = 300, 64, 208, 44    # the drawing's width, from box to box, a box
+MIDDLE, ASIDE = 112, 284                       # where the stream and the residual connection run
+COLOURS = {"ramp": theme.RAMP, "ink": theme.INK, "paper": theme.PAPER, "accent": theme.ACCENT}
+TINTS = {"in": "none", "norm": "yellow", "add": "none", "add_norm": "yellow", "attention": "orange", "cross": "orange", "feed_forward": "blue"}
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One box: its name, its kind (model.lessons.block), its words and the shape of what leaves it."""
+
+    name: str
+    kind: str
+    words: str
+    shape: str
+
+
+def body(boxes: Sequence[Drawn], *, room: str, alt: str) -> bytes:
+    high = STEP * len(boxes) + 30
+    at = [high - 26 - STEP * (place + 0.5) for place in range(len(boxes))]
+    return pack({"room": room, "part": "body", "size": [ACROSS, high], "box": [WIDE, HIGH], "colours": COLOURS, "alt": alt, "wires": wires(boxes, at),
+                 "boxes": [[each.name, MIDDLE, y, TINTS[each.kind], each.words, each.shape] for each, y in zip(boxes, at, strict=True)]}, {})
+
+
+def wires(boxes: Sequence[Drawn], at: Sequence[float]) -> list[list[float]]:
+    """[x, y, x, y, …]: the stream through every box, and round each sub-layer the residual connection into the box that adds."""
+    found = [[MIDDLE, low - HIGH / 2, MIDDLE, high + HIGH / 2] for low, high in pairwise(at)] + [[MIDDLE, at[-1] - HIGH / 2, MIDDLE, 4]]
+    start = 0
+    for place, each in enumerate(boxes):
+        if each.kind in ("add", "add_norm"):
+            leave = at[start] - HIGH / 2 - 7
+            found.append([MIDDLE, leave, ASIDE, leave, ASIDE, at[place], MIDDLE + WIDE / 2, at[place]])
+            start = place
+    return found
+
+
+def state(opened: str, *, room: str) -> bytes:
+    return pack({"room": room, "part": "state", "opened": opened}, {})
+
+
+def read(value: Any, boxes: Sequence[Drawn]) -> str | None:
+    """The box in what a browser sent: {"box": name}; None for anything else."""
+    if not isinstance(value, dict) or set(value) != {"box"} or value["box"] not in [each.name for each in boxes]:
+        return None
+    return value["box"]

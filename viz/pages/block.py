@@ -1,0 +1,229 @@
+"""What is in one block? Its boxes with the tensors of the current model, normalisation step by step, the feed-forward layer, and depth."""
+import numpy as np
+import streamlit as st
+
+from model.lessons import block
+from model.query import Kind, UserError
+from model.record import AttentionRecord, Tokens
+from model.trace import Block, Norm, Trace, TraceQuery
+from viz.components.block_diagram import Drawn, block_diagram
+from viz.components.figure import figure
+from viz.components.lesson import GUESS, Lesson, computing
+from viz.components.strips import columns_switch, named, strips
+from viz.components.turns import pick, slide
+from viz.control import Choice, Number
+from viz.figures.bars import bars, histogram
+from viz.figures.lines import Line, lines
+from viz.figures.matrix import matrix
+from viz.page import Frame, Page
+from viz.text import literal
+
+BOXES = ("in", "attention", "cross", "feed_forward", *(f"{name}{number}" for name in ("norm", "behind", "add") for number in (1, 2, 3)))
+DEPTHS = (2, 4, 6, 8, 12, 16, 20, 24)
+PAGE = Page("One block", "Learn", 5, "nothing", controls=(
+    GUESS, Choice("box", "attention", BOXES), Number("block", 0, 0, 999, whole=True), Number("word", 1, 0, 99_999, whole=True),
+    Choice("which", "first", ("first", "last")), Number("depth", 12, 2, 24, whole=True)))
+ROWS = 40         # tokens of a tensor that are drawn
+
+
+def render(frame: Frame) -> None:
+    lesson = Lesson(frame, "block")
+    lesson.head()
+    revealed = lesson.predict()
+    trace, record = None, None
+    with lesson.section("parts"):
+        try:
+            record = frame.record()
+            trace = frame.ask(TraceQuery(record.query))
+        except UserError as error:
+            st.info(literal(str(error)))
+        if trace is not None:
+            _parts(frame, lesson, trace, record)
+    if trace is not None:
+        each = _block(frame, trace)
+        _norm(frame, lesson, each, record[each.kind].queries, revealed)
+        _feed_forward(frame, lesson, trace, literal(record.card.title))
+    _depth(frame, lesson)
+    lesson.end()
+
+
+def _block(frame: Frame, trace: Trace) -> Block:
+    return trace.blocks[min(frame.controls["block"], len(trace.blocks) - 1)]
+
+
+def _tensors(box: block.Box, each: Block, words: dict) -> list[tuple[str, np.ndarray]]:
+    """The tensors behind a box: (name, (t, …) or the weights by head), what leaves it first."""
+    found = [] if box.output is None else [(words["output"], box.output)]
+    if box.kind in ("attention", "cross"):
+        around = next(one for one in each.attentions if (one.kind is Kind.CROSS) == (box.kind == "cross"))
+        found.append((words["input"], around.x))
+        found += [(words["memory"], around.memory)] if box.kind == "cross" else []
+        found += [("W_Q", around.query.weight), ("W_K", around.key.weight), ("W_V", around.value.weight), ("W_O", around.w_output)]
+    if box.norm is not None:
+        found += [(words["sum"] if box.kind == "add_norm" else words["input"], box.norm.input), (words["gain"], box.norm.gain)]
+        found += [] if box.norm.bias is None else [(words["bias"], box.norm.bias)]
+    if box.kind == "feed_forward" and each.feed_forward is not None:
+        found += [(words["before"], each.feed_forward.before), (words["active"], each.feed_forward.active)]
+    return found
+
+
+def _said(place: int, trace: Trace, words: dict) -> str:
+    """A block's name: its number, and its stack where there are two."""
+    each = trace.blocks[place]
+    return f"{words['stacks'][each.kind]} {each.index}" if len({one.kind for one in trace.blocks}) > 1 else str(each.index)
+
+
+def _parts(frame: Frame, lesson: Lesson, trace: Trace, record: AttentionRecord) -> None:
+    words, each = lesson.prose["parts"], _block(frame, trace)
+    found = block.boxes(each)
+    names = {box.name: words["names"][box.kind] for box in found}
+    box = next((one for one in found if one.name == frame.controls["box"]), found[1])
+    if len(trace.blocks) > 1:
+        slide(frame, "block", words["block"], range(len(trace.blocks)), say=lambda place: _said(place, trace, words))
+    left, right = st.columns([2, 5], gap="medium")
+    with left:
+        drawn = [Drawn(one.name, one.kind, names[one.name], _shape(one.output)) for one in found]
+        block_diagram(drawn, box.name, alt=words["alt_diagram"].format(order=", ".join(names.values())), key="block_diagram",
+                      on_open=lambda name: frame.turn(box=name))
+    with right:
+        tensors = _tensors(box, each, words)
+        _draw(lesson, names[box.name], box, record[each.kind].queries)
+        table = [words["table"], "|---|---|---|---|"]
+        for label, tensor in tensors:
+            table.append(f"| {label} | {_shape(tensor)} | {_length(tensor):.3g} | {np.abs(tensor).max():.3g} |")
+        st.markdown("\n".join(table))
+    lesson.notes("parts", shown=(block.boxes,), shapes=dict(tensors), model=literal(record.card.title), d_model=each.before.shape[1],
+                 tokens=len(each.before), order=words["pre" if each.norm_first else "post"], before=_length(each.before),
+                 attention=_length(each.attentions[0].output), after=_length(each.after), number=_said(trace.blocks.index(each), trace, words),
+                 inner=_length(each.feed_forward.output) if each.feed_forward else float("nan"))
+
+
+def _draw(lesson: Lesson, name: str, box: block.Box, tokens: Tokens) -> None:
+    """What leaves the box, one row a token."""
+    words = lesson.prose["parts"]
+    if box.output is None:
+        st.info(words["unknown"])
+        return
+    rows = [named(tokens, place) for place in range(min(ROWS, len(box.output)))]
+    bound = float(np.quantile(np.abs(box.output), 0.998)) or 1.0
+    columns = [str(place) for place in range(box.output.shape[1])]
+    figure(lambda theme: matrix(theme, box.output[:ROWS], rows, columns, kind="signed", axes=("dimension", "token"), square=False,
+                                height=130 + 20 * len(rows), title=words["leaves"].format(box=name), bound=bound),
+           key="block-box", alt=lesson.alt("parts", box=name, shape=_shape(box.output)))
+
+
+def _shape(tensor: np.ndarray | None) -> str:
+    return "?" if tensor is None else " × ".join(map(str, tensor.shape))
+
+
+def _length(rows: np.ndarray) -> float:
+    """The mean length of the rows."""
+    return float(np.linalg.norm(rows, axis=-1).mean())
+
+
+def _norm(frame: Frame, lesson: Lesson, each: Block, tokens: Tokens, revealed: bool) -> None:
+    """One token through one normalisation, a strip a step."""
+    words = lesson.prose["norm"]
+    with lesson.section("norm"):
+        if not each.norms:
+            st.info(words["none"])
+            return
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            pick(frame, "which", words["which"], words["whiches"])
+            columns = columns_switch(frame, words)
+        norm: Norm = each.norms[0 if frame.controls["which"] == "first" else -1]
+        word = min(frame.controls["word"], len(norm.input) - 1)
+        slide(frame, "word", words["word"], range(len(norm.input)), say=lambda place: tokens.texts[place] if place < len(tokens) else str(place))
+        x, gain = norm.input[word], norm.gain.astype(np.float64)
+        steps = block.layer_norm(x, gain, norm.bias, norm.epsilon) if norm.kind == "layer" else block.rms_norm(x, gain, norm.epsilon)
+        rows = [("x", x)] + ([(words["centred"], steps.centred)] if norm.kind == "layer" else []) + [(words["normal"], steps.normal),
+                                                                                                  (words["scaled"], steps.scaled)]
+        rows += [(words["output"], steps.output)] if norm.bias is not None else []
+        other = block.rms_norm(x, gain, norm.epsilon) if norm.kind == "layer" else block.layer_norm(x, gain, None, norm.epsilon)
+        other_name = words["kinds"]["rms" if norm.kind == "layer" else "layer"]
+        rows.append((words["instead"].format(other=other_name), other.output))
+        strips(rows, key="block-norm", alt=lesson.alt("norm", token=named(tokens, word), kind=words["kinds"][norm.kind]), columns=columns,
+               bound=float(np.quantile(np.abs([row for _, row in rows]), 0.995)))
+        if revealed:
+            _means(lesson, norm, tokens)
+        else:
+            lesson.waits("norm", 260)
+        bias = np.zeros(len(x)) if norm.bias is None else norm.bias
+        lesson.notes("norm", shown=(block.layer_norm, block.rms_norm), shapes={"x": norm.input, "gain": norm.gain}, token=named(tokens, word),
+                     mean=steps.mean, variance=steps.variance, epsilon=norm.epsilon, d=len(x), kind=words["kinds"][norm.kind],
+                     scale=norm.scales[word], error=float(np.abs(steps.output - norm.output[word]).max()),
+                     unbiased=float(np.sqrt(len(x) / (len(x) - 1))), other=other_name,
+                     differs=float(np.linalg.norm(other.output - steps.output + bias) / np.linalg.norm(steps.output)))
+
+
+def _means(lesson: Lesson, norm: Norm, tokens: Tokens) -> None:
+    """The answer on the picture: one mean and one spread a token."""
+    words = lesson.prose["norm"]
+    names = [named(tokens, place) for place in range(min(ROWS, len(norm.input)))]
+    x = norm.input[:ROWS].astype(np.float64)
+    figure(lambda theme: bars(theme, names, {words["mean"]: x.mean(-1), words["spread"]: x.std(-1)}, axes=("token", words["value"]), height=280),
+           key="block-means", alt=words["alt_means"].format(count=len(names)))
+
+
+def _feed_forward(frame: Frame, lesson: Lesson, trace: Trace, title: str) -> None:
+    words, each = lesson.prose["feed_forward"], _block(frame, trace)
+    with lesson.section("feed_forward"):
+        places = [place for place, one in enumerate(trace.blocks) if one.feed_forward is not None]
+        if each.feed_forward is None:
+            st.info(words["unknown"])
+            return
+        inner = each.feed_forward
+        left, right = st.columns(2, gap="medium")
+        span = float(np.quantile(np.abs(inner.before), 0.999))
+        edges = np.linspace(-span, span, 61)
+        shares = {words[name]: np.histogram(getattr(inner, name), edges)[0] / inner.before.size for name in ("before", "active")}
+        with left:
+            figure(lambda theme: histogram(theme, edges, shares, axes=(words["value"], words["share"]), marks=[(0, "0")], height=320),
+                   key="block-activations", alt=lesson.alt("feed_forward", activation=inner.activation, block=each.index))
+        found = np.array([block.silent(trace.blocks[place].feed_forward.before, trace.blocks[place].feed_forward.active) for place in places])
+        names = [_said(place, trace, lesson.prose["parts"]) for place in places]
+        with right:
+            figure(lambda theme: bars(theme, names, dict(zip(words["groups"], found.T, strict=True)),
+                                      axes=(words["layer"], words["share"]), y_range=(0, 1), height=320), key="block-silent",
+                   alt=words["alt_silent"].format(activation=inner.activation))
+        zero, near, relu = block.silent(inner.before, inner.active)
+        lesson.notes("feed_forward", shown=(block.silent,), shapes={"before": inner.before, "active": inner.active}, activation=inner.activation,
+                     d_ff=inner.before.shape[1], d_model=inner.output.shape[1], wide=inner.before.shape[1] / inner.output.shape[1], zero=zero,
+                     near=near, relu=relu, model=title, number=_said(trace.blocks.index(each), trace, lesson.prose["parts"]),
+                     gated=words["gated" if inner.gated else "plain"])
+
+
+def _depth(frame: Frame, lesson: Lesson) -> None:
+    """A fresh encoder of every depth, both ways: the stream and the gradient by layer, and the last layer's gradient by depth."""
+    words, layers = lesson.prose["depth"], frame.controls["depth"]
+    with lesson.section("depth"):
+        slide(frame, "depth", words["layers"], DEPTHS, say=str)
+        with computing(), st.spinner(words["running"]):
+            found = {name: block.depth(layers, first) for name, first in (("post", False), ("pre", True))}
+        first, second, third = st.columns(3, gap="small")
+        for column, number, axis in ((first, 0, "stream"), (second, 1, "gradient")):
+            drawn = [Line(words["names"][name], each[number], colour) for colour, (name, each) in enumerate(found.items())]
+            ends = {name: each[number][-1] for name, each in found.items()}
+            with column:
+                figure(lambda theme, drawn=drawn, axis=axis: lines(theme, np.arange(1, layers + 1), drawn, axes=(words["layer"], words[axis]),
+                                                                   log="y" if axis == "gradient" else "", height=340),
+                       key=f"block-{axis}", alt=words[f"alt_{axis}"].format(layers=layers, **ends))
+        with third, st.spinner(words["running_all"]):
+            last = {name: block.last_gradients(DEPTHS, name == "pre") for name in found}
+            _last(lesson, last, layers)
+        post, pre = found["post"], found["pre"]
+        six = DEPTHS.index(6)
+        lesson.notes("depth", shown=(block.depth, block.last_gradients), shapes={"stream": post[0], "gradient": post[1]}, layers=layers,
+                     root=float(np.sqrt(block.WIDTH)), first=pre[0][0], last=pre[0][-1], post_ratio=post[1][-1] / post[1][0],
+                     pre_ratio=pre[1][-1] / pre[1][0], top=post[1][-1] / pre[1][-1], post_six=last["post"][-1] / last["post"][six],
+                     pre_six=last["pre"][-1] / last["pre"][six])
+
+
+def _last(lesson: Lesson, last: dict[str, np.ndarray], layers: int) -> None:
+    """The last layer's gradient over the depth, with what theory says of pre-LN, drawn through the deepest one."""
+    words, depths = lesson.prose["depth"], np.array(DEPTHS)
+    drawn = [Line(words["names"][name], each, colour, "dots") for colour, (name, each) in enumerate(last.items())]
+    drawn.append(Line("∝ 1/√N", last["pre"][-1] * np.sqrt(depths[-1] / depths), None, "dash"))
+    figure(lambda theme: lines(theme, depths, drawn, axes=(words["layers_n"], words["last"]), y_range=(0, 1.15 * float(last["post"].max())),
+                               marks=[(layers, f"N = {layers}")], height=340), key="block-last",
+           alt=words["alt_last"].format(post=last["post"][-1], pre=last["pre"][-1]))
