@@ -137,6 +137,7 @@ def _chosen(mask, indices, n_keys: int):
     return mask & ~left_out if mask.dtype == torch.bool else mask.masked_fill(left_out, torch.finfo(mask.dtype).min)
 
 
+@functools.lru_cache(64)
 def sample_rows(n_queries: int) -> np.ndarray:
     """The queries whose outputs are recomputed on every answer: the first (it shows a missing look-ahead mask), the last (it shows a
     missing window), and two between."""
