@@ -14,11 +14,12 @@ import numpy as np
 
 from model.heads import tensor_of
 from model.masks import Hidden
-from model.pretrained.calls import OWN_PAGES, SINKS, Call, Memory, Unsupported, array, in_own_pages, understand
+from model.pretrained.calls import OWN_PAGES, SINKS, Call, Memory, Unsupported, array, give_back_holes, in_own_pages, understand
 from model.query import Edit, Hide, Kind, Silence, Temper, UserError
 
 IMPLEMENTATION = "clearhead"
 MASKED = "clearhead_masked"  # the same, for families whose modules do not say that they are causal and would look ahead without a mask
+HOLES = 3   # large calls after which the heap's free pages are handed back
 ROWS = 256  # rows of queries at a time where equation (1) replaces the kernel, so that an edit needs no n² memory
 
 
@@ -116,8 +117,11 @@ def attention_function(module, query, key, value, attention_mask=None, **options
         call.temperature = np.array([temperatures.get(head, 1.0) for head in range(query.shape[1])], np.float32)
     output = _equation_one(call) if hidden or temperatures else _native(module, query, key, value, attention_mask, options)
     call.rows = sample_rows(query.shape[2])
-    call.outputs = in_own_pages(array(output.index_select(1, _row_index(query.shape[2])).transpose(1, 2)), query.numel() * 4 >= OWN_PAGES)
+    large = query.numel() * 4 >= OWN_PAGES
+    call.outputs = in_own_pages(array(output.index_select(1, _row_index(query.shape[2])).transpose(1, 2)), large)
     session.calls.append(call)
+    if large and len(session.calls) % HOLES == 0:
+        give_back_holes()
     for silence in silences:
         output[:, :, silence.head] = 0 if silence.mode == "zero" else output[:, :, silence.head].mean(1, keepdim=True)
     return output, None
