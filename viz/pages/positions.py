@@ -22,8 +22,8 @@ SCHEMES = ("none", "sinusoidal", "learned", "rotary", "alibi")
 SOURCES = ("waves", "model", "here")
 PAGE = Page("Where am I? Positions", "Learn", 3, "nothing", controls=(
     GUESS, Choice("guess_far", "", LETTERS), Choice("scheme", "none", SCHEMES), Choice("stack", "encoder", ("encoder", "decoder")),
-    Steps("order", len(WORDS), len(WORDS), ORDERS["first"]), Choice("source", "waves", SOURCES), Number("d", 64, 4, 512, whole=True),
-    Number("pair", 4, 0, 255, whole=True), Number("p", 3, 0, 200, whole=True), Number("k", 5, -100, 100, whole=True),
+    Steps("shuffle", len(WORDS), len(WORDS), ORDERS["first"]), Choice("source", "waves", SOURCES), Number("d", 64, 4, 512, whole=True),
+    Number("wave", 4, 0, 255, whole=True), Number("p", 3, 0, 200, whole=True), Number("k", 5, -100, 100, whole=True),
     Number("heads", 8, 1, 32, whole=True)))
 LENGTH = 128                                  # positions that are drawn
 WAVES = (0, 2, 5, 10, 20)                     # pairs of dimensions drawn as waves, where there are so many
@@ -49,7 +49,7 @@ def _shuffle(frame: Frame, lesson: Lesson, revealed: bool) -> None:
     """A small model reads the words in order and shuffled; by how much does each word's output differ?"""
     words = lesson.prose["shuffle"]
     scheme, causal = frame.controls["scheme"], frame.controls["stack"] == "decoder"
-    order = frame.controls["order"] if sorted(frame.controls["order"]) == list(range(len(WORDS))) else ORDERS["first"]
+    order = frame.controls["shuffle"] if sorted(frame.controls["shuffle"]) == list(range(len(WORDS))) else ORDERS["first"]
     with lesson.section("shuffle"):
         with st.container(horizontal=True):
             pick(frame, "scheme", words["scheme"], words["schemes"])
@@ -57,7 +57,7 @@ def _shuffle(frame: Frame, lesson: Lesson, revealed: bool) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"{' '.join(WORDS)} → **{' '.join(WORDS[each] for each in order)}**", width="content")
             for name, each in ORDERS.items():
-                push(frame, words["orders"][name], f"order-{name}", order=each)
+                push(frame, words["orders"][name], f"shuffle-{name}", shuffle=each)
         if not revealed:
             lesson.waits("shuffle")
             return
@@ -172,13 +172,13 @@ def _distance(frame: Frame, lesson: Lesson, table: np.ndarray) -> None:
 def _shift(frame: Frame, lesson: Lesson) -> None:
     """One pair of dimensions is a clock hand; k steps on turn it by the same angle wherever one is."""
     words, width = lesson.prose["shift"], _width(frame)
-    place, steps, pair = frame.controls["p"], frame.controls["k"], min(frame.controls["pair"], width // 2 - 1)
+    place, steps, pair = frame.controls["p"], frame.controls["k"], min(frame.controls["wave"], width // 2 - 1)
     with lesson.section("shift"):
         left, right = st.columns([1, 2], gap="medium")
         with left:
             slide(frame, "p", words["p"], range(0, 101), say=str)
             slide(frame, "k", words["k"], range(-50, 51), say=str)
-            slide(frame, "pair", words["pair"], range(0, min(width // 2, 32)), say=lambda each: f"{2 * each}, {2 * each + 1}")
+            slide(frame, "wave", words["wave"], range(0, min(width // 2, 32)), say=lambda each: f"{2 * each}, {2 * each + 1}")
         ring = positions.sinusoidal(np.arange(min(33, int(positions.wavelengths(width)[pair]) + 1)), width)[:, [2 * pair + 1, 2 * pair]]
         hands = positions.sinusoidal([place, place + steps], width)[:, [2 * pair + 1, 2 * pair]]
         names = [str(each) for each in range(len(ring))]
@@ -198,7 +198,7 @@ def _rotary(frame: Frame, lesson: Lesson) -> None:
     query, key = draw.normal(size=(2, 32)) + 0.8
     square = positions.rotary_scores(query, key, LENGTH)
     far, place, steps = np.arange(-40, 41), frame.controls["p"], frame.controls["k"]
-    pair = min(frame.controls["pair"], len(query) // 2 - 1)
+    pair = min(frame.controls["wave"], len(query) // 2 - 1)
     cut = slice(2 * pair, 2 * pair + 2)
     hands = {words["query"]: query[cut], words["key"]: key[cut], words["query_at"].format(p=place): positions.rotate(query, place)[cut],
              words["key_at"].format(p=place + steps): positions.rotate(key, place + steps)[cut]}
