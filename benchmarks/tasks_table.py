@@ -10,7 +10,8 @@ sentences and scored on test sentences; every test sentence has a pair of nouns 
 - A *resolving* head gives more to the right noun in both twins, in 95% of the twins or more. An *actor* or *place* head gives more to the
   first or to the second noun in at least 95% of the sentences, whatever the adjective: it has learned a role, and does not read the adjective.
 - *Mass* is the mean weight on both nouns together. A head with less than 0.5 there has no name.
-- A silenced head puts out zeros, or its own mean over the positions of the sentence.
+- A silenced head puts out zeros, or its own mean over the positions of the sentence. A head that says the same at every position, because
+  all of them look at the same noun, loses nothing by its mean.
 """
 RESOLVERS = ("resolver-narrow", "resolver-wide")
 ROLES = ("actor", "place")
@@ -52,10 +53,18 @@ def _resolvers(found: dict) -> list[str]:
 
 
 def _heads(heads: list[dict], frames: list[str]) -> str:
-    """The table adjective × noun of each head, with its share of twins that are right in both sentences, whole and by frame."""
-    names = ("head", "name", "means actor: to actor", "to place", "means place: to actor", "to place", "mass", "both twins", *frames)
-    return table(names, [(f"{each['kind']} {each['layer']}·{each['head']}", each["name"], *each["table"][0], *each["table"][1],
-                          each["mass"], each["both"], *(each["by_frame"][frame] for frame in frames)) for each in heads])
+    """The table adjective × noun of each head and its share of twins that are right in both sentences; of those with a name, by frame."""
+    names = ("head", "name", "means actor: to actor", "to place", "means place: to actor", "to place", "mass", "both twins")
+    whole = table(names, [(_place(each), each["name"], *each["table"][0], *each["table"][1], each["mass"], each["both"]) for each in heads])
+    named = [each for each in heads if each["name"]]
+    if not named:
+        return whole + "\nNone has a name.\n"
+    return whole + "\nBoth twins, by frame:\n" + table(("frame", *map(_place, named)),
+                                                      [(frame, *(each["by_frame"][frame] for each in named)) for frame in frames])
+
+
+def _place(head: dict) -> str:
+    return f"{head['kind']} {head['layer']}·{head['head']}"
 
 
 def _silenced(rows: list[dict]) -> str:

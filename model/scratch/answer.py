@@ -69,7 +69,7 @@ def _trained(model_id: str, fingerprint: str, folder: Path):
     told = {"tokenizer": f"single signs, {known} of them" if signs else f"words, {known} of them", "max_tokens": LONGEST_TRAINED * (1 + signs),
             "note": f"Trained here, by: {about['command']}."}
     if SNAPSHOT in model_id:
-        told["note"] = f"A snapshot of its training: step {model_id.split(SNAPSHOT)[1]} of {about['steps']}, rounded to 16 bits."
+        told["note"] = f"A snapshot of its training: step {model_id.split(SNAPSHOT)[1]} of {about['steps']}, rounded to 8 bits."
     return behaviour(card(model_id, fingerprint, transformer, told), transformer, tokenizer)
 
 

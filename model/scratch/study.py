@@ -114,10 +114,10 @@ def silenced(model: Transformer, right: Callable[[Iterable[Silence]], float], po
     rows: list[dict] = [{"heads": "none", "zero": right(()), "mean": right(())}]
     sets = [(f"{kind} {layer}·{head}", [[(kind, layer, head)]]) for kind, layer, head in places]
     if pointers:
-        sets.append((f"all {len(pointers)} that point", [list(pointers)]))
+        sets.append((f"all that point: {len(pointers)}", [list(pointers)]))
     if 0 < len(pointers) <= len(others):
         rng = random.Random(1)
-        sets.append((f"{len(pointers)} others at random", [rng.sample(others, len(pointers)) for _ in range(draws)]))
+        sets.append((f"as many others at random: {len(pointers)}", [rng.sample(others, len(pointers)) for _ in range(draws)]))
     for name, choices in sets:
         figures = {mode: float(np.mean([right([Silence(*place, mode) for place in chosen]) for chosen in choices])) for mode in ("zero", "mean")}
         rows.append({"heads": name} | figures)

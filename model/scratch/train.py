@@ -17,7 +17,7 @@ from model.scratch.catalogue import film_path
 from model.scratch.task import Task
 from model.scratch.transformer import Transformer
 
-FILM_BYTES = 1_900_000  # of all snapshots in 16 bits; what decides how many there are
+FILM_BYTES = 1_740_000  # of all snapshots in 8 bits; what decides how many there are
 MOST_FRAMES = 24
 RECORD_EVERY = 10       # steps between two points of the curves
 CHECKPOINT_EVERY = 250  # steps
@@ -35,8 +35,8 @@ class Progress:
 
 def frame_steps(steps: int, parameters: int) -> list[int]:
     """When snapshots are taken: as many as fit, the first untrained, the last trained, closer together early on."""
-    count = max(3, min(MOST_FRAMES, FILM_BYTES // (2 * parameters)))
-    return sorted({round(steps * (i / (count - 1)) ** 1.5) for i in range(count)})
+    count = max(3, min(MOST_FRAMES, FILM_BYTES // parameters))
+    return sorted({round(steps * (i / (count - 1)) ** 2) for i in range(count)})
 
 
 def learning_rate(task: Task, step: int, steps: int) -> float:
@@ -94,7 +94,7 @@ class Run:
 
     def snap(self) -> None:
         if self.step in self.frame_steps:
-            self.frames[self.step] = {name: each.half() for name, each in weights.tensors(self.model).items()}
+            self.frames[self.step] = weights.packed(weights.tensors(self.model))
 
     def about(self) -> dict:
         """What made these weights."""

@@ -106,7 +106,7 @@ def test_the_table_of_silence_has_each_head_the_pointers_and_as_many_others(enco
 
     rows = study.silenced(encoder, right, [(Kind.SELF, 1, 0), (Kind.SELF, 1, 2)], draws=5)
     assert [row["heads"] for row in rows] == ["none", *(f"self {layer}·{head}" for layer in range(2) for head in range(HEADS)),
-                                             "all 2 that point", "2 others at random"]
+                                             "all that point: 2", "as many others at random: 2"]
     assert rows[-1]["mean"] == pytest.approx(0.8) and rows[1]["zero"] == pytest.approx(0.9)
     assert all(not {(each.layer, each.head) for each in silences} & {(1, 0), (1, 2)} for silences in seen[-5:])
 
