@@ -20,7 +20,8 @@ PAPER = {"light": "#ffffff", "dark": "#0e1117"}
 MONO = ("DejaVu Sans Mono", "Noto Sans Mono CJK SC", "Noto Sans CJK SC")
 SANS = ("DejaVu Sans",)
 FALLBACK = (            # exports: fonts with the scripts that the faces above lack, where a machine has them
-    "DejaVu Sans", "Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "WenQuanYi Zen Hei", "PingFang SC", "Hiragino Sans", "Apple SD Gothic Neo",
+    "DejaVu Sans", "Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "WenQuanYi Zen Hei", "PingFang SC", "Hiragino Sans",
+    "Apple SD Gothic Neo",
     "Microsoft YaHei", "Yu Gothic", "Malgun Gothic", "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Sans Devanagari", "Noto Sans Bengali",
     "Noto Sans Tamil", "Noto Sans Thai", "Nirmala UI", "Leelawadee UI", "Arial Unicode MS", "Noto Sans Symbols", "Noto Sans Symbols 2",
     "Segoe UI Symbol", "Noto Emoji")

@@ -31,7 +31,8 @@ def test_the_start_has_no_parameters():
 
 
 HOSTILE = ["-1", "1e9", "NaN", "9" * 40, "1,2,3", "٣", "<script>", "0", "0.0", "1.5", "../../etc/passwd"]
-NAMES = ["model", "text", "kind", "layer", "head", "token", "pair", "lens", "scale", "keep", "overlay", "order", "words", "quadrant", "transpose", "other"]
+NAMES = ["model", "text", "kind", "layer", "head", "token", "pair", "lens", "scale", "keep", "overlay", "order", "words", "quadrant",
+         "transpose", "other"]
 
 
 @given(st.dictionaries(st.sampled_from(NAMES), st.text(max_size=30) | st.sampled_from(HOSTILE)))
