@@ -1,0 +1,59 @@
+"""The page Next word in a real browser: what it offers and writes is what transformers' generate would."""
+import re
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.model.pretrained import tiny
+
+PATIENCE = 90_000   # ms: the first answer includes importing torch on a busy machine
+STEPS = 3
+
+
+@pytest.fixture(scope="module")
+def decoder(tmp_path_factory) -> Path:
+    return tiny.save(tmp_path_factory.mktemp("decoder"), "llama", vocab_size=len(tiny.tokenizer()))
+
+
+def generated(folder: Path, text: str, temperature: float, top_k: int) -> list[tuple[str, list[float]]]:
+    """(token, probabilities of the 8 likeliest) of each greedy step, by transformers alone; temperature and top-k by its own processors."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer, TemperatureLogitsWarper, TopKLogitsWarper
+
+    network, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    ids = tokenizer(text, return_tensors="pt")["input_ids"]
+    with torch.inference_mode():
+        made = network.generate(input_ids=ids, do_sample=False, max_new_tokens=STEPS, output_logits=True, return_dict_in_generate=True,
+                                eos_token_id=None)
+    steps = []
+    for number, logits in zip(made.sequences[0, ids.shape[1]:].tolist(), made.logits):
+        cut = TopKLogitsWarper(top_k)(ids, TemperatureLogitsWarper(temperature)(ids, logits.double()))
+        steps.append((tokenizer.convert_ids_to_tokens(number), cut[0].softmax(-1).topk(min(8, top_k)).values.tolist()))
+    return steps
+
+
+def offered(page) -> list[float]:
+    """The probabilities on the buttons of the tokens that one can click."""
+    buttons = page.get_by_role("button", name=re.compile(r" \d\.\d{3}$"))
+    return [float(text[-5:]) for text in buttons.all_inner_texts()]
+
+
+def test_tokens_and_probabilities_are_those_of_generate_forward_and_back(browser, app, decoder):
+    temperature, top_k, text = 0.7, 5, "the cat sat on"
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    page.goto(f"{app.address}/next_word?" + urlencode({"model": str(decoder), "text": text, "t": temperature, "top_k": top_k}))
+    seen = []
+    for token, probabilities in generated(decoder, text, temperature, top_k):
+        first = page.get_by_role("button", name=f"{token} {probabilities[0]:.3f}", exact=True)
+        expect(first).to_be_visible(timeout=PATIENCE)
+        assert offered(page) == pytest.approx(probabilities, abs=6e-4)
+        seen.append(first.inner_text())
+        page.get_by_role("button", name="Most probable", exact=True).click()
+    for label in reversed(seen):
+        page.get_by_role("button", name="Back one token", exact=True).click()
+        expect(page.get_by_role("button", name=label, exact=True)).to_be_visible(timeout=PATIENCE)
+    context.close()
+    assert "Traceback" not in app.log.read_text()
