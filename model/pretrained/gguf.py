@@ -1,7 +1,26 @@
 """Turns a GGUF file into a folder that loads fast: config.json, model.safetensors in float32, and the tokenizer."""
+import re
 from pathlib import Path
 
-from model.query import UserError
+from model.pretrained import catalogue, estimate, files
+from model.query import NotOnDisk, UserError
+
+SUFFIX = ".gguf"
+
+
+def folder_for(path: Path) -> Path:
+    """Where the converted model of a person's own GGUF file belongs: another content of the file, another folder."""
+    if not path.is_file():
+        raise UserError(f"There is no file {path}; give the path of a GGUF file that is on this disk.")
+    return catalogue.home() / "models" / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', path.stem).lstrip('.')}-{files.sha256(path)[:12]}"
+
+
+def converted(path: Path) -> Path:
+    """That folder. Raises NotOnDisk while the file has not been converted."""
+    folder = folder_for(path)
+    if not (folder / "config.json").is_file():
+        raise NotOnDisk(f"{path.name} is converted once before it is shown; do so with: python -m model fetch {path}")
+    return folder
 
 
 def convert(path: Path, folder: Path) -> None:
@@ -14,12 +33,14 @@ def convert(path: Path, folder: Path) -> None:
     load.prepare()
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
+    _refuse_what_does_not_fit(path)
     source = {"gguf_file": path.name, "local_files_only": True, "trust_remote_code": False}
     try:
         tokenizer = AutoTokenizer.from_pretrained(path.parent, **source)
         network = AutoModelForCausalLM.from_pretrained(path.parent, dtype=torch.float32, **source)
-    except ImportError as error:
-        raise UserError("GGUF files need the packages gguf and accelerate; run: pip install -r requirements.txt") from error
+    except Exception as error:
+        said = (str(error).splitlines() or [type(error).__name__])[0][:160]
+        raise UserError(f"{path.name} cannot be read as a decoder ({said}); choose another GGUF file.") from error
     config = network.config
     del config.quantization_config
     config.architectures = [type(network).__name__]
@@ -29,3 +50,17 @@ def convert(path: Path, folder: Path) -> None:
     tied = set(network.all_tied_weights_keys)
     save_file({name: tensor.contiguous() for name, tensor in network.state_dict().items() if name not in tied},
               folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def _refuse_what_does_not_fit(path: Path) -> None:
+    """Reads the sizes in the file's header before any memory is taken. Raises UserError."""
+    try:
+        from gguf import GGUFReader
+
+        parameters = sum(int(tensor.n_elements) for tensor in GGUFReader(path).tensors)
+    except ImportError as error:
+        raise UserError("GGUF files need the packages gguf and accelerate; run: pip install -r requirements.txt") from error
+    except (ValueError, KeyError, IndexError, OverflowError, OSError) as error:
+        said = (str(error).splitlines() or [type(error).__name__])[0][:120]
+        raise UserError(f"{path.name} is cut off or no GGUF file ({said}); copy or download it again.") from error
+    estimate.refuse_weights(parameters, path.name)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from model.pretrained import catalogue, files
+from model.pretrained import catalogue, files, gguf
 from model.pretrained.fetch import MARK
 from model.pretrained.hub import check_id
 from model.pretrained.untrained import SUFFIX, untrained
@@ -40,6 +40,9 @@ def locate(model_id: str) -> Place:
         return Place(model_id, catalogue.folder_of(entry), entry.title, entry.licence, entry)
     if os.environ.get(catalogue.CATALOGUE_ONLY) == "1":
         raise UserError(f"This server offers its catalogue only; choose one of {', '.join(each.name for each in catalogue.ENTRIES)}.")
+    if model_id.endswith(gguf.SUFFIX):
+        path = Path(model_id).expanduser()
+        return Place(model_id, gguf.converted(path), path.stem)
     folder = _folder(model_id)
     if folder is not None:
         return Place(model_id, folder, folder.name, files.licence_of(folder))

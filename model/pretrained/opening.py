@@ -51,8 +51,9 @@ def wired(place, fingerprint: str, network, tokenizer, head: str, dtype: str = "
         wiring, looks_ahead = None, _report(place, network, head, reasons)
         shapes = _shapes_of(network)
     pooling = predict.pooling_of(place.folder)
-    shown = frozenset() if wiring is None else frozenset(slot.index for slot in wiring.slots.values())
-    seen = Seen(tuple((each.heads, each.kv_heads, each.d_k) for each in shapes), shown, lengths[0], dtype)
+    slots = () if wiring is None else tuple(wiring.slots.values())
+    seen = Seen(tuple((each.heads, each.kv_heads, each.d_k) for each in shapes), frozenset(slot.index for slot in slots),
+                frozenset(slot.kind for slot in slots), lengths[0], dtype)
     card = card_of(place, fingerprint, network, tokenizer, seen)
     names = {id(module): name for name, module in network.named_modules()}
     return PretrainedModel(card, network, tokenizer, wiring, "vector" if pooling else head, pooling, looks_ahead, reasons, names,

@@ -220,16 +220,13 @@ def test_smollm2_comes_from_its_package_where_the_hub_cannot_be_reached(monkeypa
     assert load.open_model("smollm2", tick).card.title == "SmolLM2-135M-Instruct"
 
 
-def test_a_gguf_file_is_converted_exactly(tmp_path):
-    """A GGUF file written here, tokenizer and all, gives the same numbers as transformers' own reading of it."""
+def written_gguf(path):
+    """A small Llama with random weights, written to `path` as a GGUF file, tokenizer and all."""
     import numpy as np
-    import torch
     from gguf import GGUFWriter
 
-    from model.pretrained.gguf import convert
-
     network = tiny.network("llama", num_key_value_heads=4, vocab_size=64, tie_word_embeddings=True)
-    config, path = network.config, tmp_path / "tiny.gguf"
+    config = network.config
     writer = GGUFWriter(path, "llama")
     for name, value in (("block_count", 3), ("context_length", 61), ("embedding_length", 48), ("feed_forward_length", 52), ("head_count", 4),
                         ("head_count_kv", 4), ("layer_norm_rms_eps", config.rms_norm_eps), ("vocab_size", 64), ("rope_dimension_count", 8)):
@@ -257,10 +254,48 @@ def test_a_gguf_file_is_converted_exactly(tmp_path):
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-    convert(path, tmp_path / "made")
+    return network
+
+
+def test_a_gguf_file_is_converted_exactly(tmp_path):
+    """What the conversion writes are the numbers that were put into the GGUF file."""
+    import torch
     from safetensors.torch import load_file
 
+    from model.pretrained.gguf import convert
+
+    network = written_gguf(tmp_path / "tiny.gguf")
+    convert(tmp_path / "tiny.gguf", tmp_path / "made")
     made = load_file(tmp_path / "made" / "model.safetensors")
     assert "lm_head.weight" not in made
     assert all(torch.equal(tensor, network.state_dict()[name]) for name, tensor in made.items())
     assert (tmp_path / "made" / "tokenizer.json").is_file()
+
+
+def test_ones_own_gguf_file_is_converted_once_and_opened_by_its_path(tmp_path, monkeypatch, tick):
+    from model.query import NotOnDisk, Query
+
+    monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path / "home"))
+    path = tmp_path / "mine, too.gguf"
+    with pytest.raises(UserError, match="There is no file"):
+        load.open_model(str(path), tick)
+    written_gguf(path)
+    with pytest.raises(NotOnDisk, match="converted once"):
+        load.open_model(str(path), tick)
+    folder = fetching.fetch(str(path), tick)
+    assert fetching.fetch(str(path), tick) == folder
+    record = load.open_model(str(path), tick).answer(Query("m", "r", "abba cab"), tick)
+    assert record.verification.status == "verified" and record.card.title == "mine, too"
+    path.write_bytes(path.read_bytes()[:2000])
+    for wanted, sentence in ((load.open_model, "converted once"), (fetching.fetch, "cut off")):
+        with pytest.raises(UserError, match=sentence):
+            wanted(str(path), tick)
+
+
+def test_a_gguf_file_larger_than_memory_is_refused_by_its_header(tmp_path, monkeypatch, tick):
+    from model.pretrained import estimate
+
+    written_gguf(tmp_path / "large.gguf")
+    monkeypatch.setattr(estimate, "memory_free", lambda: 1000.0)
+    with pytest.raises(UserError, match="memory"):
+        fetching.fetch(str(tmp_path / "large.gguf"), tick)
