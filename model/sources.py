@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 from model.coref_cases import AnswersQuery, CasesQuery
 from model.jobs import Desk, Job
+from model.lessons.copying import LIVE, SHORT, CopyQuery
+from model.lessons.scores import ScoresQuery, side_by_side
 from model.lessons.short_run import RunQuery
 from model.next_word import NextWordQuery
 from model.query import Edit, Kind, Query, UserError
@@ -146,9 +148,24 @@ def _short_run(question: RunQuery, tick: Tick):
     return short_run.run(question, tick)
 
 
+def _copying(question: CopyQuery, tick: Tick):
+    from model.scratch import recurrent
+    from model.scratch.train import one_thread
+
+    with one_thread():
+        return recurrent.run(LIVE, SHORT, question.seed, tick)
+
+
+def _scores(question: ScoresQuery, tick: Tick):
+    from model.scratch.train import one_thread
+
+    with one_thread():
+        return side_by_side(question, tick)
+
+
 ANSWERS: dict[type, Callable] = {NextWordQuery: _next_word, Query: _record, OverviewQuery: _overview, MeasuresQuery: _measures, CardQuery: _card,
                                  TraceQuery: _trace, CasesQuery: _cases, AnswersQuery: _answers,
-                                 RunQuery: _short_run}
+                                 RunQuery: _short_run, ScoresQuery: _scores, CopyQuery: _copying}
 models = Models(MODEL_BYTES)
 desk = Desk(lambda question, tick: ANSWERS[type(question)](question, tick), CACHE_BYTES)
 

@@ -1,0 +1,70 @@
+"""Why attention was invented, and which score it was given: the trainings behind the lesson *From kernels to attention*.
+
+    python -m benchmarks.kernels [--json assets/lessons/kernels.json]
+
+Scores: additive, scaled and unscaled dot-product scores trained side by side for 200 steps at each d_k, five seeds. Copying: recurrent
+encoder–decoders with one fixed context vector, with one twice as wide, and with attention, three seeds. A few minutes on one core; the file
+keeps the command, the seeds, the machine and the date.
+"""
+import argparse
+import datetime
+import json
+import platform
+import sys
+from pathlib import Path
+
+import torch
+
+from model.lessons import copying, scores
+from model.scratch import recurrent
+
+WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
+SCORE_SEEDS, COPY_SEEDS = (1, 2, 3, 4, 5), (1, 2, 3)
+LAST = 20      # steps that the final loss and accuracy are the mean of
+
+
+def sweep() -> dict[str, list[list[list[float]]]]:
+    """By kind: (d_k, seed, [loss in nats, accuracy]) at the end of the training."""
+    found: dict[str, list[list[list[float]]]] = {}
+    print(f"{'scores':<10}{'d_k':>5}{'loss':>9}{'accuracy':>10}")
+    for kind in scores.KINDS:
+        found[kind] = []
+        for width in WIDTHS:
+            runs = [scores.train(kind, width, seed)[:2] for seed in SCORE_SEEDS]
+            found[kind].append([[round(float(each[-LAST:].mean()), 4) for each in run] for run in runs])
+            means = [sum(run[which] for run in found[kind][-1]) / len(runs) for which in (0, 1)]
+            print(f"{kind:<10}{width:>5}{means[0]:>9.3f}{means[1]:>10.3f}", flush=True)
+    return found
+
+
+def copies() -> dict:
+    """The runs of each seed: right by kind (seed, length), seconds, parameters, and the first seed's alignment."""
+    print("\n" + f"{'copying':<10}{'seed':>5}{'seconds':>9}" + "".join(f"{length:>7}" for length in copying.LENGTHS))
+    runs = []
+    for seed in COPY_SEEDS:
+        runs.append(recurrent.run(copying.KINDS, copying.STEPS, seed, lambda fraction, text: None))
+        for kind, right in runs[-1].right.items():
+            print(f"{kind:<10}{seed:>5}{runs[-1].seconds[kind]:>9.1f}" + "".join(f"{each:>7.3f}" for each in right), flush=True)
+    first = runs[0]
+    return {"right": {kind: [[round(each, 4) for each in run.right[kind].tolist()] for run in runs] for kind in copying.KINDS},
+            "seconds": {kind: [round(run.seconds[kind], 1) for run in runs] for kind in copying.KINDS}, "parameters": first.parameters,
+            "alignment": [[round(each, 4) for each in row] for row in first.alignment.tolist()], "text": first.text, "written": first.written}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path, help="file that gets the numbers")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    found = {"scores": sweep(), "copying": copies()}
+    if options.json:
+        about = {"command": "python -m benchmarks.kernels --json " + options.json.as_posix(), "widths": WIDTHS, "score_seeds": SCORE_SEEDS,
+                 "copy_seeds": COPY_SEEDS, "score_steps": scores.STEPS, "copy_steps": copying.STEPS, "lengths": copying.LENGTHS,
+                 "trained": copying.TRAINED, "texts": recurrent.TEXTS, "machine": platform.machine(), "system": platform.platform(),
+                 "python": sys.version.split()[0], "torch": torch.__version__, "date": datetime.date.today().isoformat()}
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        options.json.write_text(json.dumps(about | found) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

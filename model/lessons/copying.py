@@ -1,0 +1,45 @@
+"""What is asked of the recurrent encoder–decoders that copy, and what is answered; the networks are in model.scratch.recurrent."""
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.masks import frozen_array
+
+KINDS = ("fixed", "wide", "attention")   # of the runs in assets/lessons
+LIVE = ("fixed", "attention")            # of those that a page trains
+TRAINED = 12                             # the longest text of the training
+LENGTHS = (1, 2, 4, 6, 8, 10, 12, 14, 16, 20, 24)
+STEPS, SHORT = 800, 250                  # of training: in assets/lessons, and live
+
+
+@dataclass(frozen=True)
+class CopyQuery:
+    """Train the copiers for SHORT steps: answered by `Copying`."""
+
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Copying:
+    """By kind: right (length), the share of right symbols when the decoder reads its own output, at each of LENGTHS; seconds of the training;
+    parameters, a count. alignment (step, symbol): what the one with attention looked at while it wrote `text`; its rows sum to 1."""
+
+    right: dict[str, np.ndarray]
+    seconds: dict[str, float]
+    parameters: dict[str, int]
+    alignment: np.ndarray
+    text: tuple[int, ...]
+    written: tuple[int, ...]
+
+    def __post_init__(self):
+        object.__setattr__(self, "right", {kind: frozen_array(each) for kind, each in self.right.items()})
+        object.__setattr__(self, "alignment", frozen_array(self.alignment))
+        if self.alignment.shape != (len(self.written), len(self.text)):
+            raise ValueError(f"Copying: expected an alignment (written, text), got {self.alignment.shape}.")
+
+
+def code() -> tuple:
+    """The functions that a page shows as the code of its picture."""
+    from model.scratch.recurrent import Copier
+
+    return Copier.forward, Copier.weights

@@ -1,0 +1,130 @@
+"""Additive against dot-product scores, trained side by side on the same data: look up the value of the key that equals the query.
+
+additive (Bahdanau et al. 2015, appendix A.1.2): v · tanh(W_q q + W_k k). scaled (Vaswani et al. 2017, section 3.2.1): q · k / √d_k.
+plain: q · k. A row holds LENGTH different symbols, each with a random class; the query names one of them, and its class is asked. Queries and
+keys start as random vectors (symbol, d_k) of unit variance, the same for all three scores; symbols are one-hot, so these are W_q and W_k.
+"""
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.masks import frozen_array
+
+KINDS = ("additive", "scaled", "plain")
+SYMBOLS, LENGTH, CLASSES, D_VALUE = 12, 6, 8, 16
+BATCH, RATE = 64, 1e-2        # Adam's rate, the same for all
+STEPS = 200
+TIMED = 64                    # queries and keys of the timing, and how often it is repeated: the shortest counts
+Tick = Callable[[float, str], None]
+
+
+@dataclass(frozen=True)
+class ScoresQuery:
+    """Train the three side by side: answered by `Scores`."""
+
+    d_k: int
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """By kind: loss in nats and accuracy of each step's batch before its step (step), seconds of the whole training, seconds for the scores of
+    TIMED queries over TIMED keys, the entropy of the untrained rows in bits."""
+
+    loss: dict[str, np.ndarray]
+    accuracy: dict[str, np.ndarray]
+    seconds: dict[str, float]
+    scoring: dict[str, float]
+    entropy: dict[str, float]
+
+    def __post_init__(self):
+        for name in ("loss", "accuracy"):
+            object.__setattr__(self, name, {kind: frozen_array(each) for kind, each in getattr(self, name).items()})
+
+
+def score(kind: str, query, key, v):
+    """The scores (..., query, key) of query (..., query, d_k) and key (..., key, d_k). v (d_k) is the additive one's own vector."""
+    import torch
+
+    from model import attention
+
+    if kind == "additive":
+        return torch.tanh(query[..., :, None, :] + key[..., None, :, :]) @ v
+    return attention.scores(query, key, scale=1.0 if kind == "plain" else None)
+
+
+def rows(seed: int, count: int) -> Iterator[tuple]:
+    """Batches of (symbols (b, LENGTH), their classes (b, LENGTH), the symbol that is asked (b), its class (b))."""
+    import torch
+
+    draw = torch.Generator().manual_seed(seed)
+    for _ in range(count):
+        symbols = torch.rand(BATCH, SYMBOLS, generator=draw).argsort(-1)[:, :LENGTH]
+        classes = torch.randint(CLASSES, (BATCH, LENGTH), generator=draw)
+        place = torch.randint(LENGTH, (BATCH, 1), generator=draw)
+        yield symbols, classes, symbols.gather(1, place)[:, 0], classes.gather(1, place)[:, 0]
+
+
+def start(d_k: int, seed: int) -> dict:
+    """The parameters at the start: W_q, W_k (symbol, d_k), v (d_k), values (class, D_VALUE), out (D_VALUE, class)."""
+    import torch
+
+    draw = torch.Generator().manual_seed(seed)
+    shapes = {"query": (SYMBOLS, d_k), "key": (SYMBOLS, d_k), "v": (d_k,), "value": (CLASSES, D_VALUE), "out": (D_VALUE, CLASSES)}
+    scale = {"v": d_k**-0.5, "out": D_VALUE**-0.5}
+    return {name: (torch.randn(shape, generator=draw) * scale.get(name, 1.0)).requires_grad_() for name, shape in shapes.items()}
+
+
+def train(kind: str, d_k: int, seed: int, tick: Callable[[int], None] = lambda step: None) -> tuple[np.ndarray, np.ndarray, float]:
+    """One training: loss (step), accuracy (step), and the mean entropy of the first batch's weights in bits."""
+    import torch
+
+    part, losses, rights, spread = start(d_k, seed), [], [], 0.0
+    optimiser = torch.optim.Adam(part.values(), RATE)
+    for step, (symbols, classes, asked, answer) in enumerate(rows(seed, STEPS)):
+        tick(step)
+        weights = torch.softmax(score(kind, part["query"][asked][:, None], part["key"][symbols], part["v"]), -1)
+        guess = (weights @ part["value"][classes])[:, 0] @ part["out"]
+        loss = torch.nn.functional.cross_entropy(guess, answer)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+        rights.append((guess.argmax(-1) == answer).float().mean().item())
+        if step == 0:
+            spread = -float(torch.special.xlogy(weights, weights).detach().sum(-1).mean()) / np.log(2)
+    return np.array(losses), np.array(rights), spread
+
+
+def timed(kind: str, d_k: int) -> float:
+    """Seconds for the scores of TIMED queries over TIMED keys, the shortest of TIMED goes."""
+    import torch
+
+    query, key, v = torch.randn(TIMED, d_k), torch.randn(TIMED, d_k), torch.randn(d_k)
+    shortest = np.inf
+    with torch.inference_mode():
+        for _ in range(TIMED):
+            begun = time.perf_counter()
+            score(kind, query, key, v)
+            shortest = min(shortest, time.perf_counter() - begun)
+    return float(shortest)
+
+
+def side_by_side(question: ScoresQuery, tick: Tick) -> Scores:
+    """All three on the same rows from the same start."""
+    loss, accuracy, seconds, scoring, entropy = {}, {}, {}, {}, {}
+    for number, kind in enumerate(KINDS):
+        def told(step: int, number: int = number, kind: str = kind) -> None:
+            tick((number + step / STEPS) / len(KINDS), f"training: {kind}")
+
+        begun = time.perf_counter()
+        loss[kind], accuracy[kind], entropy[kind] = train(kind, question.d_k, question.seed, told)
+        seconds[kind], scoring[kind] = time.perf_counter() - begun, timed(kind, question.d_k)
+    return Scores(loss, accuracy, seconds, scoring, entropy)
+
+
+def operations(kind: str, d_k: int) -> dict[str, int]:
+    """What one score takes once queries and keys are there: multiplications, additions, and values of tanh."""
+    return {"multiplications": d_k, "additions": 2 * d_k - 1 if kind == "additive" else d_k - 1, "tanh": d_k if kind == "additive" else 0}
