@@ -35,7 +35,7 @@ class Commands(click.Group):
 def main():
     """What do a Transformer's attention heads look at? Asks a model about a text, and checks that the picture is right.
 
-    A model is a name of the catalogue (`python -m model list`), such as minilm, or a hub id that has been fetched, or a folder.
+    A model is a name of the catalogue (`python -m model list`), such as minilm, a hub id that has been fetched, a folder, or a GGUF file.
 
     \b
     python -m model ask --model minilm --text "The animal didn't cross the street because it was too tired." --pair it animal
@@ -64,7 +64,7 @@ def list_models(as_json: bool):
 
 
 @main.command()
-@click.option("--model", "model_id", required=True, help="A name of the catalogue, a hub id, or a folder.")
+@click.option("--model", "model_id", required=True, help="A name of the catalogue, a hub id, a folder, or a GGUF file.")
 @click.option("--text", required=True, help="What the model reads.")
 @click.option("--text-b", help="A second text, for encoders that read pairs.")
 @click.option("--target", help="The other side for an encoder–decoder; without it the model writes its own.")
@@ -101,7 +101,10 @@ def verify(model_id: str):
 @main.command()
 @click.argument("model_id", metavar="ID")
 def fetch(model_id: str):
-    """Brings a model to this disk: a name of the catalogue, or a hub id. Interrupted with Ctrl-C, it goes on from there the next time."""
+    """Brings a model to this disk: a name of the catalogue, a hub id, or a GGUF file, which is converted.
+
+    Interrupted with Ctrl-C, it goes on from there the next time.
+    """
     from model.pretrained.fetch import fetch as bring
 
     def tick(fraction: float, text: str):
