@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from model.chain import ChainQuery
 from model.coref_cases import AnswersQuery, CasesQuery
 from model.jobs import Desk, Job
 from model.lessons.copying import LIVE, SHORT, CopyQuery
@@ -142,6 +143,12 @@ def _trace(question: TraceQuery, tick: Tick):
     return importlib.import_module(f"model.{home}.trace").trace(opened, question.query, tick)
 
 
+def _chain(question: ChainQuery, tick: Tick):
+    opened = models.open(question.query.model, question.query.revision, tick)
+    home = "scratch" if _home(question.query.model).__name__.startswith("model.scratch") else "pretrained"
+    return importlib.import_module(f"model.{home}.chain").chain(opened, question.query, tick)
+
+
 def _short_run(question: RunQuery, tick: Tick):
     from model.lessons import short_run
 
@@ -165,7 +172,7 @@ def _scores(question: ScoresQuery, tick: Tick):
 
 ANSWERS: dict[type, Callable] = {NextWordQuery: _next_word, Query: _record, OverviewQuery: _overview, MeasuresQuery: _measures, CardQuery: _card,
                                  TraceQuery: _trace, CasesQuery: _cases, AnswersQuery: _answers,
-                                 RunQuery: _short_run, ScoresQuery: _scores, CopyQuery: _copying}
+                                 RunQuery: _short_run, ChainQuery: _chain, ScoresQuery: _scores, CopyQuery: _copying}
 models = Models(MODEL_BYTES)
 desk = Desk(lambda question, tick: ANSWERS[type(question)](question, tick), CACHE_BYTES)
 

@@ -33,8 +33,9 @@ from typing import Any
 import streamlit as st
 
 from viz.control import Choice
+from viz.glossary import address, brought
 from viz.page import Frame, pages
-from viz.text import strings
+from viz.text import literal, strings
 
 LETTERS = ("a", "b", "c", "d")
 GUESS = Choice("guess", "", LETTERS)   # the control that holds the answer to the prompt; a link with it shows the answer
@@ -123,13 +124,17 @@ class Lesson:
             return
         for tab, each in zip(st.tabs([self.words["tabs"][each] for each in names], key=f"tabs-{name}"), names, strict=True):
             with tab, st.container(width="stretch" if each == "code" else READABLE):
-                self._tab(each, prose, shown, shapes or {})
+                self._tab(each, name, shown, shapes or {})
 
-    def _tab(self, tab: str, prose: Mapping[str, Any], shown: tuple[Callable, ...], shapes: Mapping[str, Any]) -> None:
+    def _tab(self, tab: str, name: str, shown: tuple[Callable, ...], shapes: Mapping[str, Any]) -> None:
+        prose = self.prose[name]
         if tab == "formula":
             # on a phone a line of several formulas would be cut off: each gets its own
             st.latex("\\begin{gathered}" + prose["formula"].replace("\\qquad", "\\\\[8pt]") + "\\end{gathered}")
             st.markdown("\n".join(f"- {symbol}: {what}" for symbol, what in prose.get("symbols", ())))
+            terms = ", ".join(f"[{literal(each.title)}]({address(each)})" for each in brought(self.name, name))
+            if terms:
+                st.caption(strings("glossary")["here"].format(terms=terms))
         elif tab == "code":
             st.caption(self.words["code_about"])
             st.code(listing(shown, shapes), language="python")

@@ -9,6 +9,7 @@ from model.record import AttentionMap
 from model.view import View
 from viz.claims import number, token_label
 from viz.components.controls import buttons
+from viz.glossary import address, terms
 from viz.text import strings
 
 SHOWN = 6   # heads in a ranking
@@ -38,7 +39,8 @@ def _one_measure(measures: HeadMeasures, name: str, view: View, choose: Callable
     here = (view.layer, view.head)
     rank = next(place for place, (layer, head, _) in enumerate(order, 1) if (layer, head) == here)
     left, right = st.columns([5, 6], vertical_alignment="center")
-    left.markdown(words["measure_line"].format(title=measure.title, here="{}·{}".format(*here), value=number(measures.values[name][here]),
+    title = f"[{measure.title}]({address(terms()[name])})"
+    left.markdown(words["measure_line"].format(title=title, here="{}·{}".format(*here), value=number(measures.values[name][here]),
                                                unit=measure.unit, rank=rank, n=len(order), uniform=number(measures.uniform[name][here])))
     with right:
         buttons(measure.title, [((layer, head), f"{layer}·{head}  {number(value)}") for layer, head, value in order[:2]],

@@ -1,0 +1,53 @@
+"""Encoder, decoder, or both: who may see what, and what of an encoder–decoder goes where, told from a record and its trace."""
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.query import Kind
+from model.record import AttentionMap, AttentionRecord
+from model.trace import Trace
+
+
+def allowed(attention_map: AttentionMap) -> np.ndarray:
+    """Who may look where in the first layer, bool (query, key); of masks that differ by head, where any head may look."""
+    layer = attention_map.layers[0]
+    queries, keys = layer.shape[1:]
+    block = np.asarray(layer.allowed.block(slice(0, queries), slice(0, keys)), bool)
+    return np.broadcast_to(block if block.ndim == 2 else block.any(0), (queries, keys))
+
+
+@dataclass(frozen=True, eq=False)
+class Wiring:
+    """What the decoder of an encoder–decoder is given. Shapes are those of the tensors.
+
+    memory (k, d_model): H = f_enc(X). stream (q, d_model): what the first cross-attention makes its queries of. layers: how many
+    cross-attentions there are. apart: the largest difference between H W_K + b, H W_V + b and the keys and values that their pass used.
+    """
+
+    memory: np.ndarray
+    stream: np.ndarray
+    layers: int
+    apart: float
+    query: tuple[int, ...]
+    key: tuple[int, ...]
+    value: tuple[int, ...]
+
+
+def wiring(trace: Trace, record: AttentionRecord) -> Wiring:
+    """Read off trace and record of one query; raises KeyError for a model without cross-attention."""
+    crossing = [each for block in trace.blocks for each in block.attentions if each.kind is Kind.CROSS]
+    if not crossing:
+        raise KeyError("no cross-attention in this trace")
+    memory = crossing[0].memory
+    used = [record[Kind.CROSS].layer(each.index) for each in crossing]
+    apart = max(float(np.abs(part.apply(memory, head) - given[head]).max())
+                for each, layer in zip(crossing, used, strict=True)
+                for part, given in ((each.key, layer.key), (each.value, layer.value)) for head in range(layer.heads))
+    shapes = [tuple(part.shape) for part in (used[0].query, used[0].key, used[0].value)]
+    return Wiring(memory, crossing[0].x, len(crossing), apart, *shapes)
+
+
+def moved(before: Trace, after: Trace, kind: Kind) -> np.ndarray:
+    """How far each token's last vector moved, relative to its length, float64 (token)."""
+    first, second = ([block for block in each.blocks if block.kind is kind][-1].after.astype(np.float64) for each in (before, after))
+    return np.linalg.norm(second - first, axis=-1) / np.linalg.norm(first, axis=-1)

@@ -1,0 +1,25 @@
+"""The glossary in a real browser: every equation is drawn, the search narrows, a link opens its entry and an entry opens its page."""
+from playwright.sync_api import expect
+
+from tests.browser.test_lessons import PATIENCE, watch
+from viz.glossary import search, terms
+from viz.text import strings
+
+__all__ = ["watch"]
+
+
+def test_every_entry_is_drawn_and_leads_where_it_is_shown(watch):
+    words = strings("glossary")
+    seen = watch("/glossary?term=entropy")
+    expect(seen.main.locator(".st-key-opened")).to_contain_text(terms()["entropy"].title)
+    assert seen.main.locator("[class*=st-key-term-]").count() == len(terms())
+    assert seen.main.locator(".katex-display").count() == len(terms()) and seen.main.locator(".katex-error").count() == 0
+    box = seen.main.get_by_role("textbox", name=words["find"])
+    box.fill("shannon")
+    box.press("Enter")
+    expect(seen.main.get_by_text(words["count"].format(count=len(search("shannon")), total=len(terms())))).to_be_visible(timeout=PATIENCE)
+    assert seen.rest().params() == {"term": ["entropy"], "find": ["shannon"]}
+    seen.main.get_by_role("button", name=words["close"]).click()
+    expect(seen.main.locator(".st-key-opened")).to_have_count(0, timeout=PATIENCE)
+    link = seen.main.locator(".st-key-term-shannon-entropy a", has_text="Softmax").first.get_attribute("href")
+    expect(watch("/" + link.lstrip("/")).main.locator("h2").first).to_have_text(strings("lessons/softmax")["question"])

@@ -1,0 +1,63 @@
+"""Three families: masks against torch's, what crosses from encoder to decoder against torch's own attention, and who notices a hidden word."""
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from model import heads, sources
+from model.lessons import families
+from model.query import Hide, Kind
+from model.trace import TraceQuery
+
+TEXT = "The animal didn't cross the street because it was too tired."
+
+
+def ask(question):
+    return sources.ask(question, "test").result(120)
+
+
+@pytest.fixture(scope="module")
+def translated():
+    query = sources.open_query("translator", TEXT)
+    return ask(query), ask(TraceQuery(query))
+
+
+def test_who_may_look_where_is_what_torch_draws(translated):
+    record, _ = translated
+    shapes = {kind: record[kind].layers[0].shape[1:] for kind in (Kind.SELF, Kind.CAUSAL, Kind.CROSS)}
+    expected = {Kind.SELF: torch.ones(shapes[Kind.SELF]), Kind.CROSS: torch.ones(shapes[Kind.CROSS]),
+                Kind.CAUSAL: (torch.nn.Transformer.generate_square_subsequent_mask(shapes[Kind.CAUSAL][0]) == 0)}
+    for kind, square in expected.items():
+        np.testing.assert_array_equal(families.allowed(record[kind]), square.bool().numpy())
+
+
+def test_keys_and_values_of_every_layer_are_made_of_one_memory(translated):
+    record, trace = translated
+    found = families.wiring(trace, record)
+    assert found.apart < 1e-5 and found.layers == len(record[Kind.CROSS].layers) > 1
+    n, m = len(record[Kind.SELF].queries.ids), len(record[Kind.CAUSAL].queries.ids)
+    assert found.memory.shape == (n, record.card.d_model) and found.stream.shape == (m, record.card.d_model)
+    assert found.query[1] == m and found.key[1] == found.value[1] == n
+    for each in (one for block in trace.blocks for one in block.attentions if one.kind is Kind.CROSS):
+        parts = ((each.query, each.x), (each.key, found.memory), (each.value, found.memory))
+        q, k, v = (torch.tensor(np.stack([part.apply(given, head) for head in range(len(part.weight))])) for part, given in parts)
+        mixed = functional.scaled_dot_product_attention(q, k, v).numpy()
+        np.testing.assert_allclose(heads.head_outputs(record[Kind.CROSS].layer(each.index), np.arange(m)), mixed, atol=1e-5)
+
+
+def test_a_model_without_cross_attention_has_no_such_wiring():
+    query = sources.open_query("minilm", TEXT)
+    with pytest.raises(KeyError, match="no cross-attention"):
+        families.wiring(ask(TraceQuery(query)), ask(query))
+
+
+@pytest.mark.parametrize(("model", "kind", "text"), [("minilm", Kind.SELF, TEXT), ("translator", Kind.SELF, TEXT),
+                                                      ("induction", Kind.CAUSAL, "k7Qx2bVk7Qx")])
+def test_a_hidden_token_is_noticed_by_those_who_may_see_it(model, kind, text):
+    before = ask(TraceQuery(sources.open_query(model, text)))
+    after = ask(TraceQuery(sources.open_query(model, text, edits=[Hide("source", 4)])))
+    change = families.moved(before, after, kind)
+    if kind is Kind.SELF:
+        assert (change > 1e-4).all()
+    else:
+        assert change[:4].max() == 0 and (change[4:] > 1e-4).all()

@@ -1,0 +1,107 @@
+"""The part of *Encoder, decoder, or both* that sets three families side by side: who may see what, and what changes when a word is hidden."""
+import html
+import re
+
+import numpy as np
+import streamlit as st
+
+from model import sources
+from model.lessons import families
+from model.query import Hide, Kind
+from model.record import AttentionRecord, Tokens
+from model.trace import TraceQuery
+from viz.components.figure import figure
+from viz.components.lesson import Lesson
+from viz.components.turns import pick, slide
+from viz.figures.bars import bars
+from viz.figures.matrix import matrix
+from viz.page import Frame
+from viz.text import literal
+
+ENCODER, BOTH, STANDS_IN = "minilm", "translator", "induction"
+KINDS = {"encoder": Kind.SELF, "decoder": Kind.CAUSAL, "cross": Kind.CROSS}
+
+
+def decoder() -> tuple[str, bool]:
+    """The decoder to show, and whether it is SmolLM2: where that is not on disk, the one that was trained here stands in."""
+    there = any(each.id == "smollm2" and each.on_disk for each in sources.offers())
+    return ("smollm2", True) if there else (STANDS_IN, False)
+
+
+def three_families(frame: Frame, lesson: Lesson, text: str) -> None:
+    words, models = lesson.prose["three"], (ENCODER, decoder()[0], BOTH)
+    with lesson.section("three"):
+        if not decoder()[1]:
+            st.caption(words["missing"])
+        pick(frame, "part", words["part"], words["parts"])
+        columns, asked = st.columns(3, gap="medium"), [sources.open_query(model, text) for model in models]
+        answers, seen = [frame.ask(query) for query in asked], []
+        for column, name, record in zip(columns, ("encoder", "decoder", "both"), answers, strict=True):
+            kind = KINDS[frame.controls["part"]] if name == "both" else record.kinds[0]
+            with column:
+                seen.append(_may(lesson, name, record, kind))
+        lesson.notes("three", shown=(families.allowed,), shapes={"allowed": seen[1]}, encoder=seen[0].mean(), decoder=seen[1].mean(),
+                     tokens=len(seen[1]), vector=answers[0].card.d_model, title=answers[1].card.title)
+    _hidden(frame, lesson, text, answers)
+
+
+def _may(lesson: Lesson, name: str, record: AttentionRecord, kind: Kind) -> np.ndarray:
+    """One family's picture and what it predicts; who may look where, bool (query, key)."""
+    words, attention = lesson.prose["three"], record[kind]
+    square = families.allowed(attention)
+    rows, columns = _short(attention.queries), _short(attention.keys)
+    st.markdown(f"**{words[name]}**  \n{record.card.title}")
+    figure(lambda theme: matrix(theme, np.where(square, 1.0, np.nan), rows, columns, axes=(words["key"], words["query"]), height=330, ruler=False,
+                                digits=0),
+           key=f"families-may-{name}", alt=lesson.alt("three", name=words[name], share=square.mean(), queries=len(rows), keys=len(columns)))
+    st.caption(words["says"][name].format(says=_says(record), tokens=len(rows)))
+    return square
+
+
+def _short(tokens: Tokens) -> list[str]:
+    return [html.escape(text if len(text) <= 10 else text[:9] + "…") for text in tokens.texts]
+
+
+def _says(record: AttentionRecord) -> str:
+    """The best guess at the last position, or the size of the vector."""
+    answer = record.prediction
+    if answer is None or answer.vector is not None:
+        return str(record.card.d_model)
+    if len(answer.texts) > 1:
+        return " ".join(literal(best[0]) for best in answer.texts)
+    return f"**{literal(answer.texts[-1][0])}** ({answer.probabilities[-1][0]:.3f})"
+
+
+def spans(text: str) -> list[tuple[int, int]]:
+    """(start, end) of each word."""
+    return [each.span() for each in re.finditer(r"\S+", text)]
+
+
+def hides(tokens: Tokens, span: tuple[int, int]) -> list[Hide]:
+    """The edits that hide the tokens of one word on the source side; a causal model's first token stays, since its row has no other key."""
+    return [Hide("source", place) for place, (start, end) in enumerate(tokens.spans)
+            if not tokens.special[place] and start < span[1] and span[0] < end and place]
+
+
+def _hidden(frame: Frame, lesson: Lesson, text: str, answers: list[AttentionRecord]) -> None:
+    """One word is hidden from everybody: how far each token's last vector moves tells who could see it."""
+    words, found = lesson.prose["hidden"], spans(text)
+    with lesson.section("hidden"):
+        if len(found) < 2:
+            st.info(words["short"])
+            return
+        at = min(max(1, frame.controls["hide"]), len(found) - 1)
+        slide(frame, "hide", words["hide"], range(1, len(found)), say=lambda place: text[slice(*found[min(place, len(found) - 1)])])
+        touched, word = [], literal(text[slice(*found[at])])
+        for column, name, record in zip(st.columns(3, gap="medium"), ("encoder", "decoder", "both"), answers, strict=True):
+            kind = record.kinds[0]
+            query, tokens = record.query, record[kind].queries
+            other = sources.open_query(query.model, query.text, edits=hides(tokens, found[at]))
+            change = families.moved(frame.ask(TraceQuery(query)), frame.ask(TraceQuery(other)), kind)
+            touched.append(f"{int((change > 1e-4).sum())} of {len(change)}")
+            with column:
+                st.markdown(f"**{lesson.prose['three'][name]}**")
+                figure(lambda theme, tokens=tokens, change=change: bars(theme, _short(tokens), {words["moved"]: change}, axes=("", words["moved"]),
+                                                                         height=280),
+                       key=f"families-hidden-{name}", alt=lesson.alt("hidden", word=word, touched=touched[-1], name=name))
+        lesson.notes("hidden", shown=(families.moved,), shapes={"moved": change}, word=word, encoder=touched[0], decoder=touched[1], both=touched[2])

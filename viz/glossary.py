@@ -1,0 +1,82 @@
+"""The glossary: every measure and term with its equation, unit and paper, and where it is shown.
+
+The words are assets/text/LANGUAGE/glossary/PAGE.toml, one file for each page that brings terms; a page that is not there takes its terms with
+it. A term that model/measures.py knows has its equation, unit and paper from there.
+"""
+import functools
+import tomllib
+from dataclasses import dataclass
+
+from model.measures import BY_NAME
+from viz.page import pages
+from viz.text import FOLDER, strings
+
+
+@dataclass(frozen=True)
+class Term:
+    """equation: LaTeX. page: the one that brings it; sections: of that page's prose. also: other pages that use it. menu: a measure's words there."""
+
+    name: str
+    title: str
+    says: str
+    equation: str
+    unit: str
+    paper: str
+    page: str
+    sections: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    menu: str = ""
+
+    def has(self, word: str) -> bool:
+        return word in " ".join((self.name, self.title, self.says, self.unit, self.paper, self.menu)).casefold()
+
+
+@functools.cache
+def terms() -> dict[str, Term]:
+    """Every term by its name, in the order of titles. Raises ValueError where two pages bring a term of one name."""
+    found: dict[str, Term] = {}
+    for path in sorted((FOLDER / "glossary").glob("*.toml")):
+        if path.stem not in pages():
+            continue
+        for name, fields in tomllib.loads(path.read_text(encoding="utf-8")).items():
+            if name in found:
+                raise ValueError(f"glossary: {name!r} is on {found[name].page} and on {path.stem}; give one another name.")
+            found[name] = _term(name, path.stem, fields)
+    return dict(sorted(found.items(), key=lambda each: each[1].title.casefold()))
+
+
+def _term(name: str, page: str, fields: dict) -> Term:
+    known = BY_NAME.get(name) if page == "heads" else None
+    more = {"equation": known.equation, "unit": known.unit, "paper": known.paper, "menu": known.title} if known else {}
+    lists = {key: tuple(fields.get(key, ())) for key in ("sections", "also")}
+    return Term(name=name, page=page, **(fields | more | lists))
+
+
+def search(words: str) -> list[Term]:
+    """The terms that have every one of the words anywhere."""
+    wanted = words.casefold().split()
+    return [term for term in terms().values() if all(term.has(word) for word in wanted)]
+
+
+def brought(page: str, section: str) -> list[Term]:
+    """The terms that a section of a page brings."""
+    return [term for term in terms().values() if term.page == page and section in term.sections]
+
+
+def address(term: Term) -> str:
+    """The link to a term, from any page."""
+    return f"glossary?term={term.name}"
+
+
+def shown(term: Term) -> list[tuple[str, str]]:
+    """(words, link) of every place that shows the term; a measure's link orders the heads by it."""
+    known = pages()
+    title = known[term.page][0].title
+    if term.menu:
+        places = [(title, f"{term.page}?order={term.name}")]
+    elif term.sections:
+        prose = strings(f"lessons/{term.page}")
+        places = [(f"{title} ({', '.join(prose[section]['title'] for section in term.sections)})", term.page)]
+    else:
+        places = [(title, term.page)]
+    return places + [(known[each][0].title, each) for each in term.also if each in known]
