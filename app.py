@@ -42,8 +42,8 @@ def frame_for(state: State, badge, name: str, page: Page) -> Frame:
     def query():
         return sources.open_query(state.model, state.text, state.text_b, state.target)
 
-    def ask(question):
-        return wait(sources.ask(question, session()))
+    def ask(question, **look):
+        return wait(sources.ask(question, session()), **look)
 
     def record():
         if "record" not in known:

@@ -13,6 +13,8 @@ from model.chain import ChainQuery
 from model.coref_cases import AnswersQuery, CasesQuery
 from model.jobs import Desk, Job
 from model.lessons.copying import LIVE, SHORT, CopyQuery
+from model.lessons.cost import CostQuery
+from model.lessons.information import InformationQuery
 from model.lessons.scores import ScoresQuery, side_by_side
 from model.lessons.short_run import RunQuery
 from model.next_word import NextWordQuery
@@ -170,9 +172,22 @@ def _scores(question: ScoresQuery, tick: Tick):
         return side_by_side(question, tick)
 
 
+def _cost(question: CostQuery, tick: Tick):
+    from model.lessons import cost
+
+    return cost.measure(question, tick)
+
+
+def _information(question: InformationQuery, tick: Tick):
+    from model.lessons import information
+
+    return information.measure_text(_kept(question.query, tick)[question.kind], tick)
+
+
 ANSWERS: dict[type, Callable] = {NextWordQuery: _next_word, Query: _record, OverviewQuery: _overview, MeasuresQuery: _measures, CardQuery: _card,
                                  TraceQuery: _trace, CasesQuery: _cases, AnswersQuery: _answers,
-                                 RunQuery: _short_run, ChainQuery: _chain, ScoresQuery: _scores, CopyQuery: _copying}
+                                 RunQuery: _short_run, ChainQuery: _chain, ScoresQuery: _scores, CopyQuery: _copying,
+                                 CostQuery: _cost, InformationQuery: _information}
 models = Models(MODEL_BYTES)
 desk = Desk(lambda question, tick: ANSWERS[type(question)](question, tick), CACHE_BYTES)
 

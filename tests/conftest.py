@@ -92,6 +92,6 @@ class Server:
 @pytest.fixture(scope="session")
 def app(tmp_path_factory):
     """The real app, running."""
-    server = Server(ROOT / "app.py", tmp_path_factory.mktemp("app") / "server.log").wait()
+    server = Server(ROOT / "app.py", tmp_path_factory.mktemp("app") / "server.log", CLEARHEAD_MEASURE_MB="32").wait()   # a short measurement
     yield server
     server.stop()

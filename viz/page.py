@@ -37,7 +37,8 @@ class Page:
 
 @dataclass(frozen=True)
 class Frame:
-    """What a page gets. record() waits for the answer with progress; ask(question) for any other; view is complete once record() was called.
+    """What a page gets. record() waits for the answer with progress; ask(question) for any other, without a skeleton if height=0; view is
+    complete once record() was called.
 
     choose(**changes) changes the view, put(**changes) the question; called from a widget, both run the page again. link(state) is the
     address of a state on this page. controls holds the page's own controls by name, turn(**changes) changes them (a value that a control
@@ -47,7 +48,7 @@ class Frame:
     state: State
     query: Callable[[], Query]
     record: Callable[[], AttentionRecord]
-    ask: Callable[[Any], Any]
+    ask: Callable[..., Any]
     view: Callable[[], View]
     choose: Callable[..., None]
     put: Callable[..., None]

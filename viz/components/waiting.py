@@ -15,7 +15,10 @@ def session() -> str:
 
 
 def wait(job: Job, height: int = 420):
-    """The job's answer. Raises UserError if there is none. While it runs each look is a Streamlit call, at which a newer click takes over."""
+    """The job's answer. Raises UserError if there is none. While it runs each look is a Streamlit call, at which a newer click takes over.
+
+    height: of the skeleton, in pixels; 0 for none.
+    """
     place = st.empty()
     try:
         looks = 0
@@ -24,7 +27,8 @@ def wait(job: Job, height: int = 420):
             if looks == PATIENCE:
                 with place.container():
                     bar = st.progress(job.fraction, text=job.text)
-                    st.skeleton(height=height)
+                    if height:
+                        st.skeleton(height=height)
             elif looks > PATIENCE:
                 bar.progress(min(1.0, job.fraction), text=job.text)
         return job.result()

@@ -8,11 +8,15 @@ import pytest
 from viz.components.figure import as_csv, html
 from viz.figures.bars import bars, histogram
 from viz.figures.base import chart
+from viz.figures.by_layer import by_layer
+from viz.figures.head_map import head_map, kept
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
+from viz.figures.powers import Power, powers
 from viz.figures.table import rows
 
 X = np.geomspace(0.1, 10, 5)
+PLACES = [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0)]
 NUMBERS = np.array([[0.25, 0.75, np.nan], [0.5, 0.125, 0.375]])
 
 
@@ -23,7 +27,11 @@ def drawn(theme: str = "light") -> dict:
             "signed": matrix(theme, NUMBERS - 0.5, ["the", "the"], ["a", "b", "a"], kind="signed"),
             "bars": bars(theme, ["the", "the"], {"own": np.array([1.0, 2.0])}, axes=("token", "bits")),
             "histogram": histogram(theme, np.array([0.0, 1, 2]), {"dots": np.array([0.25, 0.75])}, axes=("score", "share"),
-                                   curve=("normal", np.array([0.5, 0.5])))}
+                                   curve=("normal", np.array([0.5, 0.5]))),
+            "powers": powers(theme, [Power("plain", X, X**2, 0, (2.0, 1.0, 1.0))], axes=("n", "s"), x_range=(0.1, 10), marks=[(1.0, "6d")]),
+            "layers": by_layer(theme, PLACES, X, axes=("layer", "bits"), names=("heads", "means"), line=("even", X / 2), marked=(1, 0)),
+            "map": head_map(theme, PLACES, np.outer(X, [1, -1]), marked=(0, 1), near=[0, 4]),
+            "kept": kept(theme, np.subtract.outer(X, X)**2, np.subtract.outer(X, X)**2 + 1, axes=("wanted", "found"))}
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -62,3 +70,19 @@ def test_weights_always_run_from_0_to_1_and_differences_are_symmetric():
 def test_marks_on_a_log_axis_have_their_words_at_the_logarithm():
     figure = lines("light", X, [Line("a", X)], axes=("T", "p"), log="x", marks=[(10.0, "ten")])
     assert figure.layout.shapes[0].x0 == 10 and figure.layout.annotations[0].x == 1
+
+
+def test_a_fitted_power_is_drawn_from_its_start_to_the_last_number():
+    broad = drawn()["powers"].data[0]
+    assert list(broad.x) == [1, 10] and list(broad.y) == pytest.approx([1, 100])
+
+
+def test_means_by_layer_are_the_means_and_every_head_keeps_its_name():
+    figure = drawn()["layers"]
+    assert list(figure.data[1].y) == pytest.approx([X[:2].mean(), X[2:4].mean(), X[4]]) and list(figure.data[2].y)[2] == X[4] / 2
+    assert figure.data[0].customdata[3] == "layer 1 · head 1" and figure.data[3].y[0] == X[2]
+
+
+def test_the_map_joins_the_chosen_head_to_its_neighbours_and_the_other_picture_has_every_pair_once():
+    joined, lines_of = drawn()["map"], drawn()["kept"].data[0]
+    assert [each.name for each in joined.data[:2]] == ["0·1 to 0·0", "0·1 to 2·0"] and len(lines_of.x) == 10

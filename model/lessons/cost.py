@@ -1,0 +1,216 @@
+r"""What attention costs: one layer's multiplications counted, its time and its memory measured on this machine.
+
+Shapes: query, key and value float32 (head, n, D_K) with d_model = heads · D_K; the linear layers take float32 (n, d_model). One text, no mask
+but the window's. A question is one way of computing at one length, so that a queue may put other people's questions between any two; it is
+measured with one thread of torch by that thread's own clock, which stands still while the machine computes something else.
+"""
+import math
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.query import UserError
+
+WAYS = ("plain", "fused", "window", "linear")
+D_K = 64
+FLOAT = 4                                # bytes
+START, END = 64, 131_072                 # lengths: each the double of the one before
+WINDOW = 64                              # keys on each side of the sliding window
+LONGEST = 1.5                            # seconds that one computation may take by what the length before took
+ENOUGH = 0.04                            # seconds: shorter computations are repeated for so long and the shortest counts
+MOST_BYTES = float(os.environ.get("CLEARHEAD_MEASURE_MB", "1024")) * 2**20
+SHARE = 1 / 4                            # of the memory that is free, at most
+MOST_WIDTH = 1024
+BLOCK = 256 * 640                        # numbers that torch's fused kernel holds at most for one thread (FlashAttentionKernel.cpp)
+FITTED = 4                               # lengths, the longest ones, that a power is fitted to
+
+
+@dataclass(frozen=True)
+class CostQuery:
+    """One way of WAYS at one length: answered by `Cost`. again: asks for another measurement of the same."""
+
+    way: str
+    n: int
+    d_model: int
+    again: int = 0
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds of one computation, and the most bytes that it held at once beyond what it was given."""
+
+    seconds: float
+    peak: int
+
+
+def plain(query, key, value):
+    """Equation (1) as it is written, (head, n, d_k): the whole matrix of scores, then the whole matrix of weights."""
+    from model import attention
+
+    return attention.attention(query, key, value)[0]
+
+
+def fused(query, key, value):
+    """torch's fused kernel: the same numbers tile by tile, with no matrix kept. Without an axis for the batch torch would not take it."""
+    import torch
+
+    return torch.nn.functional.scaled_dot_product_attention(query[None], key[None], value[None])[0]
+
+
+def window(query, key, value, side: int = WINDOW):
+    """Keys at most `side` tokens away, (head, n, d_k): blocks of `side` queries over the three blocks of keys round them, as Longformer does."""
+    import torch
+    from torch.nn.functional import pad
+
+    from model import attention
+
+    n = query.shape[-2]
+    rest = -n % side
+    blocks = pad(query, (0, 0, 0, rest)).unflatten(-2, (-1, side))
+    keys, values = (pad(each, (0, 0, side, side + rest)).unfold(-2, 3 * side, side).transpose(-2, -1) for each in (key, value))
+    rows, columns = torch.arange(side)[:, None], torch.arange(3 * side)
+    places = torch.arange(0, n, side)[:, None, None] + columns - side
+    allowed = (columns >= rows) & (columns <= rows + 2 * side) & (places >= 0) & (places < n)
+    return attention.attention(blocks, keys, values, allowed)[0].flatten(-3, -2)[..., :n, :]
+
+
+def linear(tokens, weights: Sequence):
+    """Everything else in a layer, (n, d_model): the projections to queries, keys, values and out of the heads, and the feed-forward layer of 4 d."""
+    *projections, up, down = weights
+    for each in projections:
+        tokens = tokens @ each
+    return (tokens @ up).relu_() @ down
+
+
+def multiplications(way: str, n: np.ndarray | float, d_model: int, side: int = WINDOW) -> np.ndarray | float:
+    """Multiplications of one layer: 2 n² d for the scores and the mix, 2 n (2r + 1) d within a window (at most n² d), 12 n d² for the linear layers.
+
+    The softmax has none that grow with d and is left out; so are the additions, one for each multiplication.
+    """
+    if way == "linear":
+        return 12 * n * d_model**2
+    return 2 * n * (np.minimum(n, 2 * side + 1) if way == "window" else n) * d_model
+
+
+def even(d_model: int) -> int:
+    """The length n = 6 d at which scores and mix need as many multiplications as the linear layers: 2 n² d = 12 n d²."""
+    return 6 * d_model
+
+
+def bytes_held(way: str, n: np.ndarray | int, d_model: int, side: int = WINDOW) -> np.ndarray | int:
+    """Bytes that the formulas ask for at once: scores and weights of every head (one number a row for the fused kernel), and the output."""
+    heads = d_model // D_K
+    numbers = {"plain": 2 * heads * n * n, "fused": heads * n, "window": 2 * heads * n * np.minimum(n, 2 * side + 1)}
+    return FLOAT * (numbers[way] + n * d_model)
+
+
+def bytes_needed(way: str, n: int, d_model: int) -> int:
+    """What a computation takes at most on its way, in bytes, given and made: decides whether it may run."""
+    heads = d_model // D_K
+    held = {"plain": 2 * heads * n * n, "fused": 2 * n * d_model + BLOCK, "window": 12 * heads * n * WINDOW + n * d_model, "linear": 8 * n * d_model}
+    return FLOAT * (held[way] + 4 * n * d_model)
+
+
+def room() -> float:
+    """Bytes that a measurement may take: CLEARHEAD_MEASURE_MB (1024), and never more than a quarter of what is free."""
+    from model.pretrained.estimate import memory_free
+
+    return min(MOST_BYTES, SHARE * memory_free())
+
+
+def ends(way: str, n: int, d_model: int, before: Cost | None) -> str | None:
+    """Why length n is not measured: "memory", "time" (by what n/2 took), "length"; None if it is."""
+    if n > END:
+        return "length"
+    if bytes_needed(way, n, d_model) > room():
+        return "memory"
+    growth = 4 if way in ("plain", "fused") else 2
+    return "time" if before is not None and growth * before.seconds > LONGEST else None
+
+
+def prepared(way: str, n: int, d_model: int) -> Callable:
+    """The computation on random numbers, ready to be called."""
+    import torch
+
+    def random(*shape: int):
+        return torch.randn(*shape, generator=torch.Generator().manual_seed(0))
+
+    if way == "linear":
+        tokens = random(n, d_model)
+        weights = [random(*shape) / math.sqrt(shape[0]) for shape in [(d_model, d_model)] * 4 + [(d_model, 4 * d_model), (4 * d_model, d_model)]]
+        return lambda: linear(tokens, weights)
+    given = [random(d_model // D_K, n, D_K) for _ in range(3)]
+    return lambda: {"plain": plain, "fused": fused, "window": window}[way](*given)
+
+
+def peak_bytes(call: Callable) -> int:
+    """The most bytes that torch held at once for a call, beyond what it was given; by torch's own count of every allocation."""
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")   # else each profile writes to the server's log
+    from torch.autograd.profiler import profile
+
+    with profile(profile_memory=True) as seen:
+        call()
+    events = sorted((each for each in seen.kineto_results.events() if each.name() == "[memory]"), key=lambda each: each.start_ns())
+    return int(np.cumsum([each.nbytes() for each in events]).max(initial=0))
+
+
+def seconds_of(call: Callable) -> float:
+    """Seconds of this thread, the shortest of as many calls as fit into ENOUGH, at least one: what else the machine does only ever adds."""
+    best, spent = math.inf, 0.0
+    while spent < ENOUGH:
+        start = time.thread_time()
+        call()
+        took = time.thread_time() - start
+        best, spent = min(best, took), spent + took
+    return best
+
+
+def measure(question: CostQuery, tick: Callable[[float, str], None]) -> Cost:
+    """Measures; stops between the two calls when nobody waits any more. Raises UserError for what is no question or does not fit."""
+    import torch
+
+    from model.scratch.train import one_thread
+
+    way, n, d_model = question.way, question.n, question.d_model
+    if way not in WAYS or not 1 <= n <= END or not D_K <= d_model <= MOST_WIDTH or d_model % D_K:
+        raise UserError(f"A measurement is one of {', '.join(WAYS)}, at most {END:,} tokens, and a width of {D_K} to {MOST_WIDTH} in steps of {D_K}.")
+    needed, free = bytes_needed(way, n, d_model) / 2**20, room() / 2**20
+    if needed > free:
+        raise UserError(f"{n:,} tokens would take {needed:,.0f} MB and a measurement may take {free:,.0f} MB here; measure fewer tokens.")
+    done = max(0.0, math.log(n / START, END / START))   # of all lengths
+    with torch.inference_mode(), one_thread():
+        call = prepared(way, n, d_model)
+        tick(done, f"{way}, {n:,} tokens: memory")
+        peak = peak_bytes(call)
+        tick(done, f"{way}, {n:,} tokens: time")
+        return Cost(seconds_of(call), peak)
+
+
+def machine() -> dict[str, str]:
+    """What measured: the version of torch and the system."""
+    import platform
+
+    import torch
+
+    return {"torch": torch.__version__, "system": f"{platform.system()} {platform.machine()}"}
+
+
+def power(lengths: np.ndarray, numbers: np.ndarray) -> tuple[float, float]:
+    """(exponent p, factor c) of numbers ≈ c · nᵖ by least squares on both logarithms, over the FITTED longest lengths."""
+    p, log_c = np.polyfit(np.log(lengths[-FITTED:]), np.log(numbers[-FITTED:]), 1)
+    return float(p), float(np.exp(log_c))
+
+
+def crossing(one: Mapping[int, float], other: Mapping[int, float]) -> float | None:
+    """The length from which `one` costs more than `other` for good, between measured lengths by powers; None if there is none."""
+    lengths = sorted(set(one) & set(other))
+    gaps = [math.log(one[n] / other[n]) for n in lengths]
+    below = [place for place, gap in enumerate(gaps) if gap <= 0]
+    if not below or below[-1] == len(lengths) - 1:
+        return None
+    last = below[-1]
+    share = gaps[last] / (gaps[last] - gaps[last + 1])
+    return float(lengths[last] * (lengths[last + 1] / lengths[last]) ** share)

@@ -1,0 +1,165 @@
+r"""What heads tell and what they share, in bits: entropy, mutual information between query and attended position, divergence between heads.
+
+A head's rows are distributions w_i over keys, float (query, key); with every query as likely as any other they are a joint distribution of
+query and attended position. Mutual information is then I = H(mean row) − mean H(row) (Cover & Thomas 2006, chapter 2). Jensen–Shannon divergence:
+Lin 1991; its root is a metric: Endres & Schindelin 2003. Between the heads of a model: Clark et al. 2019, section 6.
+"""
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from model import heads
+from model.query import Kind, Query, UserError
+from model.record import AttentionMap, Layer, Reported
+
+BUDGET = 4e8              # numbers that the comparison of all pairs of heads of one text goes through at most; rows are left out evenly to keep it
+LONGEST = 2048            # tokens of a text: every head's whole matrix is looked at
+TOYS = ("uniform", "causal", "first", "itself", "previous")
+Tick = Callable[[float, str], None]
+
+
+@dataclass(frozen=True)
+class InformationQuery:
+    """What the heads of one kind tell on one text: answered by `Information`."""
+
+    query: Query
+    kind: Kind
+
+
+@dataclass(frozen=True, eq=False)
+class Information:
+    """Float64, one number a head in the order of `places`, (layer, head). `blank`: the same measures of equal weights under each layer's mask.
+
+    entropy: mean H(row). mutual: I. distance: mean |i − j|, NaN across two texts. divergence (head, head): mean Jensen–Shannon divergence, 0 to 1.
+    """
+
+    places: tuple[tuple[int, int], ...]
+    values: dict[str, np.ndarray]
+    blank: dict[str, np.ndarray]
+    divergence: np.ndarray
+    tokens: float
+    texts: int = 1
+
+    @property
+    def nbytes(self) -> int:
+        return self.divergence.nbytes + 100 * len(self.places)
+
+
+def entropy(rows: np.ndarray) -> np.ndarray:
+    """−Σ p log₂ p over the last axis, with 0 log 0 = 0."""
+    return -(rows * np.log2(rows, out=np.zeros_like(rows), where=rows > 0)).sum(-1)
+
+
+def mutual(weights: np.ndarray) -> np.ndarray:
+    """I between query and attended position of matrices (..., query, key), in bits: H of the mean row minus the mean H of the rows."""
+    return np.maximum(entropy(weights.mean(-2)) - entropy(weights).mean(-1), 0)
+
+
+def toy(name: str, n: int, sharpness: float = 1.0) -> np.ndarray:
+    """A head of n tokens that does one thing, (query, key): share `sharpness` of it, the rest spread evenly over what it may see."""
+    full, causal = np.full((n, n), 1 / n), np.tril(np.ones((n, n))) / np.arange(1, n + 1)[:, None]
+    if name in ("uniform", "causal"):
+        return full if name == "uniform" else causal
+    target = {"first": np.zeros(n, int), "itself": np.arange(n), "previous": np.maximum(0, np.arange(n) - 1)}[name]
+    return sharpness * np.eye(n)[target] + (1 - sharpness) * full
+
+
+def measure_text(attention_map: AttentionMap, tick: Tick) -> Information:
+    """Everything on one text. A layer's sink is one more thing to attend to, so that rows always sum to 1."""
+    shape = len(attention_map.queries), len(attention_map.keys)
+    if max(shape) > LONGEST:
+        raise UserError(f"The text has {max(shape):,} tokens, and heads are compared on at most {LONGEST:,}; shorten it.")
+    apart = np.abs(np.arange(shape[0])[:, None] - np.arange(shape[1])).astype(float)
+    kept = _rows(sum(layer.heads for layer in attention_map.layers), *shape)
+    values, blank = ({name: [] for name in ("entropy", "mutual", "distance")} for _ in range(2))
+    places, sampled = [], []
+    for number, layer in enumerate(attention_map.layers):
+        tick(0.3 * number / len(attention_map.layers), f"{shape[0]} tokens: layer {layer.index}")
+        for head in range(layer.heads):
+            weights = _whole(layer, head)
+            for target, rows in ((values, weights), (blank, _even(layer, head, shape))):
+                target["entropy"].append(entropy(rows).mean())
+                target["mutual"].append(mutual(rows))
+                target["distance"].append(np.nan if attention_map.kind is Kind.CROSS else (rows[:, :shape[1]] * apart).sum(1).mean())
+            places.append((layer.index, head))
+            sampled.append(np.pad(weights[kept], ((0, 0), (0, 1 + shape[1] - weights.shape[1]))).astype(np.float32))
+    return Information(tuple(places), {name: np.array(each) for name, each in values.items()}, {name: np.array(each) for name, each in blank.items()},
+                       divergences(np.stack(sampled), tick), shape[0])
+
+
+def _rows(n_heads: int, queries: int, keys: int) -> np.ndarray:
+    """The queries whose rows are compared: all, or as many as BUDGET allows, evenly spaced."""
+    wanted = max(1, min(queries, int(BUDGET / (n_heads**2 / 2 * (keys + 1)))))
+    return np.unique(np.linspace(0, queries - 1, wanted).round().astype(int))
+
+
+def _whole(layer: Layer | Reported, head: int) -> np.ndarray:
+    """The head's rows in float64, each summing to 1: a sink's share is the last column."""
+    weights = heads.weights(layer, head).astype(np.float64)
+    rest = 1 - weights.sum(1, keepdims=True)
+    return np.hstack([weights, np.maximum(rest, 0)]) if rest.max() > 1e-3 else weights / weights.sum(1, keepdims=True)
+
+
+def _even(layer: Layer | Reported, head: int, shape: tuple[int, int]) -> np.ndarray:
+    """Equal weights on whatever the head's mask lets each query see."""
+    allowed = layer.allowed.block(slice(0, shape[0]), slice(0, shape[1]))
+    allowed = (allowed[head] if allowed.ndim == 3 else allowed).astype(float)
+    return allowed / np.maximum(allowed.sum(1, keepdims=True), 1)
+
+
+def divergences(weights: np.ndarray, tick: Tick) -> np.ndarray:
+    """Mean Jensen–Shannon divergence of the rows of every two heads, float64 (head, head), in bits, from weights (head, row, key) that sum to 1.
+
+    H of the middle of two rows minus the middle of their H.
+    """
+    own = entropy(weights).mean(-1, dtype=np.float64)
+    found = np.zeros((len(weights), len(weights)))
+    for place in range(len(weights) - 1):
+        tick(0.3 + 0.7 * place / len(weights), f"head {place} of {len(weights)} with all others")
+        middle = entropy((weights[place + 1:] + weights[place]) / 2).mean(-1, dtype=np.float64)
+        found[place, place + 1:] = middle - (own[place + 1:] + own[place]) / 2
+    return np.clip(found + found.T, 0, 1)
+
+
+def pooled(texts: Sequence[Information]) -> Information:
+    """The mean over texts of one model, each text counting alike."""
+    first = texts[0]
+
+    def mean(field: str) -> dict[str, np.ndarray]:
+        return {name: np.mean([getattr(each, field)[name] for each in texts], axis=0) for name in first.values}
+
+    return Information(first.places, mean("values"), mean("blank"), np.mean([each.divergence for each in texts], axis=0),
+                       float(np.mean([each.tokens for each in texts])), len(texts))
+
+
+def within_and_between(found: Information, distances: np.ndarray) -> tuple[float, float]:
+    """Mean distance (head, head) of two heads of the same layer, and of two layers; NaN where there is no such pair."""
+    layers = np.array([layer for layer, _ in found.places])
+    above = np.triu(np.ones_like(distances, bool), 1)
+    same = layers[:, None] == layers
+    return tuple(float(distances[above & each].mean()) if (above & each).any() else np.nan for each in (same, ~same))
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """I(X;Y) of a joint distribution, and what a model q(y|x) shows of it: H(Y) − its cross-entropy, for every `share` that it has learnt."""
+
+    information: float
+    entropy: float
+    cross_entropy: np.ndarray
+
+
+def bound(strength: float, shares: np.ndarray, size: int = 6, seed: int = 0) -> Bound:
+    """A random joint p(x, y); the model is q ∝ p(y)^(1−s) p(y|x)^s: at s = 0 it knows how often each y comes, at s = 1 everything; beyond, too sure.
+
+    −E log₂ q(y|x) is the cross-entropy; I(X;Y) ≥ H(Y) − cross-entropy, with equality for q = p (Barber & Agakov 2003).
+    """
+    scores = strength * np.random.default_rng(seed).standard_normal((size, size))
+    joint = np.exp(scores - scores.max())
+    joint /= joint.sum()
+    given, alone = joint / joint.sum(1, keepdims=True), joint.sum(0)
+    model = alone ** (1 - shares[:, None, None]) * given ** shares[:, None, None]
+    model /= model.sum(-1, keepdims=True)
+    return Bound(float(entropy(joint.sum(1)) + entropy(alone) - entropy(joint.ravel())), float(entropy(alone)),
+                 -(joint * np.log2(model)).sum((1, 2)))

@@ -1,0 +1,84 @@
+r"""The paper's table of layer types (Vaswani et al. 2017, table 1), and what each type assumes of its input, by shuffling it.
+
+n: tokens, d: width, k: the convolution's kernel, r: how many keys a restricted attention has. The table's formulas are orders of growth, O(·):
+here they stand without the constant.
+"""
+from dataclasses import dataclass
+
+import numpy as np
+
+TYPES = ("attention", "recurrent", "convolution", "restricted")
+COLUMNS = ("complexity", "steps", "path")
+TOKENS, WIDTH = 24, 16      # of the shuffled text
+KERNEL, NEAR = 3, 5         # of the layers that it is put through
+
+
+def table(kind: str, n: np.ndarray | float, d: int, k: int, r: int) -> dict[str, np.ndarray | float]:
+    """One row of table 1, for every n: complexity of a layer, sequential steps, longest path between two tokens.
+
+    The convolution is dilated, log_k n; one with a contiguous kernel needs n / k layers (the paper, section 4).
+    """
+    one = np.ones_like(n, dtype=float) if isinstance(n, np.ndarray) else 1.0
+    rows = {"attention": (1.0 * n * n * d, one, one), "recurrent": (1.0 * n * d * d, n * one, n * one),
+            "convolution": (1.0 * k * n * d * d, one, np.maximum(1, np.log(n) / np.log(k))),
+            "restricted": (1.0 * np.minimum(r, n) * n * d, one, np.maximum(1, n / r))}
+    return dict(zip(COLUMNS, rows[kind], strict=True))
+
+
+def cheapest(n: int, d: int, k: int, r: int) -> str:
+    """The type with the least complexity; of equals the first."""
+    return min(TYPES, key=lambda kind: table(kind, n, d, k, r)["complexity"])
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """Random weights that the four layers share, float64: three square matrices (d, d) and a kernel (k, d, d)."""
+
+    a: np.ndarray
+    b: np.ndarray
+    c: np.ndarray
+    kernel: np.ndarray
+
+
+def weights(k: int = KERNEL, seed: int = 0) -> Weights:
+    rng = np.random.default_rng(seed)
+    return Weights(*rng.standard_normal((3, WIDTH, WIDTH)) / np.sqrt(WIDTH), rng.standard_normal((k, WIDTH, WIDTH)) / np.sqrt(k * WIDTH))
+
+
+def run(kind: str, tokens: np.ndarray, w: Weights, r: int = NEAR) -> np.ndarray:
+    """One layer of this type without positions over tokens (n, d), float64. restricted: the r keys nearest to each token's own place."""
+    if kind == "recurrent":
+        return _recurrent(tokens, w)
+    if kind == "convolution":
+        return _convolution(tokens, w.kernel)
+    places = np.arange(len(tokens))
+    apart = places - places[:, None]
+    near = (-((r - 1) // 2) <= apart) & (apart <= r // 2) if kind == "restricted" else np.ones_like(apart, bool)
+    scores = np.where(near, (tokens @ w.a) @ (tokens @ w.b).T / np.sqrt(WIDTH), -np.inf)
+    raised = np.exp(scores - scores.max(1, keepdims=True))
+    return raised / raised.sum(1, keepdims=True) @ (tokens @ w.c)
+
+
+def _recurrent(tokens: np.ndarray, w: Weights) -> np.ndarray:
+    """h_t = tanh(x_t A + h_{t−1} B): each step waits for the one before (Elman 1990)."""
+    state, states = np.zeros(WIDTH), []
+    for token in tokens:
+        state = np.tanh(token @ w.a + state @ w.b)
+        states.append(state)
+    return np.array(states)
+
+
+def _convolution(tokens: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+    """y_t = Σ_i x_{t+i−⌊k/2⌋} K_i, with zeros beyond both ends."""
+    k = len(kernel)
+    padded = np.pad(tokens, ((k // 2, k - 1 - k // 2), (0, 0)))
+    return sum(padded[i:i + len(tokens)] @ kernel[i] for i in range(k))
+
+
+def shuffled(kind: str, seed: int = 0) -> float:
+    """‖f(P x) − P f(x)‖ / ‖f(x)‖ for one shuffle P of TOKENS tokens: 0 if the layer assumes nothing about their order."""
+    rng = np.random.default_rng(seed)
+    tokens, order = rng.standard_normal((TOKENS, WIDTH)), rng.permutation(TOKENS)
+    w = weights(seed=seed)
+    straight = run(kind, tokens, w)
+    return float(np.linalg.norm(run(kind, tokens[order], w) - straight[order]) / np.linalg.norm(straight))

@@ -1,0 +1,57 @@
+"""The paper's table against graphs that are walked, the four layers against torch's, and the shuffle that only attention does not notice."""
+import numpy as np
+import pytest
+import torch
+
+from model.lessons import layer_types, patterns
+
+W = layer_types.weights()
+TOKENS = np.random.default_rng(3).standard_normal((layer_types.TOKENS, layer_types.WIDTH))
+
+
+def given(*arrays):
+    return [torch.from_numpy(np.ascontiguousarray(each)) for each in arrays]
+
+
+def test_the_layers_are_torchs():
+    query, key, value = given(TOKENS @ W.a, TOKENS @ W.b, TOKENS @ W.c)
+    wanted = torch.nn.functional.scaled_dot_product_attention(query[None], key[None], value[None])[0].numpy()
+    assert layer_types.run("attention", TOKENS, W) == pytest.approx(wanted, abs=1e-12)
+    near = torch.from_numpy(patterns.window(layer_types.TOKENS, patterns.Shape(window=2)))
+    wanted = torch.nn.functional.scaled_dot_product_attention(query[None], key[None], value[None], attn_mask=near)[0].numpy()
+    assert layer_types.run("restricted", TOKENS, W, 5) == pytest.approx(wanted, abs=1e-12)
+    recurrent = torch.nn.RNN(layer_types.WIDTH, layer_types.WIDTH, bias=False, dtype=torch.float64)
+    recurrent.load_state_dict(dict(zip(("weight_ih_l0", "weight_hh_l0"), given(W.a.T, W.b.T), strict=True)))
+    assert layer_types.run("recurrent", TOKENS, W) == pytest.approx(recurrent(given(TOKENS)[0])[0].detach().numpy(), abs=1e-12)
+    signal, kernel = given(TOKENS.T[None], W.kernel.transpose(2, 1, 0))
+    assert layer_types.run("convolution", TOKENS, W) == pytest.approx(torch.nn.functional.conv1d(signal, kernel, padding="same")[0].numpy().T, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_only_attention_does_not_notice_a_shuffle(seed):
+    found = {kind: layer_types.shuffled(kind, seed) for kind in layer_types.TYPES}
+    assert found.pop("attention") < 1e-14 and min(found.values()) > 0.1
+
+
+def test_the_neighbourhood_has_r_keys():
+    for r in (1, 2, 5, 8):
+        moved = TOKENS.copy()
+        moved[12] += 1
+        changed = (np.abs(layer_types.run("restricted", moved, W, r) - layer_types.run("restricted", TOKENS, W, r)) > 1e-12).any(1)
+        assert changed.sum() == r
+
+
+def test_the_longest_path_is_that_of_a_walk():
+    """Attention over r keys on each side, walked layer by layer; a dilated convolution of kernel k reaches k^L tokens after L layers."""
+    n, r = 64, 8
+    walked = patterns.layers_needed(patterns.reach(patterns.window(n, patterns.Shape(window=r))))
+    assert abs(walked - layer_types.table("restricted", n, 4, 2, r)["path"]) <= 1
+    assert layer_types.table("convolution", 64, 4, 4, r)["path"] == pytest.approx(3)
+
+
+def test_attention_is_cheaper_than_recurrence_exactly_below_n_equal_d():
+    for n, wanted in ((511, "attention"), (513, "recurrent")):
+        assert layer_types.cheapest(n, 512, 3, 10**6) == wanted
+    table = {kind: layer_types.table(kind, np.array([4.0, 64.0]), 16, 2, 8) for kind in layer_types.TYPES}
+    assert table["attention"]["complexity"].tolist() == [256, 65_536] and table["restricted"]["complexity"].tolist() == [256, 8192]
+    assert table["recurrent"]["steps"].tolist() == [4, 64] and table["recurrent"]["complexity"].tolist() == [1024, 16_384]

@@ -1,0 +1,34 @@
+"""One number a head against its layer: a dot for each head, the mean of each layer, and what the mask alone would give."""
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from viz.figures.base import ACCENT, MUTED, chart, series
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+
+def by_layer(theme: str, places: Sequence[tuple[int, int]], values: np.ndarray, *, axes: tuple[str, str], names: tuple[str, str],
+             line: tuple[str, np.ndarray] | None = None, marked: tuple[int, int] | None = None, height: int = 340) -> "Figure":
+    """places: (layer, head) of each value. names: of the dots and of the means. line: (name, number a head), its mean a layer. marked: a head that
+    stands out."""
+    figure = chart(theme, *axes, height=height)
+    layers, colour = np.array([layer for layer, _ in places]), series(theme)[0]
+    each = sorted(set(layers.tolist()))
+    said = [f"layer {layer} · head {head}" for layer, head in places]
+    figure.add_scatter(x=layers, y=values, mode="markers", name=names[0], customdata=said, marker={"color": colour, "size": 7, "opacity": 0.55},
+                       hovertemplate="%{customdata}: %{y:.3f}<extra></extra>")
+    figure.add_scatter(x=each, y=[float(values[layers == layer].mean()) for layer in each], mode="lines", name=names[1],
+                       line={"color": colour, "width": 2}, hovertemplate="%{y:.3f}")
+    if line is not None:
+        figure.add_scatter(x=each, y=[float(line[1][layers == layer].mean()) for layer in each], mode="lines", name=line[0],
+                           line={"color": MUTED[theme], "width": 1.5, "dash": "dash"}, hovertemplate="%{y:.3f}")
+    if marked in places:
+        at = list(places).index(marked)
+        figure.add_scatter(x=[marked[0]], y=[values[at]], mode="markers", name=f"{marked[0]}·{marked[1]}", hovertemplate="%{y:.3f}",
+                           marker={"color": ACCENT[theme], "size": 11, "symbol": "diamond"})
+    figure.update_xaxes(dtick=max(1, len(each) // 12))
+    figure.update_yaxes(rangemode="tozero")
+    return figure

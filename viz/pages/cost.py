@@ -1,0 +1,264 @@
+"""What does attention cost? Counted, measured on this machine, computed in tiles; and the paper's table of layer types."""
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from model import sources
+from model.lessons import cost, layer_types, tiles
+from viz.components.drag import drag
+from viz.components.figure import figure, theme
+from viz.components.lesson import GUESS, Lesson, computing, follow
+from viz.components.turns import pick, push, slide, switch
+from viz.control import Choice, Number, Numbers, Switch
+from viz.figures.lines import Line, lines
+from viz.figures.matrix import matrix
+from viz.figures.powers import Power, powers
+from viz.page import Frame, Page, pages
+
+WIDTHS = (64, 128, 256, 512)             # d_model of the layer that is counted and measured
+LENGTHS = tuple(cost.START * 2**power for power in range(1 + (cost.END // cost.START).bit_length() - 1))
+SCORES = Numbers("s", (1.0, 2.5, 0.0, -1.0, 3.0, 0.5, -2.0, 4.0, 1.5, 5.5, 0.0, 2.0), -8, 8, 12, 12)
+TILES = (1, 2, 3, 4, 6, 12)
+PRESETS = {"rising": tuple(np.linspace(-5, 6, 12).round(1)), "falling": tuple(np.linspace(6, -5, 12).round(1)), "equal": (1.0,) * 12}
+CHECKED = (1024, 64)                     # tokens and tile of the comparison with the plain formula
+N_S, D_S, K_S, R_S = (tuple(2**power for power in span) for span in (range(4, 17), range(4, 13), range(1, 6), range(2, 13)))
+SPAN = np.geomspace(2, 65_536, 64)       # lengths of the table's curves
+PAGE = Page("What it costs", "Learn", 7, "nothing", controls=(
+    GUESS, Number("width", 64, min(WIDTHS), max(WIDTHS), whole=True), Switch("run"), Number("again", 0, 0, 99, whole=True),
+    SCORES, Number("tile", 3, 1, 12, whole=True), Number("step", 2, 0, 12, whole=True),
+    Number("n", 512, 2, 65_536, whole=True), Number("d", 512, 1, 4096, whole=True), Number("k", 4, 2, 64, whole=True),
+    Number("r", 64, 1, 4096, whole=True), Choice("column", "complexity", layer_types.COLUMNS)))
+
+
+def render(frame: Frame) -> None:
+    lesson = Lesson(frame, "cost")
+    lesson.head()
+    revealed = lesson.predict()
+    width = frame.controls["width"] // cost.D_K * cost.D_K
+    _counted(frame, lesson, width, revealed)
+    _measured(frame, lesson, width, revealed)
+    _tiles(frame, lesson)
+    _types(frame, lesson)
+    lesson.end()
+
+
+def _counted(frame: Frame, lesson: Lesson, width: int, revealed: bool) -> None:
+    names, even = lesson.prose["ways"], cost.even(width)
+    lengths = np.array(LENGTHS, float)
+    with lesson.section("counted"):
+        slide(frame, "width", lesson.prose["counted"]["width"], WIDTHS, say=lambda value: f"{value:g}")
+        left, right = st.columns(2, gap="medium")
+        drawn = [Line(lesson.prose["counted"]["square"], cost.multiplications("plain", lengths, width), 0),
+                 Line(names["window"], cost.multiplications("window", lengths, width), 2),
+                 Line(names["linear"], cost.multiplications("linear", lengths, width), 3)]
+        with left:
+            figure(lambda theme: lines(theme, lengths, drawn, axes=("tokens n", "multiplications"), log="xy", marks=[(even, f"n = 6d = {even:,}")],
+                                       height=380),
+                   key="cost-counted", alt=lesson.alt("counted", width=width, even=even))
+        with right:
+            if revealed:
+                held = [Line(names[way], cost.bytes_held(way, lengths, width), colour)
+                        for way, colour in (("plain", 0), ("fused", 1), ("window", 2))]
+                figure(lambda theme: lines(theme, lengths, held, axes=("tokens n", "bytes held at once"), log="xy", height=380),
+                       key="cost-held", alt=lesson.prose["counted"]["alt_held"].format(width=width))
+            else:
+                lesson.waits("held", height=380)
+        share = {name: cost.multiplications("plain", n, width) / sum(cost.multiplications(way, n, width) for way in ("plain", "linear"))
+                 for name, n in (("small", LENGTHS[0]), ("share", LENGTHS[-1]))}
+        lesson.notes("counted", shown=(cost.multiplications, cost.even, cost.bytes_held), shapes={"d_model": width, "heads": width // cost.D_K},
+                     width=width, even=even, side=cost.WINDOW, longest=LENGTHS[-1], paper=cost.even(512), bert=cost.even(768), **share,
+                     held=lesson.prose["counted"]["held" if revealed else "not_yet"])
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What is measured so far: answers by way and length, and why each way ended."""
+
+    found: dict[str, dict[int, cost.Cost]]
+    ended: dict[str, str]
+
+    def series(self, way: str, field: str) -> tuple[np.ndarray, np.ndarray]:
+        """(lengths, numbers) of seconds or peak."""
+        return np.array(list(self.found[way]), float), np.array([getattr(each, field) for each in self.found[way].values()], float)
+
+    def fit(self, way: str, field: str) -> tuple[float, float, float] | None:
+        lengths, numbers = self.series(way, field)
+        return (*cost.power(lengths, numbers), lengths[-cost.FITTED]) if len(lengths) > cost.FITTED else None
+
+
+def _measured(frame: Frame, lesson: Lesson, width: int, revealed: bool) -> None:
+    words = lesson.prose["measured"]
+    with lesson.section("measured"):
+        if not revealed:
+            lesson.waits("measured", height=120)
+            return
+        with st.container(horizontal=True, vertical_alignment="center"):
+            switch(frame, "run", words["run"])
+            push(frame, words["again"], "measure-again", again=(frame.controls["again"] + 1) % 100, run=True)
+            if frame.controls["run"]:
+                push(frame, words["stop"], "measure-stop", run=False)
+        run = Run({way: {} for way in cost.WAYS}, {})
+        place = st.empty()
+        with st.container():
+            for n in LENGTHS:
+                if not _measure(frame, run, n, width):
+                    break
+                if frame.controls["run"]:
+                    place.plotly_chart(_drawn(lesson, run, "seconds", width, theme()), theme=None, key=f"live-{n}")
+        if not run.found["plain"]:
+            place.container(border=True, height=120, horizontal_alignment="center", vertical_alignment="center").caption(words["nothing"])
+            return
+        with place.container():
+            left, right = st.columns(2, gap="medium")
+        for column, field in ((left, "seconds"), (right, "peak")):
+            with column:
+                figure(lambda theme, field=field: _drawn(lesson, run, field, width, theme), key=f"cost-{field}",
+                       alt=words[f"alt_{field}"].format(longest=max(run.found["plain"]), width=width))
+        st.markdown(_table(lesson, run))
+        ends = {lesson.prose["ways"][way]: words["ends"][run.ended.get(way, "length")] for way in cost.WAYS if run.found[way]}
+        st.caption(words["why"].format(ends="; ".join(f"{name}: {why}" for name, why in ends.items())))
+        _say(lesson, run, width)
+
+
+def _measure(frame: Frame, run: Run, n: int, width: int) -> bool:
+    """Adds every way that is still to be measured at n tokens; False once there is nothing to add. Without the switch, only what is known already."""
+    added = False
+    for way in cost.WAYS:
+        if way in run.ended:
+            continue
+        reason = cost.ends(way, n, width, run.found[way].get(n // 2))
+        question = cost.CostQuery(way, n, width, frame.controls["again"])
+        answer = sources.kept(question)
+        if reason is None and answer is None and frame.controls["run"]:
+            answer = frame.ask(question, height=0)
+        if reason is not None or answer is None:
+            run.ended[way] = reason or "stopped"
+            continue
+        run.found[way][n] = answer
+        added = True
+    return added
+
+
+def _drawn(lesson: Lesson, run: Run, field: str, width: int, theme: str):
+    names, words, even = lesson.prose["ways"], lesson.prose["measured"], cost.even(width)
+    drawn = [Power(names[way], *run.series(way, field), colour, run.fit(way, field)) for colour, way in enumerate(cost.WAYS) if run.found[way]]
+    return powers(theme, drawn, axes=("tokens n", words[field]), x_range=(50, 1.4 * max(max(each.x) for each in drawn)),
+                  marks=[(even, f"n = 6d = {even:,}")])
+
+
+def _grows(run: Run, way: str, field: str) -> str:
+    fit = run.fit(way, field)
+    return "–" if fit is None else f"n^{fit[0]:.2f}"
+
+
+def _table(lesson: Lesson, run: Run) -> str:
+    rows = [lesson.prose["measured"]["table_head"], "|---|---:|---:|---:|"]
+    for way in cost.WAYS:
+        if run.found[way]:
+            n, last = list(run.found[way].items())[-1]
+            rows.append(f"| {lesson.prose['ways'][way]} | {n:,} | {last.seconds:.2g} s, {_grows(run, way, 'seconds')} | "
+                        f"{last.peak / 2**20:,.1f} MB, {_grows(run, way, 'peak')} |")
+    return "\n".join(rows)
+
+
+def _say(lesson: Lesson, run: Run, width: int) -> None:
+    words, machine = lesson.prose["measured"], cost.machine()
+    times = {way: {n: each.seconds for n, each in run.found[way].items()} for way in cost.WAYS}
+    crossings = {way: cost.crossing(times[way], times["linear"]) for way in ("plain", "fused")}
+    said = {way: words["no_crossing"] if at is None else words["crossing"].format(at=at) for way, at in crossings.items()}
+    shared = max(set(times["plain"]) & set(times["fused"]))
+    both = [run.found[way][shared] for way in ("plain", "fused")]
+    lesson.notes("measured", shown=(cost.plain, cost.fused, cost.window, cost.linear, cost.seconds_of, cost.peak_bytes, cost.power),
+                 shapes={"query, key, value": f"float32 ({width // cost.D_K}, n, {cost.D_K})", "tokens": f"float32 (n, {width})"},
+                 even=cost.even(width), plain=said["plain"], fused=said["fused"], n=shared, faster=both[0].seconds / both[1].seconds,
+                 smaller=both[0].peak / both[1].peak, fitted=cost.FITTED, side=cost.WINDOW, limit=cost.room() / 2**20, longest=cost.LONGEST,
+                 **machine, **{f"{field}_{way}": _grows(run, way, field) for field in ("seconds", "peak") for way in cost.WAYS})
+
+
+def _tiles(frame: Frame, lesson: Lesson) -> None:
+    words, tile, scores = lesson.prose["tiles"], frame.controls["tile"], np.array(frame.controls["s"])
+    keys = len(scores)
+    taken = tiles.steps(scores, np.arange(keys, dtype=float)[:, None], tile)
+    step = min(frame.controls["step"], len(taken))
+    seen = taken[step - 1].keys[1] if step else 0
+    with lesson.section("tiles"):
+        left, right = st.columns([5, 6], gap="medium")
+        with left:
+            drag(SCORES, frame.controls["s"], [str(place) for place in range(keys)], name=words["scores"], unit=words["scores"],
+                 faint=tuple(range(seen, keys)), key="tile-scores", turn=frame.turn)
+            with st.container(horizontal=True, gap="small"):
+                for name, values in PRESETS.items():
+                    push(frame, words["presets"][name], f"scores-{name}", s=values)
+            slide(frame, "tile", words["tile"], TILES)
+            with st.container(horizontal=True, vertical_alignment="bottom"):
+                with st.container():
+                    slide(frame, "step", words["step"], range(len(taken) + 1), say=lambda value: f"{value:g} / {len(taken)}")
+                push(frame, words["next"], "next-tile", step=(step + 1) % (len(taken) + 1))
+        with right, computing():
+            plain = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
+            drawn = _so_far(scores, taken, step)
+            rows = [*(words["after"].format(tile=number) for number in range(1, len(taken) + 1)), words["plain"]]
+            figure(lambda theme: matrix(theme, np.vstack([drawn, plain]), rows, [str(place) for place in range(keys)], axes=("key", ""), square=False,
+                                        height=120 + 30 * len(rows), ruler=False),
+                   key="cost-tiles", alt=lesson.alt("tiles", step=step, all=len(taken), seen=seen, keys=keys))
+        st.markdown(_steps(words, taken, step))
+        found = tiles.agreement(*CHECKED)
+        row = float(plain @ np.arange(keys))
+        lesson.notes("tiles", shown=(tiles.steps, tiles.tiled_attention), shapes={"scores": scores, "o": taken[-1].o}, keys=keys, tile=tile,
+                     off=abs(row - float(taken[-1].answer[0])), row=row, n=found.n, side=CHECKED[1], tiled=found.tiled, fused=found.fused,
+                     held_plain=found.held_plain, held_tiled=found.held_tiled)
+
+
+def _so_far(scores: np.ndarray, taken: list[tiles.Step], step: int) -> np.ndarray:
+    """The weights after each tile that was read, as if the text ended there, (tile, key); NaN for what is not read yet."""
+    found = np.full((len(taken), len(scores)), np.nan)
+    for row, each in zip(found[:step], taken, strict=False):
+        row[:each.keys[1]] = np.exp(scores[:each.keys[1]] - each.m) / each.l
+    return found
+
+
+def _steps(words: dict, taken: list[tiles.Step], step: int) -> str:
+    rows = [words["table_head"], "|---|---:|---:|---:|---:|"]
+    for number, each in enumerate(taken[:step], 1):
+        kept = f"{each.kept:.4g}" if number > 1 else "–"
+        cells = [f"{each.keys[0]}–{each.keys[1] - 1}", f"{each.m:.3g}", kept, f"{each.l:.4f}", f"{float(each.answer[0]):.4f}"]
+        rows.append("| " + " | ".join(f"**{cell}**" if number == step else cell for cell in cells) + " |")
+    return "\n".join(rows)
+
+
+def _types(frame: Frame, lesson: Lesson) -> None:
+    words, column = lesson.prose["types"], frame.controls["column"]
+    n, d, k, r = (frame.controls[name] for name in ("n", "d", "k", "r"))
+    with lesson.section("types"):
+        for place, (name, options) in zip(st.columns(4, gap="medium"), (("n", N_S), ("d", D_S), ("k", K_S), ("r", R_S)), strict=True):
+            with place:
+                slide(frame, name, words[name], options, say=lambda value: f"{value:,}")
+        pick(frame, "column", words["column"], words["columns"])
+        drawn = [Line(words["names"][kind], np.broadcast_to(layer_types.table(kind, SPAN, d, k, r)[column], SPAN.shape), place, style)
+                 for place, (kind, style) in enumerate(zip(layer_types.TYPES, ("solid", "dash", "dot", "solid"), strict=True))]
+        figure(lambda theme: lines(theme, SPAN, drawn, axes=("tokens n", words["columns"][column]), log="xy", marks=[(n, f"n = {n:,}")], height=360),
+               key="cost-types", alt=lesson.alt("types", column=words["columns"][column], n=n, d=d, k=k, r=r))
+        moved = {kind: layer_types.shuffled(kind) for kind in layer_types.TYPES}
+        left, right = st.columns(2, gap="medium")
+        left.markdown(_types_table(words, (n, d, k, r)))
+        right.markdown(_assumed(words, moved))
+        if "positions" in pages():
+            st.button(words["shuffle"], key="see-positions", on_click=follow, args=("positions",))
+        lesson.notes("types", shown=(layer_types.table, layer_types.run, layer_types.shuffled),
+                     shapes={"shuffled tokens": f"float64 ({layer_types.TOKENS}, {layer_types.WIDTH})"}, n=n, d=d,
+                     cheapest=words["names"][layer_types.cheapest(n, d, k, r)], tokens=layer_types.TOKENS, near=layer_types.NEAR, **moved)
+
+
+def _types_table(words: dict, at: tuple[int, int, int, int]) -> str:
+    rows = [words["table_head"], "|---|---:|---:|---:|"]
+    for kind in layer_types.TYPES:
+        numbers = layer_types.table(kind, *at)
+        cells = [f"{words['orders'][kind][place]} = {numbers[column]:,.4g}" for place, column in enumerate(layer_types.COLUMNS)]
+        rows.append(f"| {words['names'][kind]} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def _assumed(words: dict, moved: dict[str, float]) -> str:
+    rows = [words["assumed_head"], "|---|---|---:|"]
+    return "\n".join(rows + [f"| {words['names'][kind]} | {words['assumes'][kind]} | {moved[kind]:.1g} |" for kind in layer_types.TYPES])

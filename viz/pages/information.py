@@ -1,0 +1,176 @@
+"""What do heads tell, and what do they share? Entropy, mutual information, distance, and a map of all heads by their divergence."""
+import numpy as np
+import streamlit as st
+
+from model import sources
+from model.lessons import information, scaling
+from model.query import UserError
+from viz.components.controls import bound
+from viz.components.figure import figure
+from viz.components.lesson import GUESS, Lesson, computing
+from viz.components.real_head import real_head
+from viz.components.turns import pick, slide
+from viz.control import Choice, Number, Words
+from viz.figures.bars import bars
+from viz.figures.by_layer import by_layer
+from viz.figures.head_map import head_map, kept
+from viz.figures.lines import Line, lines
+from viz.figures.matrix import matrix
+from viz.page import Frame, Page
+from viz.text import literal
+
+SIZES = (2, 4, 8, 16, 32, 64)
+SHARES = np.linspace(0, 3, 61)
+NEAREST = 5
+MOST_TEXTS = 50
+PAGE = Page("What heads share", "Learn", 12, "nothing", controls=(
+    GUESS, Choice("toy", "causal", information.TOYS), Number("size", 8, min(SIZES), max(SIZES), whole=True), Number("sharp", 1.0, 0, 1),
+    Choice("texts", "one", ("one", "set", "own")), Words("own", "", 1200), Choice("method", "smacof", ("smacof", "classical")),
+    Number("bond", 1.5, 0, 4), Number("learnt", 0.5, 0, 3)))
+
+
+def render(frame: Frame) -> None:
+    lesson = Lesson(frame, "information")
+    lesson.head()
+    revealed = lesson.predict()
+    _toy(frame, lesson, revealed)
+    _not(frame, lesson)
+    found = _asked(frame, lesson)
+    if found is not None:
+        _layers(frame, lesson, found, revealed)
+        _map(frame, lesson, found)
+    lesson.end()
+
+
+def _toy(frame: Frame, lesson: Lesson, revealed: bool) -> None:
+    words, name, n = lesson.prose["toy"], frame.controls["toy"], frame.controls["size"]
+    weights = information.toy(name, n, frame.controls["sharp"])
+    rows, mean = float(information.entropy(weights).mean()), float(information.entropy(weights.mean(0)))
+    with lesson.section("toy"):
+        pick(frame, "toy", words["toy"], words["names"])
+        left, right = st.columns(2, gap="medium")
+        with left:
+            slide(frame, "size", words["size"], SIZES)
+            if name not in ("uniform", "causal"):
+                slide(frame, "sharp", words["sharp"], np.linspace(0, 1, 11).round(1))
+            places = [str(place) for place in range(n)]
+            figure(lambda theme: matrix(theme, np.where(weights > 0, weights, np.nan), places, places, height=380, ruler=False),
+                   key="information-toy", alt=lesson.alt("toy", name=words["names"][name], n=n))
+        with right:
+            if revealed:
+                labels = [words["of_mean"], words["mean_of"], words["mutual"]]
+                figure(lambda theme: bars(theme, labels, {"bits": np.array([mean, rows, mean - rows])}, axes=("", "bits"), height=400,
+                                          y_range=(0, 1.1 * np.log2(n))),
+                       key="information-bits", alt=words["alt_bits"].format(mean=mean, rows=rows, mutual=mean - rows))
+            else:
+                lesson.waits("bits", height=400)
+        said = {each: float(information.mutual(information.toy(each, n))) for each in information.TOYS}
+        lesson.notes("toy", shown=(information.entropy, information.mutual, information.toy), shapes={"weights": weights}, n=n, most=np.log2(n),
+                     answer=words["shown" if revealed else "hidden"].format(name=words["names"][name],
+                         mean=mean, rows=rows, mutual=mean - rows, **{f"of_{each}": value for each, value in said.items()}))
+
+
+def _not(frame: Frame, lesson: Lesson) -> None:
+    """What training really raises a bound on."""
+    words, learnt = lesson.prose["bound"], frame.controls["learnt"]
+    found = information.bound(frame.controls["bond"], SHARES)
+    here = information.bound(frame.controls["bond"], np.array([learnt]))
+    with lesson.section("bound"):
+        left, right = st.columns(2, gap="medium")
+        with left:
+            slide(frame, "bond", words["bond"], np.linspace(0, 4, 9))
+        with right:
+            slide(frame, "learnt", words["learnt"], SHARES[::5].round(2))
+        shown = found.entropy - found.cross_entropy
+        figure(lambda theme: lines(theme, SHARES, [Line(words["bound"], shown, 0), Line(words["cross_entropy"], found.cross_entropy, 1, "dash")],
+                                   axes=(words["share"], "bits"), marks=[(learnt, f"s = {learnt:g}")],
+                                   bounds=[(found.information, f"I(X;Y) = {found.information:.3f}"), (found.entropy, f"H(Y) = {found.entropy:.3f}")],
+                                   height=360),
+               key="information-bound", alt=lesson.alt("bound", information=found.information, best=float(shown.max())))
+        lesson.notes("bound", shown=(information.bound,), shapes={"cross_entropy": found.cross_entropy}, information=found.information,
+                     learnt=learnt, bound=here.entropy - float(here.cross_entropy[0]), cross_entropy=float(here.cross_entropy[0]))
+
+
+def _asked(frame: Frame, lesson: Lesson) -> information.Information | None:
+    """The heads on one text or on several: one question a text, so that a click stops it and others come in between."""
+    words, state = lesson.prose["texts"], frame.state
+    with lesson.section("texts"):
+        pick(frame, "texts", words["which"], words["names"])
+        if frame.controls["texts"] == "own":
+            st.text_area(words["own"], placeholder=words["own_help"], height=120, max_chars=1200, **bound(frame.turn, "own", frame.controls["own"]))
+        _, view = real_head(frame, token=False)
+        queries, wrong = _queries(frame, words), []
+        bar, found = st.progress(0.0), []
+        for number, query in enumerate(queries):
+            bar.progress(number / len(queries), text=words["progress"].format(number=number + 1, all=len(queries)))
+            try:
+                found.append(frame.ask(information.InformationQuery(query, view.kind), height=0))
+            except UserError as error:
+                wrong.append(f"{query.text[:60]}: {error}")
+        bar.empty()
+        if wrong:
+            st.warning(words["left_out"].format(count=len(wrong), all=len(queries), first=literal(wrong[0])))
+        if not found:
+            st.info(words["nothing"])
+            return None
+        pool = information.pooled(found)
+        st.caption(words["said"].format(texts=pool.texts, tokens=pool.tokens, heads=len(pool.places), model=literal(state.model)))
+        return pool
+
+
+def _queries(frame: Frame, words: dict) -> list:
+    """The questions whose answers are put together: the text of the sidebar, or the model's record of each line."""
+    if frame.controls["texts"] == "one":
+        return [frame.query()]
+    texts = words["set"] if frame.controls["texts"] == "set" else [line for line in frame.controls["own"].splitlines() if line.strip()][:MOST_TEXTS]
+    return [sources.open_query(frame.state.model, text) for text in texts]
+
+
+def _layers(frame: Frame, lesson: Lesson, found: information.Information, revealed: bool) -> None:
+    words, view = lesson.prose["layers"], frame.view()
+    marked = (view.layer, view.head)
+    with lesson.section("layers"):
+        names = [each for each in ("entropy", "mutual", "distance") if np.isfinite(found.values[each]).all()]
+        for column, name in zip(st.columns(len(names), gap="small"), names, strict=True):
+            with column:
+                values, blank = found.values[name], found.blank[name]
+                line = None if name == "mutual" and not revealed else (words["lines"][name], blank)
+                figure(lambda theme, name=name, values=values, line=line: by_layer(
+                           theme, found.places, values, axes=(words["layer"], words["axes"][name]), names=(words["heads"], words["means"]), line=line,
+                           marked=marked, height=400),
+                       key=f"information-{name}", alt=words[f"alt_{name}"].format(low=values.min(), high=values.max(), blank=blank.mean()))
+        mutual, blank = found.values["mutual"], found.blank["mutual"]
+        most, least = int(mutual.argmax()), int(mutual.argmin())
+        lesson.notes("layers", shown=(information.measure_text, information.mutual, information.pooled), shapes={"I": mutual, "tokens": found.tokens},
+                     heads=len(mutual), below=int((found.values["entropy"] < found.blank["entropy"] / 2).sum()), mutual=mutual.mean(),
+                     most="{}·{}".format(*found.places[most]), most_bits=mutual[most], least="{}·{}".format(*found.places[least]),
+                     least_bits=mutual[least], mask=words["mask" if blank.max() > 1e-9 else "no_mask"].format(
+                         blank=blank.mean(), under=int((mutual < blank).sum()), heads=len(mutual)) if revealed else words["hidden"])
+
+
+def _map(frame: Frame, lesson: Lesson, found: information.Information) -> None:
+    words, view = lesson.prose["map"], frame.view()
+    with lesson.section("map"):
+        pick(frame, "method", words["method"], words["methods"])
+        with computing():
+            wanted = np.sqrt(found.divergence)
+            at = scaling.plane(wanted, frame.controls["method"])
+        here = found.places.index((view.layer, view.head))
+        near = [int(place) for place in np.argsort(wanted[here]) if place != here][:NEAREST]
+        both = {method: scaling.stress(scaling.plane(wanted, method), wanted) for method in words["methods"]}
+        left, right = st.columns([3, 2], gap="medium")
+        with left:
+            figure(lambda theme: head_map(theme, found.places, at, marked=found.places[here], near=near, layer_word=words["layer"]),
+                   key="information-map", alt=lesson.alt("map", heads=len(at), stress=both[frame.controls["method"]]))
+        with right:
+            figure(lambda theme: kept(theme, wanted, scaling.between(at), axes=("√JS", words["in_plane"])), key="information-kept",
+                   alt=words["alt_kept"].format(stress=both[frame.controls["method"]]))
+        name = "{}·{}".format(*found.places[here])
+        rows = [words["table_head"].format(head=name), "|---|---:|---:|"]
+        apart = scaling.between(at)
+        rows += [f"| {'{}·{}'.format(*found.places[other])} | {wanted[here, other]:.3f} | {apart[here, other]:.3f} |" for other in near]
+        st.markdown("\n".join(rows))
+        same, other = information.within_and_between(found, wanted)
+        lesson.notes("map", shown=(information.divergences, scaling.classical, scaling.smacof, scaling.stress), shapes={"√JS": wanted, "plane": at},
+                     same=same, other=other, head=name, closest="{}·{}".format(*found.places[near[0]]), distance=wanted[here, near[0]],
+                     **{f"stress_{method}": value for method, value in both.items()})
