@@ -11,8 +11,12 @@ ENOUGH = 1e-7     # relative gain in stress at which SMACOF stops
 
 
 def between(points: np.ndarray) -> np.ndarray:
-    """Euclidean distances, (point, point)."""
-    return np.sqrt(((points[:, None] - points[None]) ** 2).sum(-1))
+    """Euclidean distances, (point, point), from |a|² + |b|² − 2 a · b about the points' middle."""
+    points = points - points.mean(0)
+    squares = (points**2).sum(1)
+    found = np.sqrt(np.maximum(squares[:, None] + squares - 2 * points @ points.T, 0))
+    np.fill_diagonal(found, 0)
+    return found
 
 
 def stress(points: np.ndarray, wanted: np.ndarray) -> float:
@@ -33,12 +37,12 @@ def smacof(wanted: np.ndarray, start: np.ndarray, steps: int = STEPS) -> tuple[n
 
     Each step is the Guttman transform X ← B(X) X / n with b_ij = −wanted_ij / distance_ij beside the diagonal, whose rows sum to 0.
     """
-    points, raw = start.copy(), []
+    points, apart, raw = start.copy(), between(start), []
     for _ in range(steps):
-        apart = between(points)
         ratio = np.divide(wanted, apart, out=np.zeros_like(apart), where=apart > 0)
         points = (np.diag(ratio.sum(1)) - ratio) @ points / len(points)
-        raw.append(float(((between(points) - wanted) ** 2).sum() / 2))
+        apart = between(points)
+        raw.append(float(((apart - wanted) ** 2).sum() / 2))
         if len(raw) > 1 and raw[-2] - raw[-1] < ENOUGH * raw[-2]:
             break
     return points, raw

@@ -6,6 +6,7 @@ import streamlit as st
 
 from model import sources
 from model.lessons import cost, layer_types, tiles
+from model.query import UserError
 from viz.components.drag import drag
 from viz.components.figure import figure, theme
 from viz.components.lesson import GUESS, Lesson, computing, follow
@@ -14,7 +15,7 @@ from viz.control import Choice, Number, Numbers, Switch
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
 from viz.figures.powers import Power, powers
-from viz.page import Frame, Page, pages
+from viz.page import Frame, Page
 
 WIDTHS = (64, 128, 256, 512)             # d_model of the layer that is counted and measured
 LENGTHS = tuple(cost.START * 2**power for power in range(1 + (cost.END // cost.START).bit_length() - 1))
@@ -131,7 +132,10 @@ def _measure(frame: Frame, run: Run, n: int, width: int) -> bool:
         question = cost.CostQuery(way, n, width, frame.controls["again"])
         answer = sources.kept(question)
         if reason is None and answer is None and frame.controls["run"]:
-            answer = frame.ask(question, height=0)
+            try:
+                answer = frame.ask(question, height=0)
+            except UserError:   # others have taken the memory since
+                reason = "memory"
         if reason is not None or answer is None:
             run.ended[way] = reason or "stopped"
             continue
@@ -243,8 +247,7 @@ def _types(frame: Frame, lesson: Lesson) -> None:
         left, right = st.columns(2, gap="medium")
         left.markdown(_types_table(words, (n, d, k, r)))
         right.markdown(_assumed(words, moved))
-        if "positions" in pages():
-            st.button(words["shuffle"], key="see-positions", on_click=follow, args=("positions",))
+        st.button(words["shuffle"], key="see-positions", on_click=follow, args=("positions",))
         lesson.notes("types", shown=(layer_types.table, layer_types.run, layer_types.shuffled),
                      shapes={"shuffled tokens": f"float64 ({layer_types.TOKENS}, {layer_types.WIDTH})"}, n=n, d=d,
                      cheapest=words["names"][layer_types.cheapest(n, d, k, r)], tokens=layer_types.TOKENS, near=layer_types.NEAR, **moved)

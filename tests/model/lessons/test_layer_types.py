@@ -24,7 +24,8 @@ def test_the_layers_are_torchs():
     recurrent.load_state_dict(dict(zip(("weight_ih_l0", "weight_hh_l0"), given(W.a.T, W.b.T), strict=True)))
     assert layer_types.run("recurrent", TOKENS, W) == pytest.approx(recurrent(given(TOKENS)[0])[0].detach().numpy(), abs=1e-12)
     signal, kernel = given(TOKENS.T[None], W.kernel.transpose(2, 1, 0))
-    assert layer_types.run("convolution", TOKENS, W) == pytest.approx(torch.nn.functional.conv1d(signal, kernel, padding="same")[0].numpy().T, abs=1e-12)
+    wanted = torch.nn.functional.conv1d(signal, kernel, padding="same")[0].numpy().T
+    assert layer_types.run("convolution", TOKENS, W) == pytest.approx(wanted, abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(5))

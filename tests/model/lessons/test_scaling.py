@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.spatial import procrustes
+from scipy.spatial.distance import cdist
 
 from model.lessons import scaling
 
@@ -25,6 +26,10 @@ def test_smacof_never_makes_it_worse_and_ends_where_scipys_optimiser_does():
     above = np.triu_indices(len(ROOM), 1)
     best = minimize(lambda flat: ((scaling.between(flat.reshape(-1, 2))[above] - ROOM[above]) ** 2).sum(), points.ravel(), method="BFGS")
     assert raw[-1] == pytest.approx(best.fun, rel=1e-3)
+
+
+def test_distances_are_scipys():
+    assert scaling.between(FLAT + 7) == pytest.approx(cdist(FLAT, FLAT), abs=1e-12)
 
 
 def test_heads_that_coincide_are_one_point():
