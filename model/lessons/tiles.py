@@ -3,6 +3,7 @@ r"""The online softmax: a row is read tile by tile with a running maximum and a 
 After the tiles with keys J: m = max_J s_j, l = Σ_J e^(s_j − m), o = Σ_J e^(s_j − m) v_j. A new tile with maximum m' makes the old l and o worth
 e^(m − max(m, m')) of themselves. Milakov & Gimelshein 2018, algorithm 3; with the values in the same pass: Dao et al. 2022, algorithm 1.
 """
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,6 +65,7 @@ class Agreement:
     held_tiled: int
 
 
+@functools.cache
 def agreement(n: int, tile: int, d_k: int = 64, seed: int = 0) -> Agreement:
     """The largest differences from equation (1) in float64; held: scores that each way has in memory at once."""
     import torch

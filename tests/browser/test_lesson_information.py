@@ -15,7 +15,7 @@ def test_one_text_a_set_and_lines_of_ones_own(browser, app):
     page.goto(app.address + "/information?guess=b&layer=3&head=1")
     main, words = page.locator("[data-testid=stMain]"), strings("lessons/information")
     said = main.locator(".st-key-section-texts")
-    expect(said.get_by_text(re.compile("72 heads of .* 1 texts"))).to_be_visible(timeout=PATIENCE)
+    expect(said.get_by_text(re.compile("72 heads of .* one text"))).to_be_visible(timeout=PATIENCE)
     nearest = main.locator(".st-key-section-map table").inner_text(timeout=PATIENCE)
     assert "Closest to 3·1" in nearest and len(nearest.strip().splitlines()) == 6
     main.get_by_role("radio", name=words["texts"]["names"]["set"]).click()

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from viz.components.lesson import lessons
 from viz.page import pages
-from viz.text import FOLDER, strings
+from viz.text import strings
 
 PATIENCE = 90_000   # ms: the first answer includes importing torch on a busy machine
 REST = "[data-testid=stApp][data-test-script-state=notRunning]"
@@ -175,18 +175,3 @@ def test_the_camera_in_the_figures_own_menu_saves_a_picture(watch, suffix):
     with seen.page.expect_download(timeout=PATIENCE) as caught:
         chart.locator("[data-title*='Download plot']").click()
     assert caught.value.suggested_filename == f"clearhead-softmax-curves.{suffix}"
-
-
-def links() -> list[str]:
-    """Every link into the app from the classroom sheets."""
-    return [link for path in sorted((FOLDER / "sheets").glob("*.md")) for link in re.findall(r"\]\(([a-z_]+(?:\?[^)]*)?)\)", path.read_text())]
-
-
-@pytest.mark.parametrize("link", links())
-def test_a_sheet_links_into_states_that_exist(link):
-    """Every parameter is one that the page knows, with a value that it takes and that is not its start."""
-    from viz.link import from_params, to_params
-
-    name, _, query = link.partition("?")
-    page, wanted = pages()[name][0], {field: values[0] for field, values in parse_qs(query).items()}
-    assert to_params(from_params(wanted, name, page.controls), name, page.controls) == wanted

@@ -23,6 +23,7 @@ SCORES = Numbers("s", (1.0, 2.5, 0.0, -1.0, 3.0, 0.5, -2.0, 4.0, 1.5, 5.5, 0.0, 
 TILES = (1, 2, 3, 4, 6, 12)
 PRESETS = {"rising": tuple(np.linspace(-5, 6, 12).round(1)), "falling": tuple(np.linspace(6, -5, 12).round(1)), "equal": (1.0,) * 12}
 CHECKED = (1024, 64)                     # tokens and tile of the comparison with the plain formula
+RANGE = "\u2060–\u2060"                 # from … to …, never broken over two lines
 N_S, D_S, K_S, R_S = (tuple(2**power for power in span) for span in (range(4, 17), range(4, 13), range(1, 6), range(2, 13)))
 SPAN = np.geomspace(2, 65_536, 64)       # lengths of the table's curves
 PAGE = Page("What it costs", "Learn", 7, "nothing", controls=(
@@ -103,10 +104,11 @@ def _measured(frame: Frame, lesson: Lesson, width: int, revealed: bool) -> None:
         place = st.empty()
         with st.container():
             for n in LENGTHS:
-                if not _measure(frame, run, n, width):
-                    break
-                if frame.controls["run"]:
+                added, measured = _measure(frame, run, n, width)
+                if measured:
                     place.plotly_chart(_drawn(lesson, run, "seconds", width, theme()), theme=None, key=f"live-{n}")
+                if not added:
+                    break
         if not run.found["plain"]:
             place.container(border=True, height=120, horizontal_alignment="center", vertical_alignment="center").caption(words["nothing"])
             return
@@ -122,9 +124,12 @@ def _measured(frame: Frame, lesson: Lesson, width: int, revealed: bool) -> None:
         _say(lesson, run, width)
 
 
-def _measure(frame: Frame, run: Run, n: int, width: int) -> bool:
-    """Adds every way that is still to be measured at n tokens; False once there is nothing to add. Without the switch, only what is known already."""
-    added = False
+def _measure(frame: Frame, run: Run, n: int, width: int) -> tuple[int, int]:
+    """Adds every way that is still to be measured at n tokens. Without the switch, only what is known already.
+
+    Gives how many it added, and how many of these were measured only now.
+    """
+    added = measured = 0
     for way in cost.WAYS:
         if way in run.ended:
             continue
@@ -134,14 +139,15 @@ def _measure(frame: Frame, run: Run, n: int, width: int) -> bool:
         if reason is None and answer is None and frame.controls["run"]:
             try:
                 answer = frame.ask(question, height=0)
+                measured += 1
             except UserError:   # others have taken the memory since
                 reason = "memory"
         if reason is not None or answer is None:
             run.ended[way] = reason or "stopped"
             continue
         run.found[way][n] = answer
-        added = True
-    return added
+        added += 1
+    return added, measured
 
 
 def _drawn(lesson: Lesson, run: Run, field: str, width: int, theme: str):
@@ -176,8 +182,9 @@ def _say(lesson: Lesson, run: Run, width: int) -> None:
     lesson.notes("measured", shown=(cost.plain, cost.fused, cost.window, cost.linear, cost.seconds_of, cost.peak_bytes, cost.power),
                  shapes={"query, key, value": f"float32 ({width // cost.D_K}, n, {cost.D_K})", "tokens": f"float32 (n, {width})"},
                  even=cost.even(width), plain=said["plain"], fused=said["fused"], n=shared, faster=both[0].seconds / both[1].seconds,
-                 smaller=both[0].peak / both[1].peak, fitted=cost.FITTED, side=cost.WINDOW, limit=cost.room() / 2**20, longest=cost.LONGEST,
-                 **machine, **{f"{field}_{way}": _grows(run, way, field) for field in ("seconds", "peak") for way in cost.WAYS})
+                 smaller=both[0].peak / both[1].peak, tiles=cost.FLOAT * cost.BLOCK / 2**20, fitted=cost.FITTED, side=cost.WINDOW,
+                 limit=cost.room() / 2**20, longest=cost.LONGEST, **machine,
+                 **{f"{field}_{way}": _grows(run, way, field) for field in ("seconds", "peak") for way in cost.WAYS})
 
 
 def _tiles(frame: Frame, lesson: Lesson) -> None:
@@ -206,7 +213,7 @@ def _tiles(frame: Frame, lesson: Lesson) -> None:
             figure(lambda theme: matrix(theme, np.vstack([drawn, plain]), rows, [str(place) for place in range(keys)], axes=("key", ""), square=False,
                                         height=120 + 30 * len(rows), ruler=False),
                    key="cost-tiles", alt=lesson.alt("tiles", step=step, all=len(taken), seen=seen, keys=keys))
-        st.markdown(_steps(words, taken, step))
+            st.markdown(_steps(words, taken, step))
         found = tiles.agreement(*CHECKED)
         row = float(plain @ np.arange(keys))
         lesson.notes("tiles", shown=(tiles.steps, tiles.tiled_attention), shapes={"scores": scores, "o": taken[-1].o}, keys=keys, tile=tile,
@@ -226,7 +233,7 @@ def _steps(words: dict, taken: list[tiles.Step], step: int) -> str:
     rows = [words["table_head"], "|---|---:|---:|---:|---:|"]
     for number, each in enumerate(taken[:step], 1):
         kept = f"{each.kept:.4g}" if number > 1 else "–"
-        cells = [f"{each.keys[0]}–{each.keys[1] - 1}", f"{each.m:.3g}", kept, f"{each.l:.4f}", f"{float(each.answer[0]):.4f}"]
+        cells = [f"{each.keys[0]}{RANGE}{each.keys[1] - 1}", f"{each.m:.3g}", kept, f"{each.l:.4f}", f"{float(each.answer[0]):.4f}"]
         rows.append("| " + " | ".join(f"**{cell}**" if number == step else cell for cell in cells) + " |")
     return "\n".join(rows)
 
@@ -257,11 +264,14 @@ def _types_table(words: dict, at: tuple[int, int, int, int]) -> str:
     rows = [words["table_head"], "|---|---:|---:|---:|"]
     for kind in layer_types.TYPES:
         numbers = layer_types.table(kind, *at)
-        cells = [f"{words['orders'][kind][place]} = {numbers[column]:,.4g}" for place, column in enumerate(layer_types.COLUMNS)]
+        orders = zip(words["orders"][kind], layer_types.COLUMNS, strict=True)
+        cells = [order if order == "1" else f"{order} = {numbers[column]:,.4g}" for order, column in orders]
         rows.append(f"| {words['names'][kind]} | {' | '.join(cells)} |")
     return "\n".join(rows)
 
 
 def _assumed(words: dict, moved: dict[str, float]) -> str:
     rows = [words["assumed_head"], "|---|---|---:|"]
-    return "\n".join(rows + [f"| {words['names'][kind]} | {words['assumes'][kind]} | {moved[kind]:.1g} |" for kind in layer_types.TYPES])
+    for kind, off in moved.items():
+        rows.append(f"| {words['names'][kind]} | {words['assumes'][kind]} | {off:{'.2f' if off > 0.01 else '.0e'}} |")
+    return "\n".join(rows)

@@ -114,7 +114,8 @@ def _asked(frame: Frame, lesson: Lesson) -> information.Information | None:
             st.info(words["nothing"])
             return None
         pool = information.pooled(found)
-        st.caption(words["said"].format(texts=pool.texts, tokens=pool.tokens, heads=len(pool.places), model=literal(state.model)))
+        said = words["said_one" if pool.texts == 1 else "said"]
+        st.caption(said.format(texts=pool.texts, tokens=pool.tokens, heads=len(pool.places), model=literal(state.model)))
         return pool
 
 
