@@ -1,6 +1,7 @@
 """The classroom sheets: every link opens a state that exists, and what a sheet says about it is true of the models and formulas as shipped."""
 import re
 from collections import Counter
+from itertools import pairwise
 from urllib.parse import parse_qs
 
 import numpy as np
@@ -58,7 +59,7 @@ def test_a_link_to_a_head_or_a_word_opens_what_it_names(sheet, words, link):
 def test_each_sheet_takes_45_minutes_and_counts_its_questions():
     for text in SHEETS.values():
         spans = [tuple(map(int, each)) for each in re.findall(r"\((\d+)–(\d+) min\)", text)]
-        assert spans[0][0] == 0 and spans[-1][1] == 45 and all(one[1] == other[0] for one, other in zip(spans, spans[1:], strict=False))
+        assert spans[0][0] == 0 and spans[-1][1] == 45 and all(one[1] == other[0] for one, other in pairwise(spans))
         numbers = [int(each) for each in re.findall(r"(?m)^(\d+)\. \*", text)]
         assert numbers == list(range(1, len(numbers) + 1)) and "## Exit question" in text
 
