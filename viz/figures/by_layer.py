@@ -9,6 +9,7 @@ from viz.figures.base import ACCENT, MUTED, chart, series
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
+TICKS = 8   # layers written under the axis, at most; as many as a third of a page has room for
 
 def by_layer(theme: str, places: Sequence[tuple[int, int]], values: np.ndarray, *, axes: tuple[str, str], names: tuple[str, str],
              line: tuple[str, np.ndarray] | None = None, marked: tuple[int, int] | None = None, height: int = 340) -> "Figure":
@@ -29,6 +30,6 @@ def by_layer(theme: str, places: Sequence[tuple[int, int]], values: np.ndarray, 
         at = list(places).index(marked)
         figure.add_scatter(x=[marked[0]], y=[values[at]], mode="markers", name=f"{marked[0]}·{marked[1]}", hovertemplate="%{y:.3f}",
                            marker={"color": ACCENT[theme], "size": 11, "symbol": "diamond"})
-    figure.update_xaxes(dtick=max(1, len(each) // 12))
+    figure.update_xaxes(dtick=-(-len(each) // TICKS), tick0=each[0], range=[each[0] - 0.5, each[-1] + 0.5], tickangle=0)
     figure.update_yaxes(rangemode="tozero")
     return figure

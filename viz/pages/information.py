@@ -82,10 +82,10 @@ def _not(frame: Frame, lesson: Lesson) -> None:
         with right:
             slide(frame, "learnt", words["learnt"], SHARES[::5].round(2))
         shown = found.entropy - found.cross_entropy
-        figure(lambda theme: lines(theme, SHARES, [Line(words["bound"], shown, 0), Line(words["cross_entropy"], found.cross_entropy, 1, "dash")],
-                                   axes=(words["share"], "bits"), marks=[(learnt, f"s = {learnt:g}")],
-                                   bounds=[(found.information, f"I(X;Y) = {found.information:.3f}"), (found.entropy, f"H(Y) = {found.entropy:.3f}")],
-                                   height=360),
+        drawn = [Line(words["cross_entropy"], found.cross_entropy, 1, "dash"),
+                 Line(f"H(Y) = {found.entropy:.3f}", np.full_like(SHARES, found.entropy), 1, "dot"),
+                 Line(words["bound"], shown, 0), Line(f"I(X;Y) = {found.information:.3f}", np.full_like(SHARES, found.information), 0, "dot")]
+        figure(lambda theme: lines(theme, SHARES, drawn, axes=(words["share"], "bits"), marks=[(learnt, f"s = {learnt:g}")], height=380),
                key="information-bound", alt=lesson.alt("bound", information=found.information, best=float(shown.max())))
         lesson.notes("bound", shown=(information.bound,), shapes={"cross_entropy": found.cross_entropy}, information=found.information,
                      learnt=learnt, bound=here.entropy - float(here.cross_entropy[0]), cross_entropy=float(here.cross_entropy[0]))
