@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 TICKS = 8   # layers written under the axis, at most; as many as a third of a page has room for
 
+
 def by_layer(theme: str, places: Sequence[tuple[int, int]], values: np.ndarray, *, axes: tuple[str, str], names: tuple[str, str],
              line: tuple[str, np.ndarray] | None = None, marked: tuple[int, int] | None = None, height: int = 340) -> "Figure":
     """places: (layer, head) of each value. names: of the dots and of the means. line: (name, number a head), its mean a layer. marked: a head that
