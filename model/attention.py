@@ -16,7 +16,7 @@ def scores(query: Tensor, key: Tensor, *, scale: float | None = None, softcap: f
 
     `scale` is 1/√d_k unless given (section 3.2.1). `softcap` bounds them as cap · tanh(score / cap) (Gemma 2, 2024).
     """
-    product = query @ key.transpose(-2, -1) * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    product = (query @ key.transpose(-2, -1)).mul_(1 / math.sqrt(query.shape[-1]) if scale is None else scale)  # in place: n² numbers once
     if softcap is not None:
         product = softcap * torch.tanh(product / softcap)
     return product if bias is None else product + bias
