@@ -152,6 +152,14 @@ def test_a_handle_is_dragged_by_the_pointer(watch):
     assert float(seen.rest().params()["z"][0].split(",")[0]) > 4
 
 
+def test_the_code_tab_shows_the_very_function_and_the_shapes_now(watch):
+    seen = watch("/softmax?guess=b")
+    seen.main.get_by_role("tab", name=strings("lesson")["tabs"]["code"]).first.click()
+    code = seen.main.locator("[data-testid=stCode]").first
+    expect(code).to_contain_text("def softmax_rows(", timeout=PATIENCE)
+    expect(code).to_contain_text("# weights: float64 (161, 5)")
+
+
 @pytest.mark.parametrize("suffix", ["html", "csv", "pdf"])
 def test_a_figure_is_taken_away(watch, suffix, tmp_path):
     seen = watch("/softmax")

@@ -10,12 +10,12 @@ import io
 import os
 import shutil
 from collections.abc import Callable
-from typing import Any
 
 import streamlit as st
 
 from viz.export.csv import guarded
 from viz.figures import table
+from viz.figures.drawing import Drawing
 from viz.text import strings
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")   # what kaleido finds on the PATH
@@ -27,28 +27,48 @@ def theme() -> str:
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
-def figure(draw: Callable[[str], Any], *, key: str, alt: str) -> None:
+def figure(draw: Callable[[str], Drawing], *, key: str, alt: str) -> None:
     """Draws `draw(theme)`. `key` names the figure on the page and its files; `alt` says in a sentence what it shows, with its numbers."""
     camera = st.session_state.get("camera", "png")
     config = CONFIG | {"displayModeBar": "hover", "modeBarButtonsToRemove": ["lasso2d", "select2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
                        "toImageButtonOptions": {"format": camera, "filename": f"clearhead-{key}", "scale": 2 if camera == "png" else 1}}
     with st.container(gap=None, key=f"figure-{key}"):
-        st.plotly_chart(draw(theme()), theme=None, key=f"chart-{key}", config=config, alt=alt)
-        with st.container(horizontal=True, horizontal_alignment="right"):
-            _save(lambda: draw("light"), key, camera)
+        st.plotly_chart(_unchecked()(draw(theme()).sent()), theme=None, key=f"chart-{key}", config=config, alt=alt)
+        _save(lambda: draw("light"), key, camera)
 
 
-def _save(light: Callable[[], Any], key: str, camera: str) -> None:
-    words = strings("lesson")
-    with st.popover(words["save"], type="tertiary"):
-        name = f"save-{key}"
+@functools.cache
+def _unchecked() -> type:
+    """The class of figures that Streamlit sends as they are: of anything else it has plotly check every property, in every run of a page."""
+    from plotly.basedatatypes import BaseFigure
+
+    class Unchecked(BaseFigure):
+        def __init__(self, spec: dict):
+            self._spec = spec
+
+        def to_dict(self) -> dict:
+            return self._spec
+
+    return Unchecked
+
+
+@st.fragment
+def _save(light: Callable[[], Drawing], key: str, camera: str) -> None:
+    """A fragment whose inside is there only while it is open: closed ones would be most of what a page of many figures sends."""
+    if st.session_state.get("camera", "png") != camera:
+        st.rerun()
+    words, name = strings("lesson"), f"save-{key}"
+    with (st.container(horizontal=True, horizontal_alignment="right"),
+          st.popover(words["save"], type="tertiary", key=f"open-{name}", on_change="rerun") as opened):
+        if not opened.open:
+            return
         st.session_state[name] = camera
         st.segmented_control(words["camera"], ["png", "svg"], format_func=str.upper, key=name, required=True, on_change=_set_camera, args=(name,))
         with st.container(horizontal=True):
             st.download_button("HTML", lambda: html(light()), f"clearhead-{key}.html", "text/html", on_click="ignore", key=f"html-{key}")
             st.download_button("CSV", lambda: as_csv(light()), f"clearhead-{key}.csv", "text/csv", on_click="ignore", key=f"csv-{key}")
             if pdf_works():
-                st.download_button("PDF", lambda: light().to_image("pdf"), f"clearhead-{key}.pdf", "application/pdf", on_click="ignore",
+                st.download_button("PDF", lambda: light().plotly().to_image("pdf"), f"clearhead-{key}.pdf", "application/pdf", on_click="ignore",
                                    key=f"pdf-{key}")
         if not pdf_works():
             st.caption(words["no_pdf"])
@@ -64,12 +84,12 @@ def pdf_works() -> bool:
     return importlib.util.find_spec("kaleido") is not None and bool(os.environ.get("BROWSER_PATH") or any(map(shutil.which, BROWSERS)))
 
 
-def html(drawn) -> bytes:
+def html(drawn: Drawing) -> bytes:
     """The figure as a page of its own that asks no other machine for anything."""
-    return drawn.to_html(include_plotlyjs=True, config=CONFIG).encode("utf-8")
+    return drawn.plotly().to_html(include_plotlyjs=True, config=CONFIG).encode("utf-8")
 
 
-def as_csv(drawn) -> bytes:
+def as_csv(drawn: Drawing) -> bytes:
     """The figure's numbers: series, x, y, value; UTF-8, CRLF (RFC 4180), text harmless for spreadsheets."""
     text = io.StringIO(newline="")
     csv.writer(text).writerows([[guarded(cell) if isinstance(cell, str) else cell for cell in row] for row in table.rows(drawn)])

@@ -120,11 +120,16 @@ class Lesson:
                 st.markdown(f"**{self.words['notice']}**\n" + "\n".join(f"- {each.format(**numbers)}" for each in prose["notice"]))
         drawn = {"formula": prose.get("formula"), "code": shown, "practice": prose.get("practice"), "sources": prose.get("sources")}
         names = [each for each, there in drawn.items() if there]
-        if not names:
-            return
-        for tab, each in zip(st.tabs([self.words["tabs"][each] for each in names], key=f"tabs-{name}"), names, strict=True):
-            with tab, st.container(width="stretch" if each == "code" else READABLE):
-                self._tab(each, name, shown, shapes or {})
+        if names:
+            self._tabs(name, names, shown, shapes or {})
+
+    @st.fragment
+    def _tabs(self, name: str, names: list[str], shown: tuple[Callable, ...], shapes: Mapping[str, Any]) -> None:
+        """A fragment: only the open tab is drawn, and another one without the page's arithmetic."""
+        for tab, each in zip(st.tabs([self.words["tabs"][each] for each in names], key=f"tabs-{name}", on_change="rerun"), names, strict=True):
+            if tab.open:
+                with tab, st.container(width="stretch" if each == "code" else READABLE):
+                    self._tab(each, name, shown, shapes)
 
     def _tab(self, tab: str, name: str, shown: tuple[Callable, ...], shapes: Mapping[str, Any]) -> None:
         prose = self.prose[name]

@@ -1,1 +1,1 @@
-"""Arrays → plotly figure: pure, one figure a file, colours and fonts from viz.theme. plotly is imported when the first one is drawn."""
+"""Arrays → drawing: pure, one figure a file, colours and fonts from viz.theme. A drawing is plotly's figure in plain dictionaries (drawing.py)."""

@@ -1,17 +1,14 @@
 """Every head over a set: how often it is right across, how much weight it has upwards, and what luck alone reaches."""
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from viz.figures.base import ACCENT, MUTED, chart, series
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+from viz.figures.drawing import Drawing
 
 
 def accuracies(theme: str, names: Sequence[str], accuracy: np.ndarray, mass: np.ndarray, *, best: int, interval: tuple[float, float],
-               bands: Sequence[tuple[float, float, str]], lines: Sequence[tuple[float, str]], axes: tuple[str, str], height: int = 360) -> "Figure":
+               bands: Sequence[tuple[float, float, str]], lines: Sequence[tuple[float, str]], axes: tuple[str, str], height: int = 360) -> Drawing:
     """Dots (head) at accuracy and mass, both 0 to 1, the mass on a log axis. interval: the best head's. bands: (from, to, words) across;
     lines: (at, words). Both as shares of 1.
     """

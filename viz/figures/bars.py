@@ -1,17 +1,14 @@
 """Bars side by side: histograms on common bins, or one number for each of several names."""
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from viz.figures.base import MUTED, chart, point_out, series
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+from viz.figures.drawing import Drawing
 
 
 def histogram(theme: str, edges: np.ndarray, shares: Mapping[str, np.ndarray], *, axes: tuple[str, str],
-              curve: tuple[str, np.ndarray] | None = None, marks: Sequence[tuple[float, str]] = (), height: int = 300, title: str = "") -> "Figure":
+              curve: tuple[str, np.ndarray] | None = None, marks: Sequence[tuple[float, str]] = (), height: int = 300, title: str = "") -> Drawing:
     """Shares (bin) of each series between `edges` (bin + 1), drawn over one another and see-through; curve: what theory says for each bin."""
     figure = chart(theme, *axes, height=height, title=title)
     palette, centres = series(theme), (edges[:-1] + edges[1:]) / 2
@@ -21,13 +18,13 @@ def histogram(theme: str, edges: np.ndarray, shares: Mapping[str, np.ndarray], *
     if curve is not None:
         figure.add_scatter(x=centres, y=curve[1], name=curve[0], mode="lines", line={"color": MUTED[theme], "width": 2, "dash": "dash"},
                            hovertemplate="%{y:.3g}")
-    figure.update_layout(barmode="overlay", showlegend=len(figure.data) > 1, barcornerradius=0)
+    figure.update_layout(barmode="overlay", showlegend=len(figure) > 1, barcornerradius=0)
     point_out(figure, theme, marks)
     return figure
 
 
 def bars(theme: str, names: Sequence[str], groups: Mapping[str, np.ndarray], *, axes: tuple[str, str], y_range: tuple[float, float] | None = None,
-         height: int = 300, title: str = "") -> "Figure":
+         height: int = 300, title: str = "") -> Drawing:
     """One bar for each name and group; two equal names stay two."""
     figure = chart(theme, *axes, height=height, title=title)
     palette, places = series(theme), list(range(len(names)))

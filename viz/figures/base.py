@@ -1,16 +1,14 @@
 """What all figures share: an empty chart in the look of the project, the colours of its series, and marks with words.
 
-A figure is a function of arrays and `theme` ("light" or "dark") that starts with `chart(...)` and adds traces by the figure's own methods
-(`figure.add_scatter`, `figure.add_heatmap`), so that no figure imports plotly itself.
+A figure is a function of arrays and `theme` ("light" or "dark") that starts with `chart(...)` and adds traces by the drawing's own methods
+(`figure.add_scatter`, `figure.add_heatmap`); none imports plotly.
 """
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from viz import theme as colours
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+from viz.figures.drawing import Drawing
 
 FONT = "system-ui, 'DejaVu Sans', sans-serif"
 MONO = "'DejaVu Sans Mono', ui-monospace, monospace"
@@ -37,40 +35,37 @@ def signed(theme: str) -> list[list[Any]]:
     return [[place / (len(stops) - 1), stop] for place, stop in enumerate(stops)]
 
 
-def chart(theme: str, x: str = "", y: str = "", *, height: int = 340, title: str = "") -> "Figure":
+def chart(theme: str, x: str = "", y: str = "", *, height: int = 340, title: str = "") -> Drawing:
     """An empty figure with two named axes. The title says what is drawn in a few words; the height is in pixels."""
-    import plotly.graph_objects as go
-
     ink, paper = colours.INK[theme], colours.PAPER[theme]
     axis = {"gridcolor": GRID[theme], "linecolor": LEFT_OUT[theme], "zeroline": False, "ticks": "outside", "ticklen": 4, "tickcolor": LEFT_OUT[theme],
             "title_font_size": 13, "automargin": True}
-    return go.Figure(layout={
-        "template": None, "height": height, "paper_bgcolor": paper, "plot_bgcolor": paper, "font": {"family": FONT, "size": 12.5, "color": ink},
-        "margin": {"l": 8, "r": 16, "t": 56 if title else 32, "b": 8}, "hoverlabel": {"font_family": FONT, "bgcolor": paper, "font_color": ink},
-        "title": {"text": title, "x": 0, "xanchor": "left", "xref": "paper", "y": 1, "yanchor": "top", "yref": "container",
-                  "pad": {"t": 8}, "font": {"size": 14}},
-        "legend": {"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0, "bgcolor": "rgba(0,0,0,0)", "font_size": 12},
-        "xaxis": axis | {"title": {"text": x}}, "yaxis": axis | {"title": {"text": y}},
-        "dragmode": False, "hovermode": "closest", "barcornerradius": 2})
+    return Drawing(
+        height=height, paper_bgcolor=paper, plot_bgcolor=paper, font={"family": FONT, "size": 12.5, "color": ink},
+        margin={"l": 8, "r": 16, "t": 56 if title else 32, "b": 8}, hoverlabel={"font_family": FONT, "bgcolor": paper, "font_color": ink},
+        title={"text": title, "x": 0, "xanchor": "left", "xref": "paper", "y": 1, "yanchor": "top", "yref": "container", "pad": {"t": 8},
+               "font": {"size": 14}},
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0, "bgcolor": "rgba(0,0,0,0)", "font_size": 12},
+        xaxis=axis | {"title": {"text": x}}, yaxis=axis | {"title": {"text": y}}, dragmode=False, hovermode="closest", barcornerradius=2)
 
 
-def point_out(figure: "Figure", theme: str, marks: Sequence[tuple[float, str]] = (), bounds: Sequence[tuple[float, str]] = ()) -> None:
-    """Marks: vertical lines at x with words. Bounds: dashed horizontal lines at y with words. All at once, because plotly checks each change anew."""
+def point_out(figure: Drawing, theme: str, marks: Sequence[tuple[float, str]] = (), bounds: Sequence[tuple[float, str]] = ()) -> None:
+    """Marks: vertical lines at x with words. Bounds: dashed horizontal lines at y with words."""
     shapes, words, ink = [], [], ACCENT[theme]
     for place, (x, text) in enumerate(marks):
-        at = math.log10(x) if figure.layout.xaxis.type == "log" else x
+        at = math.log10(x) if figure.axis("xaxis").get("type") == "log" else x
         side = {"xanchor": "right", "xshift": -6} if _stands_left(figure, at) else {"xanchor": "left", "xshift": 6}
         shapes.append({"x0": x, "x1": x, "yref": "paper", "y0": 0, "y1": 1, "line": {"color": ink, "width": 1.5, "dash": "dot"}})
         words.append(side | {"x": at, "y": 1 - 0.09 * place, "yref": "paper", "text": text, "font": {"color": ink, "size": 12.5}})
     for y, text in bounds:
-        at = math.log10(y) if figure.layout.yaxis.type == "log" else y
+        at = math.log10(y) if figure.axis("yaxis").get("type") == "log" else y
         shapes.append({"xref": "paper", "x0": 0, "x1": 1, "y0": y, "y1": y, "line": {"color": MUTED[theme], "width": 1, "dash": "dash"}})
         words.append({"xref": "paper", "x": 0, "xshift": 4, "y": at, "text": text, "xanchor": "left", "font": {"color": MUTED[theme], "size": 12}})
     quiet = {"showarrow": False, "yanchor": "top", "bgcolor": colours.PAPER[theme]}
     figure.update_layout(shapes=[{"type": "line"} | each for each in shapes], annotations=[quiet | each for each in words])
 
 
-def _stands_left(figure: "Figure", at: float) -> bool:
+def _stands_left(figure: Drawing, at: float) -> bool:
     """Words stand right of their line, unless that is the right half of a fixed range."""
-    span = figure.layout.xaxis.range
+    span = figure.axis("xaxis").get("range")
     return span is not None and at > (float(span[0]) + float(span[1])) / 2

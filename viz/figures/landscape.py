@@ -1,17 +1,14 @@
 """A height over a plane as colour, and paths over it."""
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from viz.figures.base import MUTED, chart, scale, series
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+from viz.figures.drawing import Drawing
 
 
 def landscape(theme: str, x: np.ndarray, y: np.ndarray, heights: np.ndarray, paths: Sequence[tuple[str, int, np.ndarray]], *,
-              axes: tuple[str, str], name: str, height: int = 420, title: str = "") -> "Figure":
+              axes: tuple[str, str], name: str, height: int = 420, title: str = "") -> Drawing:
     """heights (y, x), at least 0. paths: (name, place in theme.HEADS, places (step, 2)), which begin at a ring; what leaves the plane is cut off."""
     figure = chart(theme, *axes, height=height, title=title)
     palette = series(theme)

@@ -1,17 +1,14 @@
 """Parts that add up, as lengths: one row of pieces laid end to end for each sum."""
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from viz.figures.base import chart, point_out, series
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+from viz.figures.drawing import Drawing
 
 
 def lengths(theme: str, rows: Sequence[str], pieces: Sequence[tuple[str, int, np.ndarray]], *, axis: str, marks: Sequence[tuple[float, str]] = (),
-            height: int = 240, title: str = "") -> "Figure":
+            height: int = 240, title: str = "") -> Drawing:
     """rows: names, the first on top. pieces: (name, place in theme.HEADS, lengths (row), at least 0), in the order in which they are laid.
 
     A piece without end (infinite) is drawn to the end of the axis, with ∞ on it; a piece of length 0 is not there.
@@ -24,7 +21,7 @@ def lengths(theme: str, rows: Sequence[str], pieces: Sequence[tuple[str, int, np
     for name, colour, each in pieces:
         shown = np.where(np.isfinite(each), each, longest - start)
         said = ["∞" if not np.isfinite(number) else f"{number:.3f}" if number > longest / 16 else "" for number in each]
-        figure.add_bar(y=places, x=shown, base=start.copy(), orientation="h", name=name, marker={"color": palette[colour], "line_width": 0},
+        figure.add_bar(y=places, x=shown, base=start.tolist(), orientation="h", name=name, marker={"color": palette[colour], "line_width": 0},
                        text=said, customdata=each, insidetextanchor="middle", textposition="inside", textfont={"color": "#ffffff"}, width=0.62,
                        hovertemplate=f"{name}: " + "%{customdata:.4g}<extra></extra>")
         start = start + shown

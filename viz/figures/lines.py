@@ -1,16 +1,12 @@
 """Lines over one axis, with bands, bounds and marks: whatever depends on a temperature, a width, a distance or a depth."""
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from viz import theme as colours
 from viz.figures.base import LEFT_OUT, chart, point_out, series
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
-
+from viz.figures.drawing import Drawing
 
 NAMED = 12   # whole numbers on the horizontal axis up to which each is written
 
@@ -30,7 +26,7 @@ class Line:
 
 
 def lines(theme: str, x: np.ndarray, drawn: Sequence[Line], *, axes: tuple[str, str], log: str = "", marks: Sequence[tuple[float, str]] = (),
-          bounds: Sequence[tuple[float, str]] = (), y_range: tuple[float, float] | None = None, height: int = 340, title: str = "") -> "Figure":
+          bounds: Sequence[tuple[float, str]] = (), y_range: tuple[float, float] | None = None, height: int = 340, title: str = "") -> Drawing:
     """The lines over x. log: which axes are logarithmic, "x", "y" or "xy". marks: vertical lines with words; bounds: horizontal ones."""
     figure = chart(theme, *axes, height=height, title=title)
     figure.update_layout(hovermode="x unified" if len(drawn) <= 10 else "closest", showlegend=len(drawn) > 1)
@@ -49,7 +45,7 @@ def lines(theme: str, x: np.ndarray, drawn: Sequence[Line], *, axes: tuple[str, 
     return figure
 
 
-def _draw(figure: "Figure", x: np.ndarray, line: Line, colour: str) -> None:
+def _draw(figure: Drawing, x: np.ndarray, line: Line, colour: str) -> None:
     if line.band is not None:
         red, green, blue = colours.rgb(colour)
         figure.add_scatter(x=x, y=line.band[1], mode="lines", line_width=0, showlegend=False, hoverinfo="skip", name=f"{line.name}, high")

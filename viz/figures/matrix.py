@@ -1,14 +1,11 @@
 """A matrix of numbers with names on its two sides: weights from 0 to 1, differences about 0, or anything else from its smallest to its largest."""
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from viz import theme as colours
 from viz.figures.base import chart, scale, signed
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+from viz.figures.drawing import Drawing
 
 WRITTEN = 12     # cells a side up to which the numbers are written into the cells
 NAMED = 24       # names a side up to which every one is written
@@ -16,7 +13,7 @@ NAMED = 24       # names a side up to which every one is written
 
 def matrix(theme: str, numbers: np.ndarray, rows: Sequence[str], columns: Sequence[str], *, kind: str = "weights",
            axes: tuple[str, str] = ("key", "query"), height: int = 340, title: str = "", square: bool = True, digits: int = 2,
-           bound: float | None = None, ruler: bool = True) -> "Figure":
+           bound: float | None = None, ruler: bool = True) -> Drawing:
     """float (row, column), NaN where there is nothing. kind: weights (0 to 1), signed (symmetric about 0, up to `bound`), plain (0 to `bound`).
 
     Two equal names stay two: the axes are positions, the names are their labels. ruler: the bar that says which colour is which number.

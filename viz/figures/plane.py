@@ -1,14 +1,11 @@
 """Points in a plane with names, the hull round them, and arrows from the origin: what vectors look like to one another."""
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from viz.figures.base import ACCENT, MUTED, chart, series
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+from viz.figures.drawing import Drawing
 
 NAMED = 24   # points up to which every one has its name beside it
 
@@ -23,7 +20,7 @@ class Points:
 
 
 def plane(theme: str, points: Points, *, axes: tuple[str, str], around: np.ndarray | None = None, marked: Sequence[tuple[str, np.ndarray]] = (),
-          arrows: Sequence[tuple[str, np.ndarray]] = (), height: int = 420, title: str = "") -> "Figure":
+          arrows: Sequence[tuple[str, np.ndarray]] = (), height: int = 420, title: str = "") -> Drawing:
     """around: places of the hull's corners in order. marked: (name, (2)) that stand out. arrows: (name, (2)) from the origin.
 
     Both axes have the same scale, so that angles are angles.

@@ -1,14 +1,14 @@
 """A figure's numbers as rows of a table: what its CSV holds, and what a screen reader may be given."""
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+from viz.figures.drawing import Drawing
 
 
-def rows(figure: "Figure") -> list[list[Any]]:
+def rows(drawn: Drawing) -> list[list[Any]]:
     """[series, x, y, value] with a header: one row a point; heatmaps have a value for each x and y, other traces none. Axes' names head x and y."""
+    figure = drawn.plotly()
     layout = figure.layout
     found: list[list[Any]] = [["series", layout.xaxis.title.text or "x", layout.yaxis.title.text or "y", "value"]]
     for number, trace in enumerate(figure.data):

@@ -1,17 +1,15 @@
 """Two twin sentences in one picture: each head as a dot, its preference in the one across, in the other upwards."""
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from viz import theme as colours
 from viz.figures.base import ACCENT, GRID, LEFT_OUT, MUTED, chart, series
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+from viz.figures.drawing import Drawing
 
 
 def twins(theme: str, names: Sequence[str], here: np.ndarray, there: np.ndarray, chosen: int | None, *, axes: tuple[str, str],
-          corners: tuple[str, str, str, str], height: int = 430) -> "Figure":
+          corners: tuple[str, str, str, str], height: int = 430) -> Drawing:
     """here and there: (head, 2), the weights to the nouns A and B. Across: A minus B here; upwards: A minus B in the twin.
 
     A dot's area is the weight on both nouns. corners: what the four corners mean, from the lower right (A here, B there) round to the left:
@@ -29,7 +27,7 @@ def twins(theme: str, names: Sequence[str], here: np.ndarray, there: np.ndarray,
         text=[name if mark or place in outer else "" for place, (name, mark) in enumerate(zip(names, marked))],
         marker={"size": 5 + 26 * np.sqrt(np.maximum(here.sum(1), there.sum(1))), "opacity": 0.72,
                 "color": [ACCENT[theme] if mark else series(theme)[0] for mark in marked],
-                "line": {"width": 1, "color": figure.layout.paper_bgcolor}},
+                "line": {"width": 1, "color": colours.PAPER[theme]}},
         hovertemplate="<b>%{hovertext}</b><br>%{customdata[0]:.3f} | %{customdata[1]:.3f}<br>"
                       "%{customdata[2]:.3f} | %{customdata[3]:.3f}<extra></extra>")
     for update in (figure.update_xaxes, figure.update_yaxes):
