@@ -1,5 +1,6 @@
 """The frame: model, text, navigation; hands a Frame to one page."""
 import logging
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -27,6 +28,28 @@ def choose(**changes) -> None:
 def turn(name: str, page: Page, **changes) -> None:
     """Turns some of a page's own controls."""
     st.session_state["state"] = turned(st.session_state["state"], name, page, changes)
+
+
+def turn_here(name: str, page: Page, **changes) -> None:
+    """The same on the open page, whose URL follows at once: where a fragment answers, the page does not run."""
+    turn(name, page, **changes)
+    st.query_params.from_dict(to_params(st.session_state["state"], name, page.controls))
+
+
+class Turned(Mapping):
+    """A page's own controls as they are now; a fragment runs again with the frame of the page's last run."""
+
+    def __init__(self, name: str, page: Page):
+        self.name, self.starts = name, {each.name: each.start for each in page.controls}
+
+    def __getitem__(self, control: str) -> Any:
+        return st.session_state["state"].turned_on(self.name).get(control, self.starts[control])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.starts)
+
+    def __len__(self) -> int:
+        return len(self.starts)
 
 
 def go(name: str, **controls) -> None:
@@ -59,8 +82,7 @@ def frame_for(state: State, badge, name: str, page: Page) -> Frame:
     def link(other: State) -> str:
         return address(st.context.url or "", other, name, page.controls)
 
-    controls = {each.name: each.start for each in page.controls} | state.turned_on(name)
-    return Frame(state, query, record, ask, view, choose, put, link, controls, partial(turn, name, page), go)
+    return Frame(state, query, record, ask, view, choose, put, link, Turned(name, page), partial(turn_here, name, page), go)
 
 
 def run(name: str, page: Page, render) -> None:

@@ -52,11 +52,8 @@ def _unchecked() -> type:
     return Unchecked
 
 
-@st.fragment
 def _save(light: Callable[[], Drawing], key: str, camera: str) -> None:
-    """A fragment whose inside is there only while it is open: closed ones would be most of what a page of many figures sends."""
-    if st.session_state.get("camera", "png") != camera:
-        st.rerun()
+    """Its inside is there only while it is open: closed ones would be most of what a page of many figures sends."""
     words, name = strings("lesson"), f"save-{key}"
     with (st.container(horizontal=True, horizontal_alignment="right"),
           st.popover(words["save"], type="tertiary", key=f"open-{name}", on_change="rerun") as opened):

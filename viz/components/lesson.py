@@ -70,8 +70,9 @@ class Lesson:
                 if number == 0:
                     st.caption(f"· {self.words['builds_on']}", width="content")
                 st.button(known[other][0].title, type="tertiary", key=f"before-{other}", on_click=follow, args=(other,))
-            with st.popover(self.words["link"], type="tertiary"):
-                st.code(self.frame.link(self.frame.state), language=None, wrap_lines=True)
+            with st.popover(self.words["link"], type="tertiary", key="link", on_change="rerun") as opened:
+                if opened.open:
+                    st.code(self.frame.link(self.frame.state), language=None, wrap_lines=True)
         go_where_wanted(self.frame)
 
     def predict(self, table: str = "predict", control: str = "guess") -> bool:

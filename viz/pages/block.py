@@ -193,6 +193,7 @@ def _feed_forward(frame: Frame, lesson: Lesson, trace: Trace, title: str) -> Non
                      gated=words["gated" if inner.gated else "plain"])
 
 
+@st.fragment
 def _depth(frame: Frame, lesson: Lesson) -> None:
     """A fresh encoder of every depth, both ways: the stream and the gradient by layer, and the last layer's gradient by depth."""
     words, layers = lesson.prose["depth"], frame.controls["depth"]

@@ -31,6 +31,16 @@ def render(frame: Frame) -> None:
     lesson = Lesson(frame, "masks")
     lesson.head()
     revealed = lesson.predict()
+    _squares(frame, lesson, revealed)
+    _blind(lesson)
+    _patterns(frame, lesson)
+    _real(frame, lesson)
+    lesson.end()
+
+
+@st.fragment
+def _squares(frame: Frame, lesson: Lesson, revealed: bool) -> None:
+    """The two sections about one small matrix."""
     turned = frame.controls
     texts = [*lesson.prose["widgets"]["tokens"][:N - turned["pad"]], *["[PAD]"] * turned["pad"]]
     rule = masking.padding_mask(N, turned["pad"]) & (masking.look_ahead_mask(N) if turned["ahead"] else True)
@@ -39,10 +49,6 @@ def render(frame: Frame) -> None:
     scores = masking.toy_scores(N, turned["seed"])
     _build(frame, lesson, texts, rule, allowed, scores)
     _before_or_after(frame, lesson, texts, allowed, scores, revealed)
-    _blind(lesson)
-    _patterns(frame, lesson)
-    _real(frame, lesson)
-    lesson.end()
 
 
 def _build(frame: Frame, lesson: Lesson, texts: list[str], rule: np.ndarray, allowed: np.ndarray, scores: np.ndarray) -> None:

@@ -35,16 +35,23 @@ def render(frame: Frame) -> None:
     lesson.head()
     revealed = lesson.predict()
     _shuffle(frame, lesson, revealed)
-    table = _table(frame, lesson)
-    _distance(frame, lesson, table)
-    _shift(frame, lesson)
-    _rotary(frame, lesson)
+    _waves(frame, lesson)
     _alibi(frame, lesson)
     _buckets(lesson)
     _beyond(lesson)
     lesson.end()
 
 
+@st.fragment
+def _waves(frame: Frame, lesson: Lesson) -> None:
+    """The sections that share position, steps and pair of dimensions."""
+    table = _table(frame, lesson)
+    _distance(frame, lesson, table)
+    _shift(frame, lesson)
+    _rotary(frame, lesson)
+
+
+@st.fragment
 def _shuffle(frame: Frame, lesson: Lesson, revealed: bool) -> None:
     """A small model reads the words in order and shuffled; by how much does each word's output differ?"""
     words = lesson.prose["shuffle"]
@@ -222,6 +229,7 @@ def _rotary(frame: Frame, lesson: Lesson) -> None:
                      angle=place * rate, key_angle=(place + steps) * rate)
 
 
+@st.fragment
 def _alibi(frame: Frame, lesson: Lesson) -> None:
     words, count = lesson.prose["alibi"], frame.controls["heads"]
     slopes, distance = positions.alibi_slopes(count), np.arange(0, 65)

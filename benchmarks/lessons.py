@@ -1,0 +1,141 @@
+"""How soon a lesson answers: each control of each lesson, moved in a real browser: `python -m benchmarks.lessons [NAME …] [--page FILE]`.
+
+The time runs from the key or click to the last change inside a figure: of the control's own section ("picture"), and of the whole page
+("page"). Every control is moved twice, so that what is computed once a server counts among the worst, not in the median. FILE of --page keeps
+the rows of the lessons that were not measured this time.
+"""
+import argparse
+import datetime
+import json
+import os
+import platform
+import statistics
+import tempfile
+from pathlib import Path
+from urllib.parse import urlsplit
+
+PLACES, TIMES, QUIET = 12, 2, 700    # controls of a kind, moves of each, milliseconds without a change that end a wait
+# what the browser tests move by another key, or not at all, because it does not always change a link
+MORE = {"list": ("[data-testid=stSelectbox] input", "ArrowDown ArrowDown Enter"), "button": ("[data-testid=stBaseButton-secondary]", None),
+        "text": ("[data-testid=stTextInput] input", "Backspace Enter")}
+# notes when the last key or click came, and when a figure of its section, or any figure, last changed
+WATCH = """() => {
+    const main = document.querySelector('[data-testid=stMain]'), seen = (window.answers = { start: 0, picture: 0, page: 0 });
+    const section = (node) => (node.nodeType === 1 ? node : node.parentElement)?.closest('[class*=st-key-section-]');
+    let own;
+    const begin = (event) => Object.assign(seen, { start: performance.now(), picture: 0, page: 0 }, (own = section(event.target), {}));
+    for (const type of ['keydown', 'click']) document.addEventListener(type, begin, true);
+    new MutationObserver((changes) => {
+        for (const { target } of changes) {
+            if (!(target.nodeType === 1 ? target : target.parentElement)?.closest('[data-testid=stPlotlyChart]')) continue;
+            seen.page = performance.now();
+            if (!own || section(target)?.className === own.className) seen.picture = seen.page;
+        }
+    }).observe(main, { subtree: true, childList: true, attributes: true, characterData: true });
+}"""
+REST = """quiet => document.querySelector('[data-testid=stApp][data-test-script-state=notRunning]')
+    && performance.now() - Math.max(window.answers.start, window.answers.page) > quiet"""
+TAKEN = "() => ['picture', 'page'].map((name) => window.answers[name] && window.answers[name] - window.answers.start)"
+INTRODUCTION = """# How soon a lesson answers
+
+Written by `python -m benchmarks.lessons --page benchmarks/lessons.md`: every control of each lesson is moved twice in a real browser. Milliseconds
+from the key or click to the last change in a picture: *picture*, of the control's own section; *page*, of all sections. The bar is 300 for the
+picture. A slider of Streamlit waits 200 ms for the next key before it says anything; that is in the numbers.
+
+| lesson | control | moves | picture, median | picture, worst | page, median | page, worst | within 300 | machine, day |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- |
+"""
+
+
+def moved(page, selector: str, keys: str | None) -> list[tuple[float, float]]:
+    """(picture, page) in milliseconds of every move of the controls of one kind that changed a figure; one that leaves the page is undone."""
+    found, here = [], page.url
+    for place in range(min(page.locator(f"[data-testid=stMain] {selector}").count(), PLACES)):
+        for _ in range(TIMES):
+            control = page.locator(f"[data-testid=stMain] {selector}").nth(place)
+            if not control.count() or not control.is_enabled():
+                continue
+            if keys:
+                control.focus()
+            for key in (keys or "").split():
+                page.keyboard.press(key)
+            if not keys:
+                control.click()
+            page.wait_for_function(REST, arg=QUIET, timeout=120_000, polling=50)
+            picture, whole = page.evaluate(TAKEN)
+            if urlsplit(page.url).path != urlsplit(here).path:
+                _open(page, here)
+            elif whole:
+                found.append((picture or whole, whole))
+    return found
+
+
+def _open(page, address: str) -> None:
+    page.goto(address)
+    page.wait_for_selector("[data-testid=stMain] h2", timeout=120_000)
+    page.evaluate(WATCH)
+    page.wait_for_function(REST, arg=3 * QUIET, timeout=120_000)
+
+
+def measure(names: list[str]) -> dict[str, dict[str, list[tuple[float, float]]]]:
+    """{lesson: {kind of control: [(picture, page) in milliseconds]}}."""
+    from playwright.sync_api import sync_playwright
+
+    from tests.browser.test_lessons import KINDS, answered
+    from tests.conftest import FLAGS, ROOT, Server, chromium
+
+    found: dict = {}
+    server = Server(ROOT / "app.py", Path(tempfile.mkdtemp()) / "server.log").wait()
+    try:
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+            page = browser.new_page(viewport={"width": 1440, "height": 900})
+            for name in names:
+                _open(page, server.address + answered(name))
+                found[name] = {kind: taken for kind, (selector, keys) in (KINDS | MORE).items() if (taken := moved(page, selector, keys))}
+                print("\n".join(rows(name, found[name])), flush=True)
+            browser.close()
+    finally:
+        server.stop()
+    return found
+
+
+def rows(name: str, kinds: dict[str, list[tuple[float, float]]]) -> list[str]:
+    """One row of the table for each kind of control of a lesson."""
+    told = []
+    for kind, taken in kinds.items():
+        picture, whole = zip(*taken, strict=True)
+        numbers = [f"{each:.0f}" for each in (statistics.median(picture), max(picture), statistics.median(whole), max(whole))]
+        quick = sum(each <= 300 for each in picture)
+        told.append(f"| {name} | {kind} | {len(taken)} | {' | '.join(numbers)} | {quick} of {len(taken)} | {machine()} |")
+    return told
+
+
+def machine() -> str:
+    return f"{os.cpu_count()} cores, {platform.system()}, load {os.getloadavg()[0]:.0f}, {datetime.date.today()}"
+
+
+def write(path: Path, found: dict) -> None:
+    """The table, with the rows of other lessons as they were."""
+    kept = [line for line in path.read_text().splitlines() if line.startswith("| ")] if path.is_file() else []
+    old = [line for line in kept[2:] if line.split("|")[1].strip() not in found]
+    path.write_text(INTRODUCTION + "\n".join(old + [row for name, kinds in found.items() for row in rows(name, kinds)]) + "\n")
+
+
+def main() -> None:
+    from viz.components.lesson import lessons
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help="lessons; all without")
+    parser.add_argument("--page", type=Path, help="Markdown file that gets the table")
+    parser.add_argument("--json", type=Path, help="file that gets the numbers")
+    wanted = parser.parse_args()
+    found = measure(wanted.names or lessons())
+    if wanted.page:
+        write(wanted.page, found)
+    if wanted.json:
+        wanted.json.write_text(json.dumps({"milliseconds": found, "machine": platform.platform(), "python": platform.python_version()}) + "\n")
+
+
+if __name__ == "__main__":
+    main()
