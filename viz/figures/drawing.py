@@ -95,7 +95,7 @@ def _nested(properties: Mapping[str, Any]) -> dict:
 def _unfolded(value: Any) -> Any:
     if isinstance(value, Mapping):
         return _nested(value)
-    return [_unfolded(each) for each in value] if isinstance(value, (list, tuple)) else value
+    return [_unfolded(each) for each in value] if isinstance(value, (list, tuple, range)) else value
 
 
 def _merge(into: dict, more: Mapping[str, Any]) -> None:

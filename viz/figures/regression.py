@@ -1,18 +1,15 @@
 """Points, a curve that is their weighted mean at every place, and what each point counts at one place."""
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from viz.figures.base import ACCENT, MUTED, chart, point_out, series
+from viz.figures.drawing import Drawing
 from viz.figures.lines import Line
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
 
 def regression(theme: str, x: np.ndarray, curves: Sequence[Line], points: tuple[np.ndarray, np.ndarray, np.ndarray],
-               here: tuple[float, float, str], *, axes: tuple[str, str], y_range: tuple[float, float], height: int = 400) -> "Figure":
+               here: tuple[float, float, str], *, axes: tuple[str, str], y_range: tuple[float, float], height: int = 400) -> Drawing:
     """curves over x. points: (x, y, weight) of each, the area of its dot is the weight. here: (x, the estimate there, words for its line).
 
     A point without weight keeps a small ring, so that nobody looks for it.

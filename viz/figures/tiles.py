@@ -1,16 +1,13 @@
 """Small pictures beside one another, each a matrix of pixels from −1 to 1 with a name below it."""
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from viz.figures.base import chart, scale
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+from viz.figures.drawing import Drawing
 
 
-def tiles(theme: str, rows: Sequence[Sequence[tuple[str, np.ndarray]]], *, height: int = 300) -> "Figure":
+def tiles(theme: str, rows: Sequence[Sequence[tuple[str, np.ndarray]]], *, height: int = 300) -> Drawing:
     """rows of (name, pixels (y, x)), all pictures of one size. What is −1 has the colour of the page, what is 1 the darkest of the ramp."""
     high, wide = rows[0][0][1].shape
     columns = max(map(len, rows))

@@ -1,19 +1,16 @@
 """Figure 1 of the paper with real shapes: what goes from the encoder into the decoder, and what the decoder brings itself."""
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from viz.figures.base import ACCENT, LEFT_OUT, MONO, chart, series
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+from viz.figures.drawing import Drawing
 
 LEFT, RIGHT, WIDE, HIGH = 2.3, 7.7, 3.9, 1.05     # middles of encoder and decoder, and the size of a box, in units of the drawing
 ENCODER, DECODER = ("source", "encoder", "memory"), ("target", "masked", "cross", "forward", "answer")
 LEVELS = {"source": 0.7, "encoder": 4.1, "memory": 7.1, "target": 0.7, "masked": 3.0, "cross": 5.2, "forward": 7.1, "answer": 9.3}
 
 
-def wiring(theme: str, words: Mapping[str, str], arrows: Sequence[str], *, height: int = 520, title: str = "") -> "Figure":
+def wiring(theme: str, words: Mapping[str, str], arrows: Sequence[str], *, height: int = 520, title: str = "") -> Drawing:
     """words: what stands in each box of ENCODER and DECODER. arrows: the words at the three arrows into cross-attention, from the encoder the
     upper and the lower one, and from below.
     """
