@@ -1,19 +1,16 @@
 """One number a head against its layer: a dot for each head, the mean of each layer, and what the mask alone would give."""
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from viz.figures.base import ACCENT, MUTED, chart, series
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+from viz.figures.drawing import Drawing
 
 TICKS = 8   # layers written under the axis, at most; as many as a third of a page has room for
 
 
 def by_layer(theme: str, places: Sequence[tuple[int, int]], values: np.ndarray, *, axes: tuple[str, str], names: tuple[str, str],
-             line: tuple[str, np.ndarray] | None = None, marked: tuple[int, int] | None = None, height: int = 340) -> "Figure":
+             line: tuple[str, np.ndarray] | None = None, marked: tuple[int, int] | None = None, height: int = 340) -> Drawing:
     """places: (layer, head) of each value. names: of the dots and of the means. line: (name, number a head), its mean a layer. marked: a head that
     stands out."""
     figure = chart(theme, *axes, height=height)

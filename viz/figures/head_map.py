@@ -1,19 +1,16 @@
 """Heads as points in a plane, coloured by layer; and how well the plane keeps their distances."""
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from viz.figures.base import ACCENT, MUTED, chart, scale, series
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+from viz.figures.drawing import Drawing
 
 NAMED = 80   # heads up to which every one has its name beside it
 
 
 def head_map(theme: str, places: Sequence[tuple[int, int]], at: np.ndarray, *, marked: tuple[int, int],
-             near: Sequence[int] = (), layer_word: str = "layer", height: int = 520) -> "Figure":
+             near: Sequence[int] = (), layer_word: str = "layer", height: int = 520) -> Drawing:
     """at: float (head, 2). marked: the head that stands out; near: places in the list, joined to it. Both axes have one scale and no unit."""
     figure = chart(theme, height=height)
     layers = np.array([layer for layer, _ in places])
@@ -36,7 +33,7 @@ def head_map(theme: str, places: Sequence[tuple[int, int]], at: np.ndarray, *, m
     return figure
 
 
-def kept(theme: str, wanted: np.ndarray, found: np.ndarray, *, axes: tuple[str, str], height: int = 520) -> "Figure":
+def kept(theme: str, wanted: np.ndarray, found: np.ndarray, *, axes: tuple[str, str], height: int = 520) -> Drawing:
     """Shepard's diagram: for every pair its distance in the plane against the distance wanted, and the line where both are equal."""
     figure = chart(theme, *axes, height=height)
     above = np.triu_indices(len(wanted), 1)

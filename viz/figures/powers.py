@@ -1,14 +1,11 @@
 """Measured numbers on two log axes, each series with the power of n that fits its end: what grows like n, and what like n²."""
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from viz.figures.base import chart, point_out, series
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+from viz.figures.drawing import Drawing
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +20,7 @@ class Power:
 
 
 def powers(theme: str, drawn: Sequence[Power], *, axes: tuple[str, str], x_range: tuple[float, float], marks: Sequence[tuple[float, str]] = (),
-           height: int = 380, title: str = "") -> "Figure":
+           height: int = 380, title: str = "") -> Drawing:
     """Dots with a thin line through them, and the fitted power as a broad pale line behind. The slope on these axes is the exponent."""
     figure = chart(theme, *axes, height=height, title=title)
     figure.update_xaxes(type="log", range=list(np.log10(x_range)), dtick=1)
