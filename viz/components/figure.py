@@ -37,6 +37,11 @@ def figure(draw: Callable[[str], Drawing], *, key: str, alt: str) -> None:
         _save(lambda: draw("light"), key, camera)
 
 
+def sketch(place, drawn: Drawing, *, key: str) -> None:
+    """Draws into a place of the page while something is still being computed: nothing to take away yet."""
+    place.plotly_chart(_unchecked()(drawn.sent()), theme=None, key=key)
+
+
 @functools.cache
 def _unchecked() -> type:
     """The class of figures that Streamlit sends as they are: of anything else it has plotly check every property, in every run of a page."""

@@ -8,7 +8,7 @@ from model import sources
 from model.lessons import cost, layer_types, tiles
 from model.query import UserError
 from viz.components.drag import drag
-from viz.components.figure import figure, theme
+from viz.components.figure import figure, sketch, theme
 from viz.components.lesson import GUESS, Lesson, computing, follow
 from viz.components.turns import pick, push, slide, switch
 from viz.control import Choice, Number, Numbers, Switch
@@ -106,7 +106,7 @@ def _measured(frame: Frame, lesson: Lesson, width: int, revealed: bool) -> None:
             for n in LENGTHS:
                 added, measured = _measure(frame, run, n, width)
                 if measured:
-                    place.plotly_chart(_drawn(lesson, run, "seconds", width, theme()), theme=None, key=f"live-{n}")
+                    sketch(place, _drawn(lesson, run, "seconds", width, theme()), key=f"live-{n}")
                 if not added:
                     break
         if not run.found["plain"]:
