@@ -11,6 +11,7 @@ import os
 import platform
 import statistics
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -77,14 +78,13 @@ def _open(page, address: str) -> None:
     page.wait_for_function(REST, arg=3 * QUIET, timeout=120_000)
 
 
-def measure(names: list[str]) -> dict[str, dict[str, list[tuple[float, float]]]]:
-    """{lesson: {kind of control: [(picture, page) in milliseconds]}}."""
+def measure(names: list[str]) -> Iterator[tuple[str, dict[str, list[tuple[float, float]]]]]:
+    """(lesson, {kind of control: [(picture, page) in milliseconds]}), one after the other."""
     from playwright.sync_api import sync_playwright
 
     from tests.browser.test_lessons import KINDS, answered
     from tests.conftest import FLAGS, ROOT, Server, chromium
 
-    found: dict = {}
     server = Server(ROOT / "app.py", Path(tempfile.mkdtemp()) / "server.log").wait()
     try:
         with sync_playwright() as playwright:
@@ -92,12 +92,10 @@ def measure(names: list[str]) -> dict[str, dict[str, list[tuple[float, float]]]]
             page = browser.new_page(viewport={"width": 1440, "height": 900})
             for name in names:
                 _open(page, server.address + answered(name))
-                found[name] = {kind: taken for kind, (selector, keys) in (KINDS | MORE).items() if (taken := moved(page, selector, keys))}
-                print("\n".join(rows(name, found[name])), flush=True)
+                yield name, {kind: taken for kind, (selector, keys) in (KINDS | MORE).items() if (taken := moved(page, selector, keys))}
             browser.close()
     finally:
         server.stop()
-    return found
 
 
 def rows(name: str, kinds: dict[str, list[tuple[float, float]]]) -> list[str]:
@@ -130,9 +128,12 @@ def main() -> None:
     parser.add_argument("--page", type=Path, help="Markdown file that gets the table")
     parser.add_argument("--json", type=Path, help="file that gets the numbers")
     wanted = parser.parse_args()
-    found = measure(wanted.names or lessons())
-    if wanted.page:
-        write(wanted.page, found)
+    found = {}
+    for name, kinds in measure(wanted.names or lessons()):
+        found[name] = kinds
+        print("\n".join(rows(name, kinds)), flush=True)
+        if wanted.page:
+            write(wanted.page, {name: kinds})
     if wanted.json:
         wanted.json.write_text(json.dumps({"milliseconds": found, "machine": platform.platform(), "python": platform.python_version()}) + "\n")
 

@@ -1,0 +1,15 @@
+"""The table of answers: lessons that were not measured this time keep their rows."""
+from benchmarks import lessons
+
+
+def test_a_row_counts_medians_and_what_is_within_the_bar():
+    row = lessons.rows("softmax", {"slider": [(100.0, 400.0), (290.0, 500.0), (310.0, 900.0)]})[0]
+    assert row.startswith("| softmax | slider | 3 | 290 | 310 | 500 | 900 | 2 of 3 | ")
+
+
+def test_a_table_keeps_the_rows_of_other_lessons(tmp_path):
+    path = tmp_path / "lessons.md"
+    lessons.write(path, {"softmax": {"slider": [(100.0, 100.0)]}, "masks": {"cell": [(50.0, 60.0)]}})
+    lessons.write(path, {"softmax": {"handle": [(200.0, 300.0)]}})
+    kept = [line.split(" | ")[:2] for line in path.read_text().splitlines() if line.startswith("| ")]
+    assert kept[2:] == [["| masks", "cell"], ["| softmax", "handle"]]
