@@ -146,3 +146,10 @@ def test_what_the_sheet_on_it_says_about_the_wide_resolver():
     tokens = map_of(ask(sources.open_query("resolver-wide", TIRED.sentence)))
     row = heads.weights(tokens.layer(0), 0)[tokens.queries.texts.index("it")]
     assert tokens.keys.texts[int(row.argmax())] == "tired" and row.max() > 0.9 and found.here[found.heads.index((Kind.SELF, 0, 0))].sum() < 0.05
+
+
+def test_what_the_sheet_on_it_says_about_the_translator():
+    for case, adjective, pronoun in ((TIRED, "tired", "il"), (WIDE, "wide", "elle")):
+        cross = ask(sources.open_query("translator", case.sentence))[Kind.CROSS]
+        row = heads.weights(cross.layer(0), 3)[10]
+        assert cross.queries.texts[10:12] == ("qu'", pronoun) and cross.keys.texts[int(row.argmax())] == adjective and row.max() > 0.9
