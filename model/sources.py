@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from model.chain import ChainQuery
 from model.coref_cases import AnswersQuery, CasesQuery
 from model.jobs import Desk, Job
+from model.lessons.contexts import ContextsQuery, TableQuery
 from model.lessons.copying import LIVE, SHORT, CopyQuery
 from model.lessons.cost import CostQuery
 from model.lessons.information import InformationQuery
@@ -111,13 +112,13 @@ def _card(question: CardQuery, tick: Tick):
     return models.open(question.model, question.revision, tick).card
 
 
-def _kept(query: Query, tick: Tick):
-    """The record behind another question, computed only if it is not there."""
-    record = desk.cache.get(query)
-    if record is None:
-        record = _record(query, tick)
-        desk.cache.put(query, record)
-    return record
+def _kept(question, tick: Tick):
+    """The answer behind another question, such as its record, computed only if it is not there."""
+    found = desk.cache.get(question)
+    if found is None:
+        found = ANSWERS[type(question)](question, tick)
+        desk.cache.put(question, found)
+    return found
 
 
 def _cases(question: CasesQuery, tick: Tick):
@@ -165,6 +166,19 @@ def _copying(question: CopyQuery, tick: Tick):
         return recurrent.run(LIVE, SHORT, question.seed, tick)
 
 
+def _table(question: TableQuery, tick: Tick):
+    from model.pretrained import vectors
+
+    return vectors.table(models.open(question.model, question.revision, tick), question, tick)
+
+
+def _contexts(question: ContextsQuery, tick: Tick):
+    from model.pretrained import vectors
+
+    opened = models.open(question.first.model, question.first.revision, tick)
+    return vectors.contexts(opened, question, lambda query: _kept(TraceQuery(query), tick))
+
+
 def _scores(question: ScoresQuery, tick: Tick):
     from model.scratch.train import one_thread
 
@@ -187,7 +201,7 @@ def _information(question: InformationQuery, tick: Tick):
 ANSWERS: dict[type, Callable] = {NextWordQuery: _next_word, Query: _record, OverviewQuery: _overview, MeasuresQuery: _measures, CardQuery: _card,
                                  TraceQuery: _trace, CasesQuery: _cases, AnswersQuery: _answers,
                                  RunQuery: _short_run, ChainQuery: _chain, ScoresQuery: _scores, CopyQuery: _copying,
-                                 CostQuery: _cost, InformationQuery: _information}
+                                 CostQuery: _cost, InformationQuery: _information, TableQuery: _table, ContextsQuery: _contexts}
 models = Models(MODEL_BYTES)
 desk = Desk(lambda question, tick: ANSWERS[type(question)](question, tick), CACHE_BYTES)
 

@@ -1,4 +1,6 @@
 """Where does attention come from? Kernel regression, the score that was chosen, the sentence that did not fit into one vector, and a memory."""
+import functools
+
 import numpy as np
 import streamlit as st
 
@@ -124,7 +126,7 @@ def _memory(frame: Frame, lesson: Lesson) -> None:
         with right:
             _pictures(lesson, query[0], mixed[0], keys, values, weights[0], asked)
         best = memory.best_temperature(share)
-        squared, found = memory.errors(keys, values, share, TEMPERATURES, draws=200)
+        squared, found = _errors(pairs, share)
         one, other = st.columns(2, gap="medium")
         with one:
             names = [f"{memory.KEYS[place]} → {memory.VALUES[place]}" for place in range(pairs)]
@@ -139,6 +141,12 @@ def _memory(frame: Frame, lesson: Lesson) -> None:
         lesson.notes("memory", shown=(memory.recall, memory.best_temperature, memory.errors), shapes={"keys": keys, "values": values, "query": query},
                      share=share, best=best, t=temperature, pair=names[asked], weight=weights[0, asked], turned=int((query[0] != keys[asked]).sum()),
                      least=squared.min(), at=TEMPERATURES[int(squared.argmin())], winner=names[int(weights[0].argmax())])
+
+
+@functools.lru_cache(32)
+def _errors(pairs: int, share: float) -> tuple[np.ndarray, np.ndarray]:
+    """Over TEMPERATURES, as memory.errors has it; a slider that asks for something else need not wait for it again."""
+    return memory.errors(*memory.stored(pairs), share, TEMPERATURES, draws=200)
 
 
 def _pictures(lesson: Lesson, query: np.ndarray, mixed: np.ndarray, keys: np.ndarray, values: np.ndarray, weights: np.ndarray, asked: int) -> None:

@@ -1,0 +1,24 @@
+"""From kernels to attention, in a real browser: the conditions of the prompt show on the picture, and three scores are trained on the page."""
+from playwright.sync_api import expect
+
+from tests.browser.test_lessons import PATIENCE, watch
+from viz.text import strings
+
+__all__ = ["watch"]
+
+
+def test_keys_of_equal_length_agree_with_the_kernel_and_three_scores_are_trained(watch):
+    prose = strings("lessons/kernels")
+    seen = watch("/kernels?guess=c&dk=16&t=0.1")
+    notes = seen.main.locator("li", has_text="between kernel and dot product")
+    expect(notes).to_contain_text(prose["relabel"]["verdicts"]["line"], timeout=PATIENCE)
+    seen.main.get_by_text(prose["relabel"]["key_names"]["circle"]).click()
+    expect(notes).to_contain_text("0.0% of the weight lies elsewhere. " + prose["relabel"]["verdicts"]["circle"], timeout=PATIENCE)
+    handle = seen.main.locator(".drag [role=slider]").first
+    handle.focus()
+    seen.page.keyboard.press("ArrowUp")
+    seen.page.wait_for_function("() => location.search.includes('p=')", timeout=PATIENCE)
+    expect(seen.main.locator("li", has_text="pixels are turned over")).to_contain_text("At T = 0.1 the right pair", timeout=PATIENCE)
+    seen.main.get_by_text(prose["scores"]["train"], exact=True).click()
+    expect(seen.main.locator("table", has_text="Bits before").locator("tr")).to_have_count(4, timeout=PATIENCE)
+    assert seen.rest().params() | {"p": 0} == {"guess": ["c"], "dk": ["16"], "t": ["0.1"], "keys": ["circle"], "p": 0, "train": ["1"]}

@@ -1,0 +1,30 @@
+"""From text to vectors, in a real browser: a text of one's own in pieces, one merge more, a model's table and a word in two contexts."""
+from playwright.sync_api import expect
+
+from model.lessons import pieces
+from tests.browser.test_lessons import PATIENCE, watch
+from viz.text import strings
+
+__all__ = ["watch"]
+
+
+def test_a_text_becomes_pieces_merges_go_on_and_a_word_drifts_apart(watch):
+    prose = strings("lessons/vectors")
+    seen = watch("/vectors?guess=d&typed=a+b+tokenizer+%2A苹%2A")
+    main = seen.main
+    section = main.locator(".st-key-section-pieces")
+    expect(section).to_contain_text("17629", timeout=PATIENCE)   # the id of ##izer
+    expect(section).to_contain_text("[UNK] 苹")
+    assert main.locator(".st-key-section-chinese tr").count() == 4
+    main.get_by_role("button", name=prose["merges"]["on"], exact=True).click()
+    expect(main.get_by_text("After 4 of", exact=False)).to_be_visible(timeout=PATIENCE)
+    main.get_by_text(prose["table"]["switch"], exact=True).click()
+    expect(main.locator(".st-key-figure-vectors-rows [data-testid=stPlotlyChart]")).to_be_visible(timeout=PATIENCE)
+    expect(main.get_by_text("Nearest to bank is banks", exact=False)).to_be_visible(timeout=PATIENCE)
+    expect(main.locator(".st-key-figure-vectors-contexts [data-testid=stPlotlyChart]")).to_be_visible(timeout=PATIENCE)
+    main.locator(".st-key-section-contexts").get_by_text("苹果", exact=True).click()
+    expect(main.get_by_text("has no piece for a character of 苹果")).to_be_visible(timeout=PATIENCE)
+    main.locator(".st-key-section-table").get_by_text("SmolLM2", exact=True).click()
+    there = "In the table of SmolLM2" if pieces.there("smollm2") else prose["table"]["absent"]
+    expect(main.get_by_text(there, exact=False).first).to_be_visible(timeout=PATIENCE)
+    assert seen.rest().params()["done"] == ["4"] and seen.params()["open"] == ["1"]

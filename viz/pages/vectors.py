@@ -1,0 +1,27 @@
+"""How does a text become vectors? Pieces and ids of one's own text, merges step by step, neighbours in a table, and one word in two contexts."""
+from model.lessons import pieces
+from viz.components.lesson import GUESS, Lesson
+from viz.components.text_pieces import chinese, merges, own_text
+from viz.components.word_vectors import drift, table
+from viz.control import Choice, Number, Switch, Words
+from viz.page import Frame, Page
+from viz.text import strings
+
+PRESETS = strings("lessons/vectors")["presets"]
+PAGE = Page("From text to vectors", "Learn", 9, "nothing", controls=(
+    GUESS, Words("typed", PRESETS["texts"]["english"], 200), Words("book", PRESETS["books"]["low"], 400),
+    Number("done", 3, 0, pieces.LARGEST, whole=True), Choice("table", "minilm", pieces.MODELS), Switch("open"), Words("word", "bank", 40),
+    Choice("case", "bank", ("bank", "apple", "苹果", "own")), *(Words(name, PRESETS["own"][name], 200) for name in ("first", "second", "third")),
+    Words("shared", PRESETS["own"]["shared"], 40)))
+
+
+def render(frame: Frame) -> None:
+    lesson = Lesson(frame, "vectors")
+    lesson.head()
+    revealed = lesson.predict()
+    own_text(frame, lesson)
+    chinese(lesson, revealed)
+    merges(frame, lesson)
+    table(frame, lesson)
+    drift(frame, lesson)
+    lesson.end()
