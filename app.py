@@ -89,6 +89,10 @@ def run(name: str, page: Page, render) -> None:
     """Draws one page; whatever goes wrong is one sentence, and what was typed stays."""
     if "state" not in st.session_state:
         st.session_state["state"] = from_params(st.query_params, name, page.controls)
+    before = st.session_state.get("page", name)
+    if before != name and (leave := pages()[before][0].leave) is not None:
+        leave()
+    st.session_state["page"] = name
     state: State = st.session_state["state"]
     wanted = to_params(state, name, page.controls)
     if dict(st.query_params) != wanted:

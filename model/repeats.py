@@ -28,17 +28,32 @@ class RepeatsQuery:
 
 
 @dataclass(frozen=True)
+class HabitsQuery:
+    """The same with several random repeats: answered by `Repeats`, each score the mean over `draws` of them."""
+
+    model: str
+    revision: str
+    draws: int = 8
+
+
+@dataclass(frozen=True)
 class Repeats:
     """What every head did with the repeat, one number per head in the order of `heads` (layer, head); all from 0 to 1.
 
     previous: mean weight of a token on the one before it. prefix: mean weight from a token's second occurrence to the token after its
-    first (Olsson et al. 2022, "prefix matching"). What uniform rows would give is about `uniform`.
+    first (Olsson et al. 2022, "prefix matching"). What uniform rows would give is about `uniform`. copying: whether a head says what it
+    looks at, from -1 to 1 (model/scratch/study.py); None where nobody asked or the model's weights are not ours to multiply.
     """
 
     heads: tuple[tuple[int, int], ...]
     previous: np.ndarray
     prefix: np.ndarray
     uniform: float
+    copying: np.ndarray | None = None
+
+    @property
+    def nbytes(self) -> int:
+        return self.previous.nbytes + self.prefix.nbytes
 
 
 def ask(question: RepeatsQuery, opened, tick: Tick) -> Repeats:
@@ -56,10 +71,12 @@ def ask(question: RepeatsQuery, opened, tick: Tick) -> Repeats:
     return scores(record[Kind.CAUSAL], question.length)
 
 
-def mean_scores(opened, edits: frozenset[Edit] = frozenset(), draws: int = 20) -> Repeats:
+def mean_scores(opened, edits: frozenset[Edit] = frozenset(), draws: int = 20, tick: Tick = lambda fraction, text: None) -> Repeats:
     """The scores as means over several random repeats."""
-    questions = [RepeatsQuery(opened.card.id, opened.card.revision, seed=seed, edits=edits) for seed in range(draws)]
-    found = [ask(question, opened, lambda fraction, text: None) for question in questions]
+    found = []
+    for seed in range(draws):
+        tick(seed / draws, f"random tokens {seed + 1} of {draws}")
+        found.append(ask(RepeatsQuery(opened.card.id, opened.card.revision, seed=seed, edits=edits), opened, lambda fraction, text: None))
     previous, prefix = (np.mean([getattr(each, name) for each in found], axis=0) for name in ("previous", "prefix"))
     return Repeats(found[0].heads, previous, prefix, found[0].uniform)
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 from model.chain import ChainQuery
 from model.coref_cases import AnswersQuery, CasesQuery
+from model.decision import DecisionQuery, DecisionSetQuery
+from model.film import TraitsQuery
 from model.jobs import Desk, Job
 from model.lessons.contexts import ContextsQuery, TableQuery
 from model.lessons.copying import LIVE, SHORT, CopyQuery
@@ -20,6 +22,7 @@ from model.lessons.scores import ScoresQuery, side_by_side
 from model.lessons.short_run import RunQuery
 from model.next_word import NextWordQuery
 from model.query import Edit, Kind, Query, UserError
+from model.repeats import HabitsQuery
 from model.trace import TraceQuery
 
 CACHE_BYTES = int(os.environ.get("CLEARHEAD_CACHE_MB", "1024")) * 2**20
@@ -62,6 +65,7 @@ class Offer:
     licence: str = "Apache-2.0"
     size: int = 0
     on_disk: bool = True
+    translates: bool = False
 
 
 class Models:
@@ -198,10 +202,17 @@ def _information(question: InformationQuery, tick: Tick):
     return information.measure_text(_kept(question.query, tick)[question.kind], tick)
 
 
+def _small_world(question: DecisionQuery | DecisionSetQuery | HabitsQuery | TraitsQuery, tick: Tick):
+    from model import small_world
+
+    return small_world.answer(question, lambda model_id: models.open(model_id, question.revision, tick), tick)
+
+
 ANSWERS: dict[type, Callable] = {NextWordQuery: _next_word, Query: _record, OverviewQuery: _overview, MeasuresQuery: _measures, CardQuery: _card,
                                  TraceQuery: _trace, CasesQuery: _cases, AnswersQuery: _answers,
                                  RunQuery: _short_run, ChainQuery: _chain, ScoresQuery: _scores, CopyQuery: _copying,
-                                 CostQuery: _cost, InformationQuery: _information, TableQuery: _table, ContextsQuery: _contexts}
+                                 CostQuery: _cost, InformationQuery: _information, TableQuery: _table, ContextsQuery: _contexts,
+                                 **dict.fromkeys((DecisionQuery, DecisionSetQuery, HabitsQuery, TraitsQuery), _small_world)}
 models = Models(MODEL_BYTES)
 desk = Desk(lambda question, tick: ANSWERS[type(question)](question, tick), CACHE_BYTES)
 
@@ -216,8 +227,10 @@ def offers() -> tuple[Offer, ...]:
     from model.pretrained import catalogue as pretrained
     from model.scratch import catalogue as scratch
 
-    found = [Offer(each.name, each.title, each.good_for, each.licence, each.size, pretrained.on_disk(each)) for each in pretrained.ENTRIES]
-    return (*found, *(Offer(name, title, good_for) for name, (title, good_for) in scratch.OFFERS.items()))
+    found = [Offer(each.name, each.title, each.good_for, each.licence, each.size, pretrained.on_disk(each), each.translates)
+             for each in pretrained.ENTRIES]
+    own = [Offer(name, title, good_for, translates=name == scratch.TRANSLATOR) for name, (title, good_for) in scratch.OFFERS.items()]
+    return (*found, *own)
 
 
 @dataclass(frozen=True)
@@ -257,10 +270,13 @@ def revision(model: str) -> str:
 
 
 def untrained(model: str) -> str:
-    """The id of a model's untrained twin."""
+    """The id of a model's untrained twin: of one that was trained here the start of its film; the one that never was trained is its own."""
     from model.pretrained.untrained import SUFFIX
+    from model.scratch.catalogue import SNAPSHOT, ours
 
-    return model + SUFFIX
+    if not ours(model):
+        return model + SUFFIX
+    return model if model == "scratch" else f"{model.split(SNAPSHOT)[0]}{SNAPSHOT}0"
 
 
 def open_query(model: str, text: str, text_b: str | None = None, target: str | None = None, continuation: Iterable[int] = (),

@@ -22,6 +22,7 @@ class Page:
     """title: the menu's word. section: Look or Learn. needs: "record" (shows the current text's record) or "nothing" (never waits for a model).
 
     controls: what the page adds to the URL while it is open; no name may be one that viz/link.py uses itself.
+    leave: called in the run in which the session opens another page, for what must not outlive the page.
     """
 
     title: str
@@ -29,6 +30,7 @@ class Page:
     order: int
     needs: str
     controls: tuple[Control, ...] = ()
+    leave: Callable[[], None] | None = None
 
     def __post_init__(self):
         if self.section not in SECTIONS or self.needs not in ("record", "nothing"):

@@ -28,10 +28,11 @@ class Entry:
     good_for: str
     note: str = ""
     package: str = ""
+    translates: bool = False
 
 
 def _hub(name: str, title: str, place: str, licence: str, megabytes: int, good_for: str) -> Entry:
-    return Entry(name, title, "hub", place, "main", "", licence, megabytes * 10**6, good_for)
+    return Entry(name, title, "hub", place, "main", "", licence, megabytes * 10**6, good_for, translates="opus-mt" in place or "t5" in place)
 
 
 ENTRIES = (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from model.query import UserError
 from model.record import Card
-from model.scratch.catalogue import NAMES, SNAPSHOT, WEIGHTS, ours, place
+from model.scratch.catalogue import NAMES, RUNS, SNAPSHOT, WEIGHTS, ours, place, title
 
 Tick = Callable[[float, str], None]
 VOCABULARY, LONGEST, SEED = 8_192, 512, 2017
@@ -27,6 +27,8 @@ def revision(model_id: str, folder: Path = WEIGHTS) -> str:
     if model_id == "scratch":
         made_of = f"{model_id} {VOCABULARY} {LONGEST} {SEED} torch {importlib.metadata.version('torch')}"
         return hashlib.sha256(made_of.encode()).hexdigest()[:12]
+    if model_id.split(SNAPSHOT)[0] in RUNS:
+        return model_id.split(SNAPSHOT)[0].rsplit("-", 1)[1]   # its file grows, but a snapshot never changes
     path, _ = place(model_id, folder)
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
@@ -40,7 +42,7 @@ def open_model(model_id: str, tick: Tick = lambda fraction, text: None, folder: 
     `folder` holds the weights: those that came with Clearhead, or the `out` of a training.
     """
     fingerprint = revision(model_id, folder)
-    tick(0.0, f"opening {NAMES[model_id.split(SNAPSHOT)[0]]}")
+    tick(0.0, f"opening {title(model_id)}")
     return _untrained(fingerprint) if model_id == "scratch" else _trained(model_id, fingerprint, folder)
 
 
@@ -79,9 +81,8 @@ def card(model_id: str, fingerprint: str, transformer, told: dict) -> Card:
 
     config = transformer.config
     halves = {"encoder": config.encoder_layers, "decoder": config.decoder_layers}
-    name, _, step = model_id.partition(SNAPSHOT)
     return Card(
-        id=model_id, title=NAMES[name] + (f", step {step}" if step else ""), revision=fingerprint,
+        id=model_id, title=title(model_id), revision=fingerprint,
         architecture="–".join(half for half, layers in halves.items() if layers) + ", Vaswani et al. 2017",
         parameters=sum(each.numel() for each in transformer.parameters()), d_model=config.d_model, d_head=config.d_model // config.heads,
         layers=config.encoder_layers + config.decoder_layers, heads=config.heads, kv_heads=config.heads, positions=schemes[config.positions],

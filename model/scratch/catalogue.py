@@ -11,13 +11,21 @@ OFFERS = {   # name: (title, what it is good for)
     "scratch": ("From scratch, untrained",
                 "The Transformer of the paper before it has seen a single text: what attention looks like when it means nothing yet."),
 }
+TRANSLATOR = "translator"   # the one that the page Translate is about
 NAMES = {name: title for name, (title, _) in OFFERS.items()}
+RUNS: dict[str, Path] = {}   # trainings that run beside a page: their name and where their weights will be (model/trainings.py)
 SNAPSHOT = "@"  # induction@400 is the model after 400 steps of training; @0 is its untrained twin
 
 
 def ours(model_id: str) -> bool:
     """Whether this is one of these models, or a snapshot of one."""
-    return model_id.split(SNAPSHOT)[0] in NAMES
+    return model_id.split(SNAPSHOT)[0] in {*NAMES, *RUNS}
+
+
+def title(model_id: str) -> str:
+    """What people call it."""
+    name, _, step = model_id.partition(SNAPSHOT)
+    return NAMES.get(name, "Trained on this page") + (f", step {step}" if step else "")
 
 
 def film_path(path: Path) -> Path:
@@ -28,5 +36,5 @@ def film_path(path: Path) -> Path:
 def place(model_id: str, folder: Path = WEIGHTS) -> tuple[Path, int | None]:
     """The file with a trained model's weights, and the step if a snapshot is meant."""
     name, _, step = model_id.partition(SNAPSHOT)
-    path = folder / f"{name}.safetensors"
+    path = RUNS.get(name, folder / f"{name}.safetensors")
     return (film_path(path), int(step) if step.isdecimal() else -1) if step else (path, None)

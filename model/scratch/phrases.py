@@ -1,5 +1,7 @@
 """The vocabulary of our models as a person would browse it: groups of phrases that can be clicked together. Light: no torch here."""
+import re
 import string
+from dataclasses import dataclass
 
 from model.scratch import lexicon
 from model.scratch.catalogue import SNAPSHOT
@@ -32,3 +34,50 @@ def fitting(verb: str) -> dict[str, tuple[str, ...]]:
             return {"first noun": first, "second noun": second,
                     "it is the first": tuple(frame.actor.split()), "it is the second": tuple(frame.place.split())}
     return {}
+
+
+@dataclass(frozen=True)
+class Swap:
+    """A sentence whose adjective decides. first and second: its nouns; role: 0 if the adjective means the first, 1 if the second; adjectives:
+    those of the first and of the second role that its verb goes with.
+    """
+
+    text: str
+    adjective: str
+    nouns: tuple[str, str]
+    role: int
+    adjectives: tuple[tuple[str, ...], tuple[str, ...]]
+
+    def with_adjective(self, adjective: str) -> str:
+        """The sentence with another adjective."""
+        found = list(re.finditer(rf"\b{self.adjective}\b", self.text))[-1]
+        return self.text[:found.start()] + adjective + self.text[found.end():]
+
+    @property
+    def twin(self) -> str:
+        """The sentence with the first adjective of the other role."""
+        return self.with_adjective(self.adjectives[1 - self.role][0])
+
+
+def swap(text: str) -> Swap | None:
+    """The swap of a sentence of the small world, told by its verb; None for any other text."""
+    known = {noun for members in lexicon.POOLS.values() for noun in members}
+    for frame in lexicon.FRAMES:
+        verb = next((verb for verb in frame.english if f" {verb} " in text), None)
+        if verb is None:
+            continue
+        before, after = text.split(f" {verb} ", 1)
+        nouns = [[word for word in re.findall(r"\w+", part.lower()) if word in known] for part in (before, after)]
+        roles = tuple(frame.actor.split()), tuple(frame.place.split())
+        found = [(word, role) for word in re.findall(r"\w+", after) for role, words in enumerate(roles) if word in words]
+        if all(nouns) and found:
+            return Swap(text, found[-1][0], (nouns[0][-1], nouns[1][0]), found[-1][1], roles)
+    return None
+
+
+def joined(model_id: str, chosen: list[str]) -> str:
+    """Phrases as a text: signs without spaces, words as a sentence."""
+    if model_id.split(SNAPSHOT)[0] == "induction":
+        return "".join(chosen)
+    text = re.sub(r" (?=[,.])", "", " ".join(chosen))
+    return re.sub(r"(^|\. )(\w)", lambda found: found[1] + found[2].upper(), text) + "." * bool(text and text[-1] not in ".,")

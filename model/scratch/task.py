@@ -40,6 +40,7 @@ class Task:
     batch: int = 64
     learning_rate: float = 2e-3
     warm_up: int = 200
+    film_bytes: int = 1_740_000  # of all snapshots in 8 bits; what decides how many there are
     note: str = ""
 
 

@@ -82,12 +82,13 @@ class WordTokenizer:
         return [self._piece(text[start:end], (start, end)) for start, end in self._whole(text, spans)]
 
     def _whole(self, text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        """The spans, with hyphened words in one where the vocabulary has them so: là-bas."""
+        """The spans, with parts in one where the vocabulary has them so: là-bas, and qu' with nothing behind it."""
         kept: list[tuple[int, int]] = []
         for span in spans:
-            begin = kept[-2][0] if len(kept) > 1 else span[0]
-            if begin < span[0] and self.number(text[begin:span[1]]) != UNKNOWN:
-                kept[-2:] = [(begin, span[1])]
+            parts = next((count for count in (2, 1) if len(kept) >= count and kept[-1][1] == span[0]
+                          and self.number(text[kept[-count][0]:span[1]]) != UNKNOWN), 0)
+            if parts:
+                kept[-parts:] = [(kept[-parts][0], span[1])]
             else:
                 kept.append(span)
         return kept

@@ -17,7 +17,6 @@ from model.scratch.catalogue import film_path
 from model.scratch.task import Task
 from model.scratch.transformer import Transformer
 
-FILM_BYTES = 1_740_000  # of all snapshots in 8 bits; what decides how many there are
 MOST_FRAMES = 24
 RECORD_EVERY = 10       # steps between two points of the curves
 CHECKPOINT_EVERY = 250  # steps
@@ -33,9 +32,9 @@ class Progress:
     right: float
 
 
-def frame_steps(steps: int, parameters: int) -> list[int]:
-    """When snapshots are taken: as many as fit, the first untrained, the last trained, closer together early on."""
-    count = max(3, min(MOST_FRAMES, FILM_BYTES // parameters))
+def frame_steps(steps: int, parameters: int, limit: int) -> list[int]:
+    """When snapshots are taken: as many as fit into `limit` bytes, the first untrained, the last trained, closer together early on."""
+    count = max(3, min(MOST_FRAMES, limit // parameters))
     return sorted({round(steps * (i / (count - 1)) ** 2) for i in range(count)})
 
 
@@ -73,7 +72,7 @@ class Run:
             self.model = Transformer(self.task.config)
         self.names = [name for name, _ in self.model.named_parameters()]
         self.adam = torch.optim.Adam(self.model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)  # section 5.3 of the paper
-        self.frame_steps = frame_steps(self.steps, sum(each.numel() for each in self.model.parameters()))
+        self.frame_steps = frame_steps(self.steps, sum(each.numel() for each in self.model.parameters()), self.task.film_bytes)
         self.snap()
 
     def advance(self) -> float:
@@ -106,7 +105,7 @@ class Run:
         """Snapshots and curves as tensors, and their metadata."""
         frames = {f"{step}/{name}": each for step, values in self.frames.items() for name, each in values.items()}
         curves = dict(zip(("history.step", "history.loss", "history.right"), torch.tensor(self.curves or [(0.0,) * 3]).T, strict=True))
-        return frames | curves, self.about() | {"frames": list(self.frames)}
+        return frames | curves, self.about() | {"frames": sorted(self.frames)}
 
     def checkpoint(self) -> tuple[dict[str, Tensor], dict]:
         film, about = self.film()

@@ -78,6 +78,15 @@ def test_minilm_shows_the_famous_head_and_the_untrained_twin_does_not():
     assert "untrained" in card.title and sources.revision(ids[0]) != sources.revision(ids[1])
 
 
+def test_a_resolver_looks_at_the_right_noun_of_both_twins_and_the_start_of_its_film_does_not():
+    cases = tuple(make_case(f"The animal didn't cross the street because it was too {adjective}.", "it", *nouns)
+                  for adjective, nouns in (("tired", ("animal", "street")), ("wide", ("street", "animal"))))
+    ids = ("resolver-narrow", sources.untrained("resolver-narrow"))
+    trained, untrained = (sources.ask(CasesQuery(each, sources.revision(each), cases)).result().pronoun[:, 1] for each in ids)
+    assert (trained[:, 0] > 0.9).all() and (untrained[:, 0] < 0.5).all()
+    assert sources.untrained("scratch") == "scratch"
+
+
 def test_shipped_sentences_are_read_whole_by_minilm():
     cases = shipped("coreference")[::47]
     answer = sources.ask(CasesQuery("minilm", sources.revision("minilm"), cases)).result()

@@ -21,7 +21,8 @@ def accuracies(theme: str, names: Sequence[str], accuracy: np.ndarray, mass: np.
                        textposition="top center", hovertext=list(names), customdata=mass,
                        marker={"size": 9, "opacity": 0.75, "color": colours},
                        hovertemplate="<b>%{hovertext}</b><br>%{x:.1%}<br>%{customdata:.3f}<extra></extra>")
-    figure.update_yaxes(type="log", tickvals=[1e-4, 1e-3, 1e-2, 1e-1, 1], ticktext=["0.0001", "0.001", "0.01", "0.1", "1"])
+    room = [float(np.log10(shown.min())) - 0.2, float(np.log10(shown.max())) + 0.3]   # decades: the best head's name stands above its dot
+    figure.update_yaxes(type="log", range=room, tickvals=[1e-4, 1e-3, 1e-2, 1e-1, 1], ticktext=["0.0001", "0.001", "0.01", "0.1", "1"])
     figure.update_xaxes(range=[low, min(1.02, high)], tickformat=".0%")
     words = [((start + end) / 2, text) for start, end, text in bands] + list(lines)
     figure.update_layout(

@@ -17,6 +17,7 @@ from viz.components.coref_sentence import ROLES, asked, sentence, twin
 from viz.components.coref_set import whole_set
 from viz.components.figure import figure
 from viz.components.head_grid import head_grid
+from viz.components.vocabulary import unknown_words, vocabulary
 from viz.control import Choice, Switch, Words
 from viz.coref_claims import Twins, in_papers, name, sentence_claims
 from viz.figures.twins import twins as twins_figure
@@ -35,6 +36,7 @@ def render(frame: Frame) -> None:
     st.markdown(f"## {words['question']}")
     st.markdown(words["lead"], width=READABLE)
     record, case = frame.record(), asked(frame)
+    unknown_words(frame, record)
     attention_map = map_of(record)
     rows = frame.controls["rows"] or ("later" if attention_map.kind is Kind.CAUSAL else "pronoun")
     twins = None
@@ -46,6 +48,7 @@ def render(frame: Frame) -> None:
     found = whole_set(frame, record.card, rows)
     if case is not None and twins is not None:
         proof(frame, case, twins, found)
+    vocabulary(record.card.id, record.card.title, lambda text: frame.put(text=text))
     _sources(words["source"])
 
 

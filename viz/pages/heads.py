@@ -17,6 +17,7 @@ from viz.components.head_view import head_view
 from viz.components.looks import filters, lens_bar, overlays, take_away
 from viz.components.ranking import SHOWN, hover_numbers, look_here_first
 from viz.components.token_strip import token_strip
+from viz.components.vocabulary import another_reader, vocabulary
 from viz.examples import example_for, other_twin
 from viz.page import Frame, Page
 from viz.text import literal, strings
@@ -28,7 +29,7 @@ PICTURE = 430   # pixels: the open head and what is true of it fit under the sen
 def render(frame: Frame) -> None:
     record, view = frame.record(), frame.view()
     st.markdown(f"#### {strings('heads')['question']}")
-    _warnings(record)
+    _warnings(frame, record)
     _sentence(frame, record, view)
     measures = sources.kept(MeasuresQuery(frame.query(), view.kind))
     left, right = st.columns([11, 13], gap="medium")
@@ -55,7 +56,7 @@ def _formula() -> None:
         st.code("\n\n".join(inspect.getsource(each) for each in (attention.scores, attention.softmax, heads.weights)), language="python")
 
 
-def _warnings(record: AttentionRecord) -> None:
+def _warnings(frame: Frame, record: AttentionRecord) -> None:
     """What a reader must know before believing the picture: tokens left out, tokens the vocabulary lacks."""
     words = strings("frame")
     if record.omitted is not None:
@@ -66,6 +67,9 @@ def _warnings(record: AttentionRecord) -> None:
         st.warning(words["unknown_tokens"].format(count=sum(tokens.unknown), total=len(tokens), model=literal(record.card.title)))
     for note in record.notes:
         st.caption(literal(note))
+    if any(tokens.unknown):
+        another_reader(frame, record)
+        vocabulary(record.card.id, record.card.title, lambda text: frame.put(text=text))
 
 
 def _sentence(frame: Frame, record: AttentionRecord, view: View) -> None:

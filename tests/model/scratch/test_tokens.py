@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.scratch.tokens import HashTokenizer, special, tokens, word_spans
+from model.scratch.tokens import SPECIALS, HashTokenizer, WordTokenizer, special, tokens, word_spans
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=60)
 
@@ -59,3 +59,12 @@ def test_tokens_of_a_pair_know_their_segments():
     assert pair.special == (False, False, False, True, False, False)
     assert pair.words == (0, 1, 2, -1, 4, 5)
     assert pair.spans[3:] == ((5, 5), (0, 1), (2, 3))
+
+
+@pytest.mark.parametrize("text", ["l'animal n'a pas traversé parce qu'il", "l' animal n' a pas traversé parce qu' il",
+                                  "l’animal n’a pas traversé parce qu’il"])
+def test_french_is_read_the_same_joined_and_split(text):
+    known = ("l'", "animal", "n'", "a", "pas", "traversé", "parce", "qu'", "il", "là-bas")
+    pieces = WordTokenizer((*SPECIALS, *known)).pieces(text)
+    assert [each.text.replace("’", "'") for each in pieces] == ["l'", "animal", "n'", "a", "pas", "traversé", "parce", "qu'", "il"]
+    assert [each.text for each in WordTokenizer((*SPECIALS, *known)).pieces("là-bas qu'")] == ["là-bas", "qu'"]

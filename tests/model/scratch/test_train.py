@@ -94,9 +94,9 @@ def test_threads_of_others_are_left_as_they_were(task, tmp_path):
 
 def test_snapshots_fit_the_film_and_span_the_training():
     for parameters in (1_000, 79_000, 400_000):
-        steps = frame_steps(3_000, parameters)
+        steps = frame_steps(3_000, parameters, 1_740_000)
         assert steps[0] == 0 and steps[-1] == 3_000
-        assert len(steps) == 3 or len(steps) * parameters <= training.FILM_BYTES
+        assert len(steps) == 3 or len(steps) * parameters <= 1_740_000
 
 
 def test_the_rate_warms_up_and_falls_to_nothing(task):

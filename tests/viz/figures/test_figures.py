@@ -9,6 +9,7 @@ from viz.components.figure import as_csv, html
 from viz.figures.bars import bars, histogram
 from viz.figures.base import chart
 from viz.figures.by_layer import by_layer
+from viz.figures.habits import habits
 from viz.figures.head_map import head_map, kept
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
@@ -23,6 +24,7 @@ NUMBERS = np.array([[0.25, 0.75, np.nan], [0.5, 0.125, 0.375]])
 def drawn(theme: str = "light") -> dict:
     return {"lines": lines(theme, X, [Line("a", X**2), Line("b", X, 1, "dash", (X - 1, X + 1))], axes=("T", "p"), log="x", marks=[(1.0, "one")],
                            bounds=[(0.5, "half")]),
+            "habits": habits(theme, ["0·0", "1·0"], X[:2], X[1:3], [1], axes=("previous", "prefix")),
             "matrix": matrix(theme, NUMBERS, ["the", "the"], ["a", "b", "a"]),
             "signed": matrix(theme, NUMBERS - 0.5, ["the", "the"], ["a", "b", "a"], kind="signed"),
             "bars": bars(theme, ["the", "the"], {"own": np.array([1.0, 2.0])}, axes=("token", "bits")),

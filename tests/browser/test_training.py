@@ -1,0 +1,64 @@
+"""The page Learning in a real browser: the film, and a training that ends with its page and holds up nobody."""
+import time
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from tests.browser.test_lessons import PATIENCE, watch
+from viz.text import strings
+
+__all__ = ["watch"]
+
+
+def trainings(server: int) -> list[int]:
+    """Process ids of the trainings that the server has started."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == server and b"model.scratch.beside" in (folder / "cmdline").read_bytes():
+                found.append(int(folder.name))
+        except OSError:
+            pass
+    return found
+
+
+def ended(server: int, seconds: float = 30) -> bool:
+    end = time.monotonic() + seconds
+    while trainings(server) and time.monotonic() < end:
+        time.sleep(0.2)
+    return not trainings(server)
+
+
+def test_the_film_moves_and_tells_when_the_head_appears(watch):
+    seen = watch("/training")
+    expect(seen.main.get_by_text("becomes an induction head between step")).to_be_visible(timeout=PATIENCE)
+    title = seen.main.get_by_role("heading", name="All heads at step")
+    last = title.inner_text()
+    seen.main.get_by_role("slider").first.press("Home")
+    expect(title).to_have_text("All heads at step 0", timeout=PATIENCE)
+    assert last != "All heads at step 0" and seen.rest().params()["step"] == ["0"]
+
+
+def test_a_training_learns_before_ones_eyes_and_ends_with_its_page(watch, app):
+    words, server = strings("training")["settings"], app.process.pid
+    seen = watch("/training?film=own&steps=6000&layers=2&heads=2")
+    seen.main.get_by_role("button", name=words["start"], exact=True).click()
+    title = seen.main.get_by_role("heading", name="All heads at step")
+    expect(title).to_be_visible(timeout=PATIENCE)
+    first = title.inner_text()
+    assert len(trainings(server)) == 1
+    expect(title).not_to_have_text(first, timeout=PATIENCE)           # the heads follow the training
+    other = watch("/softmax")                                         # somebody else is served meanwhile
+    other.fine()
+    assert len(trainings(server)) == 1
+    seen.main.get_by_role("button", name=words["stop"], exact=True).click()
+    expect(seen.main.get_by_text("Stopped at step")).to_be_visible(timeout=PATIENCE)
+    assert ended(server)
+    seen.main.get_by_role("button", name=words["again"], exact=True).click()
+    expect(seen.main.get_by_role("button", name=words["stop"], exact=True)).to_be_visible(timeout=PATIENCE)
+    assert len(trainings(server)) == 1
+    seen.page.get_by_test_id("stSidebarNav").get_by_role("link", name="Translate").click()
+    expect(seen.main.get_by_role("heading", name=strings("translate")["question"])).to_be_visible(timeout=PATIENCE)
+    assert ended(server)
+    seen.rest()

@@ -1,0 +1,31 @@
+"""The page Translate in a real browser: word by word, the pronoun that follows the adjective, words never seen, a sentence clicked together."""
+import re
+from urllib.parse import quote
+
+from playwright.sync_api import expect
+
+from tests.browser.test_lessons import PATIENCE, watch
+from viz.text import strings
+
+__all__ = ["watch"]
+TIRED = "The animal didn't cross the street because it was too tired."
+
+
+def test_every_word_tells_what_it_looked_at_and_the_pronoun_follows_the_adjective(watch):
+    words = strings("translate")
+    seen = watch(f"/translate?model=translator&text={quote(TIRED)}")
+    main = seen.main
+    expect(main.get_by_role("heading", name="when il was produced")).to_be_visible(timeout=PATIENCE)
+    expect(main.get_by_text("With nothing silenced")).to_be_visible(timeout=PATIENCE)
+    main.locator(".st-key-translate_target").get_by_text("traversé").click()
+    expect(main.get_by_role("heading", name="when traversé was produced")).to_be_visible(timeout=PATIENCE)
+    assert seen.rest().params()["word"] == ["5"]
+    main.get_by_role("button", name=words["forward"]).click()
+    expect(main.get_by_role("heading", name="when la was produced")).to_be_visible(timeout=PATIENCE)
+    main.get_by_role("radio", name="wide", exact=True).click()
+    expect(main.get_by_role("listitem").filter(has_text=words["this"])).to_contain_text(re.compile("elle était trop large"), timeout=PATIENCE)
+    expect(main.get_by_role("listitem").filter(has_text=words["twin"])).to_contain_text(re.compile("il était trop"), timeout=PATIENCE)
+    main.get_by_role("button", name=words["play"]).click()
+    expect(main.get_by_role("heading", name="when [EOS] was produced")).to_be_visible(timeout=PATIENCE)   # it plays to the end
+    expect(main.get_by_role("button", name=words["play"])).to_be_visible(timeout=PATIENCE)
+    seen.rest()
