@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from model.chain import ChainQuery
+from model.comparison import ComparisonQuery
 from model.coref_cases import AnswersQuery, CasesQuery
 from model.decision import DecisionQuery, DecisionSetQuery
 from model.film import TraitsQuery
@@ -156,6 +157,12 @@ def _chain(question: ChainQuery, tick: Tick):
     return importlib.import_module(f"model.{home}.chain").chain(opened, question.query, tick)
 
 
+def _comparison(question: ComparisonQuery, tick: Tick):
+    from model import comparison
+
+    return comparison.compare(question, _kept(question.first, tick), _kept(question.second, tick))
+
+
 def _short_run(question: RunQuery, tick: Tick):
     from model.lessons import short_run
 
@@ -210,8 +217,8 @@ def _small_world(question: DecisionQuery | DecisionSetQuery | HabitsQuery | Trai
 
 ANSWERS: dict[type, Callable] = {NextWordQuery: _next_word, Query: _record, OverviewQuery: _overview, MeasuresQuery: _measures, CardQuery: _card,
                                  TraceQuery: _trace, CasesQuery: _cases, AnswersQuery: _answers,
-                                 RunQuery: _short_run, ChainQuery: _chain, ScoresQuery: _scores, CopyQuery: _copying,
-                                 CostQuery: _cost, InformationQuery: _information, TableQuery: _table, ContextsQuery: _contexts,
+                                 RunQuery: _short_run, ChainQuery: _chain, ComparisonQuery: _comparison, ScoresQuery: _scores,
+                                 CopyQuery: _copying, CostQuery: _cost, InformationQuery: _information, TableQuery: _table, ContextsQuery: _contexts,
                                  **dict.fromkeys((DecisionQuery, DecisionSetQuery, HabitsQuery, TraitsQuery), _small_world)}
 models = Models(MODEL_BYTES)
 desk = Desk(lambda question, tick: ANSWERS[type(question)](question, tick), CACHE_BYTES)

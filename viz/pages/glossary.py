@@ -35,6 +35,7 @@ def _card(term: Term, words: dict, wide: bool = False) -> None:
     """One term. The title is the link to it."""
     places = " · ".join(f"[{literal(label)}]({link})" for label, link in shown(term))
     menu = words["menu"].format(menu=literal(term.menu)) if term.menu else ""
+    equation = "\\begin{gathered}" + term.equation.replace("\\quad", "\\\\[4pt]") + "\\end{gathered}"   # a line each, for a phone
     with st.container(border=True, width=READABLE if wide else "stretch", height="content" if wide else "stretch", key=f"term-{term.name}"):
-        st.markdown(f"**[{literal(term.title)}]({address(term)})**  \n{term.says}{menu}\n\n$$\n{term.equation}\n$$")
+        st.markdown(f"**[{literal(term.title)}]({address(term)})**  \n{term.says}{menu}\n\n$$\n{equation}\n$$")
         st.caption(words["about"].format(unit=literal(term.unit), paper=literal(term.paper), places=places))

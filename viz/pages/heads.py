@@ -141,6 +141,17 @@ def _open_head(frame: Frame, record: AttentionRecord, view: View) -> None:
     said = claims(record, view, *_twin(frame))
     if said:
         st.markdown(" ".join(said))
+    _ways_to_compare(frame)
+
+
+def _ways_to_compare(frame: Frame) -> None:
+    """One click to the same question with this head silenced, or with the other word."""
+    words, example = strings("heads"), example_for(frame.state.text, frame.state.text_b)
+    with st.container(horizontal=True, gap="small"):
+        if st.button(words["compare_silenced"], key="compare-silenced", type="tertiary", help=words["compare_help"]):
+            frame.go("compare", versus="edit", edit="zero")
+        if example is not None and example.twin and st.button(words["compare_swapped"], key="compare-swapped", type="tertiary"):
+            frame.go("compare", versus="text", other=other_twin(example, frame.state.text))
 
 
 def _twin(frame: Frame):

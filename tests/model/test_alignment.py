@@ -1,0 +1,58 @@
+"""Tokens of two records meet where they share characters: a changed word, an inserted one, another tokenizer, another script."""
+import pytest
+
+from model import sources
+from model.alignment import align
+from model.query import Kind
+
+TIRED = "The animal didn't cross the street because it was too tired."
+
+
+def record(model: str, text: str, **more):
+    return sources.ask(sources.open_query(model, text, **more), "test").result(120)
+
+
+def groups(first, second, kinds=(Kind.SELF, Kind.SELF), side="queries"):
+    found = align(first, second, kinds, side)
+    for at, (each, kind) in enumerate(zip((first, second), kinds, strict=True)):
+        members = [token for group in found for token in (group.second if at else group.first)]
+        assert sorted(members) == list(range(len(getattr(each[kind], side))))   # every token once
+    return found
+
+
+def test_the_same_text_meets_itself_token_by_token():
+    found = groups(record("minilm", TIRED), record("minilm", TIRED))
+    assert all(each.first == each.second == (place,) for place, each in enumerate(found))
+
+
+def test_a_changed_word_meets_the_word_it_was_changed_into():
+    found = groups(record("minilm", TIRED), record("minilm", TIRED.replace("tired", "wide")))
+    assert [each.text for each in found if "⇄" in each.text] == ["tired ⇄ wide"]
+    assert all(each.first == each.second for each in found)
+
+
+def test_an_inserted_word_stands_alone_at_its_place():
+    found = groups(record("minilm", TIRED), record("minilm", TIRED.replace("street", "long street")))
+    alone = [place for place, each in enumerate(found) if not each.both]
+    assert len(alone) == 1 and found[alone[0]].text == "∅ ⇄ long"
+    assert [found[alone[0] + step].text for step in (-1, 1)] == ["the", "street"]
+    assert found[0].text == "[CLS]" and found[-1].text == "[SEP]" and found[-1].both
+
+
+def test_pieces_of_another_tokenizer_meet_where_they_share_characters():
+    found = groups(record("minilm", TIRED), record("translator", TIRED))
+    whole = next(each for each in found if len(each.first) > 1)
+    assert whole.both and len(whole.first) == 3 and len(whole.second) == 1      # didn, ', t and didn't
+    assert {each.text for each in found if not each.second} == {"[CLS] ⇄ ∅", "[SEP] ⇄ ∅"}
+
+
+def test_the_targets_of_an_encoder_decoder_are_aligned_by_what_they_say():
+    first, second = record("translator", TIRED), record("translator", TIRED.replace("tired", "wide"))
+    found = groups(first, second, (Kind.CROSS, Kind.CROSS), "queries")
+    assert {each.text for each in found if "⇄" in each.text} == {"il ⇄ elle", "fatigué ⇄ large"}
+
+
+@pytest.mark.parametrize("other", ["今天我吃苹果。", "今天他喝水。"])
+def test_a_script_without_spaces_is_compared_sign_by_sign(other):
+    found = groups(record("minilm", "今天我喝水。"), record("minilm", other))
+    assert [each.both for each in found[1:3]] == [True, True] and found[-2].text == "。"

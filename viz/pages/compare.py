@@ -1,0 +1,120 @@
+"""What is different? Two questions side by side: two sentences, two models, before and after an edit, two heads."""
+from dataclasses import dataclass
+
+import streamlit as st
+
+from model import sources
+from model.comparison import ComparisonQuery
+from model.query import Kind, Query, Silence, Temper
+from model.record import AttentionRecord
+from model.view import View
+from viz.components.compared import alternatives, grid, pictures
+from viz.components.controls import bound
+from viz.components.lesson import READABLE, listing
+from viz.components.real_head import real_head
+from viz.components.turns import pick, slide, stops
+from viz.control import Choice, Number, Words
+from viz.examples import example_for, other_twin
+from viz.page import Frame, Page
+from viz.text import literal, strings
+
+WAYS, EDITS = ("text", "model", "edit", "head"), ("zero", "mean", "temper")
+PAGE = Page("Compare", "Look", 4, "record", controls=(
+    Choice("versus", "text", WAYS), Words("other", "", 300), Words("against", "", 120), Choice("edit", "zero", EDITS), Number("t", 2.0, 0.01, 100),
+    Number("layer_b", 0, 0, 999, whole=True), Number("head_b", 0, 0, 999, whole=True)))
+
+
+@dataclass(frozen=True)
+class Other:
+    """The second question, the kind and head to look at in it, and whether its heads are the first one's counterparts."""
+
+    query: Query
+    kind: Kind
+    head: tuple[int, int]
+    counterpart: bool
+
+
+def render(frame: Frame) -> None:
+    words = strings("compare")
+    st.markdown(f"#### {words['question']}")
+    with st.container(width=READABLE):
+        st.markdown(words["lead"])
+    record, view = real_head(frame, token=False)
+    pick(frame, "versus", words["versus"], words["ways"])
+    other = _other(frame, record, view)
+    if other is None:
+        st.info(words["same"])
+        return
+    second = frame.ask(other.query)
+    head = None if other.counterpart else other.head
+    found = frame.ask(ComparisonQuery(record.query, other.query, (view.kind, other.kind), head))
+    pictures(record, second, view, (other.kind, other.head), found)
+    grid(frame, found, other.counterpart)
+    _formula()
+
+
+def _other(frame: Frame, record: AttentionRecord, view: View) -> Other | None:
+    """What the page's controls ask for; None as long as there is nothing else to ask."""
+    asked, here = record.query, (view.layer, view.head)
+    way = frame.controls["versus"]
+    if way == "text":
+        text = _text(frame)
+        return Other(sources.open_query(asked.model, text, asked.text_b), view.kind, here, True) if text else None
+    if way == "edit":
+        return Other(sources.open_query(asked.model, asked.text, asked.text_b, asked.target, asked.continuation, [_edit(frame, view)]), view.kind,
+                     here, True)
+    query = sources.open_query(_model(frame), asked.text) if way == "model" else asked
+    second = frame.ask(query)
+    kind = view.kind if view.kind in second.kinds else second.kinds[0]
+    return Other(query, kind, _head(frame, second, kind), False)
+
+
+def _text(frame: Frame) -> str:
+    words, text = strings("compare"), frame.state.text
+    example = example_for(text, frame.state.text_b)
+    start = (example and other_twin(example, text)) or " ".join(text.split()[:-1])
+    st.text_input(words["other"], max_chars=300, placeholder=start, help=words["other_help"],
+                  **bound(frame.turn, "other", frame.controls["other"]))
+    return frame.controls["other"].strip() or start
+
+
+def _model(frame: Frame) -> str:
+    """Another model that is on this disk; one that a link names and that is not is said to be missing."""
+    words, found, wanted = strings("compare"), alternatives(frame.state.model), frame.controls["against"]
+    chosen = wanted if wanted in found else next(iter(found))
+    st.selectbox(words["model"], found, format_func=found.get, **bound(frame.turn, "against", chosen))
+    if wanted and wanted != chosen:
+        st.caption(words["model_missing"].format(model=literal(wanted), title=literal(found[chosen])))
+    return chosen
+
+
+def _edit(frame: Frame, view: View) -> Silence | Temper:
+    words = strings("compare")
+    pick(frame, "edit", words["edit"].format(layer=view.layer, head=view.head), words["edits"])
+    if frame.controls["edit"] != "temper":
+        return Silence(view.kind, view.layer, view.head, frame.controls["edit"])
+    slide(frame, "t", words["temperature"], stops(0.01, 100, 5))
+    return Temper(view.kind, view.layer, view.head, frame.controls["t"])
+
+
+def _head(frame: Frame, record: AttentionRecord, kind: Kind) -> tuple[int, int]:
+    """The head of the second that is open."""
+    words = strings("compare")
+    places = [(layer.index, head) for layer in record[kind].layers for head in range(layer.heads)]
+    wanted = (frame.controls["layer_b"], frame.controls["head_b"])
+    chosen = wanted if wanted in places else places[0]
+    st.selectbox(words["second_head"], places, format_func=lambda place: words["head_name"].format(layer=place[0], head=place[1]), width=220,
+                 **bound(lambda second: frame.turn(layer_b=second[0], head_b=second[1]), "second", chosen))
+    return chosen
+
+
+def _formula() -> None:
+    """The measure of the grid and the functions behind both pictures."""
+    from model import comparison
+    from model.lessons.information import entropy
+
+    words = strings("compare")
+    with st.expander(words["formula_title"]):
+        st.latex(words["formula"])
+        st.markdown(words["formula_words"])
+        st.code(listing((entropy, comparison.divergence, comparison.pooled, comparison.difference), {}), language="python")
