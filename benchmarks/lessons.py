@@ -54,7 +54,7 @@ def moved(page, selector: str, keys: str | None) -> list[tuple[float, float]]:
     for place in range(min(page.locator(f"[data-testid=stMain] {selector}").count(), PLACES)):
         for _ in range(TIMES):
             control = page.locator(f"[data-testid=stMain] {selector}").nth(place)
-            if not control.count() or not control.is_enabled():
+            if not control.count() or not control.is_enabled() or not (keys or control.is_visible()):
                 continue
             if keys:
                 control.focus()
@@ -74,8 +74,9 @@ def moved(page, selector: str, keys: str | None) -> list[tuple[float, float]]:
 def _open(page, address: str) -> None:
     page.goto(address)
     page.wait_for_selector("[data-testid=stMain] h2", timeout=120_000)
+    page.wait_for_timeout(4 * QUIET)   # the lower sections come after the title
     page.evaluate(WATCH)
-    page.wait_for_function(REST, arg=3 * QUIET, timeout=120_000)
+    page.wait_for_function(REST, arg=4 * QUIET, timeout=120_000)
 
 
 def measure(names: list[str]) -> Iterator[tuple[str, dict[str, list[tuple[float, float]]]]]:
