@@ -43,6 +43,11 @@ def test_an_entry_is_complete_and_its_links_open_known_pages(term):
     assert term.name in BY_NAME or not term.menu
 
 
+@pytest.mark.parametrize("page", [name for name in pages() if name not in ("lessons", "glossary")])
+def test_every_page_brings_terms(page):
+    assert [term.name for term in glossary.terms().values() if term.page == page]
+
+
 def test_the_search_wants_every_word_anywhere():
     assert [term.name for term in glossary.search("shannon bits")] != []
     assert {"entropy", "shannon-entropy"} <= {term.name for term in glossary.search("ENTROPY")}
