@@ -10,6 +10,7 @@ import pytest
 from model import coref_report, heads, sources
 from model.coref_cases import AnswersQuery, Case, CasesQuery, shipped
 from model.coreference import looks, map_of, words_of
+from model.decision import DecisionQuery
 from model.lessons import positions
 from model.query import Kind, Silence
 from viz.coref_claims import Twins
@@ -149,7 +150,11 @@ def test_what_the_sheet_on_it_says_about_the_wide_resolver():
 
 
 def test_what_the_sheet_on_it_says_about_the_translator():
-    for case, adjective, pronoun in ((TIRED, "tired", "il"), (WIDE, "wide", "elle")):
-        cross = ask(sources.open_query("translator", case.sentence))[Kind.CROSS]
-        row = heads.weights(cross.layer(0), 3)[10]
-        assert cross.queries.texts[10:12] == ("qu'", pronoun) and cross.keys.texts[int(row.argmax())] == adjective and row.max() > 0.9
+    found = ask(DecisionQuery("translator", sources.revision("translator"), TIRED.sentence, WIDE.sentence))
+    change, moved = np.abs(found.zero - found.share), dict(zip(found.source, 1 - found.patched, strict=True))
+    assert found.said == "il" and found.share > 0.99 and found.twin < 0.01
+    assert [head for head, each in zip(found.heads, change, strict=True) if each > 0.5] == [(Kind.CROSS, 0, 3)]
+    assert moved["tired"] > 0.9 and max(moved["it"], moved["animal"], moved["street"]) < 0.1
+    cross = ask(sources.open_query("translator", TIRED.sentence))[Kind.CROSS]
+    row = heads.weights(cross.layer(0), 3)[cross.queries.texts.index("il") - 1]
+    assert cross.keys.texts[int(row.argmax())] == "tired" and row.max() > 0.9
