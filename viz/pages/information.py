@@ -42,6 +42,7 @@ def render(frame: Frame) -> None:
     lesson.end()
 
 
+@st.fragment
 def _toy(frame: Frame, lesson: Lesson, revealed: bool) -> None:
     words, name, n = lesson.prose["toy"], frame.controls["toy"], frame.controls["size"]
     weights = information.toy(name, n, frame.controls["sharp"])
@@ -70,6 +71,7 @@ def _toy(frame: Frame, lesson: Lesson, revealed: bool) -> None:
                          mean=mean, rows=rows, mutual=mean - rows, **{f"of_{each}": value for each, value in said.items()}))
 
 
+@st.fragment
 def _not(frame: Frame, lesson: Lesson) -> None:
     """What training really raises a bound on."""
     words, learnt = lesson.prose["bound"], frame.controls["learnt"]
@@ -149,6 +151,7 @@ def _layers(frame: Frame, lesson: Lesson, found: information.Information, reveal
                          blank=blank.mean(), under=int((mutual < blank).sum()), heads=len(mutual)) if revealed else words["hidden"])
 
 
+@st.fragment
 def _map(frame: Frame, lesson: Lesson, found: information.Information) -> None:
     words, view = lesson.prose["map"], frame.view()
     with lesson.section("map"):
