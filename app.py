@@ -124,7 +124,7 @@ def main() -> None:
         else:
             menu[page.section].append(st.Page(draw, title=page.title, url_path=name))
         ENTRIES[name] = menu[page.section][-1]
-    st.navigation({section: entries for section, entries in menu.items() if entries}).run()
+    st.navigation({section: entries for section, entries in menu.items() if entries}, position="top").run()
 
 
 main()

@@ -67,6 +67,7 @@ class Offer:
     size: int = 0
     on_disk: bool = True
     translates: bool = False
+    every_byte: bool = False   # reads any text without an unknown token
 
 
 class Models:
@@ -234,7 +235,7 @@ def offers() -> tuple[Offer, ...]:
     from model.pretrained import catalogue as pretrained
     from model.scratch import catalogue as scratch
 
-    found = [Offer(each.name, each.title, each.good_for, each.licence, each.size, pretrained.on_disk(each), each.translates)
+    found = [Offer(each.name, each.title, each.good_for, each.licence, each.size, pretrained.on_disk(each), each.translates, each.every_byte)
              for each in pretrained.ENTRIES]
     own = [Offer(name, title, good_for, translates=name == scratch.TRANSLATOR) for name, (title, good_for) in scratch.OFFERS.items()]
     return (*found, *own)

@@ -8,6 +8,9 @@ import time
 import urllib.request
 from pathlib import Path
 
+# one thread in each of pytest's processes, set before torch is imported: more would wait for one another
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import hypothesis
 import pytest
 

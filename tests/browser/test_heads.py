@@ -129,6 +129,15 @@ def test_texts_of_any_kind_are_drawn_literally(open_page, text):
     assert seen.page.locator("[data-testid=stAlert]", has_text="could not be drawn").count() == 0
 
 
+def test_a_text_that_the_vocabulary_lacks_is_offered_to_a_model_that_reads_it(open_page):
+    seen = open_page(text="这个苹果很好吃。")
+    assert "tokens are [UNK]" in seen.body()
+    seen.page.get_by_role("button", name="Read it with SmolLM2").click()
+    seen.page.wait_for_url("**model=smollm2**", timeout=PATIENCE)
+    expect(seen.page.get_by_role("textbox", name="Text", exact=True)).to_have_value("这个苹果很好吃。")
+    expect(seen.page.get_by_text("tokens are [UNK]")).to_have_count(0, timeout=PATIENCE)
+
+
 def test_a_model_that_does_not_exist_is_one_sentence(browser, app):
     context = browser.new_context()
     seen = Watch(context, app.address).open(model="no/such-model")

@@ -44,13 +44,10 @@ class Watch:
         return self
 
     def follow_menu(self, name: str):
-        """Opens a page from the menu, whose end Streamlit keeps behind a button."""
-        link = self.page.locator("[data-testid=stSidebarNavLink]", has_text=pages()[name][0].title)
-        more = self.page.locator("[data-testid=stSidebarNavViewButton]")
-        expect(self.page.locator("[data-testid=stSidebarNavLink]").first).to_be_visible(timeout=PATIENCE)
-        if not link.is_visible() and more.is_visible():
-            more.click()
-        link.click()
+        """Opens a page by the menu above the page."""
+        page = pages()[name][0]
+        self.page.locator("[data-testid=stTopNavSection]", has_text=page.section).click()
+        self.page.locator("[data-testid=stTopNavPopover] a", has_text=page.title).click()
 
     def params(self) -> dict:
         return parse_qs(urlsplit(self.page.url).query, keep_blank_values=True)

@@ -58,7 +58,8 @@ def test_a_training_learns_before_ones_eyes_and_ends_with_its_page(watch, app):
     seen.main.get_by_role("button", name=words["again"], exact=True).click()
     expect(seen.main.get_by_role("button", name=words["stop"], exact=True)).to_be_visible(timeout=PATIENCE)
     assert len(trainings(server)) == 1
-    seen.page.get_by_test_id("stSidebarNav").get_by_role("link", name="Translate").click()
+    seen.page.get_by_test_id("stTopNavSection").filter(has_text="Look").click()
+    seen.page.get_by_test_id("stTopNavPopover").get_by_role("link", name="Translate").click()
     expect(seen.main.get_by_role("heading", name=strings("translate")["question"])).to_be_visible(timeout=PATIENCE)
     assert ended(server)
     seen.rest()

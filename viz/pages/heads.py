@@ -65,6 +65,8 @@ def _warnings(frame: Frame, record: AttentionRecord) -> None:
     tokens = record.maps[0].queries
     if any(tokens.unknown):
         st.warning(words["unknown_tokens"].format(count=sum(tokens.unknown), total=len(tokens), model=literal(record.card.title)))
+        reader = max((offer for offer in sources.offers() if offer.every_byte), key=lambda offer: offer.on_disk)
+        st.button(words["read_with"].format(model=literal(reader.title)), key="read_with", on_click=lambda: frame.put(model=reader.id))
     for note in record.notes:
         st.caption(literal(note))
     if any(tokens.unknown):
