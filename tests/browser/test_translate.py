@@ -29,3 +29,19 @@ def test_every_word_tells_what_it_looked_at_and_the_pronoun_follows_the_adjectiv
     expect(main.get_by_role("heading", name="when [EOS] was produced")).to_be_visible(timeout=PATIENCE)   # it plays to the end
     expect(main.get_by_role("button", name=words["play"])).to_be_visible(timeout=PATIENCE)
     seen.rest()
+
+
+def test_words_never_seen_are_named_and_known_ones_are_clicked_together(watch):
+    words = strings("vocabulary")
+    seen = watch(f"/translate?model=translator&text={quote(TIRED.replace('animal', 'wombat'))}")
+    main = seen.main
+    expect(main.get_by_test_id("stAlert").first).to_contain_text("wombat", timeout=PATIENCE)
+    expect(main.get_by_role("button", name="Read it with")).to_be_visible()
+    seen.rest()
+    main.get_by_test_id("stExpander").filter(has_text="click a sentence together").locator("summary").click()
+    for phrase in ("the dog", "didn't cross", "the river", "because it was too", "tired"):
+        main.get_by_test_id("stExpander").get_by_role("radio", name=phrase, exact=True).first.click()
+        seen.rest()
+    main.get_by_role("button", name=words["use"]).click()
+    expect(main.get_by_test_id("stAlert")).to_have_count(0, timeout=PATIENCE)
+    assert seen.rest().params()["text"] == ["The dog didn't cross the river because it was too tired."]

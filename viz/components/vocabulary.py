@@ -8,6 +8,8 @@ from model.record import AttentionRecord
 from viz.page import Frame
 from viz.text import literal, strings
 
+READERS = {"translate": "en-fr", "read": "minilm"}   # pretrained models of the catalogue that know any word
+
 
 def unknown_words(frame: Frame, record: AttentionRecord) -> None:
     """What the model says of words that it never saw, and a model that knows more; nothing if it knows them all."""
@@ -19,8 +21,8 @@ def unknown_words(frame: Frame, record: AttentionRecord) -> None:
 
 def another_reader(frame: Frame, record: AttentionRecord) -> None:
     """A button that reads the sentence with a pretrained model of the same sort; nothing for a model that was not trained here."""
-    words, translates = strings("vocabulary"), len(record.kinds) > 1
-    other = next((offer for offer in sources.offers() if offer.size and offer.translates == translates and (offer.on_disk or translates)), None)
+    words, wanted = strings("vocabulary"), READERS["translate" if len(record.kinds) > 1 else "read"]
+    other = next((offer for offer in sources.offers() if offer.id == wanted), None)
     if other is not None and small_world.vocabulary(record.card.id):
         st.button(words["pretrained"].format(model=other.title), key="pretrained", on_click=lambda: frame.put(model=other.id),
                   help=words["pretrained_about"].format(model=other.title, size=other.size / 1e6))

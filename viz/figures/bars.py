@@ -30,7 +30,7 @@ def bars(theme: str, names: Sequence[str], groups: Mapping[str, np.ndarray], *, 
     palette, places = series(theme), list(range(len(names)))
     for place, (name, each) in enumerate(groups.items()):
         figure.add_bar(x=places, y=each, name=name, marker={"color": palette[place], "line_width": 0}, hovertemplate="%{y:.4g}")
-    figure.update_xaxes(tickmode="array", tickvals=places, ticktext=list(names))
+    figure.update_xaxes(tickmode="array", tickvals=places, ticktext=list(names), ticklabeloverflow="allow")
     figure.update_layout(barmode="group", showlegend=len(groups) > 1)
     if y_range is not None:
         figure.update_yaxes(range=list(y_range))
