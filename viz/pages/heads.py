@@ -17,7 +17,7 @@ from viz.components.head_view import head_view
 from viz.components.looks import filters, lens_bar, overlays, take_away
 from viz.components.ranking import SHOWN, hover_numbers, look_here_first
 from viz.components.token_strip import token_strip
-from viz.components.vocabulary import another_reader, vocabulary
+from viz.components.vocabulary import vocabulary
 from viz.examples import example_for, other_twin
 from viz.page import Frame, Page
 from viz.text import literal, strings
@@ -70,7 +70,6 @@ def _warnings(frame: Frame, record: AttentionRecord) -> None:
     for note in record.notes:
         st.caption(literal(note))
     if any(tokens.unknown):
-        another_reader(frame, record)
         vocabulary(record.card.id, record.card.title, lambda text: frame.put(text=text))
 
 
