@@ -58,9 +58,8 @@ def go(name: str, **controls) -> None:
     st.switch_page(ENTRIES[name])
 
 
-def frame_for(state: State, badge, name: str, page: Page) -> Frame:
-    """What a page gets: everything lazy, so that a lesson never waits for a model."""
-    known: dict = {}
+def frame_for(state: State, badge, name: str, page: Page, known: dict) -> Frame:
+    """What a page gets: everything lazy, so that a lesson never waits for a model. known: the record once it is there; whether the page is."""
 
     def query():
         return sources.open_query(state.model, state.text, state.text_b, state.target)
@@ -71,6 +70,8 @@ def frame_for(state: State, badge, name: str, page: Page) -> Frame:
     def record():
         if "record" not in known:
             known["record"] = ask(query())
+            if "drawn" in known:   # a fragment asks, and may write nothing outside itself
+                st.rerun()
             show_badge(badge, known["record"])
         return known["record"]
 
@@ -102,7 +103,9 @@ def run(name: str, page: Page, render) -> None:
     try:
         if st.session_state.get("fetching") == state.model:
             fetching(sources.fetch(state.model, session()))
-        render(frame_for(state, badge, name, page))
+        known: dict = {}
+        render(frame_for(state, badge, name, page, known))
+        known["drawn"] = True
     except NotOnDisk as missing:
         offer_to_fetch(state.model, offers.get(state.model), str(missing))
     except UserError as error:

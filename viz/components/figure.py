@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Callable
 
 import streamlit as st
+from streamlit.elements import plotly_chart
 
 from viz.export.csv import guarded
 from viz.figures import table
@@ -20,6 +21,15 @@ from viz.text import strings
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")   # what kaleido finds on the PATH
 CONFIG = {"displaylogo": False, "showSendToCloud": False}
+
+
+def _by_key(kind: str, *, key_as_main_identity: bool, **given) -> str:
+    """A chart's identity on the page: its key. Streamlit takes all its numbers too, and so builds it anew, in half a second, when one changes;
+    where the identity stays, plotly changes what is different."""
+    return _identity(kind, key_as_main_identity=True, **given)
+
+
+_identity, plotly_chart.compute_and_register_element_id = plotly_chart.compute_and_register_element_id, _by_key
 
 
 def theme() -> str:

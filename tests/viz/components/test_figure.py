@@ -1,0 +1,20 @@
+"""A figure on a page: it stays the same element while its numbers change, so that the browser changes a drawing instead of building it."""
+from streamlit.testing.v1 import AppTest
+
+
+def page():
+    import streamlit as st
+
+    from viz.components.figure import figure
+    from viz.figures.bars import bars
+
+    high = st.number_input("high", value=1.0)
+    figure(lambda theme: bars(theme, ["a", "b"], {"p": [high, 0.5]}, axes=("", "p")), key="drawn", alt=f"Two bars, the first {high}.")
+
+
+def test_a_chart_keeps_its_identity_when_its_numbers_change():
+    app = AppTest.from_function(page).run(timeout=30)
+    before = app.get("plotly_chart")[0].proto
+    app.number_input[0].set_value(2.0).run(timeout=30)
+    after = app.get("plotly_chart")[0].proto
+    assert not app.exception and before.id == after.id and before.spec != after.spec
