@@ -97,7 +97,7 @@ def test_every_kind_of_control_moves_and_its_link_brings_the_state_back(watch, n
     seen = watch(answered(name))
     for selector, key in KINDS.values():
         places = seen.main.locator(selector)
-        for place in range(min(places.count(), 6)):
+        for place in range(min(places.count(), 3)):
             if place >= places.count():
                 break
             before = seen.page.url
@@ -116,7 +116,7 @@ def test_every_kind_of_control_moves_and_its_link_brings_the_state_back(watch, n
     assert again.params() == wanted
 
 
-@pytest.mark.parametrize("name", lessons())
+@pytest.mark.parametrize("name", (lessons()[0], lessons()[-1]))
 def test_controls_leave_the_url_with_their_page_and_come_back_with_it(watch, name):
     seen = watch(f"/{name}?guess=a")
     seen.follow_menu("lessons")
@@ -128,11 +128,14 @@ def test_controls_leave_the_url_with_their_page_and_come_back_with_it(watch, nam
 
 
 @pytest.mark.parametrize("name", lessons())
-@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (390, "dark"), (1440, "dark")])
-def test_nothing_sticks_out_of_a_phone_or_a_laptop(watch, name, width, scheme):
-    seen = watch(answered(name), width=width, scheme=scheme)
-    assert seen.page.evaluate("() => document.querySelector('[data-testid=stMain]').scrollWidth <= innerWidth")
-    expect(seen.main.locator("[data-testid=stPlotlyChart]").first).to_be_visible(timeout=PATIENCE)
+def test_nothing_sticks_out_of_a_phone_or_a_laptop_light_or_dark(watch, name):
+    seen = watch(answered(name), width=390)
+    for width, scheme in ((390, "light"), (390, "dark"), (1440, "dark")):
+        seen.page.set_viewport_size({"width": width, "height": 900})
+        seen.page.emulate_media(color_scheme=scheme)
+        expect(seen.rest().main.locator("[data-testid=stPlotlyChart]").first).to_be_visible(timeout=PATIENCE)
+        assert seen.page.evaluate("() => document.querySelector('[data-testid=stMain]').scrollWidth <= innerWidth"), (width, scheme)
+        seen.fine()
 
 
 def test_a_box_of_the_figure_opens_its_lesson(watch):

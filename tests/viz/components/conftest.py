@@ -34,6 +34,7 @@ def visit(browser, demo):
         page.wait_for_selector(".ch.view[data-drawn]")
         page.wait_for_selector(RESTS)
         page.wait_for_timeout(300)
+        page.runs_seen = runs(page)
         return page
 
     yield go
@@ -43,10 +44,14 @@ def visit(browser, demo):
 
 
 def rest(page) -> None:
-    """Until the script has run for what was just done, and the picture follows."""
-    page.wait_for_timeout(150)
+    """Until the script has run for what was just done, or a while shows that nothing made it run; and the picture follows."""
+    for _ in range(20):
+        page.wait_for_timeout(60)
+        if runs(page) != page.runs_seen:
+            break
     page.wait_for_selector(RESTS)
     page.wait_for_timeout(200)
+    page.runs_seen = runs(page)
 
 
 def events(page) -> list[str]:
@@ -55,5 +60,7 @@ def events(page) -> list[str]:
     return text.split(" | ") if text else []
 
 
-def runs(page) -> int:
-    return int(page.get_by_text("runs ", exact=False).last.inner_text().removeprefix("runs "))
+def runs(page) -> int | None:
+    """How often the script has run; None where the page says nothing."""
+    told = page.get_by_text("runs ", exact=False).all_inner_texts()
+    return int(told[-1].removeprefix("runs ")) if told else None
