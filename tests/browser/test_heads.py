@@ -99,6 +99,8 @@ def test_a_deep_link_gives_the_same_picture_in_a_new_browser(open_page):
     first, second = open_page("/heads", **params), open_page("/", **params)
     assert first.head() == second.head() == "layer 5 · head 11"
     assert first.page.url.split("?")[1] == second.page.url.split("?")[1]
+    for each in (first, second):
+        expect(each.page.locator(".st-key-head [data-drawn]").first).to_be_visible(timeout=PATIENCE)
     pictures = [each.page.locator(".st-key-head").screenshot() for each in (first, second)]
     assert pictures[0] == pictures[1]
 

@@ -36,8 +36,9 @@ def own_training(frame: Frame) -> None:
     _settings(frame, running)
     if "training_refused" in st.session_state:
         st.warning(literal(st.session_state.pop("training_refused")))
-    if training is not None:
-        st.fragment(_watch, run_every=LOOK if running else REST)(frame, training, running)
+    with st.container(key="own-training"):   # a place that stays, however often what is in it is drawn
+        if training is not None:
+            st.fragment(_watch, run_every=LOOK if running else REST)(frame, training, running)
 
 
 def _settings(frame: Frame, running: bool) -> None:
