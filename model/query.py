@@ -77,3 +77,27 @@ class Query:
     target: str | None = None
     continuation: tuple[int, ...] = ()
     edits: frozenset[Edit] = frozenset()
+
+
+@dataclass(frozen=True)
+class OverviewQuery:
+    """Thumbnails of every head of one kind: answered by `model.heads.Overview`."""
+
+    query: Query
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class MeasuresQuery:
+    """The measures of every head of one kind: answered by `model.measures.HeadMeasures`."""
+
+    query: Query
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class CardQuery:
+    """A model's card without a text: answered by `model.record.Card`; opens the model, which verifies it."""
+
+    model: str
+    revision: str

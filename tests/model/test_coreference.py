@@ -5,8 +5,7 @@ import pytest
 from model import heads, sources
 from model.coref_cases import Case, CasesQuery, make_case, shipped
 from model.coreference import Words, looks, pieces, run, words_of
-from model.query import Kind, UserError
-from model.sources import CardQuery
+from model.query import CardQuery, Kind, UserError
 from tests.fabricate import record, tokens
 
 

@@ -7,9 +7,8 @@ import streamlit as st
 from model import sources
 from model.displayed import displayed
 from model.film import Film, Traits, TraitsQuery
-from model.query import Kind
+from model.query import Kind, OverviewQuery
 from model.record import AttentionRecord
-from model.sources import OverviewQuery
 from model.view import View
 from viz.components.controls import bound, segments
 from viz.components.figure import figure

@@ -7,9 +7,8 @@ import streamlit as st
 from model import coref_statistics, coreference, sources
 from model.coref_cases import Case
 from model.coreference import looks, map_of, words_of
-from model.query import Kind
+from model.query import Kind, OverviewQuery
 from model.record import AttentionMap
-from model.sources import OverviewQuery
 from viz.claims import number
 from viz.components.controls import bound
 from viz.components.coref_proof import proof

@@ -6,9 +6,8 @@ import streamlit as st
 from model import heads, sources
 from model.displayed import displayed
 from model.measures import BY_NAME, HeadMeasures
-from model.query import Kind, UserError
+from model.query import Kind, MeasuresQuery, OverviewQuery, UserError
 from model.record import AttentionMap, AttentionRecord, Layer
-from model.sources import MeasuresQuery, OverviewQuery
 from model.view import View
 from viz.claims import claims
 from viz.components.controls import segments, select

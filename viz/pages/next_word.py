@@ -7,9 +7,8 @@ import streamlit as st
 from model import heads, sources
 from model.displayed import displayed
 from model.next_word import NextWord, NextWordQuery, distribution
-from model.query import Kind, Query
+from model.query import Kind, OverviewQuery, Query
 from model.record import AttentionMap, AttentionRecord
-from model.sources import OverviewQuery
 from model.view import View
 from viz.components.figure import figure
 from viz.components.head_grid import head_grid

@@ -1,0 +1,187 @@
+"""Which question is answered how: models are opened by the worker and kept, least recently used first out, bounded in bytes.
+
+A question is a frozen value; its entry in ANSWERS is called with the question and a tick that reports progress.
+"""
+import importlib
+import os
+from collections import OrderedDict
+from collections.abc import Callable
+
+from model.chain import ChainQuery
+from model.comparison import ComparisonQuery
+from model.coref_cases import AnswersQuery, CasesQuery
+from model.decision import DecisionQuery, DecisionSetQuery
+from model.film import TraitsQuery
+from model.jobs import Desk
+from model.lessons.contexts import ContextsQuery, TableQuery
+from model.lessons.copying import LIVE, SHORT, CopyQuery
+from model.lessons.cost import CostQuery
+from model.lessons.information import InformationQuery
+from model.lessons.scores import ScoresQuery, side_by_side
+from model.lessons.short_run import RunQuery
+from model.next_word import NextWordQuery
+from model.query import CardQuery, MeasuresQuery, OverviewQuery, Query, UserError
+from model.repeats import HabitsQuery
+from model.trace import TraceQuery
+
+CACHE_BYTES = int(os.environ.get("CLEARHEAD_CACHE_MB", "1024")) * 2**20
+MODEL_BYTES = int(os.environ.get("CLEARHEAD_MODELS_MB", "6144")) * 2**20
+Tick = Callable[[float, str], None]
+
+
+class Models:
+    """Open models by (id, revision)."""
+
+    def __init__(self, limit: int):
+        self.limit = limit
+        self._open: OrderedDict[tuple[str, str], object] = OrderedDict()
+
+    def open(self, model_id: str, revision: str, tick: Tick):
+        key = (model_id, revision)
+        if key not in self._open:
+            opened = home(model_id).open_model(model_id, tick)
+            self._make_room(opened.nbytes)
+            self._open[key] = opened
+        self._open.move_to_end(key)
+        return self._open[key]
+
+    def _make_room(self, wanted: int) -> None:
+        while self._open and sum(each.nbytes for each in self._open.values()) + wanted > self.limit:
+            self._open.popitem(last=False)
+
+
+def home(model_id: str):
+    """The module that opens this model: the from-scratch ones by their short names, anything else as pretrained."""
+    from model.scratch import catalogue
+
+    return importlib.import_module("model.scratch.answer" if catalogue.ours(model_id) else "model.pretrained.load")
+
+
+def beside(model_id: str, name: str):
+    """The module of that name in the package of this model, scratch or pretrained."""
+    return importlib.import_module(f"{home(model_id).__package__}.{name}")
+
+
+def _record(question: Query, tick: Tick):
+    return models.open(question.model, question.revision, tick).answer(question, tick)
+
+
+def _overview(question: OverviewQuery, tick: Tick):
+    from model import heads
+
+    return heads.overview(_kept(question.query, tick)[question.kind])
+
+
+def _measures(question: MeasuresQuery, tick: Tick):
+    from model import measures
+
+    return measures.measure(_kept(question.query, tick)[question.kind])
+
+
+def _card(question: CardQuery, tick: Tick):
+    return models.open(question.model, question.revision, tick).card
+
+
+def _kept(question, tick: Tick):
+    """The answer behind another question, such as its record, computed only if it is not there."""
+    found = desk.cache.get(question)
+    if found is None:
+        found = ANSWERS[type(question)](question, tick)
+        desk.cache.put(question, found)
+    return found
+
+
+def _cases(question: CasesQuery, tick: Tick):
+    from model import coreference
+
+    return coreference.run(question, models.open(question.model, question.revision, tick), tick)
+
+
+def _answers(question: AnswersQuery, tick: Tick):
+    from model import coref_answers
+
+    return coref_answers.run(question, models.open(question.model, question.revision, tick), tick)
+
+
+def _next_word(question: NextWordQuery, tick: Tick):
+    opened = models.open(question.query.model, question.query.revision, tick)
+    if not hasattr(opened, "next_word"):
+        raise UserError("The models from scratch do not write a next token of a text; choose a decoder, such as SmolLM2.")
+    return opened.next_word(question.query, tick)
+
+
+def _trace(question: TraceQuery, tick: Tick):
+    opened = models.open(question.query.model, question.query.revision, tick)
+    return beside(question.query.model, "trace").trace(opened, question.query, tick)
+
+
+def _chain(question: ChainQuery, tick: Tick):
+    opened = models.open(question.query.model, question.query.revision, tick)
+    return beside(question.query.model, "chain").chain(opened, question.query, tick)
+
+
+def _comparison(question: ComparisonQuery, tick: Tick):
+    from model import comparison
+
+    return comparison.compare(question, _kept(question.first, tick), _kept(question.second, tick))
+
+
+def _short_run(question: RunQuery, tick: Tick):
+    from model.lessons import short_run
+
+    return short_run.run(question, tick)
+
+
+def _copying(question: CopyQuery, tick: Tick):
+    from model.scratch import recurrent
+    from model.scratch.train import one_thread
+
+    with one_thread():
+        return recurrent.run(LIVE, SHORT, question.seed, tick)
+
+
+def _table(question: TableQuery, tick: Tick):
+    from model.pretrained import vectors
+
+    return vectors.table(models.open(question.model, question.revision, tick), question, tick)
+
+
+def _contexts(question: ContextsQuery, tick: Tick):
+    from model.pretrained import vectors
+
+    opened = models.open(question.first.model, question.first.revision, tick)
+    return vectors.contexts(opened, question, lambda query: _kept(TraceQuery(query), tick))
+
+
+def _scores(question: ScoresQuery, tick: Tick):
+    from model.scratch.train import one_thread
+
+    with one_thread():
+        return side_by_side(question, tick)
+
+
+def _cost(question: CostQuery, tick: Tick):
+    from model.lessons import cost
+
+    return cost.measure(question, tick)
+
+
+def _information(question: InformationQuery, tick: Tick):
+    from model.lessons import information
+
+    return information.measure_text(_kept(question.query, tick)[question.kind], tick)
+
+
+def _small_world(question: DecisionQuery | DecisionSetQuery | HabitsQuery | TraitsQuery, tick: Tick):
+    from model import small_world
+
+    return small_world.answer(question, lambda model_id: models.open(model_id, question.revision, tick), tick)
+
+
+ANSWERS: dict[type, Callable] = {NextWordQuery: _next_word, Query: _record, OverviewQuery: _overview, MeasuresQuery: _measures, CardQuery: _card,
+                                 TraceQuery: _trace, CasesQuery: _cases, AnswersQuery: _answers,
+                                 RunQuery: _short_run, ChainQuery: _chain, ComparisonQuery: _comparison, ScoresQuery: _scores,
+                                 CopyQuery: _copying, CostQuery: _cost, InformationQuery: _information, TableQuery: _table, ContextsQuery: _contexts,
+                                 **dict.fromkeys((DecisionQuery, DecisionSetQuery, HabitsQuery, TraitsQuery), _small_world)}
+models = Models(MODEL_BYTES)
+desk = Desk(lambda question, tick: ANSWERS[type(question)](question, tick), CACHE_BYTES)
