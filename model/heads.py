@@ -2,12 +2,13 @@
 
 torch is imported where it computes, so that a page can import this module before torch is there.
 """
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from model.masks import Full
+from model.masks import Causal, Chunk, Full, Mask, Window
 from model.query import Kind
 from model.record import AttentionMap, Layer, Reported
 
@@ -59,6 +60,29 @@ def _mask_of(layer: Layer, heads: np.ndarray, rows: slice, keys: slice):
     return None if block.all() else tensor_of(np.ascontiguousarray(block[heads] if block.ndim == 3 else block))
 
 
+def _shut(layer: Layer, heads: np.ndarray, rows: slice, keys: slice) -> tuple[slice, object] | None:
+    """The columns in which the mask forbids something, and what closes them: 0 or -∞ to be added, which is three times as fast as filling."""
+    if isinstance(layer.allowed, Causal | Window | Chunk):
+        return _ruled(layer.allowed, rows.start, rows.stop, keys.start, keys.stop)
+    return _closing(_mask_of(layer, heads, rows, keys))
+
+
+@functools.lru_cache(16)
+def _ruled(mask: Mask, *ends: int):
+    """The same for a mask that is a rule, whatever the layer: drawn once for all of them."""
+    return _closing(tensor_of(mask.block(slice(*ends[:2]), slice(*ends[2:]))))
+
+
+def _closing(allowed):
+    import torch
+
+    if allowed is None or allowed.all():
+        return None
+    columns = (~allowed).flatten(0, -2).any(0).nonzero()
+    some = slice(int(columns[0]), int(columns[-1]) + 1)
+    return some, torch.zeros(allowed[..., some].shape).masked_fill_(~allowed[..., some], -float("inf"))
+
+
 def _block(layer: Layer, heads: slice, rows: slice, keys: slice, prepared=None, keep_scores: bool = True):
     """Scores, weights and mask of some heads and rows over `keys`, as tensors (head, row, key). Without `keep_scores` the scores are used up."""
     from model import attention
@@ -69,12 +93,11 @@ def _block(layer: Layer, heads: slice, rows: slice, keys: slice, prepared=None, 
         bias = bias[wanted]
     scores = attention.scores(query[:, rows], key[:, keys], scale=layer.scale, softcap=layer.softcap,
                               bias=None if bias is None else tensor_of(np.ascontiguousarray(bias)))
-    allowed = _mask_of(layer, wanted, rows, keys)
-    if allowed is not None and not keep_scores:   # in place, and only on the columns where it forbids something
-        shut = (~allowed).flatten(0, -2).any(0).nonzero()
-        some = slice(int(shut[0]), int(shut[-1]) + 1)
-        scores[..., some].masked_fill_(~allowed[..., some], -float("inf"))
-        allowed = None
+    allowed = None
+    if keep_scores:
+        allowed = _mask_of(layer, wanted, rows, keys)
+    elif (shut := _shut(layer, wanted, rows, keys)) is not None:
+        scores[..., shut[0]] += shut[1]
     temperature = 1.0 if each["temperature"] is None else each["temperature"]
     return scores, attention.softmax(scores, allowed, temperature=temperature, sink=each["sink"]), allowed
 

@@ -19,7 +19,7 @@ from model.query import Edit, Hide, Kind, Silence, Temper, UserError
 
 IMPLEMENTATION = "clearhead"
 MASKED = "clearhead_masked"  # the same, for families whose modules do not say that they are causal and would look ahead without a mask
-HOLES = 3   # large calls after which the heap's free pages are handed back
+HOLES = 5   # large calls after which the heap's free pages are handed back
 ROWS = 256  # rows of queries at a time where equation (1) replaces the kernel, so that an edit needs no n² memory
 
 

@@ -9,7 +9,7 @@ from model.masks import Full
 from model.pretrained.calls import Call
 from model.record import Layer
 
-SMALL = 1 << 20  # numbers; layers whose keys are fewer together are recomputed together, as the calls would cost more than the arithmetic
+SMALL = 1 << 18  # numbers; layers whose keys are fewer together are recomputed together, as the calls would cost more than the arithmetic
 
 
 def against_outputs(calls: list[Call], layers: list[Layer]) -> tuple[float, float, int]:
