@@ -20,6 +20,7 @@ from model.lessons.information import InformationQuery
 from model.lessons.scores import ScoresQuery, side_by_side
 from model.lessons.short_run import RunQuery
 from model.next_word import NextWordQuery
+from model.patching import PatchQuery
 from model.query import CardQuery, MeasuresQuery, OverviewQuery, Query, UserError
 from model.repeats import HabitsQuery
 from model.trace import TraceQuery
@@ -126,6 +127,11 @@ def _comparison(question: ComparisonQuery, tick: Tick):
     return comparison.compare(question, _kept(question.first, tick), _kept(question.second, tick))
 
 
+def _patched(question: PatchQuery, tick: Tick):
+    opened = models.open(question.first.model, question.first.revision, tick)
+    return beside(question.first.model, "patching").patched(opened, question, tick)
+
+
 def _short_run(question: RunQuery, tick: Tick):
     from model.lessons import short_run
 
@@ -180,7 +186,7 @@ def _small_world(question: DecisionQuery | DecisionSetQuery | HabitsQuery | Trai
 
 ANSWERS: dict[type, Callable] = {NextWordQuery: _next_word, Query: _record, OverviewQuery: _overview, MeasuresQuery: _measures, CardQuery: _card,
                                  TraceQuery: _trace, CasesQuery: _cases, AnswersQuery: _answers,
-                                 RunQuery: _short_run, ChainQuery: _chain, ComparisonQuery: _comparison, ScoresQuery: _scores,
+                                 RunQuery: _short_run, ChainQuery: _chain, ComparisonQuery: _comparison, PatchQuery: _patched, ScoresQuery: _scores,
                                  CopyQuery: _copying, CostQuery: _cost, InformationQuery: _information, TableQuery: _table, ContextsQuery: _contexts,
                                  **dict.fromkeys((DecisionQuery, DecisionSetQuery, HabitsQuery, TraitsQuery), _small_world)}
 models = Models(MODEL_BYTES)

@@ -59,7 +59,25 @@ class Hide:
             raise UserError(f"Hide: expected source or target and a token from 0, got {self.side!r} and {self.token}; choose a token of the text.")
 
 
-Edit = Silence | Temper | Hide
+@dataclass(frozen=True)
+class Patch:
+    """This head's slice of the attention output is what it is in the pass of `from_query`, at every position; biases after it stay.
+
+    That is activation patching, or interchange intervention (Vig et al. 2020; Geiger et al. 2021). The two passes must have as many tokens on
+    the side that looks: the source for an encoder's heads, the target for a decoder's, cross-attention included.
+    """
+
+    kind: Kind
+    layer: int
+    head: int
+    from_query: "Query"
+
+    def __post_init__(self):
+        if self.from_query.edits:
+            raise UserError("Patch: the other sentence is read as it is, without edits of its own; take them away.")
+
+
+Edit = Silence | Temper | Hide | Patch
 
 
 @dataclass(frozen=True)
@@ -77,6 +95,14 @@ class Query:
     target: str | None = None
     continuation: tuple[int, ...] = ()
     edits: frozenset[Edit] = frozenset()
+
+    def __post_init__(self):
+        if any(isinstance(edit, Patch) and (edit.from_query.model, edit.from_query.revision) != (self.model, self.revision) for edit in self.edits):
+            raise UserError("A head's output can only be taken from another text of the same model; choose the same model for both.")
+        outputs = [(edit.kind, edit.layer, edit.head) for edit in self.edits if isinstance(edit, Silence | Patch)]
+        for place in outputs:
+            if outputs.count(place) > 1:
+                raise UserError("Layer {1} head {2} ({0}) has two edits of its output, and only one can hold; take one away.".format(*place))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ in a context variable, so that calls never meet and nothing stays behind in the 
 """
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
@@ -15,7 +15,7 @@ import numpy as np
 from model.heads import tensor_of
 from model.masks import Hidden
 from model.pretrained.calls import OWN_PAGES, SINKS, Call, Memory, Unsupported, array, give_back_holes, in_own_pages, understand
-from model.query import Edit, Hide, Kind, Silence, Temper, UserError
+from model.query import Edit, Hide, Kind, Patch, Silence, Temper, UserError
 
 IMPLEMENTATION = "clearhead"
 MASKED = "clearhead_masked"  # the same, for families whose modules do not say that they are causal and would look ahead without a mask
@@ -39,12 +39,20 @@ class Slot:
 
 @dataclass(eq=False)
 class Session:
-    """One forward pass under observation. names: id(module) to its name. slots: empty while the wiring is not known yet."""
+    """One forward pass under observation. names: id(module) to its name. slots: empty while the wiring is not known yet.
+
+    taken: for each patch the head's output, a tensor (q, d_v), in the other pass. mixed: {(kind, layer): every head's output (q, head, d_v)},
+    where it is a dictionary and not None. rows: for a pass that only answers, with the same text in every row: what each row's patched heads
+    are, {(kind, layer, head): (q, d_v)}; nothing is recorded then.
+    """
 
     names: dict[int, str]
     slots: dict[tuple[str, int], Slot] = field(default_factory=dict)
     edits: frozenset[Edit] = frozenset()
     tick: Callable[[float, str], None] = lambda fraction, text: None
+    taken: Mapping = field(default_factory=dict)
+    mixed: dict | None = None
+    rows: list[dict] | None = None
     calls: list[Call] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     memory: Memory = field(default_factory=Memory)
@@ -56,14 +64,14 @@ class Session:
         self.counts[name] = occurrence + 1
         return name, occurrence
 
-    def edits_at(self, slot: Slot | None) -> tuple[tuple[int, ...], dict[int, float], list[Silence]]:
-        """Hidden keys, temperatures by head, and silenced heads of one attention."""
+    def edits_at(self, slot: Slot | None) -> tuple[tuple[int, ...], dict[int, float], list[Silence | Patch]]:
+        """Hidden keys, temperatures by head, and silenced or patched heads of one attention."""
         if slot is None or not self.edits:
             return (), {}, []
         here = [edit for edit in self.edits if not isinstance(edit, Hide) and (edit.kind, edit.layer) == (slot.kind, slot.index)]
         hidden = tuple(sorted(edit.token for edit in self.edits if isinstance(edit, Hide) and edit.side == slot.side))
         return (hidden, {edit.head: edit.temperature for edit in here if isinstance(edit, Temper)},
-                [edit for edit in here if isinstance(edit, Silence)])
+                [edit for edit in here if isinstance(edit, Silence | Patch)])
 
 
 _session: ContextVar[Session | None] = ContextVar("clearhead_capture", default=None)
@@ -106,7 +114,11 @@ def attention_function(module, query, key, value, attention_mask=None, **options
     name, occurrence = session.identify(module)
     if session.slots:
         session.tick(len(session.calls) / len(session.slots), f"attention layer {len(session.calls) + 1} of {len(session.slots)}")
-    hidden, temperatures, silences = session.edits_at(session.slots.get((name, occurrence)))
+    slot = session.slots.get((name, occurrence))
+    if session.rows is not None:
+        mask = _chosen(attention_mask, options.pop("indices", None), key.shape[2])
+        return _with_rows(_native(module, query, key, value, mask, options), slot, session.rows), None
+    hidden, temperatures, replaced = session.edits_at(slot)
     attention_mask = _chosen(attention_mask, options.pop("indices", None), key.shape[2])
     call = understand(session.memory, module, (query, key, value), attention_mask, options)
     call.module, call.occurrence = name, occurrence
@@ -122,9 +134,27 @@ def attention_function(module, query, key, value, attention_mask=None, **options
     session.calls.append(call)
     if large and len(session.calls) % HOLES == 0:
         give_back_holes()
-    for silence in silences:
-        output[:, :, silence.head] = 0 if silence.mode == "zero" else output[:, :, silence.head].mean(1, keepdim=True)
+    for edit in replaced:
+        output[:, :, edit.head] = _instead(output[:, :, edit.head], edit, session.taken)
+    if session.mixed is not None and slot is not None:
+        session.mixed[slot.kind, slot.index] = output[0]
     return output, None
+
+
+def _with_rows(output, slot: Slot | None, rows: list[dict]):
+    """The output (row, q, head, d_v) of one attention with the patched heads of each row in place."""
+    for row, heads in enumerate(rows):
+        for (kind, layer, head), taken in heads.items():
+            if slot is not None and (kind, layer) == (slot.kind, slot.index):
+                output[row, :, head] = taken
+    return output
+
+
+def _instead(output, edit: Silence | Patch, taken: Mapping):
+    """What stands in the place of one head's output (1, q, d_v)."""
+    if isinstance(edit, Patch):
+        return taken[edit][None]
+    return 0 if edit.mode == "zero" else output.mean(1, keepdim=True)
 
 
 def _chosen(mask, indices, n_keys: int):

@@ -1,6 +1,6 @@
 """Each token's probability after those before it, from a pretrained decoder."""
 from model.chain import Chain
-from model.pretrained import capture
+from model.pretrained import capture, patching
 from model.pretrained.reading import read
 from model.query import UserError
 
@@ -17,7 +17,7 @@ def chain(model, query, tick) -> Chain:
     question = read(model.network, model.tokenizer, query, model.card.max_tokens)
     if len(question.source) < 2:
         raise UserError("A single token has nothing before it to be predicted from; type another word.")
-    session = capture.Session(model.names, model.wiring.slots if model.wiring else {}, query.edits)
+    session = patching.session(model, query, question.lengths)
     logits = capture.run(session, lambda: model.network(**question.tensors)).logits[0, :-1].double()
     ids = question.source.ids[1:]
     said = logits.log_softmax(-1)[torch.arange(len(ids)), torch.tensor(ids)]

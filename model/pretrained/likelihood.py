@@ -1,5 +1,5 @@
 """How probable a model finds some words of a text: after what stands before them, or, for a masked-word model, at masks in their place."""
-from model.pretrained import capture
+from model.pretrained import capture, patching
 from model.pretrained.reading import read
 from model.query import Query, UserError
 
@@ -25,6 +25,6 @@ def log_probability(model, query: Query, span: tuple[int, int]) -> float:
         masked = tensors["input_ids"].clone()
         masked[0, places] = model.tokenizer.mask_token_id
         tensors["input_ids"] = masked
-    session = capture.Session(model.names, model.wiring.slots if model.wiring else {}, query.edits)
+    session = patching.session(model, query, question.lengths)
     logits = capture.run(session, lambda: model.network(**tensors)).logits[0, [token - before for token in places]].float()
     return float(logits.log_softmax(-1)[torch.arange(len(places)), said].mean())

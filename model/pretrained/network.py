@@ -3,7 +3,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from model.next_word import NAMED, NextWord
-from model.pretrained import calls, capture, estimate, predict, reported, verify
+from model.pretrained import calls, capture, estimate, patching, predict, reported, verify
 from model.pretrained.reading import Question, read, with_target
 from model.query import Hide, Kind, Query, UserError
 from model.record import AttentionMap, AttentionRecord, Card, Verification
@@ -35,6 +35,17 @@ class PretrainedModel:
 
     def answer(self, query: Query, tick: Tick) -> AttentionRecord:
         """The record of this query. Raises UserError where it cannot be answered, or not be shown without doubt."""
+        question = self.question(query, tick)
+        self._check_edits(query, question)
+        if self.wiring is None:
+            maps, verification, output = self._reported(question, tick)
+        else:
+            maps, verification, output = self._captured(query, question, tick)
+        prediction = predict.prediction(self, question, output)
+        return AttentionRecord(query, self.card, maps, verification, prediction, question.omitted, question.notes)
+
+    def question(self, query: Query, tick: Tick) -> Question:
+        """The query as the network takes it, with an encoder–decoder's target side. Raises UserError where it cannot be asked."""
         tick(0.02, "reading the text")
         if query.continuation and self.head != "next":
             raise UserError(f"{self.card.title} does not predict the next word, so there is nothing to continue; choose a decoder such as SmolLM2.")
@@ -43,13 +54,7 @@ class PretrainedModel:
         if self.network.config.is_encoder_decoder:
             question = with_target(self.network, self.tokenizer, query, question, self.card.max_tokens, tick)
             estimate.refuse_what_does_not_fit(self.plan, max(each for each in question.lengths if each), self.card.title)
-        self._check_edits(query, question)
-        if self.wiring is None:
-            maps, verification, output = self._reported(question, tick)
-        else:
-            maps, verification, output = self._captured(query, question, tick)
-        prediction = predict.prediction(self, question, output)
-        return AttentionRecord(query, self.card, maps, verification, prediction, question.omitted, question.notes)
+        return question
 
     def next_word(self, query: Query, tick: Tick) -> NextWord:
         """All logits of the last position, from a plain pass with the model's own kernel. Raises UserError for a model that is no decoder."""
@@ -68,7 +73,7 @@ class PretrainedModel:
                         tuple(ends) if isinstance(ends, list) else () if ends is None else (ends,))
 
     def _captured(self, query: Query, question: Question, tick: Tick):
-        session = capture.Session(self.names, self.wiring.slots, query.edits, lambda done, text: tick(0.05 + 0.85 * done, text))
+        session = patching.session(self, query, question.lengths, lambda done, text: tick(0.05 + 0.85 * done, text))
         output = capture.run(session, lambda: self.network(**question.tensors, **predict.last_only(self)))
         tick(0.92, "checking the picture")
         slots = [self._slot(call) for call in session.calls]

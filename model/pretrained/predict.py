@@ -82,18 +82,33 @@ def last_only(model) -> dict:
     return {"logits_to_keep": 1} if model.head == "next" and "logits_to_keep" in parameters_of(type(model.network)) else {}
 
 
+def said(model, question, logits) -> tuple:
+    """(logits (position, vocabulary), positions) where the network of this head predicts, of all its logits (token, vocabulary) or (class)."""
+    if model.head == "next":
+        return logits[-1:], [len(question.source) - 1]
+    if model.head == "mask":
+        positions = [i for i, number in enumerate(question.source.ids) if number == model.tokenizer.mask_token_id]
+        return logits[positions], positions
+    return (logits, list(range(len(question.target)))) if model.head == "target" else (logits[None], [0])
+
+
 def prediction(model, question, output) -> Prediction | None:
     """What the model answers to the question, told from the output of the captured pass; None if this network has no head for it."""
     if model.pooling is not None:
         return vector(output.last_hidden_state, model.pooling)
-    if model.head == "next":
-        return choices("next", output.logits[0, -1:], [len(question.source) - 1], model.tokenizer)
-    if model.head == "mask":
-        positions = [i for i, number in enumerate(question.source.ids) if number == model.tokenizer.mask_token_id]
-        return choices("mask", output.logits[0, positions], positions, model.tokenizer) if positions else None
-    if model.head == "target":
-        return choices("target", output.logits[0], list(range(len(question.target))), model.tokenizer)
-    return labels(output.logits[0], model.network.config) if model.head == "label" else None
+    if model.head == "none":
+        return None
+    logits, positions = said(model, question, output.logits[0])
+    if model.head == "label":
+        return labels(logits[0], model.network.config)
+    return choices(model.head, logits, positions, model.tokenizer) if positions else None
+
+
+def name_of(model, number: int) -> str:
+    """A word of what the model chooses from: of its classes or of its vocabulary."""
+    if model.head == "label":
+        return visible(str(model.network.config.id2label.get(number, number)))
+    return text_of(model.tokenizer, number)
 
 
 def labels(logits, config) -> Prediction:

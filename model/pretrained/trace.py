@@ -15,7 +15,7 @@ import numpy as np
 from model import heads
 from model.pretrained.capture import Slot
 from model.pretrained.parts import Unfollowed, close, feed_forward, norm_of, pairs_of
-from model.query import Kind, Query, Silence, UserError
+from model.query import Kind, Patch, Query, Silence, UserError
 from model.record import AttentionRecord, Layer
 from model.trace import AttentionTrace, Block, Embedded, Projection, Trace
 
@@ -50,8 +50,8 @@ def trace(model, query: Query, tick: Tick) -> Trace:
     title = model.card.title
     if model.wiring is None:
         raise UserError(f"{title} only reports its weights, so its insides cannot be followed; choose a verified model.")
-    if any(isinstance(edit, Silence) for edit in query.edits):
-        raise UserError("A pass with silenced heads cannot be traced; take the edit away.")
+    if any(isinstance(edit, Silence | Patch) for edit in query.edits):
+        raise UserError("A pass with silenced or patched heads cannot be traced; take the edit away.")
     names = {slot.module: _block_name(slot.module, title) for slot in model.wiring.slots.values()}
     with _watched(model.network, set(names.values())) as calls:
         record = model.answer(query, tick)

@@ -3,7 +3,6 @@ import torch
 
 from model.chain import Chain
 from model.query import UserError
-from model.scratch import recorder
 from model.scratch.tokens import END
 
 
@@ -13,7 +12,7 @@ def chain(model, query, tick) -> Chain:
         raise UserError(f"{model.card.title} has no decoder, so there is no next token to give a probability to; choose the translator.")
     sides, _, _ = model.sides(query)
     tokens = sides.get("target", sides["source"])
-    logits, _ = recorder.run(model.transformer, [each.ids for each in sides.values()], query.edits, tick)
+    logits, _ = model.run(query, sides, tick)
     ends = ((END,), (model.tokenizer.words[END],)) if "target" in sides and hasattr(model.tokenizer, "words") else ((), ())
     ids, texts = tokens.ids[1:] + ends[0], tokens.texts[1:] + ends[1]
     said = logits.double().log_softmax(-1)[torch.arange(len(ids)), torch.tensor(ids)]

@@ -1,5 +1,5 @@
 """The edits of a question, made from outside: hooks round equation (1) and W^O. The model knows nothing of them."""
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import cast
 
@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from model.masks import Causal, Full, Hidden, Mask
-from model.query import Edit, Hide, Kind, Silence, Temper, UserError
+from model.patching import check_lengths
+from model.query import Edit, Hide, Kind, Patch, Silence, Temper, UserError
 from model.scratch.transformer import MultiHeadAttention, Transformer
 
 
@@ -40,6 +41,11 @@ def key_side(model: Transformer, kind: Kind) -> str:
     return "target" if kind == Kind.CAUSAL and model.config.encoder_layers else "source"
 
 
+def query_side(model: Transformer, kind: Kind) -> str:
+    """The side whose tokens look in this kind."""
+    return "source" if kind == Kind.SELF or not model.config.encoder_layers else "target"
+
+
 def mask(model: Transformer, kind: Kind, edits: Iterable[Edit]) -> Mask:
     """Who may look where, with the hidden tokens taken out."""
     base = Causal() if kind == Kind.CAUSAL else Full()
@@ -63,23 +69,38 @@ def silence(mixed: Tensor, edit: Silence) -> Tensor:
     return mixed
 
 
+def patch(mixed: Tensor, edit: Patch, taken: Tensor) -> Tensor:
+    """The heads' outputs (b, h, q, d_v) with one head's as it was taken (q, d_v). Raises UserError where fewer rows were taken."""
+    here = mixed.shape[2]
+    check_lengths(edit.from_query, min(here, len(taken)), here)
+    mixed = mixed.clone()
+    mixed[:, edit.head] = taken[:here]   # a text that is still being written has its first rows only
+    return mixed
+
+
 @contextmanager
-def edited(model: Transformer, edits: Iterable[Edit]) -> Iterator[None]:
-    """The model with these edits in its forward pass, for texts without padding; the hooks go when the block ends."""
+def edited(model: Transformer, edits: Iterable[Edit], taken: Mapping[Patch, Tensor] | None = None) -> Iterator[None]:
+    """The model with these edits in its forward pass, for texts without padding; the hooks go when the block ends.
+
+    taken: for each patch the head's output (q, d_v) in the other pass.
+    """
     with ExitStack() as hooks:
         for (kind, layer), (_, attention) in attentions(model).items():
-            for edit in sorted(edit for edit in edits if isinstance(edit, Silence) and (edit.kind, edit.layer) == (kind, layer)):
-                hooks.callback(attention.w_output.register_forward_pre_hook(_silencer(model.config.heads, edit)).remove)
+            for edit in edits:
+                if isinstance(edit, Silence | Patch) and (edit.kind, edit.layer) == (kind, layer):
+                    change = _replacer(model.config.heads, edit, (taken or {}).get(edit))
+                    hooks.callback(attention.w_output.register_forward_pre_hook(change).remove)
             allowed, temperature = mask(model, kind, edits), temperatures(model, kind, layer, edits)
             if isinstance(allowed, Hidden) or temperature is not None:
                 hooks.callback(attention.attend.register_forward_pre_hook(_changer(allowed, temperature), with_kwargs=True).remove)
         yield
 
 
-def _silencer(heads: int, edit: Silence):
+def _replacer(heads: int, edit: Silence | Patch, taken: Tensor | None):
     def before_output(_linear, inputs):
         concat = inputs[0].unflatten(-1, (heads, -1)).transpose(1, 2)
-        return silence(concat, edit).transpose(1, 2).flatten(2)
+        changed = silence(concat, edit) if isinstance(edit, Silence) else patch(concat, edit, cast(Tensor, taken))
+        return changed.transpose(1, 2).flatten(2)
     return before_output
 
 

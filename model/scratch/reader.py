@@ -5,7 +5,8 @@ import torch
 from torch import Tensor
 
 from model.next_word import NAMED, NextWord
-from model.query import Query, UserError
+from model.patching import check_lengths
+from model.query import Patch, Query, UserError
 from model.record import AttentionRecord, Card, Omission, Prediction, Tokens
 from model.scratch import edits, recorder
 from model.scratch import tokens as texts
@@ -19,6 +20,7 @@ CANDIDATES = 20  # of a prediction, at each position
 class ScratchModel:
     """The untrained encoder–decoder, and what all our models share. Read-only after construction: one instance serves everybody."""
 
+    says = "none"              # what kind of prediction it makes
     separator = texts.UNKNOWN  # an untrained model has learned no sign for it, so any number does
 
     def __init__(self, card: Card, transformer: Transformer, tokenizer):
@@ -31,10 +33,30 @@ class ScratchModel:
         lengths = {side: len(each) for side, each in sides.items()}
         edits.check(self.transformer, query.edits, lengths)
         recorder.check_rows(self.transformer, query.edits, lengths)
-        logits, seen = recorder.run(self.transformer, [each.ids for each in sides.values()], query.edits, tick)
+        logits, seen = self.run(query, sides, tick)
         maps = recorder.maps(self.transformer, seen, sides, query.edits)
         return AttentionRecord(query, self.card, maps, recorder.verify(self.transformer, seen, maps), self.prediction(sides, logits),
                                omitted, notes + self.unknown(sides))
+
+    def run(self, query: Query, sides: Sides, tick: Tick) -> tuple[Tensor, dict]:
+        """One pass over these tokens under the query's edits: logits (q, vocabulary) and the probes' tensors."""
+        taken = self.taken(query)
+        for edit, numbers in taken.items():
+            check_lengths(edit.from_query, len(numbers), len(sides.get(edits.query_side(self.transformer, edit.kind), ())))
+        return recorder.run(self.transformer, [each.ids for each in sides.values()], query.edits, tick, taken)
+
+    def taken(self, query: Query) -> dict[Patch, Tensor]:
+        """The head's output (q, d_v) that each patch of the query takes from another pass."""
+        patches = [edit for edit in query.edits if isinstance(edit, Patch)]
+        found, places = {}, edits.attentions(self.transformer)
+        for other in {edit.from_query for edit in patches}:
+            _, seen = self.run(other, self.sides(other)[0], lambda fraction, text: None)
+            for edit in (each for each in patches if each.from_query == other):
+                path, _ = places[edit.kind, edit.layer]
+                if f"{path}.mixed" not in seen:
+                    raise UserError(f"“{other.text[:60]}” was read without a target, so its decoder did nothing to take; give it a target.")
+                found[edit] = seen[f"{path}.mixed"][0, edit.head]
+        return found
 
     def sides(self, query: Query) -> tuple[Sides, Omission | None, tuple[str, ...]]:
         """The tokens of the source and, where there is one, of the target; what did not fit; what else to say."""
@@ -72,7 +94,12 @@ class ScratchModel:
 
     def prediction(self, sides: Sides, logits: Tensor) -> Prediction | None:
         """What the model answers; an untrained one nothing."""
-        return None
+        positions = self.positions(sides)
+        return self.ranked(self.says, logits, positions) if positions else None
+
+    def positions(self, sides: Sides) -> list[int]:
+        """The tokens at which it answers."""
+        return []
 
     def unknown(self, sides: Sides) -> tuple[str, ...]:
         """A sentence about the words that the model never saw, or nothing."""
@@ -100,22 +127,21 @@ class ScratchModel:
 class Resolver(ScratchModel):
     """One text; at each "it" the noun that it stands for."""
 
+    says = "label"
+
     def sides(self, query: Query) -> tuple[Sides, Omission | None, tuple[str, ...]]:
         self.refuse(query, "text_b", "target", "continuation")
         sides, omitted, _ = super().sides(query)
-        pronouns = self.pronouns(sides)
-        return sides, omitted, () if pronouns else ('There is no "it" in this text, so there is nothing to resolve.',)
+        return sides, omitted, () if self.positions(sides) else ('There is no "it" in this text, so there is nothing to resolve.',)
 
-    def pronouns(self, sides: Sides) -> list[int]:
+    def positions(self, sides: Sides) -> list[int]:
         return [i for i, text in enumerate(sides["source"].texts) if text.lower() == "it"]
-
-    def prediction(self, sides: Sides, logits: Tensor) -> Prediction | None:
-        places = self.pronouns(sides)
-        return self.ranked("label", logits, places) if places else None
 
 
 class Induction(ScratchModel):
     """One text of single signs, and at each the sign that follows."""
+
+    says = "next"
 
     def sides(self, query: Query) -> tuple[Sides, Omission | None, tuple[str, ...]]:
         self.refuse(query, "text_b", "target")
@@ -130,19 +156,21 @@ class Induction(ScratchModel):
             raise UserError(f"A continuation of {self.card.title} holds numbers from 0 to {len(words) - 1}; start again from the text.")
         return [texts.Piece(words[i], i, (place, place), unknown=i == texts.UNKNOWN) for i in ids]
 
-    def prediction(self, sides: Sides, logits: Tensor) -> Prediction:
-        return self.ranked("next", logits, list(range(len(logits))))
+    def positions(self, sides: Sides) -> list[int]:
+        return list(range(len(sides["source"])))
 
     def next_word(self, query: Query, tick: Tick) -> NextWord:
         """What comes after the text and its continuation."""
         sides, _, _ = self.sides(query)
-        logits, _ = recorder.run(self.transformer, [sides["source"].ids], query.edits, tick)
+        logits, _ = self.run(query, sides, tick)
         ids = tuple(logits[-1].topk(min(NAMED, len(self.tokenizer.words))).indices.tolist())
         return NextWord(logits[-1].numpy(), ids, tuple(self.tokenizer.words[i] for i in ids), ())
 
 
 class Translator(Induction):
     """An English text and its French: the one given, or the model's own, word by word the most probable."""
+
+    says = "target"
 
     def sides(self, query: Query) -> tuple[Sides, Omission | None, tuple[str, ...]]:
         self.refuse(query, "text_b")
@@ -162,8 +190,8 @@ class Translator(Induction):
 
         edits.check(self.transformer, {each for each in query.edits if getattr(each, "side", "source") == "source"}, {"source": len(source)})
         recorder.check_rows(self.transformer, query.edits, {"source": len(source), "target": 1})
-        with edits.edited(self.transformer, query.edits):
+        with edits.edited(self.transformer, query.edits, self.taken(query)):
             return tuple(greedy(self.transformer, torch.tensor([source.ids]))[0])
 
-    def prediction(self, sides: Sides, logits: Tensor) -> Prediction:
-        return self.ranked("target", logits, list(range(len(logits))))
+    def positions(self, sides: Sides) -> list[int]:
+        return list(range(len(sides["target"])))

@@ -1,5 +1,5 @@
 """One forward pass of our own model as attention maps, and the check that the maps are what the model did."""
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import cast
 
@@ -8,7 +8,7 @@ import torch
 
 from model import heads
 from model.masks import Relative
-from model.query import Edit, Kind, UserError
+from model.query import Edit, Kind, Patch, UserError
 from model.record import AttentionMap, Layer, Tokens, Verification
 from model.scratch import edits as editing
 from model.scratch import positions
@@ -19,12 +19,16 @@ SAMPLE = 8  # rows of each head that are checked on every answer; the first and 
 Tick = Callable[[float, str], None]
 
 
-def run(model: Transformer, ids: list[tuple[int, ...]], edits: frozenset[Edit], tick: Tick) -> tuple[torch.Tensor, dict]:
-    """One pass over one text (or source and target): logits (q, vocabulary) and the probes' tensors. `tick` is called at each attention."""
+def run(model: Transformer, ids: list[tuple[int, ...]], edits: frozenset[Edit], tick: Tick,
+        taken: Mapping[Patch, torch.Tensor] | None = None) -> tuple[torch.Tensor, dict]:
+    """One pass over one text (or source and target): logits (q, vocabulary) and the probes' tensors. `tick` is called at each attention.
+
+    taken: what patches put in, as `edits.edited` wants it.
+    """
     places = editing.attentions(model)
     with torch.inference_mode(), ExitStack() as hooks:
         seen = hooks.enter_context(capture(model))
-        hooks.enter_context(editing.edited(model, edits))
+        hooks.enter_context(editing.edited(model, edits, taken))
         for i, ((kind, layer), (_, attention)) in enumerate(places.items()):
             announce = _announcer(tick, i / len(places), f"layer {layer}, {kind} attention")
             hooks.callback(attention.attend.register_forward_pre_hook(announce).remove)

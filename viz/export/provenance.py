@@ -9,14 +9,14 @@ import json
 import math
 import platform
 
-from model.query import Edit, Hide, Kind, Query, Silence, Temper, UserError
+from model.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, UserError
 from model.record import AttentionRecord
 from model.view import View
 
 MADE_BY = "Clearhead"
 QUOTED = 240   # signs of a text in a caption
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "matplotlib")
-EDITS: dict[str, type[Edit]] = {each.__name__.lower(): each for each in (Silence, Temper, Hide)}
+EDITS: dict[str, type[Edit]] = {each.__name__.lower(): each for each in (Silence, Temper, Hide, Patch)}
 
 
 @functools.cache
@@ -37,11 +37,19 @@ def describe(record: AttentionRecord, view: View, link: str = "") -> dict:
     return {
         "made_by": MADE_BY, "model": query.model, "title": card.title, "revision": query.revision, "licence": card.licence,
         "text": query.text, "text_b": query.text_b, "target": query.target, "continuation": list(query.continuation),
-        "edits": [{"edit": type(edit).__name__.lower(), **dataclasses.asdict(edit)} for edit in sorted(query.edits, key=repr)],
+        "edits": [_plain(edit) for edit in sorted(query.edits, key=repr)],
         "kind": view.kind.value, "layer": view.layer, "head": view.head, "view": dataclasses.asdict(view),
         "verification": {name: _number(value) for name, value in dataclasses.asdict(record.verification).items()},
         "omitted": None if record.omitted is None else dataclasses.asdict(record.omitted),
         "versions": versions(), "link": link}
+
+
+def _plain(edit: Edit) -> dict:
+    """An edit as JSON can hold it; the text that a patch takes from has no edits of its own."""
+    values = {"edit": type(edit).__name__.lower(), **dataclasses.asdict(edit)}
+    if isinstance(edit, Patch):
+        values["from_query"] |= {"edits": [], "continuation": list(edit.from_query.continuation)}
+    return values
 
 
 def _number(value):
@@ -66,8 +74,11 @@ def loads(text: str) -> tuple[Query, View]:
 
 
 def _edit(values: dict) -> Edit:
-    kind = {"kind": Kind(values["kind"])} if "kind" in values else {}
-    return EDITS[values.pop("edit")](**values | kind)
+    read = {"kind": Kind(values["kind"])} if "kind" in values else {}
+    if "from_query" in values:
+        other = values["from_query"]
+        read["from_query"] = Query(**other | {"edits": frozenset(other["edits"]), "continuation": tuple(other["continuation"])})
+    return EDITS[values.pop("edit")](**values | read)
 
 
 def _view(values: dict) -> View:
@@ -100,7 +111,10 @@ def _quoted(text: str, said: dict) -> str:
 def _in_words(edit: Edit) -> str:
     if isinstance(edit, Hide):
         return f"{edit.side} token {edit.token} hidden"
-    change = "silenced" if isinstance(edit, Silence) else f"at temperature {edit.temperature:g}"
+    if isinstance(edit, Patch):
+        change = f"taken from “{edit.from_query.text[:QUOTED]}”"
+    else:
+        change = "silenced" if isinstance(edit, Silence) else f"at temperature {edit.temperature:g}"
     return f"{edit.kind} layer {edit.layer} head {edit.head} {change}"
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.query import Hide, Kind, Query, Silence, Temper, UserError
+from model.query import Hide, Kind, Patch, Query, Silence, Temper, UserError
 from model.view import View
 from tests.viz.export.fabricated import HOSTILE, provenance_of, record
 from viz.export import SUBJECTS, Format, Options, export, filename, formats, provenance
@@ -30,7 +30,8 @@ def test_a_file_carries_its_question_and_its_view(suffix, grid):
             export(suffix, record(WORDS), View(), Options(grid=True))
         return
     made = record(WORDS)
-    edits = frozenset({Silence(Kind.SELF, 1, 2), Temper(Kind.SELF, 0, 1, 0.3), Hide("source", 3)})
+    other = Query("fake/model", "f" * 40, "the \u201cother\u201d", None, "ziel", (3,))
+    edits = frozenset({Silence(Kind.SELF, 1, 2), Temper(Kind.SELF, 0, 1, 0.3), Hide("source", 3), Patch(Kind.SELF, 0, 2, other)})
     made = dataclasses.replace(made, query=Query("fake/model", "f" * 40, "the animal", "b \ud800\0", "ziel", (1, 2), edits))
     view = View(layer=1, head=2, token=1, pair=(1, 2), scale="root", transpose=True, overlay=((0, 1),), keep=0.9, hide_special=True, words=True)
     found = provenance_of(suffix, export(suffix, made, view, Options(grid=grid, link="http://x/?a=1&b=<2>")))

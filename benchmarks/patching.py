@@ -1,0 +1,106 @@
+"""Which heads turn the answer when they are taken from the twin sentence: `python -m benchmarks.patching [--json FILE] [--small]`.
+
+For our resolvers and the translator, over test sentences and their twins, and for the sentence with *tired* and *wide*. Not with --small it
+also writes the page `benchmarks/patching.md`.
+"""
+import argparse
+import json
+import platform
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.tasks_table import table
+from model.patching import Patched, PatchQuery
+from model.query import Kind, Query, UserError
+from model.scratch import patching
+from model.scratch.answer import open_model
+from model.scratch.tasks import resolver, translator
+from model.scratch.train import one_thread
+
+PAGE = Path(__file__).with_name("patching.md")
+MODELS = {"resolver-narrow": (Kind.SELF,), "resolver-wide": (Kind.SELF,), "translator": tuple(Kind)}
+TWINS = tuple(f"The animal didn't cross the street because it was too {word}." for word in ("tired", "wide"))
+INTRODUCTION = """# Which heads turn the answer
+
+Written by `python -m benchmarks.patching` from the weights in `assets/weights`. Layers and heads count from 0. A head's output, in the pass of
+a sentence, is taken from the pass of its twin, whose adjective makes "it" the other noun; everything else goes on from there. *Turned* is the
+share of the twins after which the twin's answer is the more probable of the two; *way* is how far ln P(twin's answer) − ln P(own answer)
+goes from the sentence's own (0) to the twin's (1), the mean over the twins; *tired* and *wide* is the same for that one sentence. All heads of
+all layers patched give the twin's answer at every word that the two share, so that the last row of an encoder is 1 by construction.
+"""
+
+
+def pairs(name: str, count: int) -> list[tuple[str, str]]:
+    """Test sentences and their twins as texts; of the translator those whose nouns differ in gender."""
+    task = translator if name == "translator" else resolver
+    sentences = task.test_sentences("test", 2 * count)
+    twins = zip(sentences[::2], sentences[1::2], strict=True)
+    mixed = [each for each in twins if name != "translator" or each[0].nouns[0].feminine != each[0].nouns[1].feminine]
+    return [(" ".join(first.english), " ".join(second.english)) for first, second in mixed]
+
+
+def ask(opened, kind: Kind, texts: tuple[str, str]) -> Patched:
+    first, second = (Query(opened.card.id, opened.card.revision, text) for text in texts)
+    return patching.patched(opened, PatchQuery(first, second, kind), lambda fraction, text: None)
+
+
+def parts(found: Patched) -> dict[str, float]:
+    """{what is patched: the number that is read}: each head, each layer, all of them."""
+    return ({f"{layer}·{head}": number for (layer, head), number in found.heads.items()}
+            | {f"layer {layer}": number for layer, number in found.layers.items()} | {"all": found.whole})
+
+
+def look_at(name: str, kind: Kind, count: int) -> dict:
+    """Over the twins that the model answers differently: the share that turns, and how far the answer goes."""
+    opened, turned, ways, left_out = open_model(name), [], [], 0
+    for texts in pairs(name, count):
+        try:
+            found = ask(opened, kind, texts)
+        except UserError:   # translations of different lengths
+            left_out += 1
+            continue
+        if found.same or not found.plain < 0 < found.other:
+            left_out += 1
+            continue
+        turned.append([found.turns(number) for number in parts(found).values()])
+        ways.append([found.share(number) for number in parts(found).values()])
+    example = ask(opened, kind, TWINS)
+    rows = [{"patched": part, "turned": float(share), "way": float(way), "example": example.share(number), "example turned": example.turns(number)}
+            for (part, number), share, way in zip(parts(example).items(), np.mean(turned, 0), np.mean(ways, 0), strict=True)]
+    return {"twins": len(turned), "left out": left_out, "words": example.words, "plain": example.plain, "other": example.other, "rows": rows}
+
+
+def page(found: dict) -> str:
+    lines = [INTRODUCTION, ", ".join(f"{name} {number}" for name, number in found["versions"].items()) + ".\n"]
+    for name, kinds in found["models"].items():
+        for kind, figures in kinds.items():
+            own, other = figures["words"]
+            lines += [f"## {name}, {kind}\n",
+                      f"{figures['twins']} twins; {figures['left out']} left out, as both get one answer or differ in length. "
+                      f"*tired* and *wide*: ln P({other}) − ln P({own}) is {figures['plain']:.1f} and {figures['other']:.1f} nats.",
+                      table(("patched", "turned", "way", "tired and wide"),
+                            [(row["patched"], row["turned"], row["way"], f"{row['example']:.3f}{' turned' * row['example turned']}")
+                             for row in figures["rows"]])]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.patching", description=__doc__.splitlines()[0])
+    parser.add_argument("--json", help="write the figures to this file, with versions")
+    parser.add_argument("--small", action="store_true", help="fewer sentences, for a first look")
+    given = parser.parse_args()
+    versions = {"python": platform.python_version()} | {each: version(each) for each in ("torch", "numpy")}
+    with one_thread():
+        found = {"versions": versions, "models": {name: {str(kind): look_at(name, kind, 20 if given.small else 200) for kind in kinds}
+                                                  for name, kinds in MODELS.items()}}
+    print(page(found))
+    if given.json:
+        Path(given.json).write_text(json.dumps(found, indent=1, ensure_ascii=False), encoding="utf-8")
+    if not given.small:
+        PAGE.write_text(page(found), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+"""Every head of a model of ours patched from another text, and what that does to its answer."""
+from collections.abc import Callable, Iterator
+
+import torch
+
+from model.patching import Answer, Patched, PatchQuery, check_lengths
+from model.patching import patched as effects
+from model.query import Patch, UserError
+from model.scratch import edits, recorder
+
+Tick = Callable[[float, str], None]
+
+
+def patched(model, question: PatchQuery, tick: Tick) -> Patched:
+    """Raises UserError for texts of different lengths and for the untrained model, which answers nothing."""
+    if model.says == "none":
+        raise UserError(f"{model.card.title} answers nothing, so that no answer can turn; choose a trained model.")
+    sides = [model.sides(each)[0] for each in (question.first, question.second)]
+    (plain, _), (other, seen) = (model.run(each, side, lambda fraction, text: None)
+                                 for each, side in zip((question.first, question.second), sides, strict=True))
+    paths = {layer: path for (kind, layer), (path, _) in edits.attentions(model.transformer).items() if kind == question.kind}
+    if not paths:
+        raise UserError(f"{model.card.title} has no {question.kind} attention; choose a kind that the page offers.")
+    looking = edits.query_side(model.transformer, question.kind)
+    check_lengths(question.second, len(sides[1][looking]), len(sides[0][looking]))
+
+    def answer(side, logits: torch.Tensor) -> Answer:
+        positions = model.positions(side)
+        return Answer(model.says, tuple(positions), logits[positions].numpy())
+
+    def again(trials: list[list[tuple[int, int]]]) -> Iterator[Answer]:
+        for chosen in trials:
+            taken = {Patch(question.kind, layer, head, question.second): seen[f"{paths[layer]}.mixed"][0, head] for layer, head in chosen}
+            yield answer(sides[0], recorder.run(model.transformer, [each.ids for each in sides[0].values()], frozenset(taken),
+                                                lambda fraction, text: None, taken)[0])
+
+    places = [(layer, head) for layer in paths for head in range(model.transformer.config.heads)]
+    return effects(answer(sides[0], plain), answer(sides[1], other), places, again, lambda number: model.tokenizer.words[number], tick)

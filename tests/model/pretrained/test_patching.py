@@ -1,0 +1,154 @@
+"""A head's output taken from another text: against an independent hook, and where a closed form says what must come out."""
+import numpy as np
+import pytest
+
+from model import heads, patching
+from model.patching import PatchQuery
+from model.pretrained import patching as passes
+from model.query import Kind, Patch, Query, Silence, UserError
+
+TEXT, TWIN = "the animal didn ' t cross the street because [MASK] was too tired", "the animal didn ' t cross the street because [MASK] was too wide"
+CHANGED = 13   # tokens: [CLS] first, then twelve words before the one that is changed
+
+
+def query(text, **more):
+    return Query("m", "r", text, **more)
+
+
+def ask(model, text=TEXT, edits=(), **more):
+    return model.answer(query(text, edits=frozenset(edits), **more), passes.quiet)
+
+
+def every(kind, layers, of_layer, other):
+    return [Patch(kind, layer, head, other) for layer in layers for head in range(of_layer)]
+
+
+def hooked(network, ids, path, change):
+    """(the output, the input that the module was given): a pass with a part of one module's input changed by a hook of the test's own."""
+    import torch
+
+    given = []
+
+    def hook(module, arguments):
+        given.append(arguments[0].clone())
+        return (change(arguments[0].clone()), *arguments[1:])
+
+    handle = network.get_submodule(path).register_forward_pre_hook(hook)
+    try:
+        with torch.inference_mode():
+            return network(input_ids=torch.tensor([ids])).logits[0], given[0]
+    finally:
+        handle.remove()
+
+
+@pytest.mark.parametrize(("name", "kind", "path", "width"), [("bert", Kind.SELF, "bert.encoder.layer.1.attention.output.dense", 12),
+                                                             ("llama", Kind.CAUSAL, "model.layers.1.self_attn.o_proj", 8)])
+def test_a_patch_equals_a_hook_that_copies_that_heads_slice(opened, name, kind, path, width):
+    model, part = opened(name), slice(2 * width, 3 * width)
+    record = ask(model, edits=[Patch(kind, 1, 2, query(TWIN))])
+    ids = [ask(model, text).maps[0].queries.ids for text in (TEXT, TWIN)]
+    _, donor = hooked(model.network, ids[1], path, lambda mixed: mixed)
+
+    def change(mixed):
+        mixed[..., part] = donor[..., part]
+        return mixed
+
+    logits = hooked(model.network, ids[0], path, change)[0][record.prediction.positions[0]]
+    best = logits.softmax(-1).topk(20)
+    np.testing.assert_allclose(record.prediction.probabilities[0], best.values, atol=1e-6)
+    assert record.prediction.ids[0][0] == best.indices[0] and record.verification.status == "verified"
+    assert np.abs(np.array(ask(model).prediction.probabilities[0]) - best.values.numpy()).max() > 1e-5
+
+
+@pytest.mark.parametrize(("name", "kind"), [("bert", Kind.SELF), ("gpt_oss", Kind.CAUSAL), ("t5", Kind.CROSS)])
+def test_a_patch_from_the_same_text_changes_nothing(opened, name, kind):
+    model = opened(name)
+    plain, same = ask(model), ask(model, edits=[Patch(kind, 1, 1, query(TEXT))])
+    np.testing.assert_allclose(same.prediction.probabilities, plain.prediction.probabilities, atol=1e-6)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("bert", Kind.SELF), ("llama", Kind.CAUSAL)])
+def test_where_the_texts_agree_all_heads_of_a_layer_patched_give_the_twins_next_layer(opened, name, kind):
+    """Where a token is the same, so is its embedding; with the twin's attention added to it, its stream is the twin's."""
+    model = opened(name)
+    twin, found = ask(model, TWIN)[kind], ask(model, edits=every(kind, [0], 4, query(TWIN)))[kind]
+    same = np.arange(len(twin.queries)) != CHANGED
+    assert np.array_equal(same, np.array(twin.queries.ids) == np.array(found.queries.ids))
+    np.testing.assert_allclose(found.layer(1).query[:, same], twin.layer(1).query[:, same], atol=1e-5)
+    assert np.abs(found.layer(1).query[:, CHANGED] - twin.layer(1).query[:, CHANGED]).max() > 0.1
+
+
+def test_every_head_of_every_layer_patched_is_the_twins_answer_at_any_word_they_share(opened):
+    model = opened("bert")
+    found, twin = ask(model, edits=every(Kind.SELF, range(3), 4, query(TWIN))), ask(model, TWIN)
+    assert found.prediction.ids == twin.prediction.ids
+    np.testing.assert_allclose(found.prediction.probabilities, twin.prediction.probabilities, atol=1e-6)
+
+
+def test_an_encoder_decoder_takes_each_side_by_its_own_length(opened):
+    model, text, target = opened("bart"), "the cat sat on it", "a cat sat"
+    plain = ask(model, text, target=target)
+    longer = query("the cat sat on the wide mat", target="a mat sat")
+    for kind in (Kind.CAUSAL, Kind.CROSS):   # three target tokens look in both, whatever the encoder read
+        edited = ask(model, text, target=target, edits=[Patch(kind, 2, 1, longer)])
+        assert edited.verification.status == "verified" and edited.prediction.probabilities != plain.prediction.probabilities
+    with pytest.raises(UserError, match="9 tokens in “the cat sat on the wide mat” and 7 here"):
+        ask(model, text, target=target, edits=[Patch(Kind.SELF, 0, 0, longer)])
+    with pytest.raises(UserError, match="choose a text of as many tokens"):
+        ask(model, text, target=target, edits=[Patch(Kind.CROSS, 0, 0, query(text, target="a cat sat on it"))])
+    whole = ask(model, text, target=target, edits=every(Kind.SELF, range(2), 4, query("the cat sat on mat", target=target)))
+    twin = ask(model, "the cat sat on mat", target=target)
+    keys = [each[Kind.CROSS].layer(1).key for each in (whole, twin)]
+    np.testing.assert_allclose(keys[0][:, :5], keys[1][:, :5], atol=1e-5)   # the encoder's output is the twin's where the words are
+
+
+@pytest.mark.parametrize(("edit", "sentence"), [
+    (lambda: Patch(Kind.SELF, 0, 0, query("the cat")), "choose a text of as many tokens"),
+    (lambda: Patch(Kind.SELF, 9, 0, query(TWIN)), "has no head 0"),
+    (lambda: Patch(Kind.SELF, 0, 0, Query("other", "r", TWIN)), "same model"),
+    (lambda: Patch(Kind.SELF, 0, 0, query(TWIN, edits=frozenset({Silence(Kind.SELF, 0, 0)}))), "without edits")])
+def test_what_cannot_be_patched_is_one_sentence(opened, edit, sentence):
+    with pytest.raises(UserError, match=sentence):
+        ask(opened("bert"), edits=[edit()])
+
+
+def test_two_edits_of_one_output_are_refused():
+    with pytest.raises(UserError, match="two edits"):
+        query(TEXT, edits=frozenset({Silence(Kind.SELF, 0, 0), Patch(Kind.SELF, 0, 0, query(TWIN))}))
+
+
+@pytest.mark.parametrize(("name", "kind"), [("bert", Kind.SELF), ("llama", Kind.CAUSAL), ("marian", Kind.CROSS)])
+def test_the_effect_of_each_head_is_the_one_of_the_edit(opened, name, kind):
+    """The picture of all heads against asking the model anew with each edit: ln P of the two words, from the record."""
+    model = opened(name)
+    side = {"target": "a cat sat on it"} if kind is Kind.CROSS else {}
+    found = passes.patched(model, PatchQuery(query(TEXT, **side), query(TWIN, **side), kind), passes.quiet)
+
+    def read(record):
+        row = record.prediction.positions.index(found.place)
+        said = dict(zip(record.prediction.texts[row], record.prediction.probabilities[row], strict=True))
+        return None if not all(word in said for word in found.words) else np.log(said[found.words[1]]) - np.log(said[found.words[0]])
+
+    assert read(ask(model, **side)) == pytest.approx(found.plain, abs=1e-4)
+    checked = 0
+    for (layer, head), number in list(found.heads.items())[::2]:
+        seen = read(ask(model, edits=[Patch(kind, layer, head, query(TWIN, **side))], **side))
+        checked += seen is not None
+        assert seen is None or number == pytest.approx(seen, abs=1e-4)
+    assert checked > 2 and found.turns(found.other) == (found.plain < 0 < found.other)
+    if kind is Kind.SELF:   # the mask stands where the words agree
+        assert found.whole == pytest.approx(found.other, abs=1e-4) and found.share(found.whole) == pytest.approx(1, abs=1e-4)
+
+
+def test_a_sentence_model_is_read_by_the_cosine_with_the_twins_vector(minilm):
+    texts = [f"The animal didn't cross the street because it was too {word}." for word in ("tired", "wide")]
+    first, second = (Query("minilm", minilm.card.revision, text) for text in texts)
+    found = passes.patched(minilm, PatchQuery(first, second, Kind.SELF), passes.quiet)
+    vectors = [minilm.answer(each, passes.quiet).prediction.vector for each in (first, second)]
+    edited = minilm.answer(Query("minilm", minilm.card.revision, texts[0], edits=frozenset({Patch(Kind.SELF, 3, 1, second)})), passes.quiet)
+    assert found.words is None and found.place is None and found.other == pytest.approx(1, abs=1e-6) and len(found.heads) == 72
+    assert found.plain == pytest.approx(float(np.dot(*vectors)), abs=1e-5)
+    assert found.heads[3, 1] == pytest.approx(float(edited.prediction.vector @ vectors[1]), abs=1e-5)
+    assert found.plain < found.whole < 1 and max(found.layers.values()) < found.whole
+    assert [each[:2] for each in found.ranked[:1]] == [max(found.effects, key=lambda place: abs(found.effects[place]))]
+    assert heads.weights(edited[Kind.SELF].layer(3), 1).shape == (16, 16) and patching.cosine(vectors[0], vectors[0]) == pytest.approx(1)

@@ -1,0 +1,110 @@
+"""A head's output taken from another text, in models of ours: closed forms, a change of the weights made by hand, and the trained ones."""
+import numpy as np
+import pytest
+import torch
+
+from model import heads
+from model.patching import PatchQuery
+from model.query import Kind, Patch, Query, UserError
+from model.scratch import answer, patching
+from tests.model.scratch.test_answer import TARGET, TEXT, ask, quiet, small
+
+TWIN = "a cat saw a mouse it"   # TEXT with its fifth word changed
+CHANGED = 4
+NOUNS = ("The animal didn't cross the street because it was too {}.", "tired", "wide")
+
+
+def other(text=TWIN, **more):
+    return Query("scratch", "r", text, **more)
+
+
+def every(kind, layers, donor, of_layer=5):
+    return [Patch(kind, layer, head, donor) for layer in layers for head in range(of_layer)]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return small()
+
+
+@pytest.mark.parametrize("kind", [Kind.SELF, Kind.CAUSAL, Kind.CROSS])
+def test_a_patch_from_the_same_text_changes_nothing(model, kind):
+    plain, same = ask(model, target=TARGET), ask(model, target=TARGET, edits=[Patch(kind, 1, 2, other(TEXT, target=TARGET))])
+    for one, two in zip(plain[Kind.CAUSAL].layers, same[Kind.CAUSAL].layers, strict=True):
+        np.testing.assert_allclose(one.query, two.query, atol=1e-6)
+
+
+def test_a_patch_equals_a_difference_added_behind_the_output_projection():
+    """Concat W^O is a sum over heads: the other text's head instead of its own is W^O's columns times the difference, added."""
+    mine, layer, head, columns = small(), 0, 3, slice(18, 24)
+    record = ask(mine, edits=[Patch(Kind.SELF, layer, head, other())])
+    outputs = [heads.head_outputs(ask(mine, text)[Kind.SELF].layer(layer), np.arange(6))[head] for text in (TEXT, TWIN)]
+    projection = mine.transformer.encoder.layers[layer].attention.w_output
+    added = torch.from_numpy(outputs[1] - outputs[0]) @ projection.weight[:, columns].T
+    handle = projection.register_forward_hook(lambda _module, _inputs, output: output + added)
+    expected = ask(mine)
+    handle.remove()
+    np.testing.assert_allclose(record[Kind.SELF].layer(1).query, expected[Kind.SELF].layer(1).query, atol=1e-4)
+    assert record.verification.status == "verified" and np.abs(added.detach().numpy()).max() > 0.01
+
+
+def test_all_heads_of_all_layers_are_the_twins_stream_wherever_the_words_agree(model):
+    twin = ask(model, TWIN, target=TARGET)
+    found = ask(model, target=TARGET, edits=every(Kind.SELF, range(2), other(target=TARGET)))
+    same = np.arange(6) != CHANGED
+    np.testing.assert_allclose(found[Kind.SELF].layer(1).query[:, same], twin[Kind.SELF].layer(1).query[:, same], atol=1e-5)
+    np.testing.assert_allclose(found[Kind.CROSS].layer(0).key[:, same], twin[Kind.CROSS].layer(0).key[:, same], atol=1e-5)
+    assert np.abs(found[Kind.CROSS].layer(0).key[:, CHANGED] - twin[Kind.CROSS].layer(0).key[:, CHANGED]).max() > 0.01
+
+
+def test_the_side_that_looks_must_be_as_long(model):
+    longer = "a cat saw a very small mouse"
+    assert ask(model, target=TARGET, edits=[Patch(Kind.CROSS, 0, 1, other(longer, target=TARGET))]).verification.status == "verified"
+    with pytest.raises(UserError, match="7 tokens in “a cat saw a very small mouse” and 6 here"):
+        ask(model, target=TARGET, edits=[Patch(Kind.SELF, 0, 1, other(longer, target=TARGET))])
+    with pytest.raises(UserError, match="choose a text of as many tokens"):
+        ask(model, target=TARGET, edits=[Patch(Kind.CAUSAL, 0, 1, other(target="le chat"))])
+    with pytest.raises(UserError, match="was read without a target"):
+        ask(model, target=TARGET, edits=[Patch(Kind.CROSS, 0, 1, other())])
+    with pytest.raises(UserError, match="and 0 here"):
+        ask(model, edits=[Patch(Kind.CROSS, 0, 1, other(target=TARGET))])
+    with pytest.raises(UserError, match="choose a head"):
+        ask(model, edits=[Patch(Kind.SELF, 0, 5, other())])
+
+
+def test_the_untrained_model_has_no_answer_that_could_turn(model):
+    with pytest.raises(UserError, match="answers nothing"):
+        patching.patched(model, PatchQuery(other(TEXT), other(), Kind.SELF), quiet)
+
+
+@pytest.mark.parametrize("name", ["resolver-narrow", "resolver-wide"])
+def test_the_resolvers_answer_turns_as_if_asked_head_by_head(name):
+    opened = answer.open_model(name)
+    frame, *ends = NOUNS
+    first, second = (Query(name, opened.card.revision, frame.format(word)) for word in ends)
+    found = patching.patched(opened, PatchQuery(first, second, Kind.SELF), quiet)
+
+    def read(edits=()):
+        query = Query(name, opened.card.revision, first.text, edits=frozenset(edits))
+        said = opened.run(query, opened.sides(query)[0], quiet)[0][found.place].log_softmax(-1)
+        return float(said[opened.tokenizer.number(found.words[1])] - said[opened.tokenizer.number(found.words[0])])
+
+    assert found.words == ("animal", "street") and found.plain < 0 < found.other and not found.same
+    assert found.plain == pytest.approx(read(), abs=1e-4) and found.whole == pytest.approx(found.other, abs=1e-3)
+    for place, number in found.heads.items():
+        assert number == pytest.approx(read([Patch(Kind.SELF, *place, second)]), abs=1e-3)
+    width = opened.transformer.config.heads
+    for layer, number in found.layers.items():
+        assert number == pytest.approx(read([Patch(Kind.SELF, layer, head, second) for head in range(width)]), abs=1e-3)
+
+
+def test_the_translator_writes_on_under_a_patch_of_its_decoder():
+    opened = answer.open_model("translator")
+    frame, *ends = NOUNS
+    first, second = (Query("translator", opened.card.revision, frame.format(word)) for word in ends)
+    for kind in (Kind.SELF, Kind.CROSS):
+        found = patching.patched(opened, PatchQuery(first, second, kind), quiet)
+        assert found.words == ("il", "elle") and found.plain < 0 < found.other
+        edit = Patch(kind, 0, 0, second)
+        written = opened.answer(Query("translator", opened.card.revision, first.text, edits=frozenset({edit})), quiet)
+        assert written.verification.status == "verified"
