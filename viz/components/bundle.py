@@ -6,6 +6,7 @@ stay at home: only what runs is sent.
 """
 import functools
 import itertools
+import json
 import re
 from pathlib import Path
 
@@ -46,6 +47,12 @@ def script(*modules: str) -> str:
     texts = {path: path.read_text(encoding="utf-8") for path in paths}
     inlined = [text if path == own else re.sub(r"^export ", "", text, flags=re.MULTILINE) for path, text in texts.items()]
     return _dense(_lines(IMPORT.sub("", "\n".join(inlined))))
+
+
+def shelved(component: str, when: str = "") -> str:
+    """A module that lays the component's code and style on its shelf (shelf.js): as it runs, or when what stands in `when` says."""
+    laid = f"shelf({json.dumps(component)}).resolve({{mount, css: {json.dumps(style(component))}}});\n"
+    return script(f"{component}/{component}.js", "shelf.js") + when + laid
 
 
 @functools.cache

@@ -11,7 +11,7 @@ from typing import Any
 
 import streamlit as st
 
-from viz.components.bundle import script, style
+from viz.components.bundle import script, shelved
 
 _STATE = st.components.v2.component("clearhead_state", js=script("state.js"))
 
@@ -20,8 +20,7 @@ class Component:
     """A component of this folder, registered with Streamlit once, when its module is imported."""
 
     def __init__(self, name: str):
-        shelve = f"export default () => shelf({json.dumps(name)}).resolve({{mount, css: {json.dumps(style(name))}}});\n"
-        self._code = st.components.v2.component(f"clearhead_{name}_code", js=script(f"{name}/{name}.js", "shelf.js") + shelve)
+        self._code = st.components.v2.component(f"clearhead_{name}_code", js=shelved(name, "export default () => "))
         self._body = st.components.v2.component(f"clearhead_{name}", js=script("body.js") + f"export default body({json.dumps(name)});\n")
 
     def show(self, key: str, body: bytes, state: bytes, read: Callable[[Any], Any], on_event: Callable[[Any], None] | None) -> Any:

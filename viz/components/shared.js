@@ -99,14 +99,25 @@ export function paint(codes, start, [rows, columns], colour, out, [high, wide]) 
   }
 }
 
-// Sizes a canvas in CSS pixels, sharp on any screen, and gives its pen.
+// Sizes a canvas in CSS pixels, sharp on any screen and enlarged by any zoom of the page's style, and gives its pen.
 export function canvasOf(canvas, width, height) {
-  const ratio = devicePixelRatio || 1;
+  const ratio = (devicePixelRatio || 1) * (canvas.currentCSSZoom ?? 1);
   canvas.width = Math.max(1, Math.round(width * ratio));
   canvas.height = Math.max(1, Math.round(height * ratio));
   canvas.style.width = `${width}px`;
   canvas.style.height = `${height}px`;
   return canvas.getContext("2d");
+}
+
+// Where the pointer is inside an element, in the element's own pixels: a presentation enlarges them. And where such a place is in the window.
+export function within(element, event) {
+  const box = element.getBoundingClientRect(), zoom = box.width / element.offsetWidth || 1;
+  return [(event.clientX - box.left) / zoom, (event.clientY - box.top) / zoom];
+}
+
+export function inWindow(element, x, y) {
+  const box = element.getBoundingClientRect(), zoom = box.width / element.offsetWidth || 1;
+  return [box.left + x * zoom, box.top + y * zoom];
 }
 
 export function place(element, x, y, width = undefined, height = undefined) {
@@ -157,8 +168,9 @@ export function tooltip(root) {
     const text = head + rows;
     if (text !== said) write(head, rows);
     said = text;
-    const left = x + 16 + wide > innerWidth - 8 ? Math.max(8, x - 16 - wide) : x + 16;
-    const top = y + 16 + high > innerHeight - 8 ? Math.max(8, y - 16 - high) : y + 16;
+    const zoom = tip.currentCSSZoom ?? 1, [across, down, right, low] = [x, y, innerWidth, innerHeight].map((each) => each / zoom);
+    const left = across + 16 + wide > right - 8 ? Math.max(8, across - 16 - wide) : across + 16;
+    const top = down + 16 + high > low - 8 ? Math.max(8, down - 16 - high) : down + 16;
     tip.style.transform = `translate(${left}px, ${top}px)`;
     tip.style.visibility = "visible";
   }

@@ -2,6 +2,7 @@
 import csv
 import io
 import json
+import re
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -38,7 +39,7 @@ def record(texts, kind: Kind = Kind.SELF, keys=None, text: str | None = None, sp
 
 def provenance_of(suffix: str, content: bytes) -> dict:
     """The provenance, from where the format keeps it."""
-    return json.loads({".png": _png, ".svg": _svg, ".pdf": _pdf, ".csv": _csv, ".npz": _npz}[suffix](content))
+    return json.loads({".png": _png, ".svg": _svg, ".pdf": _pdf, ".csv": _csv, ".npz": _npz, ".html": _html}[suffix](content))
 
 
 def _png(content: bytes) -> str:
@@ -64,6 +65,10 @@ def _csv(content: bytes) -> str:
     rows = list(csv.reader(io.StringIO(content.decode("utf-8"), newline="")))
     assert rows[0][-1] == "provenance" and all(row[-1] == "" for row in rows[2:])
     return rows[1][-1]
+
+
+def _html(content: bytes) -> str:
+    return re.search(r'<script type="application/json" class="source">([^<]*)</script>', content.decode("utf-8"))[1]
 
 
 def _npz(content: bytes) -> str:

@@ -18,7 +18,7 @@ WORDS = ("the", "animal", "it", "the")
 
 
 def test_the_formats_are_found_by_being_there():
-    assert {".png", ".svg", ".pdf", ".csv", ".npz"} <= set(SUFFIXES)
+    assert {".png", ".svg", ".pdf", ".csv", ".npz", ".html"} <= set(SUFFIXES)
     assert {subject for suffix in SUFFIXES for subject in formats()[suffix][0].subjects} == set(SUBJECTS)
 
 
@@ -78,7 +78,7 @@ def test_the_same_question_gives_the_same_bytes_in_any_thread(suffix):
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_any_text_passes_through_every_export(suffix):
-    share = {".pdf": 8, ".png": 3, ".svg": 2}.get(suffix, 1)   # pictures take their time, and a PDF subsets its fonts
+    share = {".pdf": 8, ".png": 3, ".svg": 2, ".html": 4}.get(suffix, 1)   # pictures take their time, and a PDF subsets its fonts
 
     @settings(max_examples=settings.default.max_examples // share)
     @given(st.lists(st.text(st.characters(), max_size=6), min_size=1, max_size=6), st.sampled_from(("matrix", "lines", "text")), st.booleans())

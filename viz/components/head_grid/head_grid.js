@@ -1,6 +1,6 @@
 // Every head as a thumbnail on one canvas. Hovering and moving happen here; only a choice is sent, as the number of the head.
 import { number, unpack } from "../wire.js";
-import { canvasOf, figure, short, fill, frame, node, paint, palette, pixels, place, tooltip } from "../shared.js";
+import { canvasOf, figure, short, fill, frame, node, paint, palette, pixels, place, tooltip, within } from "../shared.js";
 import { byLayer, byRank } from "./layout.js";
 
 const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
@@ -121,7 +121,7 @@ export function mount(element, bytes, send) {
   }
 
   function under(event) {
-    const box = stage.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
+    const [x, y] = within(stage, event);
     return plan?.spots.find((spot) => x >= spot.x && y >= spot.y && x < spot.x + plan.side + 2 && y < spot.y + plan.side + 2);
   }
 

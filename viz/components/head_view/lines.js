@@ -1,5 +1,5 @@
 // The lines lens: two columns of tokens, a line for each weight; thicker and darker is more. One colour a head.
-import { canvasOf, node, place, token } from "../shared.js";
+import { canvasOf, inWindow, node, place, token, within } from "../shared.js";
 import { CODES, READABLE, strengths, widest } from "./codes.js";
 
 const PITCH = 26, MOST = 4000, FAINTEST = 0.02;
@@ -47,7 +47,7 @@ export function lines(stage, view) {
 
   // `front` lines stand for themselves, the others are the ground behind them.
   function curve(pen, head, row, column, step, front = false, colour = undefined) {
-    const ratio = devicePixelRatio || 1, [from, to] = view.state.transpose ? [column, row] : [row, column], { gap } = size;
+    const { gap } = size, ratio = pen.canvas.width / gap, [from, to] = view.state.transpose ? [column, row] : [row, column];
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.globalAlpha = colour ? 1 : (front ? 0.3 : 0.06) + (front ? 0.7 : 0.9) * step;
     pen.lineWidth = (front ? 1 : 0.5) + 4 * step;
@@ -96,7 +96,7 @@ export function lines(stage, view) {
 
   // The label under the pointer, or the strongest line within 5 pixels of it.
   function at(event) {
-    const edge = stage.getBoundingClientRect(), x = event.clientX - edge.left - size.side, y = event.clientY - edge.top;
+    const [fromLeft, y] = within(stage, event), x = fromLeft - size.side;
     const count = (axis) => axis.texts.length, index = Math.floor(y / size.pitch), { transpose, focus } = view.state;
     if (x > 0 && x < size.gap) return near(x / size.gap, y);
     const axis = x <= 0 ? size.left : size.right;
@@ -130,8 +130,8 @@ export function lines(stage, view) {
   }
 
   function where({ row, column }) {
-    const edge = stage.getBoundingClientRect(), onRow = column === undefined, left = onRow !== view.state.transpose;
-    return [edge.left + (left ? 0 : size.side + size.gap), edge.top + middle((onRow ? row : column) + 0.5)];
+    const onRow = column === undefined, left = onRow !== view.state.transpose;
+    return inWindow(stage, left ? 0 : size.side + size.gap, middle((onRow ? row : column) + 0.5));
   }
 
   return { draw, mark, at, where };

@@ -1,5 +1,5 @@
 // The matrix lens: queries down, keys across (or transposed). The cells are one canvas; everything that moves is a box above it.
-import { canvasOf, node, paint, pixels, place, token } from "../shared.js";
+import { canvasOf, inWindow, node, paint, pixels, place, token, within } from "../shared.js";
 import { CODES, READABLE, strengths, widest } from "./codes.js";
 
 const LARGEST = 44, SHADES = 1024;
@@ -128,7 +128,7 @@ export function matrix(stage, view) {
 
   // The cell or the label under the pointer.
   function at(event) {
-    const edge = stage.getBoundingClientRect(), x = event.clientX - edge.left - size.left, y = event.clientY - edge.top - size.top;
+    const [fromLeft, fromTop] = within(stage, event), x = fromLeft - size.left, y = fromTop - size.top;
     const c = Math.floor(x / size.wide), r = Math.floor(y / size.high), inX = c >= 0 && c < size.h, inY = r >= 0 && r < size.v;
     if ((!inX && x >= 0) || (!inY && y >= 0) || (x < 0 && y < 0)) return {};
     const [row, column] = view.state.transpose ? [c, r] : [r, c], [hasRow, hasColumn] = view.state.transpose ? [inX, inY] : [inY, inX];
@@ -137,8 +137,8 @@ export function matrix(stage, view) {
 
   // Where a cell is on the screen, for the tooltip of the keyboard.
   function where({ row, column }) {
-    const edge = stage.getBoundingClientRect(), [r, c] = view.state.transpose ? [column, row] : [row, column];
-    return [edge.left + size.left + ((c ?? 0) + 1) * size.wide, edge.top + size.top + ((r ?? 0) + 1) * size.high];
+    const [r, c] = view.state.transpose ? [column, row] : [row, column];
+    return inWindow(stage, size.left + ((c ?? 0) + 1) * size.wide, size.top + ((r ?? 0) + 1) * size.high);
   }
 
   return { draw, mark, at, where };

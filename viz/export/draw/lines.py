@@ -23,7 +23,11 @@ PITCH = 16.0      # points from one token to the next, where there is room
 def plan(record: AttentionRecord, view: View, raster: bool) -> Plan:
     """How the lines lens will look, with every overlaid head. raster: a PNG, in which all is pixels anyway."""
     heads = [(view.layer, view.head), *view.overlay]
-    pictures = [displayed(record, replace(view, layer=layer, head=head)) for layer, head in heads]
+    return plan_of([displayed(record, replace(view, layer=layer, head=head)) for layer, head in heads], view, raster)
+
+
+def plan_of(pictures: list[Shown], view: View, raster: bool) -> Plan:
+    """The same of heads that are displayed already, the open one first, over the same rows and columns."""
     shown, focus = pictures[0], _focus(pictures[0], view)
     count = max(shown.weights.shape)
     step = min(PITCH, 720 / count)
@@ -41,7 +45,7 @@ def plan(record: AttentionRecord, view: View, raster: bool) -> Plan:
         _column(sheet, (edges[0] - GAP, y), left, step, ("right", SAID[_headings(view)[0]]))
         _column(sheet, (edges[1] + GAP, y), right, step, ("left", SAID[_headings(view)[1]]))
 
-    legend = tuple((f"{layer}·{head}", theme.HEADS[place]) for place, (layer, head) in enumerate(heads)) if view.overlay else ()
+    legend = tuple((f"{each.layer}·{each.head}", colour) for each, colour in zip(pictures, theme.HEADS)) if len(pictures) > 1 else ()
     orientation = f"{SAID['right' if view.transpose else 'left']}; {said_sums(shown, SAID['line_sums'])}"
     return Plan(sum(sides) + 2 * GAP + between, HEADING + count * step, orientation,
                 (*shown.notes, *dict.fromkeys(looking.notes + looked_at.notes), *notes), view.scale, paint, None, said_pair(shown, view), legend)

@@ -19,7 +19,12 @@ Box = tuple[int, int, int, int]   # left, top, width, height in cells
 
 def plan(record: AttentionRecord, view: View, raster: bool) -> Plan:
     """How the matrix lens will look. raster: the cells as pixels (PNG), not as shapes."""
-    shown = displayed(record, view)
+    return plan_of([displayed(record, view)], view, raster)
+
+
+def plan_of(pictures: list[Shown], view: View, raster: bool) -> Plan:
+    """The same of a head that is displayed already, the first of `pictures`."""
+    shown = pictures[0]
     weights, forbidden = shown.weights, _forbidden(shown)
     across, down, boxes = shown.columns, shown.rows, _boxes(shown, view)
     if view.transpose:

@@ -31,6 +31,17 @@ def compose(plan: Plan, record: AttentionRecord, view: View, options: Options):
     return sheet.close(inner + 2 * MARGIN, y + MARGIN - 6)
 
 
+def bare(plan: Plan):
+    """The picture alone with how to read it, its bar and its notes: for a page that has its own title and caption."""
+    sheet = Sheet()
+    inner = max(NARROW, plan.width)
+    y = _prose(sheet, 0, [plan.orientation], 8, inner) + 8
+    plan.paint(sheet, MARGIN, y)
+    y = _bar(sheet, plan, y + plan.height + 18)
+    y = _prose(sheet, y + 4, [note.rstrip(".") + "." for note in dict.fromkeys(plan.notes)], 7.5, inner)
+    return sheet.close(inner + 2 * MARGIN, y + 6)
+
+
 def _header(sheet: Sheet, plan: Plan, record: AttentionRecord, view: View, options: Options, inner: float) -> float:
     """Writes the title and how to read the picture; returns where the picture begins."""
     kind = SAID["kinds"][view.kind]

@@ -1,7 +1,7 @@
 """The text lens: the tokens that are looked at as a running text, each on the colour of its weight from the token in focus."""
 import numpy as np
 
-from model.displayed import displayed
+from model.displayed import Shown, displayed
 from model.query import UserError
 from model.record import AttentionRecord
 from model.view import View
@@ -16,7 +16,12 @@ NUMBERED = 0.005   # a smaller weight would read 0.00
 
 def plan(record: AttentionRecord, view: View, raster: bool) -> Plan:
     """How the text lens will look. Raises UserError if no token is in focus."""
-    shown = displayed(record, view)
+    return plan_of([displayed(record, view)], view, raster)
+
+
+def plan_of(pictures: list[Shown], view: View, raster: bool) -> Plan:
+    """The same of a head that is displayed already, the first of `pictures`. Raises UserError if no token is in focus."""
+    shown = pictures[0]
     row = shown.row_of(view.token if view.token is not None or view.pair is None else view.pair[0])
     if row is None:
         raise UserError("The text lens shows what one token looks at, and none is in focus; choose a token that is shown.")

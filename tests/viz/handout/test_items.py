@@ -1,0 +1,148 @@
+"""Items and files: what goes in comes out, and what a stranger wrote is refused in one sentence."""
+import dataclasses
+import json
+import random
+
+import numpy as np
+import pytest
+
+from model.query import UserError
+from model.view import View
+from tests.viz.components import fabricated
+from tests.viz.handout import made_up
+from viz.components.wire import pack, unpack
+from viz.handout.files import MOST, Handout, load, save
+from viz.handout.item import Item
+from viz.handout.keeping import Keeping
+from viz.handout.made import head_item
+from viz.handout.pictures import grid_of, head_of
+
+ALL = {"head": lambda: made_up.head(lens="lines", scale="log", overlay=((0, 3),)), "grid": made_up.grid, "squares": made_up.squares,
+       "curve": made_up.curve}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_an_item_is_saved_and_loaded_unchanged(name):
+    item = ALL[name]().said("“it” 👩‍💻 <b>")
+    found = load(save(Handout("A title", (item,))))
+    assert found.title == "A title" and len(found.items) == 1
+    again = dataclasses.replace(found.items[0], id=item.id)
+    assert again == item
+
+
+def test_a_head_keeps_its_numbers():
+    shown = fabricated.shown(fabricated.record(fabricated.tokens(), heads=(12,) * 6), layer=0, head=3)
+    item = made_up.head(number=3, transpose=True)
+    found = head_of(item.body, item.state)
+    np.testing.assert_allclose(found.pictures[0].weights, shown.weights, atol=2e-5)
+    np.testing.assert_allclose(found.pictures[0].scores, shown.scores, atol=np.ptp(shown.scores) / 65000)
+    assert [unit.text for unit in found.pictures[0].rows] == fabricated.SENTENCE
+    assert (found.view.token, found.view.pair, found.view.transpose) == (10, (10, 2), True)
+    assert (head_of(item.body, item.state).pictures[0].layer, found.pictures[0].head) == (0, 3)
+
+
+def test_the_caption_says_the_state_in_words():
+    made = fabricated.record(fabricated.tokens(), heads=(12,) * 6)
+    weight = fabricated.shown(made, layer=0, head=3).weights[10, 2]
+    item = head_item(made, View(layer=0, head=3, token=10, pair=(10, 2)), where="Heads")
+    assert item.caption.startswith("Layer 0 · head 3, ") and item.caption.endswith("“text”")
+    assert f"“it” gives “animal” the weight {weight:.2f}." in item.caption
+    assert item.about.startswith("Heads · made up (made-up, revision 0)") and "verified" in item.about
+    row = head_item(made, View(layer=0, head=3, token=10)).caption
+    largest = fabricated.SENTENCE[fabricated.shown(made, layer=0, head=3).weights[10].argmax()]
+    assert f"“it” looks most at “{largest}” " in row
+    marked = "1 to 5 mark the heads with the largest weights for the pair."
+    assert made_up.grid().caption == f"All 72 heads of 6 layers, one thumbnail each. {marked} “text”"
+
+
+def changed(item: Item, part: str, **header) -> dict:
+    """The item's fields with other words in one of its messages."""
+    said, arrays = unpack(getattr(item, part))
+    return {"kind": item.kind, "body": item.body, "state": item.state} | {part: pack(said | header, arrays)}
+
+
+WRONG = {"lens": lambda head: changed(head, "state", lens="<b>"), "focus": lambda head: changed(head, "state", focus=99),
+         "pair": lambda head: changed(head, "state", pair=[0]), "transpose": lambda head: changed(head, "state", transpose=1),
+         "heads": lambda head: changed(head, "body", heads=[[0, 0], [0, 1]]), "kind": lambda head: changed(head, "body", kind="none"),
+         "rows": lambda head: changed(head, "body", rows={"texts": [1] * 16, "tokens": list(range(16)), "flags": [0] * 16}),
+         "few": lambda head: changed(head, "body", rows={"texts": ["a"], "tokens": [0], "flags": [0]}),
+         "low": lambda head: changed(head, "body", low="x"), "height": lambda head: changed(head, "body", height=10**9),
+         "empty": lambda head: {"kind": "head_view", "body": b"", "state": b""},
+         "other": lambda head: {"kind": "head_grid", "body": head.body, "state": head.state},
+         "code": lambda head: {"kind": "../head_view", "body": head.body, "state": head.state},
+         "link": lambda head: {"kind": "head_view", "body": head.body, "state": head.state, "link": "javascript:alert(1)"},
+         "source": lambda head: {"kind": "head_view", "body": head.body, "state": head.state, "source": "[]"}}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_no_payload_wrote_is_refused(name):
+    fields = WRONG[name](made_up.head())
+    with pytest.raises(UserError):
+        Item(**fields)
+
+
+def test_nothing_of_a_message_but_its_numbers_and_names_survives():
+    """Colours become styles and sentences become text in the browser: both are ours, whatever the file says."""
+    item = made_up.head()
+    fields = changed(item, "body", colours={"ink": "url(http://x)"}, text={"row": "no"}, more="<script>", room="elsewhere")
+    assert Item(**fields, id=item.id).body == item.body
+
+
+@pytest.mark.parametrize("spec", [
+    {"data": [{"type": "image", "source": "http://x/y.png"}], "layout": {}}, {"data": [], "layout": {"images": [{"source": "http://x/y.png"}]}},
+    {"data": [], "layout": {"map": {"style": "http://x"}}}, {"data": [{"type": "scatter", "nonsense": 1}], "layout": {}},
+    {"data": [], "layout": {"title": {"text": "<a href='http://x'>x</a>"}}}, {"data": [], "layout": {}, "frames": []}, {"data": 3}, []])
+def test_a_chart_holds_nothing_that_leads_away(spec):
+    with pytest.raises(UserError, match="not one that Clearhead drew"):
+        Item("chart", json.dumps(spec).encode())
+
+
+def test_files_that_are_none():
+    whole = json.loads(save(Handout("", (made_up.head(),))))
+    for content in (b"", b"{}", b"[" * 10**5, b"\xff\xfe", json.dumps(whole | {"made_by": "x"}).encode(), json.dumps(whole | {"items": [1]}).encode(),
+                    json.dumps(whole | {"title": 3}).encode()):
+        with pytest.raises(UserError, match="not a handout"):
+            load(content)
+    with pytest.raises(UserError, match="newer"):
+        load(json.dumps(whole | {"version": 2}).encode())
+    with pytest.raises(UserError, match="MB"):
+        load(b" " * (2 * MOST + 1))
+    with pytest.raises(UserError, match="at most 100"):
+        load(json.dumps(whole | {"items": whole["items"] * 101}).encode())
+
+
+def test_any_byte_of_a_file_may_be_wrong():
+    """A thousand damaged messages: each is refused in a sentence or drawn as something that a payload could have written."""
+    chance, item = random.Random(1), made_up.head()
+    for part in ("body", "state") * 500:
+        damaged = bytearray(getattr(item, part))
+        for _ in range(chance.randint(1, 4)):
+            damaged[chance.randrange(min(len(damaged), 1500))] = chance.randrange(256)
+        try:
+            Item(**{"kind": item.kind, "body": item.body, "state": item.state} | {part: bytes(damaged)})
+        except UserError as error:
+            assert str(error).endswith(".")
+
+
+def test_a_handout_is_kept_under_a_name_and_bounded():
+    item = made_up.curve()
+    kept = Keeping(most=3 * item.nbytes)
+    one, other = kept.name(None), kept.name("../../x")
+    assert one != other and kept.name(one) == one and kept.get(one) == Handout()
+    add = lambda handout: dataclasses.replace(handout, items=(*handout.items, item))
+    kept.change(one, add)
+    kept.change(other, add)
+    with pytest.raises(UserError):
+        kept.change(one, lambda handout: dataclasses.replace(handout, title="x" * 999))
+    assert kept.get(one).items == (item,)
+    kept.change(other, add)
+    kept.change(other, add)
+    assert kept.get(one) == Handout() and len(kept.get(other).items) == 3
+
+
+def test_the_grid_keeps_its_order_marks_and_numbers():
+    item = made_up.grid()
+    found = grid_of(item.body, item.state)
+    assert found.open_head == (0, 0) and len(found.marks) == 5 and found.order is None and not found.values
+    made = fabricated.overview_of(fabricated.record(fabricated.tokens(), heads=(12,) * 6))
+    assert all((one == other).all() for one, other in zip(found.overview.cells, made.cells, strict=True))

@@ -1,0 +1,164 @@
+"""The HTML handout in a real browser, from a file, with the network off: it behaves like the app's views, prints shapes, runs only its own code."""
+import io
+import re
+
+import numpy as np
+import pypdf
+import pytest
+
+from model.view import View
+from tests.viz.components import fabricated
+from tests.viz.handout import made_up
+from viz.handout.files import Handout
+from viz.handout.made import head_item
+from viz.handout.page import page
+
+SHOWN = fabricated.shown(fabricated.record(fabricated.tokens(), heads=(12,) * 6), layer=0, head=0)
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    """opened(handout) shows its page from a file, offline; a console error or a request fails the test."""
+    contexts, errors = [], []
+
+    def go(handout: Handout, hash: str = "", javascript: bool = True):
+        path = tmp_path / "handout.html"
+        path.write_bytes(page(handout))
+        context = browser.new_context(offline=True, viewport={"width": 1200, "height": 900}, java_script_enabled=javascript)
+        contexts.append(context)
+        shown = context.new_page()
+        shown.on("console", lambda message: errors.append(message.text) if message.type in ("error", "warning") else None)
+        shown.on("pageerror", lambda error: errors.append(str(error)))
+        shown.on("request", lambda request: None if request.url.startswith((path.as_uri(), "data:")) else errors.append(request.url))
+        shown.goto(path.as_uri() + hash)
+        if javascript and any(item.kind == "head_view" for item in handout.items):
+            shown.wait_for_selector(".ch.view[data-drawn]")
+        return shown
+
+    yield go
+    for context in contexts:
+        context.close()
+    assert not errors, errors
+
+
+def cell(shown, row: int, column: int) -> tuple[float, float]:
+    box = shown.locator("figure.now .view .matrix > canvas, main > figure:first-child .view .matrix > canvas").first.bounding_box()
+    return box["x"] + (column + 0.5) * box["width"] / 16, box["y"] + (row + 0.5) * box["height"] / 16
+
+
+def says(shown, row: int, column: int) -> None:
+    """The tooltip over a cell has numpy's numbers."""
+    shown.mouse.move(*cell(shown, row, column))
+    tip = shown.locator(".view .tip").first
+    rows = dict(line.locator("span").all_inner_texts() for line in tip.locator("div").all())
+    assert tip.locator("b").inner_text() == f"{fabricated.SENTENCE[row]} ({row}) → {fabricated.SENTENCE[column]} ({column})"
+    assert abs(float(rows["weight"]) - SHOWN.weights[row, column]) <= 0.00052
+    assert abs(float(rows["score before softmax"]) - SHOWN.scores[row, column]) <= 0.0052
+
+
+def test_it_behaves_like_the_view_offline(opened):
+    shown = opened(Handout("Heads", (made_up.head(), made_up.grid(), made_up.head(number=5, lens="lines"))))
+    for row, column in [(0, 0), (10, 2), (3, 14)]:
+        says(shown, row, column)
+    shown.mouse.click(*cell(shown, 3, 14))
+    figure = shown.locator("figure").first
+    figure.get_by_text("text", exact=True).click()
+    words = figure.locator(".view .words .token")
+    words.first.wait_for()
+    assert words.all_inner_texts() == fabricated.SENTENCE and figure.locator(".token.from").inner_text() == "didn", "what was chosen stays"
+    words.nth(10).click()
+    figure.get_by_text("lines", exact=True).click()
+    figure.locator(".view[data-drawn$=lines]").wait_for()
+    assert figure.locator(".label.hot.from").inner_text() == "it"
+    figure.get_by_text("matrix", exact=True).click()
+    figure.get_by_text("transpose").click()
+    shown.wait_for_timeout(100)
+    assert "column = the token that looks" in figure.locator(".say").inner_text()
+    assert figure.get_by_text("Open this state in Clearhead").get_attribute("href") == "http://127.0.0.1:8501/heads?layer=0"
+    grid = shown.locator(".ch.grid")
+    grid.scroll_into_view_if_needed()
+    spot = grid.locator("canvas").bounding_box()
+    shown.mouse.move(spot["x"] + float(grid.get_attribute("data-left")) + 5, spot["y"] + 25)
+    assert grid.locator(".tip b").inner_text() == "layer 0 · head 0"
+    pitch = float(grid.get_attribute("data-pitch"))
+    shown.mouse.click(spot["x"] + float(grid.get_attribute("data-left")) + 5.4 * pitch, spot["y"] + 25)
+    shown.wait_for_function("() => document.querySelectorAll('figure')[2].getBoundingClientRect().top < innerHeight / 2")
+
+
+def test_charts_answer_the_pointer_and_are_shapes(opened):
+    shown = opened(Handout("Charts", (made_up.squares(), made_up.curve())))
+    shown.wait_for_selector("g.cells path")
+    paths = shown.locator("g.cells path")
+    assert sum(d.count("M") for d in paths.evaluate_all("all => all.map(each => each.getAttribute('d'))")) == 24
+    assert shown.locator("g.hm image").first.evaluate("image => getComputedStyle(image).display") == "none"
+    fills = paths.evaluate_all("all => all.map(each => each.getAttribute('fill'))")
+    assert "rgb(140,58,6)" in fills and "rgb(11,84,104)" in fills, "the ends of the signed scale"
+    box = shown.locator("g.cells").bounding_box()
+    shown.mouse.move(box["x"] + 0.5 / 6 * box["width"], box["y"] + 3.5 / 4 * box["height"])
+    shown.wait_for_selector(".hoverlayer .hovertext")
+    assert f"{made_up.NUMBERS[3, 0]:.4g}".replace("-", "−") in shown.locator(".hoverlayer .hovertext").text_content()
+
+
+def test_a_presentation_fills_the_screen_and_steps(opened):
+    shown = opened(Handout("Heads", (made_up.head(), made_up.grid(), made_up.curve())))
+    before = shown.locator(".view .label.down").first.bounding_box()["height"]
+    shown.keyboard.press("p")
+    shown.wait_for_timeout(300)
+    assert not shown.locator("header").is_visible() and not shown.locator(".choices").first.is_visible()
+    assert shown.locator(".view .label.down").first.bounding_box()["height"] > 1.5 * before
+    says(shown, 10, 2)
+    says(shown, 15, 15)
+    edge = shown.locator("figure.now figcaption").bounding_box()
+    assert edge["y"] + edge["height"] <= 900, "picture and caption fit the screen"
+    for key, place in (("ArrowRight", 2), ("ArrowRight", 3), ("ArrowRight", 3), ("ArrowLeft", 2)):
+        shown.keyboard.press(key)
+        assert shown.locator(".place").inner_text() == f"{place} of 3" and shown.url.endswith(f"#present={place}")
+    shown.keyboard.press("Escape")
+    assert shown.locator("header").is_visible() and "#" not in shown.url
+    again = opened(Handout("Heads", (made_up.grid(), made_up.head())), "#present=2")
+    assert again.locator("figure.now").get_attribute("data-kind") == "head_view"
+
+
+def test_no_word_of_a_handout_ever_runs(opened):
+    made = fabricated.record(fabricated.tokens(["[CLS]", "<script>document.title='run'</script>", made_up.HOSTILE, "[SEP]"]), heads=(2,))
+    item = head_item(made, View(token=1, lens="text"), where=made_up.HOSTILE).said(made_up.HOSTILE)
+    shown = opened(Handout(made_up.HOSTILE, (item, made_up.curve().said(made_up.HOSTILE))))
+    shown.locator("figure .words .token").nth(2).hover()
+    shown.wait_for_timeout(300)
+    assert shown.title() == made_up.HOSTILE and shown.locator("main img:not(.paper), main a[href^=javascript]").count() == 0
+    assert shown.locator("figcaption").first.inner_text().endswith(made_up.HOSTILE)
+    plain = opened(Handout("x", (made_up.head(),)), javascript=False)
+    assert plain.locator("img.paper").is_visible() and not plain.locator(".live").is_visible(), "without scripts the printed pictures are shown"
+
+
+def test_print_has_shapes_and_no_pixels(opened):
+    """Printed, a matrix is as many filled squares as it has cells with a colour; the one image on the paper is the bar of the ramp."""
+    shown = opened(Handout("Print", (made_up.head(),)))
+    reader = pypdf.PdfReader(io.BytesIO(shown.pdf(prefer_css_page_size=True)))
+    coloured = int((np.round(255 * SHOWN.weights) > 0).sum())
+    assert len(reader.pages) == 1
+    content = b"\n".join(part.get_object().get_data() for part in _streams(reader.pages[0]))
+    squares = len(re.findall(rb"\sh\b", content))
+    assert squares >= coloured, (squares, coloured)
+    sizes = [(image.image.width, image.image.height) for image in reader.pages[0].images]
+    assert all(min(size) < 16 for size in sizes), sizes
+    text = reader.pages[0].extract_text()
+    assert "Figure 1." in text and "animal" in text and "http://127.0.0.1:8501/heads?layer=0" in text
+
+
+def _streams(at):
+    """The page's content and that of the forms in it."""
+    found = [at["/Contents"]] if "/Contents" in at else []
+    for each in (at.get("/Resources", {}).get_object().get("/XObject") or {}).values():
+        form = each.get_object()
+        if form.get("/Subtype") == "/Form":
+            found += [form, *_streams(form)]
+    return found
+
+
+def test_five_heads_of_64_tokens_weigh_less_than_a_photograph():
+    heads = [made_up.head(64, number, lens=lens) for number, lens in enumerate(("matrix", "matrix", "lines", "text", "matrix"))]
+    content = page(Handout("Five", (made_up.grid(), *heads)))
+    assert len(content) < 1_500_000
+    policy = re.search(rb'Content-Security-Policy" content="([^"]*)"', content)[1]
+    assert policy.startswith(b"default-src 'none'; script-src 'sha256-") and b"connect" not in policy and b"unsafe-inline'; img" in policy

@@ -1,0 +1,49 @@
+// A chart drawn by plotly, which the page carries. Its heatmaps become shapes, so that paper and projector get edges and not pixels.
+import { draw } from "../drawing.js";
+
+const CELLS = 128 * 128;
+
+export function chart(figure) {
+  const stage = figure.querySelector(".live"), { data, layout } = JSON.parse(figure.querySelector("script.body").textContent);
+  const plotly = globalThis.Plotly, config = { displaylogo: false, showSendToCloud: false, responsive: true, displayModeBar: false };
+  plotly.newPlot(stage, data, { ...layout, autosize: true }, config).then(() => {
+    shapes(stage);
+    stage.on("plotly_afterplot", () => shapes(stage));
+    figure.fit = (height) => plotly.relayout(stage, { height: height ?? layout.height });
+  });
+}
+
+function shapes(stage) {
+  const maps = stage._fullData.filter(({ type }) => type === "heatmap");
+  stage.querySelectorAll("g.hm > image").forEach((image, at) => vector(image, maps[at]));
+}
+
+// One path for every colour that the picture has, read from the middle of each cell.
+function vector(image, { z, xgap, ygap }) {
+  const rows = z.length, columns = z[0].length, [x, y, width, height] = ["x", "y", "width", "height"].map((name) => Number(image.getAttribute(name)));
+  const said = [x, y, width, height, image.getAttribute("href") ?? image.getAttribute("xlink:href")].join();
+  if (rows * columns > CELLS || image.dataset.said === said) return;
+  image.dataset.said = said;
+  const picture = new Image();
+  picture.onload = () => {
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [picture.width, picture.height];
+    const pen = canvas.getContext("2d", { willReadFrequently: true }), wide = width / columns, high = height / rows, paths = {};
+    pen.drawImage(picture, 0, 0);
+    const { data } = pen.getImageData(0, 0, canvas.width, canvas.height);
+    for (let row = 0; row < rows; row++) {
+      for (let column = 0; column < columns; column++) {
+        const at = 4 * (Math.floor(((row + 0.5) * canvas.height) / rows) * canvas.width + Math.floor(((column + 0.5) * canvas.width) / columns));
+        if (!data[at + 3]) continue;
+        const left = x + column * wide + xgap / 2, top = y + row * high + ygap / 2, colour = `rgb(${data[at]},${data[at + 1]},${data[at + 2]})`;
+        paths[colour] = `${paths[colour] ?? ""}M${left.toFixed(2)} ${top.toFixed(2)}h${(wide - xgap).toFixed(2)}v${(high - ygap).toFixed(2)}h${(xgap - wide).toFixed(2)}z`;
+      }
+    }
+    image.parentNode.querySelector(".cells")?.remove();
+    const cells = draw("g", { class: "cells" }, image.parentNode);
+    for (const [colour, d] of Object.entries(paths)) draw("path", { d, fill: colour, stroke: "none" }, cells);
+    image.after(cells);
+    image.style.display = "none";
+  };
+  picture.src = image.getAttribute("href") ?? image.getAttribute("xlink:href");
+}

@@ -1,0 +1,83 @@
+// A handout without a server: every figure finds its messages beside it and its component on the shelf; nothing is asked of any machine.
+import { header } from "../header.js";
+import { node } from "../shared.js";
+import { shelf } from "../shelf.js";
+import { chart } from "./chart.js";
+import { present } from "./present.js";
+
+const words = JSON.parse(document.querySelector("#words").textContent);
+const bytesIn = (figure, name) => Uint8Array.from(atob(figure.querySelector(`script.${name}`).textContent), (sign) => sign.charCodeAt(0));
+
+// A message anew with another header, before the same arrays, as wire.py packs it.
+function packed(said, before) {
+  const text = new TextEncoder().encode(JSON.stringify(said)), size = Math.ceil(text.length / 4) * 4;
+  const arrays = before.subarray(4 + new DataView(before.buffer).getUint32(0, true)), message = new Uint8Array(4 + size + arrays.length).fill(32);
+  new DataView(message.buffer).setUint32(0, size, true);
+  message.set(text, 4);
+  message.set(arrays, 4 + size);
+  return message;
+}
+
+// The choices over an open head: lens, scale, and which side looks.
+function choices(figure, state, update) {
+  const bar = node("div", "choices"), drawn = [];
+  const offer = (field, value, text) => {
+    const button = node("button", "", text, bar);
+    button.type = "button";
+    button.addEventListener("click", () => {
+      state[field] = field === "transpose" ? !state.transpose : value;
+      mark();
+      update();
+    });
+    drawn.push([button, () => (field === "transpose" ? state.transpose : state[field] === value)]);
+  };
+  for (const field of ["lens", "scale"]) for (const [value, text] of Object.entries(words[field])) offer(field, value, text);
+  offer("transpose", true, words.transpose);
+  const mark = () => drawn.forEach(([button, on]) => button.setAttribute("aria-pressed", String(on())));
+  mark();
+  figure.prepend(bar);
+}
+
+// What the reader chooses in an open head stays in its message, so that another lens shows it too.
+function head(figure, body, state, update) {
+  const { rows, columns } = header(body), places = (axis, token) => axis.tokens.indexOf(token);
+  choices(figure, state, update);
+  return ({ token, pair }) => {
+    state.focus = token === null ? null : places(rows, token);
+    state.pair = pair && [places(rows, pair[0]), places(columns ?? rows, pair[1])];
+  };
+}
+
+function component(figure) {
+  const name = figure.dataset.kind, body = bytesIn(figure, "body"), first = bytesIn(figure, "state");
+  const stage = figure.querySelector(".live").attachShadow({ mode: "open" }), state = header(first);
+  shelf(name).promise.then(({ mount, css }) => {
+    let view;
+    node("style", "", css, stage);
+    const said = header(body), whole = name === "head_view", chosen = whole && head(figure, body, state, () => view.update(packed(state, first)));
+    view = mount(stage, body, whole ? chosen : (at) => jump(figure, ...placeOf(said, at)));
+    view.update(first);
+    figure.fit = (height) => view.update(packed({ ...said, height: height ?? said.height }, body));
+  });
+}
+
+// The layer and the head of a thumbnail's number.
+function placeOf({ layers, heads }, at) {
+  for (const [row, count] of heads.entries()) {
+    if (at < count) return [layers[row], at];
+    at -= count;
+  }
+  return [];
+}
+
+// A head that is chosen in a grid is shown, if the handout holds it from the same question.
+function jump(from, layer, place) {
+  const found = document.querySelector(`figure[data-question="${from.dataset.question}"][data-head="${layer}.${place}"]`);
+  if (found && from.dataset.question) found.scrollIntoView({ behavior: "smooth", block: "center" });
+}
+
+for (const figure of document.querySelectorAll("figure[data-kind]")) {
+  if (figure.dataset.kind === "chart") chart(figure);
+  else component(figure);
+}
+present(words);

@@ -1,0 +1,55 @@
+// Presentation: one figure fills the screen, its letters large. P or the address's #present begins, arrows step, Escape ends.
+import { fill, node } from "../shared.js";
+
+const STEPS = { ArrowRight: 1, ArrowDown: 1, PageDown: 1, " ": 1, ArrowLeft: -1, ArrowUp: -1, PageUp: -1 };
+const FRAME = 112, LEGEND = 76;   // pixels: round picture and caption; over and under a picture, before it is enlarged
+const WITHIN = "button, input, select, textarea, a, [role=application], [contenteditable]";
+
+export function present(words) {
+  const figures = [...document.querySelectorAll("figure")], { classList } = document.body, place = node("div", "place", "", document.body);
+  let at = 0;
+
+  function show(next) {
+    at = Math.max(0, Math.min(figures.length - 1, next));
+    figures.forEach((figure, here) => figure.classList.toggle("now", here === at));
+    place.textContent = fill(words.place, { at: at + 1, of: figures.length });
+    fit(figures[at]);
+    location.hash = `present=${at + 1}`;
+  }
+
+  // The letters as large as the window's width bears, the picture as high as the caption leaves room.
+  function fit(figure) {
+    const zoom = Math.max(1, Math.min(2.4, innerWidth / 720)), caption = figure.querySelector("figcaption").offsetHeight;
+    document.body.style.setProperty("--large", zoom);
+    figure.fit?.(Math.max(120, Math.floor((innerHeight - caption - FRAME) / zoom) - LEGEND));
+  }
+
+  function begin(next) {
+    classList.add("presenting");
+    show(next);
+    document.activeElement?.blur();
+  }
+
+  function stop() {
+    classList.remove("presenting");
+    figures.forEach((figure) => figure.fit?.(null));
+    history.replaceState(null, "", location.pathname + location.search);
+    figures[at]?.scrollIntoView({ block: "center" });
+  }
+
+  const nearest = () => figures.findIndex((figure) => figure.getBoundingClientRect().bottom > innerHeight / 3);
+
+  document.addEventListener("keydown", (event) => {
+    const presenting = classList.contains("presenting"), inside = event.composedPath()[0].closest?.(WITHIN);
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "p" || event.key === "P") presenting ? stop() : begin(nearest());
+    else if (presenting && event.key === "Escape") stop();
+    else if (presenting && !inside && STEPS[event.key]) show(at + STEPS[event.key]);
+    else return;
+    event.preventDefault();
+  });
+  addEventListener("resize", () => classList.contains("presenting") && fit(figures[at]));
+  document.querySelector("#present")?.addEventListener("click", () => begin(nearest()));
+  const asked = location.hash.match(/^#present(?:=(\d{1,3}))?$/);
+  if (asked && figures.length) begin(asked[1] ? Number(asked[1]) - 1 : 0);
+}

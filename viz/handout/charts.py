@@ -1,0 +1,58 @@
+"""A chart as plotly's JSON, and what it may hold.
+
+plotly draws whatever a specification says, pictures from other machines and maps included. So only the traces and the parts of a layout that
+this project draws are taken, and plotly's own check reads every property.
+"""
+import json
+import math
+from typing import Any
+
+from model.query import UserError
+from viz.figures.drawing import Drawing
+
+MOST = 8 * 2**20   # bytes of one chart
+TRACES = ("scatter", "bar", "heatmap")
+LAYOUT = frozenset({
+    "height", "paper_bgcolor", "plot_bgcolor", "font", "margin", "hoverlabel", "title", "legend", "dragmode", "hovermode", "barcornerradius",
+    "shapes", "annotations", "barmode", "bargap", "bargroupgap", "showlegend", "uniformtext",
+    *(f"{axis}axis{number}" for axis in "xy" for number in ("", 2, 3, 4))})
+BROKEN = "A chart of this handout is not one that Clearhead drew; take it out of the file, or save the handout again."
+
+
+def body_of(drawn: Drawing) -> bytes:
+    """The chart's body: plotly's JSON in UTF-8."""
+    return json.dumps(_finite(drawn.sent()), allow_nan=False, separators=(",", ":")).encode("ascii")
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no NaN and no infinity: such a number is nothing."""
+    if isinstance(value, dict):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def checked(body: bytes) -> tuple[bytes, bytes]:
+    """The body itself, and no state. Raises UserError for anything that this project's figures do not hold."""
+    from plotly.graph_objects import Figure
+
+    if len(body) > MOST:
+        raise UserError(f"A chart of this handout is larger than {MOST // 2**20} MB; take it out.")
+    try:
+        found = json.loads(body)
+        traces, layout = found["data"], found["layout"]
+        ours = set(found) == {"data", "layout"} and all(trace["type"] in TRACES for trace in traces) and set(layout) <= LAYOUT
+        Figure(data=traces, layout=layout | {"template": "none"})
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise UserError(BROKEN) from error
+    if not ours or _leads_away(found):
+        raise UserError(BROKEN)
+    return body, b""
+
+
+def _leads_away(value: Any) -> bool:
+    """Whether a text anywhere in it is a link, or names a resource."""
+    if isinstance(value, str):
+        return "<a" in value.lower() or "url(" in value.lower()
+    return any(map(_leads_away, value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()))

@@ -1,0 +1,62 @@
+"""A handout as a file: JSON in UTF-8, the messages in base64. What is loaded is checked item by item before anything of it is drawn."""
+import base64
+import json
+from dataclasses import dataclass
+
+from model.query import UserError
+from viz.handout.item import Item
+
+MOST, ITEMS, TITLE = 24 * 2**20, 100, 200   # bytes of a file, figures of a handout, characters of its title
+MADE_BY, VERSION = "Clearhead handout", 1
+FIELDS = ("kind", "caption", "about", "link", "source", "body", "state")
+
+
+@dataclass(frozen=True)
+class Handout:
+    """A title and figures in their order."""
+
+    title: str = ""
+    items: tuple[Item, ...] = ()
+
+    def __post_init__(self):
+        if len(self.title) > TITLE:
+            raise UserError(f"The title is longer than {TITLE} characters; shorten it.")
+        if len(self.items) > ITEMS:
+            raise UserError(f"A handout holds at most {ITEMS} figures; take some out.")
+        if self.nbytes > MOST:
+            raise UserError(f"The handout would be larger than {MOST // 2**20} MB; take a figure out, or begin a second handout.")
+
+    @property
+    def nbytes(self) -> int:
+        return sum(item.nbytes for item in self.items)
+
+
+def save(handout: Handout) -> bytes:
+    """The handout as a file that `load` reads."""
+    items = [{"kind": item.kind, "caption": item.caption, "about": item.about, "link": item.link, "source": item.source,
+              "body": base64.b64encode(item.body).decode("ascii"), "state": base64.b64encode(item.state).decode("ascii")} for item in handout.items]
+    return json.dumps({"made_by": MADE_BY, "version": VERSION, "title": handout.title, "items": items}, ensure_ascii=True, indent=1).encode("ascii")
+
+
+def load(content: bytes) -> Handout:
+    """The handout in a file, whoever wrote it. Raises UserError, in one sentence, for a file that is none, too large, or damaged."""
+    if len(content) > 2 * MOST:
+        raise UserError(f"The file has {len(content) / 2**20:,.0f} MB and a handout at most {2 * MOST // 2**20}; choose another file.")
+    try:
+        found = json.loads(content)
+        if found["made_by"] != MADE_BY:
+            raise ValueError("another file")
+        if found["version"] != VERSION:
+            raise UserError("This handout was saved by a newer Clearhead; open it with that one.")
+        texts = [{name: _text(each[name]) for name in FIELDS} for each in found["items"][:ITEMS + 1]]
+        title = _text(found["title"])
+        messages = [{name: base64.b64decode(each[name], validate=True) for name in ("body", "state")} for each in texts]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise UserError("This file is not a handout that Clearhead saved; choose one that ends in .handout.json.") from error
+    return Handout(title, tuple(Item(**text | message) for text, message in zip(texts, messages, strict=True)))
+
+
+def _text(value) -> str:
+    if not isinstance(value, str):
+        raise ValueError("expected a text")
+    return value.encode("utf-8", "replace").decode("utf-8")

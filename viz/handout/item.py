@@ -1,0 +1,61 @@
+"""One figure of a handout: what it draws, what is said of it, and the way back to where it came from."""
+import json
+import uuid
+from dataclasses import dataclass, field, replace
+from urllib.parse import urlsplit
+
+from model.query import UserError
+from viz.handout import charts, pictures
+
+CAPTION, ABOUT, LINK = 2000, 1000, 8000   # characters, at most
+KINDS = ("head_view", "head_grid", "chart")
+
+
+@dataclass(frozen=True)
+class Item:
+    """kind: of KINDS, the component that draws it, or a chart. caption: what the reader is told. about: where it comes from, in words.
+
+    link: the address of the state, "" if there is none. source: its provenance as JSON, for machines. body and state: the component's two
+    messages (viz/components/wire.py); of a chart the body is plotly's JSON and there is no state. Raises UserError for anything that an item
+    cannot be, so that whatever comes from a file is checked by being made.
+    """
+
+    kind: str
+    body: bytes
+    state: bytes = b""
+    caption: str = ""
+    about: str = ""
+    link: str = ""
+    source: str = ""
+    id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
+
+    def __post_init__(self):
+        if self.kind not in KINDS:
+            raise UserError("This handout holds a figure of a kind that Clearhead does not draw; save it again with the version that made it.")
+        for name, most in (("caption", CAPTION), ("about", ABOUT), ("link", LINK), ("source", 100_000)):
+            if len(getattr(self, name)) > most:
+                raise UserError(f"The {name} of a figure is longer than {most:,} characters; shorten it.")
+        if self.link and urlsplit(self.link).scheme not in ("http", "https"):
+            raise UserError("The link of a figure is not the address of a web page; remove it.")
+        _object(self.source)
+        body, state = charts.checked(self.body) if self.kind == "chart" else pictures.checked(self.kind, self.body, self.state, self.id)
+        object.__setattr__(self, "body", body)
+        object.__setattr__(self, "state", state)
+
+    @property
+    def nbytes(self) -> int:
+        return len(self.body) + len(self.state) + len(self.caption) + len(self.about) + len(self.link) + len(self.source)
+
+    def said(self, caption: str) -> "Item":
+        """The same figure with another caption."""
+        return replace(self, caption=caption)
+
+
+def _object(source: str) -> None:
+    """A provenance is an object of JSON, or nothing."""
+    try:
+        fits = not source or isinstance(json.loads(source), dict)
+    except (ValueError, RecursionError):
+        fits = False
+    if not fits:
+        raise UserError("The provenance of a figure cannot be read; take the figure out of the handout.")

@@ -1,0 +1,113 @@
+"""The handout as one HTML file: the very code of the components, the messages that they were sent, and nothing from any other machine.
+
+What a figure says or was named is text and never markup; the numbers travel in base64 and in JSON without a "<". A content security policy in the
+page lets exactly the scripts run whose digest it names, and lets nothing be fetched: so even a fault in the escaping would run nothing.
+"""
+import base64
+import hashlib
+import html
+import json
+import re
+from urllib.parse import quote
+
+from model.query import UserError
+from viz.components.bundle import script, shelved, style
+from viz.handout import paper
+from viz.handout.files import Handout
+from viz.handout.item import Item
+from viz.handout.pictures import head_of
+from viz.text import strings, visible
+
+KEPT = "".join(chr(sign) for sign in range(33, 127) if chr(sign) not in '"#%&') + " "   # what stands for itself in a data: address
+
+
+def page(handout: Handout) -> bytes:
+    """The whole file. Raises UserError if there is nothing in it."""
+    words = strings("handout")["page"]
+    if not handout.items:
+        raise UserError(strings("handout")["empty"])
+    scripts = _scripts(handout, words)
+    title = visible(handout.title) or words["untitled"]
+    figures = "\n".join(_figure(item, number, words) for number, item in enumerate(handout.items, 1))
+    said = {name: words[name] for name in ("lens", "scale", "transpose", "place")}
+    made = words["made"].format(count=len(handout.items), figures=words["figures" if len(handout.items) > 1 else "figure"])
+    return f"""<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{_policy(scripts)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="Clearhead">
+<title>{html.escape(title)}</title>
+<style>{style("handout")}</style>
+<noscript><style>figure.inked .live {{ display: none; }} .paper {{ display: block; max-width: 100%; }}</style></noscript>
+<body>
+<header><h1>{html.escape(title)}</h1><p>{html.escape(made)}</p>
+<p class="keys">{html.escape(words["keys"])} <button id="present">{words["present"]}</button></p></header>
+<main>
+{figures}
+</main>
+<script type="application/json" id="words">{_json(said)}</script>
+{"".join(f'<script{kind}>{text}</script>' for kind, text in scripts)}
+</body>
+</html>
+""".encode("utf-8", "replace")
+
+
+def _scripts(handout: Handout, words: dict) -> list[tuple[str, str]]:
+    """(attributes, text) of every script that may run: plotly where a chart is, the components that are there, and what mounts them."""
+    kinds = {item.kind for item in handout.items}
+    found = [(' type="module"', shelved(kind)) for kind in sorted(kinds - {"chart"})]
+    found.append((' type="module"', script("handout/handout.js")))
+    if "chart" in kinds:
+        from plotly.offline import get_plotlyjs
+
+        found.insert(0, ("", get_plotlyjs()))
+    for _, text in found:
+        if re.search(r"</script|<!--", text, re.IGNORECASE):
+            raise ValueError("a script that would end its own element: escape what it quotes")
+    return found
+
+
+def _policy(scripts: list[tuple[str, str]]) -> str:
+    digests = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for _, text in scripts)
+    return f"default-src 'none'; script-src {digests}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
+
+
+def _json(value) -> str:
+    """JSON that ends no element."""
+    return json.dumps(value, ensure_ascii=True).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _figure(item: Item, number: int, words: dict) -> str:
+    printed = paper.svg(item)
+    ink = f'<img class="paper" alt="" src="data:image/svg+xml,{html.escape(quote(printed, safe=KEPT), quote=True)}">' if printed else ""
+    body, state = (base64.b64encode(each).decode() for each in (item.body, item.state))
+    if item.kind == "chart":
+        body = _json(json.loads(item.body))
+    link = f' <a href="{html.escape(item.link, quote=True)}" rel="noreferrer">{words["open"]}</a>' if item.link else ""
+    return f"""<figure data-kind="{item.kind}"{_place(item)}{' class="inked"' if printed else ""}>
+<div class="live"></div>{ink}
+<figcaption><b>{words["number"].format(number=number)}</b> {html.escape(visible_lines(item.caption))}</figcaption>
+<p class="from">{html.escape(visible(item.about))}{link}</p>
+<script type="text/plain" class="body">{body}</script><script type="text/plain" class="state">{state}</script>
+<script type="application/json" class="source">{_json(json.loads(item.source or "null"))}</script>
+</figure>"""
+
+
+def visible_lines(text: str) -> str:
+    """Visible text that keeps its lines."""
+    return "\n".join(visible(line) for line in text.splitlines())
+
+
+def _place(item: Item) -> str:
+    """Which question a grid or a head answers, and which head it is, so that a grid's click finds the head."""
+    try:
+        source = json.loads(item.source)
+        question = [source[name] for name in ("model", "revision", "text", "text_b", "target", "continuation", "edits", "kind")]
+    except (ValueError, KeyError, TypeError):
+        return ""
+    digest = hashlib.sha256(json.dumps(question).encode()).hexdigest()[:16]
+    if item.kind != "head_view":
+        return f' data-question="{digest}"'
+    shown = head_of(item.body, item.state).pictures[0]
+    return f' data-question="{digest}" data-head="{shown.layer}.{shown.head}"'
