@@ -1,4 +1,4 @@
-"""The command line: python -m model list | ask | verify | fetch | coref | train.
+"""The command line: python -m model list | ask | verify | fetch | coref | train | measures.
 
 Exit codes: 0 done, 1 not possible (one sentence on standard error says why), 2 wrong usage.
 """
@@ -15,6 +15,7 @@ from model.query import UserError
 from model.record import AttentionRecord, Tokens
 from model.scratch.cli import train_command
 from model.terminal import answer_to
+from model.texts_cli import measures_command
 
 PROBE_TEXT = "The animal didn't cross the street because it was too tired."
 EXIT = {"verified": 0, "reported": 3, "refused": 1}
@@ -47,6 +48,7 @@ def main():
 
 main.add_command(coref_command)
 main.add_command(train_command)
+main.add_command(measures_command)
 
 
 @main.command("list")

@@ -12,6 +12,7 @@ from model.comparison import ComparisonQuery
 from model.coref_cases import AnswersQuery, CasesQuery
 from model.decision import DecisionQuery, DecisionSetQuery
 from model.film import TraitsQuery
+from model.fits import FitsQuery
 from model.jobs import Desk
 from model.lessons.contexts import ContextsQuery, TableQuery
 from model.lessons.copying import LIVE, SHORT, CopyQuery
@@ -23,6 +24,8 @@ from model.next_word import NextWordQuery
 from model.patching import PatchQuery
 from model.query import CardQuery, MeasuresQuery, OverviewQuery, Query, UserError
 from model.repeats import HabitsQuery
+from model.silencing import SilencingQuery
+from model.texts import TextsQuery
 from model.trace import TraceQuery
 
 CACHE_BYTES = int(os.environ.get("CLEARHEAD_CACHE_MB", "1024")) * 2**20
@@ -77,6 +80,26 @@ def _measures(question: MeasuresQuery, tick: Tick):
     from model import measures
 
     return measures.measure(_kept(question.query, tick)[question.kind])
+
+
+def _fits(question: FitsQuery, tick: Tick):
+    from model import fits
+
+    return fits.fit(_kept(question.query, tick)[question.kind])
+
+
+def _silencing(question: SilencingQuery, tick: Tick):
+    from model import silencing
+
+    opened = models.open(question.query.model, question.query.revision, tick)
+    return silencing.run(question, _kept(question.query, tick), lambda query: opened.answer(query, lambda fraction, text: None), tick)
+
+
+def _texts(question: TextsQuery, tick: Tick):
+    from model import texts
+
+    opened = models.open(question.model, question.revision, tick)
+    return texts.run(question, lambda query: opened.answer(query, lambda fraction, text: None), tick)
 
 
 def _card(question: CardQuery, tick: Tick):
@@ -184,7 +207,8 @@ def _small_world(question: DecisionQuery | DecisionSetQuery | HabitsQuery | Trai
     return small_world.answer(question, lambda model_id: models.open(model_id, question.revision, tick), tick)
 
 
-ANSWERS: dict[type, Callable] = {NextWordQuery: _next_word, Query: _record, OverviewQuery: _overview, MeasuresQuery: _measures, CardQuery: _card,
+ANSWERS: dict[type, Callable] = {NextWordQuery: _next_word, Query: _record, OverviewQuery: _overview, MeasuresQuery: _measures, FitsQuery: _fits,
+                                 SilencingQuery: _silencing, TextsQuery: _texts, CardQuery: _card,
                                  TraceQuery: _trace, CasesQuery: _cases, AnswersQuery: _answers,
                                  RunQuery: _short_run, ChainQuery: _chain, ComparisonQuery: _comparison, PatchQuery: _patched, ScoresQuery: _scores,
                                  CopyQuery: _copying, CostQuery: _cost, InformationQuery: _information, TableQuery: _table, ContextsQuery: _contexts,

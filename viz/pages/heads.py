@@ -11,6 +11,7 @@ from model.record import AttentionMap, AttentionRecord, Layer
 from model.view import View
 from viz.claims import claims
 from viz.components.controls import segments, select
+from viz.components.grid_colours import COLOUR, grid_colours
 from viz.components.head_grid import head_grid
 from viz.components.head_view import head_view
 from viz.components.looks import filters, lens_bar, overlays, take_away
@@ -21,7 +22,7 @@ from viz.examples import example_for, other_twin
 from viz.page import Frame, Page
 from viz.text import literal, strings
 
-PAGE = Page("Heads", "Look", 0, "record")
+PAGE = Page("Heads", "Look", 0, "record", controls=(COLOUR,))
 PICTURE = 430   # pixels: the open head and what is true of it fit under the sentence on a screen of 900
 
 
@@ -113,11 +114,12 @@ def _grid(frame: Frame, record: AttentionRecord, view: View, measures: HeadMeasu
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"##### {words['grid']}", help=words["grid_help"])
         select(words["order"], orders, frame.choose, "order", view.order if view.order in orders else "layer", quiet=True)
+        values = grid_colours(frame, view.kind, measures)
     ranked = heads.ranked(attention_map, *view.pair) if view.pair else []
     order = {"layer": None, "pair": ranked}.get(view.order, measures.ranked(view.order) if measures and view.order in measures.values else None)
     head_grid(overview, open_head=(view.layer, view.head), order=[(layer, head) for layer, head, _ in order] if order else None,
                       marks=[(layer, head, place) for place, (layer, head, _) in enumerate(ranked[:SHOWN], 1)],
-                      hover=hover_numbers(measures, weights), groups=_group(attention_map), key="grid",
+                      hover=hover_numbers(measures, weights), values=values, groups=_group(attention_map), key="grid",
               on_event=lambda event: frame.choose(head=(event.layer, event.head)))
 
 
