@@ -7,6 +7,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable
 
+from model.attribution import AttributionQuery, SwapQuery
 from model.chain import ChainQuery
 from model.comparison import ComparisonQuery
 from model.coref_cases import AnswersQuery, CasesQuery
@@ -155,6 +156,29 @@ def _patched(question: PatchQuery, tick: Tick):
     return beside(question.first.model, "patching").patched(opened, question, tick)
 
 
+def _subject(question: AttributionQuery, tick: Tick):
+    """The model with this question put to it, the record of its pass, and the trace, or why there is none."""
+    opened = models.open(question.query.model, question.query.revision, tick)
+    subject = beside(question.query.model, "attribution").subject(opened, question, tick)
+    try:
+        trace = _kept(TraceQuery(subject.query), tick)
+    except UserError as error:
+        trace = str(error)
+    return subject, _kept(subject.query, tick), trace
+
+
+def _attribution(question: AttributionQuery, tick: Tick):
+    from model import attribution
+
+    return attribution.attribute(question, *_subject(question, tick), tick)
+
+
+def _swapped(question: SwapQuery, tick: Tick):
+    from model import attribution
+
+    return attribution.swap(question, *_subject(question.attribution, tick), tick)
+
+
 def _short_run(question: RunQuery, tick: Tick):
     from model.lessons import short_run
 
@@ -209,7 +233,7 @@ def _small_world(question: DecisionQuery | DecisionSetQuery | HabitsQuery | Trai
 
 ANSWERS: dict[type, Callable] = {NextWordQuery: _next_word, Query: _record, OverviewQuery: _overview, MeasuresQuery: _measures, FitsQuery: _fits,
                                  SilencingQuery: _silencing, TextsQuery: _texts, CardQuery: _card,
-                                 TraceQuery: _trace, CasesQuery: _cases, AnswersQuery: _answers,
+                                 TraceQuery: _trace, AttributionQuery: _attribution, SwapQuery: _swapped, CasesQuery: _cases, AnswersQuery: _answers,
                                  RunQuery: _short_run, ChainQuery: _chain, ComparisonQuery: _comparison, PatchQuery: _patched, ScoresQuery: _scores,
                                  CopyQuery: _copying, CostQuery: _cost, InformationQuery: _information, TableQuery: _table, ContextsQuery: _contexts,
                                  **dict.fromkeys((DecisionQuery, DecisionSetQuery, HabitsQuery, TraitsQuery), _small_world)}

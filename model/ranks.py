@@ -2,7 +2,7 @@
 import numpy as np
 
 
-def _ranks(numbers: np.ndarray) -> np.ndarray:
+def ranks(numbers: np.ndarray) -> np.ndarray:
     """Ranks from 0, equal numbers sharing their mean."""
     ordered = np.sort(numbers)
     return (np.searchsorted(ordered, numbers, "left") + np.searchsorted(ordered, numbers, "right") - 1) / 2
@@ -10,6 +10,6 @@ def _ranks(numbers: np.ndarray) -> np.ndarray:
 
 def spearman(a: np.ndarray, b: np.ndarray) -> float:
     """Spearman's rank correlation: Pearson's of the ranks; NaN where one side does not vary."""
-    a, b = (each - each.mean() for each in (_ranks(a), _ranks(b)))
+    a, b = (each - each.mean() for each in (ranks(a), ranks(b)))
     length = np.sqrt((a @ a) * (b @ b))
     return float(a @ b / length) if length else float("nan")

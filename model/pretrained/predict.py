@@ -29,12 +29,15 @@ def pooling_of(folder: Path) -> Pooling | None:
     return mode and Pooling(mode, "models.Normalize" in (folder / "modules.json").read_text(encoding="utf-8"))
 
 
+def pooled(hidden, pooling: Pooling):
+    """The sentence vectors (text, d_model) of the last layer's states (text, token, d_model), without padding."""
+    found = hidden.mean(1) if pooling.mode == "mean" else hidden[:, 0]
+    return found / found.norm(dim=-1, keepdim=True).clamp_min(1e-12) if pooling.normalise else found
+
+
 def vector(hidden, pooling: Pooling) -> Prediction:
     """The sentence vector, float32 (d_model), of the last layer's states (1, token, d_model)."""
-    pooled = hidden[0].mean(0) if pooling.mode == "mean" else hidden[0, 0]
-    if pooling.normalise:
-        pooled = pooled / pooled.norm().clamp_min(1e-12)
-    numbers = pooled.float().numpy().copy()
+    numbers = pooled(hidden, pooling)[0].float().numpy().copy()
     numbers.flags.writeable = False
     return Prediction("vector", vector=numbers)
 

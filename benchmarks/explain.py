@@ -1,0 +1,106 @@
+"""Does attention explain? `python -m benchmarks.explain [--model ID ...] [--json FILE]` writes the page benchmarks/explain.md.
+
+Over the texts of assets/cases, for each model: how each measure of importance ranks the words beside the measured effect of taking them away, by
+three definitions, with intervals; how far the definitions agree with one another; and the best head, chosen on the other half of the texts.
+Figures of models that are not asked for are taken from FILE, if it has them. Models that are not on this disk are left out.
+"""
+import argparse
+import json
+import os
+import platform
+import sys
+import time
+from dataclasses import asdict
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+
+from model import sources
+from model.explain_cases import OWN, SETS, questions, set_of, texts
+from model.explain_report import COLUMNS, by_layer, report
+from model.query import UserError
+
+PAGE = Path(__file__).with_name("explain.md")
+MODELS = {"minilm": "vector", "smollm2": "next", "resolver-narrow": "label", "resolver-wide": "label", "induction": "next"}
+HEADED = ("weight_head", "norm_head")   # there is no open head here
+NAMES = {"weight_layer": "attention, mean of the last layer's heads", "norm": "‖αf(x)‖, last layer", "norm_residual": "… with residual",
+         "norm_layernorm": "… with residual and normalisation", "rollout": "rollout", "rollout_even": "rollout of a model that looks evenly",
+         "flow": "attention flow", "flow_even": "flow of a model that looks evenly", "gradient": "gradient × input"}
+INTRODUCTION = """# Does attention explain?
+
+Written by `python -m benchmarks.explain`. Spearman's ρ between the size of a measure and the size of the measured effect of taking a word away,
+the mean over texts, with the 95 % interval of a bootstrap over groups of texts that are alike (2,000 draws). Special tokens and the token that
+answers are left out. *Deleted*: the token is not there. *Replaced*: by a mask, or else by a neutral token. *Hidden*: no token may look at it.
+The *ceiling* is the agreement of each definition with the two others. A head was chosen on one half of the texts and scored on the other.
+
+- `sentences`: the last word of 60 sentences (ln P of it; for a sentence vector the cosine with a paraphrase). `agreement`: *was* against *were*,
+  or *is* against *are*, in 128 sentences of 16 frames (difference of two ln P; for a sentence vector the cosine with the twin).
+- `resolver`: "it" in 60 test sentences, the noun against the runner-up. `induction`: the next sign in 60 random repeats.
+"""
+
+
+def measured(model: str, kind: str, which: str) -> dict:
+    """One model over one set."""
+    print(f"{model}, {which}", flush=True)
+    start, found, groups, left_out = time.monotonic(), [], [], 0
+    for question, text in zip(questions(model, sources.revision(model), kind, which), texts(set_of(model, kind, which)), strict=True):
+        try:
+            found.append(sources.ask(question).result())
+            groups.append(text.group)
+        except UserError as error:
+            left_out += 1
+            print(f"  left out: {error}", file=sys.stderr)
+    last = found[0].layers[-1]
+    return {"report": asdict(report(found, groups, last, 0)), "left_out": left_out, "seconds": time.monotonic() - start,
+            "layers": {measure: by_layer(found, measure) for measure in ("weight", "norm")}}
+
+
+def cell(mean: dict) -> str:
+    return "–" if not mean["texts"] else f"{mean['value']:.2f} ({mean['low']:.2f} to {mean['high']:.2f})"
+
+
+def table(found: dict) -> str:
+    """The measures of one model over one set, the ceiling last."""
+    said: dict = found["report"]
+    rows = [(NAMES[name], each) for name, each in said["methods"].items() if name not in HEADED]
+    rows.append(("**ceiling: the definitions among one another**", said["ceiling"]))
+    lines = ["| measure | " + " | ".join((*COLUMNS[:-1], "mean of the three")) + " |", "|---|" + "---|" * len(COLUMNS)]
+    lines += [f"| {name} | {' | '.join(map(cell, each))} |" for name, each in rows]
+    heads = " and ".join(f"{layer}·{head}" for layer, head in said["chosen"])
+    lines += ["", f"The best head ({heads}, each scored on the other half): {cell(said['best'])}. {said['texts']} texts, {said['words']:.1f} ranked "
+              f"words a text; {found['left_out']} left out; {found['seconds']:.0f} s."]
+    for measure, name in (("weight", "attention"), ("norm", "‖αf(x)‖")):
+        lines += ["", f"By layer from 0, {name}: " + " ".join(f"{value:.2f}" for value in found["layers"][measure])]
+    return "\n".join(lines)
+
+
+def page(figures: dict) -> str:
+    parts = [INTRODUCTION, figures["machine"]]
+    for model, sets in figures["models"].items():
+        parts.append(f"\n## {model}")
+        parts += [f"\n### {which}\n\n{table(found)}" for which, found in sets.items()]
+    return "\n".join(parts) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.explain", description=__doc__.splitlines()[0])
+    parser.add_argument("--model", action="append", choices=MODELS, help="only this model; may be repeated")
+    parser.add_argument("--json", type=Path, help="write the figures to this file too; other models' figures in it are kept")
+    given = parser.parse_args()
+    kept = json.loads(given.json.read_text(encoding="utf-8"))["models"] if given.json and given.json.is_file() else {}
+    here = {offer.id for offer in sources.offers() if offer.on_disk}
+    for model in given.model or MODELS:
+        if model in here:
+            kept[model] = {which: measured(model, MODELS[model], which) for which in ((OWN[MODELS[model]],) if set_of(
+                model, MODELS[model], "") else SETS)}
+    versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "numpy"))
+    figures = {"machine": f"{date.today()}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}, {versions}.",
+               "models": {model: kept[model] for model in MODELS if model in kept}}
+    PAGE.write_text(page(figures), encoding="utf-8")
+    print(page(figures))
+    if given.json:
+        given.json.write_text(json.dumps(figures, indent=1, ensure_ascii=False), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+"""A pretrained model as the subject of an attribution: variants of the text in one plain pass, the edit Hide in a captured one."""
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from model.attribution import LONGEST, AttributionQuery
+from model.pretrained import capture, predict
+from model.pretrained.reading import read
+from model.query import Hide, Query, UserError
+from model.record import Tokens
+from model.subject import Head, Subject, answered, last_word
+
+Tick = Callable[[float, str], None]
+
+
+class PretrainedSubject(Subject):
+    """A decoder before a word, a masked-word model at a mask, or a sentence model with all its tokens."""
+
+    def __init__(self, opened, query: Query, tokens: Tokens, tensors: dict, place: int | None):
+        tokenizer = opened.tokenizer
+        neutral = next((each for each in (tokenizer.mask_token_id, tokenizer.unk_token_id, tokenizer.eos_token_id) if each is not None), 0)
+        super().__init__(query, tokens, tensors, place, neutral)
+        self.opened = opened
+        if opened.head == "vector" and opened.pooling.mode == "first":
+            self.rows = np.eye(len(tokens))[0]
+
+    def forward(self, tensors: dict, place: int | None):
+        return self._read(self.opened.network(**tensors, **predict.last_only(self.opened)), place)
+
+    def _read(self, output, place: int | None):
+        if place is None:
+            return predict.pooled(output.last_hidden_state, self.opened.pooling)
+        return output.logits[:, -1 if self.opened.head == "next" else place].float()
+
+    def forward_hidden(self, token: int):
+        session = capture.Session(self.opened.names, self.opened.wiring.slots, frozenset([Hide("source", token)]))
+        return capture.run(session, lambda: self._read(self.opened.network(**self.tensors, **predict.last_only(self.opened)), self.place))
+
+    @property
+    def table(self):
+        return self.opened.network.get_input_embeddings()
+
+    def reader(self, head: Head, output: np.ndarray):
+        """The module whose weights are these very numbers in memory."""
+        for module in self.opened.network.modules():
+            weight = getattr(module, "weight", None)
+            if weight is not None and weight.ndim == 2 and np.may_share_memory(weight.detach().numpy(), output):
+                return module
+        raise UserError(f"{self.opened.card.title} keeps its output matrices in a way that is not known here; choose another model.")
+
+
+def subject(opened, question: AttributionQuery, tick: Tick) -> Subject:
+    """Raises UserError for a model whose answer is no word and no sentence vector, for one that is not verified, and for a long text."""
+    title = opened.card.title
+    if opened.network.config.is_encoder_decoder:
+        raise UserError(f"{title} has an encoder and a decoder, and rollout and flow follow one stack from its input to its answer; choose a model "
+                        "of one stack, such as MiniLM or SmolLM2.")
+    if opened.wiring is None:
+        raise UserError(f"{title} only reports its weights and cannot be edited, so that nothing can be held against it; choose a verified model.")
+    if opened.head not in ("next", "mask", "vector"):
+        raise UserError(f"{title} answers with no word and no sentence vector, so that there is nothing to explain; choose MiniLM, SmolLM2 or BERT.")
+    if question.query.edits:
+        raise UserError("Tokens are taken away from the model as it is; take the edits away.")
+    tick(0.0, "reading the text")
+    found = {"next": _next, "mask": _mask, "vector": _vector}[opened.head](opened, question)
+    found.answer = answered(found, opened.head, lambda number: predict.text_of(opened.tokenizer, number))
+    return found
+
+
+def _asked(opened, query: Query):
+    question = read(opened.network, opened.tokenizer, query, opened.card.max_tokens)
+    if len(question.source) > LONGEST:
+        raise UserError(f"Each token is taken away three times, so this page takes texts of at most {LONGEST} tokens and this one has "
+                        f"{len(question.source)}; shorten it.")
+    return question
+
+
+def _token_at(tokens: Tokens, at: int) -> int | None:
+    """The first token of the first text that reaches behind this character."""
+    return next((token for token, (_, end) in enumerate(tokens.spans) if end > at and tokens.segments[token] == 0), None)
+
+
+def _next(opened, question: AttributionQuery) -> Subject:
+    """The text up to the word; what stands behind it is never seen by a decoder."""
+    asked = _asked(opened, question.query)
+    tokens = asked.source
+    at = last_word(tokens, question.query.text) if question.at is None else question.at
+    wanted = _token_at(tokens, at)
+    place = (wanted if wanted is not None else 1 + max(token for token, special in enumerate(tokens.special) if not special)) - 1
+    cut = Tokens(**{name: getattr(tokens, name)[:place + 1] for name in tokens.__dataclass_fields__})
+    found = PretrainedSubject(opened, question.query, cut, {name: each[:, :place + 1] for name, each in asked.tensors.items()}, place)
+    found.ids = _targets(found, question, None if wanted is None else tokens.ids[wanted])
+    return found
+
+
+def _mask(opened, question: AttributionQuery) -> Subject:
+    """The text with a mask: its own first, or one in the word's place."""
+    query, mask = question.query, opened.tokenizer.mask_token_id
+    asked, original = _asked(opened, query), None
+    if mask not in asked.source.ids:
+        tokens = asked.source
+        at = min(last_word(tokens, query.text), len(query.text) - 1) if question.at is None else question.at
+        wanted = _token_at(tokens, at)
+        if wanted is None:
+            raise UserError("There is no word at that place of the text; click one.")
+        (start, end), original = tokens.spans[wanted], tokens.ids[wanted]
+        query = replace(query, text=query.text[:start] + opened.tokenizer.mask_token + query.text[end:])
+        asked = _asked(opened, query)
+    if mask not in asked.source.ids:
+        raise UserError(f"{opened.card.title} reads no mask in the word's place; choose another word.")
+    found = PretrainedSubject(opened, query, asked.source, asked.tensors, asked.source.ids.index(mask))
+    found.ids = _targets(found, question, original)
+    return found
+
+
+def _vector(opened, question: AttributionQuery) -> Subject:
+    import torch
+
+    if not question.other.strip():
+        raise UserError("A sentence vector is compared with that of another sentence; type one.")
+    asked = _asked(opened, question.query)
+    found = PretrainedSubject(opened, question.query, asked.source, asked.tensors, None)
+    with torch.inference_mode():
+        other = _asked(opened, Query(question.query.model, question.query.revision, question.other))
+        vector = found.forward(other.tensors, None).clone()
+    found.other = torch.tensor(vector.numpy())   # a tensor of inference would not take part in a gradient
+    return found
+
+
+def _targets(found: PretrainedSubject, question: AttributionQuery, standing: int | None) -> tuple[int, ...]:
+    """The ids of word and rival: as typed (the first piece), or what stands there, or the model's best."""
+    import torch
+
+    if question.word.strip():
+        first = _piece(found.opened, question.word)
+    elif standing is not None:
+        first = standing
+    else:
+        with torch.inference_mode():
+            first = int(found.forward(found.tensors, found.place)[0].argmax())
+    return (first, _piece(found.opened, question.rival)) if question.rival.strip() else (first,)
+
+
+def _piece(opened, word: str) -> int:
+    """The first piece of a word as it stands within a text. Raises UserError for one that the vocabulary lacks."""
+    tokenizer = opened.tokenizer
+    ids = tokenizer.encode(f" {word.strip()}", add_special_tokens=False)
+    ids = [each for each in ids if tokenizer.decode([each]).strip()]
+    if not ids or ids[0] == tokenizer.unk_token_id:
+        raise UserError(f"“{word}” is unknown to {opened.card.title}; choose another word.")
+    return ids[0]

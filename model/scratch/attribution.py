@@ -1,0 +1,91 @@
+"""A model of ours as the subject of an attribution: the resolvers at "it", the induction model at the next sign."""
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+from model.attribution import LONGEST, AttributionQuery
+from model.query import Hide, Query, UserError
+from model.record import Tokens
+from model.scratch import edits, recorder
+from model.scratch.reader import Induction, Resolver, ScratchModel, Translator
+from model.scratch.tokens import UNKNOWN
+from model.subject import Head, Subject, answered, last_word
+
+Tick = Callable[[float, str], None]
+
+
+class ScratchSubject(Subject):
+    """The answer is a difference of two logits, as ln P(word) − ln P(rival) is."""
+
+    def __init__(self, opened: ScratchModel, query: Query, tokens: Tokens, place: int):
+        super().__init__(query, tokens, {"input_ids": torch.tensor([tokens.ids])}, place, UNKNOWN)
+        self.opened = opened
+
+    def forward(self, tensors: dict, place: int | None):
+        return self.opened.transformer(tensors["input_ids"])[:, place]
+
+    def forward_hidden(self, token: int):
+        hidden = frozenset([Hide("source", token)])
+        recorder.check_rows(self.opened.transformer, hidden, {"source": len(self.tokens)})
+        with edits.edited(self.opened.transformer, hidden):
+            return self.forward(self.tensors, self.place)
+
+    @property
+    def table(self):
+        return self.opened.transformer.embedding.table
+
+    def reader(self, head: Head, output: np.ndarray):
+        return edits.attentions(self.opened.transformer)[head[:2]][1].w_output
+
+
+def subject(opened: ScratchModel, question: AttributionQuery, tick: Tick) -> Subject:
+    """Raises UserError for the untrained model and the translator, for a text without "it", and for a long one."""
+    if isinstance(opened, Translator):
+        raise UserError(f"{opened.card.title} has an encoder and a decoder, and rollout and flow follow one stack from its input to its answer; "
+                        "choose a resolver or the induction model.")
+    if not isinstance(opened, (Resolver, Induction)):
+        raise UserError(f"{opened.card.title} answers nothing, so that there is nothing to explain; choose a trained model.")
+    if question.query.edits:
+        raise UserError("Tokens are taken away from the model as it is; take the edits away.")
+    tokens = opened.sides(question.query)[0]["source"]
+    if len(tokens) > LONGEST:
+        raise UserError(f"Each token is taken away three times, so this page takes texts of at most {LONGEST} tokens and this one has {len(tokens)}; "
+                        "shorten it.")
+    kind = "label" if isinstance(opened, Resolver) else "next"
+    found, standing = (_pronoun if kind == "label" else _sign)(opened, question, tokens)
+    found.ids = _targets(found, question, standing)
+    found.answer = answered(found, kind, lambda number: opened.tokenizer.words[number])
+    return found
+
+
+def _pronoun(opened: Resolver, question: AttributionQuery, tokens: Tokens) -> tuple[ScratchSubject, None]:
+    places = opened.positions({"source": tokens})
+    if not places:
+        raise UserError('There is no "it" in this text, so there is nothing to resolve; type a sentence of the model\'s words with "it".')
+    chosen = [place for place in places if question.at is None or tokens.spans[place][1] > question.at]
+    return ScratchSubject(opened, question.query, tokens, (chosen or places)[0 if question.at is not None else -1]), None
+
+
+def _sign(opened: Induction, question: AttributionQuery, tokens: Tokens) -> tuple[ScratchSubject, int | None]:
+    at = last_word(tokens, question.query.text) if question.at is None else question.at
+    wanted = next((token for token, (_, end) in enumerate(tokens.spans) if end > at and not tokens.special[token]), len(tokens))
+    cut = Tokens(**{name: getattr(tokens, name)[:wanted] for name in tokens.__dataclass_fields__ if wanted})
+    return ScratchSubject(opened, question.query, cut, wanted - 1), tokens.ids[wanted] if wanted < len(tokens) else None
+
+
+def _targets(found: ScratchSubject, question: AttributionQuery, standing: int | None) -> tuple[int, int]:
+    """Word and rival: as typed, or what stands there, or the model's best; and the most probable of all others."""
+    with torch.inference_mode():
+        best = found.forward(found.tensors, found.place)[0].topk(2).indices.tolist()
+    first = _number(found.opened, question.word) if question.word.strip() else best[0] if standing is None else standing
+    rival = _number(found.opened, question.rival) if question.rival.strip() else next(each for each in best if each != first)
+    return first, rival
+
+
+def _number(opened: ScratchModel, word: str) -> int:
+    words = opened.tokenizer.words
+    found = next((number for number, each in enumerate(words) if each == word.strip()), None)
+    if found is None:
+        raise UserError(f"“{word}” is not in the vocabulary of {opened.card.title}; choose one of its words.")
+    return found

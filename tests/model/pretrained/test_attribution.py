@@ -1,0 +1,162 @@
+"""Attributions of pretrained models: sums of vectors, removals and gradients against transformers and torch asked directly."""
+import numpy as np
+import pytest
+import torch
+
+from model import heads, norms
+from model.attribution import REMOVALS, AttributionQuery, SwapQuery, agreement, attribute, ceiling, swap
+from model.pretrained import attribution, capture, trace
+from model.query import Kind, Query, Temper, UserError
+
+TEXT = "the animal didn't cross the street because it was too tired."
+OTHER = "a cat sat on the mat in the garden"
+
+
+def asked(model, text=TEXT, **more) -> AttributionQuery:
+    return AttributionQuery(Query(model.card.id, model.card.revision, text), **more)
+
+
+def parts(model, question, tick):
+    subject = attribution.subject(model, question, tick)
+    return subject, model.answer(subject.query, tick), trace.trace(model, subject.query, tick)
+
+
+def answered(model, tick, **more):
+    question = asked(model, **more)
+    return attribute(question, *parts(model, question, tick), tick)
+
+
+def close(one, other, share=1e-5):
+    assert one.shape == other.shape and np.abs(one - other).max() <= share * np.abs(other).max()
+
+
+@pytest.mark.parametrize("family", ["minilm", "bert", "gpt2", "llama", "mistral", "gemma2"])
+def test_the_vectors_sum_to_what_the_layer_puts_out_also_behind_residual_and_norm(family, opened, minilm, tick):
+    model = minilm if family == "minilm" else opened(family)
+    query = asked(model).query
+    record, found = model.answer(query, tick), trace.trace(model, query, tick)
+    for layer in record.maps[0].layers:
+        attention, block = found.attention(record.maps[0].kind, layer.index), found.block(record.maps[0].kind, layer.index)
+        weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
+        changed, around = norms.transformed(layer, attention), norms.sublayer(block, attention)
+        assert around.after is not None and (around.behind is not None) == (family == "gemma2")
+        bias = np.zeros(model.card.d_model) if attention.b_output is None else attention.b_output
+        for row in (0, 3, layer.shape[1] - 1):
+            stages = around.parts(norms.mixed(weights, changed, row), row)
+            close(stages["norm"].sum(0) + bias, attention.output[row])
+            summed = bias if around.behind is None else norms.through(around.behind, row, bias) + _bias(around.behind)
+            close(stages["norm_residual"].sum(0) + summed, around.after.input[row])
+            close(stages["norm_layernorm"].sum(0) + norms.through(around.after, row, summed) + _bias(around.after), around.after.output[row])
+
+
+def _bias(norm) -> np.ndarray:
+    return np.zeros(len(norm.gain)) if norm.bias is None else norm.bias
+
+
+def test_lengths_of_one_head_are_those_of_its_vectors(minilm, tick):
+    query = asked(minilm).query
+    layer = minilm.answer(query, tick)[Kind.SELF].layer(2)
+    changed = norms.transformed(layer, trace.trace(minilm, query, tick).attention(Kind.SELF, 2))
+    weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
+    rows = np.eye(layer.shape[1])[4]
+    vectors = weights[5, 4][:, None] * changed[5]
+    np.testing.assert_allclose(norms.by_head(weights, changed, rows)[5], np.linalg.norm(vectors, axis=1), atol=1e-12)
+
+
+def log_chances(model, ids: list[int], place: int, **more) -> torch.Tensor:
+    with torch.inference_mode():
+        return model.network(input_ids=torch.tensor([ids]), **more).logits[0, place].log_softmax(-1)
+
+
+@pytest.mark.parametrize("family", ["llama", "gpt2"])
+def test_a_decoder_without_each_token_is_the_network_asked_directly(family, opened, tick):
+    model = opened(family)
+    found = answered(model, tick, at=TEXT.index("tired"))
+    ids = model.tokenizer(TEXT)["input_ids"][:found.place + 1]
+    target = model.tokenizer(TEXT)["input_ids"][found.place + 1]
+    assert found.tokens.texts[-1] == "too" and model.tokenizer.decode([target]) == "tired" == found.answer.word
+    plain = log_chances(model, ids, -1)[target]
+    assert found.answer.value == pytest.approx(float(plain), abs=1e-4)
+    for token in (1, 4):
+        close(found.removed["deleted"][token], plain.numpy() - log_chances(model, ids[:token] + ids[token + 1:], -1)[target].numpy(), 1e-3)
+        masked = [*ids[:token], model.tokenizer.mask_token_id, *ids[token + 1:]]
+        close(found.removed["replaced"][token], plain.numpy() - log_chances(model, masked, -1)[target].numpy(), 1e-3)
+        padding = torch.tensor([[int(place != token) for place in range(len(ids))]])
+        hidden = log_chances(model, ids, -1, attention_mask=padding, position_ids=torch.arange(len(ids))[None])[target]
+        close(found.removed["hidden"][token], plain.numpy() - hidden.numpy(), 1e-3)
+    assert np.isnan(found.removed["hidden"][0]) and np.isnan([found.removed[name][-1] for name in REMOVALS]).all()
+    assert not found.ranked[0] and not found.ranked[-1] and found.ranked[1:-1].all()
+
+
+def test_a_masked_word_is_asked_for_in_its_place(opened, tick):
+    model = opened("bert")
+    found = answered(model, tick, at=TEXT.index("street"), rival="garden")
+    ids = model.tokenizer(TEXT.replace("street", "[MASK]"))["input_ids"]
+    assert found.query.text == TEXT.replace("street", "[MASK]") and found.tokens.texts[found.place] == "[MASK]" and found.answer.word == "street"
+    pair = [model.tokenizer.convert_tokens_to_ids(word) for word in ("street", "garden")]
+
+    def difference(some, place):
+        chances = log_chances(model, some, place)
+        return float(chances[pair[0]] - chances[pair[1]])
+
+    plain = difference(ids, found.place)
+    assert found.answer.value == pytest.approx(plain, abs=1e-4)
+    assert found.removed["deleted"][2] == pytest.approx(plain - difference(ids[:2] + ids[3:], found.place - 1), abs=1e-3)
+    behind = found.place + 2
+    assert found.removed["deleted"][behind] == pytest.approx(plain - difference(ids[:behind] + ids[behind + 1:], found.place), abs=1e-3)
+    own = answered(model, tick, text="the [MASK] sat on the mat")
+    assert own.place == 2 and own.answer.rank == 1
+
+
+def test_a_sentence_vector_is_compared_with_another_sentence(minilm, tick):
+    found = answered(minilm, tick, other=OTHER)
+    vector, other = (minilm.answer(Query("minilm", "x", text), tick).prediction.vector.astype(np.float64) for text in (TEXT, OTHER))
+    assert found.place is None and found.answer.value == pytest.approx(float(vector @ other), abs=1e-6)
+    without = minilm.answer(Query("minilm", "x", TEXT.replace("street ", "")), tick).prediction.vector
+    token = found.tokens.texts.index("street")
+    assert found.removed["deleted"][token] == pytest.approx(float(vector @ other - without @ other), abs=1e-5)
+    assert not found.ranked[0] and not found.ranked[-1] and found.ranked[1:-1].all()   # [CLS] and [SEP] apart
+    assert (np.array(list(agreement(found, 3, 1)["weight_head"])) <= 1).all() and ceiling(found).shape == (3,)
+    mean = np.mean([heads.weights(minilm.answer(found.query, tick)[Kind.SELF].layer(3), 1)], axis=(0, 1))
+    np.testing.assert_allclose(found.by_head["weight"][3][1], mean, atol=1e-6)
+
+
+@pytest.mark.parametrize("family", ["llama", "bert", "minilm"])
+def test_gradient_times_input_is_autograds(family, opened, minilm, tick):
+    model = minilm if family == "minilm" else opened(family)
+    found = answered(model, tick, at=TEXT.index("tired"), other=OTHER)
+    ids = torch.tensor([found.tokens.ids])
+    rows = model.network.get_input_embeddings().weight.detach()[ids].requires_grad_()
+    output = model.network(inputs_embeds=rows, attention_mask=torch.ones_like(ids))
+    if family == "minilm":
+        other = torch.tensor(model.answer(Query("minilm", "x", OTHER), tick).prediction.vector)
+        value = torch.nn.functional.cosine_similarity(output.last_hidden_state[0].mean(0), other, dim=0)
+    else:
+        value = output.logits[0, found.place].log_softmax(-1)[model.tokenizer.convert_tokens_to_ids("tired")]
+    value.backward()
+    close(found.scores["gradient"], (rows.grad * rows).sum(-1)[0].detach().double().numpy(), 1e-4)
+
+
+def test_equal_weights_are_the_edit_of_a_high_temperature_and_ones_own_change_nothing(opened, tick):
+    model = opened("llama")
+    question = asked(model, at=TEXT.index("tired"))
+    subject, record, found = parts(model, question, tick)
+    swapped = swap(SwapQuery(question, 1, 2, draws=5), subject, record, found, tick)
+    session = capture.Session(model.names, model.wiring.slots, frozenset([Temper(Kind.CAUSAL, 1, 2, 1e6)]))
+    even = capture.run(session, lambda: model.network(**subject.tensors).logits[0, -1].softmax(-1))
+    plain = log_chances(model, list(subject.tokens.ids), -1).exp()
+    assert swapped.even == pytest.approx(float((even - plain).abs().sum() / 2), abs=1e-4)
+    layer = record[Kind.CAUSAL].layer(1)
+    count = len(subject.tokens)
+    own = heads.weights(layer, 2)[:count, :count] @ layer.value[1][:count]
+    distances, changes = subject.exchanged((Kind.CAUSAL, 1, 2), found.attention(Kind.CAUSAL, 1).w_output, own[None], tick)
+    assert distances[0] < 1e-5 and abs(changes[0]) < 1e-5 and len(swapped.permuted) == 5 and (swapped.permuted > 1e-4).all()
+    assert not any(module._forward_pre_hooks or module._forward_hooks for module in model.network.modules())
+
+
+def test_what_cannot_be_asked_is_one_sentence(opened, minilm, tick):
+    for model, words, more in ((opened("t5"), "one stack", {}), (opened("bloom"), "only reports", {}), (minilm, "type one", {}),
+                               (minilm, "at most 64 tokens", {"text": "a " * 70, "other": "b"}), (opened("llama"), "unknown", {"word": "zebra"}),
+                               (opened("llama"), "too few tokens", {"at": 4}), (opened("bert"), "no word", {"at": 999})):
+        with pytest.raises(UserError, match=words):
+            attribution.subject(model, asked(model, **more), tick)

@@ -1,0 +1,110 @@
+"""Attributions of our own models: sums of vectors, removals, gradients and exchanged heads against the transformer asked directly."""
+import numpy as np
+import pytest
+import torch
+
+from model import heads, norms
+from model.attribution import AttributionQuery, SwapQuery, attribute, swap
+from model.explain_cases import texts
+from model.query import Kind, Query, Silence, UserError
+from model.scratch import attribution, edits, trace
+from model.scratch.answer import open_model
+from model.scratch.transformer import look_ahead_mask
+
+RESOLVER, INDUCTION = texts("resolver")[4].text, texts("induction")[0].text
+
+
+@pytest.fixture(scope="module")
+def opened():
+    return {name: open_model(name) for name in ("resolver-wide", "induction", "translator", "scratch")}
+
+
+def quiet(*_):
+    pass
+
+
+def parts(model, text, **more):
+    question = AttributionQuery(Query(model.card.id, model.card.revision, text), **more)
+    subject = attribution.subject(model, question, quiet)
+    return question, subject, model.answer(subject.query, quiet), trace.trace(model, subject.query, quiet)
+
+
+def close(one, other, share=1e-5):
+    assert one.shape == other.shape and np.abs(one - other).max() <= share * np.abs(other).max()
+
+
+@pytest.mark.parametrize(("name", "text"), [("resolver-wide", RESOLVER), ("induction", INDUCTION), ("scratch", "The animal did not cross")])
+def test_the_vectors_sum_to_what_the_layer_puts_out_also_behind_residual_and_norm(opened, name, text):
+    model = opened[name]
+    query = Query(name, model.card.revision, text)
+    record, found = model.answer(query, quiet), trace.trace(model, query, quiet)
+    for layer in record.maps[0].layers:
+        attention, block = found.attention(record.maps[0].kind, layer.index), found.block(record.maps[0].kind, layer.index)
+        weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
+        changed, around = norms.transformed(layer, attention), norms.sublayer(block, attention)
+        for row in range(layer.shape[1]):
+            stages = around.parts(norms.mixed(weights, changed, row), row)
+            close(stages["norm"].sum(0) + attention.b_output, attention.output[row])
+            bias = norms.through(around.after, row, attention.b_output) + around.after.bias
+            close(stages["norm_layernorm"].sum(0) + bias, around.after.output[row])
+
+
+def test_removals_of_the_resolver_are_the_transformer_asked_directly(opened):
+    model = opened["resolver-wide"]
+    found = attribute(*parts(model, RESOLVER), quiet)
+    ids, words = list(found.tokens.ids), model.tokenizer.words
+    pair = [words.index(found.answer.word), words.index(found.answer.rival)]
+
+    def difference(some, place):
+        with torch.inference_mode():
+            logits = model.transformer(torch.tensor([some]))[0, place]
+        return float(logits[pair[0]] - logits[pair[1]])
+
+    plain = difference(ids, found.place)
+    assert found.answer.rank == 1 and found.answer.value == pytest.approx(plain, abs=1e-4)
+    assert found.tokens.texts[found.place] == "it" and np.isnan(found.removed["deleted"][found.place])
+    for token in (1, found.place + 1):
+        place = found.place - (token < found.place)
+        assert found.removed["deleted"][token] == pytest.approx(plain - difference(ids[:token] + ids[token + 1:], place), abs=1e-3)
+        assert found.removed["replaced"][token] == pytest.approx(plain - difference([*ids[:token], 1, *ids[token + 1:]], found.place), abs=1e-3)
+
+
+def test_gradient_times_input_and_a_hidden_key_are_torchs(opened):
+    model = opened["induction"]
+    question, subject, record, seen = parts(model, INDUCTION)
+    found = attribute(question, subject, record, seen, quiet)
+    transformer, words = model.transformer, model.tokenizer.words
+    ids = torch.tensor([found.tokens.ids])
+    rows = transformer.embedding.table.weight.detach()[ids].requires_grad_()
+    x = transformer.embedding.positions(rows * transformer.embedding.scale)
+    allowed = look_ahead_mask(ids.shape[1])
+    logits = transformer.output(transformer.decoder(x, allowed, None, None))[0, -1]
+    value = logits[words.index(found.answer.word)] - logits[words.index(found.answer.rival)]
+    value.backward()
+    close(found.scores["gradient"], (rows.grad * rows).sum(-1)[0].detach().double().numpy(), 1e-4)
+    allowed[:, 3] = False   # its own row keeps those before it
+    with torch.inference_mode():
+        without = transformer.output(transformer.decoder(x, allowed, None, None))[0, -1]
+    change = float(value.detach() - (without[words.index(found.answer.word)] - without[words.index(found.answer.rival)]))
+    assert found.removed["hidden"][3] == pytest.approx(change, abs=1e-3) and np.isnan(found.removed["hidden"][0])
+
+
+def test_a_head_whose_mix_is_zero_is_the_silenced_head(opened):
+    model = opened["induction"]
+    question, subject, record, seen = parts(model, INDUCTION)
+    distances, _ = subject.exchanged((Kind.CAUSAL, 1, 0), seen.attention(Kind.CAUSAL, 1).w_output, np.zeros((1, len(subject.tokens), 32)), quiet)
+    with torch.inference_mode():
+        plain = model.transformer(subject.tensors["input_ids"])[0, -1].softmax(-1)
+        with edits.edited(model.transformer, [Silence(Kind.CAUSAL, 1, 0)]):
+            silent = model.transformer(subject.tensors["input_ids"])[0, -1].softmax(-1)
+    assert distances[0] == pytest.approx(float((plain - silent).abs().sum() / 2), abs=1e-5)
+    found = swap(SwapQuery(question, 1, 0, draws=20), subject, record, seen, quiet)
+    assert found.permuted.shape == (20,) and found.permuted.min() >= 0 and found.permuted.max() <= 1 and found.largest <= 1
+
+
+def test_what_cannot_be_asked_is_one_sentence(opened):
+    for name, text, words, more in (("translator", RESOLVER, "one stack", {}), ("scratch", RESOLVER, "answers nothing", {}),
+                                    ("resolver-wide", "the dog was too big", "no \"it\"", {}), ("induction", "a", "too few", {}),
+                                    ("induction", INDUCTION * 8, "at most 64", {}), ("resolver-wide", RESOLVER, "vocabulary", {"word": "zebu"})):
+        with pytest.raises(UserError, match=words):
+            parts(opened[name], text, **more)
