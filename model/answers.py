@@ -56,14 +56,21 @@ class Models:
 
 
 def home(model_id: str):
-    """The module that opens this model: the from-scratch ones by their short names, anything else as pretrained."""
+    """The module that opens this model: imported files and the from-scratch ones by their names, anything else as pretrained."""
+    from model.imported import answer
     from model.scratch import catalogue
 
+    if answer.ours(model_id):
+        return answer
     return importlib.import_module("model.scratch.answer" if catalogue.ours(model_id) else "model.pretrained.load")
 
 
 def beside(model_id: str, name: str):
-    """The module of that name in the package of this model, scratch or pretrained."""
+    """The module of that name in the package of this model, scratch or pretrained. Raises UserError for an imported file."""
+    from model.imported import answer
+
+    if answer.ours(model_id):
+        raise UserError(answer.ONLY_WEIGHTS)
     return importlib.import_module(f"{home(model_id).__package__}.{name}")
 
 

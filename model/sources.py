@@ -80,6 +80,20 @@ def revision(model: str) -> str:
     return home(model).revision(model)
 
 
+def import_file(content: bytes, name: str) -> tuple[str, str]:
+    """(model, text) under which attention that another tool saved as NPZ can be asked for; kept in this process only. Raises UserError."""
+    from model.imported import answer
+
+    return answer.keep(content, name)
+
+
+def imported_name(model: str) -> str | None:
+    """The file's name of a model that is an imported file; None for any other."""
+    from model.imported import answer
+
+    return answer.title(model) if answer.ours(model) else None
+
+
 def untrained(model: str) -> str:
     """The id of a model's untrained twin: of one that was trained here the start of its film; the one that never was trained is its own."""
     from model.pretrained.untrained import SUFFIX

@@ -4,6 +4,7 @@ from typing import Any
 
 import streamlit as st
 
+from model import sources
 from model.jobs import Job
 from model.query import UserError
 from model.record import AttentionRecord
@@ -41,6 +42,28 @@ def _add() -> None:
         put(model=st.session_state["ask_add"].strip())
 
 
+def _import() -> None:
+    """Opens the file that was dropped; what is wrong with it is said under its place."""
+    file = st.session_state["ask_npz"]
+    st.session_state["npz_error"] = ""
+    if file is not None:
+        try:
+            model, text = sources.import_file(file.getvalue(), file.name)
+        except UserError as error:
+            st.session_state["npz_error"] = str(error)
+            return
+        put(model=model, text=text, text_b=None, target=None)
+
+
+def _from_elsewhere() -> None:
+    """The place for attention that another tool saved."""
+    words = strings("frame")
+    with st.expander(words["import_title"]):
+        st.file_uploader(words["import_file"], type="npz", key="ask_npz", help=words["import_help"], on_change=_import)
+        if st.session_state.get("npz_error"):
+            st.error(literal(st.session_state["npz_error"]))
+
+
 def ask_widgets(state: State, offers: dict, catalogue_only: bool) -> Any:
     """Draws the question's widgets. `offers` is {model id: Offer}; a server for strangers shows the catalogue only.
 
@@ -66,6 +89,7 @@ def ask_widgets(state: State, offers: dict, catalogue_only: bool) -> Any:
         with st.expander(words["more"], expanded=bool(state.text_b or state.target)):
             for field in ("text_b", "target"):
                 st.text_area(words[field], key=f"ask_{field}", on_change=_from_widget, args=(field,), height=70, help=words[f"{field}_help"])
+        _from_elsewhere()
         if too_long(state):
             st.caption(words["too_long"])
     return badge
@@ -74,7 +98,8 @@ def ask_widgets(state: State, offers: dict, catalogue_only: bool) -> Any:
 def _label(name: str, offer) -> str:
     """A model in the menu; one that is not on disk says how much it would fetch."""
     if offer is None:
-        return name
+        imported = sources.imported_name(name)
+        return name if imported is None else strings("frame")["import_label"].format(name=imported)
     return offer.title if offer.on_disk else f"↓ {offer.title} ({offer.size / 1e6:,.0f} MB)"
 
 
@@ -107,10 +132,13 @@ def fetching(job: Job) -> None:
 def show_badge(badge, record: AttentionRecord) -> None:
     """The verification and its figures, under the model's name."""
     words, found = strings("frame"), record.verification
-    mark = {"verified": "✓", "reported": "○"}.get(found.status, "✗")
+    mark = {"verified": "✓", "reported": "○", "imported": "○"}.get(found.status, "✗")
     with badge.popover(f"{mark} {words[found.status]} · {found.max_error:.0e}" if found.status == "verified" else f"{mark} {words[found.status]}"):
         card = record.card
-        st.markdown(f"**{literal(card.title)}**  \n{card.architecture} · {card.layers} × {card.heads} · d_model {card.d_model} · "
+        if found.status == "imported":
+            st.markdown(f"**{literal(card.title)}**  \n{card.layers} × {card.heads}  \n`{card.revision[:16]}`")
+        else:
+            st.markdown(f"**{literal(card.title)}**  \n{card.architecture} · {card.layers} × {card.heads} · d_model {card.d_model} · "
                     f"d_head {card.d_head} · {card.parameters:,} parameters · positions: {literal(card.positions)} · {literal(card.licence)}  \n"
                     f"`{card.revision[:16]}`")
         if card.note:

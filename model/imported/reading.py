@@ -1,0 +1,142 @@
+"""An NPZ file of attention as maps: which array is what, and whether these are softmax weights at all.
+
+Two ways to name the arrays: Clearhead's own export (model/npz.py), or `attention` (layer, head, query, key) with `tokens`, or with `queries`
+and `keys` where those differ. Square attention without a weight above the diagonal is taken for a decoder's.
+"""
+import os
+import re
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import numpy as np
+
+from model.imported.arrays import Arrays
+from model.masks import Causal, Full
+from model.query import Kind, UserError
+from model.record import ROW_SUM_TOLERANCE, AttentionMap, Reported, Tokens
+
+LIMIT = int(os.environ.get("CLEARHEAD_IMPORT_MB", "256")) * 2**20   # bytes of weights as float32
+TOKENS = 4096                # a side
+PLAIN = ("attention", "attentions")
+SPECIAL = re.compile(r"\[[A-Z0-9]{2,12}\]|<[^<>\s]{1,24}>")          # [CLS], <s>, <|endoftext|>
+UNKNOWN = ("[UNK]", "<unk>")
+
+
+@dataclass(frozen=True, eq=False)
+class Imported:
+    """What a file holds. text: the tokens of its first map, joined. said: where the file says it comes from, if it does."""
+
+    name: str
+    text: str
+    maps: tuple[AttentionMap, ...]
+    row_sum_error: float
+    said: str
+
+    @property
+    def nbytes(self) -> int:
+        return sum(layer.weights.nbytes for each in self.maps for layer in each.layers)
+
+
+def read(file: BinaryIO, name: str) -> Imported:
+    """Raises UserError, in one sentence, for a file that is no attention or too large."""
+    arrays = Arrays(file, name)
+    plain = next((each for each in PLAIN if each in arrays.names), None)
+    kinds = [kind for kind in Kind if kind.value in arrays.names or any(re.fullmatch(rf"{kind}_\d{{1,4}}", each) for each in arrays.names)]
+    if plain is None and not kinds:
+        raise UserError(f"{name} has no array named attention; save attention (layer, head, query, key) and tokens with numpy.savez.")
+    maps = (_plain(arrays, plain),) if plain is not None else tuple(_ours(arrays, kinds))
+    error = max(float(np.abs(layer.weights.sum(-1) - 1).max()) for each in maps for layer in each.layers)
+    said = " ".join(arrays.texts("provenance"))[:20_000] if "provenance" in arrays.names else ""
+    return Imported(name, " ".join(maps[0].queries.texts), maps, error, said)
+
+
+def _plain(arrays: Arrays, array: str) -> AttentionMap:
+    sides = ("queries", "keys") if {"queries", "keys"} <= arrays.names else ("tokens", "tokens")
+    if not set(sides) <= arrays.names:
+        raise UserError(f"{arrays.name} has no array named tokens; save the tokens' texts beside the attention.")
+    weights = _weights(arrays, array, LIMIT)
+    if sides[0] == "queries":
+        kind = Kind.CROSS
+    else:
+        ahead = weights.shape[2] == weights.shape[3] and np.triu(weights.max((0, 1)), 1).any()
+        kind = Kind.SELF if ahead or weights.shape[3] == 1 else Kind.CAUSAL
+    return _map(arrays, kind, sides, dict(enumerate(weights)))
+
+
+def _ours(arrays: Arrays, kinds: list[Kind]):
+    """The maps of a file that Clearhead exported."""
+    left = LIMIT
+    for kind in kinds:
+        sides = (f"queries_{kind}", f"keys_{kind}")
+        if not set(sides) <= arrays.names:
+            raise UserError(f"{arrays.name} has no arrays named {sides[0]} and {sides[1]}; save the tokens' texts beside the attention.")
+        if kind.value in arrays.names:
+            weights = _weights(arrays, kind.value, left)
+            numbers = arrays.integers(f"layers_{kind}") if f"layers_{kind}" in arrays.names else list(range(len(weights)))
+            if len(set(numbers)) != len(weights) or any(not 0 <= each < 10**6 for each in numbers):
+                raise UserError(f"{arrays.name}: layers_{kind} does not number the {len(weights)} layers of {kind}; save one number a layer.")
+            layers = dict(zip(numbers, weights, strict=True))
+            left -= weights.nbytes
+        else:
+            layers = {}
+            for each in sorted(name for name in arrays.names if re.fullmatch(rf"{kind}_\d{{1,4}}", name)):
+                layers[int(each.rsplit("_", 1)[1])] = _weights(arrays, each, left, 3)
+                left -= layers[int(each.rsplit("_", 1)[1])].nbytes
+        yield _map(arrays, kind, sides, dict(sorted(layers.items())))
+
+
+def _weights(arrays: Arrays, array: str, limit: int, axes: int = 4) -> np.ndarray:
+    shape = arrays.shape(array)
+    if len(shape) != axes or 0 in shape or max(shape[-2:]) > TOKENS:
+        wanted = ("layer, " if axes == 4 else "") + "head, query, key"
+        raise UserError(f"{arrays.name}: {array} has the shape {shape}, and ({wanted}) with 1 to {TOKENS:,} tokens is expected; "
+                        "stack the layers and drop the batch.")
+    return arrays.numbers(array, limit)
+
+
+def _map(arrays: Arrays, kind: Kind, sides: tuple[str, str], layers: dict[int, np.ndarray]) -> AttentionMap:
+    for index, weights in layers.items():
+        _check(arrays.name, kind, index, weights)
+    shape = next(iter(layers.values())).shape
+    queries, keys = (_tokens(arrays, side, count) for side, count in zip(sides, shape[1:], strict=True))
+    if kind is not Kind.CROSS and (shape[1] != shape[2] or queries != keys):
+        raise UserError(f"{arrays.name}: {kind} attention has the same tokens on both sides, and here they differ; "
+                        "save other keys as queries and keys.")
+    if any(each.shape[1:] != shape[1:] for each in layers.values()):
+        raise UserError(f"{arrays.name}: the layers are of different lengths; save one text a file.")
+    allowed = Causal() if kind is Kind.CAUSAL else Full()
+    return AttentionMap(kind, queries, queries if queries == keys else keys, tuple(Reported(index, each, allowed) for index, each in layers.items()))
+
+
+def _check(name: str, kind: Kind, index: int, weights: np.ndarray) -> None:
+    """Softmax weights, or one sentence on where they are none."""
+    if not np.isfinite(weights).all():
+        raise UserError(f"{name}: layer {index} has NaN or infinite weights; save the attention again without padding.")
+    low, high = float(weights.min()), float(weights.max())
+    if low < 0 or high > 1 + ROW_SUM_TOLERANCE:
+        raise UserError(f"{name}: layer {index} has numbers from {low:.3g} to {high:.3g}, and weights are from 0 to 1; "
+                        "save them after the softmax.")
+    sums = weights.sum(-1)
+    if np.abs(sums - 1).max() > ROW_SUM_TOLERANCE:
+        head, row = np.unravel_index(np.abs(sums - 1).argmax(), sums.shape)
+        raise UserError(f"{name}: row {row} of layer {index} head {head} sums to {sums[head, row]:.4f} instead of 1; "
+                        "save the weights after the softmax, before dropout, and without padding.")
+    if kind is Kind.CAUSAL and np.triu(weights.max(0), 1).any():
+        raise UserError(f"{name}: layer {index} looks ahead, which a decoder's (causal) attention never does; name the array self.")
+
+
+def _tokens(arrays: Arrays, array: str, count: int) -> Tokens:
+    """Tokens that are known by their texts only: equal texts have equal numbers, brackets mark special ones, ## continues a word."""
+    texts = arrays.texts(array)
+    if len(texts) != count:
+        raise UserError(f"{arrays.name}: {array} has {len(texts)} texts for {count} rows or columns; save one text a token.")
+    numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+    special = tuple(bool(SPECIAL.fullmatch(text)) and text not in UNKNOWN for text in texts)
+    words: list[int] = []
+    for place, text in enumerate(texts):
+        words.append(-1 if special[place] else words[-1] if text.startswith("##") and words and words[-1] >= 0 else place)
+    starts = np.cumsum([0, *(len(text) + 1 for text in texts)])[:-1].tolist()
+    return Tokens(tuple(texts), tuple(numbers[text] for text in texts), special,
+                  tuple((start, start + len(text)) for start, text in zip(starts, texts, strict=True)), tuple(words),
+                  tuple(-1 if each else 0 for each in special), tuple(text in UNKNOWN for text in texts))
+

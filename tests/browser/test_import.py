@@ -1,0 +1,49 @@
+"""Attention from elsewhere, in a real browser: it opens in the same views, says that it is not verified, and what is wrong is one sentence."""
+import io
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.test_lessons import PATIENCE, Watch
+from viz.text import strings
+
+TOKENS = ["[CLS]", "<img src=x onerror=alert(1)>", "**bold**", "$x$", "[SEP]"]
+
+
+@pytest.fixture
+def seen(browser, app):
+    watching = Watch(browser, app.address)
+    yield watching
+    watching.fine()
+    watching.context.close()
+
+
+def npz(weights: np.ndarray) -> dict:
+    target = io.BytesIO()
+    np.savez(target, attention=weights, tokens=TOKENS)
+    return {"name": "<b>mine</b>.npz", "mimeType": "application/octet-stream", "buffer": target.getvalue()}
+
+
+def test_a_file_opens_in_the_same_views_and_is_never_called_verified(seen):
+    words, side = strings("frame"), seen.page.locator("[data-testid=stSidebar]")
+    seen.page.on("dialog", lambda dialog: seen.wrong.append(f"dialog: {dialog.message}"))
+    seen.page.goto(seen.address + "/heads")
+    side.get_by_text(words["import_title"]).click(timeout=PATIENCE)
+    place = side.locator("[data-testid=stFileUploader] input")
+    weights = np.random.default_rng(0).dirichlet(np.ones(5), (2, 3, 5))
+    place.set_input_files(npz(weights / 2))
+    expect(side.get_by_text("instead of 1; save the weights after the softmax")).to_be_visible(timeout=PATIENCE)
+    place.set_input_files(npz(weights))
+    expect(side.get_by_text("○ " + words["imported"])).to_be_visible(timeout=PATIENCE)
+    most = np.unravel_index(weights[:, :, 1, 1].argmax(), (2, 3))
+    title = strings("heads")["head_title"].format(layer=most[0], head=most[1])
+    expect(seen.main.get_by_text(title)).to_be_visible(timeout=PATIENCE)
+    expect(seen.main.get_by_text(TOKENS[1]).first).to_be_visible(timeout=PATIENCE)
+    assert seen.page.locator("img[src=x]").count() == 0 and seen.page.locator("[data-testid=stSidebar] b").count() == 0
+    assert seen.rest().params()["model"][0].startswith("imported:")
+    seen.follow_menu("measures")
+    expect(seen.main.locator(".st-key-head-table [data-testid=stDataFrame]")).to_be_visible(timeout=PATIENCE)
+    assert seen.main.get_by_role("button", name=strings("measures")["silence"]).count() == 0
+    seen.rest().follow_menu("compare")
+    expect(seen.main.get_by_text("holds the attention of one text only").first).to_be_visible(timeout=PATIENCE)

@@ -1,0 +1,230 @@
+"""NPZ files of strangers: what opens, that it is the same attention, and that whatever is wrong is one sentence and never much memory."""
+import io
+import re
+import tracemalloc
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model import heads, sources
+from model.imported import answer, reading
+from model.imported.reading import read
+from model.npz import write_npz
+from model.query import Kind, MeasuresQuery, Silence, UserError
+from model.record import AttentionMap
+from model.view import View
+from tests import fabricate
+from viz.export import export
+
+TOKENS = ["[CLS]", "play", "##ing", "cards", "[SEP]"]
+ROOT = Path(__file__).parents[3]
+
+
+def softmax(*shape: int, causal: bool = False, seed: int = 0) -> np.ndarray:
+    scores = np.random.default_rng(seed).normal(size=shape)
+    if causal:
+        scores[..., np.triu(np.ones(shape[-2:], bool), 1)] = -np.inf
+    grown = np.exp(scores)
+    return grown / grown.sum(-1, keepdims=True)
+
+
+def saved(**arrays) -> bytes:
+    target = io.BytesIO()
+    np.savez(target, **arrays)
+    return target.getvalue()
+
+
+def opened(content: bytes, name: str = "mine.npz"):
+    return read(io.BytesIO(content), name)
+
+
+def refusal(content: bytes) -> str:
+    with pytest.raises(UserError) as refused:
+        opened(content)
+    said = str(refused.value)
+    assert said.startswith("mine.npz") and "\n" not in said and said.endswith(".") and len(said) < 600
+    return said
+
+
+@pytest.mark.parametrize("dtype", ["<f2", "<f4", ">f4", "<f8"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_plain_attention_opens_as_it_was_saved(dtype, order):
+    weights = softmax(2, 3, 5, 5).astype(dtype)
+    found = opened(saved(attention=np.asarray(weights, order=order), tokens=TOKENS))
+    (each,) = found.maps
+    assert each.kind is Kind.SELF and each.queries.texts == tuple(TOKENS) and found.text == " ".join(TOKENS)
+    assert all((layer.weights == weights[layer.index].astype(np.float32)).all() for layer in each.layers)
+    assert each.queries.special == (True, False, False, False, True) and each.queries.words == (-1, 1, 1, 3, -1)
+    assert [found.text[slice(*span)] for span in each.queries.spans] == TOKENS
+
+
+def test_nothing_above_the_diagonal_is_a_decoder_and_queries_with_keys_are_cross_attention():
+    assert opened(saved(attention=softmax(1, 2, 5, 5, causal=True), tokens=TOKENS)).maps[0].kind is Kind.CAUSAL
+    cross = opened(saved(attention=softmax(1, 2, 2, 5), queries=["le", "chat"], keys=np.array(TOKENS, "S"))).maps[0]
+    assert cross.kind is Kind.CROSS and cross.queries.texts == ("le", "chat") and cross.keys.texts == tuple(TOKENS)
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_our_own_export_comes_back_weight_for_weight(kind):
+    made = fabricate.record(7, Kind.SELF) if kind is Kind.CROSS else fabricate.record(7, kind)
+    if kind is Kind.CROSS:
+        made = type(made)(made.query, made.card, (AttentionMap(kind, fabricate.tokens(7), fabricate.tokens(11), (fabricate.layer(3),)),),
+                          made.verification)
+    found = opened(export(".npz", made, View(kind=kind)))
+    (back,), (there,) = found.maps, made.maps
+    assert back.kind is kind and (back.queries.texts, back.keys.texts) == (there.queries.texts, there.keys.texts)
+    assert [layer.index for layer in back.layers] == [layer.index for layer in there.layers] and '"made_by": "Clearhead"' in found.said
+    for layer, other in zip(back.layers, there.layers, strict=True):
+        assert all((layer.weights[head] == heads.weights(other, head)).all() for head in range(layer.heads))
+
+
+def test_layers_with_other_head_counts_come_back_too():
+    made = fabricate.record(7)
+    wide, narrow = made.maps[0].layers
+    narrow = type(narrow)(5, narrow.query[:3], narrow.key, narrow.value, narrow.scale, narrow.allowed)
+    target = io.BytesIO()
+    write_npz(type(made)(made.query, made.card, (AttentionMap(Kind.SELF, made.maps[0].queries, made.maps[0].keys, (wide, narrow)),),
+                         made.verification), target)
+    assert [(layer.index, layer.heads) for layer in opened(target.getvalue()).maps[0].layers] == [(0, 6), (5, 3)]
+
+
+GOOD = softmax(1, 2, 5, 5)
+HALF, NAN, NEGATIVE = GOOD / 2, np.where(np.eye(5), np.nan, GOOD), GOOD - 0.5
+BAD = {
+    "no array named attention": {"other": GOOD}, "no array named tokens": {"attention": GOOD}, "sums to 0.5000 instead of 1": (HALF, TOKENS),
+    "NaN or infinite": (NAN, TOKENS), "weights are from 0 to 1": (NEGATIVE, TOKENS), "has 4 texts for 5": (GOOD, TOKENS[:4]),
+    "stack the layers": (GOOD[0], TOKENS), "Python objects": (GOOD.astype(object), TOKENS), "holds int64": (np.eye(5, dtype=int)[None, None], TOKENS),
+    "holds complex128": (GOOD + 0j, TOKENS), "holds float64, and strings": (GOOD, np.arange(5.0)), "records": (GOOD.view([("x", "f8")]), TOKENS),
+    "same tokens on both sides": {"self": GOOD, "queries_self": TOKENS, "keys_self": [*TOKENS[:4], "x"]},
+    "looks ahead": {"causal": GOOD, "queries_causal": TOKENS, "keys_causal": TOKENS}, "queries_self and keys_self": {"self": GOOD},
+    "does not number": {"self": GOOD, "queries_self": TOKENS, "keys_self": TOKENS, "layers_self": [0, 1]},
+    "different lengths": {"self_0": GOOD[0], "self_1": softmax(2, 4, 4), "queries_self": TOKENS, "keys_self": TOKENS},
+    "surrogates not allowed": (GOOD, ["a", "b", "c", "d", "\ud800"]), "with 1 to 4,096 tokens": (np.zeros((1, 1, 0, 0)), []),
+}
+
+
+@pytest.mark.parametrize("said", list(BAD))
+def test_what_is_no_attention_is_one_sentence(said):
+    arrays = BAD[said]
+    assert said in refusal(saved(**(arrays if isinstance(arrays, dict) else {"attention": arrays[0], "tokens": arrays[1]})))
+
+
+def header(shape: tuple, descr: str = "<f4") -> bytes:
+    target = io.BytesIO()
+    np.lib.format.write_array_header_1_0(target, {"descr": descr, "fortran_order": False, "shape": shape})
+    return target.getvalue()
+
+
+def zipped(**entries: bytes) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in entries.items():
+            archive.writestr(f"{name}.npy", content)
+    return target.getvalue()
+
+
+@pytest.mark.parametrize(("content", "said"), [
+    (b"", "cannot be read|can be read"), (b"PK\x03\x04 broken", "can be read"), (b"\x93NUMPY", "can be read"),
+    (zipped(attention=b"\x93NUMPY\x09\x00zz", tokens=b""), "can be read|version"), (zipped(attention=b"no header", tokens=b""), "can be read"),
+    (zipped(attention=header((60, 64, 4000, 4000)), tokens=b""), "MB that are left"), (zipped(attention=header((1, 1, 10**9, 10**9))), "tokens"),
+    (zipped(attention=header((10**30, 1, 2, 2)), tokens=b""), "MB that are left"),
+    (zipped(attention=header((1, 1, 2, 2)) + b"1234", tokens=b""), "other bytes"),
+    (zipped(attention=header((1, 1, 2, 2)) + b"\0" * 999, tokens=b""), "other bytes"),
+    (zipped(attention=header((1, 1, -2, 2)), tokens=b""), "shape")])
+def test_broken_and_boastful_files_are_one_sentence_and_little_memory(content, said):
+    tracemalloc.start()
+    try:
+        assert re.search(said, refusal(content))
+        assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_bomb_is_not_unpacked():
+    bomb = zipped(attention=header((1, 1, 4, 4)) + b"\0" * 200_000_000, tokens=b"")
+    assert len(bomb) < 300_000
+    tracemalloc.start()
+    try:
+        assert "other bytes" in refusal(bomb) and tracemalloc.get_traced_memory()[1] < 5_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_pickle_is_never_run(tmp_path):
+    class Runs:
+        def __reduce__(self):
+            return (open, (str(tmp_path / "ran"), "w"))
+
+    for arrays in ({"attention": np.array([Runs()], object), "tokens": TOKENS}, {"attention": GOOD, "tokens": np.array([Runs()] * 5, object)}):
+        refusal(saved(**arrays))
+    assert not (tmp_path / "ran").exists()
+
+
+@given(st.binary(max_size=300), st.integers(0, 2_000), st.integers(0, 255))
+def test_any_bytes_and_any_damage_are_attention_or_one_sentence(noise, place, byte):
+    whole = bytearray(saved(attention=GOOD, tokens=TOKENS))
+    whole[place % len(whole)] = byte
+    for content in (noise, bytes(whole), bytes(whole[:place])):
+        try:
+            found = opened(content)
+        except UserError as error:
+            assert str(error).startswith("mine.npz") and len(str(error)) < 600
+        else:
+            assert np.allclose(found.maps[0].layers[0].weights.sum(-1), 1, atol=1e-3)
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8), min_size=1, max_size=6))
+def test_any_tokens_come_through_unchanged(texts):
+    n = len(texts)
+    found = opened(saved(attention=softmax(1, 1, n, n), tokens=np.array(texts)))
+    assert found.maps[0].queries.texts == tuple(texts)
+    assert [found.text[slice(*span)] for span in found.maps[0].queries.spans] == texts
+
+
+def test_it_is_asked_like_a_model_and_never_called_verified():
+    model, text = sources.import_file(saved(attention=GOOD, tokens=TOKENS), "mine.npz")
+    query = sources.open_query(model, text)
+    record = sources.ask(query).result(60)
+    assert record.verification.status == "imported" and record.prediction is None and sources.imported_name(model) == "mine.npz"
+    assert record.verification.rows_checked == 10 and record.verification.row_sum_error < 1e-6
+    assert sources.ask(MeasuresQuery(query, Kind.SELF)).result(60).values["entropy"][0, 1] > 0
+    assert all(export(suffix, record, View(token=1)) for suffix in (".png", ".svg", ".pdf", ".csv", ".npz"))
+
+
+def test_what_needs_the_model_itself_is_refused_in_one_sentence():
+    from model.chain import ChainQuery
+    from model.coref_cases import CasesQuery, shipped
+    from model.next_word import NextWordQuery
+    from model.trace import TraceQuery
+
+    model, text = sources.import_file(saved(attention=GOOD, tokens=TOKENS), "mine.npz")
+    query = sources.open_query(model, text)
+    for question in (sources.open_query(model, text, edits=[Silence(Kind.SELF, 0, 0)]), TraceQuery(query), NextWordQuery(query),
+                     ChainQuery(query), CasesQuery(model, query.revision, shipped("coreference"))):
+        with pytest.raises(UserError, match="choose a model"):
+            sources.ask(question).result(60)
+    with pytest.raises(UserError, match="of one text only"):
+        sources.ask(sources.open_query(model, "another text")).result(60)
+
+
+def test_the_store_is_bounded_and_says_what_is_gone(monkeypatch):
+    monkeypatch.setattr(answer, "STORE", GOOD.astype(np.float32).nbytes * 2)
+    models = [sources.import_file(saved(attention=softmax(1, 2, 5, 5, seed=seed), tokens=TOKENS), f"{seed}.npz")[0] for seed in range(3)]
+    with pytest.raises(UserError, match="open it again"):
+        sources.open_query(models[0], "x")
+    assert sources.revision(models[2]) == models[2].removeprefix("imported:") and "gone" in sources.imported_name(models[0])
+    monkeypatch.setattr(reading, "LIMIT", 100)
+    with pytest.raises(UserError, match="MB that are left"):
+        sources.import_file(saved(attention=GOOD, tokens=TOKENS), "mine.npz")
+
+
+def test_the_example_of_the_readme_opens(tmp_path, monkeypatch):
+    block = re.search(r"```python\n(  import numpy.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL).group(1)
+    monkeypatch.chdir(tmp_path)
+    exec(compile("\n".join(line.removeprefix("  ") for line in block.splitlines()), "README.md", "exec"), {})
+    found = opened((tmp_path / "mine.npz").read_bytes())
+    assert found.maps[0].kind is Kind.CAUSAL and found.maps[0].queries.texts == ("one", "two", "three")
