@@ -137,6 +137,13 @@ def scores(layer: Layer | Reported, head: int, rows: slice | None = None) -> np.
     return (numbers if allowed is None else numbers.masked_fill(~allowed, float("nan")))[0].numpy()
 
 
+def shares(layer: Layer | Reported, head: int) -> np.ndarray:
+    """Each cell's weight divided by its sum over all heads of the layer, float32 (query, key), 0 where that sum is 0: how Tensor2Tensor's notebook
+    hello_t2t normalises before it draws (visualization/attention.js, resize). Rows do not sum to 1."""
+    total = sum(weights(layer, each) for each in range(layer.heads))
+    return np.divide(weights(layer, head), total, out=np.zeros(layer.shape[1:], np.float32), where=total > 0)
+
+
 def row_weights(layer: Layer | Reported, query: int) -> np.ndarray:
     """What one token looks at in every head of the layer, float32 (head, key)."""
     if isinstance(layer, Reported):

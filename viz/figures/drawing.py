@@ -12,7 +12,7 @@ import numpy as np
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-WHOLE = ("paper_bgcolor", "plot_bgcolor")    # properties whose own names have an underscore
+WHOLE = ("paper_bgcolor", "plot_bgcolor", "error_x")    # properties whose own names have an underscore
 NARROW = {np.dtype(np.int64): np.int32, np.dtype(np.uint64): np.uint32, np.dtype(np.float16): np.float32}   # what no browser's arrays can hold
 
 

@@ -1,0 +1,55 @@
+"""Does attention explain? in a real browser: three kinds of models, every switch, the set, and the link that brings it back."""
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.test_lessons import PATIENCE, Watch
+from viz.text import strings
+
+RESOLVER = "model=resolver-wide&text=the+giraffe+didn%27t+fear+the+wolf+over+there+since+it+was+far+too+big+."
+
+
+@pytest.fixture
+def seen(browser, app):
+    watching = Watch(browser, app.address)
+    yield watching
+    watching.fine()
+    watching.context.close()
+
+
+def at(seen, query: str, *figures: str):
+    seen.page.goto(f"{seen.address}/explain?{query}")
+    for name in figures:
+        expect(seen.main.locator(f".st-key-figure-explain-{name} [data-testid=stPlotlyChart]")).to_be_visible(timeout=PATIENCE)
+    seen.rest().fine()
+    return seen.main
+
+
+def test_a_vector_a_noun_and_a_sign_are_explained_tested_and_asked_about_sixty_texts(seen):
+    words = strings("explain")
+    main = at(seen, "layer=3&head=1", "picture", "agreement")
+    expect(main.get_by_text("One sentence of 14 ranked tokens says almost nothing.")).to_be_visible()
+    box = main.get_by_role("textbox", name=words["other"])
+    box.fill("An animal stayed on its side of the street.")
+    box.press("Enter")
+    expect(main.get_by_text("The cosine with the vector of the other sentence is")).not_to_contain_text("0.8324", timeout=PATIENCE)
+    main.get_by_text(words["swap"]["switch"], exact=True).click()
+    expect(main.locator(".st-key-figure-explain-swap [data-testid=stPlotlyChart]")).to_be_visible(timeout=PATIENCE)
+    main.get_by_text(words["share"]["switch"], exact=True).click()
+    expect(main.locator(".st-key-figure-explain-share [data-testid=stPlotlyChart]")).to_be_visible(timeout=PATIENCE)
+    assert {"swap", "share", "other"} <= set(seen.rest().params())
+    main = at(seen, RESOLVER, "picture", "agreement")
+    expect(main.get_by_text("The model holds giraffe against")).to_be_visible()
+    main.get_by_role("button", name=words["set"]["run"].format(model="Resolver, wide", count=60)).click()
+    expect(main.locator(".st-key-figure-explain-set [data-testid=stPlotlyChart]")).to_be_visible(timeout=PATIENCE)
+    expect(main.get_by_text("ranked tokens each")).to_be_visible()
+    assert seen.rest().params()["run"] == ["1"]
+    main = at(seen, "model=induction&text=k7Qx2bVmk7Qx2", "picture", "agreement")
+    main.get_by_role("textbox", name=words["word"]).fill("x")
+    main.get_by_role("textbox", name=words["word"]).press("Enter")
+    expect(main.get_by_text("The model holds x against")).to_be_visible(timeout=PATIENCE)
+
+
+def test_a_model_that_cannot_be_asked_is_one_sentence_and_the_rest_stays(seen):
+    main = at(seen, "model=translator&text=the+dog+was+too+big&share=1", "softmax", "share")
+    expect(main.get_by_text("one stack from its input to its answer")).to_be_visible(timeout=PATIENCE)
+    expect(main.get_by_text("Attention is not not Explanation").first).to_be_visible()

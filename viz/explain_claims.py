@@ -1,0 +1,75 @@
+"""What is true of an attribution and of a set of them, in words computed from the numbers."""
+import numpy as np
+
+from model.attribution import METHODS, NULLS, Attribution, agreement, ceiling
+from model.explain_report import Report
+from model.rank_agreement import Mean, spearman
+from viz.text import literal, strings
+
+POSITION = 0.9   # a measure whose order agrees this far with that of a model that looks evenly is told as one
+
+
+def label(name: str, layer: int, head: int) -> str:
+    """A measure as the figures name it."""
+    return strings("explain")["picture"]["names"][name].format(head=f"{layer}·{head}", layer=layer)
+
+
+def value(mean: Mean) -> str:
+    """A mean with its interval."""
+    return strings("explain")["set"]["interval"].format(value=mean.value, low=mean.low, high=mean.high)
+
+
+def of_sentence(found: Attribution, layer: int, head: int) -> list[str]:
+    """What to notice about one answer. Sentences in Markdown; none where nothing can be correlated."""
+    words, top = strings("explain")["sentence"], float(ceiling(found).mean())
+    means = {name: float(each.mean()) for name, each in agreement(found, layer, head).items() if np.isfinite(each).all()}
+    proposed = {name: mean for name, mean in means.items() if name in METHODS}
+    if not proposed or not np.isfinite(top):
+        return []
+    best = max(proposed, key=lambda name: proposed[name])
+    said = [words["ceiling_said"].format(ceiling=top),
+            words["best"].format(best=label(best, layer, head), best_value=proposed[best], head=means.get("weight_head", float("nan")),
+                                 layer=means.get("weight_layer", float("nan")))]
+    said += [line for name in ("rollout", "flow") if (line := _position(found, name))]
+    outside = float(found.measured(layer, head)["weight_head"][~found.ranked].sum())
+    return [*said, words["sink"].format(share=outside)]
+
+
+def _position(found: Attribution, name: str) -> str:
+    """Whether a measure over all layers says more than where the words stand; nothing where the null is flat."""
+    words, chosen, null = strings("explain")["sentence"], found.ranked, f"{name}_even"
+    if name not in found.scores or null not in found.scores:
+        return ""
+    rho = spearman(found.scores[name][chosen], found.scores[null][chosen])
+    if not np.isfinite(rho):
+        return ""
+    return words["position" if rho >= POSITION else "position_not"].format(name=label(name, 0, 0), rho=rho)
+
+
+def of_set(said: Report, layer: int, head: int, heads: int) -> list[str]:
+    """What to notice over many texts."""
+    words = strings("explain")["set"]
+    proposed = {name: means[-1] for name, means in said.methods.items() if name in METHODS and means[-1].texts}
+    best = max(proposed, key=lambda name: proposed[name].value)
+    lines = [words["said"].format(texts=said.texts, words=said.words),
+             words["ceiling"].format(value=value(said.ceiling[-1])),
+             words["best"].format(name=label(best, layer, head), value=value(proposed[best]))]
+    if {"weight_head", "weight_layer"} <= set(proposed):
+        lines.append(words["raw"].format(head=f"{layer}·{head}", value=value(proposed["weight_head"]), layer=value(proposed["weight_layer"])))
+    for null in NULLS:
+        name = null.removesuffix("_even")
+        if name in proposed and null in said.methods and said.methods[null][-1].texts:
+            lines.append(words["null"].format(name=label(name, layer, head), value=value(proposed[name]), null=value(said.methods[null][-1])))
+    if heads > 1 and said.best.texts:
+        chosen = " and ".join(dict.fromkeys(f"{each[0]}·{each[1]}" for each in said.chosen))
+        lines.append(words["held_out"].format(chosen=chosen, value=value(said.best), count=heads))
+    return lines
+
+
+def of_answer(found: Attribution) -> str:
+    """The number that is explained."""
+    words, answer = strings("explain")["value"], found.answer
+    form = "vector" if answer.kind == "vector" else "rival" if answer.rival else answer.kind
+    before = "" if found.place is None else literal(found.tokens.texts[found.place])
+    return words[form].format(word=f"*{literal(answer.word)}*", rival=f"*{literal(answer.rival)}*", value=answer.value, rank=answer.rank,
+                              chance=np.exp(min(answer.value, 0)), before=f"“{before}”")

@@ -1,0 +1,60 @@
+"""Does attention explain the answer? One answer, what each token was worth to it, and what the ways of reading attention say."""
+import streamlit as st
+
+from model.attribution import Attribution, AttributionQuery
+from model.query import UserError
+from viz.components.explained import agreements, asked, other_of, picture, way_of
+from viz.components.explained_more import many, other_weights, published, shared
+from viz.components.lesson import READABLE, listing
+from viz.components.real_head import real_head
+from viz.control import Choice, Number, Switch, Words
+from viz.page import Frame, Page
+from viz.text import literal, strings
+
+PAGE = Page("Does attention explain?", "Look", 6, "record", controls=(
+    Number("at", -1, -1, 99_999, whole=True), Words("word", "", 40), Words("rival", "", 40), Words("other", "", 300), Switch("flow"),
+    Choice("set", "sentences", ("sentences", "agreement")), Switch("run"), Switch("swap"), Switch("share")))
+
+
+def render(frame: Frame) -> None:
+    words = strings("explain")
+    st.markdown(f"#### {words['question']}")
+    with st.container(width=READABLE):
+        st.markdown(words["lead"])
+    record, view = real_head(frame, token=False)
+    asked(frame, record, view)
+    question = _question(frame, way_of(record))
+    try:
+        found: Attribution = frame.ask(question)
+    except UserError as error:
+        st.error(literal(str(error)))
+    else:
+        picture(frame, found, view)
+        agreements(found, view)
+        many(frame, record, view, found.answer.kind)
+        other_weights(frame, question, found, view)
+    shared(frame, record[view.kind], view)
+    published()
+    _formulas()
+
+
+def _question(frame: Frame, way: str) -> AttributionQuery:
+    """What the controls ask; those that a model does not read are left out, so that equal questions share an answer."""
+    controls, query = frame.controls, frame.query()
+    at = None if controls["at"] < 0 else min(controls["at"], len(frame.state.text))
+    if way == "vector":
+        return AttributionQuery(query, other=other_of(frame), long_flow=controls["flow"])
+    return AttributionQuery(query, at, controls["word"], controls["rival"], long_flow=controls["flow"])
+
+
+def _formulas() -> None:
+    """The measures and the functions that computed them."""
+    from model import flows, heads, norms, rank_agreement
+    from model.attribution import permuted
+
+    words = strings("explain")["formulas"]
+    with st.expander(words["title"]):
+        st.markdown(words["text"])
+        st.code(listing((flows.with_residual, flows.rollout, flows.flow, norms.transformed, norms.mixed, norms.through, norms.by_stage,
+                         rank_agreement.spearman, permuted, heads.shares), {}), language="python")
+        st.markdown(words["sources"])
