@@ -10,7 +10,8 @@ from model.record import AttentionRecord, Tokens
 
 IDEOGRAMS = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"   # written without spaces: each is compared alone
 WORD = re.compile(rf"[{IDEOGRAMS}]|[^\W{IDEOGRAMS}]+|[^\w\s]")
-Bundle = tuple[set, list[int], list[int]]   # what its tokens can be met by; tokens of the first text, of the second
+ALIKE = 0.6   # Ratcliff and Obershelp's ratio, from which a changed word is followed sign by sign
+Bundle = tuple[list[int], list[int]]   # tokens of the first text, of the second
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,21 @@ def _anchors(first: str, second: str) -> tuple[np.ndarray, np.ndarray]:
         if kind in ("equal", "replace"):
             for (start, end), (begin, stop) in zip(ones, others, strict=True):
                 same = kind == "equal" and end - start == stop - begin
-                found[0][start:end] = np.arange(start, end) if same else start
-                found[1][begin:stop] = np.arange(start, end) if same else start
+                marks = (np.arange(start, end),) * 2 if same else _changed(first[start:end], second[begin:stop], start)
+                found[0][start:end], found[1][begin:stop] = marks
+    return found
+
+
+def _changed(one: str, other: str, start: int) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers of a word's characters, from `start`, and of those of the word that it was changed into: sign by sign where most signs are kept,
+    as in a string of single signs; else all one number."""
+    found = np.full(len(one), start), np.full(len(other), start)
+    matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
+    if matcher.ratio() < ALIKE:
+        return found
+    for kind, i, i_end, j, j_end in matcher.get_opcodes():
+        found[0][i:i_end] = np.arange(start + i, start + i_end) if kind == "equal" else start + i if kind == "replace" else -1
+        found[1][j:j_end] = np.arange(start + i, start + i_end) if kind == "equal" else start + i if kind == "replace" else -1
     return found
 
 
@@ -68,22 +82,28 @@ def align(first: AttentionRecord, second: AttentionRecord, kinds: tuple[Kind, Ki
     (one, spans), (other, others) = (written(record, kind, side) for record, kind in zip((first, second), kinds, strict=True))
     anchors = _anchors(one, other)
     meets = [_meets(each, places, found) for each, places, found in zip(tokens, (spans, others), anchors, strict=True)]
-    groups: list[Bundle] = []
-    for place in range(2):
-        for token, wanted in enumerate(meets[place]):
-            groups = _joined(groups, wanted, place, token)
-    return tuple(_named(group, tokens) for group in _ordered(groups))
+    return tuple(_named(group, tokens) for group in _ordered(_joined(meets)))
 
 
-def _joined(groups: list[Bundle], wanted: set, place: int, token: int) -> list[Bundle]:
-    """The groups with one more token of a side: all that it meets become one."""
-    mine = [each for each in groups if each[0] & wanted]
-    members: tuple[list[int], list[int]] = ([], [])
-    members[place].append(token)
-    for each in mine:
-        members[0].extend(each[1])
-        members[1].extend(each[2])
-    return [each for each in groups if not each[0] & wanted] + [(wanted.union(*(each[0] for each in mine)), *map(sorted, members))]
+def _joined(meets: list[list[set]]) -> list[Bundle]:
+    """Tokens that meet, directly or through others, as groups: the parts of a graph, by union and find (Tarjan 1975)."""
+    parent: dict = {}
+
+    def root(node):
+        while parent[node] != node:
+            parent[node] = node = parent[parent[node]]
+        return node
+
+    nodes = [(place, token) for place in range(2) for token in range(len(meets[place]))]
+    parent.update({node: node for node in nodes})
+    for place, token in nodes:
+        for mark in meets[place][token]:
+            parent.setdefault(("mark", mark), (place, token))
+            parent[root((place, token))] = root(("mark", mark))
+    groups: dict = {}
+    for place, token in nodes:
+        groups.setdefault(root((place, token)), ([], []))[place].append(token)
+    return list(groups.values())
 
 
 def _meets(tokens: Tokens, spans: list[tuple[int, int]], anchors: np.ndarray) -> list[set]:
@@ -101,17 +121,19 @@ def _meets(tokens: Tokens, spans: list[tuple[int, int]], anchors: np.ndarray) ->
 
 def _ordered(groups: list[Bundle]) -> list[Bundle]:
     """By the place in the first text; a group of the second alone comes behind what stands before it there."""
-    place = {token: each[1][0] for each in groups if each[1] for token in each[2]}
+    place = {token: each[0][0] for each in groups if each[0] for token in each[1]}
+    behind, most = {}, -1
+    for token in range(1 + max((token for each in groups for token in each[1]), default=-1)):
+        behind[token] = most
+        most = max(most, place.get(token, -1))
 
-    def key(each) -> tuple[float, int]:
-        if each[1]:
-            return each[1][0], -1
-        return max((place[token] for token in place if token < each[2][0]), default=-1) + 0.5, each[2][0]
+    def key(each: Bundle) -> tuple[float, int]:
+        return (each[0][0], -1) if each[0] else (behind[each[1][0]] + 0.5, each[1][0])
 
     return sorted(groups, key=key)
 
 
 def _named(group: Bundle, tokens: list[Tokens]) -> Group:
-    said = ["".join(side.texts[token].removeprefix("##") for token in mine).strip() for side, mine in zip(tokens, group[1:], strict=True)]
+    said = ["".join(side.texts[token].removeprefix("##") for token in mine).strip() for side, mine in zip(tokens, group, strict=True)]
     text = said[0] if said[0].casefold() == said[1].casefold() else " ⇄ ".join(each or "∅" for each in said)
-    return Group(text, tuple(group[1]), tuple(group[2]))
+    return Group(text, *map(tuple, group))

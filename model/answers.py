@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from model.attribution import AttributionQuery, SwapQuery
 from model.chain import ChainQuery
-from model.comparison import ComparisonQuery
+from model.comparison import AlignmentQuery, ComparisonQuery
 from model.coref_cases import AnswersQuery, CasesQuery
 from model.decision import DecisionQuery, DecisionSetQuery
 from model.film import TraitsQuery
@@ -155,7 +155,13 @@ def _chain(question: ChainQuery, tick: Tick):
 def _comparison(question: ComparisonQuery, tick: Tick):
     from model import comparison
 
-    return comparison.compare(question, _kept(question.first, tick), _kept(question.second, tick))
+    return comparison.compare(question, _kept(question.first, tick), _kept(question.second, tick), tick)
+
+
+def _alignment(question: AlignmentQuery, tick: Tick):
+    from model import comparison
+
+    return comparison.aligned(question, _kept(question.first, tick), _kept(question.second, tick))
 
 
 def _patched(question: PatchQuery, tick: Tick):
@@ -241,7 +247,8 @@ def _small_world(question: DecisionQuery | DecisionSetQuery | HabitsQuery | Trai
 ANSWERS: dict[type, Callable] = {NextWordQuery: _next_word, Query: _record, OverviewQuery: _overview, MeasuresQuery: _measures, FitsQuery: _fits,
                                  SilencingQuery: _silencing, TextsQuery: _texts, CardQuery: _card,
                                  TraceQuery: _trace, AttributionQuery: _attribution, SwapQuery: _swapped, CasesQuery: _cases, AnswersQuery: _answers,
-                                 RunQuery: _short_run, ChainQuery: _chain, ComparisonQuery: _comparison, PatchQuery: _patched, ScoresQuery: _scores,
+                                 RunQuery: _short_run, ChainQuery: _chain, ComparisonQuery: _comparison, AlignmentQuery: _alignment,
+                                 PatchQuery: _patched, ScoresQuery: _scores,
                                  CopyQuery: _copying, CostQuery: _cost, InformationQuery: _information, TableQuery: _table, ContextsQuery: _contexts,
                                  **dict.fromkeys((DecisionQuery, DecisionSetQuery, HabitsQuery, TraitsQuery), _small_world)}
 models = Models(MODEL_BYTES)

@@ -3,17 +3,42 @@
 A row of weights is a distribution over keys. Two rows of different tokens are compared over the aligned keys and one more, the rest. The measure
 is the Jensen–Shannon divergence in bits (Lin 1991): 0 for equal rows, 1 for rows that share nothing.
 """
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from model import heads
 from model.alignment import Group, align
+from model.displayed import WHOLE, Shown, Unit
 from model.lessons.information import entropy
+from model.patching import cosine as cosine_of
 from model.query import Kind, Query, UserError
-from model.record import AttentionMap, AttentionRecord
+from model.record import AttentionMap, AttentionRecord, Tokens
 
-LONGEST = 256     # tokens: every head's whole matrix is looked at
+LONGEST = WHOLE   # tokens: every head's whole matrix is looked at, one after the other
+Tick = Callable[[float, str], None]
+
+
+@dataclass(frozen=True)
+class AlignmentQuery:
+    """Which queries and keys of two questions stand for the same: answered by an `Alignment`."""
+
+    first: Query
+    second: Query
+    kinds: tuple[Kind, Kind]
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """rows, columns: groups of queries and of keys."""
+
+    rows: tuple[Group, ...]
+    columns: tuple[Group, ...]
+
+    @property
+    def nbytes(self) -> int:
+        return 200 * (len(self.rows) + len(self.columns))
 
 
 @dataclass(frozen=True)
@@ -29,15 +54,13 @@ class ComparisonQuery:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """rows, columns: groups of queries and of keys. changed: {(layer, head) of the first: mean Jensen–Shannon divergence of its rows in bits}."""
+    """changed: {(layer, head) of the first: mean Jensen–Shannon divergence of its rows in bits}."""
 
-    rows: tuple[Group, ...]
-    columns: tuple[Group, ...]
     changed: dict[tuple[int, int], float]
 
     @property
     def nbytes(self) -> int:
-        return 200 * (len(self.changed) + len(self.rows) + len(self.columns))
+        return 200 * len(self.changed)
 
     @property
     def ranked(self) -> list[tuple[int, int, float]]:
@@ -45,18 +68,22 @@ class Comparison:
         return sorted(((*place, value) for place, value in self.changed.items()), key=lambda each: (-each[2], each[:2]))
 
 
-def pooled(weights: np.ndarray, rows: list[tuple[int, ...]], columns: list[tuple[int, ...]]) -> np.ndarray:
-    """Float64 (..., row, column) of weights (..., query, key): the sum over a group's keys, the mean over its queries (Clark et al. 2019,
-    section 4.1); NaN where a group has no token."""
-    def share(groups: list[tuple[int, ...]], count: int, mean: bool) -> np.ndarray:
-        found = np.zeros((len(groups), count))
-        for place, group in enumerate(groups):
-            found[place, list(group)] = (1 / len(group) if mean else 1) if group else 0
-            if not group:
-                found[place] = np.nan
-        return found
+def pooled(weights: np.ndarray, rows: Sequence[tuple[int, ...]], columns: Sequence[tuple[int, ...]]) -> np.ndarray:
+    """Float64 (row, column) of weights (query, key): the sum over a group's keys, the mean over its queries (Clark et al. 2019, section 4.1);
+    NaN where a group has no token."""
+    sizes = np.array([max(len(group), 1) for group in rows])[:, None]
+    return _summed(_summed(weights.astype(np.float64).T, columns).T, rows) / sizes
 
-    return share(rows, weights.shape[-2], True) @ weights.astype(np.float64) @ share(columns, weights.shape[-1], False).T
+
+def _summed(numbers: np.ndarray, groups: Sequence[tuple[int, ...]]) -> np.ndarray:
+    """Sums over groups of the first axis; NaN for a group of nothing."""
+    filled = [place for place, group in enumerate(groups) if group]
+    order = [token for group in groups for token in group]
+    found = np.full((len(groups), *numbers.shape[1:]), np.nan)
+    if filled:
+        starts = np.cumsum([0, *(len(groups[place]) for place in filled)])[:-1]
+        found[filled] = np.add.reduceat(numbers[order], starts, axis=0) if len(order) > len(filled) else numbers[order]
+    return found
 
 
 def divergence(p: np.ndarray, q: np.ndarray) -> np.ndarray:
@@ -65,6 +92,7 @@ def divergence(p: np.ndarray, q: np.ndarray) -> np.ndarray:
 
 
 def head_of(attention_map: AttentionMap, layer: int, head: int) -> np.ndarray:
+    """Float32 (query, key)."""
     return heads.weights(attention_map.layer(layer), head)
 
 
@@ -75,39 +103,57 @@ def difference(first: np.ndarray, second: np.ndarray, rows: tuple[Group, ...], c
     return one, other, other - one
 
 
+def drawn(first: AttentionRecord, second: AttentionRecord, heads_of: tuple[tuple[Kind, int, int], ...], found: Alignment) -> tuple[Shown, ...]:
+    """The first's head, the second's and their difference over the same groups, as they are drawn; NaN where one side has no token.
+
+    heads_of: (kind, layer, head) of each side. A row or column is numbered by its group, so that a place means the same in all three.
+    """
+    one, other = (head_of(record[kind], layer, head) for record, (kind, layer, head) in zip((first, second), heads_of, strict=True))
+    axes = []
+    for groups, side in ((found.rows, "queries"), (found.columns, "keys")):
+        tokens = [getattr(record[kind], side) for record, (kind, _, _) in zip((first, second), heads_of, strict=True)]
+        axes.append(tuple(_unit(place, group, tokens) for place, group in enumerate(groups)))
+    parts = zip((heads_of[0], heads_of[1], heads_of[1]), difference(one, other, found.rows, found.columns), strict=True)
+    return tuple(Shown(*place, axes[0], axes[1], numbers.astype(np.float32), None, ()) for place, numbers in parts)
+
+
+def _unit(place: int, group: Group, tokens: list[Tokens]) -> Unit:
+    members = [(side, token) for side, mine in zip(tokens, (group.first, group.second), strict=True) for token in mine]
+    return Unit(group.text, (place,), all(side.special[token] for side, token in members), any(side.unknown[token] for side, token in members), False)
+
+
 def _rows(weights: np.ndarray, rows: list[tuple[int, ...]], columns: list[tuple[int, ...]]) -> np.ndarray:
-    """Distributions (..., row, column + 1) over the aligned keys and the rest."""
+    """Distributions (row, column + 1) over the aligned keys and the rest."""
     found = pooled(weights, rows, columns)
     return np.concatenate([found, np.clip(1 - found.sum(-1, keepdims=True), 0, None)], -1)
 
 
-def compare(question: ComparisonQuery, first: AttentionRecord, second: AttentionRecord) -> Comparison:
+def aligned(question: AlignmentQuery, first: AttentionRecord, second: AttentionRecord) -> Alignment:
+    """Raises UserError for texts that are too long."""
+    maps = [record[kind] for record, kind in zip((first, second), question.kinds, strict=True)]
+    if max(max(len(each.queries), len(each.keys)) for each in maps) > LONGEST:
+        raise UserError(f"Comparing looks at whole matrices and takes at most {LONGEST:,} tokens a side; shorten the texts.")
+    return Alignment(*(align(first, second, question.kinds, side) for side in ("queries", "keys")))
+
+
+def compare(question: ComparisonQuery, first: AttentionRecord, second: AttentionRecord, tick: Tick) -> Comparison:
     """Raises UserError for texts that are too long or share no token, and where heads have no counterpart."""
     one, other = first[question.kinds[0]], second[question.kinds[1]]
-    if max(len(one.queries), len(one.keys), len(other.queries), len(other.keys)) > LONGEST:
-        raise UserError(f"Comparing looks at every head's whole matrix and takes at most {LONGEST} tokens a side; shorten the texts.")
-    sides = [align(first, second, question.kinds, side) for side in ("queries", "keys")]
-    rows, columns = ([each for each in side if each.both] for side in sides)
+    found = aligned(AlignmentQuery(question.first, question.second, question.kinds), first, second)
+    rows, columns = ([each for each in side if each.both] for side in (found.rows, found.columns))
     if not rows or not columns:
         raise UserError("The two texts share no token, so that no row has a counterpart; choose texts that are more alike.")
     if question.head is None and [each.shape[0] for each in one.layers] != [each.shape[0] for each in other.layers]:
         raise UserError("The two models have different numbers of layers or heads, so that no head has a counterpart; compare with one open head.")
-    given = None if question.head is None else _rows(head_of(other, *question.head)[None], [each.second for each in rows],
-                                                     [each.second for each in columns])
+    ends = [([getattr(each, side) for each in rows], [getattr(each, side) for each in columns]) for side in ("first", "second")]
+    given = None if question.head is None else _rows(head_of(other, *question.head), *ends[1])
     changed: dict[tuple[int, int], float] = {}
     for place, layer in enumerate(one.layers):
-        mine = _rows(_whole(layer), [each.first for each in rows], [each.first for each in columns])
-        theirs = given if given is not None else _rows(_whole(other.layers[place]), [each.second for each in rows], [each.second for each in columns])
-        changed.update({(layer.index, head): float(value) for head, value in enumerate(divergence(mine, theirs).mean(-1))})
-    return Comparison(*sides, changed)
-
-
-def _whole(layer) -> np.ndarray:
-    """All heads of a layer, float32 (head, query, key)."""
-    found = np.zeros(layer.shape, np.float32)
-    for rows, keys, block in heads.weight_blocks(layer):
-        found[:, rows, keys] = block
-    return found
+        tick(place / len(one.layers), f"comparing layer {place + 1} of {len(one.layers)}")
+        for head in range(layer.heads):
+            theirs = _rows(heads.weights(other.layers[place], head), *ends[1]) if given is None else given
+            changed[layer.index, head] = float(divergence(_rows(heads.weights(layer, head), *ends[0]), theirs).mean())
+    return Comparison(changed)
 
 
 def answers(first: AttentionRecord, second: AttentionRecord, shown: int = 6) -> list[tuple[str, float, float]]:
@@ -126,5 +172,4 @@ def cosine(first: AttentionRecord, second: AttentionRecord) -> float | None:
     vectors = [getattr(record.prediction, "vector", None) for record in (first, second)]
     if any(each is None for each in vectors) or vectors[0].shape != vectors[1].shape:
         return None
-    a, b = (each.astype(np.float64) for each in vectors)
-    return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
+    return cosine_of(*vectors)

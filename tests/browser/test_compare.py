@@ -14,12 +14,23 @@ def seen(browser, app):
     watching.context.close()
 
 
+DRAWN = ".st-key-compare-grid [data-heads]"
+
+
 def at(seen, path: str):
     seen.page.goto(seen.address + path)
-    expect(seen.main.locator(".st-key-figure-compare-grid [data-testid=stPlotlyChart]")).to_be_visible(timeout=PATIENCE)
+    expect(seen.main.locator(DRAWN)).to_be_visible(timeout=PATIENCE)
     seen.rest().fine()
-    assert seen.main.locator("[data-testid=stPlotlyChart]").count() == 4
+    expect(seen.main.locator(".ch.view[data-drawn]")).to_have_count(3, timeout=PATIENCE)
     return seen.main
+
+
+def hovered(seen, key: str, row: int, column: int, n: int) -> str:
+    """What the tooltip of a picture says over a cell of n × n."""
+    picture = seen.main.locator(f".st-key-{key}")
+    box = picture.locator(".matrix > canvas").bounding_box()
+    seen.page.mouse.move(box["x"] + (column + 0.5) * box["width"] / n, box["y"] + (row + 0.5) * box["height"] / n)
+    return picture.locator(".tip").inner_text()
 
 
 def test_two_sentences_an_edit_two_models_and_two_heads(seen):
@@ -27,10 +38,14 @@ def test_two_sentences_an_edit_two_models_and_two_heads(seen):
     main = at(seen, "/compare?layer=3&head=1")
     expect(main.get_by_text(words["most"].split("**")[0])).to_be_visible()
     expect(main.get_by_text("Cosine of the two sentence vectors")).to_be_visible()
+    first, second, change = (hovered(seen, f"compare-{name}", 10, 2, 16) for name in ("first", "second", "difference"))
+    numbers = [float(said.split("\n")[-1]) for said in (first, second, change)]
+    assert numbers[:2] == [0.677, 0.281] and abs(numbers[2] - (numbers[1] - numbers[0])) < 0.002 and "change" in change
     box = main.get_by_role("textbox", name=words["other"])
     box.fill("The animal didn't cross the long street because it was too tired.")
     box.press("Enter")
     expect(main.get_by_text("stand on one side only")).to_be_visible(timeout=PATIENCE)
+    expect(main.locator(".st-key-compare-first .legend")).to_contain_text("on one side only")
     main.get_by_text(words["ways"]["edit"], exact=True).click()
     expect(main.get_by_text(words["unchanged"])).to_be_visible(timeout=PATIENCE)   # a silenced head itself looks where it looked
     assert seen.rest().params()["versus"] == ["edit"]
@@ -38,7 +53,25 @@ def test_two_sentences_an_edit_two_models_and_two_heads(seen):
     at(seen, "/compare?versus=head&layer=3&head=1&layer_b=0&head_b=2")
     seen.page.goto(seen.address + "/heads?layer=3&head=1")
     seen.main.get_by_role("button", name=strings("heads")["compare_silenced"]).click(timeout=PATIENCE)
-    expect(seen.main.locator(".st-key-figure-compare-grid [data-testid=stPlotlyChart]")).to_be_visible(timeout=PATIENCE)
+    expect(seen.main.locator(DRAWN)).to_be_visible(timeout=PATIENCE)
     assert seen.rest().params() == {"layer": ["3"], "head": ["1"], "versus": ["edit"]}
     main = at(seen, "/compare?model=induction&text=k7Qx2bVk7Q&other=k7Qx2bVk7")
-    expect(main.locator("table")).to_contain_text("x")
+    expect(main.locator("[data-testid=stMarkdown] table")).to_contain_text("x")
+
+
+def test_the_heads_that_turn_the_answer_are_drawn_and_opened(seen):
+    main = at(seen, "/compare?model=resolver-wide&versus=edit&edit=patch&layer=1&head=1")
+    expect(main.get_by_text("1 of 8 heads turn the answer to street alone")).to_be_visible(timeout=PATIENCE)
+    expect(main.get_by_text("All heads of one layer together turn it in layer: 0, 1.")).to_be_visible()
+    grid = main.locator(".st-key-compare-patched")
+    left, pitch = (float(grid.locator("[data-pitch]").get_attribute(name)) for name in ("data-left", "data-pitch"))
+    first = {"x": left + pitch / 3, "y": 16 + pitch / 3}
+    grid.locator("canvas").hover(position=first, force=True)
+    assert "layer 0 · head 0" in grid.locator(".tip").inner_text()
+    grid.locator("canvas").click(position=first, force=True)
+    expect(grid.locator("[data-open='0.0']")).to_be_visible(timeout=PATIENCE)
+    assert seen.rest().params()["layer"] == ["0"] and seen.params()["head"] == ["0"]
+    box = main.get_by_role("textbox", name=strings("compare")["donor"])
+    box.fill("The animal slept.")
+    box.press("Enter")
+    expect(main.locator("[data-testid=stAlert]")).to_contain_text("choose a text of as many tokens", timeout=PATIENCE)

@@ -56,3 +56,10 @@ def test_the_targets_of_an_encoder_decoder_are_aligned_by_what_they_say():
 def test_a_script_without_spaces_is_compared_sign_by_sign(other):
     found = groups(record("minilm", "今天我喝水。"), record("minilm", other))
     assert [each.both for each in found[1:3]] == [True, True] and found[-2].text == "。"
+
+
+def test_single_signs_are_followed_where_most_are_kept():
+    found = groups(record("induction", "k7Qx2bVk7Q"), record("induction", "k7Qx2cVk7"), (Kind.CAUSAL, Kind.CAUSAL))
+    assert [each.text for each in found] == ["[BOS]", "k", "7", "Q", "x", "2", "b ⇄ c", "V", "k", "7", "Q ⇄ ∅"]
+    found = groups(record("minilm", "He didn't sleep."), record("minilm", "He don't sleep."))
+    assert "didn ⇄ don" in {each.text for each in found} and sum(each.both for each in found) == len(found)

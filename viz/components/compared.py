@@ -1,23 +1,26 @@
 """The parts of the page Compare: the open head in both and their difference, which heads changed most, and what the two answer."""
-import html
 import math
+from dataclasses import replace
 
 import numpy as np
 import streamlit as st
 
 from model import sources
-from model.comparison import Comparison, answers, cosine, difference, head_of
-from model.lessons.effects import by_layer
+from model.comparison import Alignment, Comparison, answers, cosine, drawn
+from model.displayed import Shown
+from model.heads import Overview
 from model.query import Kind
 from model.record import AttentionRecord
 from model.view import View
 from viz.components.controls import buttons
-from viz.components.figure import figure
-from viz.figures.matrix import matrix
+from viz.components.head_grid import head_grid
+from viz.components.head_view import head_view
 from viz.page import Frame
 from viz.text import literal, strings
 
-SHOWN, EQUAL, HIGH = 6, 1e-6, 430     # heads that are offered; weights that differ less are equal; pixels of a matrix
+SHOWN, SAID, EQUAL = 6, 4, 1e-6   # heads that are offered; words of each answer; weights that differ less are equal
+NAMES = ("first", "second", "difference")
+FEW, LOW, HIGH = 24, 360, 620     # groups of tokens up to which three pictures stand in a row; pixels of a matrix in a row, and of one below
 
 
 def alternatives(model: str) -> dict[str, str]:
@@ -25,56 +28,78 @@ def alternatives(model: str) -> dict[str, str]:
     return {each.id: each.title for each in sources.offers() if each.on_disk and each.id != model}
 
 
-def _label(text: str) -> str:
-    return html.escape(text if len(text) <= 18 else text[:17] + "…")
-
-
-def pictures(first: AttentionRecord, second: AttentionRecord, view: View, other: tuple[Kind, tuple[int, int]], found: Comparison) -> None:
-    """The open head in both, their difference, and beside it what is true of it and what the two answer."""
+def pictures(frame: Frame, records: tuple[AttentionRecord, AttentionRecord], view: View, other: tuple[Kind, tuple[int, int]],
+             found: Alignment) -> None:
+    """The open head in both and their difference, and below it what is true of it and what the two answer."""
     words, (kind, head) = strings("compare"), other
-    drawn = difference(head_of(first[view.kind], view.layer, view.head), head_of(second[kind], *head), found.rows, found.columns)
-    names = [f"{words[name]} · {each.card.title} · {place[0]}·{place[1]}"
-             for name, each, place in (("first", first, (view.layer, view.head)), ("second", second, head))]
-    rows, columns = ([_label(group.text) for group in side] for side in (found.rows, found.columns))
-    axes = (words["key"], words["query"])
-    st.markdown(f"##### {words['picture']}")
-    for column, name, numbers, key in zip(st.columns(2, gap="medium"), names, drawn, ("first", "second"), strict=False):
-        with column:
-            st.markdown(f"**{literal(name)}**")
-            figure(lambda theme, numbers=numbers: matrix(theme, numbers, rows, columns, axes=axes, height=HIGH, ruler=False),
-                   key=f"compare-{key}", alt=words["alt"].format(name=name, rows=len(rows), columns=len(columns)))
-    changes = np.nan_to_num(drawn[2])
-    most = np.unravel_index(np.abs(changes).argmax(), changes.shape)
+    shown = drawn(*records, ((view.kind, view.layer, view.head), (kind, *head)), found)
+    changes = np.nan_to_num(shown[2].weights)
     bound = max(float(np.abs(changes).max()), EQUAL)
+    titles = [f"**{words[name]}** · {place[0]}·{place[1]}" for name, place in (("first", (view.layer, view.head)), ("second", head))]
+    if records[0].card.id != records[1].card.id:
+        titles = [f"{title} · {literal(each.card.title)}" for title, each in zip(titles, records, strict=True)]
+    if records[1].query.edits:
+        titles[1] += f" · {words['edits'][frame.controls['edit']]}"
+    titles.append(f"**{words['difference']}**" + (" · " + words["bound"].format(bound=bound) if bound > EQUAL else ""))
+    st.markdown(f"##### {words['picture']}")
+    few = max(len(found.rows), len(found.columns)) <= FEW
+    columns = st.columns(3 if few else 2, gap="small")
+    for place, (title, each) in enumerate(zip(titles, shown, strict=True)):
+        with columns[place] if few or place < 2 else st.container():
+            st.markdown(title)
+            scale = None if place < 2 else bound if bound > EQUAL else 1.0
+            _picture(frame, view, each, found, f"compare-{NAMES[place]}", scale, LOW if few or place < 2 else HIGH)
     left, right = st.columns(2, gap="medium")
     with left:
-        st.markdown(f"**{words['difference']}**")
-        alt = words["alt_difference"].format(most=changes[most], row=found.rows[most[0]].text, column=found.columns[most[1]].text)
-        figure(lambda theme: matrix(theme, drawn[2], rows, columns, kind="signed", axes=axes, height=HIGH, bound=bound), key="compare-difference",
-               alt=alt)
+        _largest(shown, found, bound, bool(records[1].query.edits))
     with right:
-        st.caption(words["picture_about"].format(bound=bound))
-        st.markdown(words["unchanged"] if bound <= EQUAL else words["most"].format(
-            row=literal(found.rows[most[0]].text), column=literal(found.columns[most[1]].text), one=drawn[0][most], other=drawn[1][most]))
-        alone = sum(not each.both for each in found.rows)
-        if alone or not all(each.both for each in found.columns):
-            st.caption(words["alone"].format(count=alone, total=len(found.rows)))
-        _said(first, second)
+        _said(*records)
 
 
-def grid(frame: Frame, found: Comparison, counterpart: bool) -> None:
+def _picture(frame: Frame, view: View, shown: Shown, found: Alignment, key: str, bound: float | None, height: int) -> None:
+    """One of the three; a row that is chosen in one of them is in focus in all, and on the page Heads."""
+    def take(event) -> None:
+        first = found.rows[event.token].first if event.token is not None else ()
+        if first:
+            frame.choose(token=first[0])
+
+    focus = next((place for place, group in enumerate(found.rows) if view.token in group.first), None)
+    head_view(shown, replace(view, lens="matrix"), focus=focus, height=height, bound=bound, key=key, on_event=take)
+
+
+def _largest(shown: tuple[Shown, ...], found: Alignment, bound: float, edited: bool) -> None:
+    """The largest change in words, and what could not be compared."""
+    words, changes = strings("compare"), np.nan_to_num(shown[2].weights)
+    most = np.unravel_index(np.abs(changes).argmax(), changes.shape)
+    row, column = found.rows[most[0]].text, found.columns[most[1]].text
+    st.markdown(words["unchanged"] if bound <= EQUAL else words["most"].format(
+        row=literal(row), column=literal(column), one=float(shown[0].weights[most]), other=float(shown[1].weights[most])))
+    if edited and bound <= EQUAL:
+        st.markdown(words["edited"])
+    st.caption(words["picture_about"])
+    alone = sum(not each.both for each in found.rows)
+    if alone or not all(each.both for each in found.columns):
+        st.caption(words["alone"].format(count=alone, total=len(found.rows)))
+
+
+def grid(frame: Frame, overview: Overview, view: View, found: Comparison, counterpart: bool) -> None:
     """Every head of the first by how much it changed, or by how far it is from the second's open head."""
     words, ranked = strings("compare"), found.ranked
-    square, layers = by_layer(found.changed)
     st.markdown(f"##### {words['grid']}" if counterpart else f"##### {words['grid_alike']}")
     st.caption(words["grid_about"] + ("" if counterpart else " " + words["grid_against"]))
-    figure(lambda theme: matrix(theme, square, [str(layer) for layer in layers], [str(head) for head in range(square.shape[1])], kind="plain",
-                                axes=(words["grid_head"], words["grid_layer"]), height=140 + 28 * min(len(layers), 20), square=False, digits=3,
-                                bound=max(float(np.nanmax(square)), EQUAL)),
-           key="compare-grid", alt=words["grid_alt"].format(n=len(ranked), layer=ranked[0][0], head=ranked[0][1], most=ranked[0][2]))
-    offered = ranked[:SHOWN] if counterpart else ranked[:-SHOWN - 1:-1]
+    offered = [each for each in ranked[:SHOWN] if each[2] > EQUAL] if counterpart else ranked[:-SHOWN - 1:-1]
+    coloured(frame, overview, view, found.changed, words["grid_value"], offered=offered, key="compare-grid", signed=False, bound=None)
     buttons(words["open"], [((layer, head), f"{layer}·{head}  {value:.4f}") for layer, head, value in offered], frame.choose, "head", None,
             "rank_changed")
+
+
+def coloured(frame: Frame, overview: Overview, view: View, values: dict[tuple[int, int], float], name: str, *, offered: list, key: str, signed: bool,
+             bound: float | None) -> None:
+    """The grid of heads with a number as colour; a click opens the head here."""
+    head_grid(overview, open_head=(view.layer, view.head), marks=[(layer, head, place) for place, (layer, head, _) in enumerate(offered, 1)],
+              hover={name: values}, values={place: max(value, 0.0) if not signed else value for place, value in values.items()}, signed=signed,
+              bound=bound or max(max(map(abs, values.values())), EQUAL), height=340, key=key,
+              on_event=lambda event: frame.choose(head=(event.layer, event.head)))
 
 
 def _said(first: AttentionRecord, second: AttentionRecord) -> None:
@@ -91,10 +116,10 @@ def _said(first: AttentionRecord, second: AttentionRecord) -> None:
         st.markdown(words["answers_none"].format(first=words["kinds"][kinds[0]], second=words["kinds"][kinds[1]]))
     else:
         rows = [f"| {literal(token)} | {_share(one)} | {_share(other)} | {_share(other - one, '+')} |"
-                for token, one, other in answers(first, second)]
+                for token, one, other in answers(first, second, SAID)]
         st.caption(words["answers_place"])
         st.markdown("\n".join([f"| {' | '.join(words['answers_head'])} |", "|---|---|---|---|", *rows]))
 
 
 def _share(number: float, sign: str = "") -> str:
-    return strings("compare")["answers_unlisted"] if math.isnan(number) and not sign else "" if math.isnan(number) else f"{number:{sign}.4f}"
+    return "–" if math.isnan(number) else f"{number:{sign}.4f}"

@@ -52,6 +52,12 @@ def root_codes(weights: np.ndarray) -> np.ndarray:
     return codes.astype(np.uint16)
 
 
+def signed_codes(numbers: np.ndarray, bound: float) -> np.ndarray:
+    """Numbers from −bound to bound as uint16 1 + 2 · round(32766 · |x| / bound) + (x > 0), so that a larger code is a larger change; 0 for NaN."""
+    sizes = np.rint(np.clip(np.nan_to_num(np.abs(numbers)) / bound, 0, 1) * 32766).astype(np.uint16)
+    return np.where(np.isnan(numbers), np.uint16(0), 2 * sizes + 1 + (np.nan_to_num(numbers) > 0)).astype(np.uint16)
+
+
 def range_codes(numbers: np.ndarray) -> tuple[np.ndarray, float, float]:
     """Any numbers as uint16 in even steps from the smallest to the largest, what is not finite as NOTHING: (codes, lowest, highest)."""
     finite = np.isfinite(numbers)

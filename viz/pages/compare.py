@@ -4,13 +4,15 @@ from dataclasses import dataclass
 import streamlit as st
 
 from model import sources
-from model.comparison import ComparisonQuery
-from model.query import Kind, Query, Silence, Temper
+from model.comparison import AlignmentQuery, ComparisonQuery
+from model.patching import PatchQuery
+from model.query import Kind, OverviewQuery, Patch, Query, Silence, Temper
 from model.record import AttentionRecord
 from model.view import View
 from viz.components.compared import alternatives, grid, pictures
 from viz.components.controls import bound
 from viz.components.lesson import READABLE, listing
+from viz.components.patches import patches
 from viz.components.real_head import real_head
 from viz.components.turns import pick, slide, stops
 from viz.control import Choice, Number, Words
@@ -18,10 +20,11 @@ from viz.examples import example_for, other_twin
 from viz.page import Frame, Page
 from viz.text import literal, strings
 
-WAYS, EDITS = ("text", "model", "edit", "head"), ("zero", "mean", "temper")
+WAYS, EDITS = ("text", "model", "edit", "head"), ("zero", "mean", "temper", "patch")
+LONGEST = 1500   # characters of the other sentence
 PAGE = Page("Compare", "Look", 4, "record", controls=(
-    Choice("versus", "text", WAYS), Words("other", "", 300), Words("against", "", 120), Choice("edit", "zero", EDITS), Number("t", 2.0, 0.01, 100),
-    Number("layer_b", 0, 0, 999, whole=True), Number("head_b", 0, 0, 999, whole=True)))
+    Choice("versus", "text", WAYS), Words("other", "", LONGEST), Words("against", "", 120), Choice("edit", "zero", EDITS),
+    Number("t", 2.0, 0.01, 100), Number("layer_b", 0, 0, 999, whole=True), Number("head_b", 0, 0, 999, whole=True)))
 
 
 @dataclass(frozen=True)
@@ -39,17 +42,24 @@ def render(frame: Frame) -> None:
     st.markdown(f"#### {words['question']}")
     with st.container(width=READABLE):
         st.markdown(words["lead"])
-    record, view = real_head(frame, token=False)
-    pick(frame, "versus", words["versus"], words["ways"])
+    left, right = st.columns([2, 3], vertical_alignment="bottom")
+    with left:
+        record, view = real_head(frame, token=False)
+    with right:
+        pick(frame, "versus", words["versus"], words["ways"])
     other = _other(frame, record, view)
     if other is None:
         st.info(words["same"])
         return
-    second = frame.ask(other.query)
+    second, kinds = frame.ask(other.query), (view.kind, other.kind)
+    pictures(frame, (record, second), view, (other.kind, other.head), frame.ask(AlignmentQuery(record.query, other.query, kinds)))
+    overview = frame.ask(OverviewQuery(record.query, view.kind))
+    for edit in other.query.edits:
+        if isinstance(edit, Patch):
+            patches(frame, record, overview, view, frame.ask(PatchQuery(record.query, edit.from_query, edit.kind)))
     head = None if other.counterpart else other.head
-    found = frame.ask(ComparisonQuery(record.query, other.query, (view.kind, other.kind), head))
-    pictures(record, second, view, (other.kind, other.head), found)
-    grid(frame, found, other.counterpart)
+    grid(frame, overview, view, frame.ask(ComparisonQuery(record.query, other.query, kinds, head)), other.counterpart)
+    _link(frame)
     _formula()
 
 
@@ -58,22 +68,24 @@ def _other(frame: Frame, record: AttentionRecord, view: View) -> Other | None:
     asked, here = record.query, (view.layer, view.head)
     way = frame.controls["versus"]
     if way == "text":
-        text = _text(frame)
-        return Other(sources.open_query(asked.model, text, asked.text_b), view.kind, here, True) if text else None
+        text = _text(frame, strings("compare")["other"])
+        return Other(sources.open_query(asked.model, text, asked.text_b, asked.target), view.kind, here, True) if text else None
     if way == "edit":
-        return Other(sources.open_query(asked.model, asked.text, asked.text_b, asked.target, asked.continuation, [_edit(frame, view)]), view.kind,
-                     here, True)
+        edit = _edit(frame, asked, view)
+        return edit and Other(sources.open_query(asked.model, asked.text, asked.text_b, asked.target, asked.continuation, [edit]), view.kind,
+                              here, True)
     query = sources.open_query(_model(frame), asked.text) if way == "model" else asked
     second = frame.ask(query)
     kind = view.kind if view.kind in second.kinds else second.kinds[0]
     return Other(query, kind, _head(frame, second, kind), False)
 
 
-def _text(frame: Frame) -> str:
+def _text(frame: Frame, label: str, shorter: bool = True) -> str:
+    """The other sentence; as long as none is typed the twin, or (if `shorter`) the sentence without its last word."""
     words, text = strings("compare"), frame.state.text
     example = example_for(text, frame.state.text_b)
-    start = (example and other_twin(example, text)) or " ".join(text.split()[:-1])
-    st.text_input(words["other"], max_chars=300, placeholder=start, help=words["other_help"],
+    start = (example and other_twin(example, text)) or (" ".join(text.split()[:-1]) if shorter else "")
+    st.text_input(label, max_chars=LONGEST, placeholder=start, help=words["other_help" if shorter else "donor_help"],
                   **bound(frame.turn, "other", frame.controls["other"]))
     return frame.controls["other"].strip() or start
 
@@ -88,13 +100,16 @@ def _model(frame: Frame) -> str:
     return chosen
 
 
-def _edit(frame: Frame, view: View) -> Silence | Temper:
-    words = strings("compare")
+def _edit(frame: Frame, asked: Query, view: View) -> Silence | Temper | Patch | None:
+    words, place = strings("compare"), (view.kind, view.layer, view.head)
     pick(frame, "edit", words["edit"].format(layer=view.layer, head=view.head), words["edits"])
+    if frame.controls["edit"] == "patch":
+        text = _text(frame, words["donor"], shorter=False)
+        return Patch(*place, sources.open_query(asked.model, text, asked.text_b, asked.target)) if text else None
     if frame.controls["edit"] != "temper":
-        return Silence(view.kind, view.layer, view.head, frame.controls["edit"])
+        return Silence(*place, frame.controls["edit"])
     slide(frame, "t", words["temperature"], stops(0.01, 100, 5))
-    return Temper(view.kind, view.layer, view.head, frame.controls["t"])
+    return Temper(*place, frame.controls["t"])
 
 
 def _head(frame: Frame, record: AttentionRecord, kind: Kind) -> tuple[int, int]:
@@ -108,13 +123,20 @@ def _head(frame: Frame, record: AttentionRecord, kind: Kind) -> tuple[int, int]:
     return chosen
 
 
+def _link(frame: Frame) -> None:
+    """The address of exactly this comparison."""
+    with st.popover(strings("lesson")["link"], type="tertiary", key="link", on_change="rerun") as opened:
+        if opened.open:
+            st.code(frame.link(frame.state), language=None, wrap_lines=True)
+
+
 def _formula() -> None:
     """The measure of the grid and the functions behind both pictures."""
-    from model import comparison
+    from model import comparison, patching
     from model.lessons.information import entropy
 
     words = strings("compare")
     with st.expander(words["formula_title"]):
         st.latex(words["formula"])
         st.markdown(words["formula_words"])
-        st.code(listing((entropy, comparison.divergence, comparison.pooled, comparison.difference), {}), language="python")
+        st.code(listing((entropy, comparison.divergence, comparison.pooled, comparison.difference, patching.reading), {}), language="python")

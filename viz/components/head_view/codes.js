@@ -7,6 +7,13 @@ export const READABLE = 14;
 
 export const weightOf = (code) => (code / 65535) ** 2;
 
+// A difference from −bound to bound: 0 is nothing, else 1 + 2 · round(32766 · |v| / bound) + (v > 0), so that a larger code is a larger change.
+export function valueOf(code, bound) {
+  if (!bound) return weightOf(code);
+  const size = ((code - 1) >> 1) / 32766;
+  return code ? ((code - 1) & 1 ? size : -size) * bound : NaN;
+}
+
 // Where on the ramp a weight stands, 0 to 1; the same as viz/theme.py strength().
 export function strength(weight, scale, floor) {
   if (scale === "root") return Math.sqrt(weight);

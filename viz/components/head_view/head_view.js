@@ -1,8 +1,10 @@
-// One head through one of three lenses. Pointer, keyboard, tooltip and table are the same for all; only a choice is sent, as {token, pair}.
+// One head through one of three lenses, or the difference of two. Pointer, keyboard, tooltip and table are the same for all; only a choice is
+// sent, as {token, pair}. While a reader predicts, the head is covered: no weights are here, cells are marked, and {marks} is sent in the end.
 import { number, unpack } from "../wire.js";
 import { figure, fill, frame, node, palette, short, tooltip } from "../shared.js";
-import { strength, weightOf } from "./codes.js";
+import { strength, valueOf } from "./codes.js";
 import { lines } from "./lines.js";
+import { marksOf } from "./marks.js";
 import { matrix } from "./matrix.js";
 import { text } from "./text.js";
 
@@ -14,6 +16,7 @@ export function mount(element, bytes, send) {
   const table = node("div", "unseen", undefined, root), live = node("div", "unseen", undefined, root), tip = tooltip(root);
   const view = { state: { lens: "matrix", scale: "linear", transpose: false, focus: null, pair: null } };
   let lens, drawn, cursor, later, held, over = "";
+  view.marks = marksOf(view);
 
   live.setAttribute("aria-live", "polite");
   board.tabIndex = 0;
@@ -23,6 +26,7 @@ export function mount(element, bytes, send) {
     const { state, body } = view;
     view.colours = palette(root, body.colours);
     view.colours.line = view.colours.ramp[view.colours.theme === "dark" ? 6 : 5];
+    view.colours.signed = body.colours.signed[view.colours.theme];
     view.colours.masked = view.colours.theme === "dark" ? "#1b212c" : "#eeeff2";
     view.width = root.clientWidth;
     if (drawn !== state.lens) {
@@ -37,7 +41,7 @@ export function mount(element, bytes, send) {
     board.setAttribute("aria-label", fill(body.text.keys, { head: headName(0) }));
     for (const canvas of board.querySelectorAll("canvas")) {
       canvas.setAttribute("role", "img");
-      canvas.setAttribute("aria-label", fill(body.text.picture, { head: headName(0), rows: view.rows.texts.length, columns: view.columns.texts.length }));
+      canvas.setAttribute("aria-label", fill(body.bound ? body.text.picture_signed : body.text.picture, { head: headName(0), rows: view.rows.texts.length, columns: view.columns.texts.length }));
     }
     root.dataset.drawn = `${headName(0)} ${state.lens}`;
   }
@@ -58,12 +62,20 @@ export function mount(element, bytes, send) {
       if (at < count) best.splice(at, 0, column);
       best.length = Math.min(best.length, count);
     }
-    return best.map((column) => [name(view.columns, column), figure(weightOf(code(0, row, column)))]);
+    return best.map((column) => [name(view.columns, column), value(0, row, column)]);
+  }
+
+  // A number as people read it; a difference with its sign, and what one side does not have as a dash.
+  function value(head, row, column) {
+    const { bound, absent } = view.body, found = valueOf(code(head, row, column), bound);
+    if (Number.isNaN(found) || absent?.[0].includes(row) || absent?.[1].includes(column)) return "–";
+    return bound && found > 0 ? `+${figure(found)}` : figure(found);
   }
 
   function facts(row, column) {
-    const { text: words, heads, scores, low, high } = view.body;
-    const rows = heads.map((_, head) => [heads.length > 1 ? headName(head) : words.weight, figure(weightOf(code(head, row, column)))]);
+    const { text: words, heads, scores, low, high, bound } = view.body;
+    if (view.state.marking) return [[words.marked, view.marks.has(row, column) ? words.yes : words.no]];
+    const rows = heads.map((_, head) => [heads.length > 1 ? headName(head) : bound ? words.change : words.weight, value(head, row, column)]);
     if (!scores) return rows;
     const score = number(scores.values[row * scores.shape[1] + column], low, high), step = (high - low) / 65534;
     rows.push([words.score, Number.isNaN(score) ? words.masked : score.toFixed(step < 0.004 ? 2 : step < 0.04 ? 1 : 0)]);
@@ -73,7 +85,7 @@ export function mount(element, bytes, send) {
   // Title and rows of the tooltip for what is under the pointer or the cursor.
   function about({ row, column }) {
     if (row === undefined) return column === undefined ? undefined : [name(view.columns, column), []];
-    if (column === undefined) return [name(view.rows, row), most(row, 3)];
+    if (column === undefined) return [name(view.rows, row), view.state.marking ? [] : most(row, 3)];
     return [fill(view.body.text.pair, { from: name(view.rows, row), to: name(view.columns, column) }), facts(row, column)];
   }
 
@@ -107,7 +119,12 @@ export function mount(element, bytes, send) {
   }
 
   function sayWhat() {
-    const { text: words, sums, notes } = view.body, { lens: kind, transpose, focus } = view.state, from = focus === null ? "" : name(view.rows, focus);
+    const { text: words, sums, notes } = view.body, { lens: kind, transpose, focus, marking } = view.state;
+    const from = focus === null ? "" : name(view.rows, focus);
+    if (marking) {
+      say.textContent = kind === "text" && focus !== null ? fill(words.predict_text, { from }) : words.predict;
+      return;
+    }
     const first = { matrix: transpose ? words.column : words.row, lines: transpose ? words.lines_transposed : words.lines,
       text: focus === null ? words.text_none : fill(words.text, { from }) }[kind];
     const sum = sums && kind === "matrix" ? [transpose ? words.column_sum : words.row_sum] : [];
@@ -115,11 +132,13 @@ export function mount(element, bytes, send) {
   }
 
   function drawLegend() {
-    const { body, state, colours } = view, words = body.text, bar = node("span", "bar"), ticks = node("span", "ticks");
-    bar.style.background = colours.gradient;
-    for (const weight of TICKS[state.scale]) {
-      const tick = node("span", "", short(weight), ticks);
-      tick.style.left = `${100 * strength(weight, state.scale, body.floor)}%`;
+    const { body, state, colours } = view, words = body.text, { bound } = body;
+    if (state.marking) return drawButtons();
+    const bar = node("span", "bar"), ticks = node("span", "ticks");
+    bar.style.background = bound ? `linear-gradient(90deg, ${colours.signed.join()})` : colours.gradient;
+    for (const weight of bound ? [-bound, 0, bound] : TICKS[state.scale]) {
+      const tick = node("span", "", weight > 0 && bound ? `+${short(weight)}` : short(weight), ticks);
+      tick.style.left = `${100 * (bound ? (weight / bound + 1) / 2 : strength(weight, state.scale, body.floor))}%`;
     }
     const scale = node("span", "scale");
     scale.append(bar, ticks);
@@ -128,11 +147,39 @@ export function mount(element, bytes, send) {
       made.style.setProperty("--head", colour);
       return made;
     };
-    legend.replaceChildren(node("span", "", words.weight), scale, node("span", "", words[state.scale]));
+    legend.replaceChildren(node("span", "", bound ? words.change : words.weight), scale, ...(bound ? [] : [node("span", "", words[state.scale])]));
     if (state.lens === "matrix" && view.hidden) legend.append(entry(words.masked, colours.masked));
+    if (state.lens === "matrix" && body.absent) legend.append(entry(words.absent, colours.masked));
+    if (view.marks.inside().length && state.lens !== "lines") legend.append(node("span", "entry guess", words.yours));
     if (body.heads.length > 1 && state.lens === "lines") {
       legend.replaceChildren(...body.heads.map((_, head) => entry(headName(head), colours.heads[head])));
     }
+  }
+
+  // While the head is covered: how many cells are marked, and the way to the answer.
+  function drawButtons() {
+    const words = view.body.text, count = view.marks.inside().length, reveal = node("button", "reveal", words.reveal), clear = node("button", "", words.clear);
+    reveal.disabled = clear.disabled = !count;
+    reveal.onclick = () => send({ marks: view.marks.tokens() });
+    clear.onclick = () => {
+      view.marks.clear();
+      marked(words.none);
+    };
+    legend.replaceChildren(reveal, clear, node("span", "", fill(words.count, { count })));
+  }
+
+  function marked(said) {
+    lens.drawMarks?.();
+    drawButtons();
+    live.textContent = said;
+    clearTimeout(later);
+    later = setTimeout(drawTable, 200);
+  }
+
+  function toggle(row, column) {
+    const { text: words } = view.body, pair = fill(words.pair, { from: name(view.rows, row), to: name(view.columns, column) });
+    if (!view.marks.toggle(row, column)) marked(`${pair}, ${words.masked}`);
+    else marked(`${pair}, ${words.marked}: ${view.marks.has(row, column) ? words.yes : words.no}`);
   }
 
   // The focused row as a table, for those who cannot see the picture.
@@ -148,7 +195,7 @@ export function mount(element, bytes, send) {
     };
     line("th", [words.column_token, ...facts(focus, 0).map(([title]) => title)]);
     view.columns.texts.forEach((_, column) => line("td", [name(view.columns, column), ...facts(focus, column).map(([, value]) => value)]));
-    live.textContent = fill(words.said, { from, list: most(focus, 3).map((each) => each.join(" ")).join(", ") });
+    if (!view.state.marking) live.textContent = fill(words.said, { from, list: most(focus, 3).map((each) => each.join(" ")).join(", ") });
   }
 
   function set(focus, pair) {
@@ -165,6 +212,7 @@ export function mount(element, bytes, send) {
     else if (row === undefined && focus === null) return;
     else {
       const from = row ?? focus;
+      if (view.state.marking) return toggle(from, column);
       set(from, pair && pair[0] === from && pair[1] === column ? null : [from, column]);
     }
   }
@@ -209,8 +257,10 @@ export function mount(element, bytes, send) {
 
   function update(message) {
     const read = unpack(message);
-    if (read.part === "state") view.state = read;
-    else Object.assign(view, { body: read, rows: read.rows, columns: read.columns ?? read.rows, hidden: read.scores?.values.includes(65535) });
+    if (read.part === "state") {
+      view.state = read;
+      view.marks.begin(read);
+    } else Object.assign(view, { body: read, rows: read.rows, columns: read.columns ?? read.rows, hidden: read.scores?.values.includes(65535) });
     const { state, rows, columns } = view, within = (at, axis) => at !== null && at < axis.texts.length;
     if (!within(state.focus, rows)) state.focus = null;
     if (state.pair && !(within(state.pair[0], rows) && within(state.pair[1], columns))) state.pair = null;

@@ -1,12 +1,12 @@
 // The matrix lens: queries down, keys across (or transposed). The cells are one canvas; everything that moves is a box above it.
 import { canvasOf, inWindow, node, paint, pixels, place, token, within } from "../shared.js";
-import { CODES, READABLE, strengths, widest } from "./codes.js";
+import { CODES, READABLE, strengths, valueOf, widest } from "./codes.js";
 
 const LARGEST = 44, SHADES = 1024;
 
 export function matrix(stage, view) {
   const canvas = node("canvas", "", undefined, stage), labels = node("div", "", undefined, stage);
-  const boxes = {}, hot = {};
+  const boxes = {}, hot = {}, marked = node("div", "", undefined, stage);
   for (const name of ["band down", "band across", "row", "pair"]) boxes[name] = node("div", `box ${name}`, undefined, stage);
   let codes, source, turned, size = {};
 
@@ -16,10 +16,11 @@ export function matrix(stage, view) {
     if (source === weights && turned === flip) return;
     [source, turned] = [weights, flip];
     codes = new Uint16Array(rows * columns);
-    const hidden = scores?.values;
+    const hidden = scores?.values, [noRows, noColumns] = (view.body.absent ?? [[], []]).map((each) => new Set(each)), { bound } = view.body;
     for (let row = 0; row < rows; row++) {
       for (let column = 0; column < columns; column++) {
-        const at = row * columns + column, code = hidden?.[at] === 65535 ? 0 : weights.values[at] || 1;
+        const at = row * columns + column, nothing = hidden?.[at] === 65535 || noRows.has(row) || noColumns.has(column);
+        const code = nothing ? 0 : weights.values[at] || (bound ? 0 : 1);
         codes[flip ? column * rows + row : at] = code;
       }
     }
@@ -47,10 +48,11 @@ export function matrix(stage, view) {
     place(stage, 0, 0, undefined, Math.ceil(top + height + 2));
     const pen = canvasOf(canvas, width, height), rows = Math.min(v, canvas.height), columns = Math.min(h, canvas.width);
     place(canvas, left, top);
-    const image = new ImageData(columns, rows), shades = pixels(colours.ramp, SHADES), steps = strengths(state.scale, body.floor);
-    const colour = new Uint32Array(CODES);
-    for (let code = 0; code < CODES; code++) colour[code] = shades[Math.round(steps[code] * (SHADES - 1))];
-    if (body.scores) colour[0] = pixels([colours.masked, colours.masked], 2)[0];
+    const image = new ImageData(columns, rows), shades = pixels(body.bound ? colours.signed : colours.ramp, SHADES);
+    const steps = strengths(state.scale, body.floor), colour = new Uint32Array(CODES);
+    const along = body.bound ? (code) => (valueOf(code, 1) + 1) / 2 : (code) => steps[code];
+    for (let code = 0; code < CODES; code++) colour[code] = shades[Math.round(along(code) * (SHADES - 1))];
+    if (body.scores || body.bound || body.absent) colour[0] = pixels([colours.masked, colours.masked], 2)[0];
     paint(codes, 0, [v, h], colour, new Uint32Array(image.data.buffer), [rows, columns]);
     const cells = node("canvas");
     [cells.width, cells.height] = [columns, rows];
@@ -59,6 +61,17 @@ export function matrix(stage, view) {
     pen.drawImage(cells, 0, 0, canvas.width, canvas.height);
     lineUp(pen, wide >= 10 && high >= 10);
     drawLabels();
+    drawMarks();
+  }
+
+  // What the reader marked: filled while the head is covered, a frame once it is shown.
+  function drawMarks() {
+    marked.replaceChildren();
+    marked.className = view.state.marking ? "guess" : "guess shown";
+    for (const [row, column] of view.marks.inside()) {
+      const [r, c] = view.state.transpose ? [column, row] : [row, column];
+      place(node("div", "box", undefined, marked), size.left + c * size.wide, size.top + r * size.high, size.wide, size.high);
+    }
   }
 
   function lineUp(pen, inside) {
@@ -141,5 +154,5 @@ export function matrix(stage, view) {
     return inWindow(stage, size.left + ((c ?? 0) + 1) * size.wide, size.top + ((r ?? 0) + 1) * size.high);
   }
 
-  return { draw, mark, at, where };
+  return { draw, mark, at, where, drawMarks };
 }

@@ -5,7 +5,7 @@ import { strengths } from "./codes.js";
 const TINTS = 96;
 
 export function text(stage, view) {
-  let steps, shades, looking, lookedAt, tints, marked;
+  let steps, shades, looking, lookedAt, tints, marked, guessing;
   stage.style.height = "auto";
 
   function paragraph(axis, name) {
@@ -28,6 +28,14 @@ export function text(stage, view) {
     looking ??= lookedAt;
     tints = new Uint8Array(lookedAt.length);
     marked = {};
+    drawMarks();
+  }
+
+  // What the reader marked for the token that looks.
+  function drawMarks() {
+    const { focus } = view.state;
+    guessing = focus;
+    lookedAt.forEach((word, at) => word.classList.toggle("guessed", focus !== null && view.marks.has(focus, at)));
   }
 
   const css = (pixel) => `rgb(${pixel & 255} ${(pixel >> 8) & 255} ${(pixel >> 16) & 255})`;
@@ -63,12 +71,13 @@ export function text(stage, view) {
     outline("to", pair ? lookedAt[pair[1]] : undefined);
     outline("over", lookedAt[column]);
     outline("from", looking[from]);
+    if (guessing !== focus) drawMarks();
   }
 
   function at(event, clicked) {
     const word = event.target.closest?.(".token"), place = word ? Number(word.dataset.at) : undefined, { focus } = view.state;
     if (place === undefined) return {};
-    const chooses = looking[place] === word;
+    const chooses = looking[place] === word && !(view.state.marking && looking === lookedAt && focus !== null);
     if (chooses && (looking !== lookedAt || focus === null || (clicked && !event.shiftKey))) return { row: place };
     return { row: focus ?? undefined, column: place };
   }
@@ -78,5 +87,5 @@ export function text(stage, view) {
     return [edge.left, edge.bottom];
   }
 
-  return { draw, mark, at, where };
+  return { draw, mark, at, where, drawMarks };
 }

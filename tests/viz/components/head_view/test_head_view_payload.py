@@ -6,7 +6,7 @@ import pytest
 from model.query import Kind
 from model.view import View
 from tests.viz.components import fabricated
-from viz.components.head_view.payload import ViewEvent, body, read, state
+from viz.components.head_view.payload import Guess, ViewEvent, body, read, state
 from viz.components.wire import NOTHING, unpack
 
 
@@ -88,3 +88,35 @@ def test_a_cross_map_has_both_sides_even_if_they_read_the_same():
     shown = fabricated.shown(fabricated.record((tokens, tokens), heads=(2,), kind=Kind.CROSS))
     assert unpack(body(shown, room="r"))[0]["columns"] is not None
     assert unpack(body(dataclasses.replace(shown, kind=Kind.SELF), room="r"))[0]["columns"] is None
+
+
+def test_a_difference_keeps_its_sign_its_size_and_what_one_side_lacks(made):
+    shown = fabricated.shown(made)
+    changes = np.random.default_rng(3).normal(size=shown.weights.shape).astype(np.float32) / 10
+    changes[2], changes[:, 5], changes[0, 0] = np.nan, np.nan, 0
+    header, arrays = unpack(body(dataclasses.replace(shown, weights=changes, scores=None), room="r", bound=0.25))
+    codes = arrays["weights"][0].astype(int)
+    found = np.where(codes == 0, np.nan, np.where((codes - 1) % 2, 1, -1) * ((codes - 1) // 2) * 0.25 / 32766)
+    np.testing.assert_allclose(found, np.clip(changes, -0.25, 0.25), atol=0.25 / 32766)
+    order = np.argsort(codes[~np.isnan(changes)])   # a larger code is a larger change, whatever its sign
+    assert np.diff(np.abs(np.clip(changes, -0.25, 0.25))[~np.isnan(changes)][order]).min() > -1e-5
+    assert header["bound"] == 0.25 and header["absent"] == [[2], [5]] and not header["sums"]
+
+
+def test_a_side_that_lacks_a_row_and_a_column_says_so_and_one_that_lacks_none_does_not(made):
+    shown = fabricated.shown(made)
+    lacking = shown.weights.copy()
+    lacking[3], lacking[:, 1] = np.nan, np.nan
+    header, arrays = unpack(body(dataclasses.replace(shown, weights=lacking), room="r"))
+    assert header["absent"] == [[3], [1]] and not arrays["weights"][0, 3].any()
+    assert unpack(body(shown, room="r"))[0]["absent"] is None
+
+
+def test_a_guess_is_told_in_rows_and_columns_and_read_back_in_tokens(made):
+    shown = fabricated.shown(made, hide_special=True)
+    header, _ = unpack(state(shown, View(hide_special=True), room="r", guess=Guess("a", True, ((10, 2), (0, 1), (3, 15)))))
+    assert (header["round"], header["marking"], header["marks"]) == ("a", True, [[9, 1]])
+    assert unpack(state(shown, View(), room="r"))[0]["marking"] is False
+    assert read({"marks": [[10, 2], [3, 3]]}, shown) == ViewEvent(None, None, ((10, 2), (3, 3)))
+    for value in ({"marks": [[0, 1]]}, {"marks": [None]}, {"marks": "x"}, {"marks": [[10, 2, 3]]}, {"marks": [[True, 2]]}, {"marks": [], "token": 1}):
+        assert read(value, shown) is None

@@ -1,0 +1,33 @@
+// Cells that a reader marks before the head is shown. They are kept here and sent all at once, so that no answer from the server meets a newer mark.
+
+const key = (row, column) => `${row} ${column}`;
+
+export function marksOf(view) {
+  let cells = new Set(), round;
+
+  // What the server knows counts where another question begins; until then what was marked here.
+  function begin(state) {
+    if (state.round === round) return;
+    round = state.round;
+    cells = new Set((state.marks ?? []).map(([row, column]) => key(row, column)));
+  }
+
+  const has = (row, column) => cells.has(key(row, column));
+  const masked = (row, column) => view.body.scores?.values[row * view.columns.texts.length + column] === 65535;
+
+  // Whether the cell could be marked or unmarked: nobody looks where the mask forbids it.
+  function toggle(row, column) {
+    if (masked(row, column)) return false;
+    if (!cells.delete(key(row, column))) cells.add(key(row, column));
+    return true;
+  }
+
+  function inside() {
+    const found = [...cells].map((each) => each.split(" ").map(Number));
+    return found.filter(([row, column]) => row < view.rows.texts.length && column < view.columns.texts.length).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  }
+
+  const clear = () => cells.clear();
+  const tokens = () => inside().map(([row, column]) => [view.rows.tokens[row], view.columns.tokens[column]]);
+  return { begin, has, toggle, inside, clear, tokens };
+}
