@@ -49,3 +49,15 @@ def token_of(tokens: Tokens, texts: tuple[str | None, ...], word: str) -> int | 
                 if tokens.segments[token] == segment and start <= found.start() < end:
                     return token
     return None
+
+
+def word_at(tokens: Tokens, token: int | None, text: str) -> tuple[int, int] | None:
+    """Where in the text the word of this token stands, without the spaces round it; None for a token of another text or of none."""
+    if token is None or token >= len(tokens) or tokens.special[token] or tokens.segments[token] != 0:
+        return None
+    same = [tokens.words[each] == tokens.words[token] >= 0 and tokens.segments[each] == 0 for each in range(len(tokens))]
+    members = [each for each, mine in enumerate(same) if mine or each == token]
+    start, end = min(tokens.spans[each][0] for each in members), max(tokens.spans[each][1] for each in members)
+    word = text[start:end]
+    start += len(word) - len(word.lstrip())
+    return (start, start + len(word.strip())) if word.strip() else None

@@ -15,14 +15,15 @@ from viz.components.grid_colours import COLOUR, grid_colours
 from viz.components.head_grid import head_grid
 from viz.components.head_view import head_view
 from viz.components.looks import filters, lens_bar, overlays, take_away
+from viz.components.predict import PREDICT, cover, covering, guessed, judged, offered
 from viz.components.ranking import SHOWN, hover_numbers, look_here_first
 from viz.components.token_strip import token_strip
 from viz.components.vocabulary import vocabulary
-from viz.examples import example_for, other_twin
+from viz.examples import example_for, other_twin, word_at
 from viz.page import Frame, Page
 from viz.text import literal, strings
 
-PAGE = Page("Heads", "Look", 0, "record", controls=(COLOUR,))
+PAGE = Page("Heads", "Look", 0, "record", controls=(COLOUR, *PREDICT))
 PICTURE = 430   # pixels: the open head and what is true of it fit under the sentence on a screen of 900
 
 
@@ -30,7 +31,11 @@ def render(frame: Frame) -> None:
     record, view = frame.record(), frame.view()
     st.markdown(f"#### {strings('heads')['question']}")
     _warnings(frame, record)
-    _sentence(frame, record, view)
+    hidden = covering(frame, record, view)
+    _sentence(frame, record, view, hidden)
+    if hidden:
+        cover(frame, record)
+        return
     measures = sources.kept(MeasuresQuery(frame.query(), view.kind))
     left, right = st.columns([11, 13], gap="medium")
     with left:
@@ -73,19 +78,19 @@ def _warnings(frame: Frame, record: AttentionRecord) -> None:
         vocabulary(record.card.id, record.card.title, lambda text: frame.put(text=text))
 
 
-def _sentence(frame: Frame, record: AttentionRecord, view: View) -> None:
-    """The tokens; with cross-attention those that look and those that are looked at."""
+def _sentence(frame: Frame, record: AttentionRecord, view: View, hidden: bool) -> None:
+    """The tokens; with cross-attention those that look and those that are looked at. A covered head's pair would give it away."""
     words, attention_map = strings("heads"), record[view.kind]
     if len(record.kinds) > 1:
         segments(words["kind"], {kind: words["kinds"][kind] for kind in record.kinds}, frame.choose, "kind", view.kind)
     cross = view.kind is Kind.CROSS
     # a token that is in focus only because nobody chose one yet must not become the first of a pair
-    focus = view.token if view.pair or "token" in frame.state.chosen else None
+    focus = view.token if view.pair or hidden or "token" in frame.state.chosen else None
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        token_strip(attention_map.queries, focus=focus, pair=None if cross else view.pair, pairs=not cross, key="strip",
-                    on_event=lambda event: frame.choose(token=event.token, pair=view.pair if cross else event.pair))
+        token_strip(attention_map.queries, focus=focus, pair=None if cross or hidden else view.pair, pairs=not (cross or hidden), key="strip",
+                    on_event=lambda event: frame.choose(token=event.token, pair=view.pair if cross or hidden else event.pair))
         _twin_toggle(frame)
-    if cross:
+    if cross and not hidden:
         token_strip(attention_map.keys, focus=view.pair[1] if view.pair else None, pairs=False, key="strip_keys",
                     on_event=lambda event: frame.choose(pair=None if event.token is None else (view.token, event.token)))
 
@@ -138,22 +143,43 @@ def _open_head(frame: Frame, record: AttentionRecord, view: View) -> None:
         filters(record, view, frame.choose)
         take_away(record, view, frame.link(frame.state))
     shown = displayed(record, view)
-    head_view(shown, view, overlay=overlays(record, view), focus=view.token, pair=view.pair, height=PICTURE, key="head",
-              on_event=lambda event: frame.choose(token=event.token, pair=event.pair))
+    guess = guessed(frame, record, view)
+    head_view(shown, view, overlay=overlays(record, view), focus=view.token, pair=None if guess else view.pair, height=PICTURE, guess=guess,
+              key="head", on_event=lambda event: frame.choose(token=event.token, pair=event.pair))
+    if guess is not None:
+        judged(frame, record, view)
     said = claims(record, view, *_twin(frame))
     if said:
         st.markdown(" ".join(said))
-    _ways_to_compare(frame)
+    _ways_on(frame, record, view)
 
 
-def _ways_to_compare(frame: Frame) -> None:
-    """One click to the same question with this head silenced, or with the other word."""
+def _ways_on(frame: Frame, record: AttentionRecord, view: View) -> None:
+    """One action to the same question with this head silenced, with another word, or with this head taken from the twin; and to predicting it."""
     words, example = strings("heads"), example_for(frame.state.text, frame.state.text_b)
-    with st.container(horizontal=True, gap="small"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        offered(frame, record, view)
         if st.button(words["compare_silenced"], key="compare-silenced", type="tertiary", help=words["compare_help"]):
             frame.go("compare", versus="edit", edit="zero")
         if example is not None and example.twin and st.button(words["compare_swapped"], key="compare-swapped", type="tertiary"):
             frame.go("compare", versus="text", other=other_twin(example, frame.state.text))
+        if example is not None and example.twin and st.button(words["compare_patched"], key="compare-patched", type="tertiary"):
+            frame.go("compare", versus="edit", edit="patch", other=other_twin(example, frame.state.text))
+        _swap(frame, record, view)
+
+
+def _swap(frame: Frame, record: AttentionRecord, view: View) -> None:
+    """Another word in the place of the one in focus, compared as soon as it is typed."""
+    words, text = strings("heads"), frame.state.text
+    of_text = view.kind is Kind.SELF or Kind.CROSS not in record.kinds   # else the target's tokens look
+    place = word_at(record[view.kind].queries, view.token, text) if of_text else None
+    if place is None:
+        return
+    start, end = place
+    label = words["swap_word"].format(word=text[start:end])
+    typed = st.text_input(label, key=f"swap-{start}-{end}", max_chars=60, label_visibility="collapsed", width=260, placeholder=label).strip()
+    if typed and typed != text[start:end]:
+        frame.go("compare", versus="text", other=text[:start] + typed + text[end:])
 
 
 def _twin(frame: Frame):

@@ -133,6 +133,7 @@ export function mount(element, bytes, send) {
 
   function drawLegend() {
     const { body, state, colours } = view, words = body.text, { bound } = body;
+    legend.classList.toggle("asks", Boolean(state.marking));
     if (state.marking) return drawButtons();
     const bar = node("span", "bar"), ticks = node("span", "ticks");
     bar.style.background = bound ? `linear-gradient(90deg, ${colours.signed.join()})` : colours.gradient;

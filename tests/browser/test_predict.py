@@ -1,0 +1,113 @@
+"""Predict, then reveal in a real browser: nothing of a covered head is on the page; pointer, keyboard and touch mark; the score is numpy's."""
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from model import heads, sources
+from model.query import Kind
+from tests.browser.test_lessons import PATIENCE, Watch
+from viz.text import strings
+
+WORDS = strings("predict")
+TIRED = "The animal didn't cross the street because it was too tired."
+
+
+@pytest.fixture
+def watch(browser, app):
+    opened = []
+
+    def opener(**look):
+        opened.append(Watch(browser, app.address, **look))
+        return opened[-1]
+
+    yield opener
+    for each in opened:
+        each.fine()
+        each.context.close()
+
+
+def cell(seen, row: int, column: int, n: int) -> tuple[float, float]:
+    """Where a cell of the covered n × n matrix stands in the window."""
+    canvas = seen.main.locator(".st-key-covered .matrix > canvas")
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    return box["x"] + (column + 0.5) * box["width"] / n, box["y"] + (row + 0.5) * box["height"] / n
+
+
+def covered(seen, query: str):
+    seen.page.goto(f"{seen.address}/heads?predict=cover&{query}")
+    expect(seen.main.locator(".st-key-covered [data-drawn]")).to_be_visible(timeout=PATIENCE)
+    return seen.rest()
+
+
+def shown(seen) -> list[float]:
+    """The three numbers of the score."""
+    expect(seen.main.locator("[data-testid=stMetricValue]")).to_have_count(3, timeout=PATIENCE)
+    seen.rest()
+    return [float(each) for each in seen.main.locator("[data-testid=stMetricValue]").all_inner_texts()]
+
+
+def test_marked_by_pointer_and_keyboard_then_revealed_scored_and_linked(watch):
+    seen = covered(watch(), "layer=3&head=1&token=10")
+    body = seen.main.inner_text()
+    assert "0.677" not in body and "3·1" not in body and seen.main.locator(".st-key-grid").count() == 0
+    reveal = seen.main.get_by_role("button", name="Reveal")
+    expect(reveal).to_be_disabled()
+    seen.page.mouse.move(*cell(seen, 10, 2, 16))
+    assert seen.main.locator(".st-key-covered .tip").inner_text().split("\n")[1:] == ["marked", "no"]
+    for column in (2, 9, 9, 13):
+        seen.page.mouse.click(*cell(seen, 10, column, 16))
+    seen.main.locator(".st-key-covered .board").focus()
+    for key in ("ArrowUp", "ArrowRight", "Enter"):   # from the row in focus one up, and its own cell
+        seen.page.keyboard.press(key)
+    expect(seen.main.get_by_text("3 marked")).to_be_visible()
+    reveal.click()
+    numbers = shown(seen)
+    weights = heads.weights(sources.ask(sources.open_query("minilm", TIRED), "test").result(120)[Kind.SELF].layer(3), 1).astype(float)
+    rows = {10: [2, 13], 9: [9]}
+    wanted = [np.mean([weights[row, columns].sum() for row, columns in rows.items()]),
+              np.mean([np.sort(weights[row])[-len(columns):].sum() for row, columns in rows.items()]), np.mean([2 / 16, 1 / 16])]
+    np.testing.assert_allclose(numbers, wanted, atol=0.0006)
+    assert seen.params()["marks"] == ["9009,10002,10013"] and seen.params()["predict"] == ["shown"]
+    expect(seen.main.locator(".st-key-head .guess.shown .box")).to_have_count(3)
+    seen.page.reload()
+    assert shown(seen) == numbers
+    seen.main.locator(".st-key-grid .scroll").focus()
+    for key in ("ArrowRight", "Enter"):
+        seen.page.keyboard.press(key)
+    expect(seen.main.locator(".st-key-covered [data-drawn]")).to_be_visible(timeout=PATIENCE)   # another head comes covered
+    assert seen.rest().params()["head"] == ["2"] and "marks" not in seen.params()
+    seen.main.get_by_role("button", name=WORDS["leave"]).click()
+    expect(seen.main.locator(".st-key-grid [data-heads]")).to_be_visible(timeout=PATIENCE)
+    assert "predict" not in seen.rest().params()
+
+
+def test_only_what_the_mask_allows_is_marked_and_a_finger_can_do_it(browser, app):
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, color_scheme="dark")
+    page = context.new_page()
+    page.goto(f"{app.address}/heads?model=induction&text=k7Qx2bVk7Q&predict=cover&token=9&layer=1&head=0&lens=text")
+    words = page.locator(".st-key-covered .words .token")
+    expect(words.first).to_be_visible(timeout=PATIENCE)
+    words.nth(4).tap()
+    expect(page.get_by_text("1 marked")).to_be_visible(timeout=PATIENCE)
+    words.nth(10).tap()
+    expect(page.get_by_text("1 marked")).to_be_visible()   # the last sign, which stands behind
+    page.get_by_role("button", name="Reveal").tap()
+    metrics = page.locator("[data-testid=stMetricValue]")
+    expect(metrics).to_have_count(3, timeout=PATIENCE)
+    record = sources.ask(sources.open_query("induction", "k7Qx2bVk7Q"), "test").result(120)
+    row = heads.weights(record[Kind.CAUSAL].layer(1), 0)[9].astype(float)
+    np.testing.assert_allclose([float(each) for each in metrics.all_inner_texts()], [row[4], row.max(), 1 / 10], atol=0.0006)
+    context.close()
+
+
+def test_another_word_typed_on_heads_is_compared_at_once(watch):
+    seen = watch()
+    seen.page.goto(f"{seen.address}/heads?layer=3&head=1&token=13")
+    box = seen.main.get_by_role("textbox", name=strings("heads")["swap_word"].format(word="tired"))
+    box.fill("shy", timeout=PATIENCE)
+    box.press("Enter")
+    expect(seen.main.locator(".st-key-compare-grid [data-heads]")).to_be_visible(timeout=PATIENCE)
+    params = seen.rest().params()
+    assert params["other"] == [TIRED.replace("tired", "shy")] and params["head"] == ["1"] and params["layer"] == ["3"]
+    expect(seen.main.get_by_text("tired ⇄ shy").first).to_be_visible()
