@@ -76,7 +76,7 @@ def frame_for(state: State, badge, name: str, page: Page, known: dict) -> Frame:
         return known["record"]
 
     def view():
-        found = resolved(state, record())
+        found = resolved(st.session_state["state"], record())   # as it is now: a fragment runs again with the frame of the page's last run
         st.session_state["opened"] = (found.layer, found.head)
         return found
 

@@ -19,18 +19,24 @@ PLACES, TIMES, QUIET = 12, 2, 700    # controls of a kind, moves of each, millis
 # what the browser tests move by another key, or not at all, because it does not always change a link
 MORE = {"list": ("[data-testid=stSelectbox] input", "ArrowDown ArrowDown Enter"), "button": ("[data-testid=stBaseButton-secondary]", None),
         "text": ("[data-testid=stTextInput] input", "Backspace Enter")}
-# notes when the last key or click came, and when a figure of its section, or any figure, last changed
+# notes when the last key or click came, and when what a figure of its section, or any figure, shows last became another
 WATCH = """() => {
     const main = document.querySelector('[data-testid=stMain]'), seen = (window.answers = { start: 0, picture: 0, page: 0 });
     const section = (node) => (node.nodeType === 1 ? node : node.parentElement)?.closest('[class*=st-key-section-]');
     let own;
     const begin = (event) => Object.assign(seen, { start: performance.now(), picture: 0, page: 0 }, (own = section(event.target), {}));
     for (const type of ['keydown', 'click']) document.addEventListener(type, begin, true);
+    const chart = ({ target }) => (target.nodeType === 1 ? target : target.parentElement)?.closest('[data-testid=stPlotlyChart]');
+    const shown = (node) => [...node.querySelectorAll('.main-svg')].map((each) => each.innerHTML).join();
+    const known = new WeakMap([...main.querySelectorAll('[data-testid=stPlotlyChart]')].map((node) => [node, shown(node)]));
     new MutationObserver((changes) => {
-        for (const { target } of changes) {
-            if (!(target.nodeType === 1 ? target : target.parentElement)?.closest('[data-testid=stPlotlyChart]')) continue;
-            seen.page = performance.now();
-            if (!own || section(target)?.className === own.className) seen.picture = seen.page;
+        const now = performance.now();
+        for (const node of new Set(changes.map(chart).filter(Boolean))) {
+            const picture = shown(node);
+            if (known.get(node) === picture) continue;   // a page that is drawn again with the same numbers shows nothing new
+            known.set(node, picture);
+            seen.page = now;
+            if (!own || section(node)?.className === own.className) seen.picture = now;
         }
     }).observe(main, { subtree: true, childList: true, attributes: true, characterData: true });
 }"""

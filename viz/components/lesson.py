@@ -8,10 +8,13 @@ The page:
         lesson = Lesson(frame, "softmax")
         lesson.head()                                   # question, lead, minutes, link
         revealed = lesson.predict()                     # the prompt; True once somebody answered
+        lesson.live(_curves, frame, lesson)             # what a control in it changes is drawn before the rest of the page
+        lesson.end()
+
+    def _curves(frame, lesson):
         with lesson.section("curves"):                  # heading and lead of [curves]
             ...widgets, then figure(lambda theme: curves(...), key="curves", alt=lesson.alt("curves", t=...))
-        lesson.notes("curves", shown=(softmax_rows, curves), shapes={"z": z}, t=t)
-        lesson.end()
+            lesson.notes("curves", shown=(softmax_rows, curves), shapes={"z": z}, t=t)
 
 The prose (all of it Markdown with $LaTeX$; {names} are filled in with the keyword arguments of notes and alt):
 
@@ -27,10 +30,11 @@ frame.controls and call frame.turn; what one drags is `viz.components.drag`; a h
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz.control import Choice
 from viz.glossary import address, brought
@@ -108,6 +112,22 @@ class Lesson:
                 st.markdown(prose["lead"])
         with st.container(key=f"section-{name}"):
             yield
+
+    def live(self, draw: Callable[..., Any], *given: Any, leads: bool = False) -> Any:
+        """Draws a part of the page whose own controls answer at once: first this part alone, then, if it `leads`, the other parts that follow from
+        it. Gives what draw(*given) gives; `given` is what it was when the page was drawn, so what a control of the part turns is read inside.
+        """
+        @st.fragment
+        def part() -> Any:
+            if not get_script_run_ctx().fragment_ids_this_run:
+                return draw(*given)
+            with suppress(Exception):   # the page's own run says what went wrong
+                draw(*given)
+                if not leads:
+                    return None
+            st.rerun()
+
+        return part()
 
     def alt(self, name: str, /, **numbers: Any) -> str:
         """The words for those who do not see the section's picture."""

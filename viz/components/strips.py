@@ -18,8 +18,9 @@ STANDING = 520   # pixels: how tall columns stand
 
 def columns_switch(frame: Frame, words: dict) -> bool:
     """The remembered switch; True for columns."""
-    st.toggle(words["columns"], help=words["columns_help"], **bound(frame.choose, "transpose", frame.state.view.transpose))
-    return frame.state.view.transpose
+    shown = frame.view().transpose
+    st.toggle(words["columns"], help=words["columns_help"], **bound(frame.choose, "transpose", shown))
+    return shown
 
 
 def named(tokens: Tokens, place: int) -> str:

@@ -30,21 +30,26 @@ def render(frame: Frame) -> None:
     lesson = Lesson(frame, "block")
     lesson.head()
     revealed = lesson.predict()
-    trace, record = None, None
+    trace, record = lesson.live(_opened, frame, lesson, leads=True)
+    if trace is not None:
+        each = _block(frame, trace)
+        lesson.live(_norm, frame, lesson, each, record[each.kind].queries, revealed)
+        _feed_forward(frame, lesson, trace, literal(record.card.title))
+    _depth(frame, lesson)
+    lesson.end()
+
+
+def _opened(frame: Frame, lesson: Lesson) -> tuple[Trace | None, AttentionRecord | None]:
+    """The diagram and the tensors behind its boxes. Gives what the other parts show too, None where there is none."""
     with lesson.section("parts"):
         try:
             record = frame.record()
             trace = frame.ask(TraceQuery(record.query))
         except UserError as error:
             st.info(literal(str(error)))
-        if trace is not None:
-            _parts(frame, lesson, trace, record)
-    if trace is not None:
-        each = _block(frame, trace)
-        _norm(frame, lesson, each, record[each.kind].queries, revealed)
-        _feed_forward(frame, lesson, trace, literal(record.card.title))
-    _depth(frame, lesson)
-    lesson.end()
+            return None, None
+        _parts(frame, lesson, trace, record)
+    return trace, record
 
 
 def _block(frame: Frame, trace: Trace) -> Block:

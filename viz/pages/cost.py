@@ -37,15 +37,19 @@ def render(frame: Frame) -> None:
     lesson = Lesson(frame, "cost")
     lesson.head()
     revealed = lesson.predict()
-    width = frame.controls["width"] // cost.D_K * cost.D_K
-    _counted(frame, lesson, width, revealed)
-    _measured(frame, lesson, width, revealed)
-    _tiles(frame, lesson)
-    _types(frame, lesson)
+    lesson.live(_counted, frame, lesson, revealed, leads=True)
+    _measured(frame, lesson, _width(frame), revealed)
+    lesson.live(_tiles, frame, lesson)
+    lesson.live(_types, frame, lesson)
     lesson.end()
 
 
-def _counted(frame: Frame, lesson: Lesson, width: int, revealed: bool) -> None:
+def _width(frame: Frame) -> int:
+    return frame.controls["width"] // cost.D_K * cost.D_K
+
+
+def _counted(frame: Frame, lesson: Lesson, revealed: bool) -> None:
+    width = _width(frame)
     names, even = lesson.prose["ways"], cost.even(width)
     lengths = np.array(LENGTHS, float)
     with lesson.section("counted"):

@@ -36,9 +36,9 @@ def render(frame: Frame) -> None:
     st.text_input(words["say"], max_chars=120, help=words["say_help"], **bound(frame.turn, "say", frame.controls["say"]))
     text = frame.controls["say"].strip() or TEXT
     with computing():
-        three_families(frame, lesson, text)
-        _inputs(frame, lesson, text, revealed)
-        _factors(frame, lesson, text)
+        lesson.live(three_families, frame, lesson, text)
+        lesson.live(_inputs, frame, lesson, text, revealed)
+        lesson.live(_factors, frame, lesson, text)
     _open(lesson)
     lesson.end()
 

@@ -26,18 +26,24 @@ def render(frame: Frame) -> None:
     lesson = Lesson(frame, "inside")
     lesson.head()
     revealed = lesson.predict()
+    here = lesson.live(_journey, frame, lesson, leads=True)
+    if here is not None:
+        _geometry(lesson, here)
+        _average(lesson, here, revealed)
+    lesson.end()
+
+
+def _journey(frame: Frame, lesson: Lesson) -> Here | None:
     with lesson.section("journey"):
         here = _choose(frame, lesson)
         if here is None:
             st.info(lesson.prose["widgets"]["reported"])
-            return
+            return None
         with st.container(horizontal=True, vertical_alignment="bottom"):
             _steps(frame, lesson)
             columns_switch(frame, lesson.prose["widgets"])
         _step(frame, lesson, here)
-    _geometry(lesson, here)
-    _average(lesson, here, revealed)
-    lesson.end()
+    return here
 
 
 def _choose(frame: Frame, lesson: Lesson) -> Here | None:
@@ -56,7 +62,7 @@ def _choose(frame: Frame, lesson: Lesson) -> Here | None:
     token_strip(record[view.kind].keys, focus=key, pairs=False, key="inside_keys",
                 on_event=lambda event: frame.turn(to=-1 if event.token is None else event.token))
     trace, without = trace_of(frame, record)
-    return Here(record, view, layer, path, key, frame.state.view.transpose, trace, without)
+    return Here(record, view, layer, path, key, view.transpose, trace, without)
 
 
 def _steps(frame: Frame, lesson: Lesson) -> None:

@@ -37,17 +37,22 @@ def render(frame: Frame) -> None:
     lesson = Lesson(frame, "kernels")
     lesson.head()
     revealed = lesson.predict()
-    points = np.array(frame.controls["p"]).reshape(-1, 2)
-    _regression(frame, lesson, points[:, 0], points[:, 1])
+    lesson.live(_regression, frame, lesson, leads=True)
     with computing():
-        _relabelled(frame, lesson, points[:, 0], points[:, 1], revealed)
-    lookup(frame, lesson, WIDTHS, SEEDS)
-    copies(frame, lesson, SEEDS)
-    _memory(frame, lesson)
+        lesson.live(_relabelled, frame, lesson, revealed)
+    lesson.live(lookup, frame, lesson, WIDTHS, SEEDS)
+    lesson.live(copies, frame, lesson, SEEDS)
+    lesson.live(_memory, frame, lesson)
     lesson.end()
 
 
-def _regression(frame: Frame, lesson: Lesson, x: np.ndarray, y: np.ndarray) -> None:
+def _points(frame: Frame) -> tuple[np.ndarray, np.ndarray]:
+    x, y = np.array(frame.controls["p"]).reshape(-1, 2).T
+    return x, y
+
+
+def _regression(frame: Frame, lesson: Lesson) -> None:
+    x, y = _points(frame)
     words, turned = lesson.prose["widgets"], frame.controls
     with lesson.section("regression"):
         pick(frame, "kernel", words["kernel"], words["kernels"])
@@ -76,7 +81,8 @@ def _regression(frame: Frame, lesson: Lesson, x: np.ndarray, y: np.ndarray) -> N
                      shapes={"keys": x[:, None], "values": y}, q=turned["q"], h=h, silent=silent, best=best)
 
 
-def _relabelled(frame: Frame, lesson: Lesson, x: np.ndarray, y: np.ndarray, revealed: bool) -> None:
+def _relabelled(frame: Frame, lesson: Lesson, revealed: bool) -> None:
+    x, y = _points(frame)
     words, turned = lesson.prose["relabel"], frame.controls
     how, h, q = turned["keys"], turned["h"], turned["q"]
     keys, query, temperature = kernels.lift(x, how), kernels.lift(np.array([q]), how), h * h

@@ -35,14 +35,13 @@ def render(frame: Frame) -> None:
     lesson = Lesson(frame, "learning")
     lesson.head()
     revealed = lesson.predict()
-    _lengths(frame, lesson, revealed)
+    lesson.live(_lengths, frame, lesson, revealed)
     with computing():
-        three_targets(frame, lesson)
-    _smoothing(frame, lesson)
-    _adam(frame, lesson)
-    _rate(frame, lesson)
-    _cliff(frame, lesson)
-    real_run(frame, lesson)
+        lesson.live(three_targets, frame, lesson)
+    for part in (_smoothing, _adam, _rate):   # the run at the end takes their settings
+        lesson.live(part, frame, lesson, leads=True)
+    lesson.live(_cliff, frame, lesson)
+    lesson.live(real_run, frame, lesson)
     lesson.end()
 
 

@@ -27,6 +27,17 @@ def render(frame: Frame) -> None:
     lesson = Lesson(frame, "scale")
     lesson.head()
     revealed = lesson.predict()
+    survey, dots = lesson.live(_draws, frame, lesson, leads=True)
+    d_k, n_keys, seed, kind = (frame.controls[name] for name in ("dk", "keys", "seed", "draw"))
+    _softmax(lesson, survey, d_k, n_keys, revealed)
+    _reasons(lesson, scale.reasons(d_k, n_keys, seed, kind), d_k, revealed)
+    _temperature(frame, lesson, dots, d_k)
+    lesson.live(_real, frame, lesson, leads=True)
+    lesson.end()
+
+
+def _draws(frame: Frame, lesson: Lesson) -> tuple[scale.Survey, np.ndarray]:
+    """The random queries and keys, over all d_k and at the chosen one."""
     with lesson.section("variance"):
         _controls(frame, lesson.prose["widgets"])
         d_k, n_keys, seed, kind = (frame.controls[name] for name in ("dk", "keys", "seed", "draw"))
@@ -34,11 +45,7 @@ def render(frame: Frame) -> None:
             survey = scale.survey(n_keys, seed, kind)
             dots = scale.rows_of(d_k, n_keys, seed, kind)[2]
         _variance(lesson, survey, dots, d_k)
-    _softmax(lesson, survey, d_k, n_keys, revealed)
-    _reasons(lesson, scale.reasons(d_k, n_keys, seed, kind), d_k, revealed)
-    _temperature(frame, lesson, dots, d_k)
-    _real(frame, lesson)
-    lesson.end()
+    return survey, dots
 
 
 def _controls(frame: Frame, words: dict) -> None:

@@ -44,6 +44,16 @@ def render(frame: Frame) -> None:
     lesson = Lesson(frame, "softmax")
     lesson.head()
     revealed = lesson.predict()
+    row, weights, here = lesson.live(_row, frame, lesson, leads=True)
+    _spread(frame, lesson, row, weights, here)
+    _slope(frame, lesson, row, weights, here, revealed)
+    _ends(frame, lesson, row)
+    lesson.live(_inside, frame, lesson, leads=True)
+    lesson.end()
+
+
+def _row(frame: Frame, lesson: Lesson) -> tuple[Row, np.ndarray, np.ndarray]:
+    """The row with its curves. Gives it, its weights at every temperature of the grid, and at the chosen one."""
     with lesson.section("curves"):
         left, right = st.columns([2, 3], gap="medium")
         with left:
@@ -54,11 +64,7 @@ def render(frame: Frame) -> None:
             _curves(frame, lesson, row, weights, here)
             slide(frame, "t", lesson.prose["widgets"]["t"], STOPS, help=lesson.prose["widgets"]["t_help"])
         _first_numbers(lesson, row, weights, here, frame.controls["t"])
-    _spread(frame, lesson, row, weights, here)
-    _slope(frame, lesson, row, weights, here, revealed)
-    _ends(frame, lesson, row)
-    _inside(frame, lesson)
-    lesson.end()
+    return row, weights, here
 
 
 def _choice(frame: Frame, words: dict) -> Row:
