@@ -20,11 +20,6 @@ ENTRIES: dict[str, Any] = {}   # the menu's entries of this run by the page's na
 log = logging.getLogger("clearhead")
 
 
-def choose(**changes) -> None:
-    """A choice in the view; head takes (layer, head)."""
-    st.session_state["state"] = st.session_state["state"].choose(**changes)
-
-
 def turn(name: str, page: Page, **changes) -> None:
     """Turns some of a page's own controls."""
     st.session_state["state"] = turned(st.session_state["state"], name, page, changes)
@@ -33,7 +28,19 @@ def turn(name: str, page: Page, **changes) -> None:
 def turn_here(name: str, page: Page, **changes) -> None:
     """The same on the open page, whose URL follows at once: where a fragment answers, the page does not run."""
     turn(name, page, **changes)
-    st.query_params.from_dict(to_params(st.session_state["state"], name, page.controls))
+    _say(name, page)
+
+
+def choose(name: str, page: Page, **changes) -> None:
+    """A choice in the view; head takes (layer, head). The URL follows at once."""
+    st.session_state["state"] = st.session_state["state"].choose(**changes)
+    _say(name, page)
+
+
+def _say(name: str, page: Page) -> None:
+    wanted = to_params(st.session_state["state"], name, page.controls)
+    if dict(st.query_params) != wanted:
+        st.query_params.from_dict(wanted)
 
 
 class Turned(Mapping):
@@ -83,7 +90,7 @@ def frame_for(state: State, badge, name: str, page: Page, known: dict) -> Frame:
     def link(other: State) -> str:
         return address(st.context.url or "", other, name, page.controls)
 
-    return Frame(state, query, record, ask, view, choose, put, link, Turned(name, page), partial(turn_here, name, page), go)
+    return Frame(state, query, record, ask, view, partial(choose, name, page), put, link, Turned(name, page), partial(turn_here, name, page), go)
 
 
 def run(name: str, page: Page, render) -> None:
@@ -95,9 +102,7 @@ def run(name: str, page: Page, render) -> None:
         leave()
     st.session_state["page"] = name
     state: State = st.session_state["state"]
-    wanted = to_params(state, name, page.controls)
-    if dict(st.query_params) != wanted:
-        st.query_params.from_dict(wanted)
+    _say(name, page)
     offers = {offer.id: offer for offer in sources.offers()}
     badge = ask_widgets(state, offers, sources.catalogue_only())
     try:

@@ -11,6 +11,12 @@ from viz.text import strings
 
 PATIENCE = 90_000   # ms: the first answer includes importing torch on a busy machine
 REST = "[data-testid=stApp][data-test-script-state=notRunning]"
+# a part is drawn, and the page after it: it rests when it has not run for 300 ms
+STILL = f"""() => {{
+    const ran = (window.ran ??= {{ last: 0 }});
+    if (!document.querySelector('{REST}')) ran.last = performance.now();
+    return performance.now() - ran.last > 300;
+}}"""
 # what a page may hold, and how it is moved: a key for those that one focuses, a click for the others
 KINDS = {"handle": (".drag [role=slider]", "ArrowUp"), "cell": (".cells button", "Space"), "box": (".block [aria-checked=true]", "ArrowUp"),
          "slider": ("input[type=range]", "ArrowLeft"),
@@ -40,7 +46,7 @@ class Watch:
 
     def rest(self):
         self.page.wait_for_timeout(250)   # a click reaches the server before the page says that it runs
-        self.page.wait_for_selector(REST, timeout=PATIENCE)
+        self.page.wait_for_function(STILL, timeout=PATIENCE)
         return self
 
     def follow_menu(self, name: str):
