@@ -1,8 +1,8 @@
-"""Does attention explain? `python -m benchmarks.explain [--model ID ...] [--json FILE]` writes the page benchmarks/explain.md.
+"""Does attention explain? `python -m benchmarks.explain [--model ID ...] [--set SET ...] [--json FILE]` writes the page benchmarks/explain.md.
 
 Over the texts of assets/cases, for each model: how each measure of importance ranks the words beside the measured effect of taking them away, by
 three definitions, with intervals; how far the definitions agree with one another; and the best head, chosen on the other half of the texts.
-Figures of models that are not asked for are taken from FILE, if it has them. Models that are not on this disk are left out.
+What is not asked for is taken from FILE, if it is there. Models that are not on this disk are left out.
 """
 import argparse
 import json
@@ -16,7 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from model import sources
-from model.explain_cases import OWN, SETS, questions, set_of, texts
+from model.explain_cases import SETS, questions, set_of, texts
 from model.explain_report import COLUMNS, by_layer, report
 from model.query import UserError
 
@@ -82,24 +82,29 @@ def page(figures: dict) -> str:
     return "\n".join(parts) + "\n"
 
 
+def write(models: dict, file: Path | None) -> None:
+    """The page, and the figures to a file."""
+    versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "numpy"))
+    figures = {"machine": f"{date.today()}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}, {versions}.",
+               "models": {model: models[model] for model in MODELS if model in models}}
+    PAGE.write_text(page(figures), encoding="utf-8")
+    if file:
+        file.write_text(json.dumps(figures, indent=1, ensure_ascii=False), encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.explain", description=__doc__.splitlines()[0])
     parser.add_argument("--model", action="append", choices=MODELS, help="only this model; may be repeated")
-    parser.add_argument("--json", type=Path, help="write the figures to this file too; other models' figures in it are kept")
+    parser.add_argument("--set", action="append", choices=SETS, help="only this set of those for pretrained models")
+    parser.add_argument("--json", type=Path, help="write the figures to this file too; other figures in it are kept")
     given = parser.parse_args()
-    kept = json.loads(given.json.read_text(encoding="utf-8"))["models"] if given.json and given.json.is_file() else {}
+    models = json.loads(given.json.read_text(encoding="utf-8"))["models"] if given.json and given.json.is_file() else {}
     here = {offer.id for offer in sources.offers() if offer.on_disk}
-    for model in given.model or MODELS:
-        if model in here:
-            kept[model] = {which: measured(model, MODELS[model], which) for which in ((OWN[MODELS[model]],) if set_of(
-                model, MODELS[model], "") else SETS)}
-    versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "numpy"))
-    figures = {"machine": f"{date.today()}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}, {versions}.",
-               "models": {model: kept[model] for model in MODELS if model in kept}}
-    PAGE.write_text(page(figures), encoding="utf-8")
-    print(page(figures))
-    if given.json:
-        given.json.write_text(json.dumps(figures, indent=1, ensure_ascii=False), encoding="utf-8")
+    for model in (each for each in given.model or MODELS if each in here):
+        for which in dict.fromkeys(set_of(model, MODELS[model], each) for each in given.set or SETS):
+            models.setdefault(model, {})[which] = measured(model, MODELS[model], which)
+            write(models, given.json)   # what is there stays if the rest is stopped
+    print(PAGE.read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":

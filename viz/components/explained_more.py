@@ -86,12 +86,14 @@ def other_weights(frame: Frame, question: AttributionQuery, found: Attribution, 
     low, middle, high = np.quantile(said.permuted, [0.05, 0.5, 0.95])
     edges = np.linspace(0, max(float(said.permuted.max()), said.even, 1e-9) * 1.02, 25)
     shares = np.histogram(said.permuted, edges)[0] / len(said.permuted)
-    axis = words["axis"]["vector" if found.answer.kind == "vector" else "word"]
+    form = "vector" if found.answer.kind == "vector" else "word"
     left, right = st.columns([7, 5], gap="large")
     with left:
-        figure(lambda theme: histogram(theme, edges, {words["shuffled"]: shares}, axes=(axis, words["share"]), marks=[(said.even, words["even"])]),
+        figure(lambda theme: histogram(theme, edges, {words["shuffled"]: shares}, axes=(words["axis"][form], words["share"]),
+                                       marks=[(said.even, words["even"])]),
                key="explain-swap", alt=words["alt"].format(draws=DRAWS, median=middle, even=said.even))
     with right:
+        st.caption(words["about"][form])
         st.markdown(words["said"].format(median=middle, low=low, high=high, draws=DRAWS, equal=said.even, largest=said.largest, entropy=said.entropy))
     st.markdown(words["answer"].format(heads=sum(map(len, found.by_head["weight"]))), width=READABLE)
 

@@ -25,7 +25,7 @@ def agreement(theme: str, names: Sequence[str], columns: Mapping[str, np.ndarray
     if chance is not None:
         shapes.append({"type": "rect", "x0": -chance[0], "x1": chance[0], "yref": "paper", "y0": 0, "y1": 1, "line_width": 0,
                        "fillcolor": MUTED[theme], "opacity": 0.13, "layer": "below"})
-        words.append((0.0, chance[1], "center"))
+        words.append((-chance[0], chance[1], "left"))
     if np.isfinite(ceiling[0]):
         shapes.append({"type": "line", "x0": ceiling[0], "x1": ceiling[0], "yref": "paper", "y0": 0, "y1": 1,
                        "line": {"color": MUTED[theme], "width": 2, "dash": "dash"}})
