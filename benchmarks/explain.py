@@ -21,21 +21,24 @@ from model.explain_report import COLUMNS, by_layer, report
 from model.query import UserError
 
 PAGE = Path(__file__).with_name("explain.md")
-MODELS = {"minilm": "vector", "smollm2": "next", "resolver-narrow": "label", "resolver-wide": "label", "induction": "next"}
+MODELS = {"minilm": "vector", "smollm2": "next", "resolver-narrow": "label", "resolver-wide": "label", "translator": "target", "induction": "next"}
 HEADED = ("weight_head", "norm_head")   # there is no open head here
 NAMES = {"weight_layer": "attention, mean of the last layer's heads", "norm": "‖αf(x)‖, last layer", "norm_residual": "… with residual",
          "norm_layernorm": "… with residual and normalisation", "rollout": "rollout", "rollout_even": "rollout of a model that looks evenly",
          "flow": "attention flow", "flow_even": "flow of a model that looks evenly", "gradient": "gradient × input"}
 INTRODUCTION = """# Does attention explain?
 
-Written by `python -m benchmarks.explain`. Spearman's ρ between the size of a measure and the size of the measured effect of taking a word away,
+Written by `python -m benchmarks.explain`. Spearman's ρ between the size of a measure and the size of the measured effect of taking a token away,
 the mean over texts, with the 95 % interval of a bootstrap over groups of texts that are alike (2,000 draws). Special tokens and the token that
-answers are left out. *Deleted*: the token is not there. *Replaced*: by a mask, or else by a neutral token. *Hidden*: no token may look at it.
-The *ceiling* is the agreement of each definition with the two others. A head was chosen on one half of the texts and scored on the other.
+answers are left out, and a decoder's first token, which cannot be hidden from itself. *Deleted*: the token is not there. *Replaced*: by a mask,
+or else by a neutral token. *Hidden*: no token may look at it. The *ceiling* is the agreement of each definition with the two others. Rollout and
+flow of a model that looks evenly know nothing but places; without a mask they are the same for every token, and not listed. A head was chosen on
+one half of the texts and scored on the other.
 
 - `sentences`: the last word of 60 sentences (ln P of it; for a sentence vector the cosine with a paraphrase). `agreement`: *was* against *were*,
   or *is* against *are*, in 128 sentences of 16 frames (difference of two ln P; for a sentence vector the cosine with the twin).
-- `resolver`: "it" in 60 test sentences, the noun against the runner-up. `induction`: the next sign in 60 random repeats.
+- `resolver`: "it" in 60 test sentences, the noun against the runner-up; for the translator *il* or *elle* in its own translation, over the
+  words of the English text, which cross-attention looks at. `induction`: the next sign in 60 random repeats.
 """
 
 
@@ -62,13 +65,13 @@ def cell(mean: dict) -> str:
 def table(found: dict) -> str:
     """The measures of one model over one set, the ceiling last."""
     said: dict = found["report"]
-    rows = [(NAMES[name], each) for name, each in said["methods"].items() if name not in HEADED]
+    rows = [(NAMES[name], each) for name, each in said["methods"].items() if name not in HEADED and each[-1]["texts"]]
     rows.append(("**ceiling: the definitions among one another**", said["ceiling"]))
     lines = ["| measure | " + " | ".join((*COLUMNS[:-1], "mean of the three")) + " |", "|---|" + "---|" * len(COLUMNS)]
     lines += [f"| {name} | {' | '.join(map(cell, each))} |" for name, each in rows]
     heads = " and ".join(f"{layer}·{head}" for layer, head in said["chosen"])
     lines += ["", f"The best head ({heads}, each scored on the other half): {cell(said['best'])}. {said['texts']} texts, {said['words']:.1f} ranked "
-              f"words a text; {found['left_out']} left out; {found['seconds']:.0f} s."]
+              f"tokens a text; {found['left_out']} left out; {found['seconds']:.0f} s."]
     for measure, name in (("weight", "attention"), ("norm", "‖αf(x)‖")):
         lines += ["", f"By layer from 0, {name}: " + " ".join(f"{value:.2f}" for value in found["layers"][measure])]
     return "\n".join(lines)

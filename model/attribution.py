@@ -26,8 +26,9 @@ FLOW_LONGEST = 32  # tokens up to which the flow is computed without being asked
 class AttributionQuery:
     """at: the character of the text where the word begins that is asked for; None for the last one. A decoder foretells that word from what
     stands before it (the text's length: what comes next), a masked-word model gets it masked, a resolver answers at it, and a sentence model
-    needs none. word: the target, empty for the word that stands there, or the model's answer. rival: a word whose log-probability is taken off.
-    other: the sentence whose vector the cosine is with. long_flow: attention flow of long texts too.
+    needs none. For an encoder–decoder it is the number of the target's token, the start token being 0. word: the target, empty for the word that
+    stands there, or the model's answer. rival: a word whose log-probability is taken off. other: the sentence whose vector the cosine is with.
+    long_flow: attention flow of long texts too.
     """
 
     query: Query
@@ -40,8 +41,8 @@ class AttributionQuery:
 
 @dataclass(frozen=True)
 class Answer:
-    """kind: next, mask, label or vector. word, rival: as the model's vocabulary writes them, empty where there is none. value: nats, or a cosine.
-    rank: of the word among all, from 1 (0 for a vector). neutral: what replaces a token."""
+    """kind: next, mask, label, target or vector. word, rival: as the model's vocabulary writes them, empty where there is none. value: nats, or a
+    cosine. rank: of the word among all, from 1 (0 for a vector). neutral: what replaces a token."""
 
     kind: str
     word: str
@@ -54,7 +55,7 @@ class Answer:
 @dataclass(frozen=True, eq=False)
 class Attribution:
     """The answer. query: the question of record and trace that it belongs to, in which a mask may stand. All arrays are over `tokens`, those
-    that the answer could see.
+    that the answer could see; of an encoder–decoder (kind CROSS) those of its source.
 
     place: the token whose output answers, None for the mean of all. removed: {definition: the answer as it is − without the token}, signed,
     NaN where a token cannot be taken away so. by_head: {weight or norm: ((head, token) for each layer)}; by_layer: {weight and the stages of
@@ -120,13 +121,13 @@ def ceiling(found: Attribution) -> np.ndarray:
 
 def attribute(question: AttributionQuery, subject, record: AttentionRecord, trace: Trace | str, tick: Tick) -> Attribution:
     """Everything for one answer. trace: why there is none, where the model's insides cannot be followed. Raises UserError for long texts."""
-    kind = Kind.CAUSAL if Kind.CAUSAL in record.kinds else Kind.SELF
+    kind = kind_of(record)
     found, count, missing = record[kind], len(subject.tokens), {}
     tick(0.02, "the model's answer")
     removed = subject.removed(lambda share: tick(0.02 + 0.5 * share, "taking each token away"))
     scores = {"gradient": subject.gradient()}
     tick(0.55, "attention over all layers")
-    weights = [_whole(layer)[:, :count, :count] for layer in found.layers]
+    weights = [_whole(layer)[:, :len(subject.rows), :count] for layer in found.layers]
     scores |= _over_layers(question, found, weights, subject.rows, missing, lambda share: tick(0.55 + 0.4 * share, "attention flow"))
     by_head = {"weight": tuple(np.einsum("q,hqk->hk", subject.rows, each) for each in weights)}
     by_layer = {"weight": tuple(each.mean(0) for each in by_head["weight"])}
@@ -134,13 +135,26 @@ def attribute(question: AttributionQuery, subject, record: AttentionRecord, trac
         _add_norms(found, weights, trace, subject.rows, by_head, by_layer)
     else:
         missing["norm"] = trace
-    if not any(map(len, by_layer.get("norm_layernorm", ((1,),)))):
-        missing["norm_layernorm"] = "no normalisation reads the sum of stream and attention in this model"
+    missing |= _missing_stages(kind, by_layer)
     frozen = {name: tuple(map(frozen_array, each)) for name, each in by_head.items()}, {
         name: tuple(map(frozen_array, each)) for name, each in by_layer.items()}
     return Attribution(question, subject.query, kind, subject.tokens, subject.answer, subject.place, tuple(each.index for each in found.layers),
                        {name: frozen_array(each) for name, each in removed.items()}, *frozen,
                        {name: frozen_array(each) for name, each in scores.items()}, missing)
+
+
+def kind_of(record: AttentionRecord) -> Kind:
+    """The attention that the answer's row belongs to: over the source in an encoder–decoder, else the model's own."""
+    return next(kind for kind in (Kind.CROSS, Kind.CAUSAL, Kind.SELF) if kind in record.kinds)
+
+
+def _missing_stages(kind: Kind, by_layer: dict) -> dict[str, str]:
+    """Why a norm with residual and normalisation is not there."""
+    if kind is Kind.CROSS:
+        return {"norm_residual": "the residual stream of a target's token is no token of the source"}
+    if any(map(len, by_layer.get("norm_layernorm", ((1,),)))):
+        return {}
+    return {"norm_layernorm": "no normalisation reads the sum of stream and attention in this model"}
 
 
 def _whole(layer) -> np.ndarray:
@@ -153,6 +167,9 @@ def _whole(layer) -> np.ndarray:
 
 def _over_layers(question: AttributionQuery, found: AttentionMap, weights: list[np.ndarray], rows: np.ndarray, missing: dict, tick) -> dict:
     """Rollout and flow, and both for a model that looks evenly."""
+    if found.kind is Kind.CROSS:
+        missing["rollout"] = missing["flow"] = "it follows one stack from its input to its output, and here two meet"
+        return {}
     steps = [flows.with_residual(each) for each in weights]
     null = [flows.with_residual(flows.even(layer.allowed, len(rows))) for layer in found.layers]
     scores = {"rollout": rows @ flows.rollout(steps), "rollout_even": rows @ flows.rollout(null)}
@@ -167,9 +184,10 @@ def _add_norms(found: AttentionMap, weights: list[np.ndarray], trace: Trace, row
     lengths, stages = [], []
     for layer, each in zip(found.layers, weights, strict=True):
         attention, block = trace.attention(found.kind, layer.index), trace.block(found.kind, layer.index)
-        changed = norms.transformed(layer, attention)[:, :len(rows)]
+        changed = norms.transformed(layer, attention)[:, :each.shape[2]]
+        around = None if found.kind is Kind.CROSS else norms.sublayer(block, attention)
         lengths.append(norms.by_head(each, changed, rows))
-        stages.append(norms.by_stage(each, changed, norms.sublayer(block, attention), rows))
+        stages.append(norms.by_stage(each, changed, around, rows))
     by_head["norm"] = tuple(lengths)
     by_layer |= {stage: tuple(each.get(stage, np.zeros(0)) for each in stages) for stage in norms.STAGES}
 
@@ -207,15 +225,15 @@ def swap(question: SwapQuery, subject, record: AttentionRecord, trace: Trace | s
     open head are changed, each within what it may look at, and nothing else in the model."""
     if not isinstance(trace, Trace):
         raise UserError(f"{record.card.title}'s heads cannot be exchanged: {trace}")
-    kind = Kind.CAUSAL if Kind.CAUSAL in record.kinds else Kind.SELF
-    layer, count = record[kind].layer(question.layer), len(subject.tokens)
+    kind, size = kind_of(record), (len(subject.rows), len(subject.tokens))
+    layer = record[kind].layer(question.layer)
     if not isinstance(layer, Layer):
         raise UserError(f"{record.card.title} only reports its weights; choose a verified model.")
-    weights = heads.weights(layer, question.head)[:count, :count].astype(np.float64)
-    may = np.broadcast_to(layer.allowed.block(slice(0, count), slice(0, count)), (layer.heads, count, count))[question.head]
+    weights = heads.weights(layer, question.head)[:size[0], :size[1]].astype(np.float64)
+    may = np.broadcast_to(layer.allowed.block(slice(0, size[0]), slice(0, size[1])), (layer.heads, *size))[question.head]
     rng = np.random.default_rng(rank_agreement.SEED)
     others = [may / np.maximum(may.sum(-1, keepdims=True), 1), *(permuted(weights, may, rng) for _ in range(question.draws))]
-    value = layer.value[question.head * len(layer.value) // layer.heads][:count]
+    value = layer.value[question.head * len(layer.value) // layer.heads][:size[1]]
     output = trace.attention(kind, question.layer).w_output
     distances, changes = subject.exchanged((kind, question.layer, question.head), output, np.stack(others) @ value, tick)
     row = subject.rows @ weights

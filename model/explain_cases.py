@@ -10,7 +10,7 @@ from model.query import Query
 
 FILE = Path(__file__).parent.parent / "assets" / "cases" / "explain.csv"
 SETS = ("sentences", "agreement")   # of models that read any text; ours have a set of their own
-OWN = {"label": "resolver", "next": "induction"}
+OWN = {"label": "resolver", "next": "induction", "target": "resolver"}   # the translator reads the resolvers' sentences
 
 
 @dataclass(frozen=True)
@@ -60,5 +60,6 @@ def questions(model: str, revision: str, kind: str, which: str) -> tuple[Attribu
     found = []
     for each in texts(set_of(model, kind, which)):
         query = Query(model, revision, each.text)
-        found.append(AttributionQuery(query, other=each.other) if kind == "vector" else AttributionQuery(query, each.at, each.word, each.rival))
+        asked = {"vector": AttributionQuery(query, other=each.other), "target": AttributionQuery(query)}
+        found.append(asked.get(kind, AttributionQuery(query, each.at, each.word, each.rival)))
     return tuple(found)

@@ -65,12 +65,13 @@ def _reading(norms: tuple[Norm, ...], read: np.ndarray) -> Norm | None:
     return next((norm for norm in norms if np.abs(norm.input - read).max() <= CLOSE * np.abs(read).max()), None)
 
 
-def by_stage(weights: np.ndarray, changed: np.ndarray, around: Sublayer, rows: np.ndarray) -> dict[str, np.ndarray]:
+def by_stage(weights: np.ndarray, changed: np.ndarray, around: Sublayer | None, rows: np.ndarray) -> dict[str, np.ndarray]:
     """{stage: length of each token's vector, float64 (key)}, the mean over queries that count `rows` (query). Stages that are not there are left
-    out. weights (head, query, key)."""
+    out, all but the first where nothing stands `around`. weights (head, query, key)."""
     found: dict[str, np.ndarray] = {}
     for query in np.flatnonzero(rows):
-        for stage, vectors in around.parts(mixed(weights, changed, query), query).items():
+        brought = mixed(weights, changed, query)
+        for stage, vectors in ({"norm": brought} if around is None else around.parts(brought, query)).items():
             found[stage] = found.get(stage, 0) + rows[query] * np.linalg.norm(vectors, axis=-1)
     return found
 

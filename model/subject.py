@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from model.attribution import Answer
+from model.decision import pronoun_of
 from model.query import Kind, Query, UserError
 from model.record import Tokens
 
@@ -20,8 +21,9 @@ Head = tuple[Kind, int, int]
 
 
 class Subject:
-    """tensors: the arguments of a forward pass, each (1, token). place: the token whose output answers, None for a vector of all tokens. rows
-    (token): how much each row of attention counts for it, 1 at the place. neutral: the id that replaces a token."""
+    """tensors: the arguments of a forward pass, each (1, token), of the tokens that can be taken away. place: the one whose output answers, None
+    for a vector of all tokens and where a token of the other side answers. rows (query): how much each row of attention counts for the answer.
+    neutral: the id that replaces a token."""
 
     def __init__(self, query: Query, tokens: Tokens, tensors: dict, place: int | None, neutral: int):
         if len(tokens) < 3:
@@ -186,3 +188,9 @@ def last_word(tokens: Tokens, text: str) -> int:
     words = [start for (start, end), special, segment in zip(tokens.spans, tokens.special, tokens.segments, strict=True)
              if not special and segment == 0 and text[start:end].strip()[:1].isalnum()]
     return words[-1] if words else len(text)
+
+
+def target_word(tokens: Tokens) -> int:
+    """The token of a target that is asked for where none is named: the last il or elle, or else the last word."""
+    found = pronoun_of(tokens)
+    return found if found is not None else max(token for token, special in enumerate(tokens.special) if not special or token < 2)

@@ -9,37 +9,39 @@ from model.pretrained import capture, predict
 from model.pretrained.reading import read
 from model.query import Hide, Query, UserError
 from model.record import Tokens
-from model.subject import Head, Subject, answered, last_word
+from model.subject import Head, Subject, answered, last_word, target_word
 
 Tick = Callable[[float, str], None]
 
 
 class PretrainedSubject(Subject):
-    """A decoder before a word, a masked-word model at a mask, or a sentence model with all its tokens."""
+    """A decoder before a word, a masked-word model at a mask, a sentence model with all its tokens, or an encoder–decoder with those of its
+    source. target: the decoder's ids (1, token) up to the word."""
 
-    def __init__(self, opened, query: Query, tokens: Tokens, tensors: dict, place: int | None):
+    def __init__(self, opened, query: Query, tokens: Tokens, tensors: dict, place: int | None, target=None):
         tokenizer = opened.tokenizer
         neutral = next((each for each in (tokenizer.mask_token_id, tokenizer.unk_token_id, tokenizer.eos_token_id) if each is not None), 0)
         super().__init__(query, tokens, tensors, place, neutral)
-        self.opened = opened
+        self.opened, self.target = opened, target
         if opened.head == "vector" and opened.pooling.mode == "first":
             self.rows = np.eye(len(tokens))[0]
+        if target is not None:
+            self.rows = np.eye(target.shape[1])[-1]
 
     def forward(self, tensors: dict, place: int | None):
-        return self._read(self.opened.network(**tensors, **predict.last_only(self.opened)), place)
-
-    def _read(self, output, place: int | None):
-        if place is None:
+        given = {} if self.target is None else {"decoder_input_ids": self.target.expand(len(tensors["input_ids"]), -1)}
+        output = self.opened.network(**tensors, **given, **predict.last_only(self.opened))
+        if self.opened.head == "vector":
             return predict.pooled(output.last_hidden_state, self.opened.pooling)
-        return output.logits[:, -1 if self.opened.head == "next" else place].float()
+        return output.logits[:, place if self.opened.head == "mask" else -1].float()
 
     def forward_hidden(self, token: int):
         session = capture.Session(self.opened.names, self.opened.wiring.slots, frozenset([Hide("source", token)]))
-        return capture.run(session, lambda: self._read(self.opened.network(**self.tensors, **predict.last_only(self.opened)), self.place))
+        return capture.run(session, lambda: self.forward(self.tensors, self.place))
 
     @property
     def table(self):
-        return self.opened.network.get_input_embeddings()
+        return (self.opened.network if self.target is None else self.opened.network.get_encoder()).get_input_embeddings()
 
     def reader(self, head: Head, output: np.ndarray):
         """The module whose weights are these very numbers in memory."""
@@ -51,19 +53,17 @@ class PretrainedSubject(Subject):
 
 
 def subject(opened, question: AttributionQuery, tick: Tick) -> Subject:
-    """Raises UserError for a model whose answer is no word and no sentence vector, for one that is not verified, and for a long text."""
+    """Raises UserError for a model that answers with no word and no sentence vector, for one that is not verified, and for a long text."""
     title = opened.card.title
-    if opened.network.config.is_encoder_decoder:
-        raise UserError(f"{title} has an encoder and a decoder, and rollout and flow follow one stack from its input to its answer; choose a model "
-                        "of one stack, such as MiniLM or SmolLM2.")
     if opened.wiring is None:
         raise UserError(f"{title} only reports its weights and cannot be edited, so that nothing can be held against it; choose a verified model.")
-    if opened.head not in ("next", "mask", "vector"):
+    if opened.head not in ("next", "mask", "target", "vector"):
         raise UserError(f"{title} answers with no word and no sentence vector, so that there is nothing to explain; choose MiniLM, SmolLM2 or BERT.")
     if question.query.edits:
         raise UserError("Tokens are taken away from the model as it is; take the edits away.")
     tick(0.0, "reading the text")
-    found = {"next": _next, "mask": _mask, "vector": _vector}[opened.head](opened, question)
+    found = _target(opened, question, tick) if opened.head == "target" else {"next": _next, "mask": _mask, "vector": _vector}[opened.head](
+        opened, question)
     found.answer = answered(found, opened.head, lambda number: predict.text_of(opened.tokenizer, number))
     return found
 
@@ -125,6 +125,18 @@ def _vector(opened, question: AttributionQuery) -> Subject:
         other = _asked(opened, Query(question.query.model, question.query.revision, question.other))
         vector = found.forward(other.tensors, None).clone()
     found.other = torch.tensor(vector.numpy())   # a tensor of inference would not take part in a gradient
+    return found
+
+
+def _target(opened, question: AttributionQuery, tick: Tick) -> Subject:
+    """The source and what is written before the word; what the model writes is written once, and stays as it is."""
+    _asked(opened, question.query)
+    asked = opened.question(question.query, tick)
+    wanted = min(max(1, target_word(asked.target) if question.at is None else question.at), len(asked.target))
+    ids = asked.tensors["decoder_input_ids"][:, :wanted]
+    tensors = {name: each for name, each in asked.tensors.items() if not name.startswith("decoder")}
+    found = PretrainedSubject(opened, question.query, asked.source, tensors, None, ids)
+    found.ids = _targets(found, question, asked.target.ids[wanted] if wanted < len(asked.target) else None)
     return found
 
 

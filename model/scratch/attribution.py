@@ -1,4 +1,4 @@
-"""A model of ours as the subject of an attribution: the resolvers at "it", the induction model at the next sign."""
+"""A model of ours as the subject of an attribution: the resolvers at "it", the induction model at the next sign, the translator at a French word."""
 from collections.abc import Callable
 
 import numpy as np
@@ -10,7 +10,7 @@ from model.record import Tokens
 from model.scratch import edits, recorder
 from model.scratch.reader import Induction, Resolver, ScratchModel, Translator
 from model.scratch.tokens import UNKNOWN
-from model.subject import Head, Subject, answered, last_word
+from model.subject import Head, Subject, answered, last_word, target_word
 
 Tick = Callable[[float, str], None]
 
@@ -18,16 +18,21 @@ Tick = Callable[[float, str], None]
 class ScratchSubject(Subject):
     """The answer is a difference of two logits, as ln P(word) − ln P(rival) is."""
 
-    def __init__(self, opened: ScratchModel, query: Query, tokens: Tokens, place: int):
+    def __init__(self, opened: ScratchModel, query: Query, tokens: Tokens, place: int | None, target: tuple[int, ...] = ()):
         super().__init__(query, tokens, {"input_ids": torch.tensor([tokens.ids])}, place, UNKNOWN)
-        self.opened = opened
+        self.opened, self.target = opened, torch.tensor([target])
+        if target:
+            self.rows = np.eye(len(target))[-1]
 
     def forward(self, tensors: dict, place: int | None):
-        return self.opened.transformer(tensors["input_ids"])[:, place]
+        ids = tensors["input_ids"]
+        if place is None:
+            return self.opened.transformer(ids, self.target.expand(len(ids), -1))[:, -1]
+        return self.opened.transformer(ids)[:, place]
 
     def forward_hidden(self, token: int):
         hidden = frozenset([Hide("source", token)])
-        recorder.check_rows(self.opened.transformer, hidden, {"source": len(self.tokens)})
+        recorder.check_rows(self.opened.transformer, hidden, {"source": len(self.tokens), "target": self.target.shape[1]})
         with edits.edited(self.opened.transformer, hidden):
             return self.forward(self.tensors, self.place)
 
@@ -40,22 +45,22 @@ class ScratchSubject(Subject):
 
 
 def subject(opened: ScratchModel, question: AttributionQuery, tick: Tick) -> Subject:
-    """Raises UserError for the untrained model and the translator, for a text without "it", and for a long one."""
-    if isinstance(opened, Translator):
-        raise UserError(f"{opened.card.title} has an encoder and a decoder, and rollout and flow follow one stack from its input to its answer; "
-                        "choose a resolver or the induction model.")
+    """Raises UserError for the untrained model, for a text without "it", and for a long one."""
     if not isinstance(opened, (Resolver, Induction)):
         raise UserError(f"{opened.card.title} answers nothing, so that there is nothing to explain; choose a trained model.")
     if question.query.edits:
         raise UserError("Tokens are taken away from the model as it is; take the edits away.")
-    tokens = opened.sides(question.query)[0]["source"]
+    sides = opened.sides(question.query)[0]
+    tokens = sides["source"]
     if len(tokens) > LONGEST:
         raise UserError(f"Each token is taken away three times, so this page takes texts of at most {LONGEST} tokens and this one has {len(tokens)}; "
                         "shorten it.")
-    kind = "label" if isinstance(opened, Resolver) else "next"
-    found, standing = (_pronoun if kind == "label" else _sign)(opened, question, tokens)
+    if isinstance(opened, Translator):
+        found, standing = _french(opened, question, sides)
+    else:
+        found, standing = (_pronoun if opened.says == "label" else _sign)(opened, question, tokens)
     found.ids = _targets(found, question, standing)
-    found.answer = answered(found, kind, lambda number: opened.tokenizer.words[number])
+    found.answer = answered(found, opened.says, lambda number: opened.tokenizer.words[number])
     return found
 
 
@@ -72,6 +77,14 @@ def _sign(opened: Induction, question: AttributionQuery, tokens: Tokens) -> tupl
     wanted = next((token for token, (_, end) in enumerate(tokens.spans) if end > at and not tokens.special[token]), len(tokens))
     cut = Tokens(**{name: getattr(tokens, name)[:wanted] for name in tokens.__dataclass_fields__ if wanted})
     return ScratchSubject(opened, question.query, cut, wanted - 1), tokens.ids[wanted] if wanted < len(tokens) else None
+
+
+def _french(opened: Translator, question: AttributionQuery, sides: dict[str, Tokens]) -> tuple[ScratchSubject, int | None]:
+    """The word that is asked for, il or elle where the translation has one; the French before it stays as it is."""
+    target = sides["target"]
+    wanted = min(max(1, target_word(target) if question.at is None else question.at), len(target))
+    found = ScratchSubject(opened, question.query, sides["source"], None, target.ids[:wanted])
+    return found, target.ids[wanted] if wanted < len(target) else None
 
 
 def _targets(found: ScratchSubject, question: AttributionQuery, standing: int | None) -> tuple[int, int]:

@@ -1,13 +1,14 @@
 """The parts of the page Does attention explain? that are about one answer: what is asked, the measures, and whether they agree."""
 import html
+from dataclasses import replace
 
 import numpy as np
 import streamlit as st
 
-from model.attribution import FLOW_LONGEST, REMOVALS, Attribution, agreement, ceiling
+from model.attribution import FLOW_LONGEST, REMOVALS, Attribution, agreement, ceiling, kind_of
 from model.rank_agreement import FEWEST, chance
 from model.record import AttentionRecord, Tokens
-from model.subject import last_word
+from model.subject import last_word, target_word
 from model.view import View
 from viz.components.controls import bound
 from viz.components.figure import figure
@@ -24,17 +25,17 @@ from viz.text import literal, strings
 
 GROUPS = (("weight_head", "weight_layer"), ("norm_head", "norm", "norm_residual", "norm_layernorm"),
           ("rollout", "rollout_even", "flow", "flow_even"), ("gradient",))
-KINDS = ("next", "mask", "label", "vector")
+KINDS = ("next", "mask", "label", "target", "vector")
 
 
 def way_of(record: AttentionRecord) -> str:
-    """How the model answers: next, mask, label or vector; empty for any other."""
+    """How the model answers: next, mask, label, target or vector; empty for any other."""
     answered = record.prediction
     kind = "mask" if answered is None else answered.kind
     return kind if kind in KINDS else ""
 
 
-def asked(frame: Frame, record: AttentionRecord, view: View) -> None:
+def asked(frame: Frame, record: AttentionRecord) -> None:
     """The controls of what is asked: the word, its rival, or the other sentence."""
     words, way, controls = strings("explain"), way_of(record), frame.controls
     if not way:
@@ -44,8 +45,12 @@ def asked(frame: Frame, record: AttentionRecord, view: View) -> None:
         st.text_input(words["other"], max_chars=300, placeholder=other_of(frame), help=words["other_help"],
                       **bound(frame.turn, "other", controls["other"]))
         return
-    tokens = record[view.kind].queries
-    if way != "label":
+    tokens = record[kind_of(record)].queries
+    if way == "target":
+        chosen = controls["at"] if controls["at"] >= 0 else target_word(tokens)
+        token_strip(tokens, focus=min(chosen, len(tokens) - 1), pairs=False, key="explain_strip",
+                    on_event=lambda event: frame.turn(at=max(1, event.token or 0)))
+    elif way != "label":
         token_strip(tokens, focus=_focus(frame, tokens), pairs=False, key="explain_strip",
                     on_event=lambda event: _take(frame, tokens, event))
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -53,6 +58,15 @@ def asked(frame: Frame, record: AttentionRecord, view: View) -> None:
             push(frame, words["after"], "explain_after", at=len(frame.state.text))
         st.text_input(words["word"], max_chars=40, help=words["word_help"], width=220, **bound(frame.turn, "word", controls["word"]))
         st.text_input(words["rival"], max_chars=40, help=words["rival_help"], width=220, **bound(frame.turn, "rival", controls["rival"]))
+
+
+def opened(record: AttentionRecord, view: View) -> View:
+    """The view on the attention that the answer's row belongs to: of an encoder–decoder that over the source, where the same head is open if it
+    has one of these numbers, else its first."""
+    kind = kind_of(record)
+    first = record[kind].layers[0].index
+    return view if kind is view.kind else replace(view, kind=kind, pair=None) if record[kind].has(view.layer, view.head) else replace(
+        view, kind=kind, pair=None, layer=first, head=0)
 
 
 def other_of(frame: Frame) -> str:
@@ -102,8 +116,9 @@ def _said_of_picture(frame: Frame, found: Attribution, flat: bool) -> None:
     said = [words["apart_said"].format(what="; ".join(words["apart_what"][name] for name, so in there.items() if so))] if any(there.values()) else []
     if not flat:
         said.append(words["even"])
-    said += [words["missing"].format(name=literal(words["names"][name].format(head="", layer="").strip(" ,")), why=literal(why))
-             for name, why in found.missing.items()]
+    for why in dict.fromkeys(found.missing.values()):
+        names = [literal(words["names"][name].format(head="", layer="").strip(" ,")) for name, each in found.missing.items() if each == why]
+        said.append(words["missing"].format(name=words["and"].join(names), why=literal(why)))
     with st.container(width=READABLE):
         st.caption(" ".join(said))
     if len(found.tokens) > FLOW_LONGEST:

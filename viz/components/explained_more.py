@@ -33,7 +33,7 @@ def many(frame: Frame, record: AttentionRecord, view: View, kind: str) -> None:
     st.markdown(words["lead"], width=READABLE)
     if which == frame.controls["set"]:
         pick(frame, "set", words["which"], words["names"])
-    st.caption(words["about"][which], width=READABLE)
+    st.caption(words["about"]["target" if kind == "target" else which], width=READABLE)
     if not frame.controls["run"]:
         asks = words["run"].format(model=literal(record.card.title), count=len(texts(which)))
         st.button(asks, type="primary", on_click=lambda: frame.turn(run=True))

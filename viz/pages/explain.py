@@ -3,7 +3,7 @@ import streamlit as st
 
 from model.attribution import Attribution, AttributionQuery
 from model.query import UserError
-from viz.components.explained import agreements, asked, other_of, picture, way_of
+from viz.components.explained import agreements, asked, opened, other_of, picture, way_of
 from viz.components.explained_more import many, other_weights, published, shared
 from viz.components.lesson import READABLE, listing
 from viz.components.real_head import real_head
@@ -21,8 +21,11 @@ def render(frame: Frame) -> None:
     st.markdown(f"#### {words['question']}")
     with st.container(width=READABLE):
         st.markdown(words["lead"])
-    record, view = real_head(frame, token=False)
-    asked(frame, record, view)
+    record, chosen = real_head(frame, token=False)
+    view = opened(record, chosen)
+    if view.kind is not chosen.kind:
+        st.caption(words["cross"].format(layer=view.layer, head=view.head), width=READABLE)
+    asked(frame, record)
     question = _question(frame, way_of(record))
     try:
         found: Attribution = frame.ask(question)
@@ -41,7 +44,7 @@ def render(frame: Frame) -> None:
 def _question(frame: Frame, way: str) -> AttributionQuery:
     """What the controls ask; those that a model does not read are left out, so that equal questions share an answer."""
     controls, query = frame.controls, frame.query()
-    at = None if controls["at"] < 0 else min(controls["at"], len(frame.state.text))
+    at = None if controls["at"] < 0 else controls["at"] if way == "target" else min(controls["at"], len(frame.state.text))
     if way == "vector":
         return AttributionQuery(query, other=other_of(frame), long_flow=controls["flow"])
     return AttributionQuery(query, at, controls["word"], controls["rival"], long_flow=controls["flow"])

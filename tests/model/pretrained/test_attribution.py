@@ -12,8 +12,8 @@ TEXT = "the animal didn't cross the street because it was too tired."
 OTHER = "a cat sat on the mat in the garden"
 
 
-def asked(model, text=TEXT, **more) -> AttributionQuery:
-    return AttributionQuery(Query(model.card.id, model.card.revision, text), **more)
+def asked(model, text=TEXT, target=None, **more) -> AttributionQuery:
+    return AttributionQuery(Query(model.card.id, model.card.revision, text, target=target), **more)
 
 
 def parts(model, question, tick):
@@ -154,8 +154,33 @@ def test_equal_weights_are_the_edit_of_a_high_temperature_and_ones_own_change_no
     assert not any(module._forward_pre_hooks or module._forward_hooks for module in model.network.modules())
 
 
+@pytest.mark.parametrize("family", ["bart", "t5", "marian"])
+def test_an_encoder_decoder_is_asked_for_a_word_of_its_target(family, opened, tick):
+    model = opened(family)
+    found = answered(model, tick, at=2, rival="garden", target="a cat sat on the mat")
+    start = model.answer(found.query, tick)[Kind.CROSS].queries.ids[:2]
+    ids, wanted = model.tokenizer(TEXT)["input_ids"], [model.tokenizer.convert_tokens_to_ids(word) for word in (found.answer.word, "garden")]
+
+    def difference(some, **more):
+        output = model.network(decoder_input_ids=torch.tensor([start]), **({"input_ids": torch.tensor([some])} if some else {}), **more)
+        chances = output.logits[0, -1].log_softmax(-1)
+        return chances[wanted[0]] - chances[wanted[1]]
+
+    rows = model.network.get_encoder().get_input_embeddings()(torch.tensor([ids])).detach().requires_grad_()
+    value = difference(None, inputs_embeds=rows)
+    slope, = torch.autograd.grad(value, rows)
+    close(found.scores["gradient"], (slope * rows).sum(-1)[0].detach().double().numpy(), 1e-3)
+    with torch.inference_mode():
+        plain, without = float(difference(ids)), float(difference(ids[:3] + ids[4:]))
+        hidden = float(difference(ids, attention_mask=torch.tensor([[int(place != 3) for place in range(len(ids))]])))
+    assert found.kind is Kind.CROSS and found.answer.value == pytest.approx(plain, abs=1e-4)
+    assert found.removed["deleted"][3] == pytest.approx(plain - without, abs=1e-3)
+    assert found.removed["hidden"][3] == pytest.approx(plain - hidden, abs=1e-3)
+    assert found.tokens.texts == tuple(model.answer(found.query, tick)[Kind.SELF].keys.texts)
+
+
 def test_what_cannot_be_asked_is_one_sentence(opened, minilm, tick):
-    for model, words, more in ((opened("t5"), "one stack", {}), (opened("bloom"), "only reports", {}), (minilm, "type one", {}),
+    for model, words, more in ((opened("bloom"), "only reports", {}), (minilm, "type one", {}),
                                (minilm, "at most 64 tokens", {"text": "a " * 70, "other": "b"}), (opened("llama"), "unknown", {"word": "zebra"}),
                                (opened("llama"), "too few tokens", {"at": 4}), (opened("bert"), "no word", {"at": 999})):
         with pytest.raises(UserError, match=words):

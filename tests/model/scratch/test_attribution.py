@@ -49,6 +49,38 @@ def test_the_vectors_sum_to_what_the_layer_puts_out_also_behind_residual_and_nor
             close(stages["norm_layernorm"].sum(0) + bias, around.after.output[row])
 
 
+def test_cross_attention_brings_the_source_to_the_word_that_is_written(opened):
+    model = opened["translator"]
+    question, subject, record, seen = parts(model, RESOLVER)
+    found = attribute(question, subject, record, seen, quiet)
+    words, target = model.tokenizer.words, record[Kind.CROSS].queries
+    place = len(subject.rows) - 1
+    assert found.kind is Kind.CROSS and found.answer.word in ("il", "elle") and found.answer.rank == 1 and found.place is None
+    assert target.ids[place + 1] == words.index(found.answer.word) and len(found.tokens) == len(record[Kind.SELF].keys)
+    assert set(found.missing) == {"rollout", "flow", "norm_residual"} and "rollout" not in found.scores
+    layer = record[Kind.CROSS].layer(1)
+    attention = seen.attention(Kind.CROSS, 1)
+    weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
+    np.testing.assert_allclose(found.by_head["weight"][1], weights[:, place], atol=1e-6)
+    vectors = norms.mixed(weights, norms.transformed(layer, attention), place)
+    close(vectors.sum(0) + attention.b_output, attention.output[place])
+    np.testing.assert_allclose(found.by_layer["norm"][1], np.linalg.norm(vectors, axis=1), atol=1e-9)
+
+    ids, french = torch.tensor([found.tokens.ids]), torch.tensor([target.ids[:place + 1]])
+    pair = [words.index(found.answer.word), words.index(found.answer.rival)]
+    transformer = model.transformer
+    rows = transformer.embedding.table.weight.detach()[ids].requires_grad_()
+    memory = transformer.encoder(transformer.embedding.positions(rows * transformer.embedding.scale), None)
+    logits = transformer.output(transformer.decode(french, memory, ids))[0, -1]
+    value = logits[pair[0]] - logits[pair[1]]
+    value.backward()
+    close(found.scores["gradient"], (rows.grad * rows).sum(-1)[0].detach().double().numpy(), 1e-3)
+    with torch.inference_mode():
+        without = transformer(torch.cat([ids[:, :4], ids[:, 5:]], 1), french)[0, -1]
+    assert found.removed["deleted"][4] == pytest.approx(float(value.detach() - (without[pair[0]] - without[pair[1]])), abs=1e-3)
+    assert swap(SwapQuery(question, 1, 0, draws=3), subject, record, seen, quiet).permuted.shape == (3,)
+
+
 def test_removals_of_the_resolver_are_the_transformer_asked_directly(opened):
     model = opened["resolver-wide"]
     found = attribute(*parts(model, RESOLVER), quiet)
@@ -103,7 +135,7 @@ def test_a_head_whose_mix_is_zero_is_the_silenced_head(opened):
 
 
 def test_what_cannot_be_asked_is_one_sentence(opened):
-    for name, text, words, more in (("translator", RESOLVER, "one stack", {}), ("scratch", RESOLVER, "answers nothing", {}),
+    for name, text, words, more in (("translator", RESOLVER, "vocabulary", {"word": "zebu"}), ("scratch", RESOLVER, "answers nothing", {}),
                                     ("resolver-wide", "the dog was too big", "no \"it\"", {}), ("induction", "a", "too few", {}),
                                     ("induction", INDUCTION * 8, "at most 64", {}), ("resolver-wide", RESOLVER, "vocabulary", {"word": "zebu"})):
         with pytest.raises(UserError, match=words):
