@@ -11,7 +11,7 @@ from model.answers import Tick, desk, home
 from model.jobs import Desk, Job
 from model.query import Edit, Query, UserError
 
-LONGEST_TEXT = 1_000_000  # characters; beyond, even cutting it into tokens takes longer than anybody waits
+LONGEST_TEXT = int(os.environ.get("CLEARHEAD_LONGEST_TEXT", "1000000"))  # characters; cutting more into tokens takes longer than anybody waits
 
 
 @dataclass(frozen=True)
@@ -28,18 +28,23 @@ class Offer:
     every_byte: bool = False   # reads any text without an unknown token
 
 
+def may_fetch() -> bool:
+    """Whether people on this server may download models, unless CLEARHEAD_FETCH=0."""
+    return os.environ.get("CLEARHEAD_FETCH") != "0"
+
+
 def catalogue_only() -> bool:
     """Whether this server is for strangers: no folders and no hub ids, by CLEARHEAD_CATALOGUE_ONLY=1."""
     return os.environ.get("CLEARHEAD_CATALOGUE_ONLY") == "1"
 
 
 def offers() -> tuple[Offer, ...]:
-    """Every model of the catalogue, from scratch ones last."""
+    """Every model of the catalogue that can be had here, from scratch ones last."""
     from model.pretrained import catalogue as pretrained
     from model.scratch import catalogue as scratch
 
     found = [Offer(each.name, each.title, each.good_for, each.licence, each.size, pretrained.on_disk(each), each.translates, each.every_byte)
-             for each in pretrained.ENTRIES]
+             for each in pretrained.ENTRIES if may_fetch() or pretrained.on_disk(each)]
     own = [Offer(name, title, good_for, translates=name == scratch.TRANSLATOR) for name, (title, good_for) in scratch.OFFERS.items()]
     return (*found, *own)
 
@@ -62,6 +67,8 @@ downloads = Desk(_fetch, 10_000)
 
 def fetch(model: str, session: str = "") -> Job:
     """The job that brings a model to this disk; it stops when its last waiter leaves, and goes on from there when it is asked again."""
+    if not may_fetch():
+        raise UserError("This server downloads no models; choose one that is marked as on disk.")
     return downloads.ask(FetchQuery(model), session)
 
 

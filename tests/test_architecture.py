@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-FILES = [*sorted(path for folder in ("model", "viz") for path in (ROOT / folder).rglob("*.py")), ROOT / "app.py"]
+FILES = [*sorted(path for folder in ("model", "viz") for path in (ROOT / folder).rglob("*.py")), ROOT / "app.py", ROOT / "server.py"]
 SOURCES = ("app", "viz.pages", "viz.components", "viz.__main__", "viz.notebook")
 # (who, what, allowed exceptions): a module whose name begins with `who` imports nothing that begins with `what`
 RULES = [

@@ -106,6 +106,9 @@ def _label(name: str, offer) -> str:
 def offer_to_fetch(model: str, offer, sentence: str) -> None:
     """A model that is not on this disk: what happened, its size, and a button that fetches it."""
     words = strings("frame")
+    if not sources.may_fetch():
+        st.info(words["no_fetch"].format(model=literal(model)))
+        return
     st.info(literal(sentence))
     if offer is not None:
         st.markdown(f"{literal(offer.title)}: {offer.size / 1e6:,.0f} MB, {literal(offer.licence)}. {literal(offer.good_for)}")
