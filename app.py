@@ -1,6 +1,7 @@
 """The frame: model, text, navigation; hands a Frame to one page."""
 import logging
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -8,6 +9,8 @@ import streamlit as st
 
 from model import sources
 from model.query import NotOnDisk, UserError
+from viz.components.keep import handout
+from viz.components.presenting import hide_controls, presenting
 from viz.components.sidebar import ask_widgets, fetching, offer_to_fetch, put, show_badge
 from viz.components.waiting import session, wait
 from viz.link import address, from_params, to_params
@@ -65,6 +68,20 @@ def go(name: str, **controls) -> None:
     st.switch_page(ENTRIES[name])
 
 
+def present(on: bool) -> None:
+    """Begins or ends the presentation."""
+    st.session_state["state"] = replace(st.session_state["state"], present=on)
+
+
+def step(name: str, by: int) -> None:
+    """An arrow in a presentation: the next figure of the handout, or the handout itself from any other page."""
+    if name != "handout":
+        st.session_state["to_handout"] = True
+        return
+    at = Turned(name, pages()[name][0])["figure"] + by
+    turn(name, pages()[name][0], figure=max(1, min(at, len(handout().items))))
+
+
 def frame_for(state: State, badge, name: str, page: Page, known: dict) -> Frame:
     """What a page gets: everything lazy, so that a lesson never waits for a model. known: the record once it is there; whether the page is."""
 
@@ -103,6 +120,10 @@ def run(name: str, page: Page, render) -> None:
     st.session_state["page"] = name
     state: State = st.session_state["state"]
     _say(name, page)
+    if state.present:
+        hide_controls()
+    if st.session_state.pop("to_handout", False):
+        go("handout", figure=1)
     offers = {offer.id: offer for offer in sources.offers()}
     badge = ask_widgets(state, offers, sources.catalogue_only())
     try:
@@ -118,6 +139,7 @@ def run(name: str, page: Page, render) -> None:
     except Exception:
         log.exception("page %s failed", page.title)
         st.error(strings("frame")["unknown_page_error"])
+    presenting(state.present, present, partial(step, name))
 
 
 def main() -> None:

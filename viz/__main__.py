@@ -1,4 +1,4 @@
-"""The command line: python -m viz export. Exit codes: 0 done, 2 not possible (one sentence says why) or wrong usage."""
+"""The command line: python -m viz export, handout. Exit codes: 0 done, 2 not possible (one sentence says why) or wrong usage."""
 from dataclasses import replace
 from pathlib import Path
 
@@ -58,6 +58,35 @@ def export(model_id: str, text: str, text_b: str | None, target: str | None, out
     except OSError as error:
         raise _Refused(f"{out} could not be written ({error.strerror or error}); choose another place.") from error
     click.echo(f"{out}: {len(content):,} bytes")
+
+
+@main.command("handout")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--html", "to_html", type=click.Path(dir_okay=False, writable=True, path_type=Path), help="Where the HTML page goes.")
+@click.option("--pdf", "to_pdf", type=click.Path(dir_okay=False, writable=True, path_type=Path), help="Where the PDF goes; needs a Chromium.")
+def handout(file: Path, to_html: Path | None, to_pdf: Path | None):
+    """Writes a handout that was saved on the page Handout (.handout.json) as one HTML page, as a PDF, or both.
+
+    \b
+    python -m viz handout lesson.handout.json --html lesson.html
+    python -m viz handout lesson.handout.json --pdf lesson.pdf
+    """
+    from viz.handout import page, printing
+    from viz.handout.files import load
+
+    if not (to_html or to_pdf):
+        raise _Refused("Nothing was asked for; say --html OUT or --pdf OUT.")
+    try:
+        found = load(file.read_bytes())
+        for out, write in ((to_html, page.page), (to_pdf, printing.pdf)):
+            if out:
+                content = write(found)
+                out.write_bytes(content)
+                click.echo(f"{out}: {len(content):,} bytes")
+    except UserError as error:
+        raise _Refused(str(error)) from error
+    except OSError as error:
+        raise _Refused(f"{error.filename} could not be read or written ({error.strerror or error}); choose another place.") from error
 
 
 class _Refused(click.ClickException):

@@ -38,6 +38,8 @@ def to_params(state: State, page: str = "", controls: Iterable[Control] = ()) ->
         params["keep"] = f"{view.keep:g}"
     if view.overlay:
         params["overlay"] = ",".join(f"{layer}.{head}" for layer, head in view.overlay)
+    if state.present:
+        params["present"] = "1"
     turned = state.turned_on(page)
     return params | {each.name: each.write(turned[each.name]) for each in controls if turned.get(each.name, each.start) != each.start}
 
@@ -68,8 +70,8 @@ def from_params(params: Mapping[str, str], page: str = "", controls: Iterable[Co
         view["pair"] = tuple(int(each) for each in params["pair"].split(",")) if params["pair"] else None
         chosen.add("pair")
     read = {each.name: each.read(params[each.name]) for each in controls if each.name in params}
-    return replace(state, view=replace(View(), **view, **_looks(params)), chosen=frozenset(chosen)).turn(
-        page, **{each.name: read[each.name] for each in controls if read.get(each.name, each.start) != each.start})
+    shown = replace(state, view=replace(View(), **view, **_looks(params)), chosen=frozenset(chosen), present=params.get("present") == "1")
+    return shown.turn(page, **{each.name: read[each.name] for each in controls if read.get(each.name, each.start) != each.start})
 
 
 def _numbers(params: Mapping[str, str], *names: str) -> list[int] | None:

@@ -15,7 +15,8 @@ CHOSEN = ("kind", "head", "pair", "token")   # what is worked out from the recor
 class State:
     """model, text, text_b, target: the question. view: how it is looked at. chosen: which of CHOSEN are a choice and not worked out.
 
-    turned: (page, control, value) of every page's own control that somebody moved from its start; it outlives leaving the page.
+    turned: (page, control, value) of every page's own control that somebody moved from its start; it outlives leaving the page. present: large
+    letters and no controls, for a lecture room.
     """
 
     model: str = "minilm"
@@ -25,6 +26,7 @@ class State:
     view: View = View()
     chosen: frozenset[str] = frozenset()
     turned: frozenset[tuple[str, str, Any]] = frozenset()
+    present: bool = False
 
     def turn(self, page: str, **changes) -> "State":
         """The state after turning some of a page's own controls; None puts one back to its start."""

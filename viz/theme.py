@@ -37,9 +37,9 @@ def rgb(colour: str) -> tuple[int, int, int]:
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
 
 
-def ramp(theme: str = "light", steps: int = 256) -> np.ndarray:
-    """The ramp as uint8 (steps, 3)."""
-    stops = np.array([rgb(colour) for colour in RAMP[theme]], float)
+def ramp(theme: str = "light", steps: int = 256, stops: tuple[str, ...] | None = None) -> np.ndarray:
+    """The ramp of weights, or one of other colours, as uint8 (steps, 3)."""
+    stops = np.array([rgb(colour) for colour in stops or RAMP[theme]], float)
     at = np.linspace(0, len(stops) - 1, steps)
     return np.round([[np.interp(place, range(len(stops)), channel) for channel in stops.T] for place in at]).astype(np.uint8)
 

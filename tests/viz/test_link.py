@@ -17,7 +17,7 @@ VIEWS = st.builds(View, kind=st.sampled_from(Kind), layer=NUMBERS, head=NUMBERS,
                   order=st.sampled_from(["layer", "pair", "entropy", "previous"]), quadrant=st.sampled_from(["", "AA", "AB", "BA", "BB"]))
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60)
 STATES = st.builds(State, model=st.sampled_from(["minilm", "a/b"]), text=TEXTS, text_b=st.none() | TEXTS, target=st.none() | TEXTS, view=VIEWS,
-                   chosen=st.just(frozenset({"kind", "head", "pair", "token"})))
+                   present=st.booleans(), chosen=st.just(frozenset({"kind", "head", "pair", "token"})))
 
 
 @given(STATES)
@@ -32,7 +32,7 @@ def test_the_start_has_no_parameters():
 
 HOSTILE = ["-1", "1e9", "NaN", "9" * 40, "1,2,3", "٣", "<script>", "0", "0.0", "1.5", "../../etc/passwd"]
 NAMES = ["model", "text", "kind", "layer", "head", "token", "pair", "lens", "scale", "keep", "overlay", "order", "words", "quadrant",
-         "transpose", "other"]
+         "transpose", "present", "other"]
 
 
 @given(st.dictionaries(st.sampled_from(NAMES), st.text(max_size=30) | st.sampled_from(HOSTILE)))

@@ -2,6 +2,7 @@
 import io
 
 import numpy as np
+import pypdf
 import pytest
 from click.testing import CliRunner
 from PIL import Image
@@ -9,9 +10,12 @@ from PIL import Image
 from model import sources
 from model.jobs import Job
 from model.query import Kind, UserError
+from tests.conftest import chromium
 from tests.viz.export.fabricated import provenance_of, record
+from tests.viz.handout import made_up
 from viz.__main__ import main
 from viz.export import formats
+from viz.handout.files import Handout, save
 
 WORDS = ("the", "animal", "it", "the")
 
@@ -77,3 +81,19 @@ def test_a_blank_text_is_answered_in_one_sentence(run):
 def test_help_teaches():
     said = CliRunner().invoke(main, ["export", "--help"]).output
     assert "python -m viz export --model minilm" in said and all(suffix in said for suffix in formats())
+
+
+def test_a_handout_becomes_html_and_pdf(tmp_path):
+    """The PDF is printed by the browser that the tests have anyway."""
+    source = tmp_path / "lesson.handout.json"
+    source.write_bytes(save(Handout("A lesson", (made_up.head(), made_up.curve()))))
+    done = CliRunner().invoke(main, ["handout", str(source), "--html", str(tmp_path / "a.html"), "--pdf", str(tmp_path / "a.pdf")],
+                              env={"BROWSER_PATH": chromium()})
+    assert done.exit_code == 0, done.output
+    text = "\n".join(each.extract_text() for each in pypdf.PdfReader(tmp_path / "a.pdf").pages)
+    assert "A lesson" in text and "Figure 1." in text
+    assert b"Content-Security-Policy" in (tmp_path / "a.html").read_bytes()
+    for arguments, sentence in (([str(source), "--pdf", str(tmp_path / "b.pdf")], "needs a Chromium"), ([str(source)], "say --html OUT"),
+                                ([__file__, "--html", str(tmp_path / "c.html")], "not a handout")):
+        refused = CliRunner().invoke(main, ["handout", *arguments], env={"BROWSER_PATH": "", "PATH": str(tmp_path)})
+        assert refused.exit_code == 2 and sentence in refused.output

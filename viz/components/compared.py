@@ -48,7 +48,8 @@ def pictures(frame: Frame, records: tuple[AttentionRecord, AttentionRecord], vie
         with columns[place] if few or place < 2 else st.container():
             st.markdown(title)
             scale = None if place < 2 else bound if bound > EQUAL else 1.0
-            _picture(frame, view, each, found, f"compare-{NAMES[place]}", scale, LOW if few or place < 2 else HIGH)
+            _picture(frame, view, each, found, f"compare-{NAMES[place]}", scale, LOW if few or place < 2 else HIGH,
+                     records[place:place + 1] or records)
     left, right = st.columns(2, gap="medium")
     with left:
         _largest(shown, found, bound, bool(records[1].query.edits))
@@ -56,7 +57,8 @@ def pictures(frame: Frame, records: tuple[AttentionRecord, AttentionRecord], vie
         _said(*records)
 
 
-def _picture(frame: Frame, view: View, shown: Shown, found: Alignment, key: str, bound: float | None, height: int) -> None:
+def _picture(frame: Frame, view: View, shown: Shown, found: Alignment, key: str, bound: float | None, height: int,
+             source: tuple[AttentionRecord, ...]) -> None:
     """One of the three; a row that is chosen in one of them is in focus in all, and on the page Heads."""
     def take(event) -> None:
         first = found.rows[event.token].first if event.token is not None else ()
@@ -64,7 +66,7 @@ def _picture(frame: Frame, view: View, shown: Shown, found: Alignment, key: str,
             frame.choose(token=first[0])
 
     focus = next((place for place, group in enumerate(found.rows) if view.token in group.first), None)
-    head_view(shown, replace(view, lens="matrix"), focus=focus, height=height, bound=bound, key=key, on_event=take)
+    head_view(shown, replace(view, lens="matrix"), focus=focus, height=height, bound=bound, source=source, key=key, on_event=take)
 
 
 def _largest(shown: tuple[Shown, ...], found: Alignment, bound: float, edited: bool) -> None:

@@ -14,6 +14,8 @@ from collections.abc import Callable
 import streamlit as st
 from streamlit.elements import plotly_chart
 
+from viz.components.chart import sized
+from viz.components.keep import add_to_handout
 from viz.export.csv import guarded
 from viz.figures import table
 from viz.figures.drawing import Drawing
@@ -43,17 +45,25 @@ def figure(draw: Callable[[str], Drawing], *, key: str, alt: str) -> None:
     config = CONFIG | {"displayModeBar": "hover", "modeBarButtonsToRemove": ["lasso2d", "select2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
                        "toImageButtonOptions": {"format": camera, "filename": f"clearhead-{key}", "scale": 2 if camera == "png" else 1}}
     with st.container(gap=None, key=f"figure-{key}"):
-        st.plotly_chart(_unchecked()(draw(theme()).sent()), theme=None, key=f"chart-{key}", config=config, alt=alt)
-        _save(lambda: draw("light"), key, camera)
+        st.plotly_chart(unchecked()(sized(draw(theme()).sent())), theme=None, key=f"chart-{key}", config=config, alt=alt)
+        with st.container(horizontal=True, horizontal_alignment="right", gap="small"):
+            add_to_handout(key, lambda where, link: _kept(draw("light"), alt, where, link))
+            _save(lambda: draw("light"), key, camera)
+
+
+def _kept(drawn: Drawing, alt: str, where: str, link: str):
+    from viz.handout.made import chart_item
+
+    return chart_item(drawn, alt, where=where, link=link)
 
 
 def sketch(place, drawn: Drawing, *, key: str) -> None:
     """Draws into a place of the page while something is still being computed: nothing to take away yet."""
-    place.plotly_chart(_unchecked()(drawn.sent()), theme=None, key=key)
+    place.plotly_chart(unchecked()(drawn.sent()), theme=None, key=key)
 
 
 @functools.cache
-def _unchecked() -> type:
+def unchecked() -> type:
     """The class of figures that Streamlit sends as they are: of anything else it has plotly check every property, in every run of a page."""
     from plotly.basedatatypes import BaseFigure
 
@@ -70,8 +80,7 @@ def _unchecked() -> type:
 def _save(light: Callable[[], Drawing], key: str, camera: str) -> None:
     """Its inside is there only while it is open: closed ones would be most of what a page of many figures sends."""
     words, name = strings("lesson"), f"save-{key}"
-    with (st.container(horizontal=True, horizontal_alignment="right"),
-          st.popover(words["save"], type="tertiary", key=f"open-{name}", on_change="rerun") as opened):
+    with st.popover(words["save"], type="tertiary", key=f"open-{name}", on_change="rerun") as opened:
         if not opened.open:
             return
         st.session_state[name] = camera

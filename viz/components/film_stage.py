@@ -101,12 +101,12 @@ def _heads(frame: Frame, model: str, story: Story, step: int) -> None:
         segments(words["kind"], {each: words["kinds"][each] for each in record.kinds},
                  lambda which: frame.turn(open=f"{which}.0.0"), "which", kind)
     st.markdown(f"##### {words['grid'].format(step=step)}", help=words["grid_help"])
-    head_grid(frame.ask(OverviewQuery(query, kind)), open_head=(layer, head), height=190, key="film_grid",
+    head_grid(frame.ask(OverviewQuery(query, kind)), open_head=(layer, head), height=190, source=(record,), key="film_grid",
               on_event=lambda event: frame.turn(open=f"{kind}.{event.layer}.{event.head}"))
     st.markdown(f"##### {words['head'].format(layer=layer, head=head, step=step)}")
     row, pair = pair_of(record, kind)
     view = View(kind, layer, head)
-    head_view(displayed(record, view), view, focus=row, pair=pair, height=400, key="film_head")
+    head_view(displayed(record, view), view, focus=row, pair=pair, height=400, source=(record,), key="film_head")
     _answer(record, row)
 
 

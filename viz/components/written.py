@@ -114,7 +114,7 @@ def open_head(frame: Frame, now: Written) -> None:
                      on_change=lambda: frame.turn(open=st.session_state[key]))
     view = View(kind, layer, head)
     record = replace(now.record, maps=(now.shown,))
-    head_view(displayed(record, view), view, focus=now.word, height=430, key="translate_head",
+    head_view(displayed(record, view), view, focus=now.word, height=430, source=(record,), key="translate_head",
               on_event=lambda event: None if event.token is None else frame.turn(word=event.token))
 
 

@@ -16,7 +16,7 @@ from viz.handout.item import ABOUT, CAPTION, Item
 from viz.handout.pictures import grid_of, head_of
 from viz.text import strings
 
-SAID, LARGEST = strings("handout")["caption"], 3   # tokens that are named with their weights
+SAID, LARGEST = strings("handout")["proposed"], 3   # tokens that are named with their weights
 
 
 def head_item(record: AttentionRecord, view: View, *, link: str = "", **given) -> Item:
@@ -24,7 +24,7 @@ def head_item(record: AttentionRecord, view: View, *, link: str = "", **given) -
     shown, others = displayed(record, view), view.overlay if view.lens == "lines" else ()
     overlay = [displayed(record, replace(view, layer=layer, head=head)) for layer, head in others]
     messages = (view_payload.body(shown, room="", overlay=overlay), view_payload.state(shown, view, room="", focus=view.token, pair=view.pair))
-    return picture_item("head_view", *messages, record=record, view=view, link=link, **given)
+    return picture_item("head_view", *messages, records=(record,), view=view, link=link, **given)
 
 
 def grid_item(record: AttentionRecord, view: View, *, link: str = "", **given) -> Item:
@@ -33,18 +33,18 @@ def grid_item(record: AttentionRecord, view: View, *, link: str = "", **given) -
     overview = heads.overview(record[view.kind])
     marks = [(layer, head, rank) for rank, (layer, head, _) in enumerate(heads.ranked(record[view.kind], *view.pair)[:5], 1)] if view.pair else []
     messages = grid_payload.body(overview, room=""), grid_payload.state(overview, room="", open_head=(view.layer, view.head), marks=marks)
-    return picture_item("head_grid", *messages, record=record, view=view, link=link, **given)
+    return picture_item("head_grid", *messages, records=(record,), view=view, link=link, **given)
 
 
-def picture_item(kind: str, body: bytes, state: bytes, *, record: AttentionRecord | None = None, view: View | None = None, where: str = "",
-                 link: str = "", **given) -> Item:
-    """A head or a grid as it was drawn. record, view: what it shows, where the page knows; where: the page's title."""
+def picture_item(kind: str, body: bytes, state: bytes, *, records: tuple[AttentionRecord, ...] = (), view: View | None = None,
+                 where: str = "", link: str = "", **given) -> Item:
+    """A head or a grid as it was drawn. records, view: what it shows, two for a difference; where: the page's title."""
     said = _head(body, state) if kind == "head_view" else _grid(body, state)
     about, source = [where] if where else [], ""
-    if record is not None:
+    for record in records:
         texts, lines = provenance.sentences(record)
         said, about = " ".join([said, *texts]), [*about, *lines]
-        source = provenance.dumps(record, view or View(kind=record.kinds[0]), link)
+        source = source or provenance.dumps(record, view or View(kind=record.kinds[0]), link)
     return Item(kind, body, state, said[:CAPTION], " · ".join(about)[:ABOUT], link, source, **given)
 
 
@@ -57,6 +57,8 @@ def _head(body: bytes, state: bytes) -> str:
     """Which head, in which lens, and what the token in focus looks at."""
     found = head_of(body, state)
     shown, view = found.pictures[0], found.view
+    if found.bound is not None:
+        return SAID["change"].format(bound=found.bound)
     said = [SAID["head"].format(layer=shown.layer, head=shown.head, lens=SAID["lenses"][view.lens], kind=SAID["kinds"][shown.kind])]
     if len(found.pictures) > 1:
         said.append(SAID["overlay"].format(heads=", ".join(f"{each.layer}·{each.head}" for each in found.pictures[1:])))

@@ -3,6 +3,7 @@
 matplotlib writes every corner of every cell. A rectangle is said with four numbers, and two decimals of a point are a hundredth of a hair; that
 is a third of the bytes, and what the page may weigh depends on it.
 """
+import functools
 import re
 
 from viz.export.draw import lines, matrix, strip
@@ -25,8 +26,9 @@ def svg(item: Item) -> str:
     head = head_of(item.body, item.state)
     if head.view.lens == "text" and head.view.token is None:
         return ""
+    plan_of = PLANS[head.view.lens] if head.bound is None else functools.partial(matrix.plan_of, bound=head.bound)
     with pen():
-        drawn = bare(PLANS[head.view.lens](list(head.pictures), head.view, False))
+        drawn = bare(plan_of(list(head.pictures), head.view, False))
         return smaller(save(drawn, "svg", metadata={"Date": None}).decode())
 
 

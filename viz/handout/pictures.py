@@ -24,11 +24,13 @@ BROKEN = "A figure of this handout is damaged; take it out, or save the handout 
 
 @dataclass(frozen=True, eq=False)
 class Head:
-    """An open head as it was shown: the heads over one another, the open one first, and how they are looked at."""
+    """An open head as it was shown: the heads over one another, the open one first, and how they are looked at. bound: the numbers are differences
+    of two heads, from −bound to bound; NaN is what one of the two does not have."""
 
     pictures: tuple[Shown, ...]
     view: View
     height: int
+    bound: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,15 +49,15 @@ class Grid:
     bound: float | None
 
 
-def checked(kind: str, body: bytes, state: bytes, room: str) -> tuple[bytes, bytes]:
-    """The two messages anew, for a room of this name. Raises UserError if they are not what the component's payload writes."""
+def checked(kind: str, body: bytes, state: bytes, room: str, height: int | None = None) -> tuple[bytes, bytes]:
+    """The two messages anew, for a room of this name and, if it is given, another height. Raises UserError if no payload of ours wrote them."""
     if kind == "head_view":
         head = head_of(body, state)
         first, view = head.pictures[0], head.view
-        return (view_payload.body(first, room=room, overlay=head.pictures[1:], height=head.height),
+        return (view_payload.body(first, room=room, overlay=head.pictures[1:], height=height or head.height, bound=head.bound),
                 view_payload.state(first, view, room=room, focus=view.token, pair=view.pair))
     grid = grid_of(body, state)
-    return (grid_payload.body(grid.overview, room=room, groups=grid.groups, height=grid.height),
+    return (grid_payload.body(grid.overview, room=room, groups=grid.groups, height=height or grid.height),
             grid_payload.state(grid.overview, room=room, open_head=grid.open_head, order=grid.order, marks=grid.marks, hover=grid.hover,
                                values=grid.values, signed=grid.signed, bound=grid.bound))
 
@@ -113,10 +115,26 @@ def head_of(body: bytes, state: bytes) -> Head:
     _must(len(columns) == codes.shape[2] and len(said["heads"]) == codes.shape[0] and set(arrays) <= {"weights", "scores"} and not nothing)
     scores = _scores(arrays["scores"], codes.shape[1:], _number(said["low"]), _number(said["high"])) if "scores" in arrays else None
     notes = tuple(_text(note, 1000) for note in said["notes"][:NOTES])
-    weights = np.square(codes / np.float32(65535), dtype=np.float32)
+    bound = None if said["bound"] is None else _number(said["bound"])
+    _must(bound is None or bound > 0)
+    weights = _weights(codes, bound, said["absent"])
     pictures = tuple(Shown(kind, _whole(layer, 0, 9999), _whole(head, 0, 9999), rows, columns, each, scores, notes)
                      for (layer, head), each in zip(said["heads"], weights, strict=True))
-    return Head(pictures, _view(pictures[0], how), _whole(said["height"], 40, 4000))
+    return Head(pictures, _view(pictures[0], how), _whole(said["height"], 40, 4000), bound)
+
+
+def _weights(codes: np.ndarray, bound: float | None, absent: list | None) -> np.ndarray:
+    """The numbers behind root_codes, or behind signed_codes where there is a bound."""
+    if bound is None:
+        weights = np.square(codes / np.float32(65535), dtype=np.float32)
+    else:
+        sizes = np.maximum(codes.astype(np.int32) - 1, 0)
+        weights = np.where(codes == 0, np.nan, np.where(sizes % 2, 1, -1) * (sizes // 2) * (bound / 32766)).astype(np.float32)
+        _must(bool((np.abs(weights[codes > 0]) <= np.float32(bound) * 1.0001).all()))
+    for axis, places in enumerate(absent or ()):
+        for place in places:
+            weights[(slice(None),) * (axis + 1) + (_whole(place, 0, weights.shape[axis + 1] - 1),)] = np.nan
+    return weights
 
 
 def _scores(codes: np.ndarray, shape: tuple[int, ...], low: float, high: float) -> np.ndarray:

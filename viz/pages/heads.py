@@ -14,12 +14,14 @@ from viz.components.controls import segments, select
 from viz.components.grid_colours import COLOUR, grid_colours
 from viz.components.head_grid import head_grid
 from viz.components.head_view import head_view
+from viz.components.keep import add_to_handout
 from viz.components.looks import filters, lens_bar, overlays, take_away
 from viz.components.predict import PREDICT, cover, covering, guessed, judged, offered
 from viz.components.ranking import SHOWN, hover_numbers, look_here_first
 from viz.components.token_strip import token_strip
 from viz.components.vocabulary import vocabulary
 from viz.examples import example_for, other_twin, word_at
+from viz.handout.made import head_item
 from viz.page import Frame, Page
 from viz.text import literal, strings
 
@@ -124,7 +126,7 @@ def _grid(frame: Frame, record: AttentionRecord, view: View, measures: HeadMeasu
     order = {"layer": None, "pair": ranked}.get(view.order, measures.ranked(view.order) if measures and view.order in measures.values else None)
     head_grid(overview, open_head=(view.layer, view.head), order=[(layer, head) for layer, head, _ in order] if order else None,
                       marks=[(layer, head, place) for place, (layer, head, _) in enumerate(ranked[:SHOWN], 1)],
-                      hover=hover_numbers(measures, weights), values=values, groups=_group(attention_map), key="grid",
+                      hover=hover_numbers(measures, weights), values=values, groups=_group(attention_map), source=(record,), key="grid",
               on_event=lambda event: frame.choose(head=(event.layer, event.head)))
 
 
@@ -159,6 +161,7 @@ def _ways_on(frame: Frame, record: AttentionRecord, view: View) -> None:
     words, example = strings("heads"), example_for(frame.state.text, frame.state.text_b)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         offered(frame, record, view)
+        add_to_handout("head", lambda where, link: head_item(record, view, where=PAGE.title, link=link))
         if st.button(words["compare_silenced"], key="compare-silenced", type="tertiary", help=words["compare_help"]):
             frame.go("compare", versus="edit", edit="zero")
         if example is not None and example.twin and st.button(words["compare_swapped"], key="compare-swapped", type="tertiary"):

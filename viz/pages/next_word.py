@@ -107,11 +107,12 @@ def _row(frame: Frame, query: Query, record: AttentionRecord) -> None:
     with left:
         head_grid(frame.ask(OverviewQuery(query, Kind.CAUSAL)), open_head=opened, order=[(layer, head) for layer, head, _ in order], key="next-grid",
                   hover={words["elsewhere"]: {(layer, head): share for layer, head, share in order}}, height=340,
+                  source=(record,),
                   on_event=lambda event: frame.choose(head=(event.layer, event.head)))
     with right:
         view = View(Kind.CAUSAL, *opened, token=last, lens="text", scale="root")
         st.markdown(f"**{strings('heads')['head_title'].format(layer=opened[0], head=opened[1])}**")
-        head_view(displayed(record, view), view, focus=last, height=340, key="next-head")
+        head_view(displayed(record, view), view, focus=last, height=340, source=(record,), key="next-head")
 
 
 def elsewhere(attention_map: AttentionMap, query: int) -> list[tuple[int, int, float]]:

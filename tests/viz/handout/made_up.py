@@ -1,12 +1,15 @@
 """Items over made-up records, for the tests of the handout."""
+from dataclasses import replace
+
 import numpy as np
 
 from model.view import View
 from tests.viz.components import fabricated
+from viz.components.head_view import payload
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
 from viz.handout.item import Item
-from viz.handout.made import chart_item, grid_item, head_item
+from viz.handout.made import chart_item, grid_item, head_item, picture_item
 
 HOSTILE = "</script><script>document.title = 'run'</script><img src=x onerror=\"document.title='run'\">"
 NUMBERS = np.linspace(-1, 1, 24).reshape(4, 6)
@@ -19,6 +22,16 @@ def head(count: int = 16, number: int = 0, **view) -> Item:
 
 def grid() -> Item:
     return grid_item(fabricated.record(fabricated.tokens(), heads=(12,) * 6), View(layer=0, head=0, pair=(10, 2)))
+
+
+def change() -> Item:
+    """The difference of two heads, of which one lacks a row."""
+    made = fabricated.record(fabricated.tokens(), heads=(12,) * 6)
+    first, second = (fabricated.shown(made, layer=0, head=head) for head in (0, 1))
+    weights = second.weights - first.weights
+    weights[4] = np.nan
+    shown, bound = replace(first, weights=weights, scores=None), float(np.nanmax(np.abs(weights)))
+    return picture_item("head_view", payload.body(shown, room="", bound=bound), payload.state(shown, View(), room=""), records=(made,))
 
 
 def squares() -> Item:

@@ -10,15 +10,17 @@ from model.query import UserError
 from model.view import View
 from tests.viz.components import fabricated
 from tests.viz.handout import made_up
+from viz import theme
 from viz.components.wire import pack, unpack
 from viz.handout.files import MOST, Handout, load, save
 from viz.handout.item import Item
 from viz.handout.keeping import Keeping
 from viz.handout.made import head_item
+from viz.handout.paper import svg
 from viz.handout.pictures import grid_of, head_of
 
 ALL = {"head": lambda: made_up.head(lens="lines", scale="log", overlay=((0, 3),)), "grid": made_up.grid, "squares": made_up.squares,
-       "curve": made_up.curve}
+       "change": made_up.change, "curve": made_up.curve}
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -39,6 +41,19 @@ def test_a_head_keeps_its_numbers():
     assert [unit.text for unit in found.pictures[0].rows] == fabricated.SENTENCE
     assert (found.view.token, found.view.pair, found.view.transpose) == (10, (10, 2), True)
     assert (head_of(item.body, item.state).pictures[0].layer, found.pictures[0].head) == (0, 3)
+
+
+def test_a_difference_keeps_its_signs_and_what_one_side_lacks():
+    item = made_up.change()
+    found = head_of(item.body, item.state)
+    made = fabricated.record(fabricated.tokens(), heads=(12,) * 6)
+    wanted = np.subtract(*(fabricated.shown(made, layer=0, head=head).weights for head in (1, 0)))
+    wanted[4] = np.nan
+    np.testing.assert_allclose(found.pictures[0].weights, wanted, atol=found.bound / 30000)
+    assert item.caption.startswith("How the weights of a head differ")
+    drawing = svg(item)
+    blue, brown = (f"#{''.join(f'{part:02x}' for part in theme.ramp(stops=theme.SIGNED['light'][3::sign])[255])}" for sign in (1, -1))
+    assert (blue if np.nanmax(wanted) >= -np.nanmin(wanted) else brown) in drawing and "second minus first" in drawing
 
 
 def test_the_caption_says_the_state_in_words():

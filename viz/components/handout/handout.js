@@ -19,7 +19,7 @@ function packed(said, before) {
 }
 
 // The choices over an open head: lens, scale, and which side looks.
-function choices(figure, state, update) {
+function choices(figure, state, signed, update) {
   const bar = node("div", "choices"), drawn = [];
   const offer = (field, value, text) => {
     const button = node("button", "", text, bar);
@@ -31,7 +31,7 @@ function choices(figure, state, update) {
     });
     drawn.push([button, () => (field === "transpose" ? state.transpose : state[field] === value)]);
   };
-  for (const field of ["lens", "scale"]) for (const [value, text] of Object.entries(words[field])) offer(field, value, text);
+  for (const field of signed ? [] : ["lens", "scale"]) for (const [value, text] of Object.entries(words[field])) offer(field, value, text);
   offer("transpose", true, words.transpose);
   const mark = () => drawn.forEach(([button, on]) => button.setAttribute("aria-pressed", String(on())));
   mark();
@@ -40,8 +40,8 @@ function choices(figure, state, update) {
 
 // What the reader chooses in an open head stays in its message, so that another lens shows it too.
 function head(figure, body, state, update) {
-  const { rows, columns } = header(body), places = (axis, token) => axis.tokens.indexOf(token);
-  choices(figure, state, update);
+  const { rows, columns, bound } = header(body), places = (axis, token) => axis.tokens.indexOf(token);
+  choices(figure, state, bound, update);
   return ({ token, pair }) => {
     state.focus = token === null ? null : places(rows, token);
     state.pair = pair && [places(rows, pair[0]), places(columns ?? rows, pair[1])];

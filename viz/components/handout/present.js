@@ -9,12 +9,17 @@ export function present(words) {
   const figures = [...document.querySelectorAll("figure")], { classList } = document.body, place = node("div", "place", "", document.body);
   let at = 0;
 
+  // A page inside a notebook's frame has no address of its own.
+  function address(hash) {
+    if (location.protocol !== "about:") history.replaceState(null, "", location.pathname + location.search + hash);
+  }
+
   function show(next) {
     at = Math.max(0, Math.min(figures.length - 1, next));
     figures.forEach((figure, here) => figure.classList.toggle("now", here === at));
     place.textContent = fill(words.place, { at: at + 1, of: figures.length });
     fit(figures[at]);
-    location.hash = `present=${at + 1}`;
+    address(`#present=${at + 1}`);
   }
 
   // The letters as large as the window's width bears, the picture as high as the caption leaves room.
@@ -33,7 +38,7 @@ export function present(words) {
   function stop() {
     classList.remove("presenting");
     figures.forEach((figure) => figure.fit?.(null));
-    history.replaceState(null, "", location.pathname + location.search);
+    address("");
     figures[at]?.scrollIntoView({ block: "center" });
   }
 

@@ -22,8 +22,9 @@ def plan(record: AttentionRecord, view: View, raster: bool) -> Plan:
     return plan_of([displayed(record, view)], view, raster)
 
 
-def plan_of(pictures: list[Shown], view: View, raster: bool) -> Plan:
-    """The same of a head that is displayed already, the first of `pictures`."""
+def plan_of(pictures: list[Shown], view: View, raster: bool, bound: float | None = None) -> Plan:
+    """The same of a head that is displayed already, the first of `pictures`. bound: its numbers are differences from −bound to bound, drawn as
+    shapes; NaN is what one of the two heads does not have."""
     shown = pictures[0]
     weights, forbidden = shown.weights, _forbidden(shown)
     across, down, boxes = shown.columns, shown.rows, _boxes(shown, view)
@@ -43,15 +44,16 @@ def plan_of(pictures: list[Shown], view: View, raster: bool) -> Plan:
         x, y = round(x + side), round(y + NAME + head)   # whole points, so that cells fall on whole pixels
         _names(sheet, (x, y), (side, head), view.transpose)
         _letter(sheet, (x, y), above, beside, step, angle)
-        _cells(sheet, (x, y, width, height), pooled(weights, step), pooled(forbidden, step), view.scale, raster)
+        _cells(sheet, (x, y, width, height), pooled(weights, step), pooled(forbidden, step), bound or view.scale, raster)
         for left, top, wide, high in boxes:
             _outline(sheet, (x, y), (left, top, wide, high), step)
 
     kind = "column" if view.transpose else "row"
     size = math.ceil(1 / step)
     notes = (*shown.notes, *dict.fromkeys(above.notes + beside.notes), *([SAID["pooled"].format(rows=size, columns=size)] if size > 1 else []))
-    return Plan(side + width + overhang, NAME + head + height, f"{SAID[kind]}; {said_sums(shown, SAID[kind + '_sums'])}", notes, view.scale,
-                paint, theme.ramp(), said_pair(shown, view))
+    sums = "" if bound else f"; {said_sums(shown, SAID[kind + '_sums'])}"
+    return Plan(side + width + overhang, NAME + head + height, SAID[kind] + sums, notes, view.scale, paint,
+                theme.ramp(stops=theme.SIGNED["light"]) if bound else theme.ramp(), said_pair(shown, view), bound=bound)
 
 
 def _overhang(above: Labels, count: int, step: float, angle: int) -> float:
@@ -62,8 +64,8 @@ def _overhang(above: Labels, count: int, step: float, angle: int) -> float:
 
 
 def _forbidden(shown: Shown) -> np.ndarray:
-    """Where the mask lets nobody look, bool (row, column); nowhere if the scores do not tell."""
-    return np.zeros(shown.weights.shape, bool) if shown.scores is None else np.isnan(shown.scores)
+    """Where the mask lets nobody look, or where there is no number, bool (row, column)."""
+    return np.isnan(shown.weights if shown.scores is None else shown.scores)
 
 
 def _boxes(shown: Shown, view: View) -> list[Box]:
@@ -86,17 +88,23 @@ def pooled(cells: np.ndarray, step: float) -> np.ndarray:
     return padded.reshape(rows, size, columns, size).max((1, 3))
 
 
-def _cells(sheet: Sheet, place: tuple[float, float, float, float], weights: np.ndarray, forbidden: np.ndarray, scale: str, raster: bool) -> None:
+def _cells(sheet: Sheet, place: tuple[float, float, float, float], weights: np.ndarray, forbidden: np.ndarray, scale: str | float,
+           raster: bool) -> None:
+    """The cells as shapes or as pixels. scale: its name, or the bound of differences, which are drawn as shapes."""
     x, y, width, height = place
-    steps = np.round(255 * theme.strength(weights, scale)).astype(int)
-    if raster or max(weights.shape) > VECTOR:
+    signed = not isinstance(scale, str)
+    share, scale = np.nan_to_num(weights) / (scale if signed else 1), "linear" if signed else scale
+    ramps = [(sign, theme.ramp(stops=theme.SIGNED["light"][3::sign])) for sign in (1, -1)] if signed else [(1, theme.ramp())]
+    if raster or (max(weights.shape) > VECTOR and not signed):
+        steps = np.round(255 * theme.strength(share, scale)).astype(int)
         pixels = theme.ramp()[steps]
         pixels[forbidden & (steps == 0)] = theme.rgb(theme.FORBIDDEN)
         sheet.image(x, y, width, height, pixels)
     else:
         size = width / weights.shape[1], height / weights.shape[0]
         sheet.cells(x, y, size, forbidden.astype(int), np.array([theme.rgb(theme.PAPER["light"]), theme.rgb(theme.FORBIDDEN)]))
-        sheet.cells(x, y, size, steps, theme.ramp())
+        for sign, ramp in ramps:
+            sheet.cells(x, y, size, np.round(255 * theme.strength(sign * share, scale)).astype(int), ramp)
     rows, columns = weights.shape
     if width / columns >= RULED:
         inside = [*([[x, y + place * height / rows], [x + width, y + place * height / rows]] for place in range(1, rows)),

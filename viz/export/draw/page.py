@@ -78,11 +78,12 @@ def _bar(sheet: Sheet, plan: Plan, y: float) -> float:
     else:
         sheet.image(x, y, width, height, plan.bar[np.newaxis])
         sheet.box(x, y, width, height, edge=theme.HAIRLINE)
-    for tick in TICKS[plan.scale]:
-        at = x + width * float(theme.strength(np.array(tick), plan.scale))
+    for tick in TICKS[plan.scale] if plan.bound is None else (-plan.bound, 0, plan.bound):
+        at = x + width * (float(theme.strength(np.array(tick), plan.scale)) if plan.bound is None else (tick / plan.bound + 1) / 2)
         sheet.box(at, y + height, 0, 2, edge=theme.QUIET, line=0.5)
-        sheet.text(at, y + height + 9, f"{tick:g}", size=6.5, colour=theme.QUIET, align="center" if at > x else "left")
-    sheet.text(x + width + 10, y + height - 0.5, f"{SAID['weight']}, {SAID['scales'][plan.scale]}", size=7.5, colour=theme.QUIET)
+        sheet.text(at, y + height + 9, f"{tick:.3g}", size=6.5, colour=theme.QUIET, align="center" if at > x else "left")
+    name = f"{SAID['weight']}, {SAID['scales'][plan.scale]}" if plan.bound is None else SAID["change"]
+    sheet.text(x + width + 10, y + height - 0.5, name, size=7.5, colour=theme.QUIET)
     return _legend(sheet, plan, y + height + 12)
 
 

@@ -24,7 +24,7 @@ class Plan:
     0 to 1, or None where a weight is a line's thickness.
 
     scale: of the bar. paint(sheet, x, y) draws with the top left corner there. pair: its weight in words, in parts.
-    legend: (text, colour) of each head.
+    legend: (text, colour) of each head. bound: the bar runs from −bound to bound.
     """
 
     width: float
@@ -36,6 +36,7 @@ class Plan:
     bar: np.ndarray | None
     pair: tuple[str, ...] = ()
     legend: tuple[tuple[str, str], ...] = ()
+    bound: float | None = None
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,6 @@ def _ordinal(number: int) -> str:
 
 def said_sums(shown: Shown, words: dict[str, str]) -> str:
     """What the rows really sum to, after every filter."""
-    sums = shown.weights.sum(1)
+    sums = np.nansum(shown.weights, 1)
     return words["one"] if np.abs(sums - 1).max() < 1e-3 else words["other"].format(low=sums.min(), high=sums.max())
 

@@ -1,0 +1,105 @@
+"""The handout in the real app: figures are added, ordered, captioned, kept over a reload, saved, loaded, presented."""
+import json
+
+import pytest
+
+RESTS = "[data-testid=stApp][data-test-script-state=notRunning]"
+
+
+def rest(page) -> None:
+    page.wait_for_timeout(250)
+    page.wait_for_selector(RESTS, timeout=90_000)
+    page.wait_for_timeout(250)
+
+
+@pytest.fixture
+def page(browser):
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    opened = context.new_page()
+    opened.errors = []
+    opened.on("pageerror", lambda error: opened.errors.append(str(error)))
+    yield opened
+    context.close()
+    assert not opened.errors, opened.errors
+
+
+def add(page, key: str, count: int) -> None:
+    page.locator(f".st-key-keep-{key} button").click()
+    page.get_by_text(f"Added: {count} in the handout").wait_for(timeout=30_000)
+
+
+def numbers(page) -> list[str]:
+    """What the handout's cards show, in order."""
+    return page.locator("[class*=st-key-item-] textarea").evaluate_all("all => all.map(each => each.value)")
+
+
+def test_a_handout_from_three_figures_to_the_lecture_room(app, page, tmp_path):
+    page.goto(f"{app.address}/heads")
+    page.wait_for_selector(".ch.view[data-drawn]", timeout=90_000)
+    rest(page)
+    add(page, "head", 1)
+    add(page, "grid", 2)
+    page.goto(f"{app.address}/softmax?t=0.5")
+    page.locator(".st-key-keep-softmax-curves button").wait_for(timeout=60_000)
+    rest(page)
+    add(page, "softmax-curves", 3)
+    page.goto(f"{app.address}/handout")
+    page.locator(".ch.view[data-drawn]").wait_for(timeout=60_000)
+    rest(page)
+    before = numbers(page)
+    assert before[0].startswith("Layer 3 · head 1") and "“it” gives “animal” the weight 0.68" in before[0]
+    assert before[1].startswith("All 72 heads of 6 layers") and "At T = 0.5" in before[2]
+    links = page.get_by_text("Open this state").evaluate_all("all => all.map(each => each.closest('a').href)")
+    assert links[2].endswith("/softmax?t=0.5")
+
+    page.locator("[class*=st-key-down-] button").first.click()
+    rest(page)
+    page.locator("[class*=st-key-item-] textarea").nth(2).fill("Sharper below one.")
+    page.get_by_label("Title").fill("Softmax & heads")
+    page.get_by_label("Title").press("Enter")
+    rest(page)
+    page.reload()
+    page.locator(".ch.view[data-drawn]").wait_for(timeout=60_000)
+    rest(page)
+    ordered = [before[1], before[0], "Sharper below one."]
+    assert numbers(page) == ordered and page.get_by_label("Title").input_value() == "Softmax & heads", "a reload finds it again"
+
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save for later").first.click()
+    path = tmp_path / saved.value.suggested_filename
+    saved.value.save_as(path)
+    assert path.name == "Softmax-heads.handout.json" and [each["caption"] for each in json.loads(path.read_text())["items"]] == ordered
+    with page.expect_download() as made:
+        page.get_by_text("Save as HTML").click()
+    made.value.save_as(tmp_path / "page.html")
+    assert "Sharper below one." in (tmp_path / "page.html").read_text(encoding="utf-8")
+    page.get_by_text("Empty", exact=True).click()
+    page.get_by_text("Remove all figures").click()
+    rest(page)
+    assert numbers(page) == []
+    page.get_by_role("button", name="Load", exact=True).first.click()
+    page.locator("input[type=file]").set_input_files({"name": "x.json", "mimeType": "application/json", "buffer": b"[]"})
+    page.get_by_text("not a handout that Clearhead saved").wait_for()
+    rest(page)
+    page.locator("input[type=file]").set_input_files(path)
+    page.locator(".ch.view[data-drawn]").wait_for(timeout=60_000)
+    rest(page)
+    assert numbers(page) == ordered
+
+    page.keyboard.press("Escape")
+    page.mouse.click(700, 60)
+    page.keyboard.press("p")
+    page.wait_for_url("**/handout?present=1")
+    rest(page)
+    assert not page.locator("[data-testid=stSidebar]").is_visible() and page.locator("[class*=st-key-item-]").count() == 0
+    assert page.locator(".ch.grid").is_visible() and page.get_by_text("1 of 3").is_visible()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url("**/handout?present=1&figure=2")
+    rest(page)
+    tip, box = page.locator(".view .tip b"), page.locator(".view .matrix > canvas").bounding_box()
+    page.mouse.move(box["x"] + 2.5 / 16 * box["width"], box["y"] + 10.5 / 16 * box["height"])
+    assert tip.inner_text() == "it (10) → animal (2)", "the pointer is where the enlarged picture shows it"
+    page.keyboard.press("Escape")
+    page.wait_for_url("**/handout?figure=2")
+    rest(page)
+    assert page.locator("[data-testid=stSidebar]").is_visible()

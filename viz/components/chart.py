@@ -1,0 +1,34 @@
+"""A chart that was kept, drawn again; and charts for a lecture room."""
+import json
+from typing import Any
+
+import streamlit as st
+
+from viz.components.presenting import LARGER
+
+
+def replay(body: bytes, state: bytes, *, key: str, height: int | None = None) -> None:
+    """Draws plotly's JSON, which the item has checked; it has no state. height: pixels, at most, before they are enlarged."""
+    from viz.components.figure import CONFIG, unchecked
+
+    spec = json.loads(body)
+    if height is not None:
+        spec["layout"]["height"] = min(height, spec["layout"].get("height", height))
+    st.plotly_chart(unchecked()(sized(spec)), theme=None, key=key, config=CONFIG)
+
+
+def sized(spec: dict) -> dict:
+    """The chart as it is, or in a presentation with larger letters: Streamlit measures a chart on the screen, so the page's zoom passes it by."""
+    state = st.session_state.get("state")
+    return _larger(spec) if state is not None and state.present else spec
+
+
+def _larger(value: Any, name: str = "") -> Any:
+    """Every letter and the whole height times LARGER."""
+    if isinstance(value, list):
+        return [_larger(each, name) for each in value]
+    if not isinstance(value, dict):
+        return value
+    letters = name.endswith("font")
+    return {key: each * LARGER if (letters and key == "size") or (name == "layout" and key == "height") else _larger(each, key)
+            for key, each in value.items()}

@@ -1,0 +1,4 @@
+// Keeps the name of this browser's handout, so that a reload finds it again.
+export default ({ data: [name, value] }) => {
+  document.cookie = `${name}=${value}; path=/; max-age=31536000; samesite=strict`;
+};

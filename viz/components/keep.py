@@ -1,0 +1,91 @@
+"""“Add to handout”: the button under every figure, and the session's handout.
+
+A handout survives a reload because the server keeps it (viz/handout/keeping.py) under a random name that the browser holds in a cookie; the address
+bar holds nothing of it, so that a link that one sends away shows the state and not the sender's handout.
+"""
+from collections.abc import Callable
+from dataclasses import replace
+
+import streamlit as st
+
+from model.query import UserError
+from model.record import AttentionRecord
+from model.view import View
+from viz.components.bundle import script
+from viz.handout.files import Handout
+from viz.handout.item import Item
+from viz.handout.keeping import KEEPING
+from viz.link import address
+from viz.page import pages
+from viz.state import State
+from viz.text import literal, strings
+
+COOKIE = "clearhead_handout"
+_CODE = st.components.v2.component("clearhead_cookie", js=script("cookie.js"))
+
+
+def _name() -> str:
+    """Under which name this session's handout is kept."""
+    return st.session_state.setdefault("handout", KEEPING.name(st.context.cookies.get(COOKIE)))
+
+
+def handout() -> Handout:
+    """The session's handout as it is now."""
+    return KEEPING.get(_name())
+
+
+def change(how: Callable[[Handout], Handout]) -> Handout:
+    """Puts how(handout) in its place. Raises UserError where that cannot be kept."""
+    return KEEPING.change(_name(), how)
+
+
+def remember() -> None:
+    """Gives the browser the name, once there is something to find again."""
+    if st.context.cookies.get(COOKIE) != _name() and handout() != Handout():
+        _CODE(key="handout-name", data=[COOKIE, _name()])
+
+
+def here() -> tuple[str, str]:
+    """Where a figure stands, in words, and the address of exactly this state; nothing on a page without a frame."""
+    state: State | None = st.session_state.get("state")
+    if state is None or "page" not in st.session_state:
+        return "", ""
+    name = st.session_state["page"]
+    page = pages()[name][0]
+    asked = [state.model, f"“{state.text}”"] if page.needs == "record" else []
+    return " · ".join([page.title, *asked]), address(st.context.url or "", state, name, page.controls)
+
+
+def add_to_handout(key: str, make: Callable[[str, str], Item]) -> None:
+    """The button. make(where, link) gives the item; it is called when the button is pressed, and a fragment answers: the page does not run."""
+    with st.container(width="content"):
+        _button(key, make)
+
+
+@st.fragment
+def _button(key: str, make: Callable[[str, str], Item]) -> None:
+    words, told = strings("handout"), f"kept-{key}"
+
+    def keep() -> None:
+        try:
+            item = make(*here())
+            count = len(change(lambda known: replace(known, items=(*known.items, item))).items)
+            st.session_state[told] = words["added"].format(count=count)
+        except UserError as error:
+            st.session_state[told] = literal(str(error))
+
+    st.button(words["add"], key=f"keep-{key}", type="tertiary", icon=":material/playlist_add:", on_click=keep)
+    if told in st.session_state:
+        st.toast(st.session_state.pop(told))
+        remember()
+
+
+def keep_picture(kind: str, key: str, messages: tuple[bytes, bytes], records: tuple[AttentionRecord, ...], view: View) -> None:
+    """The button under a component, whose item is the two messages that it was sent."""
+    def make(where: str, link: str) -> Item:
+        from viz.handout.made import picture_item
+
+        return picture_item(kind, *messages, records=records, view=view, where=where.split(" · ")[0], link=link)
+
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        add_to_handout(key, make)

@@ -1,0 +1,137 @@
+"""The handout: figures that were added, in order, with their captions; out as HTML, as PDF, as a file, and on a screen."""
+from collections.abc import Callable
+from dataclasses import replace
+
+import streamlit as st
+
+from model.query import UserError
+from viz.components import head_grid, head_view
+from viz.components.chart import replay as replay_chart
+from viz.components.keep import change, handout, remember
+from viz.components.lesson import READABLE
+from viz.control import Number
+from viz.handout import printing
+from viz.handout.files import ITEMS, TITLE, Handout, load, save
+from viz.handout.item import CAPTION, Item
+from viz.handout.page import page
+from viz.handout.pictures import checked
+from viz.page import Frame, Page
+from viz.text import literal, strings
+
+PAGE = Page("Handout", "Look", 99, "nothing", controls=(Number("figure", 1, 1, ITEMS, whole=True),))
+STAGE = 390   # pixels of a picture, before it is enlarged: with its caption it fits a projector's 900
+REPLAY: dict[str, Callable] = {"head_view": head_view.replay, "head_grid": head_grid.replay, "chart": replay_chart}
+
+
+def render(frame: Frame) -> None:
+    words, kept = strings("handout"), handout()
+    remember()
+    if frame.state.present and kept.items:
+        _stage(frame, kept)
+        return
+    st.markdown(f"#### {words['title']}")
+    with st.container(width=READABLE):
+        st.markdown(words["lead"])
+    if kept.items:
+        _title(kept)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if kept.items:
+            _out(frame, kept)
+        _in(kept)
+    if "handout-error" in st.session_state:
+        st.error(literal(st.session_state.pop("handout-error")))
+    if not kept.items:
+        st.info(words["how"])
+    for place, item in enumerate(kept.items):
+        _card(place, item, len(kept.items))
+
+
+def _changes(how: Callable[[Handout], Handout]) -> None:
+    """Changes the handout; what cannot be is said on the page."""
+    try:
+        change(how)
+    except UserError as error:
+        st.session_state["handout-error"] = str(error)
+
+
+def _title(kept: Handout) -> None:
+    words = strings("handout")
+    st.session_state["handout-title"] = kept.title
+    st.text_input(words["name"], max_chars=TITLE, key="handout-title", placeholder=words["name_hint"], width=READABLE,
+                  on_change=lambda: _changes(lambda known: replace(known, title=st.session_state["handout-title"])))
+
+
+def _out(frame: Frame, kept: Handout) -> None:
+    """The ways to take it away; each file is made when its button is pressed."""
+    words, name = strings("handout"), printing.filename(kept.title)
+    st.download_button(words["html"], lambda: page(kept), f"{name}.html", "text/html", type="primary", on_click="ignore", key="handout-html")
+    if printing.browser():
+        st.download_button(words["pdf"], lambda: printing.pdf(kept), f"{name}.pdf", "application/pdf", on_click="ignore", key="handout-pdf")
+    st.download_button(words["save"], lambda: save(kept), f"{name}.handout.json", "application/json", on_click="ignore", key="handout-save",
+                       help=words["save_help"])
+    st.button(words["present"], key="handout-present", help=words["present_help"], on_click=_present)
+    with st.popover(words["clear"], key="handout-empty"):
+        st.button(words["clear_sure"], key="handout-clear", on_click=lambda: _changes(lambda known: Handout()))
+
+
+def _present() -> None:
+    st.session_state["state"] = replace(st.session_state["state"], present=True)
+
+
+def _in(kept: Handout) -> None:
+    words = strings("handout")
+
+    def read() -> None:
+        given = st.session_state["handout-file"]
+        if given is not None:
+            _changes(lambda known: load(given.getvalue()))
+
+    with st.popover(words["load"], key="handout-load", help=words["load_help"]):
+        st.file_uploader(words["load_label"], type="json", key="handout-file", on_change=read)
+
+
+def _card(place: int, item: Item, count: int) -> None:
+    """One figure as it will be, its caption to be written, and where it stands among the others."""
+    words = strings("handout")
+    with st.container(border=True, key=f"item-{item.id}"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(f"**{words['number'].format(number=place + 1)}**", width="content")
+            for name, to in (("up", place - 1), ("down", place + 1)):
+                st.button(words[name], key=f"{name}-{item.id}", type="tertiary", disabled=not 0 <= to < count, on_click=_changes,
+                          args=(_moved(item.id, to),))
+            st.button(words["remove"], key=f"remove-{item.id}", type="tertiary", on_click=_changes, args=(_without(item.id),))
+            if item.link:
+                st.link_button(words["back"], item.link, type="tertiary")
+        REPLAY[item.kind](item.body, item.state, key=f"picture-{item.id}")
+        key = f"caption-{item.id}"
+        st.session_state[key] = item.caption
+        st.text_area(words["caption"].format(number=place + 1), key=key, max_chars=CAPTION, height=90, label_visibility="collapsed",
+                     on_change=lambda: _changes(_captioned(item.id, st.session_state[key])))
+        st.caption(literal(item.about))
+
+
+def _moved(which: str, to: int) -> Callable[[Handout], Handout]:
+    def how(known: Handout) -> Handout:
+        items = [item for item in known.items if item.id != which]
+        return replace(known, items=(*items[:to], *(item for item in known.items if item.id == which), *items[to:]))
+    return how
+
+
+def _without(which: str) -> Callable[[Handout], Handout]:
+    return lambda known: replace(known, items=tuple(item for item in known.items if item.id != which))
+
+
+def _captioned(which: str, caption: str) -> Callable[[Handout], Handout]:
+    return lambda known: replace(known, items=tuple(item.said(caption) if item.id == which else item for item in known.items))
+
+
+def _stage(frame: Frame, kept: Handout) -> None:
+    """One figure, as large as the screen bears."""
+    words, place = strings("handout"), min(frame.controls["figure"], len(kept.items))
+    item = kept.items[place - 1]
+    if item.kind == "chart":
+        replay_chart(item.body, item.state, key=f"picture-{item.id}", height=STAGE)
+    else:
+        REPLAY[item.kind](*checked(item.kind, item.body, item.state, item.id, STAGE), key=f"picture-{item.id}")
+    st.markdown(literal(item.caption))
+    st.caption(words["place"].format(at=place, of=len(kept.items)))
