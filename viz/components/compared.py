@@ -100,7 +100,7 @@ def coloured(frame: Frame, overview: Overview, view: View, values: dict[tuple[in
     """The grid of heads with a number as colour; a click opens the head here."""
     head_grid(overview, open_head=(view.layer, view.head), marks=[(layer, head, place) for place, (layer, head, _) in enumerate(offered, 1)],
               hover={name: values}, values={place: max(value, 0.0) if not signed else value for place, value in values.items()}, signed=signed,
-              bound=bound or max(max(map(abs, values.values())), EQUAL), height=340, key=key,
+              bound=bound or max(max(map(abs, values.values())), EQUAL), height=340, source=(frame.record(),), key=key,
               on_event=lambda event: frame.choose(head=(event.layer, event.head)))
 
 
