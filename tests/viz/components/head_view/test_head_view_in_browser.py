@@ -51,8 +51,8 @@ def test_choosing_in_the_matrix(visit):
     rest(page)
     page.mouse.click(edge["x"] - 20, cell(page, 5, 0)[1])
     rest(page)
-    assert events(page) == ["view ViewEvent(token=10, pair=None)", "view ViewEvent(token=10, pair=(10, 2))",
-                            "view ViewEvent(token=5, pair=(5, 7))", "view ViewEvent(token=None, pair=None)"]
+    assert events(page) == ["view ViewEvent(token=10, pair=None, marks=None)", "view ViewEvent(token=10, pair=(10, 2), marks=None)",
+                            "view ViewEvent(token=5, pair=(5, 7), marks=None)", "view ViewEvent(token=None, pair=None, marks=None)"]
 
 
 def test_the_keyboard_moves_sets_and_clears(visit):
@@ -74,7 +74,7 @@ def test_the_keyboard_moves_sets_and_clears(visit):
     rest(page)
     page.keyboard.press("Escape")
     rest(page)
-    assert events(page) == ["view ViewEvent(token=3, pair=None)", "view ViewEvent(token=3, pair=(3, 4))", "view ViewEvent(token=None, pair=None)"]
+    assert events(page) == ["view ViewEvent(token=3, pair=None, marks=None)", "view ViewEvent(token=3, pair=(3, 4), marks=None)", "view ViewEvent(token=None, pair=None, marks=None)"]
 
 
 def test_the_lines(visit):
@@ -82,7 +82,7 @@ def test_the_lines(visit):
     left, right = (page.locator(f".view .label.{side}").nth(10).bounding_box() for side in ("left", "right"))
     page.mouse.click(left["x"] + left["width"] - 4, left["y"] + 8)
     rest(page)
-    assert events(page) == ["view ViewEvent(token=10, pair=None)"]
+    assert events(page) == ["view ViewEvent(token=10, pair=None, marks=None)"]
     page.mouse.move(right["x"] + 4, right["y"] + 8)
     title, rows = tip(page)
     assert title == "it (10) → it (10)"
@@ -98,7 +98,7 @@ def test_the_text_shows_a_row_as_colours(visit):
     assert words.all_inner_texts() == fabricated.SENTENCE
     words.nth(10).click()
     rest(page)
-    assert events(page) == ["view ViewEvent(token=10, pair=None)"]
+    assert events(page) == ["view ViewEvent(token=10, pair=None, marks=None)"]
     assert tip(page)[0] == "it (10) → it (10)", "the picture was drawn anew under the pointer"
     words.nth(9).hover()
     assert tip(page)[0] == "it (10) → because (9)"
@@ -115,7 +115,7 @@ def test_cross_attention_has_two_texts(visit):
     rest(page)
     page.locator(".view .words").nth(1).locator(".token").nth(5).click()
     rest(page)
-    assert events(page) == ["view ViewEvent(token=1, pair=None)", "view ViewEvent(token=1, pair=(1, 5))"]
+    assert events(page) == ["view ViewEvent(token=1, pair=None, marks=None)", "view ViewEvent(token=1, pair=(1, 5), marks=None)"]
 
 
 def test_what_the_mask_forbids_is_said(visit):
