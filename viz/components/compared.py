@@ -89,6 +89,9 @@ def grid(frame: Frame, overview: Overview, view: View, found: Comparison, counte
     words, ranked = strings("compare"), found.ranked
     st.markdown(f"##### {words['grid']}" if counterpart else f"##### {words['grid_alike']}")
     st.caption(words["grid_about"] + ("" if counterpart else " " + words["grid_against"]))
+    if counterpart and ranked[0][2] <= EQUAL:
+        st.markdown(words["grid_none"])
+        return
     offered = [each for each in ranked[:SHOWN] if each[2] > EQUAL] if counterpart else ranked[:-SHOWN - 1:-1]
     coloured(frame, overview, view, found.changed, words["grid_value"], offered=offered, key="compare-grid", signed=False, bound=None)
     buttons(words["open"], [((layer, head), f"{layer}·{head}  {value:.4f}") for layer, head, value in offered], frame.choose, "head", None,

@@ -14,6 +14,7 @@ from viz.page import Frame
 from viz.text import literal, strings
 
 READABLE, HIGH = 860, 260   # pixels: no line of prose is longer; of the bars
+FAINT = 0.05                # share of the whole way that has the full colour at least, so that effects of nothing stay pale
 
 
 def patches(frame: Frame, record: AttentionRecord, overview: Overview, view: View, found: Patched) -> None:
@@ -24,7 +25,7 @@ def patches(frame: Frame, record: AttentionRecord, overview: Overview, view: Vie
     left, right = st.columns(2, gap="medium")
     with left:
         st.caption(words["grid"].format(unit=words["logits_unit"] if found.words else words["cosine_unit"]))
-        bound = max(abs(found.other - found.plain), max(abs(effect) for _, _, effect in ranked), EQUAL)
+        bound = max(FAINT * abs(found.other - found.plain), abs(ranked[0][2]), EQUAL)
         coloured(frame, overview, view, found.effects, words["effect"], offered=ranked[:SHOWN], key="compare-patched", signed=True, bound=bound)
         buttons(words["open"], [((layer, head), f"{layer}·{head}  {effect:+.3g}") for layer, head, effect in ranked[:SHOWN]], frame.choose, "head",
                 None, "rank_patched")

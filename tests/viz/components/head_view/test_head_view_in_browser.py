@@ -74,7 +74,8 @@ def test_the_keyboard_moves_sets_and_clears(visit):
     rest(page)
     page.keyboard.press("Escape")
     rest(page)
-    assert events(page) == ["view ViewEvent(token=3, pair=None, marks=None)", "view ViewEvent(token=3, pair=(3, 4), marks=None)", "view ViewEvent(token=None, pair=None, marks=None)"]
+    assert events(page) == ["view ViewEvent(token=3, pair=None, marks=None)", "view ViewEvent(token=3, pair=(3, 4), marks=None)",
+                            "view ViewEvent(token=None, pair=None, marks=None)"]
 
 
 def test_the_lines(visit):
