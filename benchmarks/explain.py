@@ -35,8 +35,8 @@ or else by a neutral token. *Hidden*: no token may look at it. The *ceiling* is 
 flow of a model that looks evenly know nothing but places; without a mask they are the same for every token, and not listed. A head was chosen on
 one half of the texts and scored on the other.
 
-- `sentences`: the last word of 60 sentences (ln P of it; for a sentence vector the cosine with a paraphrase). `agreement`: *was* against *were*,
-  or *is* against *are*, in 128 sentences of 16 frames (difference of two ln P; for a sentence vector the cosine with the twin).
+- `sentences`: the last word of 60 sentences (ln P of it; for a sentence vector the cosine with a paraphrase). `agreement`: *was* against *were*
+  in 128 sentences of 16 frames (difference of two ln P; for a sentence vector the cosine with the twin).
 - `resolver`: "it" in 60 test sentences, the noun against the runner-up; for the translator *il* or *elle* in its own translation, over the
   words of the English text, which cross-attention looks at. `induction`: the next sign in 60 random repeats.
 """
@@ -70,8 +70,9 @@ def table(found: dict) -> str:
     lines = ["| measure | " + " | ".join((*COLUMNS[:-1], "mean of the three")) + " |", "|---|" + "---|" * len(COLUMNS)]
     lines += [f"| {name} | {' | '.join(map(cell, each))} |" for name, each in rows]
     heads = " and ".join(f"{layer}·{head}" for layer, head in said["chosen"])
+    used = said["ceiling"][-1]["texts"]
     lines += ["", f"The best head ({heads}, each scored on the other half): {cell(said['best'])}. {said['texts']} texts, {said['words']:.1f} ranked "
-              f"tokens a text; {found['left_out']} left out; {found['seconds']:.0f} s."]
+              f"tokens a text, {used} with the five that a correlation needs; {found['left_out']} left out; {found['seconds']:.0f} s."]
     for measure, name in (("weight", "attention"), ("norm", "‖αf(x)‖")):
         lines += ["", f"By layer from 0, {name}: " + " ".join(f"{value:.2f}" for value in found["layers"][measure])]
     return "\n".join(lines)

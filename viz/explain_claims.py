@@ -51,7 +51,7 @@ def of_set(said: Report, layer: int, head: int, heads: int) -> list[str]:
     words = strings("explain")["set"]
     proposed = {name: means[-1] for name, means in said.methods.items() if name in METHODS and means[-1].texts}
     best = max(proposed, key=lambda name: proposed[name].value)
-    lines = [words["said"].format(texts=said.texts, words=said.words),
+    lines = [words["said"].format(texts=said.texts, words=said.words, used=said.ceiling[-1].texts),
              words["ceiling"].format(value=value(said.ceiling[-1])),
              words["best"].format(name=label(best, layer, head), value=value(proposed[best]))]
     if {"weight_head", "weight_layer"} <= set(proposed):

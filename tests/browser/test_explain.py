@@ -42,6 +42,7 @@ def test_a_vector_a_noun_and_a_sign_are_explained_tested_and_asked_about_sixty_t
     main.get_by_role("button", name=words["set"]["run"].format(model="Resolver, wide", count=60)).click()
     expect(main.locator(".st-key-figure-explain-set [data-testid=stPlotlyChart]")).to_be_visible(timeout=PATIENCE)
     expect(main.get_by_text("ranked tokens each")).to_be_visible()
+    expect(main.locator(".st-key-figure-explain-layers [data-testid=stPlotlyChart]")).to_be_visible(timeout=PATIENCE)
     assert seen.rest().params()["run"] == ["1"]
     main = at(seen, "model=induction&text=k7Qx2bVmk7Qx2", "picture", "agreement")
     main.get_by_role("textbox", name=words["word"]).fill("x")

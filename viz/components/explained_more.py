@@ -5,7 +5,7 @@ import streamlit as st
 from model import heads, sources
 from model.attribution import Attribution, AttributionQuery, Swapped, SwapQuery
 from model.explain_cases import questions, set_of, texts
-from model.explain_report import REMOVALS, Report, report
+from model.explain_report import REMOVALS, Report, by_layer, report
 from model.query import UserError
 from model.record import AttentionMap, AttentionRecord
 from model.view import View
@@ -16,6 +16,7 @@ from viz.components.turns import pick, switch
 from viz.explain_claims import label, of_set
 from viz.figures.agreement import agreement as agreement_figure
 from viz.figures.bars import histogram
+from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
 from viz.page import Frame
 from viz.text import literal, strings
@@ -55,6 +56,8 @@ def many(frame: Frame, record: AttentionRecord, view: View, kind: str) -> None:
         st.info(words["nothing"])
         return
     _result(report(found, groups, view.layer, view.head), view, len(np.concatenate(found[0].by_head["weight"])))
+    if len(found[0].layers) > 1:
+        _layers(found)
 
 
 def _result(said: Report, view: View, count: int) -> None:
@@ -72,6 +75,19 @@ def _result(said: Report, view: View, count: int) -> None:
                key="explain-set", alt=words["alt"].format(rows=len(names), texts=said.texts, ceiling=top))
     with right:
         st.markdown("\n".join(f"- {line}" for line in of_set(said, view.layer, view.head, count)))
+
+
+def _layers(found: list[Attribution]) -> None:
+    """Attention and its norms layer by layer (Abnar & Zuidema 2020, table 1)."""
+    words, layers = strings("explain")["set"], np.array(found[0].layers)
+    weight, norm = (np.array(by_layer(found, measure)) for measure in ("weight", "norm"))
+    drawn = [Line(words["attention"], weight, 0), *([Line(words["norm"], norm, 1)] if np.isfinite(norm).any() else [])]
+    best = int(np.nanargmax(weight)) if np.isfinite(weight).any() else 0
+    with st.container(width=READABLE):
+        st.markdown(f"**{words['by_layer']}**")
+        st.caption(words["by_layer_about"])
+        figure(lambda theme: lines(theme, layers, drawn, axes=(words["layer"], strings("explain")["sentence"]["axis"]), height=280),
+               key="explain-layers", alt=words["alt_layer"].format(layer=layers[best], most=weight[best]))
 
 
 def other_weights(frame: Frame, question: AttributionQuery, found: Attribution, view: View) -> None:
