@@ -150,10 +150,12 @@ class Steps:
         return tuple(value) if all(type(each) is int and 0 <= each < self.below for each in value) else None
 
     def read(self, text: str) -> tuple[int, ...] | None:
+        if text == "none":
+            return ()
         return self.clean([int(part) for part in text.split(",")]) if re.fullmatch(r"\d{1,9}(,\d{1,9})*", text, re.ASCII) else None
 
     def write(self, value: tuple[int, ...]) -> str:
-        return ",".join(map(str, value))
+        return ",".join(map(str, value)) or "none"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,5 @@
 """What the model answers, kept with the record: the next token, candidates at a mask, a sentence vector. Never full logits."""
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,12 +68,17 @@ def text_of(tokenizer, number: int) -> str:
     return visible(" " + decoded if leading else decoded)
 
 
+@functools.cache
+def _bytes_by_sign() -> dict[str, int]:
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(byte): byte for byte in printable} | {chr(0x100 + i): byte for i, byte in enumerate(others)}
+
+
 def _as_bytes(raw: str) -> str:
     """A piece that is no whole character, as its bytes in hexadecimal: ‹E8 8B›. Byte-level vocabularies (Radford et al. 2019) write a byte
     without a printable Latin-1 character as one from U+0100 on."""
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(256) if byte not in printable]
-    known = {chr(byte): byte for byte in printable} | {chr(0x100 + i): byte for i, byte in enumerate(others)}
+    known = _bytes_by_sign()
     if not all(character in known for character in raw):
         return visible(raw)
     values = [known[character] for character in raw]

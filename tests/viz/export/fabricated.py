@@ -4,6 +4,8 @@ import io
 import json
 import re
 import xml.etree.ElementTree as ET
+from collections import Counter
+from html.parser import HTMLParser
 
 import numpy as np
 import pypdf
@@ -74,3 +76,46 @@ def _html(content: bytes) -> str:
 def _npz(content: bytes) -> str:
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         return str(arrays["provenance"])
+
+
+ACTIVE = ("script", "iframe", "object", "embed", "foreignObject", "a", "img", "image", "form", "link", "use", "animate", "set")
+
+
+class _Page(HTMLParser):
+    """What a browser would find in a page: how many elements that act or load, and every attribute that runs."""
+
+    def __init__(self):
+        super().__init__()
+        self.found: Counter = Counter()
+
+    def handle_starttag(self, tag, attributes):
+        self.found[tag] += tag in ACTIVE
+        self.found["runs"] += sum(name.startswith("on") or (value or "").lower().startswith("javascript") for name, value in attributes)
+
+
+def acting(suffix: str, content: bytes) -> Counter:
+    """How many parts of a file act, load or run when somebody opens it, as a parser sees that shares no code with what wrote it."""
+    if suffix == ".html":
+        page = _Page()
+        page.feed(content.decode("utf-8"))
+        page.close()
+        return +page.found
+    if suffix == ".svg":
+        each = list(ET.fromstring(content).iter())
+        names = Counter(element.tag.rsplit("}", 1)[-1] for element in each)
+        runs = sum(name.rsplit("}", 1)[-1].startswith("on") or value.lower().startswith(("javascript", "http:", "https:"))
+                   for element in each for name, value in element.attrib.items() if not name.endswith("resource"))
+        return +Counter({name: names[name] for name in ("script", "foreignObject", "a", "iframe")} | {"runs": runs})
+    if suffix == ".pdf":
+        return +Counter({name.decode(): content.count(name) for name in (b"/JavaScript", b"/JS", b"/OpenAction", b"/Launch", b"/EmbeddedFile")})
+    return Counter()
+
+
+def tokens_of(suffix: str, content: bytes) -> list[str] | None:
+    """The tokens' texts where the format has them one by one."""
+    if suffix == ".csv":
+        return [cell.removeprefix("'") for cell in next(csv.reader(io.StringIO(content.decode("utf-8"), newline="")))[1:-1]]
+    if suffix == ".npz":
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            return arrays["queries_self"].tolist()
+    return None

@@ -1,0 +1,82 @@
+"""What a hostile browser sends back: layer 10⁹, NaN, strings, anything JSON can say. A component hands on what it offered, or nothing."""
+import json
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.displayed import displayed
+from model.heads import overview
+from model.query import Kind
+from model.view import View
+from tests.fabricate import record
+from tests.hostile import JSON, TEXTS, examples
+from viz.components import anatomy
+from viz.components.anatomy.payload import Door
+from viz.components.anatomy.payload import read as read_door
+from viz.components.block_diagram.payload import Drawn
+from viz.components.block_diagram.payload import read as read_box
+from viz.components.cells.payload import read as read_cells
+from viz.components.drag.payload import read as read_drag
+from viz.components.head_grid.payload import GridEvent, places
+from viz.components.head_grid.payload import read as read_grid
+from viz.components.head_table import chosen
+from viz.components.head_view.payload import ViewEvent
+from viz.components.head_view.payload import read as read_view
+from viz.components.labels import label
+from viz.components.token_strip.payload import StripEvent
+from viz.components.token_strip.payload import read as read_strip
+from viz.components.wire import pack, unpack
+from viz.control import Numbers
+
+MADE = record(7)
+GRID, SHOWN = overview(MADE[Kind.SELF]), displayed(MADE, View())
+DOORS = {"box": Door("softmax", "words", 5, ()), "token": Door("inside", "words", 5, ())}
+BOXES = [Drawn("token", "in", "words", "4"), Drawn("pair", "norm", "words", "4")]
+CONTROL = Numbers("x", (0.0, 0.0, 0.0), -5, 5, 1, 9)
+ROWS = [{"layer": 3, "head": 1}, {"layer": 5, "head": 11}]
+NEAR = st.integers(-2, 9) | JSON   # nearly right: what an attacker would try next
+MESSAGES = st.one_of(
+    JSON, NEAR, st.fixed_dictionaries({"token": NEAR, "pair": NEAR | st.lists(NEAR, max_size=3)}), st.fixed_dictionaries({"box": NEAR}),
+    st.fixed_dictionaries({"values": st.lists(NEAR | st.floats(-6, 6), min_size=2, max_size=4)}),
+    st.fixed_dictionaries({"allowed": st.lists(st.integers(0, 1) | NEAR, min_size=3, max_size=5)}),
+    st.fixed_dictionaries({"selection": st.fixed_dictionaries({"rows": st.lists(NEAR, max_size=2), "cells": st.lists(st.lists(NEAR, max_size=2),
+                                                                                                                    max_size=2) | NEAR}) | NEAR}))
+
+
+@examples(1500)
+@given(MESSAGES)
+def test_whatever_a_browser_sends_is_something_that_was_offered_or_nothing(message):
+    event = read_grid(message, GRID)
+    assert event is None or (type(event) is GridEvent and (event.layer, event.head) in places(GRID))
+    for event, kind in ((read_view(message, SHOWN), ViewEvent), (read_strip(message, 7), StripEvent)):
+        if event is not None:
+            given_places = [each for each in (event.token, *(event.pair or ())) if each is not None]
+            assert type(event) is kind and all(type(each) is int and 0 <= each < 7 for each in given_places)
+    assert read_door(message, DOORS) in (None, "softmax", "inside")
+    assert read_box(message, BOXES) in (None, "token", "pair")
+    moved = read_drag(message, CONTROL, 3)
+    assert moved is None or (len(moved) == 3 and all(isinstance(each, (int, float)) and -5 <= each <= 5 for each in moved))
+    painted = read_cells(message, 2)
+    assert painted is None or (painted.shape == (2, 2) and painted.dtype == bool)
+    assert chosen(message, ROWS) in (None, (3, 1), (5, 11))
+
+
+@examples(200)
+@given(st.lists(TEXTS, min_size=1, max_size=4))
+def test_any_text_reaches_the_browser_as_text_that_shows_itself(texts):
+    labels = [label(text) for text in texts]
+    header, arrays = unpack(pack({"texts": labels}, {"a": np.zeros(3, np.uint8)}))
+    assert header["texts"] == labels and (arrays["a"] == 0).all()
+    for each in labels:
+        each.encode("utf-8")
+        assert not any(sign in each for sign in "\0\n\r\t\u202e\u2066\ufeff\x1b\u2028") and json.loads(json.dumps(each)) == each
+
+
+def test_the_components_are_all_here():
+    """A component that sends something back and is not tested above would be a way in."""
+    from pathlib import Path
+
+    folder = Path(anatomy.__file__).parents[1]
+    with_events = {path.parent.name for path in folder.glob("*/payload.py") if "def read(" in path.read_text()}
+    assert with_events == {"anatomy", "block_diagram", "cells", "drag", "head_grid", "head_view", "token_strip"}

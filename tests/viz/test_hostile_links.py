@@ -1,0 +1,73 @@
+"""URLs of strangers: every parameter of every page, with any value, gives a state that a link can hold and a view that can be shown."""
+from urllib.parse import parse_qsl, urlencode
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.displayed import displayed
+from model.query import Kind, UserError
+from tests.fabricate import record
+from tests.hostile import JSON, NUMBERS, PIECES, TEXTS, examples
+from viz.link import from_params, to_params
+from viz.page import Page, pages, turned
+from viz.state import State, resolved
+
+OWN = ("model", "text", "text_b", "target", "kind", "layer", "head", "token", "pair", "lens", "scale", "order", "quadrant", "transpose",
+       "hide_special", "renormalise", "words", "keep", "overlay")
+VALUES = st.one_of(TEXTS, st.sampled_from((*NUMBERS, *PIECES)), st.from_regex(r"[0-9]{1,7}([.,][0-9]{1,7}){0,9}", fullmatch=True),
+                   st.sampled_from(("matrix", "self", "cross", "causal", "1", "log", "AB", "entropy", "pair", "0.5", "3,1", "0.1,1.2")))
+RECORDS = {kind: record(7, kind) for kind in (Kind.SELF, Kind.CAUSAL)}
+PAGES = {name: page for name, (page, _) in pages().items()}
+
+
+@pytest.mark.parametrize("name", list(PAGES))
+def test_any_value_of_any_parameter_gives_a_state_that_a_link_can_hold(name):
+    controls = PAGES[name].controls
+    names = (*OWN, *(each.name for each in controls), "embed", "unknown", "")
+
+    @examples(50)
+    @given(st.dictionaries(st.sampled_from(names), VALUES, max_size=8))
+    def check(params):
+        state = from_params(params, name, controls)
+        written = to_params(state, name, controls)
+        assert from_params(written, name, controls) == from_params(to_params(from_params(written, name, controls), name, controls), name, controls)
+        assert all(isinstance(value, str) for value in written.values()) and set(written) <= set(names)
+        assert dict(parse_qsl(urlencode(written), keep_blank_values=True)) == written
+        for each in controls:
+            value = state.turned_on(name).get(each.name, each.start)
+            assert value == each.start or each.clean(value) == value, (each.name, value)
+
+    check()
+
+
+@examples(400)
+@given(st.dictionaries(st.sampled_from(OWN), VALUES, max_size=10), st.sampled_from(list(RECORDS)))
+def test_any_link_opens_a_head_that_is_there_or_says_why_not(params, kind):
+    state = from_params(params)
+    view = resolved(state, RECORDS[kind])
+    attention_map = RECORDS[kind][view.kind]
+    assert attention_map.has(view.layer, view.head) and 0 <= view.token < 7 and all(attention_map.has(*each) for each in view.overlay)
+    assert view.pair is None or all(0 <= each < 7 for each in view.pair)
+    try:
+        shown = displayed(RECORDS[kind], view)
+    except UserError as error:
+        assert str(error).endswith(".") and "\n" not in str(error)
+    else:
+        assert shown.weights.shape == (len(shown.rows), len(shown.columns))
+
+
+@pytest.mark.parametrize("name", [name for name, page in PAGES.items() if page.controls])
+def test_a_control_takes_from_a_browser_what_it_can_be_and_nothing_else(name):
+    page: Page = PAGES[name]
+
+    @examples(30)
+    @given(st.dictionaries(st.sampled_from([each.name for each in page.controls]), JSON, max_size=4))
+    def check(changes):
+        state = turned(State(), name, page, changes)
+        for each in page.controls:
+            value = state.turned_on(name).get(each.name, each.start)
+            assert value == each.start or each.clean(value) == value
+        assert from_params(to_params(state, name, page.controls), name, page.controls).turned_on(name) == state.turned_on(name)
+
+    check()
