@@ -9,7 +9,8 @@ RUNS = (
     "</title><script>window.ran=1</script>", "[x](javascript:window.ran=1)", "![x](x)", "<a href='javascript:window.ran=1'>x</a>", "{{7*7}}",
     "${7*7}", "%3Cscript%3E", "&lt;script&gt;")
 MARKS = (
-    "# h", "**b**", "_i_", "`c`", "```\nx\n```", "$x^2$", "$$x$$", ":red[x]", ":smile:", ":material/home:", ":violet-background[x]", "- a", "1. a",
+    "# h", "**b**", "_i_", "`c`", "```\nx\n```", "$x^2$", "$$x$$", ":red[x]", ":smile:", ":material/home:", ":violet-background[x]", ":streamlit:", "a -> b <- c", ">= <= ~= <->", "x--y", "- a",
+    "1. a",
     "> q", "| a | b |\n|---|---|\n| 1 | 2 |", "---", "~~s~~", "<b>x</b>", "https://example.org", "www.example.org", "a@example.org", "[^1]", "\\",
     "\\*", "&amp;", "--", "->", "(c)", "==m==", "^s^", "+ a", "x\n===", "    code", "<https://example.org>", "![a](b)", "[a]: b", "*a*", "__b__",
     "'", '"')

@@ -1,9 +1,13 @@
 """The prose and strings of the interface, from assets/text/LANGUAGE; another language is another folder."""
 import functools
+import re
 import tomllib
 from pathlib import Path
 
 FOLDER = Path(__file__).parent.parent / "assets" / "text" / "en"
+# what Streamlit replaces in text after Markdown was read, where no escape helps: icons, addresses, e-mails, arrows and dashes
+_REPLACED = re.compile(r"(?<=:)(?=material|streamlit|//)|(?<=www)(?=\.)|(?<=[\w.+-])(?=@)|(?<=[-<>~])(?=[-=>])", re.IGNORECASE)
+JOINER = "\u2060"   # invisible, and no line breaks at it
 _MARKDOWN = str.maketrans({sign: "\\" + sign for sign in "\\`*_{}[]()<>#+-.!|$~:&=^\"'"})
 
 
@@ -15,7 +19,7 @@ def strings(name: str) -> dict:
 
 def literal(text: str) -> str:
     """Typed text for a place that reads Markdown: every sign stands for itself."""
-    return visible(text).translate(_MARKDOWN)
+    return _REPLACED.sub(JOINER, visible(text)).translate(_MARKDOWN)
 
 
 def visible(text: str) -> str:
