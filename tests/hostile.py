@@ -9,11 +9,10 @@ RUNS = (
     "</title><script>window.ran=1</script>", "[x](javascript:window.ran=1)", "![x](x)", "<a href='javascript:window.ran=1'>x</a>", "{{7*7}}",
     "${7*7}", "%3Cscript%3E", "&lt;script&gt;")
 MARKS = (
-    "# h", "**b**", "_i_", "`c`", "```\nx\n```", "$x^2$", "$$x$$", ":red[x]", ":smile:", ":material/home:", ":violet-background[x]", ":streamlit:", "a -> b <- c", ">= <= ~= <->", "x--y", "- a",
-    "1. a",
-    "> q", "| a | b |\n|---|---|\n| 1 | 2 |", "---", "~~s~~", "<b>x</b>", "https://example.org", "www.example.org", "a@example.org", "[^1]", "\\",
-    "\\*", "&amp;", "--", "->", "(c)", "==m==", "^s^", "+ a", "x\n===", "    code", "<https://example.org>", "![a](b)", "[a]: b", "*a*", "__b__",
-    "'", '"')
+    "# h", "**b**", "_i_", "`c`", "```\nx\n```", "$x^2$", "$$x$$", ":red[x]", ":smile:", ":material/home:", ":violet-background[x]", ":streamlit:",
+    "a -> b <- c", ">= <= ~= <->", "x--y", "- a", "1. a", "> q", "| a | b |\n|---|---|\n| 1 | 2 |", "---", "~~s~~", "<b>x</b>",
+    "https://example.org", "www.example.org", "a@example.org", "[^1]", "\\", "\\*", "&amp;", "--", "->", "(c)", "==m==", "^s^", "+ a", "x\n===",
+    "    code", "<https://example.org>", "![a](b)", "[a]: b", "*a*", "__b__", "'", "\"")
 SIGNS = (
     "\0", "\ud800", "\udfff", "\ufeff", "\u202e", "\u2066", "\u200d", "\u200b", "\x1b[31m", "\x7f", "\x85", "\u2028", "\ufffe", "\ufdd0",
     "👨‍👩‍👧‍👦", "🏳️‍🌈", "é", "e\u0301" * 9, "Ω", "ß", "İ", "ǆ", "ﬁ", "中文字", "한국어", "हिन्दी", "العربية", "שלום", "ไทย",

@@ -66,25 +66,41 @@ def loads(text: str) -> tuple[Query, View]:
     """The question and the view that a file was made from. Raises UserError if the text is not a provenance of ours."""
     try:
         found = json.loads(text)
-        query = Query(found["model"], found["revision"], found["text"], found["text_b"], found["target"], tuple(found["continuation"]),
-                      frozenset(_edit(dict(each)) for each in found["edits"]))
-        return query, _view(found["view"])
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return _query(found, frozenset(_edit(dict(each)) for each in found["edits"])), _view(found["view"])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError("This file carries no provenance that Clearhead wrote; choose a file that was exported here.") from error
 
 
+def _query(found: dict, edits: frozenset) -> Query:
+    texts = [found[name] for name in ("model", "revision", "text", "text_b", "target")]
+    if any(not isinstance(each, str) for each in texts[:3]) or any(not isinstance(each, str | None) for each in texts[3:]):
+        raise ValueError("texts")
+    return Query(*texts, _places(found["continuation"]), edits)
+
+
+def _places(values) -> tuple[int, ...]:
+    """Whole numbers from 0 on. Raises ValueError for anything else."""
+    if not isinstance(values, list) or any(type(each) is not int or each < 0 for each in values):
+        raise ValueError("whole numbers")
+    return tuple(values)
+
+
 def _edit(values: dict) -> Edit:
+    _places([values[name] for name in ("layer", "head", "token") if name in values])
     read = {"kind": Kind(values["kind"])} if "kind" in values else {}
-    if "from_query" in values:
-        other = values["from_query"]
-        read["from_query"] = Query(**other | {"edits": frozenset(other["edits"]), "continuation": tuple(other["continuation"])})
+    if "from_query" in values:   # a patch is taken from a question without edits of its own
+        read["from_query"] = _query(values["from_query"], frozenset())
     return EDITS[values.pop("edit")](**values | read)
 
 
 def _view(values: dict) -> View:
     pair = values["pair"]
-    return View(**values | {"kind": Kind(values["kind"]), "pair": None if pair is None else tuple(pair),
-                            "overlay": tuple(tuple(each) for each in values["overlay"])})
+    _places([values["layer"], values["head"], *([] if values["token"] is None else [values["token"]])])
+    switches = [values[name] for name in ("transpose", "hide_special", "renormalise", "words")]
+    if any(not isinstance(each, bool) for each in switches) or not isinstance(values["order"], str):
+        raise ValueError("switches")
+    return View(**values | {"kind": Kind(values["kind"]), "pair": None if pair is None else _places(pair),
+                            "overlay": tuple(_places(each) for each in values["overlay"])})
 
 
 def sentences(record: AttentionRecord, link: str = "") -> tuple[list[str], list[str]]:

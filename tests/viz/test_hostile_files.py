@@ -1,0 +1,104 @@
+"""Files of strangers that the pages take: a handout, a CSV of cases, and the tables that leave. Read as what they are, or one sentence."""
+import base64
+import csv
+import io
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.coref_cases import read_bytes
+from model.query import UserError
+from tests.fabricate import record
+from tests.hostile import CELLS, JSON, PIECES, TEXTS, examples
+from tests.viz.handout.made_up import curve, grid, head, squares
+from viz.components.figure import as_csv
+from viz.export import provenance
+from viz.export.csv import guarded, unguarded
+from viz.figures.bars import bars
+from viz.handout.files import Handout, load, save
+
+GOOD = save(Handout("made up", (head(), grid(), squares(), curve())))
+MESSAGE = st.binary(max_size=60) | st.builds(lambda header, tail: len(json.dumps(header)).to_bytes(4, "little") + json.dumps(header).encode() + tail,
+                                             JSON, st.binary(max_size=20))
+
+
+def sentence(error: UserError) -> bool:
+    return "\n" not in str(error) and str(error).endswith(".") and len(str(error)) < 900
+
+
+def opened(content: bytes) -> None:
+    try:
+        assert isinstance(load(content), Handout)
+    except UserError as error:
+        assert sentence(error), str(error)
+
+
+@examples(300)
+@given(st.binary(max_size=200) | JSON.map(lambda found: json.dumps(found).encode()))
+def test_any_bytes_are_a_handout_or_one_sentence(content):
+    opened(content)
+
+
+@examples(400)
+@given(st.data())
+def test_a_handout_with_any_field_changed_is_a_handout_or_one_sentence(data):
+    found = json.loads(GOOD)
+    item = found["items"][data.draw(st.integers(0, 3))]
+    for name in data.draw(st.lists(st.sampled_from([*item, "title", "version", "items"]), min_size=1, max_size=2)):
+        text = TEXTS | MESSAGE.map(lambda message: base64.b64encode(message).decode()) | st.sampled_from(["head_view", "head_grid", "chart"])
+        (item if name in item else found)[name] = data.draw(JSON | text)
+    opened(json.dumps(found).encode())
+
+
+@examples(300)
+@given(st.binary(max_size=200) | st.lists(st.lists(st.sampled_from(PIECES), max_size=5), max_size=5).map(
+    lambda rows: ("sentence,pronoun,correct,wrong,pronoun_start\r\n" + "\r\n".join(",".join(row) for row in rows)).encode("utf-8", "replace")))
+def test_any_cases_are_read_or_refused_in_one_sentence(content):
+    try:
+        assert read_bytes(content, "mine.csv")
+    except UserError as error:
+        assert sentence(error), str(error)
+
+
+@examples(300)
+@given(st.lists(TEXTS, min_size=1, max_size=8))
+def test_a_figures_table_runs_nowhere_and_gives_back_its_names(names):
+    drawn = bars("light", [*names, "last"], {name: [1.0] * (len(names) + 1) for name in ("=own", "+other")}, axes=("=x", "@y"))
+    rows = list(csv.reader(io.StringIO(as_csv(drawn).decode("utf-8"), newline="")))
+    cells = [cell for row in rows for cell in row if not _number(cell)]
+    assert not any(cell.lstrip(" ")[:1] in tuple("=+-@＝＋－＠\t\r\n") for cell in cells)
+    assert {unguarded(cell) for cell in cells} >= {"=own", "+other"}
+
+
+def _number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("text", [*CELLS, *PIECES])
+def test_a_guarded_cell_is_harmless_and_gives_back_what_a_file_can_hold(text):
+    cell = guarded(text)
+    assert cell.lstrip(" ")[:1] not in tuple("=+-@＝＋－＠\t\r\n")
+    if not any(sign == "\0" or "\ud800" <= sign <= "\udfff" for sign in text):
+        assert unguarded(cell) == text
+
+
+@examples(300)
+@given(JSON | TEXTS, st.data())
+def test_any_provenance_is_read_or_refused_in_one_sentence(found, data):
+    from model.view import View
+
+    whole = json.loads(provenance.dumps(record(5), View(layer=1, head=2)))
+    whole[data.draw(st.sampled_from(list(whole)))] = data.draw(JSON | TEXTS)
+    for text in (json.dumps(found), json.dumps(whole), found if isinstance(found, str) else "x"):
+        try:
+            query, view = provenance.loads(text)
+        except UserError as error:
+            assert sentence(error), str(error)
+        else:
+            assert isinstance(query.text, str) and type(view.layer) is int and hash((query, view)) is not None
