@@ -45,7 +45,7 @@ def picture_item(kind: str, body: bytes, state: bytes, *, records: tuple[Attenti
         texts, lines = provenance.sentences(record)
         said, about = " ".join([said, *texts]), [*about, *lines]
         source = source or provenance.dumps(record, view or View(kind=record.kinds[0]), link)
-    return Item(kind, body, state, said[:CAPTION], " · ".join(about)[:ABOUT], link, source, **given)
+    return Item(kind, body, state, said[:CAPTION], " · ".join(dict.fromkeys(about))[:ABOUT], link, source, **given)
 
 
 def chart_item(drawn: Drawing, alt: str, *, where: str = "", link: str = "") -> Item:

@@ -19,6 +19,7 @@ from viz.components.labels import JOINED, SPECIAL, UNKNOWN
 from viz.components.wire import NOTHING, unpack
 
 LONGEST, HEADS, NOTES = 4000, 8, 12   # characters of a token; heads over one another; sentences of a picture
+TALL = 480   # pixels: no head of a handout is smaller, whatever room its page had
 BROKEN = "A figure of this handout is damaged; take it out, or save the handout again."
 
 
@@ -54,7 +55,7 @@ def checked(kind: str, body: bytes, state: bytes, room: str, height: int | None 
     if kind == "head_view":
         head = head_of(body, state)
         first, view = head.pictures[0], head.view
-        return (view_payload.body(first, room=room, overlay=head.pictures[1:], height=height or head.height, bound=head.bound),
+        return (view_payload.body(first, room=room, overlay=head.pictures[1:], height=height or max(head.height, TALL), bound=head.bound),
                 view_payload.state(first, view, room=room, focus=view.token, pair=view.pair))
     grid = grid_of(body, state)
     return (grid_payload.body(grid.overview, room=room, groups=grid.groups, height=height or grid.height),

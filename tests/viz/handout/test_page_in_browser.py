@@ -96,7 +96,7 @@ def test_charts_answer_the_pointer_and_are_shapes(opened):
     box = shown.locator("g.cells").bounding_box()
     shown.mouse.move(box["x"] + 0.5 / 6 * box["width"], box["y"] + 3.5 / 4 * box["height"])
     shown.wait_for_selector(".hoverlayer .hovertext")
-    assert f"{made_up.NUMBERS[3, 0]:.4g}".replace("-", "−") in shown.locator(".hoverlayer .hovertext").text_content()
+    assert f"{made_up.NUMBERS[3, 0]:.4g}" in shown.locator(".hoverlayer .hovertext").text_content()
 
 
 def test_a_presentation_fills_the_screen_and_steps(opened):
@@ -117,6 +117,17 @@ def test_a_presentation_fills_the_screen_and_steps(opened):
     assert shown.locator("header").is_visible() and "#" not in shown.url
     again = opened(Handout("Heads", (made_up.grid(), made_up.head())), "#present=2")
     assert again.locator("figure.now").get_attribute("data-kind") == "head_view"
+    again.wait_for_function("() => document.querySelector('figure.now figcaption').getBoundingClientRect().bottom <= 900")
+    chart = opened(Handout("Chart", (made_up.squares(),)), "#present")
+    chart.wait_for_selector("g.cells path")
+    box = chart.locator("figure.now .main-svg").first.bounding_box()
+    assert box["x"] + box["width"] <= 1200 and box["y"] + box["height"] <= 860, box
+    letters = chart.locator(".xtick text").first.evaluate("text => parseFloat(getComputedStyle(text).fontSize)")
+    assert letters > 18
+    cells = chart.locator("g.cells").bounding_box()
+    chart.mouse.move(cells["x"] + 4.5 / 6 * cells["width"], cells["y"] + 1.5 / 4 * cells["height"])
+    chart.wait_for_selector(".hoverlayer .hovertext")
+    assert f"{made_up.NUMBERS[1, 4]:.4g}" in chart.locator(".hoverlayer .hovertext").text_content()
 
 
 def test_no_word_of_a_handout_ever_runs(opened):

@@ -1,5 +1,6 @@
 // A chart drawn by plotly, which the page carries. Its heatmaps become shapes, so that paper and projector get edges and not pixels.
 import { draw } from "../drawing.js";
+import { fits } from "./present.js";
 
 const CELLS = 128 * 128;
 
@@ -9,8 +10,16 @@ export function chart(figure) {
   plotly.newPlot(stage, data, { ...layout, autosize: true }, config).then(() => {
     shapes(stage);
     stage.on("plotly_afterplot", () => shapes(stage));
-    figure.fit = (height) => plotly.relayout(stage, { height: height ?? layout.height });
+    fits(figure, (height, zoom) => plotly.react(stage, data, { ...larger(layout, height ? zoom : 1), autosize: true,
+      height: height ? height * zoom : layout.height }, config));
   });
+}
+
+// The same with larger letters: plotly does not know where the pointer is in what a style enlarges.
+function larger(value, zoom, name = "") {
+  if (Array.isArray(value)) return value.map((each) => larger(each, zoom, name));
+  if (value === null || typeof value !== "object") return name === "font size" ? value * zoom : value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, larger(each, zoom, name.endsWith("font") && key === "size" ? "font size" : key)]));
 }
 
 function shapes(stage) {

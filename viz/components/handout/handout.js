@@ -3,7 +3,7 @@ import { header } from "../header.js";
 import { node } from "../shared.js";
 import { shelf } from "../shelf.js";
 import { chart } from "./chart.js";
-import { present } from "./present.js";
+import { fits, present } from "./present.js";
 
 const words = JSON.parse(document.querySelector("#words").textContent);
 const bytesIn = (figure, name) => Uint8Array.from(atob(figure.querySelector(`script.${name}`).textContent), (sign) => sign.charCodeAt(0));
@@ -57,7 +57,7 @@ function component(figure) {
     const said = header(body), whole = name === "head_view", chosen = whole && head(figure, body, state, () => view.update(packed(state, first)));
     view = mount(stage, body, whole ? chosen : (at) => jump(figure, ...placeOf(said, at)));
     view.update(first);
-    figure.fit = (height) => view.update(packed({ ...said, height: height ?? said.height }, body));
+    fits(figure, (height) => view.update(packed({ ...said, height: height ?? said.height }, body)));
   });
 }
 

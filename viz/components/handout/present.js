@@ -5,6 +5,12 @@ const STEPS = { ArrowRight: 1, ArrowDown: 1, PageDown: 1, " ": 1, ArrowLeft: -1,
 const FRAME = 112, LEGEND = 76;   // pixels: round picture and caption; over and under a picture, before it is enlarged
 const WITHIN = "button, input, select, textarea, a, [role=application], [contenteditable]";
 
+// How a figure takes another height, once it is drawn; a presentation may have begun before.
+export function fits(figure, fit) {
+  figure.fit = fit;
+  if (figure.room) fit(...figure.room);
+}
+
 export function present(words) {
   const figures = [...document.querySelectorAll("figure")], { classList } = document.body, place = node("div", "place", "", document.body);
   let at = 0;
@@ -26,7 +32,8 @@ export function present(words) {
   function fit(figure) {
     const zoom = Math.max(1, Math.min(2.4, innerWidth / 720)), caption = figure.querySelector("figcaption").offsetHeight;
     document.body.style.setProperty("--large", zoom);
-    figure.fit?.(Math.max(120, Math.floor((innerHeight - caption - FRAME) / zoom) - LEGEND));
+    figure.room = [Math.max(120, Math.floor((innerHeight - caption - FRAME) / zoom) - LEGEND), zoom];
+    figure.fit?.(...figure.room);
   }
 
   function begin(next) {
@@ -37,7 +44,10 @@ export function present(words) {
 
   function stop() {
     classList.remove("presenting");
-    figures.forEach((figure) => figure.fit?.(null));
+    for (const figure of figures) {
+      if (figure.room) figure.fit?.(null, 1);
+      figure.room = undefined;
+    }
     address("");
     figures[at]?.scrollIntoView({ block: "center" });
   }
