@@ -122,7 +122,8 @@ def ceiling(found: Attribution) -> np.ndarray:
 def attribute(question: AttributionQuery, subject, record: AttentionRecord, trace: Trace | str, tick: Tick) -> Attribution:
     """Everything for one answer. trace: why there is none, where the model's insides cannot be followed. Raises UserError for long texts."""
     kind = kind_of(record)
-    found, count, missing = record[kind], len(subject.tokens), {}
+    found, count = record[kind], len(subject.tokens)
+    missing: dict[str, str] = {}
     tick(0.02, "the model's answer")
     removed = subject.removed(lambda share: tick(0.02 + 0.5 * share, "taking each token away"))
     scores = {"gradient": subject.gradient()}

@@ -88,7 +88,8 @@ class _Pipes:
 
     def _fill(self, sink: int, far: list[int]) -> float:
         """Fills every way that comes one pipe nearer with each step. The path is a list of edges from the source."""
-        total, path, node, tried = 0.0, [], self.source, [0] * len(self.out)
+        path: list[int] = []
+        total, node, tried = 0.0, self.source, [0] * len(self.out)
         while True:
             if node == sink:
                 push = min(self.room[edge] for edge in path)
@@ -99,10 +100,10 @@ class _Pipes:
                 full = next(place for place, edge in enumerate(path) if self.room[edge] <= EMPTY)
                 node = self.to[path[full] ^ 1]
                 del path[full:]
-            edge = self._next(node, far, tried)
-            if edge is not None:
-                path.append(edge)
-                node = self.to[edge]
+            following = self._next(node, far, tried)
+            if following is not None:
+                path.append(following)
+                node = self.to[following]
             elif node == self.source:
                 return total
             else:

@@ -69,7 +69,7 @@ def by_stage(weights: np.ndarray, changed: np.ndarray, around: Sublayer | None, 
     """{stage: length of each token's vector, float64 (key)}, the mean over queries that count `rows` (query). Stages that are not there are left
     out, all but the first where nothing stands `around`. weights (head, query, key)."""
     found: dict[str, np.ndarray] = {}
-    for query in np.flatnonzero(rows):
+    for query in map(int, np.flatnonzero(rows)):
         brought = mixed(weights, changed, query)
         for stage, vectors in ({"norm": brought} if around is None else around.parts(brought, query)).items():
             found[stage] = found.get(stage, 0) + rows[query] * np.linalg.norm(vectors, axis=-1)

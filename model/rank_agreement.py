@@ -68,6 +68,6 @@ def _by_group(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
 
 def _mean(values: np.ndarray, drawn: np.ndarray) -> Mean:
     if not len(values):
-        return Mean(*[float("nan")] * 3, 0)
+        return Mean(float("nan"), float("nan"), float("nan"), 0)
     low, high = np.nanquantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Mean(float(values.mean()), float(low), float(high), len(values))

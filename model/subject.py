@@ -4,7 +4,7 @@ computes.
 A subject of a package gives `forward` (logits or vectors of variants of the text), `forward_hidden` (with one token hidden as key), `table` (the
 module of input embeddings) and `reader` (the module that reads the heads' mixed values of one layer).
 """
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -159,7 +159,7 @@ def _exchange(parts: slice, mixes):
 
 
 @contextmanager
-def _hooked(*hooks: Any) -> Iterable[None]:
+def _hooked(*hooks: Any) -> Iterator[None]:
     try:
         yield
     finally:

@@ -14,6 +14,11 @@ def label(name: str, layer: int, head: int) -> str:
     return strings("explain")["picture"]["names"][name].format(head=f"{layer}·{head}", layer=layer)
 
 
+def told(name: str, layer: int, head: int) -> str:
+    """A measure as a sentence names it, where no row above says what it belongs to."""
+    return strings("explain")["picture"]["told"].get(name) or label(name, layer, head)
+
+
 def value(mean: Mean) -> str:
     """A mean with its interval."""
     return strings("explain")["set"]["interval"].format(value=mean.value, low=mean.low, high=mean.high)
@@ -28,8 +33,8 @@ def of_sentence(found: Attribution, layer: int, head: int) -> list[str]:
         return []
     best = max(proposed, key=lambda name: proposed[name])
     said = [words["ceiling_said"].format(ceiling=top),
-            words["best"].format(best=label(best, layer, head), best_value=proposed[best], head=means.get("weight_head", float("nan")),
-                                 layer=means.get("weight_layer", float("nan")))]
+            words["best"].format(best=told(best, layer, head), best_value=proposed[best],
+                                 **{name: f"{means[f'weight_{name}']:.2f}" if f"weight_{name}" in means else "–" for name in ("head", "layer")})]
     said += [line for name in ("rollout", "flow") if (line := _position(found, name))]
     outside = float(found.measured(layer, head)["weight_head"][~found.ranked].sum())
     return [*said, words["sink"].format(share=outside)]
@@ -43,23 +48,25 @@ def _position(found: Attribution, name: str) -> str:
     rho = spearman(found.scores[name][chosen], found.scores[null][chosen])
     if not np.isfinite(rho):
         return ""
-    return words["position" if rho >= POSITION else "position_not"].format(name=label(name, 0, 0), rho=rho)
+    return words["position" if rho >= POSITION else "position_not"].format(name=told(name, 0, 0), rho=rho)
 
 
 def of_set(said: Report, layer: int, head: int, heads: int) -> list[str]:
     """What to notice over many texts."""
     words = strings("explain")["set"]
     proposed = {name: means[-1] for name, means in said.methods.items() if name in METHODS and means[-1].texts}
+    if not proposed:
+        return [words["few"]]
     best = max(proposed, key=lambda name: proposed[name].value)
     lines = [words["said"].format(texts=said.texts, words=said.words, used=said.ceiling[-1].texts),
              words["ceiling"].format(value=value(said.ceiling[-1])),
-             words["best"].format(name=label(best, layer, head), value=value(proposed[best]))]
+             words["best"].format(name=told(best, layer, head), value=value(proposed[best]))]
     if {"weight_head", "weight_layer"} <= set(proposed):
         lines.append(words["raw"].format(head=f"{layer}·{head}", value=value(proposed["weight_head"]), layer=value(proposed["weight_layer"])))
     for null in NULLS:
         name = null.removesuffix("_even")
         if name in proposed and null in said.methods and said.methods[null][-1].texts:
-            lines.append(words["null"].format(name=label(name, layer, head), value=value(proposed[name]), null=value(said.methods[null][-1])))
+            lines.append(words["null"].format(name=told(name, layer, head), value=value(proposed[name]), null=value(said.methods[null][-1])))
     if heads > 1 and said.best.texts:
         chosen = " and ".join(dict.fromkeys(f"{each[0]}·{each[1]}" for each in said.chosen))
         lines.append(words["held_out"].format(chosen=chosen, value=value(said.best), count=heads))

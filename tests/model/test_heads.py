@@ -87,3 +87,12 @@ def test_reported_weights_pass_through():
     part = Reported(0, numbers, layer().allowed)
     assert (heads.weights(part, 2) == numbers[2]).all() and heads.scores(part, 2) is None
     assert (heads.row_weights(part, 3) == numbers[:, 3]).all()
+
+
+def test_shares_among_heads_sum_to_one_in_every_cell_and_their_rows_do_not():
+    part = layer()
+    whole = np.stack([by_hand(part, head) for head in range(HEADS)])
+    found = np.stack([heads.shares(part, head) for head in range(HEADS)])
+    np.testing.assert_allclose(found, whole / whole.sum(0), atol=1e-5)
+    np.testing.assert_allclose(found.sum(0), 1, atol=1e-6)
+    assert np.abs(found.sum(-1) - 1).max() > 0.05

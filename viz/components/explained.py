@@ -117,7 +117,8 @@ def _said_of_picture(frame: Frame, found: Attribution, flat: bool) -> None:
     if not flat:
         said.append(words["even"])
     for why in dict.fromkeys(found.missing.values()):
-        names = [literal(words["names"][name].format(head="", layer="").strip(" ,")) for name, each in found.missing.items() if each == why]
+        names = [literal(words["told"].get(name, words["names"][name]).format(head="", layer="").strip(" ,"))
+                 for name, each in found.missing.items() if each == why]
         said.append(words["missing"].format(name=words["and"].join(names), why=literal(why)))
     with st.container(width=READABLE):
         st.caption(" ".join(said))

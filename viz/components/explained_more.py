@@ -63,6 +63,9 @@ def many(frame: Frame, record: AttentionRecord, view: View, kind: str) -> None:
 def _result(said: Report, view: View, count: int) -> None:
     words, one = strings("explain")["set"], strings("explain")["sentence"]
     shown = {name: means for name, means in said.methods.items() if means[-1].texts}
+    if not shown:
+        st.info(words["few"])
+        return
     names = [label(name, view.layer, view.head) for name in shown]
     quiet = [label(name, view.layer, view.head) for name in shown if name.endswith("_even")]
     values = np.array([[(mean.value, mean.low, mean.high) for mean in means] for means in shown.values()])

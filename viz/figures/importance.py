@@ -16,7 +16,8 @@ def importance(theme: str, groups: Sequence[Sequence[tuple[str, np.ndarray]]], t
     tokens that are not `apart`; those stand behind the others, and what is larger there has the last colour. A number is written where it is at
     least a hundredth of that."""
     order = [*np.flatnonzero(~np.asarray(apart)), -1, *np.flatnonzero(apart)] if any(apart) else list(range(len(tokens)))
-    names, numbers = [], []
+    names: list[str] = []
+    numbers: list[list[float]] = []
     for group in groups:
         for name, values in group if not names else [("", np.full(len(tokens), np.nan)), *group]:
             names.append(name)
