@@ -1,6 +1,7 @@
 """Which tokens of two records stand for the same characters: a changed word, an inserted word, a different tokenizer."""
 import difflib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,18 +44,47 @@ def written(record: AttentionRecord, kind: Kind, side: str) -> tuple[str, list[t
     return pieces, spans
 
 
+def blocks(first: Sequence[str], second: Sequence[str]) -> list[tuple[bool, tuple[int, int], tuple[int, int]]]:
+    """(equal, places in the first, places in the second) in order: runs of equal words, and what stands between them.
+
+    With the fewest words changed, put in or taken out (Levenshtein 1966; Wagner and Fischer 1974), so that a text that repeats itself is not
+    shifted to where most of it happens to be the same, as a diff by longest blocks would.
+    """
+    numbers = {word: number for number, word in enumerate(dict.fromkeys((*first, *second)))}
+    one, other = (np.array([numbers[word] for word in side], int) for side in (first, second))
+    costs, along = np.zeros((len(one) + 1, len(other) + 1), np.int32), np.arange(len(other) + 1, dtype=np.int32)
+    costs[0] = along
+    for i, number in enumerate(one, 1):
+        costs[i, 0] = i
+        costs[i, 1:] = np.minimum(costs[i - 1, :-1] + (other != number), costs[i - 1, 1:] + 1)
+        costs[i] = np.minimum.accumulate(costs[i] - along) + along
+    steps, i, j = [], len(one), len(other)
+    while i or j:
+        both = i > 0 and j > 0 and costs[i, j] == costs[i - 1, j - 1] + (one[i - 1] != other[j - 1])
+        down = both or (i > 0 and costs[i, j] == costs[i - 1, j] + 1)
+        i, j = i - int(down), j - int(both or not down)
+        steps.append((bool(both and one[i] == other[j]), i, j))
+    found: list[tuple[bool, tuple[int, int], tuple[int, int]]] = []
+    i_end, j_end = len(one), len(other)
+    for equal, i, j in steps:   # from the end
+        if found and found[-1][0] == equal:
+            _, (_, i_end), (_, j_end) = found.pop()
+        found.append((equal, (i, i_end), (j, j_end)))
+        i_end, j_end = i, j
+    return found[::-1]
+
+
 def _anchors(first: str, second: str) -> tuple[np.ndarray, np.ndarray]:
     """A number for each character of both texts, int; characters that belong together have the same one, those that stand alone −1."""
     words = [[(each.group().casefold(), each.span()) for each in WORD.finditer(text)] for text in (first, second)]
     found = np.full(len(first), -1), np.full(len(second), -1)
-    matcher = difflib.SequenceMatcher(None, *([word for word, _ in side] for side in words), autojunk=False)
-    for kind, i, i_end, j, j_end in matcher.get_opcodes():
+    for equal, (i, i_end), (j, j_end) in blocks(*([word for word, _ in side] for side in words)):
         ones, others = ([span for _, span in side[start:end]] for side, start, end in zip(words, (i, j), (i_end, j_end), strict=True))
-        if kind == "replace" and len(ones) != len(others):
-            ones, others = [(ones[0][0], ones[-1][1])], [(others[0][0], others[-1][1])]
-        if kind in ("equal", "replace"):
+        if ones and others:
+            if len(ones) != len(others):
+                ones, others = [(ones[0][0], ones[-1][1])], [(others[0][0], others[-1][1])]
             for (start, end), (begin, stop) in zip(ones, others, strict=True):
-                same = kind == "equal" and end - start == stop - begin
+                same = equal and end - start == stop - begin
                 marks = (np.arange(start, end),) * 2 if same else _changed(first[start:end], second[begin:stop], start)
                 found[0][start:end], found[1][begin:stop] = marks
     return found
@@ -76,7 +106,7 @@ def _changed(one: str, other: str, start: int) -> tuple[np.ndarray, np.ndarray]:
 def align(first: AttentionRecord, second: AttentionRecord, kinds: tuple[Kind, Kind], side: str) -> tuple[Group, ...]:
     """The queries or keys of two records in groups, in the order of the first; what only the second has stands where it stands there.
 
-    Words are matched as a diff matches lines; pieces of different tokenizers meet where they share a character; special tokens by their text.
+    Words are matched with the fewest changes; pieces of different tokenizers meet where they share a character; special tokens by their text.
     """
     tokens = [getattr(record[kind], side) for record, kind in zip((first, second), kinds, strict=True)]
     (one, spans), (other, others) = (written(record, kind, side) for record, kind in zip((first, second), kinds, strict=True))

@@ -1,8 +1,12 @@
 """Tokens of two records meet where they share characters: a changed word, an inserted one, another tokenizer, another script."""
+import functools
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from model import sources
-from model.alignment import align
+from model.alignment import align, blocks
 from model.query import Kind
 
 TIRED = "The animal didn't cross the street because it was too tired."
@@ -63,3 +67,23 @@ def test_single_signs_are_followed_where_most_are_kept():
     assert [each.text for each in found] == ["[BOS]", "k", "7", "Q", "x", "2", "b ⇄ c", "V", "k", "7", "Q ⇄ ∅"]
     found = groups(record("minilm", "He didn't sleep."), record("minilm", "He don't sleep."))
     assert "didn ⇄ don" in {each.text for each in found} and sum(each.both for each in found) == len(found)
+
+
+@given(st.text("abc", max_size=8), st.text("abc", max_size=8))
+def test_the_fewest_words_are_changed_and_every_word_is_in_one_block(one, other):
+    @functools.cache
+    def distance(i, j):
+        if not i or not j:
+            return i + j
+        return min(distance(i - 1, j - 1) + (one[i - 1] != other[j - 1]), distance(i - 1, j) + 1, distance(i, j - 1) + 1)
+
+    found = blocks(one, other)
+    assert "".join(one[i:end] for _, (i, end), _ in found) == one and "".join(other[j:end] for _, _, (j, end) in found) == other
+    assert all((one[slice(*ones)] == other[slice(*others)]) or not equal for equal, ones, others in found)
+    assert sum(max(i_end - i, j_end - j) for equal, (i, i_end), (j, j_end) in found if not equal) == distance(len(one), len(other))
+
+
+def test_a_text_that_repeats_itself_is_not_shifted():
+    text = "The cat sat on the mat and the dog saw it. " * 12
+    found = groups(record("minilm", text), record("minilm", text.replace("dog", "fox", 5)))
+    assert [each.text for each in found if "⇄" in each.text] == ["dog ⇄ fox"] * 5

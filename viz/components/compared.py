@@ -20,7 +20,7 @@ from viz.text import literal, strings
 
 SHOWN, SAID, EQUAL = 6, 4, 1e-6   # heads that are offered; words of each answer; weights that differ less are equal
 NAMES = ("first", "second", "difference")
-FEW, LOW, HIGH = 24, 360, 620     # groups of tokens up to which three pictures stand in a row; pixels of a matrix in a row, and of one below
+FEW, HIGH = 24, (360, 520, 760)   # groups of tokens up to which three pictures stand in a row; pixels of one of three, of one of two, of one alone
 
 
 def alternatives(model: str) -> dict[str, str]:
@@ -48,7 +48,7 @@ def pictures(frame: Frame, records: tuple[AttentionRecord, AttentionRecord], vie
         with columns[place] if few or place < 2 else st.container():
             st.markdown(title)
             scale = None if place < 2 else bound if bound > EQUAL else 1.0
-            _picture(frame, view, each, found, f"compare-{NAMES[place]}", scale, LOW if few or place < 2 else HIGH,
+            _picture(frame, view, each, found, f"compare-{NAMES[place]}", scale, HIGH[0 if few else 1 if place < 2 else 2],
                      records[place:place + 1] or records)
     left, right = st.columns(2, gap="medium")
     with left:
