@@ -67,11 +67,16 @@ class Server:
         self.port = free_port()
         self.address = f"http://127.0.0.1:{self.port}"
         self.log = log
-        command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(self.port), "--server.address", "127.0.0.1",
-                   "--server.headless", "true"]
-        with log.open("w") as out:
-            self.process = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT,
-                                            env=os.environ | {"PYTHONPATH": str(ROOT)} | environment)
+        self.command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(self.port), "--server.address", "127.0.0.1",
+                        "--server.headless", "true"]
+        self.environment = os.environ | {"PYTHONPATH": str(ROOT)} | environment
+        log.touch()
+        self.start()
+
+    def start(self) -> "Server":
+        with self.log.open("a") as out:
+            self.process = subprocess.Popen(self.command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, env=self.environment)
+        return self
 
     def wait(self, seconds: float = 60) -> "Server":
         end = time.monotonic() + seconds

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from model.pretrained import catalogue, files, gguf
-from model.pretrained.hub import Hub, Unreachable, check_id, download
+from model.pretrained.hub import FULL, SHUT, Hub, Unreachable, check_id, download
 from model.query import UserError
 
 Tick = Callable[[float, str], None]
@@ -22,8 +22,19 @@ MARK = "clearhead.json"  # written last: what the folder holds and the checksums
 def fetch(model_id: str, tick: Tick, hub: Hub | None = None) -> Path:
     """The folder of the model (a catalogue name, a hub id, or the path of a GGUF file), fetched or converted if it is not on disk yet.
 
-    `tick` may raise to stop; asked again, it goes on from there.
+    `tick` may raise to stop; asked again, it goes on from there. Raises UserError, also for a disk that is full or may not be written to.
     """
+    try:
+        return _fetch(model_id, tick, hub)
+    except OSError as error:
+        if error.errno in FULL:
+            raise UserError(f"The disk of {catalogue.home()} is full; make room and fetch {model_id} again, which goes on from there.") from error
+        if error.errno in SHUT:
+            raise UserError(f"{catalogue.home()} cannot be written to; set CLEARHEAD_HOME to a folder that can.") from error
+        raise
+
+
+def _fetch(model_id: str, tick: Tick, hub: Hub | None) -> Path:
     entry = catalogue.named(model_id)
     if entry is None and os.environ.get(catalogue.CATALOGUE_ONLY) == "1":
         raise UserError(f"This server offers its catalogue only; choose one of {', '.join(each.name for each in catalogue.ENTRIES)}.")

@@ -1,4 +1,5 @@
 """Downloads a model from the Hugging Face hub: only safetensors and text files, resumed where it stopped, every file checked."""
+import errno
 import hashlib
 import re
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ from model.query import UserError
 Tick = Callable[[float, str], None]
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?")
 WANTED = re.compile(r"README\.md|(1_Pooling/)?[A-Za-z0-9][A-Za-z0-9._-]*\.(json|txt|model|spm|jinja|safetensors)")
+FULL, SHUT = {errno.ENOSPC, errno.EDQUOT}, {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}   # what a disk says
 BLOCK = 1 << 20  # bytes read at a time, between looks at whether anybody still waits
 
 
@@ -130,6 +132,8 @@ def _explained(hub_id: str, error: Exception) -> Exception:
         return UserError(f"{hub_id} asks for an agreement on its hub page; agree there and log in with the hub's own tool, or choose another model.")
     if isinstance(error, errors.RepositoryNotFoundError | errors.RevisionNotFoundError):
         return UserError(f"The hub has no model {hub_id}, or not for everybody; check its owner and name.")
+    if isinstance(error, OSError) and error.errno in FULL | SHUT:
+        return error   # of this disk, not of the network
     if isinstance(error, OSError) or type(error).__module__.split(".")[0] in ("httpx", "httpx2", "httpcore", "httpcore2", "huggingface_hub"):
         return Unreachable(f"The hub cannot be reached ({type(error).__name__}), so {hub_id} was not fetched; models on this disk still work.")
     return error

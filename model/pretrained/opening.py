@@ -46,6 +46,9 @@ def wired(place, fingerprint: str, network, tokenizer, head: str, dtype: str = "
         reasons = wiring.reasons
     except Unsupported as error:
         reasons = (str(error),)
+    except ValueError as error:   # numbers that are none
+        found = str(error).split(";")[0]
+        raise UserError(f"{place.title} is not opened, as its weights are damaged ({found}); fetch them again or choose another model.") from error
     shapes = [] if wiring is None else list(wiring.shapes.values())
     if reasons:
         wiring, looks_ahead = None, _report(place, network, head, reasons)

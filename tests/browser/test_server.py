@@ -32,7 +32,7 @@ def test_strangers_see_heads_and_get_no_further(browser, strangers):
     page, wrong = browser.new_page(), []
     page.on("console", lambda message: wrong.append(message.text) if "Content Security Policy" in message.text else None)
     try:
-        assert "layer 3" in opened(page, strangers, head="3.1")
+        assert "layer 3 · head 1" in opened(page, strangers, layer=3, head=1)
         for model in AROUND:
             said = opened(page, strangers, model=model)
             assert "catalogue only" in said or "without a name" in said, (model, said)

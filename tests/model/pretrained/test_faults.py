@@ -1,0 +1,117 @@
+"""Faults planted on purpose: each is one sentence with the way out, and the next question is answered."""
+import errno
+import threading
+
+import pytest
+import tiny
+from test_fetch import FakeHub
+
+from model import answers, sources
+from model.pretrained import estimate
+from model.pretrained import fetch as fetching
+from model.query import CardQuery, UserError
+
+TEXT = "the cat sat on mat"
+
+
+def told(question) -> str:
+    with pytest.raises(UserError) as caught:
+        sources.ask(question).result(60)
+    said = str(caught.value)
+    assert "Traceback" not in said and "\n" not in said and len(said) < 500
+    return said
+
+
+def answered(folder, text: str = TEXT) -> bool:
+    return sources.ask(sources.open_query(str(folder), text)).result(60).verification.status == "verified"
+
+
+@pytest.fixture
+def sound(tmp_path):
+    """A small model that works."""
+    return tiny.save(tmp_path / "sound", "llama")
+
+
+def broken(folder, number: float):
+    """The folder with this number among the weights of the last layer's queries."""
+    from safetensors.torch import load_file, save_file
+
+    weights = load_file(folder / "model.safetensors")
+    next(value for name, value in weights.items() if name.endswith("2.self_attn.q_proj.weight"))[3, 3] = number
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    return folder
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_weights_that_are_no_numbers_are_refused_by_name(sound, tmp_path, number):
+    folder = broken(tiny.save(tmp_path / "spoilt", "llama"), number)
+    said = told(CardQuery(str(folder), sources.revision(str(folder))))
+    assert "spoilt is not opened" in said and "choose another model" in said
+    assert answered(sound)
+
+
+def test_an_exception_inside_a_forward_pass(sound, caplog):
+    assert answered(sound)
+    network = answers.models.open(str(sound), sources.revision(str(sound)), lambda fraction, text: None).network
+
+    def fail(*ignored):
+        raise RuntimeError("a planted fault")
+
+    hook = network.register_forward_pre_hook(fail)
+    assert "a planted fault" in told(sources.open_query(str(sound), "a cat sat"))
+    hook.remove()
+    assert answered(sound, "a cat sat")
+
+
+def test_a_model_larger_than_memory_is_refused_before_it_is_read(sound, tmp_path, monkeypatch):
+    large = tiny.save(tmp_path / "large", "llama", seed=3)
+    with monkeypatch.context() as small:
+        small.setattr(estimate, "memory_free", lambda: 1000.0)
+        assert "large has" in told(CardQuery(str(large), sources.revision(str(large))))
+    assert answered(large)
+
+
+class FullDisk(FakeHub):
+    """Breaks off as a write to a full disk does, after so many blocks of a file."""
+
+    room: int | None = None
+
+    def read(self, hub_id, commit, name, start):
+        for count, block in enumerate(super().read(hub_id, commit, name, start)):
+            if count == self.room:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            yield block
+
+
+def test_a_full_disk_says_so_and_what_arrived_is_kept(sound, tmp_path, monkeypatch, tick):
+    monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path / "home"))
+    hub = FullDisk({path.name: path.read_bytes() for path in sound.iterdir()})
+    hub.room = 2
+    with pytest.raises(UserError, match=r"disk of .*home is full; make room"):
+        fetching.fetch("owner/name", tick, hub)
+    hub.room = None
+    assert fetching.fetch("owner/name", tick, hub).is_dir() and any(start for _, start in hub.asked)
+
+
+def test_a_home_that_cannot_be_written_to_says_which_setting_helps(tmp_path, monkeypatch, tick):
+    (tmp_path / "file").write_text("not a folder")
+    monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path / "file"))
+    with pytest.raises(UserError, match="set CLEARHEAD_HOME"):
+        fetching.fetch("owner/name", tick, FakeHub({}))
+
+
+def test_two_people_open_two_models_at_the_same_time(sound, tmp_path):
+    other = tiny.save(tmp_path / "other", "bert", seed=5)
+    seen, together = {}, threading.Barrier(2)
+
+    def person(folder):
+        together.wait()
+        seen[folder] = sources.ask(sources.open_query(str(folder), TEXT), session=str(folder)).result(60)
+
+    threads = [threading.Thread(target=person, args=(folder,)) for folder in (sound, other)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert {folder: record.card.title for folder, record in seen.items()} == {sound: "sound", other: "other"}
+    assert all(record.verification.status == "verified" for record in seen.values())
