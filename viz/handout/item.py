@@ -8,7 +8,7 @@ from model.query import UserError
 from viz.handout import charts, pictures
 
 CAPTION, ABOUT, LINK = 2000, 1000, 8000   # characters, at most
-KINDS = ("head_view", "head_grid", "chart")
+KINDS = ("head_view", "head_grid", "block_diagram", "chart")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from viz.export import provenance
 from viz.figures.drawing import Drawing
 from viz.handout import charts
 from viz.handout.item import ABOUT, CAPTION, Item
-from viz.handout.pictures import grid_of, head_of
+from viz.handout.pictures import block_of, grid_of, head_of
 from viz.text import strings
 
 SAID, LARGEST = strings("handout")["proposed"], 3   # tokens that are named with their weights
@@ -38,8 +38,8 @@ def grid_item(record: AttentionRecord, view: View, *, link: str = "", **given) -
 
 def picture_item(kind: str, body: bytes, state: bytes, *, records: tuple[AttentionRecord, ...] = (), view: View | None = None,
                  where: str = "", link: str = "", **given) -> Item:
-    """A head or a grid as it was drawn. records, view: what it shows, two for a difference; where: the page's title."""
-    said = _head(body, state) if kind == "head_view" else _grid(body, state)
+    """A head, a grid or a block as it was drawn. records, view: what it shows, two for a difference; where: the page's title."""
+    said = WORDS[kind](body, state)
     about, source = [where] if where else [], ""
     for record in records:
         texts, lines = provenance.sentences(record)
@@ -86,3 +86,6 @@ def _grid(body: bytes, state: bytes) -> str:
     if found.marks:
         said.append(SAID["marked"].format(count=len(found.marks)))
     return " ".join(said)
+
+
+WORDS = {"head_view": _head, "head_grid": _grid, "block_diagram": lambda body, state: block_of(body, state).alt}

@@ -13,6 +13,8 @@ from model.displayed import WHOLE, Shown, Unit
 from model.heads import Overview
 from model.query import Kind, UserError
 from model.view import LENSES, SCALES, View
+from viz.components.block_diagram import payload as block_payload
+from viz.components.block_diagram.payload import Drawn
 from viz.components.head_grid import payload as grid_payload
 from viz.components.head_view import payload as view_payload
 from viz.components.labels import JOINED, SPECIAL, UNKNOWN
@@ -32,6 +34,15 @@ class Head:
     view: View
     height: int
     bound: float | None
+
+
+@dataclass(frozen=True)
+class Block:
+    """The drawing of a block: its boxes from the bottom up, the one that is marked, and the drawing in words."""
+
+    boxes: tuple[Drawn, ...]
+    opened: str
+    alt: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +68,9 @@ def checked(kind: str, body: bytes, state: bytes, room: str, height: int | None 
         first, view = head.pictures[0], head.view
         return (view_payload.body(first, room=room, overlay=head.pictures[1:], height=height or max(head.height, TALL), bound=head.bound),
                 view_payload.state(first, view, room=room, focus=view.token, pair=view.pair))
+    if kind == "block_diagram":
+        block = block_of(body, state)
+        return block_payload.body(block.boxes, room=room, alt=block.alt), block_payload.state(block.opened, room=room)
     grid = grid_of(body, state)
     return (grid_payload.body(grid.overview, room=room, groups=grid.groups, height=height or grid.height),
             grid_payload.state(grid.overview, room=room, open_head=grid.open_head, order=grid.order, marks=grid.marks, hover=grid.hover,
@@ -150,6 +164,15 @@ def _view(shown: Shown, how: dict) -> View:
     pair = how["pair"] and (rows[_whole(how["pair"][0], 0, len(rows) - 1)], columns[_whole(how["pair"][1], 0, len(columns) - 1)])
     return View(kind=shown.kind, layer=shown.layer, head=shown.head, token=token, pair=pair or None, lens=how["lens"], scale=how["scale"],
                 transpose=_switch(how["transpose"]))
+
+
+@_reading
+def block_of(body: bytes, state: bytes) -> Block:
+    """The drawing of a block of its two messages. Raises UserError if that is not what they are."""
+    (said, arrays), (how, nothing) = unpack(body), unpack(state)
+    _must(not arrays and not nothing and len(said["boxes"]) == len(said["kinds"]) <= 64 and set(said["kinds"]) <= set(block_payload.TINTS))
+    boxes = tuple(Drawn(_text(box[0]), kind, _text(box[4]), _text(box[5])) for box, kind in zip(said["boxes"], said["kinds"], strict=True))
+    return Block(boxes, _text(how["opened"]), _text(said["alt"]))
 
 
 @_reading

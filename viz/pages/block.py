@@ -88,7 +88,7 @@ def _parts(frame: Frame, lesson: Lesson, trace: Trace, record: AttentionRecord) 
     left, right = st.columns([2, 5], gap="medium")
     with left:
         drawn = [Drawn(one.name, one.kind, names[one.name], _shape(one.output)) for one in found]
-        block_diagram(drawn, box.name, alt=words["alt_diagram"].format(order=", ".join(names.values())), key="block_diagram",
+        block_diagram(drawn, box.name, alt=words["alt_diagram"].format(order=", ".join(names.values())), source=(record,), key="block_diagram",
                       on_open=lambda name: frame.turn(box=name))
     with right:
         tensors = _tensors(box, each, words)

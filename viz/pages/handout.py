@@ -5,7 +5,7 @@ from dataclasses import replace
 import streamlit as st
 
 from model.query import UserError
-from viz.components import head_grid, head_view
+from viz.components import block_diagram, head_grid, head_view
 from viz.components.chart import replay as replay_chart
 from viz.components.keep import change, handout, remember
 from viz.components.lesson import READABLE
@@ -20,7 +20,8 @@ from viz.text import literal, strings
 
 PAGE = Page("Handout", "Look", 99, "nothing", controls=(Number("figure", 1, 1, ITEMS, whole=True),))
 STAGE = 390   # pixels of a picture, before it is enlarged: with its caption it fits a projector's 900
-REPLAY: dict[str, Callable] = {"head_view": head_view.replay, "head_grid": head_grid.replay, "chart": replay_chart}
+REPLAY: dict[str, Callable] = {"head_view": head_view.replay, "head_grid": head_grid.replay, "block_diagram": block_diagram.replay,
+                               "chart": replay_chart}
 
 
 def render(frame: Frame) -> None:

@@ -5,6 +5,8 @@ import numpy as np
 
 from model.view import View
 from tests.viz.components import fabricated
+from viz.components.block_diagram import payload as block_payload
+from viz.components.block_diagram.payload import Drawn
 from viz.components.head_view import payload
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
@@ -32,6 +34,11 @@ def change() -> Item:
     weights[4] = np.nan
     shown, bound = replace(first, weights=weights, scores=None), float(np.nanmax(np.abs(weights)))
     return picture_item("head_view", payload.body(shown, room="", bound=bound), payload.state(shown, View(), room=""), records=(made,))
+
+
+def block() -> Item:
+    boxes = [Drawn("in", "in", "x", "5 × 4"), Drawn("attention", "attention", "Attention <b>", "5 × 4"), Drawn("add", "add", "+", "5 × 4")]
+    return picture_item("block_diagram", block_payload.body(boxes, room="", alt="A block of three."), block_payload.state("add", room=""))
 
 
 def squares() -> Item:

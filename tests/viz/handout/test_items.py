@@ -20,7 +20,7 @@ from viz.handout.paper import svg
 from viz.handout.pictures import grid_of, head_of
 
 ALL = {"head": lambda: made_up.head(lens="lines", scale="log", overlay=((0, 3),)), "grid": made_up.grid, "squares": made_up.squares,
-       "change": made_up.change, "curve": made_up.curve}
+       "change": made_up.change, "block": made_up.block, "curve": made_up.curve}
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -57,7 +57,7 @@ def says(shown, row: int, column: int) -> None:
 
 
 def test_it_behaves_like_the_view_offline(opened):
-    shown = opened(Handout("Heads", (made_up.head(), made_up.grid(), made_up.head(number=5, lens="lines"))))
+    shown = opened(Handout("Heads", (made_up.head(), made_up.grid(), made_up.head(number=5, lens="lines"), made_up.block())))
     for row, column in [(0, 0), (10, 2), (3, 14)]:
         says(shown, row, column)
     shown.mouse.click(*cell(shown, 3, 14))
@@ -75,6 +75,8 @@ def test_it_behaves_like_the_view_offline(opened):
     shown.wait_for_timeout(100)
     assert "column = the token that looks" in figure.locator(".say").inner_text()
     assert figure.get_by_text("Open this state in Clearhead").get_attribute("href") == "http://127.0.0.1:8501/heads?layer=0"
+    block = shown.locator("figure[data-kind=block_diagram]")
+    assert "Attention <b>" in block.locator("svg g.box").nth(1).text_content() and block.locator("svg g.open").count() == 1
     grid = shown.locator(".ch.grid")
     grid.scroll_into_view_if_needed()
     spot = grid.locator("canvas").bounding_box()

@@ -1,6 +1,8 @@
 """One block as a drawing from the bottom up, the residual connections beside it: a click on a box opens it."""
 from collections.abc import Callable, Sequence
 
+from model.record import AttentionRecord
+from model.view import View
 from viz.components.block_diagram.payload import Drawn, body, read, state
 from viz.components.mounted import Component
 
@@ -9,6 +11,18 @@ __all__ = ["Drawn", "block_diagram"]
 _COMPONENT = Component("block_diagram")
 
 
-def block_diagram(boxes: Sequence[Drawn], opened: str, *, alt: str, key: str, on_open: Callable[[str], None]) -> None:
-    """Draws the boxes; `opened` names the one that is marked. on_open gets the name of a box before the page runs again."""
-    _COMPONENT.show(key, body(boxes, room=key, alt=alt), state(opened, room=key), lambda value: read(value, boxes), on_open)
+def block_diagram(boxes: Sequence[Drawn], opened: str, *, alt: str, source: tuple[AttentionRecord, ...] = (), key: str,
+                  on_open: Callable[[str], None]) -> None:
+    """Draws the boxes; `opened` names the one that is marked. on_open gets the name of a box before the page runs again. source: the records that
+    it shows; with them "Add to handout" stands under the drawing."""
+    messages = body(boxes, room=key, alt=alt), state(opened, room=key)
+    _COMPONENT.show(key, *messages, lambda value: read(value, boxes), on_open)
+    if source:
+        from viz.components.keep import keep_picture  # a handout's items read this package's messages
+
+        keep_picture("block_diagram", key, messages, source, View(kind=source[0].kinds[0]))
+
+
+def replay(body: bytes, state: bytes, *, key: str) -> None:
+    """Draws messages that were made before; what is chosen in them stays in the browser."""
+    _COMPONENT.show(key, body, state, lambda value: None, None)

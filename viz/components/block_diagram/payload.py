@@ -27,6 +27,7 @@ def body(boxes: Sequence[Drawn], *, room: str, alt: str) -> bytes:
     high = STEP * len(boxes) + 30
     at = [high - 26 - STEP * (place + 0.5) for place in range(len(boxes))]
     return pack({"room": room, "part": "body", "size": [ACROSS, high], "box": [WIDE, HIGH], "colours": COLOURS, "alt": alt, "wires": wires(boxes, at),
+                 "kinds": [each.kind for each in boxes],
                  "boxes": [[each.name, MIDDLE, y, TINTS[each.kind], each.words, each.shape] for each, y in zip(boxes, at, strict=True)]}, {})
 
 

@@ -55,9 +55,9 @@ function component(figure) {
     let view;
     node("style", "", css, stage);
     const said = header(body), whole = name === "head_view", chosen = whole && head(figure, body, state, () => view.update(packed(state, first)));
-    view = mount(stage, body, whole ? chosen : (at) => jump(figure, ...placeOf(said, at)));
+    view = mount(stage, body, whole ? chosen : (at) => said.layers && jump(figure, ...placeOf(said, at)));
     view.update(first);
-    fits(figure, (height) => view.update(packed({ ...said, height: height ?? said.height }, body)));
+    if (said.height) fits(figure, (height) => view.update(packed({ ...said, height: height ?? said.height }, body)));
   });
 }
 
