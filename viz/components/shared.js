@@ -111,7 +111,7 @@ export function canvasOf(canvas, width, height) {
 
 // Where the pointer is inside an element, in the element's own pixels: a presentation enlarges them. And where such a place is in the window.
 export function within(element, event) {
-  const box = element.getBoundingClientRect(), zoom = box.width / element.offsetWidth || 1;
+  const box = element.getBoundingClientRect(), zoom = box.width / (element.offsetWidth ?? element.clientWidth) || 1;
   return [(event.clientX - box.left) / zoom, (event.clientY - box.top) / zoom];
 }
 

@@ -1,6 +1,6 @@
 // Handles on an SVG: bars, shares of one whole, or points. Dragging happens here; what was dragged is sent as {values}.
 import { unpack } from "../wire.js";
-import { figure, fill, frame, node, palette } from "../shared.js";
+import { figure, fill, frame, node, palette, within } from "../shared.js";
 
 const SVG = "http://www.w3.org/2000/svg", PAUSE = 120, PATIENCE = 2000, TOP = 24, FOOT = 24;
 const STEPS = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, PageUp: 10, PageDown: -10, Home: -Infinity, End: Infinity };
@@ -117,9 +117,9 @@ export function mount(element, bytes, send) {
 
   // The held handle to where the pointer is.
   function drop(event) {
-    const box = plane(), area = svg.getBoundingClientRect(), span = body.high - body.low;
-    const x = body.low + ((event.clientX - area.left - box.left) / (box.right - box.left)) * span;
-    const y = body.low + ((box.bottom - (event.clientY - area.top)) / (box.bottom - box.top)) * span;
+    const box = plane(), [across, down] = within(svg, event), span = body.high - body.low;
+    const x = body.low + ((across - box.left) / (box.right - box.left)) * span;
+    const y = body.low + ((box.bottom - down) / (box.bottom - box.top)) * span;
     if (points()) move(2 * held, x);
     move(points() ? 2 * held + 1 : held, y);
     tell();
