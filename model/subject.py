@@ -17,6 +17,8 @@ from model.record import Tokens
 
 DIGITS = {"word": 5, "vector": 6}   # decimals of an effect in nats and of a cosine: what is smaller is the rounding of float32
 CELLS = 1024   # tokens of all variants in one pass: what logits of a large vocabulary may take
+FEWEST = 3     # tokens, one of which answers
+TOO_FEW = "There are too few tokens before the word that is asked for to compare any; choose a later word, or a longer text."
 Head = tuple[Kind, int, int]
 
 
@@ -26,8 +28,8 @@ class Subject:
     neutral: the id that replaces a token."""
 
     def __init__(self, query: Query, tokens: Tokens, tensors: dict, place: int | None, neutral: int):
-        if len(tokens) < 3:
-            raise UserError("There are too few tokens before the word that is asked for to compare any; choose a later word, or a longer text.")
+        if len(tokens) < FEWEST:
+            raise UserError(TOO_FEW)
         self.query, self.tokens, self.tensors, self.place, self.neutral = query, tokens, tensors, place, neutral
         self.rows = np.full(len(tokens), 1 / len(tokens)) if place is None else np.eye(len(tokens))[place]
         self.ids: tuple[int, ...] = ()
@@ -179,6 +181,13 @@ def answered(subject: Subject, kind: str, words: Callable[[int], str]) -> Answer
     names = [*map(words, subject.ids), ""]
     rank = int((outputs[0] > outputs[0, subject.ids[0]]).sum()) + 1
     return Answer(kind, names[0], names[1], value, rank, words(subject.neutral))
+
+
+def beginning(tokens: Tokens, count: int) -> Tokens:
+    """The first `count` tokens: what a decoder has read. Raises UserError where that is next to nothing."""
+    if count < FEWEST:
+        raise UserError(TOO_FEW)
+    return Tokens(**{name: getattr(tokens, name)[:count] for name in tokens.__dataclass_fields__})
 
 
 def last_word(tokens: Tokens, text: str) -> int:

@@ -9,7 +9,7 @@ from model.pretrained import capture, predict
 from model.pretrained.reading import read
 from model.query import Hide, Query, UserError
 from model.record import Tokens
-from model.subject import Head, Subject, answered, last_word, target_word
+from model.subject import Head, Subject, answered, beginning, last_word, target_word
 
 Tick = Callable[[float, str], None]
 
@@ -88,8 +88,8 @@ def _next(opened, question: AttributionQuery) -> Subject:
     at = last_word(tokens, question.query.text) if question.at is None else question.at
     wanted = _token_at(tokens, at)
     place = (wanted if wanted is not None else 1 + max(token for token, special in enumerate(tokens.special) if not special)) - 1
-    cut = Tokens(**{name: getattr(tokens, name)[:place + 1] for name in tokens.__dataclass_fields__})
-    found = PretrainedSubject(opened, question.query, cut, {name: each[:, :place + 1] for name, each in asked.tensors.items()}, place)
+    read_so_far = beginning(tokens, place + 1)
+    found = PretrainedSubject(opened, question.query, read_so_far, {name: each[:, :place + 1] for name, each in asked.tensors.items()}, place)
     found.ids = _targets(found, question, None if wanted is None else tokens.ids[wanted])
     return found
 

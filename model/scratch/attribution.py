@@ -10,7 +10,7 @@ from model.record import Tokens
 from model.scratch import edits, recorder
 from model.scratch.reader import Induction, Resolver, ScratchModel, Translator
 from model.scratch.tokens import UNKNOWN
-from model.subject import Head, Subject, answered, last_word, target_word
+from model.subject import Head, Subject, answered, beginning, last_word, target_word
 
 Tick = Callable[[float, str], None]
 
@@ -75,8 +75,7 @@ def _pronoun(opened: Resolver, question: AttributionQuery, tokens: Tokens) -> tu
 def _sign(opened: Induction, question: AttributionQuery, tokens: Tokens) -> tuple[ScratchSubject, int | None]:
     at = last_word(tokens, question.query.text) if question.at is None else question.at
     wanted = next((token for token, (_, end) in enumerate(tokens.spans) if end > at and not tokens.special[token]), len(tokens))
-    cut = Tokens(**{name: getattr(tokens, name)[:wanted] for name in tokens.__dataclass_fields__ if wanted})
-    return ScratchSubject(opened, question.query, cut, wanted - 1), tokens.ids[wanted] if wanted < len(tokens) else None
+    return ScratchSubject(opened, question.query, beginning(tokens, wanted), wanted - 1), tokens.ids[wanted] if wanted < len(tokens) else None
 
 
 def _french(opened: Translator, question: AttributionQuery, sides: dict[str, Tokens]) -> tuple[ScratchSubject, int | None]:

@@ -134,6 +134,9 @@ def agreements(found: Attribution, view: View) -> None:
         st.info(words["few"].format(count=count))
         return
     top, luck = float(ceiling(found).mean()), chance(count)
+    if not np.isfinite(top):
+        st.info(words["flat"])
+        return
     each = {name: rho for name, rho in agreement(found, view.layer, view.head).items() if np.isfinite(rho).any()}
     names = [label(name, view.layer, view.head) for name in each]
     values = np.array(list(each.values()))

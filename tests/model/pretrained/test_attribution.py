@@ -182,6 +182,7 @@ def test_an_encoder_decoder_is_asked_for_a_word_of_its_target(family, opened, ti
 def test_what_cannot_be_asked_is_one_sentence(opened, minilm, tick):
     for model, words, more in ((opened("bloom"), "only reports", {}), (minilm, "type one", {}),
                                (minilm, "at most 64 tokens", {"text": "a " * 70, "other": "b"}), (opened("llama"), "unknown", {"word": "zebra"}),
-                               (opened("llama"), "too few tokens", {"at": 4}), (opened("bert"), "no word", {"at": 999})):
+                               (opened("llama"), "too few tokens", {"at": 4}),
+                               (opened("gpt2"), "too few tokens", {"at": 0}), (opened("bert"), "no word", {"at": 999})):
         with pytest.raises(UserError, match=words):
             attribution.subject(model, asked(model, **more), tick)
