@@ -3,10 +3,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 RUNS = (
-    "<script>window.ran=1</script>", "</script><script>window.ran=1</script>", "<img src=x onerror=window.ran=1>", "<svg onload=window.ran=1>",
-    "\"><script>window.ran=1</script>", "javascript:window.ran=1", "<iframe srcdoc='<script>parent.ran=1</script>'>",
-    "]]><script>window.ran=1</script>", "<!--", "--><script>window.ran=1</script>", "</style><script>window.ran=1</script>",
-    "</title><script>window.ran=1</script>", "[x](javascript:window.ran=1)", "![x](x)", "<a href='javascript:window.ran=1'>x</a>", "{{7*7}}",
+    "<script>window.got=1</script>", "</script><script>window.got=1</script>", "<img src=x onerror=window.got=1>", "<svg onload=window.got=1>",
+    "\"><script>window.got=1</script>", "javascript:window.got=1", "<iframe srcdoc='<script>parent.got=1</script>'>",
+    "]]><script>window.got=1</script>", "<!--", "--><script>window.got=1</script>", "</style><script>window.got=1</script>",
+    "</title><script>window.got=1</script>", "[x](javascript:window.got=1)", "![x](x)", "<a href='javascript:window.got=1'>x</a>", "{{7*7}}",
     "${7*7}", "%3Cscript%3E", "&lt;script&gt;")
 MARKS = (
     "# h", "**b**", "_i_", "`c`", "```\nx\n```", "$x^2$", "$$x$$", ":red[x]", ":smile:", ":material/home:", ":violet-background[x]", ":streamlit:",
