@@ -43,9 +43,10 @@ def test_a_click_exchanges_the_nouns_and_the_link_keeps_it(page):
 def test_sentences_of_ones_own(page):
     opened = page("?set=own")
     lines = (FOLDER / "coreference.csv").read_text().splitlines()[:9]
-    opened.locator("input[type=file]").set_input_files({"name": "mine.csv", "mimeType": "text/csv", "buffer": "\n".join(lines).encode()})
+    place = opened.locator("[data-testid=stMain] input[type=file]")
+    place.set_input_files({"name": "mine.csv", "mimeType": "text/csv", "buffer": "\n".join(lines).encode()})
     expect(opened.get_by_text("The best head is")).to_be_visible(timeout=PATIENCE)
-    opened.locator("input[type=file]").set_input_files({"name": "bad.csv", "mimeType": "text/csv", "buffer": b"a,b\n1,2\n"})
+    place.set_input_files({"name": "bad.csv", "mimeType": "text/csv", "buffer": b"a,b\n1,2\n"})
     expect(opened.get_by_text("has no column")).to_be_visible(timeout=PATIENCE)
 
 

@@ -84,8 +84,14 @@ def _in(kept: Handout) -> None:
 
     def read() -> None:
         given = st.session_state["handout-file"]
-        if given is not None:
-            _changes(lambda known: load(given.getvalue()))
+        if given is None:
+            return
+        try:
+            found = load(given.getvalue())   # not inside the change, for which others would wait
+        except UserError as error:
+            st.session_state["handout-error"] = str(error)
+        else:
+            _changes(lambda known: found)
 
     with st.popover(words["load"], key="handout-load", help=words["load_help"]):
         st.file_uploader(words["load_label"], type="json", key="handout-file", on_change=read)
