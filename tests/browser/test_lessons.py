@@ -11,11 +11,11 @@ from viz.text import strings
 
 PATIENCE = 90_000   # ms: the first answer includes importing torch on a busy machine
 REST = "[data-testid=stApp][data-test-script-state=notRunning]"
-# a part is drawn, and the page after it: it rests when it has not run for 300 ms
+# a part is drawn, and the page after it: it rests when it has not run for 120 ms
 STILL = f"""() => {{
     const ran = (window.ran ??= {{ last: 0 }});
     if (!document.querySelector('{REST}')) ran.last = performance.now();
-    return performance.now() - ran.last > 300;
+    return performance.now() - ran.last > 120;
 }}"""
 # what a page may hold, and how it is moved: a key for those that one focuses, a click for the others
 KINDS = {"handle": (".drag [role=slider]", "ArrowUp"), "cell": (".cells button", "Space"), "box": (".block [aria-checked=true]", "ArrowUp"),
