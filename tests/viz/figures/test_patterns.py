@@ -1,0 +1,30 @@
+"""The two pictures of the page Measures: every head is drawn once, in its pattern's colour, where its numbers say."""
+import pytest
+
+from model.fits import TITLES
+from viz.figures.patterns import LARGEST, SMALLEST, colour_of, effects, grid
+
+BEST = {(0, 0): ("even", 0.9), (0, 1): ("first", 1.0), (2, 0): ("even", 0.3), (2, 1): ("previous", 0.7)}
+CHANGES = {(0, 0): 0.01, (0, 1): 0.5, (2, 0): 0.0, (2, 1): 0.02}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_pattern_has_a_colour_of_its_own(theme):
+    colours = colour_of(theme, list(TITLES))
+    assert set(colours) == set(TITLES) and len(set(colours.values())) == len(TITLES)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_grid_has_every_head_once_at_its_place_and_larger_where_it_fits_better(theme):
+    figure = grid(theme, BEST, TITLES, axes=("head", "layer"))
+    points = {(x, y): (trace.name, size) for trace in figure.data for x, y, size in zip(trace.x, trace.y, trace.marker.size, strict=True)}
+    assert {place: name for place, (name, _) in points.items()} == {
+        (0, 0): TITLES["even"], (1, 0): TITLES["first"], (0, 1): TITLES["even"], (1, 1): TITLES["previous"]}
+    assert points[1, 0][1] == LARGEST and points[0, 1][1] == SMALLEST and tuple(figure.layout.yaxis.ticktext) == ("0", "2")
+    assert figure.data[0].name == TITLES["even"]   # the most frequent first
+
+
+def test_effects_stand_over_their_fits_and_the_largest_have_names():
+    figure = effects("light", BEST, CHANGES, TITLES, axes=("fit", "change"))
+    points = {name: (x, y) for trace in figure.data for name, x, y in zip(trace.customdata, trace.x, trace.y, strict=True)}
+    assert points == {f"{layer}·{head}": (BEST[layer, head][1], CHANGES[layer, head]) for layer, head in BEST}
