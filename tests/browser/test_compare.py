@@ -17,9 +17,9 @@ def seen(browser, app):
 DRAWN = ".st-key-compare-grid [data-heads]"
 
 
-def at(seen, path: str):
+def at(seen, path: str, drawn: str = DRAWN):
     seen.page.goto(seen.address + path)
-    expect(seen.main.locator(DRAWN)).to_be_visible(timeout=PATIENCE)
+    expect(seen.main.locator(drawn)).to_be_visible(timeout=PATIENCE)
     seen.rest().fine()
     expect(seen.main.locator(".ch.view[data-drawn]")).to_have_count(3, timeout=PATIENCE)
     return seen.main
@@ -55,12 +55,13 @@ def test_two_sentences_an_edit_two_models_and_two_heads(seen):
     seen.main.get_by_role("button", name=strings("heads")["compare_silenced"]).click(timeout=PATIENCE)
     expect(seen.main.locator(DRAWN)).to_be_visible(timeout=PATIENCE)
     assert seen.rest().params() == {"layer": ["3"], "head": ["1"], "versus": ["edit"]}
-    main = at(seen, "/compare?model=induction&text=k7Qx2bVk7Q&other=k7Qx2bVk7")
+    main = at(seen, "/compare?model=induction&text=k7Qx2bVk7Q&other=k7Rx2bVk7Q")
     expect(main.locator("[data-testid=stMarkdown] table")).to_contain_text("x")
 
 
 def test_the_heads_that_turn_the_answer_are_drawn_and_opened(seen):
-    main = at(seen, "/compare?model=resolver-wide&versus=edit&edit=patch&layer=1&head=1")
+    main = at(seen, "/compare?model=resolver-wide&versus=edit&edit=patch&layer=1&head=1", ".st-key-compare-patched [data-heads]")
+    expect(main.get_by_text(strings("compare")["grid_none"])).to_be_visible()   # no layer stands behind the last
     expect(main.get_by_text("1 of 8 heads turn the answer to street alone")).to_be_visible(timeout=PATIENCE)
     expect(main.get_by_text("All heads of one layer together turn it in layer: 0, 1.")).to_be_visible()
     grid = main.locator(".st-key-compare-patched")

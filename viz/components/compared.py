@@ -1,4 +1,6 @@
 """The parts of the page Compare: the open head in both and their difference, which heads changed most, and what the two answer."""
+import csv
+import io
 import math
 from dataclasses import replace
 
@@ -11,10 +13,11 @@ from model.displayed import Shown
 from model.heads import Overview
 from model.query import Kind
 from model.record import AttentionRecord
-from model.view import View
-from viz.components.controls import buttons
+from model.view import SCALES, View
+from viz.components.controls import buttons, select
 from viz.components.head_grid import head_grid
 from viz.components.head_view import head_view
+from viz.export.csv import guarded
 from viz.page import Frame
 from viz.text import literal, strings
 
@@ -41,7 +44,10 @@ def pictures(frame: Frame, records: tuple[AttentionRecord, AttentionRecord], vie
     if records[1].query.edits:
         titles[1] += f" · {words['edits'][frame.controls['edit']]}"
     titles.append(f"**{words['difference']}**" + (" · " + words["bound"].format(bound=bound) if bound > EQUAL else ""))
-    st.markdown(f"##### {words['picture']}")
+    scales = strings("heads")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"##### {words['picture']}")
+        select(scales["scale"], {scale: scales["scales"][scale] for scale in SCALES}, frame.choose, "scale", view.scale, quiet=True)
     few = max(len(found.rows), len(found.columns)) <= FEW
     columns = st.columns(3 if few else 2, gap="small")
     for place, (title, each) in enumerate(zip(titles, shown, strict=True)):
@@ -53,8 +59,23 @@ def pictures(frame: Frame, records: tuple[AttentionRecord, AttentionRecord], vie
     left, right = st.columns(2, gap="medium")
     with left:
         _largest(shown, found, bound, bool(records[1].query.edits))
+        st.download_button(words["numbers"], lambda: as_csv(shown), "clearhead-compare.csv", "text/csv", on_click="ignore", key="compare-numbers",
+                           type="tertiary")
     with right:
         _said(*records)
+
+
+def as_csv(shown: tuple[Shown, ...]) -> bytes:
+    """Each aligned pair of tokens with its weight in the first, in the second, and the difference, empty where one side has no such token; UTF-8,
+    CRLF (RFC 4180), text harmless for spreadsheets."""
+    text = io.StringIO(newline="")
+    lines = csv.writer(text)
+    lines.writerow(["from", "to", "from group", "to group", *NAMES])
+    for row, query in enumerate(shown[0].rows):
+        for column, key in enumerate(shown[0].columns):
+            numbers = ["" if math.isnan(value) else f"{value:.6g}" for value in (float(each.weights[row, column]) for each in shown)]
+            lines.writerow([guarded(query.text), guarded(key.text), row, column, *numbers])
+    return text.getvalue().encode("utf-8", "replace")
 
 
 def _picture(frame: Frame, view: View, shown: Shown, found: Alignment, key: str, bound: float | None, height: int,

@@ -1,7 +1,15 @@
-"""What the page Compare says of patched heads is what the numbers are."""
+"""What the page Compare says of patched heads, and writes into its file, is what the numbers are."""
+import csv
+import io
 from dataclasses import replace
 
+import numpy as np
+
+from model.displayed import displayed
 from model.patching import Patched
+from model.view import View
+from tests import fabricate
+from viz.components.compared import as_csv
 from viz.components.patches import notes
 
 FOUND = Patched(("animal", "street"), False, 7, -10.0, 10.0, {(0, 0): 8.0, (0, 1): -9.0, (1, 0): 0.5, (1, 1): -10.5}, {0: 9.0, 1: -2.0}, 10.0)
@@ -21,3 +29,14 @@ def test_where_no_head_and_no_layer_turns_it_that_is_said():
 def test_a_sentence_vector_is_never_turned():
     said = notes(replace(FOUND, words=None, place=None, plain=0.8, other=1.0, heads={(0, 0): 0.85, (1, 0): 0.81}))
     assert said[0] == "Of 2 heads **0·0** alone comes farthest, 25% of the way." and len(said) == 2
+
+
+def test_the_file_holds_every_pair_with_both_weights_and_their_difference():
+    one, other = (displayed(fabricate.record(seed=seed), View(layer=1, head=2)) for seed in (0, 7))
+    gone = one.weights.copy()
+    gone[3] = np.nan
+    shown = replace(one, weights=gone), other, replace(one, weights=other.weights - gone)
+    lines = list(csv.DictReader(io.StringIO(as_csv(shown).decode(), newline="")))
+    assert len(lines) == 49 and (lines[9]["from"], lines[9]["to"]) == ("t1", "t2")
+    numbers = np.array([[float(line[name] or "nan") for name in ("first", "second", "difference")] for line in lines])
+    np.testing.assert_allclose(numbers, np.column_stack([each.weights.ravel() for each in shown]), rtol=1e-5)

@@ -148,7 +148,7 @@ export function mount(element, bytes, send) {
       made.style.setProperty("--head", colour);
       return made;
     };
-    legend.replaceChildren(node("span", "", bound ? words.change : words.weight), scale, ...(bound ? [] : [node("span", "", words[state.scale])]));
+    legend.replaceChildren(node("span", "", bound ? words.change : words.weight), scale, node("span", "", words[state.scale]));
     if (state.lens === "matrix" && view.hidden) legend.append(entry(words.masked, colours.masked));
     if (state.lens === "matrix" && body.absent) legend.append(entry(words.absent, colours.masked));
     if (view.marks.inside().length && state.lens !== "lines") legend.append(node("span", "entry guess", words.yours));

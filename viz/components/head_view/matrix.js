@@ -1,6 +1,6 @@
 // The matrix lens: queries down, keys across (or transposed). The cells are one canvas; everything that moves is a box above it.
 import { canvasOf, inWindow, node, paint, pixels, place, token, within } from "../shared.js";
-import { CODES, READABLE, strengths, valueOf, widest } from "./codes.js";
+import { CODES, READABLE, strength, strengths, valueOf, widest } from "./codes.js";
 
 const LARGEST = 44, SHADES = 1024;
 
@@ -50,7 +50,8 @@ export function matrix(stage, view) {
     place(canvas, left, top);
     const image = new ImageData(columns, rows), shades = pixels(body.bound ? colours.signed : colours.ramp, SHADES);
     const steps = strengths(state.scale, body.floor), colour = new Uint32Array(CODES);
-    const along = body.bound ? (code) => (valueOf(code, 1) + 1) / 2 : (code) => steps[code];
+    const signed = (share) => Math.sign(share) * strength(Math.abs(share), state.scale, body.floor);
+    const along = body.bound ? (code) => (signed(valueOf(code, 1)) + 1) / 2 : (code) => steps[code];
     for (let code = 0; code < CODES; code++) colour[code] = shades[Math.round(along(code) * (SHADES - 1))];
     if (body.scores || body.bound || body.absent) colour[0] = pixels([colours.masked, colours.masked], 2)[0];
     paint(codes, 0, [v, h], colour, new Uint32Array(image.data.buffer), [rows, columns]);
