@@ -18,17 +18,17 @@ def replay(body: bytes, state: bytes, *, key: str, height: int | None = None) ->
 
 
 def sized(spec: dict) -> dict:
-    """The chart as it is, or in a presentation with larger letters: Streamlit measures a chart on the screen, so the page's zoom passes it by."""
+    """The chart as it is, or in a presentation with larger letters: Streamlit measures a chart's width on the screen, so the page's zoom passes
+    its inside by; its height comes from the frame round it, which is enlarged."""
     state = st.session_state.get("state")
     return _larger(spec) if state is not None and state.present else spec
 
 
 def _larger(value: Any, name: str = "") -> Any:
-    """Every letter and the whole height times LARGER."""
+    """Every letter times LARGER."""
     if isinstance(value, list):
         return [_larger(each, name) for each in value]
     if not isinstance(value, dict):
         return value
     letters = name.endswith("font")
-    return {key: each * LARGER if (letters and key == "size") or (name == "layout" and key == "height") else _larger(each, key)
-            for key, each in value.items()}
+    return {key: each * LARGER if letters and key == "size" else _larger(each, key) for key, each in value.items()}
