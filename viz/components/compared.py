@@ -14,7 +14,7 @@ from model.heads import Overview
 from model.query import Kind
 from model.record import AttentionRecord
 from model.view import SCALES, View
-from viz.components.controls import buttons, select
+from viz.components.controls import buttons, segments
 from viz.components.head_grid import head_grid
 from viz.components.head_view import head_view
 from viz.export.csv import guarded
@@ -47,7 +47,7 @@ def pictures(frame: Frame, records: tuple[AttentionRecord, AttentionRecord], vie
     scales = strings("heads")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"##### {words['picture']}")
-        select(scales["scale"], {scale: scales["scales"][scale] for scale in SCALES}, frame.choose, "scale", view.scale, quiet=True)
+        segments(scales["scale"], {scale: scales["scales"][scale] for scale in SCALES}, frame.choose, "scale", view.scale)
     few = max(len(found.rows), len(found.columns)) <= FEW
     columns = st.columns(3 if few else 2, gap="small")
     for place, (title, each) in enumerate(zip(titles, shown, strict=True)):
