@@ -37,7 +37,7 @@ def main():
 @click.option("--no-caption", is_flag=True, help="Leaves out the caption; the provenance stays inside the file.")
 @click.option("--out", required=True, type=click.Path(dir_okay=False, writable=True, path_type=Path), help="The file; its ending says the format.")
 def export(model_id: str, text: str, text_b: str | None, target: str | None, out: Path, **shown):
-    """Writes one head, or all of them, as .png, .svg, .pdf (pictures), .html (alive, offline), .csv (the head's numbers) or .npz (the numbers of all heads).
+    """Writes one head, or all of them, as .png, .svg, .pdf (pictures), .html (alive), .csv (its numbers) or .npz (the numbers of all heads).
 
     \b
     python -m viz export --model minilm --text "The cat sat." --layer 3 --head 1 --out head.svg
