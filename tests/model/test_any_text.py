@@ -17,7 +17,7 @@ from model.query import Kind, UserError
 from model.record import AttentionRecord
 from tests.hostile import TEXTS, examples
 
-COUNTS = {"wordpiece": 2300, "bytes": 1300, "fallback": 1000, "scratch": 60, "resolver-narrow": 150, "induction": 100, "translator": 30,
+COUNTS = {"wordpiece": 1200, "bytes": 1900, "fallback": 1500, "scratch": 60, "resolver-narrow": 150, "induction": 100, "translator": 30,
           "minilm": 60}
 FEWEST = 5000
 SIZES = {"hidden_size": 16, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "max_position_embeddings": 128}

@@ -44,7 +44,7 @@ MESSAGES = st.one_of(
                                                                                                                     max_size=2) | NEAR}) | NEAR}))
 
 
-@examples(1500)
+@examples(1000)
 @given(MESSAGES)
 def test_whatever_a_browser_sends_is_something_that_was_offered_or_nothing(message):
     event = read_grid(message, GRID)
