@@ -11,7 +11,7 @@ def test_the_loss_follows_the_handles_and_a_run_is_trained_on_the_page(watch):
     prose = strings("lessons/learning")
     seen = watch("/learning?guess=b&p=0.5,0.5,0,0&q=0.25,0.25,0.25,0.25&goal=smooth&eps=0.3")
     numbers = seen.main.locator(".st-key-numbers [data-testid=stMetricValue]")
-    expect(numbers.nth(1)).to_have_text("2.000")
+    expect(numbers.nth(1)).to_have_text("2.000", timeout=PATIENCE)
     seen.main.get_by_role("button", name=prose["lengths"]["presets"]["same"]).click()
     expect(numbers.nth(1)).to_have_text("1.000", timeout=PATIENCE)
     seen.main.get_by_role("button", name=prose["lengths"]["presets"]["never"]).click()

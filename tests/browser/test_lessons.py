@@ -88,7 +88,7 @@ def answered(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", lessons())
-def test_a_lesson_opens_without_a_model_and_asks_before_it_tells(watch, name):
+def test_a_lesson_asks_before_it_tells_its_controls_move_and_its_link_brings_the_state_back_on_any_screen(watch, name):
     seen, prose = watch(f"/{name}"), strings(f"lessons/{name}")
     assert seen.main.locator("h2").first.inner_text() == prose["question"]
     why = re.split(r"[*_$`]", prose["predict"]["answers"][0]["why"])[0].strip()
@@ -96,35 +96,43 @@ def test_a_lesson_opens_without_a_model_and_asks_before_it_tells(watch, name):
     seen.main.locator(".st-key-predict-guess label[data-testid=stRadioOption], .st-key-predict-guess [data-testid=stRadio] label").last.click()
     expect(seen.main.get_by_text(why[:40]).first).to_be_visible(timeout=PATIENCE)
     assert "guess" in seen.rest().params()
-
-
-@pytest.mark.parametrize("name", lessons())
-def test_every_kind_of_control_moves_and_its_link_brings_the_state_back(watch, name):
-    seen = watch(answered(name))
-    for selector, key in KINDS.values():
-        places = seen.main.locator(selector)
-        for place in range(min(places.count(), 3)):
-            if place >= places.count():
-                break
-            before = seen.page.url
-            if key:
-                places.nth(place).focus()
-                seen.page.keyboard.press(key)
-            else:
-                places.nth(place).click()
-            if selector not in (KINDS["choice"][0], KINDS["slider"][0]):   # these may stand at their end, or choose what is not in the URL
-                seen.page.wait_for_function("before => location.href !== before", arg=before, timeout=PATIENCE)
-            seen.rest().fine()
+    every_control_moves(seen.open(answered(name)))
     wanted = seen.params()
     seen.main.get_by_role("button", name=strings("lesson")["link"]).click()
     link = seen.page.locator("[data-testid=stPopoverBody] code").inner_text(timeout=PATIENCE)
     assert parse_qs(urlsplit(link).query, keep_blank_values=True) == wanted
-    again = watch(urlsplit(link).path + "?" + urlsplit(link).query)
+    again = watch(urlsplit(link).path + "?" + urlsplit(link).query, width=390)
     assert again.params() == wanted
+    nothing_sticks_out(again)
 
 
-@pytest.mark.parametrize("name", (lessons()[0], lessons()[-1]))
-def test_controls_leave_the_url_with_their_page_and_come_back_with_it(watch, name):
+def every_control_moves(seen: Watch) -> None:
+    """One control of each kind; a switch twice, so that what it shows is there again."""
+    for selector, key in KINDS.values():
+        found = seen.main.locator(selector)
+        for _ in range(min(found.count(), 1) * (2 if selector == KINDS["switch"][0] else 1)):
+            before = seen.page.url
+            if key:
+                found.first.focus()
+                seen.page.keyboard.press(key)
+            else:
+                found.first.click()
+            if selector not in (KINDS["choice"][0], KINDS["slider"][0]):   # these may stand at their end, or choose what is not in the URL
+                seen.page.wait_for_function("before => location.href !== before", arg=before, timeout=PATIENCE)
+            seen.rest().fine()
+
+
+def nothing_sticks_out(seen: Watch) -> None:
+    for width, scheme in ((390, "light"), (1440, "dark")):
+        seen.page.set_viewport_size({"width": width, "height": 900})
+        seen.page.emulate_media(color_scheme=scheme)
+        expect(seen.rest().main.locator("[data-testid=stPlotlyChart]").first).to_be_visible(timeout=PATIENCE)
+        assert seen.page.evaluate("() => document.querySelector('[data-testid=stMain]').scrollWidth <= innerWidth"), (width, scheme)
+        seen.fine()
+
+
+def test_controls_leave_the_url_with_their_page_and_come_back_with_it(watch):
+    name = lessons()[-1]
     seen = watch(f"/{name}?guess=a")
     seen.follow_menu("lessons")
     expect(seen.main.get_by_text(strings("lesson")["start"]["question"])).to_be_visible(timeout=PATIENCE)
@@ -132,17 +140,6 @@ def test_controls_leave_the_url_with_their_page_and_come_back_with_it(watch, nam
     seen.follow_menu(name)
     expect(seen.main.locator("h2", has_text=strings(f"lessons/{name}")["question"])).to_be_visible(timeout=PATIENCE)
     assert seen.rest().params() == {"guess": ["a"]}
-
-
-@pytest.mark.parametrize("name", lessons())
-def test_nothing_sticks_out_of_a_phone_or_a_laptop_light_or_dark(watch, name):
-    seen = watch(answered(name), width=390)
-    for width, scheme in ((390, "light"), (390, "dark"), (1440, "dark")):
-        seen.page.set_viewport_size({"width": width, "height": 900})
-        seen.page.emulate_media(color_scheme=scheme)
-        expect(seen.rest().main.locator("[data-testid=stPlotlyChart]").first).to_be_visible(timeout=PATIENCE)
-        assert seen.page.evaluate("() => document.querySelector('[data-testid=stMain]').scrollWidth <= innerWidth"), (width, scheme)
-        seen.fine()
 
 
 def test_a_box_of_the_figure_opens_its_lesson(watch):
@@ -155,9 +152,10 @@ def test_a_box_of_the_figure_opens_its_lesson(watch):
     assert urlsplit(seen.rest().page.url).path == "/scale"
 
 
-def test_a_handle_is_dragged_by_the_pointer(watch):
-    seen = watch("/softmax")
+def test_a_handle_is_dragged_and_the_code_tab_shows_the_very_function_and_the_shapes_now(watch):
+    seen = watch("/softmax?guess=b")
     dot = seen.main.locator(".drag circle").first
+    dot.scroll_into_view_if_needed()
     box = dot.bounding_box()
     seen.page.mouse.move(box["x"] + 7, box["y"] + 7)
     seen.page.mouse.down()
@@ -166,36 +164,29 @@ def test_a_handle_is_dragged_by_the_pointer(watch):
     expect(seen.main.locator(".drag [role=slider]").first).not_to_have_attribute("aria-valuetext", "3.00")
     seen.page.wait_for_function("() => location.search.includes('z=')", timeout=PATIENCE)
     assert float(seen.rest().params()["z"][0].split(",")[0]) > 4
-
-
-def test_the_code_tab_shows_the_very_function_and_the_shapes_now(watch):
-    seen = watch("/softmax?guess=b")
     seen.main.get_by_role("tab", name=strings("lesson")["tabs"]["code"]).first.click()
     code = seen.main.locator("[data-testid=stCode]").first
     expect(code).to_contain_text("def softmax_rows(", timeout=PATIENCE)
     expect(code).to_contain_text("# weights: float64 (161, 5)")
 
 
-@pytest.mark.parametrize("suffix", ["html", "csv", "pdf"])
-def test_a_figure_is_taken_away(watch, suffix, tmp_path):
+def test_a_figure_is_taken_away_in_every_format_and_its_own_camera_saves_what_was_chosen(watch, tmp_path):
     seen = watch("/softmax")
-    seen.main.get_by_role("button", name="Save").first.click()
-    with seen.page.expect_download(timeout=PATIENCE) as caught:
-        seen.page.get_by_role("button", name=suffix.upper(), exact=True).first.click()
-    caught.value.save_as(tmp_path / "figure")
-    start = (tmp_path / "figure").read_bytes()[:200].lower()
-    assert caught.value.suggested_filename == f"clearhead-softmax-curves.{suffix}"
-    assert {"html": b"<!doctype html>", "csv": b"series,temperature t,weight p,value", "pdf": b"%pdf"}[suffix] in start
-
-
-@pytest.mark.parametrize("suffix", ["png", "svg"])
-def test_the_camera_in_the_figures_own_menu_saves_a_picture(watch, suffix):
-    seen = watch("/softmax")
-    seen.main.get_by_role("button", name="Save").first.click()
-    seen.page.locator("[data-testid=stPopoverBody]").get_by_text(suffix.upper(), exact=True).click()
-    seen.rest().page.keyboard.press("Escape")
+    save = seen.main.get_by_role("button", name="Save").first
+    save.click()
+    for suffix, start in {"html": b"<!doctype html>", "csv": b"series,temperature t,weight p,value", "pdf": b"%pdf"}.items():
+        with seen.page.expect_download(timeout=PATIENCE) as caught:
+            seen.page.get_by_role("button", name=suffix.upper(), exact=True).first.click()
+        caught.value.save_as(tmp_path / "figure")
+        assert caught.value.suggested_filename == f"clearhead-softmax-curves.{suffix}"
+        assert start in (tmp_path / "figure").read_bytes()[:200].lower()
     chart = seen.main.locator("[data-testid=stPlotlyChart]").first
-    chart.hover()
-    with seen.page.expect_download(timeout=PATIENCE) as caught:
-        chart.locator("[data-title*='Download plot']").click()
-    assert caught.value.suggested_filename == f"clearhead-softmax-curves.{suffix}"
+    for number, suffix in enumerate(("svg", "png")):
+        if number:
+            save.click()
+        seen.page.locator("[data-testid=stPopoverBody]").get_by_text(suffix.upper(), exact=True).click()
+        seen.rest().page.keyboard.press("Escape")
+        chart.hover()
+        with seen.page.expect_download(timeout=PATIENCE) as caught:
+            chart.locator("[data-title*='Download plot']").click()
+        assert caught.value.suggested_filename == f"clearhead-softmax-curves.{suffix}"

@@ -33,6 +33,7 @@ def test_a_row_opens_its_head_and_silencing_fills_its_column(seen):
     expect(seen.main.locator(".st-key-figure-measures-effects [data-testid=stPlotlyChart]")).to_be_visible(timeout=PATIENCE)
     rows = saved(seen.rest(), "head-table-csv")
     assert len(rows) == 72 and all(0 < float(row["silenced_vector"]) < 1 and 0 <= float(row["fit"]) <= 1 for row in rows)
+    seen.page.wait_for_timeout(1000)   # the chart above the table grows to its height
     table.scroll_into_view_if_needed()
     box = table.bounding_box()
     seen.page.mouse.click(box["x"] + 300, box["y"] + 38 + 35 * 2 + 10)   # the third row: layer 0 head 2, which looks at the previous token
