@@ -1,18 +1,8 @@
 """Compare in a real browser: a changed word, an edit, another model, another head; the link brings each back."""
-import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_lessons import PATIENCE, Watch
+from tests.browser.watch import PATIENCE
 from viz.text import strings
-
-
-@pytest.fixture
-def seen(browser, app):
-    watching = Watch(browser, app.address)
-    yield watching
-    watching.fine()
-    watching.context.close()
-
 
 DRAWN = ".st-key-compare-grid [data-heads]"
 

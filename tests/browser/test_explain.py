@@ -1,19 +1,10 @@
 """Does attention explain? in a real browser: three kinds of models, every switch, the set, and the link that brings it back."""
-import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_lessons import PATIENCE, Watch
+from tests.browser.watch import PATIENCE
 from viz.text import strings
 
 RESOLVER = "model=resolver-wide&text=the+giraffe+didn%27t+fear+the+wolf+over+there+since+it+was+far+too+big+."
-
-
-@pytest.fixture
-def seen(browser, app):
-    watching = Watch(browser, app.address)
-    yield watching
-    watching.fine()
-    watching.context.close()
 
 
 def at(seen, query: str, *figures: str):

@@ -1,11 +1,9 @@
 """The glossary in a real browser: every equation is drawn, the search narrows, a link opens its entry and an entry opens its page."""
 from playwright.sync_api import expect
 
-from tests.browser.test_lessons import PATIENCE, watch
+from tests.browser.watch import PATIENCE
 from viz.glossary import search, terms
 from viz.text import strings
-
-__all__ = ["watch"]
 
 
 def test_every_entry_is_drawn_and_leads_where_it_is_shown(watch):

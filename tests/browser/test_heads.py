@@ -1,95 +1,61 @@
 """The page Heads in a real browser: what a user sees, clicks, types, links and takes away."""
 import json
 import re
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-PATIENCE = 60_000   # ms: the first answer includes importing torch on a busy machine
+from tests.browser.watch import PATIENCE
+
 TWIN = "The animal didn't cross the street because it was too wide."
 
 
-class Watch:
-    """A page of the app, with its console errors and its requests to other hosts."""
-
-    def __init__(self, context, address):
-        self.page, self.address, self.errors, self.foreign = context.new_page(), address, [], []
-        # on a page below the root Streamlit first looks for its server under the page's own path, which the browser logs as 404
-        self.page.on("console", lambda message: self.errors.append(message.text)
-                     if message.type == "error" and "/_stcore/" not in message.location.get("url", "") else None)
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on("request", lambda request: self.foreign.append(request.url)
-                     if request.url.startswith("http") and urlsplit(request.url).netloc != urlsplit(address).netloc else None)
-
-    def open(self, path: str = "/", **params):
-        self.page.goto(self.address + path + ("?" + urlencode(params) if params else ""))
-        return self.rest()
-
-    def rest(self):
-        """Waits until the script has come to rest with the open head on the page."""
-        self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=PATIENCE)
-        return self
-
-    def head(self) -> str:
-        return self.page.locator("h5", has_text="layer").first.inner_text(timeout=PATIENCE)
-
-    def body(self) -> str:
-        return self.page.locator("[data-testid=stMain]").inner_text()
-
-
 @pytest.fixture
-def open_page(browser, app):
-    """Opens the app in a context of its own; at the end nothing may have gone wrong unseen."""
-    watches, contexts = [], []
-
+def open_page(watch):
+    """Opens a page with an open head on it."""
     def opener(path="/", width=1440, height=900, scheme="light", **params):
-        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, accept_downloads=True)
-        contexts.append(context)
-        watches.append(Watch(context, app.address))
-        watches[-1].open(path, **params)
-        expect(watches[-1].page.locator("h5", has_text="layer").first).to_be_visible(timeout=PATIENCE)
-        return watches[-1].rest()
+        opened = watch(width=width, height=height, scheme=scheme)
+        opened.page.goto(opened.address + path + ("?" + urlencode(params) if params else ""))
+        expect(opened.page.locator("h5", has_text="layer").first).to_be_visible(timeout=PATIENCE)
+        return opened.rest()
 
-    yield opener
-    for watch in watches:
-        assert watch.errors == [] and watch.foreign == []
-    for context in contexts:
-        context.close()
-    assert "Traceback" not in app.log.read_text()
+    return opener
 
 
-def test_the_start_shows_the_headline_case_without_a_click(open_page):
+def head(seen) -> str:
+    return seen.page.locator("h5", has_text="layer").first.inner_text(timeout=PATIENCE)
+
+
+def ask(seen, text: str):
+    """Types a text, and gives back its field."""
+    box = seen.page.get_by_role("textbox", name="Text", exact=True)
+    box.fill(text)
+    box.press("Control+Enter")
+    return box
+
+
+def test_the_start_shows_the_headline_case_without_a_click_and_its_twin_with_one(open_page):
     seen = open_page()
-    body = seen.body()
-    assert "layer 3 · head 1" in seen.head()
+    body = seen.main.inner_text()
+    assert "layer 3 · head 1" in head(seen)
     for words in ("3·1 gives it → animal 0.677, the largest of 72 heads", "wide it is 0.281, while street gets only 0.121", "from 0.673 to 0.558",
                   "many sentences"):
         assert words in body
     assert re.search(r"✓ verified · \de-0\d", seen.page.locator("[data-testid=stSidebar]").inner_text())
-
-
-def test_sentence_grid_and_open_head_are_in_view_together(open_page):
-    page = open_page().page
     for key in ("strip", "grid", "head"):
-        box = page.locator(f".st-key-{key}").bounding_box()
-        assert box and box["y"] < 900 - 100 and box["x"] + box["width"] <= 1442, key
-
-
-def test_the_twin_is_one_click_away_and_keeps_the_head(open_page):
-    seen = open_page()
+        box = seen.page.locator(f".st-key-{key}").bounding_box()
+        assert box and box["y"] < 900 - 100 and box["x"] + box["width"] <= 1442, f"{key}: in view with the others"
     seen.page.get_by_role("radio", name="wide").click()
     expect(seen.page.get_by_text("With tired it grows to 0.677")).to_be_visible(timeout=PATIENCE)
-    assert "layer 3 · head 1" in seen.rest().head() and "0.281" in seen.body()
+    assert "layer 3 · head 1" in head(seen.rest()) and "0.281" in seen.main.inner_text()
     assert seen.page.get_by_role("textbox", name="Text", exact=True).input_value() == TWIN
 
 
-def test_a_typed_sentence_is_answered_and_linked(open_page, browser):
+def test_a_typed_sentence_is_answered_and_linked(open_page):
     seen = open_page()
-    box = seen.page.get_by_role("textbox", name="Text", exact=True)
-    box.fill("The lawyer thanked the nurse because she was kind.")
-    box.press("Control+Enter")
+    ask(seen, "The lawyer thanked the nurse because she was kind.")
     expect(seen.page.locator(".st-key-strip").get_by_text("lawyer")).to_be_visible(timeout=PATIENCE)
     assert "lawyer" in seen.rest().page.url
 
@@ -97,7 +63,7 @@ def test_a_typed_sentence_is_answered_and_linked(open_page, browser):
 def test_a_deep_link_gives_the_same_picture_in_a_new_browser(open_page):
     params = {"text": TWIN, "layer": 5, "head": 11, "pair": "10,2", "lens": "lines", "scale": "root", "words": 1}
     first, second = open_page("/heads", **params), open_page("/", **params)
-    assert first.head() == second.head() == "layer 5 · head 11"
+    assert head(first) == head(second) == "layer 5 · head 11"
     assert first.page.url.split("?")[1] == second.page.url.split("?")[1]
     for each in (first, second):
         expect(each.page.locator(".st-key-head [data-drawn]").first).to_be_visible(timeout=PATIENCE)
@@ -105,69 +71,64 @@ def test_a_deep_link_gives_the_same_picture_in_a_new_browser(open_page):
     assert pictures[0] == pictures[1]
 
 
-@pytest.mark.parametrize("params", [{"layer": 10**9, "head": "NaN"}, {"kind": "cross"}, {"pair": "900,900"}, {"lens": "<script>alert(1)</script>"},
-                                    {"token": "999999"}, {"overlay": "9.9,1.1"}])
-def test_hostile_links_open_a_page_that_works(open_page, params):
-    assert "layer" in open_page(**params).head()
+def test_hostile_links_open_a_page_that_works(seen):
+    for params in ({"layer": 10**9, "head": "NaN"}, {"kind": "cross"}, {"pair": "900,900"}, {"lens": "<script>alert(1)</script>"},
+                   {"token": "999999"}, {"overlay": "9.9,1.1"}):
+        seen.page.goto(seen.address + "/?" + urlencode(params))
+        assert "layer" in head(seen), params
+        seen.rest().fine()
 
 
-@pytest.mark.parametrize(("text", "sentence"), [("   ", "There is no text"), ("x " * 600_000, "the limit is 1,000,000")])
-def test_a_text_that_cannot_be_asked_is_one_sentence_and_stays(open_page, text, sentence):
+def test_a_text_that_cannot_be_asked_is_one_sentence_and_stays(open_page):
     seen = open_page()
-    box = seen.page.get_by_role("textbox", name="Text", exact=True)
-    box.fill(text)
-    box.press("Control+Enter")
-    expect(seen.page.locator("[data-testid=stAlert]").get_by_text(sentence)).to_be_visible(timeout=PATIENCE)
-    assert box.input_value() == text
+    for text, sentence in (("   ", "There is no text"), ("x " * 600_000, "the limit is 1,000,000")):
+        box = ask(seen, text)
+        expect(seen.page.locator("[data-testid=stAlert]").get_by_text(sentence)).to_be_visible(timeout=PATIENCE)
+        assert box.input_value() == text
+    ask(seen, "The cat sat on the mat. " * 200)
+    expect(seen.page.get_by_text("are left out")).to_be_visible(timeout=PATIENCE)
 
 
-@pytest.mark.parametrize("text", ["a",
-                                  "这个苹果很好吃，新发布的苹果手机也不错。", "مرحبا بالعالم", "👨‍👩‍👧‍👦 hi",
-                                  "<script>window.hacked=1</script> & <b>x</b>",
-                                  "$x_1$ `code` **bold** :red[x]", "=SUM(A1:A2)"])
-def test_texts_of_any_kind_are_drawn_literally(open_page, text):
-    seen = open_page(text=text)
-    assert seen.page.evaluate("window.hacked") is None
-    assert seen.page.locator("[data-testid=stAlert]", has_text="could not be drawn").count() == 0
+def test_texts_of_any_kind_are_drawn_literally(open_page):
+    seen = open_page()
+    drawn = {"a": "a, position 1", "这个苹果很好吃，新发布的苹果手机也不错。": "这, position 1", "مرحبا بالعالم": "position 3",
+             "👨‍👩‍👧‍👦 hi": "hi, position", "<script>window.hacked=1</script> & <b>x</b>": "script, position",
+             "$x_1$ `code` **bold** :red[x]": "bold, position", "=SUM(A1:A2)": "=, position 1"}
+    for text, token in drawn.items():
+        ask(seen, text)
+        expect(seen.page.locator(".st-key-strip").get_by_role("button", name=token).first).to_be_visible(timeout=PATIENCE)
+        seen.rest().fine()
+        assert seen.page.evaluate("window.hacked") is None
+        assert seen.page.locator("[data-testid=stAlert]", has_text="could not be drawn").count() == 0, text
 
 
 def test_a_text_that_the_vocabulary_lacks_is_offered_to_a_model_that_reads_it(open_page):
     seen = open_page(text="这个苹果很好吃。")
-    assert "tokens are [UNK]" in seen.body()
+    assert "tokens are [UNK]" in seen.main.inner_text()
     seen.page.get_by_role("button", name="Read it with SmolLM2").click()
     seen.page.wait_for_url("**model=smollm2**", timeout=PATIENCE)
     expect(seen.page.get_by_role("textbox", name="Text", exact=True)).to_have_value("这个苹果很好吃。")
     expect(seen.page.get_by_text("tokens are [UNK]")).to_have_count(0, timeout=PATIENCE)
 
 
-def test_a_model_that_does_not_exist_is_one_sentence(browser, app):
-    context = browser.new_context()
-    seen = Watch(context, app.address).open(model="no/such-model")
+def test_a_model_that_does_not_exist_is_one_sentence(seen):
+    seen.page.goto(seen.address + "/?model=no/such-model")
     expect(seen.page.locator("[data-testid=stAlert]").first).to_be_visible(timeout=PATIENCE)
-    assert "no/such-model" in seen.body() and "Traceback" not in seen.body()
-    context.close()
+    assert "no/such-model" in seen.main.inner_text() and "Traceback" not in seen.main.inner_text()
 
 
-def test_a_long_text_says_how_many_tokens_were_left_out(open_page):
-    seen = open_page()
-    box = seen.page.get_by_role("textbox", name="Text", exact=True)
-    box.fill("The cat sat on the mat. " * 200)
-    box.press("Control+Enter")
-    expect(seen.page.get_by_text("are left out")).to_be_visible(timeout=PATIENCE)
-
-
-@pytest.mark.parametrize("suffix", ["PNG", "SVG", "PDF"])
-def test_the_open_head_can_be_taken_away(open_page, suffix, tmp_path):
+def test_the_open_head_can_be_taken_away(open_page, tmp_path):
     seen = open_page()
     seen.page.get_by_role("button", name="Take away").click()
-    with seen.page.expect_download(timeout=PATIENCE) as caught:
-        seen.page.get_by_role("button", name=suffix, exact=True).first.click()
-    path = tmp_path / caught.value.suggested_filename
-    caught.value.save_as(path)
-    assert path.stat().st_size > 2000 and "layer3-head1" in path.name
-    if suffix == "PNG":
-        provenance = next(json.loads(text) for text in Image.open(path).text.values() if text.startswith("{"))
-        assert provenance["layer"] == 3 and provenance["head"] == 1 and "tired" in provenance["text"]
+    for suffix in ("PNG", "SVG", "PDF"):
+        with seen.page.expect_download(timeout=PATIENCE) as caught:
+            seen.page.get_by_role("button", name=suffix, exact=True).first.click()
+        path = tmp_path / caught.value.suggested_filename
+        caught.value.save_as(path)
+        assert path.stat().st_size > 2000 and "layer3-head1" in path.name
+        if suffix == "PNG":
+            provenance = next(json.loads(text) for text in Image.open(path).text.values() if text.startswith("{"))
+            assert provenance["layer"] == 3 and provenance["head"] == 1 and "tired" in provenance["text"]
 
 
 def test_a_head_is_opened_by_mouse_and_by_keyboard(open_page):
@@ -176,11 +137,11 @@ def test_a_head_is_opened_by_mouse_and_by_keyboard(open_page):
     box = canvas.bounding_box()
     canvas.click(position={"x": box["width"] * 0.7, "y": box["height"] * 0.3})
     expect(seen.page.locator("h5", has_text="layer 3 · head 1")).to_have_count(0, timeout=PATIENCE)
-    layer, head = map(int, re.findall(r"\d+", seen.rest().head()))
-    assert f"layer={layer}" in seen.page.url and f"head={head}" in seen.page.url
+    layer, number = map(int, re.findall(r"\d+", head(seen.rest())))
+    assert f"layer={layer}" in seen.page.url and f"head={number}" in seen.page.url
     seen.page.keyboard.press("ArrowDown")
     seen.page.keyboard.press("Enter")
-    expect(seen.page.locator("h5", has_text=f"layer {layer + 1} · head {head}")).to_be_visible(timeout=PATIENCE)
+    expect(seen.page.locator("h5", has_text=f"layer {layer + 1} · head {number}")).to_be_visible(timeout=PATIENCE)
 
 
 def test_a_token_and_a_pair_are_chosen_in_the_strip(open_page):
@@ -196,4 +157,4 @@ def test_dark_and_narrow_and_a_change_of_theme_go_without_error(open_page):
     wide = seen.page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
     assert wide <= 392
     seen.page.emulate_media(color_scheme="light")
-    assert "layer 3 · head 1" in seen.rest().head()
+    assert "layer 3 · head 1" in head(seen.rest())

@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from model import sources
 from model.view import View
-from tests.browser.test_lessons import PATIENCE, Watch
+from tests.browser.watch import PATIENCE
 from tests.hostile import RUNS
 from viz.components.figure import html
 from viz.export import Options, export, formats
@@ -17,11 +17,10 @@ TEXT = " it ".join(RUNS)
 
 
 @pytest.fixture
-def seen(browser, app):
-    watching = Watch(browser, app.address)
-    watching.page.on("dialog", lambda dialog: watching.wrong.append(f"dialog: {dialog.message}"))
-    yield watching
-    watching.context.close()
+def seen(watch):
+    opened = watch()
+    opened.page.on("dialog", lambda dialog: opened.wrong.append(f"dialog: {dialog.message}"))
+    return opened
 
 
 def ran(page) -> bool:

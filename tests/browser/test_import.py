@@ -2,21 +2,12 @@
 import io
 
 import numpy as np
-import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_lessons import PATIENCE, Watch
+from tests.browser.watch import PATIENCE
 from viz.text import strings
 
 TOKENS = ["[CLS]", "<img src=x onerror=alert(1)>", "**bold**", "$x$", "[SEP]"]
-
-
-@pytest.fixture
-def seen(browser, app):
-    watching = Watch(browser, app.address)
-    yield watching
-    watching.fine()
-    watching.context.close()
 
 
 def npz(weights: np.ndarray) -> dict:

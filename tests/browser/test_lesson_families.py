@@ -2,11 +2,9 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_lessons import PATIENCE, watch
+from tests.browser.watch import PATIENCE
 from tests.conftest import ROOT, Server
 from viz.text import strings
-
-__all__ = ["watch"]
 
 
 @pytest.fixture

@@ -1,10 +1,8 @@
 """From kernels to attention, in a real browser: the conditions of the prompt show on the picture, and three scores are trained on the page."""
 from playwright.sync_api import expect
 
-from tests.browser.test_lessons import PATIENCE, watch
+from tests.browser.watch import PATIENCE
 from viz.text import strings
-
-__all__ = ["watch"]
 
 
 def test_keys_of_equal_length_agree_with_the_kernel_and_three_scores_are_trained(watch):

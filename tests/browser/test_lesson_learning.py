@@ -1,10 +1,8 @@
 """How it learns, in a real browser: the loss follows what is dragged, and a training runs to its end with the settings of the page."""
 from playwright.sync_api import expect
 
-from tests.browser.test_lessons import PATIENCE, watch
+from tests.browser.watch import PATIENCE
 from viz.text import strings
-
-__all__ = ["watch"]
 
 
 def test_the_loss_follows_the_handles_and_a_run_is_trained_on_the_page(watch):

@@ -2,10 +2,8 @@
 from playwright.sync_api import expect
 
 from model.lessons import pieces
-from tests.browser.test_lessons import PATIENCE, watch
+from tests.browser.watch import PATIENCE
 from viz.text import strings
-
-__all__ = ["watch"]
 
 
 def test_a_text_becomes_pieces_merges_go_on_and_a_word_drifts_apart(watch):

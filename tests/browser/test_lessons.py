@@ -5,78 +5,16 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.watch import PATIENCE, Watch
 from viz.components.lesson import lessons
 from viz.page import pages
 from viz.text import strings
 
-PATIENCE = 90_000   # ms: the first answer includes importing torch on a busy machine
-REST = "[data-testid=stApp][data-test-script-state=notRunning]"
-# a part is drawn, and the page after it: it rests when it has not run for 120 ms
-STILL = f"""() => {{
-    const ran = (window.ran ??= {{ last: 0 }});
-    if (!document.querySelector('{REST}')) ran.last = performance.now();
-    return performance.now() - ran.last > 120;
-}}"""
 # what a page may hold, and how it is moved: a key for those that one focuses, a click for the others
 KINDS = {"handle": (".drag [role=slider]", "ArrowUp"), "cell": (".cells button", "Space"), "box": (".block [aria-checked=true]", "ArrowUp"),
          "slider": ("input[type=range]", "ArrowLeft"),
          "choice": ("[data-testid=stButtonGroup] [role=radio]:not([aria-checked=true])", None), "pill": ("button[data-variant=pills]", None),
          "switch": ("[role=switch]", "Space")}
-
-
-class Watch:
-    """A page of the app with what went wrong on it."""
-
-    def __init__(self, browser, address, width=1440, height=900, scheme="light"):
-        self.context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, accept_downloads=True)
-        self.page, self.address, self.wrong = self.context.new_page(), address, []
-        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
-        self.page.on("console", lambda message: self.wrong.append(message.text) if message.type == "error" and "404" not in message.text else None)
-        self.page.on("request", lambda request: self.wrong.append(request.url)
-                     if request.url.startswith("http") and urlsplit(request.url).netloc != urlsplit(address).netloc else None)
-
-    @property
-    def main(self):
-        return self.page.locator("[data-testid=stMain]")
-
-    def open(self, path: str):
-        self.page.goto(self.address + path)
-        expect(self.main.locator("h2").first).to_be_visible(timeout=PATIENCE)
-        return self.rest()
-
-    def rest(self):
-        self.page.wait_for_timeout(250)   # a click reaches the server before the page says that it runs
-        self.page.wait_for_function(STILL, timeout=PATIENCE)
-        return self
-
-    def follow_menu(self, name: str):
-        """Opens a page by the menu above the page."""
-        page = pages()[name][0]
-        self.page.locator("[data-testid=stTopNavSection]", has_text=page.section).click()
-        self.page.locator("[data-testid=stTopNavPopover] a", has_text=page.title).click()
-
-    def params(self) -> dict:
-        return parse_qs(urlsplit(self.page.url).query, keep_blank_values=True)
-
-    def fine(self):
-        assert self.main.locator("[data-testid=stException]").count() == 0
-        assert self.main.get_by_text(strings("frame")["unknown_page_error"]).count() == 0
-        assert self.wrong == []
-
-
-@pytest.fixture
-def watch(browser, app):
-    watches = []
-
-    def opener(path, **look):
-        watches.append(Watch(browser, app.address, **look))
-        return watches[-1].open(path)
-
-    yield opener
-    for each in watches:
-        each.fine()
-        each.context.close()
-    assert "Traceback" not in app.log.read_text()
 
 
 def answered(name: str) -> str:

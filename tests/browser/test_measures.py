@@ -2,19 +2,10 @@
 import csv
 import io
 
-import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_lessons import PATIENCE, Watch
+from tests.browser.watch import PATIENCE
 from viz.text import strings
-
-
-@pytest.fixture
-def seen(browser, app):
-    watching = Watch(browser, app.address)
-    yield watching
-    watching.fine()
-    watching.context.close()
 
 
 def saved(seen, key: str) -> list[dict]:

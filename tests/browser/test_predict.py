@@ -1,29 +1,14 @@
 """Predict, then reveal in a real browser: nothing of a covered head is on the page; pointer, keyboard and touch mark; the score is numpy's."""
 import numpy as np
-import pytest
 from playwright.sync_api import expect
 
 from model import heads, sources
 from model.query import Kind
-from tests.browser.test_lessons import PATIENCE, Watch
+from tests.browser.watch import PATIENCE
 from viz.text import strings
 
 WORDS = strings("predict")
 TIRED = "The animal didn't cross the street because it was too tired."
-
-
-@pytest.fixture
-def watch(browser, app):
-    opened = []
-
-    def opener(**look):
-        opened.append(Watch(browser, app.address, **look))
-        return opened[-1]
-
-    yield opener
-    for each in opened:
-        each.fine()
-        each.context.close()
 
 
 def cell(seen, row: int, column: int, n: int) -> tuple[float, float]:

@@ -4,10 +4,8 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from tests.browser.test_lessons import PATIENCE, watch
+from tests.browser.watch import PATIENCE
 from viz.text import strings
-
-__all__ = ["watch"]
 
 
 def trainings(server: int) -> list[int]:

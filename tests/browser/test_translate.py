@@ -4,10 +4,9 @@ from urllib.parse import quote
 
 from playwright.sync_api import expect
 
-from tests.browser.test_lessons import PATIENCE, watch
+from tests.browser.watch import PATIENCE
 from viz.text import strings
 
-__all__ = ["watch"]
 TIRED = "The animal didn't cross the street because it was too tired."
 
 

@@ -1,0 +1,26 @@
+"""What the browser tests share: pages of the app that are watched to their end."""
+import pytest
+
+from tests.browser.watch import Watch
+
+
+@pytest.fixture
+def watch(browser, app):
+    """Opens pages, each in a context of its own; at the end nothing may have gone wrong unseen on any of them."""
+    watches = []
+
+    def opener(path=None, **look):
+        watches.append(Watch(browser, app.address, **look))
+        return watches[-1] if path is None else watches[-1].open(path)
+
+    yield opener
+    for each in watches:
+        each.fine()
+        each.context.close()
+    assert "Traceback" not in app.log.read_text()
+
+
+@pytest.fixture
+def seen(watch):
+    """One such page, still empty."""
+    return watch()

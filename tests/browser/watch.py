@@ -1,0 +1,56 @@
+"""A page of the app in a real browser, and what went wrong on it."""
+from urllib.parse import parse_qs, urlsplit
+
+from playwright.sync_api import expect
+
+from viz.page import pages
+from viz.text import strings
+
+PATIENCE = 90_000   # ms: the first answer includes importing torch on a busy machine
+REST = "[data-testid=stApp][data-test-script-state=notRunning]"
+# a part is drawn, and the page after it: it rests when it has not run for 120 ms
+STILL = f"""() => {{
+    const ran = (window.ran ??= {{ last: 0 }});
+    if (!document.querySelector('{REST}')) ran.last = performance.now();
+    return performance.now() - ran.last > 120;
+}}"""
+
+
+class Watch:
+    """A page of the app with what went wrong on it."""
+
+    def __init__(self, browser, address, width=1440, height=900, scheme="light"):
+        self.context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, accept_downloads=True)
+        self.page, self.address, self.wrong = self.context.new_page(), address, []
+        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.page.on("console", lambda message: self.wrong.append(message.text) if message.type == "error" and "404" not in message.text else None)
+        self.page.on("request", lambda request: self.wrong.append(request.url)
+                     if request.url.startswith("http") and urlsplit(request.url).netloc != urlsplit(address).netloc else None)
+
+    @property
+    def main(self):
+        return self.page.locator("[data-testid=stMain]")
+
+    def open(self, path: str):
+        self.page.goto(self.address + path)
+        expect(self.main.locator("h2").first).to_be_visible(timeout=PATIENCE)
+        return self.rest()
+
+    def rest(self):
+        self.page.wait_for_timeout(250)   # a click reaches the server before the page says that it runs
+        self.page.wait_for_function(STILL, timeout=PATIENCE)
+        return self
+
+    def follow_menu(self, name: str):
+        """Opens a page by the menu above the page."""
+        page = pages()[name][0]
+        self.page.locator("[data-testid=stTopNavSection]", has_text=page.section).click()
+        self.page.locator("[data-testid=stTopNavPopover] a", has_text=page.title).click()
+
+    def params(self) -> dict:
+        return parse_qs(urlsplit(self.page.url).query, keep_blank_values=True)
+
+    def fine(self):
+        assert self.main.locator("[data-testid=stException]").count() == 0
+        assert self.main.get_by_text(strings("frame")["unknown_page_error"]).count() == 0
+        assert self.wrong == []
