@@ -48,9 +48,9 @@ def text_of(tokenizer, tokens: int) -> str:
 
 
 def fastest(actions: dict[str, Callable], seconds: float) -> dict[str, float]:
-    """The shortest time of each action, in turns, for about so many seconds, at least three turns."""
+    """The shortest time of each action, in turns, for about so many seconds, at least five turns."""
     best, end, turns = dict.fromkeys(actions, float("inf")), time.perf_counter() + seconds, 0
-    while turns < 3 or (time.perf_counter() < end and turns < 200):
+    while turns < 5 or (time.perf_counter() < end and turns < 200):
         for name, action in actions.items():
             start = time.perf_counter()
             action()

@@ -17,7 +17,7 @@ def against_outputs(calls: list[Call], layers: list[Layer]) -> tuple[float, floa
     worst, row_error, rows = 0.0, 0.0, 0
     for members, layer in _together(calls, layers):
         outputs = np.concatenate([call.outputs for call in members])
-        largest = np.concatenate([np.full(len(call.outputs), np.abs(call.outputs).max()) for call in members])
+        largest = np.abs(outputs).reshape(len(members), -1).max(1).repeat(len(members[0].outputs))
         mixed, sums = recompute(layer, members[0].rows)
         errors = np.abs(mixed - outputs).max((1, 2)) / np.where(largest > 0, largest, 1)
         worst = max(worst, float(errors.max()) if np.isfinite(errors).all() else float("inf"))
@@ -48,10 +48,11 @@ def recompute(layer: Layer | Call, rows: np.ndarray) -> tuple[np.ndarray, np.nda
 
     kv_heads, n_keys, _ = layer.key.shape
     group, keys = len(layer.query) // kv_heads, slice(0, n_keys)
-    split = lambda each: heads.tensor_of(np.ascontiguousarray(each)).unflatten(0, (kv_heads, group))
+    split = lambda each: heads.tensor_of(each.reshape(kv_heads, group, *each.shape[1:]))
     gather = lambda part: np.concatenate([part.block(slice(row, row + 1), keys) for row in rows], axis=-2)
-    numbers = attention.scores(split(layer.query[:, rows]).flatten(1, 2), heads.tensor_of(layer.key), scale=layer.scale, softcap=layer.softcap)
-    numbers = numbers.unflatten(1, (group, len(rows)))
+    asked = heads.tensor_of(layer.query[:, rows].reshape(kv_heads, group * len(rows), -1))
+    numbers = attention.scores(asked, heads.tensor_of(layer.key), scale=layer.scale, softcap=layer.softcap)
+    numbers = numbers.view(kv_heads, group, len(rows), n_keys)
     if layer.bias is not None:
         bias = gather(layer.bias)
         numbers = numbers + (split(bias) if bias.ndim == 3 else heads.tensor_of(bias))

@@ -15,7 +15,7 @@ def saved(seen, key: str) -> list[dict]:
         return list(csv.DictReader(io.StringIO(file.read(), newline="")))
 
 
-def test_silencing_fills_its_column(seen):
+def test_silencing_fills_its_column_and_a_row_opens_its_head(seen):
     words = strings("measures")
     seen.page.goto(seen.address + "/measures")
     table = seen.main.locator(".st-key-head-table [data-testid=stDataFrame]")
@@ -24,6 +24,14 @@ def test_silencing_fills_its_column(seen):
     expect(seen.main.locator(".st-key-figure-measures-effects [data-testid=stPlotlyChart]")).to_be_visible(timeout=PATIENCE)
     rows = saved(seen.rest(), "head-table-csv")
     assert len(rows) == 72 and all(0 < float(row["silenced_vector"]) < 1 and 0 <= float(row["fit"]) <= 1 for row in rows)
+    table.scroll_into_view_if_needed()
+    box = table.bounding_box()
+    spot = box["x"] + 300, box["y"] + 38 + 35 * 2 + 10   # the third row: layer 0 head 2, which looks at the previous token
+    seen.page.mouse.move(*spot)
+    seen.page.wait_for_timeout(600)   # the table learns where the pointer is only some frames after it moved
+    seen.page.mouse.click(*spot)
+    seen.page.wait_for_url("**/heads?layer=0&head=2", timeout=PATIENCE)
+    expect(seen.main.get_by_text(strings("heads")["head_title"].format(layer=0, head=2))).to_be_visible(timeout=PATIENCE)
 
 
 def test_a_file_is_averaged_and_colours_the_grid_and_a_hostile_one_is_one_sentence(seen):
