@@ -27,7 +27,8 @@ TABLE = Path(__file__).with_name("families.md")
 def walk(types: list[str], tell: Callable[[families_check.Outcome, float], None], at_once: int = 2) -> list[families_check.Outcome]:
     """The outcome of each type. tell(outcome, seconds) is called as each comes in."""
     context = multiprocessing.get_context("fork")
-    waiting, running, outcomes = list(reversed(types)), {}, []
+    waiting, outcomes = list(reversed(types)), []
+    running: dict[str, tuple] = {}
     while waiting or running:
         while waiting and len(running) < at_once:
             model_type = waiting.pop()

@@ -12,7 +12,7 @@ from benchmarks import families_models
 from model import heads
 from model.masks import Causal, Chunk, Full, Window
 from model.query import Kind, Query, UserError
-from model.record import AttentionRecord
+from model.record import AttentionRecord, Layer
 
 TOLERANCE = 1e-4   # of a weight, to the model's own eager weights
 UNEVEN = 0.2       # share of a row that must lie elsewhere than in even weights, in the mean, for a family to count as tested
@@ -94,7 +94,8 @@ def _judge(model_type: str, model, record: AttentionRecord) -> Outcome:
         return outcome
     caught = {fault: catches(model, plant) for fault, plant in applicable(record).items()}
     doubts = [f"the planted fault {fault} was not caught" for fault, times in caught.items() if times != "2/2"] + mild(record)
-    return replace(outcome, faults_caught=caught, **({"status": "reported", "reason": "; ".join(doubts)} if doubts else {}))
+    outcome = replace(outcome, faults_caught=caught)
+    return replace(outcome, status="reported", reason="; ".join(doubts)) if doubts else outcome
 
 
 def _describe(layer) -> str:
@@ -113,7 +114,7 @@ def mild(record: AttentionRecord) -> list[str]:
             moved = np.abs(weights - allowed / allowed.sum(-1, keepdims=True)).sum(-1) / 2
             if moved[allowed.sum(-1) > 1].mean() < UNEVEN:
                 found.append(f"{each.kind} layer {layer.index} is near uniform")
-            if layer.softcap is not None and np.nanmax(np.abs(_products(layer))) < layer.softcap / 2:
+            if isinstance(layer, Layer) and layer.softcap is not None and np.nanmax(np.abs(_products(layer))) < layer.softcap / 2:
                 found.append(f"{each.kind} layer {layer.index} stays below half of its soft-cap")
     return found
 

@@ -21,7 +21,7 @@ from model.scratch.train import one_thread
 
 PAGE = Path(__file__).with_name("patching.md")
 MODELS = {"resolver-narrow": (Kind.SELF,), "resolver-wide": (Kind.SELF,), "translator": tuple(Kind)}
-TWINS = tuple(f"The animal didn't cross the street because it was too {word}." for word in ("tired", "wide"))
+TWINS = ("The animal didn't cross the street because it was too tired.", "The animal didn't cross the street because it was too wide.")
 INTRODUCTION = """# Which heads turn the answer
 
 Written by `python -m benchmarks.patching` from the weights in `assets/weights`. Layers and heads count from 0. A head's output, in the pass of

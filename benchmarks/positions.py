@@ -12,11 +12,12 @@ import json
 import platform
 import sys
 from pathlib import Path
+from typing import cast
 
 import torch
 from torch.nn import functional
 
-from model.scratch.positions import NAMES
+from model.scratch.positions import NAMES, Learned
 from model.scratch.transformer import Config, Transformer
 
 TRAINED, TESTED, BACK = 32, 128, 3
@@ -75,7 +76,7 @@ def main() -> None:
             found.setdefault(scheme, []).append([round(each, 4) for each in accuracy(model.eval(), seed)])
             row = found[scheme][-1]
             if scheme == "learned" and not table:
-                table = [[round(each, 3) for each in vector] for vector in model.embedding.positions.table.tolist()]
+                table = [[round(each, 3) for each in vector] for vector in cast(Learned, model.embedding.positions).table.tolist()]
             parts = [row[:TRAINED - BACK], row[TRAINED - BACK:64 - BACK], row[64 - BACK:]]
             print(f"{scheme:<12}{seed:>5}{loss:>9.3f}" + "".join(f"{sum(part) / len(part):>10.3f}" for part in parts), flush=True)
     if options.json:

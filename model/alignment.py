@@ -139,7 +139,7 @@ def _joined(meets: list[list[set]]) -> list[Bundle]:
 def _meets(tokens: Tokens, spans: list[tuple[int, int]], anchors: np.ndarray) -> list[set]:
     """What each token can be met by: its characters' numbers, or its text and how often it was there before where it is special."""
     seen: dict[str, int] = {}
-    found = []
+    found: list[set] = []
     for token, (start, end) in enumerate(spans):
         if tokens.special[token]:
             count = seen[tokens.texts[token]] = seen.get(tokens.texts[token], -1) + 1

@@ -6,6 +6,7 @@ import importlib
 import os
 from collections import OrderedDict
 from collections.abc import Callable
+from typing import Any
 
 from model.attribution import AttributionQuery, SwapQuery
 from model.chain import ChainQuery
@@ -24,10 +25,11 @@ from model.lessons.short_run import RunQuery
 from model.next_word import NextWordQuery
 from model.patching import PatchQuery
 from model.query import CardQuery, MeasuresQuery, OverviewQuery, Query, UserError
+from model.record import AttentionRecord
 from model.repeats import HabitsQuery
 from model.silencing import SilencingQuery
 from model.texts import TextsQuery
-from model.trace import TraceQuery
+from model.trace import Trace, TraceQuery
 
 CACHE_BYTES = int(os.environ.get("CLEARHEAD_CACHE_MB", "1024")) * 2**20
 MODEL_BYTES = int(os.environ.get("CLEARHEAD_MODELS_MB", "6144")) * 2**20
@@ -39,7 +41,7 @@ class Models:
 
     def __init__(self, limit: int):
         self.limit = limit
-        self._open: OrderedDict[tuple[str, str], object] = OrderedDict()
+        self._open: OrderedDict[tuple[str, str], Any] = OrderedDict()
 
     def open(self, model_id: str, revision: str, tick: Tick):
         key = (model_id, revision)
@@ -169,7 +171,7 @@ def _patched(question: PatchQuery, tick: Tick):
     return beside(question.first.model, "patching").patched(opened, question, tick)
 
 
-def _subject(question: AttributionQuery, tick: Tick):
+def _subject(question: AttributionQuery, tick: Tick) -> tuple[Any, AttentionRecord, Trace | str]:
     """The model with this question put to it, the record of its pass, and the trace, or why there is none."""
     opened = models.open(question.query.model, question.query.revision, tick)
     subject = beside(question.query.model, "attribution").subject(opened, question, tick)

@@ -5,6 +5,7 @@ An `AttributionQuery` is answered by an `Attribution`, asked as a trace is. The 
 """
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -185,7 +186,7 @@ def _add_norms(found: AttentionMap, weights: list[np.ndarray], trace: Trace, row
     lengths, stages = [], []
     for layer, each in zip(found.layers, weights, strict=True):
         attention, block = trace.attention(found.kind, layer.index), trace.block(found.kind, layer.index)
-        changed = norms.transformed(layer, attention)[:, :each.shape[2]]
+        changed = norms.transformed(cast(Layer, layer), attention)[:, :each.shape[2]]
         around = None if found.kind is Kind.CROSS else norms.sublayer(block, attention)
         lengths.append(norms.by_head(each, changed, rows))
         stages.append(norms.by_stage(each, changed, around, rows))

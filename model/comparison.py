@@ -160,16 +160,15 @@ def answers(first: AttentionRecord, second: AttentionRecord, shown: int = 6) -> 
     """(token, probability in the first, in the second) at the last place that predicts, for the best of both; NaN for one that is not among the
     twenty that are kept. Empty where either says no words."""
     sides = [record.prediction for record in (first, second)]
-    if any(each is None or not each.ids for each in sides):
+    found = [dict(zip(each.texts[-1], each.probabilities[-1], strict=True)) for each in sides if each is not None and each.ids]
+    if len(found) < 2:
         return []
-    found = [dict(zip(each.texts[-1], each.probabilities[-1], strict=True)) for each in sides]
     names = dict.fromkeys([*list(found[0])[:shown], *list(found[1])[:shown]])
-    return [(name, *(each.get(name, float("nan")) for each in found)) for name in names]
+    return [(name, found[0].get(name, float("nan")), found[1].get(name, float("nan"))) for name in names]
 
 
 def cosine(first: AttentionRecord, second: AttentionRecord) -> float | None:
     """The cosine of the two sentence vectors; None unless both answer with vectors of one length."""
-    vectors = [getattr(record.prediction, "vector", None) for record in (first, second)]
-    if any(each is None for each in vectors) or vectors[0].shape != vectors[1].shape:
-        return None
-    return cosine_of(*vectors)
+    sides = [record.prediction for record in (first, second)]
+    vectors = [each.vector for each in sides if each is not None and each.vector is not None]
+    return cosine_of(*vectors) if len(vectors) == 2 and vectors[0].shape == vectors[1].shape else None

@@ -74,7 +74,7 @@ def make_case(sentence: str, pronoun: str, correct: str, wrong: str, start: int 
     chosen = [next((span for span in reversed(spans) if span[1] <= asked[0]), spans[0]) for spans in candidates]
     if chosen[0] == chosen[1] or asked in chosen:
         raise UserError(f"Pronoun, correct and wrong must be three places of the sentence {_short(sentence)}, but two of them are the same.")
-    return Case(sentence, asked, *chosen, **more)
+    return Case(sentence, asked, chosen[0], chosen[1], **more)
 
 
 def _found(sentence: str, words: str, name: str) -> list[Span]:
@@ -107,7 +107,7 @@ def read_csv(text: str, name: str = "the file") -> tuple[Case, ...]:
     missing = [each for each in REQUIRED if each not in (rows.fieldnames or ())]
     if missing:
         raise UserError(f"{name} has no column {', '.join(missing)}; its first row must name at least {', '.join(REQUIRED)}.")
-    cases = []
+    cases: list[Case] = []
     for number, row in enumerate(rows, 2):
         if len(cases) >= MOST:
             raise UserError(f"{name} has more than {MOST:,} rows; cut it into several files.")
@@ -125,7 +125,8 @@ def _case(row: dict[str, str]) -> Case:
     if start is not None and not re.fullmatch(r"\d{1,9}(\.0+)?", start, re.ASCII):
         raise UserError(f"pronoun_start is {start!r}, but should be a whole number of characters from 0, or empty.")
     more = {key: row.get(key, "") for key in ("frame", "pair", "answer", "other")}
-    return make_case(*(row[key] for key in REQUIRED), start=None if start is None else int(float(start)), **more)
+    sentence, pronoun, correct, wrong = (row[key] for key in REQUIRED)
+    return make_case(sentence, pronoun, correct, wrong, None if start is None else int(float(start)), **more)
 
 
 def paired(cases: list[Case]) -> tuple[Case, ...]:

@@ -73,7 +73,8 @@ def words_of(tokens: Tokens, case: Case) -> Words:
     for name, each in zip(("pronoun", "correct", "wrong"), found):
         if not each:
             raise UserError(f"The model does not read as far as {case.word(name)!r} in {case.sentence[:60]!r}; shorten the sentence.")
-    return Words(*found, max(token for token in range(len(tokens)) if tokens.segments[token] == 0))
+    pronoun, correct, wrong = found
+    return Words(pronoun, correct, wrong, max(token for token in range(len(tokens)) if tokens.segments[token] == 0))
 
 
 def map_of(record: AttentionRecord) -> AttentionMap:
@@ -87,7 +88,8 @@ def map_of(record: AttentionRecord) -> AttentionMap:
 def looks(attention_map: AttentionMap, words: Words) -> Looks:
     """The weights of every head. Only `received` needs more than a few rows."""
     behind = list(range(max(words.pronoun) + 1, words.last + 1)) or list(words.pronoun)
-    names, rows = [], {"pronoun": [], "later": [], "received": []}
+    names: list[Head] = []
+    rows: dict[str, list[np.ndarray]] = {"pronoun": [], "later": [], "received": []}
     for layer in attention_map.layers:
         names += [(attention_map.kind, layer.index, head) for head in range(layer.heads)]
         weights = np.zeros(layer.shape, np.float32)

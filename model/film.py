@@ -72,10 +72,10 @@ def read(path: Path) -> Film:
     try:
         with safe_open(path, "numpy") as file:
             about = {name: json.loads(each) for name, each in (file.metadata() or {}).items()}
-            curves = [np.asarray(file.get_tensor(f"history.{name}")) for name in ("step", "loss", "right")]
+            step, loss, right = (np.asarray(file.get_tensor(f"history.{name}")) for name in ("step", "loss", "right"))
     except (OSError, SafetensorError, ValueError) as error:
         raise UserError(f"The film {path.name} cannot be read ({type(error).__name__}); make it with: python -m model train TASK.") from error
-    return Film(tuple(sorted(about["frames"])), *curves, about)
+    return Film(tuple(sorted(about["frames"])), step, loss, right, about)
 
 
 def run(question: TraitsQuery, traits: Callable[[str], tuple[tuple[str, ...], tuple, np.ndarray]], tick: Tick) -> Traits:

@@ -106,7 +106,7 @@ def _blocks(layer: Layer | Reported, sides: Sides, patterns: list[Pattern]) -> I
     """(pattern, sum over rows, rows) of every block of rows."""
     for rows, keys, block in heads.weight_blocks(layer):
         allowed = layer.allowed.block(rows, keys)
-        allowed = allowed if allowed.ndim == 2 else allowed.any(0)
+        allowed = allowed if allowed.ndim == 2 else np.any(allowed, axis=0)
         i, j = np.arange(rows.start, rows.stop)[:, None], np.arange(keys.start, keys.stop)[None, :]
         for pattern in patterns:
             yield pattern.name, *divergences(block, pattern.keys(i, j, sides) & allowed)

@@ -75,9 +75,9 @@ def score(shown: Shown, may: np.ndarray, marks: Iterable[tuple[int, int]]) -> Sc
         if row is not None and column is not None:
             chosen[row, column] = may[row, column]
     found = []
-    for row in np.flatnonzero(chosen.any(1)):
-        weights, count = shown.weights[row].astype(np.float64), int(chosen[row].sum())
-        open_ = weights[may[row]]
-        found.append(RowScore(int(row), count, len(open_), float(weights[chosen[row]].sum()), float(np.sort(open_)[::-1][:count].sum()),
+    for at in map(int, np.flatnonzero(chosen.any(1))):
+        weights, count = shown.weights[at].astype(np.float64), int(chosen[at].sum())
+        open_ = weights[may[at]]
+        found.append(RowScore(at, count, len(open_), float(weights[chosen[at]].sum()), float(np.sort(open_)[::-1][:count].sum()),
                               float(open_.sum())))
     return Score(tuple(found))

@@ -5,6 +5,7 @@ torch is imported where it computes, so that a page can import this module befor
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -60,7 +61,7 @@ def _mask_of(layer: Layer, heads: np.ndarray, rows: slice, keys: slice):
     return None if block.all() else tensor_of(np.ascontiguousarray(block[heads] if block.ndim == 3 else block))
 
 
-def _shut(layer: Layer, heads: np.ndarray, rows: slice, keys: slice) -> tuple[slice, object] | None:
+def _shut(layer: Layer, heads: np.ndarray, rows: slice, keys: slice) -> tuple[slice, Any] | None:
     """The columns in which the mask forbids something, and what closes them: 0 or -∞ to be added, which is three times as fast as filling."""
     if isinstance(layer.allowed, Causal | Window | Chunk):
         return _ruled(layer.allowed, rows.start, rows.stop, keys.start, keys.stop)
@@ -172,7 +173,7 @@ def head_outputs(layer: Layer, rows: np.ndarray) -> np.ndarray:
 
 def overview(attention_map: AttentionMap) -> Overview:
     """Thumbnails of every head, of at most 64 × 64 cells whatever the length; max-pooled, so that a single strong weight never disappears."""
-    pool = tuple(-(-n // THUMBNAIL) for n in (len(attention_map.queries), len(attention_map.keys)))
+    pool = -(-len(attention_map.queries) // THUMBNAIL), -(-len(attention_map.keys) // THUMBNAIL)
     cells = tuple(_thumbnails(layer, pool) for layer in attention_map.layers)
     return Overview(attention_map.kind, tuple(layer.index for layer in attention_map.layers), cells, pool)
 

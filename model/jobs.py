@@ -102,9 +102,9 @@ class Desk:
         """The job that answers this question; an answer that is cached is there at once."""
         cached = self.cache.get(question)
         if cached is not None:
-            job = Job(question)
-            job.finish(cached)
-            return job
+            answered = Job(question)
+            answered.finish(cached)
+            return answered
         with self._lock:
             job = self._jobs.get(question)
             if job is None or (not job.done and not job.waiters):

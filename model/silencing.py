@@ -1,7 +1,8 @@
 """What silencing a head does to the answer: every head of one kind in turn. numpy only; the model is asked again for each head."""
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
+from typing import cast
 
 import numpy as np
 
@@ -37,8 +38,8 @@ def change(before: Prediction, after: Prediction) -> float:
         raise ValueError(f"change: expected two answers of one kind, got {before.kind} and {after.kind}; ask one model twice.")
     if before.vector is not None and after.vector is not None:
         a, b = before.vector.astype(np.float64), after.vector.astype(np.float64)
-        return float(max(0, 1 - a @ b / (np.linalg.norm(a) * np.linalg.norm(b))))
-    places = range(min(len(before.ids), len(after.ids)))
+        return max(0.0, float(1 - a @ b / (np.linalg.norm(a) * np.linalg.norm(b))))
+    places: Sequence[int] = range(min(len(before.ids), len(after.ids)))
     if before.kind == "target":   # a text that the model writes itself is compared as far as both had written the same
         places = [0, *(place + 1 for place in takewhile(lambda place: before.ids[place][0] == after.ids[place][0], places[:-1]))]
     return float(np.mean([_divergence(*(dict(zip(each.ids[place], each.probabilities[place], strict=True)) for each in (before, after)))
@@ -65,5 +66,5 @@ def run(question: SilencingQuery, record: AttentionRecord, ask: Callable[[Query]
     for done, (layer, head) in enumerate(places):
         tick(done / len(places), f"silencing layer {layer} head {head}")
         edits = record.query.edits | {Silence(question.kind, layer, head, question.mode)}
-        changes[layer, head] = change(record.prediction, ask(replace(record.query, edits=edits)).prediction)
+        changes[layer, head] = change(record.prediction, cast(Prediction, ask(replace(record.query, edits=edits)).prediction))
     return Silencing("answer" if record.prediction.vector is None else "vector", changes)

@@ -124,11 +124,11 @@ def as_object(found: Averages) -> dict[str, Any]:
 
 def from_object(found: dict[str, Any]) -> Averages:
     """Raises ValueError, KeyError or TypeError for anything that as_object did not make."""
-    arrays = {name: np.array(found[name], np.float64) for name in ("count", "mean", "squares")}
+    arrays = [np.array(found[name], np.float64) for name in ("count", "mean", "squares")]
     places, names = tuple((int(layer), int(head)) for layer, head in found["places"]), tuple(map(str, found["names"]))
-    if any(each.shape != (len(names), len(places)) or not np.isfinite(each).all() for each in arrays.values()):
+    if any(each.shape != (len(names), len(places)) or not np.isfinite(each).all() for each in arrays):
         raise ValueError("from_object: expected finite arrays (name, head), got others.")
-    return Averages(Kind(found["kind"]), places, names, **arrays, **{name: int(found[name]) for name in ("texts", "tokens", "cut")})
+    return Averages(Kind(found["kind"]), places, names, arrays[0], arrays[1], arrays[2], int(found["texts"]), int(found["tokens"]), int(found["cut"]))
 
 
 def as_csv(found: Averages, provenance: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ import sys
 import time
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 # one thread in each of pytest's processes, set before torch is imported: more would wait for one another
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -18,7 +19,8 @@ ROOT = Path(__file__).parent.parent
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--no-first-run", "--disable-sync"]
 
 # the same examples in every run, so that a failure is never luck; CLEARHEAD_HYPOTHESIS=long looks further
-COMMON = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.function_scoped_fixture]}
+COMMON: dict[str, Any] = {
+    "deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.function_scoped_fixture]}
 hypothesis.settings.register_profile("short", derandomize=True, max_examples=100, **COMMON)
 hypothesis.settings.register_profile("long", max_examples=5000, **COMMON)
 hypothesis.settings.load_profile(os.environ.get("CLEARHEAD_HYPOTHESIS", "short"))

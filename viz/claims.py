@@ -37,17 +37,19 @@ def claims(record: AttentionRecord, view: View, twin: AttentionRecord | None = N
              "a": token_label(attention_map.queries, view.pair[0]), "b": token_label(attention_map.keys, view.pair[1]),
              "uniform": number(1 / max(1, int(allowed.reshape(-1, allowed.shape[-1])[0].sum())))}
     said = [words["largest" if places[here] == 1 else "ranked"].format(**facts)]
-    if twin is not None and example is not None and example.rival and example.swap:
+    if twin is not None and example is not None:
         said += _twin_claims(record, view, twin, example, weights)
     return said
 
 
 def _twin_claims(record: AttentionRecord, view: View, twin: AttentionRecord, example: Example, weights: dict) -> list[str]:
     """What the same head does in the twin sentence, if it has the same pair of words."""
+    if not example.rival or not example.swap:
+        return []
     tokens, texts = twin[view.kind].queries, (twin.query.text, twin.query.text_b)
     query, key, rival = (token_of(tokens, texts, word) for word in (*example.pair, example.rival))
     mine = tuple(token_of(record[view.kind].queries, (record.query.text, record.query.text_b), word) for word in example.pair)
-    if None in (query, key, rival) or mine != view.pair:
+    if query is None or key is None or rival is None or mine != view.pair:
         return []
     words, here = strings("heads")["claims"], (view.layer, view.head)
     to_key, to_rival = heads.pair_weights(twin[view.kind], query, key), heads.pair_weights(twin[view.kind], query, rival)

@@ -99,7 +99,8 @@ class Numbers:
         if not isinstance(value, (tuple, list)) or not self.shortest <= len(value) <= self.longest:
             return None
         each = [Number(self.name, 0, self.low, self.high).clean(number) for number in value]
-        return None if None in each else tuple(round(number, 2) + 0.0 for number in each)
+        found = tuple(round(number, 2) + 0.0 for number in each if number is not None)
+        return found if len(found) == len(value) else None
 
     def read(self, text: str) -> tuple[float, ...] | None:
         parts = text.split(",") if len(text) <= 24 * self.longest else []

@@ -77,12 +77,12 @@ def sentence_claims(twins: Twins) -> tuple[list[str], list[str]]:
 
 def _flipper(twins: Twins, verdicts: list[str]) -> list[str]:
     """The head that changes sides most clearly, if one does."""
-    flips = [place for place, verdict in enumerate(verdicts) if verdict == "flips"]
-    if not flips:
+    there, flips = twins.there, [place for place, verdict in enumerate(verdicts) if verdict == "flips"]
+    if there is None or not flips:
         return []
-    first = max(flips, key=lambda place: min(twins.preference[place], twins.there[place, 1] - twins.there[place, 0]))
+    first = max(flips, key=lambda place: min(twins.preference[place], there[place, 1] - there[place, 0]))
     return [strings("coreference")["claims"]["flipper"].format(head=name(twins.heads[first]), mass=number(float(twins.here[first].sum())),
-                                                               twin=number(float(twins.there[first].sum())))]
+                                                               twin=number(float(there[first].sum())))]
 
 
 def percent(each: Interval) -> str:

@@ -1,4 +1,6 @@
 """What is true of a decision between il and elle, in words, computed from its numbers."""
+from typing import Any
+
 import numpy as np
 
 from model.decision import PRONOUNS, Decision, DecisionSet, Head
@@ -37,7 +39,8 @@ def decision_claims(found: Decision, mode: str) -> list[str]:
 
 def set_claims(found: DecisionSet) -> list[str]:
     """Sentences in Markdown about many test sentences, the contrast to the resolver last."""
-    words, facts = strings("translate")["decide"], {}
+    words = strings("translate")["decide"]
+    facts: dict[str, Any] = {}
     for kind, (head, share, mass) in found.points.items():
         facts |= {kind.value: share, f"{kind.value}_head": f"{head[1]}·{head[2]}", f"{kind.value}_mass": mass}
     alone = {name: share for name, share in found.moved.items() if name not in ("it", "both nouns", "everything")}

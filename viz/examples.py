@@ -2,6 +2,7 @@
 import functools
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from model.record import Tokens
 from viz.text import strings
@@ -26,8 +27,12 @@ class Example:
 
 @functools.cache
 def examples() -> tuple[Example, ...]:
-    return tuple(Example(**{name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()})
-                 for entry in strings("examples")["example"])
+    return tuple(_example(entry) for entry in strings("examples")["example"])
+
+
+def _example(entry: dict[str, Any]) -> Example:
+    lists: dict[str, Any] = {name: tuple(value) for name, value in entry.items() if isinstance(value, list)}
+    return Example(**entry | lists)
 
 
 def example_for(text: str, text_b: str | None) -> Example | None:

@@ -2,6 +2,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 from urllib.parse import urlencode
 
 from model.measures import BY_NAME
@@ -55,8 +56,10 @@ def _too_long(text: str) -> bool:
 
 def from_params(params: Mapping[str, str], page: str = "", controls: Iterable[Control] = ()) -> State:
     """The state that a link to a page describes; a parameter that makes no sense is as if it were not there."""
-    state = replace(START, **{name: params[name] for name in ("model", "text", "text_b", "target") if params.get(name)})
-    chosen, view = set(), {}
+    texts: dict[str, Any] = {name: params[name] for name in ("model", "text", "text_b", "target") if params.get(name)}
+    state = replace(START, **texts)
+    chosen: set[str] = set()
+    view: dict[str, Any] = {}
     if params.get("kind") in set(Kind):
         view["kind"] = Kind(params["kind"])
         chosen.add("kind")

@@ -39,9 +39,9 @@ def rgb(colour: str) -> tuple[int, int, int]:
 
 def ramp(theme: str = "light", steps: int = 256, stops: tuple[str, ...] | None = None) -> np.ndarray:
     """The ramp of weights, or one of other colours, as uint8 (steps, 3)."""
-    stops = np.array([rgb(colour) for colour in stops or RAMP[theme]], float)
-    at = np.linspace(0, len(stops) - 1, steps)
-    return np.round([[np.interp(place, range(len(stops)), channel) for channel in stops.T] for place in at]).astype(np.uint8)
+    colours = np.array([rgb(colour) for colour in stops or RAMP[theme]], float)
+    at = np.linspace(0, len(colours) - 1, steps)
+    return np.round([[np.interp(place, range(len(colours)), channel) for channel in colours.T] for place in at]).astype(np.uint8)
 
 
 def strength(weights: np.ndarray, scale: str) -> np.ndarray:

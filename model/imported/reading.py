@@ -6,7 +6,7 @@ and `keys` where those differ. Square attention without a weight above the diago
 import os
 import re
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 import numpy as np
 
@@ -34,7 +34,7 @@ class Imported:
 
     @property
     def nbytes(self) -> int:
-        return sum(layer.weights.nbytes for each in self.maps for layer in each.layers)
+        return sum(cast(Reported, layer).weights.nbytes for each in self.maps for layer in each.layers)
 
 
 def read(file: BinaryIO, name: str) -> Imported:

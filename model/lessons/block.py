@@ -1,6 +1,7 @@
 """One block of the Transformer: its boxes, normalisation step by step, what a feed-forward layer leaves at 0, what depth does at initialisation."""
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import cast
 
 import numpy as np
 
@@ -28,7 +29,7 @@ def boxes(block: Block) -> list[Box]:
     what the sub-layer put out (Gemma 2, OLMo 2), and is part of *add & norm* if it reads their sum and the model is post-LN."""
     left, stream = list(block.norms), block.before
     found = [Box("in", "in", stream)]
-    parts = [("cross" if each.kind is Kind.CROSS else "attention", each.output) for each in block.attentions]
+    parts: list[tuple[str, np.ndarray | None]] = [("cross" if each.kind is Kind.CROSS else "attention", each.output) for each in block.attentions]
     parts.append(("feed_forward", block.feed_forward.output if block.feed_forward else None))
     for number, (name, output) in enumerate(parts, 1):
         before = _reading(left, stream)
@@ -45,8 +46,8 @@ def boxes(block: Block) -> list[Box]:
 
 def _reading(norms: list[Norm], read: np.ndarray | None) -> Norm | None:
     """Takes out of `norms` the first that read these vectors (t, d), within rounding."""
-    for norm in norms if read is not None else ():
-        if np.abs(norm.input - read).max() <= 1e-4 * np.abs(read).max():
+    for norm in norms:
+        if read is not None and np.abs(norm.input - read).max() <= 1e-4 * np.abs(read).max():
             norms.remove(norm)
             return norm
     return None
@@ -96,7 +97,7 @@ def depth(layers: int, norm_first: bool, seed: int = 1) -> tuple[np.ndarray, np.
     import torch
 
     from model.scratch.probe import capture
-    from model.scratch.transformer import Config, Transformer
+    from model.scratch.transformer import Config, EncoderLayer, Transformer
 
     with torch.random.fork_rng(devices=[]), torch.enable_grad():
         torch.manual_seed(seed)
@@ -106,7 +107,7 @@ def depth(layers: int, norm_first: bool, seed: int = 1) -> tuple[np.ndarray, np.
             logits = model(ids)
         torch.nn.functional.cross_entropy(logits.flatten(0, 1), wanted.flatten()).backward()
     stream = [float(seen[f"encoder.layers.{layer}.after_feed_forward.residual"].norm(dim=-1).mean()) for layer in range(layers)]
-    gradient = [float(each.feed_forward.w_2.weight.grad.norm()) for each in model.encoder.layers]
+    gradient = [float(cast(torch.Tensor, cast(EncoderLayer, each).feed_forward.w_2.weight.grad).norm()) for each in model.encoder.layers]
     return np.array(stream), np.array(gradient)
 
 

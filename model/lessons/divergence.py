@@ -40,7 +40,7 @@ def peak(words: int, epsilon: float, definition: str) -> float:
     return 1 - epsilon + (epsilon / words if definition == "all" else 0.0)
 
 
-def smooth_loss(share: np.ndarray, words: int, epsilon: float, definition: str) -> np.ndarray:
+def smooth_loss(share: np.ndarray | float, words: int, epsilon: float, definition: str) -> np.ndarray:
     """The smoothed loss in nats (...) of a model that gives `share` to the right word and spreads the rest evenly over the others."""
     top = peak(words, epsilon, definition)
     share = np.asarray(share, np.float64)

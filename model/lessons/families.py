@@ -1,10 +1,11 @@
 """Encoder, decoder, or both: who may see what, and what of an encoder–decoder goes where, told from a record and its trace."""
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
 from model.query import Kind
-from model.record import AttentionMap, AttentionRecord
+from model.record import AttentionMap, AttentionRecord, Layer
 from model.trace import Trace
 
 
@@ -39,7 +40,7 @@ def wiring(trace: Trace, record: AttentionRecord) -> Wiring:
     if not crossing:
         raise KeyError("no cross-attention in this trace")
     memory = crossing[0].memory
-    used = [record[Kind.CROSS].layer(each.index) for each in crossing]
+    used = [cast(Layer, record[Kind.CROSS].layer(each.index)) for each in crossing]
     apart = max(float(np.abs(part.apply(memory, head) - given[head]).max())
                 for each, layer in zip(crossing, used, strict=True)
                 for part, given in ((each.key, layer.key), (each.value, layer.value)) for head in range(layer.heads))

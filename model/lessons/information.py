@@ -72,7 +72,8 @@ def measure_text(attention_map: AttentionMap, tick: Tick) -> Information:
         raise UserError(f"The text has {max(shape):,} tokens, and heads are compared on at most {LONGEST:,}; shorten it.")
     apart = np.abs(np.arange(shape[0])[:, None] - np.arange(shape[1])).astype(float)
     kept = _rows(sum(layer.heads for layer in attention_map.layers), *shape)
-    values, blank = ({name: [] for name in ("entropy", "mutual", "distance")} for _ in range(2))
+    values: dict[str, list[float]] = {name: [] for name in ("entropy", "mutual", "distance")}
+    blank: dict[str, list[float]] = {name: [] for name in values}
     places, sampled = [], []
     for number, layer in enumerate(attention_map.layers):
         tick(0.3 * number / len(attention_map.layers), f"{shape[0]} tokens: layer {layer.index}")
@@ -80,7 +81,7 @@ def measure_text(attention_map: AttentionMap, tick: Tick) -> Information:
             weights = _whole(layer, head)
             for target, rows in ((values, weights), (blank, _even(layer, head, shape))):
                 target["entropy"].append(entropy(rows).mean())
-                target["mutual"].append(mutual(rows))
+                target["mutual"].append(float(mutual(rows)))
                 target["distance"].append(np.nan if attention_map.kind is Kind.CROSS else (rows[:, :shape[1]] * apart).sum(1).mean())
             places.append((layer.index, head))
             sampled.append(np.pad(weights[kept], ((0, 0), (0, 1 + shape[1] - weights.shape[1]))).astype(np.float32))
@@ -138,7 +139,8 @@ def within_and_between(found: Information, distances: np.ndarray) -> tuple[float
     layers = np.array([layer for layer, _ in found.places])
     above = np.triu(np.ones_like(distances, bool), 1)
     same = layers[:, None] == layers
-    return tuple(float(distances[above & each].mean()) if (above & each).any() else np.nan for each in (same, ~same))
+    mean = lambda chosen: float(distances[chosen].mean()) if chosen.any() else np.nan
+    return mean(above & same), mean(above & ~same)
 
 
 @dataclass(frozen=True, eq=False)

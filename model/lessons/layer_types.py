@@ -42,7 +42,8 @@ class Weights:
 
 def weights(k: int = KERNEL, seed: int = 0) -> Weights:
     rng = np.random.default_rng(seed)
-    return Weights(*rng.standard_normal((3, WIDTH, WIDTH)) / np.sqrt(WIDTH), rng.standard_normal((k, WIDTH, WIDTH)) / np.sqrt(k * WIDTH))
+    a, b, c = rng.standard_normal((3, WIDTH, WIDTH)) / np.sqrt(WIDTH)
+    return Weights(a, b, c, rng.standard_normal((k, WIDTH, WIDTH)) / np.sqrt(k * WIDTH))
 
 
 def run(kind: str, tokens: np.ndarray, w: Weights, r: int = NEAR) -> np.ndarray:

@@ -10,6 +10,7 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass
+from typing import cast
 
 MODELS = ("minilm", "smollm2")
 LARGEST = 512      # merges that a text of one's own may bring
@@ -50,7 +51,8 @@ def there(model: str) -> bool:
     """Whether this model is on this disk."""
     from model.pretrained import catalogue
 
-    return catalogue.on_disk(catalogue.named(model))
+    entry = catalogue.named(model)
+    return entry is not None and catalogue.on_disk(entry)
 
 
 @functools.lru_cache(4)
@@ -59,7 +61,7 @@ def _tokenizer(model: str):
 
     from model.pretrained import catalogue
 
-    loaded = Tokenizer.from_file(str(catalogue.folder_of(catalogue.named(model)) / "tokenizer.json"))
+    loaded = Tokenizer.from_file(str(catalogue.folder_of(cast(catalogue.Entry, catalogue.named(model))) / "tokenizer.json"))
     loaded.no_truncation()
     loaded.no_padding()
     return loaded

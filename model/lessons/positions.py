@@ -4,6 +4,7 @@ Sinusoidal positions (Vaswani et al. 2017, section 3.5) in float64: PE(p, 2c) = 
 Rotary positions (Su et al. 2021), ALiBi (Press et al. 2022), T5's buckets (Raffel et al. 2020). Positions count from 0.
 """
 import json
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -23,7 +24,7 @@ def wavelengths(width: int) -> np.ndarray:
     return 2 * np.pi / rates(width)
 
 
-def sinusoidal(positions: np.ndarray, width: int) -> np.ndarray:
+def sinusoidal(positions: np.ndarray | Sequence[float], width: int) -> np.ndarray:
     """PE float64 (p, d) of any positions, whole or not; d even."""
     angle = np.asarray(positions, np.float64)[:, None] * rates(width)
     return np.stack([np.sin(angle), np.cos(angle)], -1).reshape(len(angle), width)
@@ -49,7 +50,8 @@ def by_distance(square: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     """(mean, lowest, highest) of a square matrix at each distance j − i from −(n−1) to n−1, float64 (2n − 1)."""
     n = len(square)
     diagonals = [np.diagonal(square, offset) for offset in range(1 - n, n)]
-    return tuple(np.array([kind(each) for each in diagonals]) for kind in (np.mean, np.min, np.max))
+    across = lambda kind: np.array([kind(each) for each in diagonals])
+    return across(np.mean), across(np.min), across(np.max)
 
 
 def strongest_wave(table: np.ndarray) -> np.ndarray:
@@ -112,10 +114,10 @@ def shuffled(order: tuple[int, ...], scheme: str, causal: bool) -> tuple[np.ndar
 
     from model.scratch.transformer import Config, Transformer
 
-    layers = {"encoder_layers": 0 if causal else SHUFFLED["layers"], "decoder_layers": SHUFFLED["layers"] if causal else 0}
+    stacks = (0, SHUFFLED["layers"]) if causal else (SHUFFLED["layers"], 0)   # encoder, decoder
     with torch.random.fork_rng(devices=[]), torch.inference_mode():
         torch.manual_seed(7)
-        config = Config(len(order) + 1, SHUFFLED["width"], SHUFFLED["heads"], 64, **layers, positions=scheme, max_length=64)
+        config = Config(len(order) + 1, SHUFFLED["width"], SHUFFLED["heads"], 64, *stacks, positions=scheme, max_length=64)
         model = Transformer(config).eval().double()
         run = model.decode if causal else model.encode
         plain = run(torch.arange(1, len(order) + 1)[None])[0]

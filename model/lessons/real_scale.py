@@ -1,5 +1,6 @@
 """The division by √d_k in a head that was trained with it (or, as T5, without it)."""
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -30,7 +31,7 @@ def head_scale(layer: Layer, head: int) -> HeadScale:
 
     query, key = layer.query[head].astype(np.float64), layer.key[head // (layer.heads // layer.key.shape[0])].astype(np.float64)
     dots = query @ key.T
-    scores = torch.from_numpy(heads.scores(layer, head).astype(np.float64))
+    scores = torch.from_numpy(cast(np.ndarray, heads.scores(layer, head)).astype(np.float64))
     allowed = ~torch.isnan(scores)
     rest = torch.nan_to_num(scores) - torch.from_numpy(dots * layer.scale)     # bias, and what a soft-cap took
     own = attention.softmax(torch.nan_to_num(scores), allowed).numpy()

@@ -123,7 +123,7 @@ def run(question: RunQuery, tick: Tick = lambda fraction, text: None) -> Run:
             tick(0.0, "training the plain model first")
         teacher = taught(question.seed) if needs else None
         model = untrained(question.seed)
-        if question.target == "other" and not question.fresh:
+        if teacher is not None and question.target == "other" and not question.fresh:
             model.load_state_dict(teacher.state_dict())
         return train(question, model, teacher, tick)[1]
 

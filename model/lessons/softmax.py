@@ -3,10 +3,12 @@ r"""One row of logits z through softmax(z / T): its entropy, how many tokens it 
 Weights p are float64 (..., key) and sum to 1; temperatures are positive numbers (...). Entropy: Shannon 1948, in nats; 2^H (in bits) is the
 effective number of tokens (perplexity). The Jacobian ∂p/∂z is (diag p − p pᵀ) / T.
 """
+from collections.abc import Sequence
+
 import numpy as np
 
 
-def softmax_rows(logits: np.ndarray, temperatures: np.ndarray, allowed: np.ndarray | None = None) -> np.ndarray:
+def softmax_rows(logits: np.ndarray, temperatures: np.ndarray | Sequence[float], allowed: np.ndarray | None = None) -> np.ndarray:
     """softmax(z / T) at every temperature, float64 (temperature, key), over the keys that `allowed` (bool, key) lets through.
 
     This is the function that trains the from-scratch model and draws every head: it subtracts the row's maximum before it divides by T, so
@@ -44,7 +46,7 @@ def jacobian(weights: np.ndarray, temperature: float) -> np.ndarray:
     return (np.diag(weights) - np.outer(weights, weights)) / temperature
 
 
-def jacobian_norm(weights: np.ndarray, temperatures: np.ndarray) -> np.ndarray:
+def jacobian_norm(weights: np.ndarray, temperatures: np.ndarray | float) -> np.ndarray:
     """Its Frobenius norm (...), without the matrix: Σ p_i² (1 − p_i)² + 2 Σ_{i<j} p_i² p_j² under the root.
 
     Every term is positive and 1 − p of the largest weight is the sum of the others, so that nothing cancels where the norm is tiny.

@@ -74,6 +74,7 @@ def agreement(n: int, tile: int, d_k: int = 64, seed: int = 0) -> Agreement:
 
     query, key, value = np.random.default_rng(seed).standard_normal((3, n, d_k)).astype(np.float32)
     exact = attention.attention(*(torch.from_numpy(each.astype(np.float64)) for each in (query, key, value)))[0].numpy()
-    fused = torch.nn.functional.scaled_dot_product_attention(*(torch.from_numpy(each)[None] for each in (query, key, value)))[0].numpy()
+    queries, keys, values = (torch.from_numpy(each)[None] for each in (query, key, value))
+    fused = torch.nn.functional.scaled_dot_product_attention(queries, keys, values)[0].numpy()
     ours = tiled_attention(query, key, value, tile)
     return Agreement(n, float(np.abs(ours - exact).max()), float(np.abs(fused - exact).max()), n * n, tile * tile)

@@ -109,8 +109,8 @@ def understand(memory: Memory, module, tensors: tuple, mask, options: dict) -> C
     sink, bias = _sink(next((options[word] for word in SINKS if options.get(word) is not None), None), bias, shape)
     scale = options.get("scaling")
     large = query.numel() * 4 >= OWN_PAGES
-    return Call(*(in_own_pages(array(each), large) for each in tensors),
-                1 / math.sqrt(query.shape[-1]) if scale is None else float(scale), allowed, bias,
+    numbers = [in_own_pages(array(each), large) for each in tensors]
+    return Call(numbers[0], numbers[1], numbers[2], 1 / math.sqrt(query.shape[-1]) if scale is None else float(scale), allowed, bias,
                 options.get("softcap"), sink,
                 tuple(sorted(word for word, meaning in options.items() if meaning is not None and word not in KNOWN)))
 

@@ -218,14 +218,14 @@ def _equation_one(call: Call):
 
     from model import attention
 
-    as_tensor = lambda numbers: None if numbers is None else tensor_of(np.ascontiguousarray(numbers))
+    as_tensor = lambda numbers: tensor_of(np.ascontiguousarray(numbers))
     group = len(call.query) // len(call.key)
     key, value = (as_tensor(np.repeat(each, group, axis=0)) for each in (call.key, call.value))
-    per_head = lambda numbers: None if numbers is None else as_tensor(numbers)[:, None, None]
+    per_head = lambda numbers: as_tensor(numbers)[:, None, None]
     keys = slice(0, call.key.shape[1])
     parts = [attention.attention(
         as_tensor(call.query[:, rows]), key, value, as_tensor(call.allowed.block(rows, keys)), scale=call.scale, softcap=call.softcap,
-        bias=None if call.bias is None else as_tensor(call.bias.block(rows, keys)), sink=per_head(call.sink),
+        bias=None if call.bias is None else as_tensor(call.bias.block(rows, keys)), sink=None if call.sink is None else per_head(call.sink),
         temperature=1.0 if call.temperature is None else per_head(call.temperature))[0] for rows in _blocks(call.query.shape[1])]
     return torch.cat(parts, dim=1).transpose(0, 1)[None].contiguous()
 

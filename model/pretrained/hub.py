@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from model.query import UserError
 
@@ -33,14 +34,15 @@ class Hub:
         from huggingface_hub import HfApi
 
         found = HfApi().model_info(hub_id, files_metadata=True, timeout=20)
-        if not any(each.rfilename.endswith(".safetensors") for each in found.siblings):
+        if not any(each.rfilename.endswith(".safetensors") for each in found.siblings or ()):
             proposals = [each for each in HfApi().get_repo_discussions(hub_id) if each.is_pull_request and "safetensors" in each.title.lower()]
             for proposal in proposals:
                 other = HfApi().model_info(hub_id, revision=f"refs/pr/{proposal.num}", files_metadata=True, timeout=20)
-                if any(each.rfilename.endswith(".safetensors") for each in other.siblings):
+                if any(each.rfilename.endswith(".safetensors") for each in other.siblings or ()):
                     found = other
                     break
-        return found.sha, [Remote(each.rfilename, each.size or 0, each.lfs.sha256 if each.lfs else "", each.blob_id or "") for each in found.siblings]
+        return cast(str, found.sha), [Remote(each.rfilename, each.size or 0, each.lfs.sha256 if each.lfs else "", each.blob_id or "")
+                                      for each in found.siblings or ()]
 
     def read(self, hub_id: str, commit: str, name: str, start: int) -> Iterator[bytes]:
         """The bytes of a file from `start` on."""
@@ -70,8 +72,10 @@ def download(hub_id: str, folder: Path, tick: Tick, hub: Hub | None = None) -> d
         files = _wanted(hub_id, listed)
         total, done = sum(each.size for each in files), 0
         for each in files:
-            _fetch(hub, hub_id, commit, each, folder, lambda got, name=each.name, before=done: tick(
-                (before + got) / max(total, 1), f"downloading {name}: {(before + got) / 1e6:,.0f} of {total / 1e6:,.0f} MB"))
+            def progress(got: int, name: str = each.name, before: int = done) -> None:
+                tick((before + got) / max(total, 1), f"downloading {name}: {(before + got) / 1e6:,.0f} of {total / 1e6:,.0f} MB")
+
+            _fetch(hub, hub_id, commit, each, folder, progress)
             done += each.size
     except UserError:
         raise

@@ -1,6 +1,7 @@
 """A loaded model that answers queries: tokens in, one captured forward pass, a record out."""
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from model.next_word import NAMED, NextWord
 from model.pretrained import calls, capture, estimate, patching, predict, reported, verify
@@ -19,8 +20,8 @@ class PretrainedModel:
     """
 
     card: Card
-    network: object
-    tokenizer: object
+    network: Any     # of transformers, whose models and tokenizers have no type in common that says what they take
+    tokenizer: Any
     wiring: verify.Wiring | None
     head: str                         # what it predicts: next, mask, target, label or none
     pooling: predict.Pooling | None
@@ -40,7 +41,7 @@ class PretrainedModel:
         if self.wiring is None:
             maps, verification, output = self._reported(question, tick)
         else:
-            maps, verification, output = self._captured(query, question, tick)
+            maps, verification, output = self._captured(query, question, self.wiring, tick)
         prediction = predict.prediction(self, question, output)
         return AttentionRecord(query, self.card, maps, verification, prediction, question.omitted, question.notes)
 
@@ -72,21 +73,21 @@ class PretrainedModel:
         return NextWord(logits.numpy(), tuple(ids), tuple(predict.text_of(self.tokenizer, each) for each in ids),
                         tuple(ends) if isinstance(ends, list) else () if ends is None else (ends,))
 
-    def _captured(self, query: Query, question: Question, tick: Tick):
+    def _captured(self, query: Query, question: Question, wiring: verify.Wiring, tick: Tick):
         session = patching.session(self, query, question.lengths, lambda done, text: tick(0.05 + 0.85 * done, text))
         output = capture.run(session, lambda: self.network(**question.tensors, **predict.last_only(self)))
         tick(0.92, "checking the picture")
-        slots = [self._slot(call) for call in session.calls]
+        slots = [self._slot(call, wiring) for call in session.calls]
         layers = [call.layer(slot.index) for call, slot in zip(session.calls, slots, strict=True)]
-        verification = verify.check_answer(session.calls, layers, self.wiring)
+        verification = verify.check_answer(session.calls, layers, wiring)
         if verification.status == "refused":
             raise UserError(f"{self.card.title} is not shown for this text: {verification.reasons[-1]}, so the picture may be wrong; "
                             "try another text or model.")
         members = {kind: tuple(layer for layer, slot in zip(layers, slots, strict=True) if slot.kind is kind) for kind in Kind}
         return _maps(members, question), verification, output
 
-    def _slot(self, call) -> capture.Slot:
-        slot = self.wiring.slots.get((call.module, call.occurrence))
+    def _slot(self, call, wiring: verify.Wiring) -> capture.Slot:
+        slot = wiring.slots.get((call.module, call.occurrence))
         if slot is None:
             raise UserError(f"{self.card.title} used {call.module} in a way that was not seen when it was verified; try another text or model.")
         return slot
@@ -101,8 +102,8 @@ class PretrainedModel:
             members = reported.layers_of(output, question.lengths, self.looks_ahead)
         except calls.Unsupported as error:
             raise UserError(f"{self.card.title} is not shown for this text: {error}; try another text or model.") from error
-        error = max(abs(float(layer.weights.sum(-1).max()) - 1) for layers in members.values() for layer in layers)
-        return _maps(members, question), Verification("reported", row_sum_error=error, reasons=self.reasons), output
+        apart = max(abs(float(layer.weights.sum(-1).max()) - 1) for layers in members.values() for layer in layers)
+        return _maps(members, question), Verification("reported", row_sum_error=apart, reasons=self.reasons), output
 
     def _check_edits(self, query: Query, question: Question) -> None:
         if query.edits and self.wiring is None:
@@ -112,7 +113,7 @@ class PretrainedModel:
             if isinstance(edit, Hide):
                 if edit.token >= len(sides[edit.side] or ()):
                     raise UserError(f"There is no token {edit.token} on the {edit.side} side of this text; hide one that is shown.")
-            elif edit.head not in range(self.wiring.heads(edit.kind, edit.layer)):
+            elif self.wiring is not None and edit.head not in range(self.wiring.heads(edit.kind, edit.layer)):
                 raise UserError(f"{self.card.title} has no head {edit.head} in {edit.kind} layer {edit.layer}; choose one that the grid shows.")
 
 

@@ -40,7 +40,9 @@ def wired(place, fingerprint: str, network, tokenizer, head: str, dtype: str = "
     """A loaded network, verified or at least reported. Raises UserError if its picture cannot be trusted."""
     network.eval()
     forward, lengths = probe_of(network)
-    wiring, reasons, looks_ahead = None, (), False
+    wiring: verify.Wiring | None = None
+    reasons: tuple[str, ...] = ()
+    looks_ahead = False
     try:
         wiring = verify.wire(network, forward, lengths)
         reasons = wiring.reasons
@@ -63,7 +65,17 @@ def wired(place, fingerprint: str, network, tokenizer, head: str, dtype: str = "
                            _plan(network, card, head, shapes, wiring is None))
 
 
-def probe_of(network) -> tuple[Callable, tuple[int, int | None]]:
+class Probe:
+    """A forward pass over the same tokens each time, but for what it is called with."""
+
+    def __init__(self, network, tensors: dict):
+        self.network, self.tensors = network, tensors
+
+    def __call__(self, **options):
+        return self.network(**self.tensors | options)
+
+
+def probe_of(network) -> tuple[Probe, tuple[int, int | None]]:
     """A forward pass over random tokens, longer than the smallest window if that is affordable, and its lengths on both sides."""
     import torch
 
@@ -78,11 +90,7 @@ def probe_of(network) -> tuple[Callable, tuple[int, int | None]]:
     ids = {name: torch.randint(config.vocab_size // 10, config.vocab_size, (count,), generator=draw).tolist() for name, count in sides.items()}
     tensors = as_tensors(network, {**ids, "attention_mask": [1] * sides["input_ids"]})
 
-    def forward(input_ids=None, **options):
-        return network(**{**tensors, **({} if input_ids is None else {"input_ids": input_ids})}, **options)
-
-    forward.tensors = tensors
-    return forward, (sides["input_ids"], sides.get("decoder_input_ids"))
+    return Probe(network, tensors), (sides["input_ids"], sides.get("decoder_input_ids"))
 
 
 def _config(folder):

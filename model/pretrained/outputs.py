@@ -1,6 +1,7 @@
 """Recomputes weights · value from a record's own queries and keys, for a few rows of every head, beside what the model really put out."""
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
@@ -17,8 +18,8 @@ def against_outputs(calls: list[Call], layers: list[Layer]) -> tuple[float, floa
     worst, row_error, rows = 0.0, 0.0, 0
     for members, layer in _together(calls, layers):
         outputs = np.concatenate([call.outputs for call in members])
-        largest = np.abs(outputs).reshape(len(members), -1).max(1).repeat(len(members[0].outputs))
-        mixed, sums = recompute(layer, members[0].rows)
+        largest = np.abs(outputs).reshape(len(members), -1).max(1).repeat(len(outputs) // len(members))
+        mixed, sums = recompute(layer, cast(np.ndarray, members[0].rows))
         errors = np.abs(mixed - outputs).max((1, 2)) / np.where(largest > 0, largest, 1)
         worst = max(worst, float(errors.max()) if np.isfinite(errors).all() else float("inf"))
         if layer.sink is None:
@@ -35,10 +36,10 @@ def _together(calls: list[Call], layers: list[Layer]) -> Iterator[tuple[list[Cal
         same = (layer.query.shape, layer.key.shape, layer.value.shape, layer.scale, layer.allowed)
         groups.setdefault(same if plain and layer.key.size * len(layers) <= SMALL else (place,), []).append(place)
     for places in groups.values():
-        first = layers[places[0]]
+        first: Layer | Call = layers[places[0]]
         if len(places) > 1:
-            parts = {name: np.concatenate([getattr(layers[place], name) for place in places]) for name in ("query", "key", "value")}
-            first = replace(calls[places[0]], **parts)
+            query, key, value = (np.concatenate([getattr(layers[place], name) for place in places]) for name in ("query", "key", "value"))
+            first = replace(calls[places[0]], query=query, key=key, value=value)
         yield [calls[place] for place in places], first
 
 
@@ -58,10 +59,11 @@ def recompute(layer: Layer | Call, rows: np.ndarray) -> tuple[np.ndarray, np.nda
         numbers = numbers + (split(bias) if bias.ndim == 3 else heads.tensor_of(bias))
     allowed = None
     if not isinstance(layer.allowed, Full):
-        allowed = gather(layer.allowed)
-        allowed = split(allowed) if allowed.ndim == 3 else heads.tensor_of(allowed)
-    per_head = {name: split(getattr(layer, name))[..., None, None] for name in ("sink", "temperature") if getattr(layer, name) is not None}
-    weights = attention.softmax(numbers, allowed, **per_head)
+        mask = gather(layer.allowed)
+        allowed = split(mask) if mask.ndim == 3 else heads.tensor_of(mask)
+    sink = None if layer.sink is None else split(layer.sink)[..., None, None]
+    temperature = 1.0 if layer.temperature is None else split(layer.temperature)[..., None, None]
+    weights = attention.softmax(numbers, allowed, temperature=temperature, sink=sink)
     mixed = weights.flatten(1, 2) @ heads.tensor_of(layer.value)
     shape = (len(layer.query), len(rows))
     return mixed.reshape(*shape, -1).numpy(), weights.sum(-1).reshape(shape).numpy()

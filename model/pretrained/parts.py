@@ -44,7 +44,9 @@ def feed_forward(linears: list, d_model: int) -> FeedForwardTrace | None:
     import torch
 
     down = next((call for call in reversed(linears) if call.output.shape[-1] == d_model), None)
-    ups = [call for call in linears if down is not None and call.order < down.order and call.output.shape == down.input.shape]
+    if down is None:
+        return None
+    ups = [call for call in linears if call.order < down.order and call.output.shape == down.input.shape]
     for name, function in activations().items():
         for gate in ups:
             active = function(torch.tensor(gate.output)).numpy()

@@ -1,5 +1,8 @@
 """A head's output taken from another text: the pass that gives it, and the pass that gets it."""
 from collections.abc import Callable, Iterator
+from typing import cast
+
+import numpy as np
 
 from model.patching import Answer, Patched, PatchQuery, check_lengths
 from model.patching import patched as effects
@@ -76,7 +79,7 @@ def patched(model, question: PatchQuery, tick: Tick) -> Patched:
 def _answer(model, question, output, row: int = 0) -> Answer:
     """The logits or the sentence vector of one row of a pass. Raises UserError for a network that has neither."""
     if model.pooling is not None:
-        return Answer("vector", (), predict.vector(output.last_hidden_state[row:row + 1], model.pooling).vector)
+        return Answer("vector", (), cast(np.ndarray, predict.vector(output.last_hidden_state[row:row + 1], model.pooling).vector))
     if model.head == "none":
         raise UserError(f"{model.card.title} answers nothing, so that no answer can turn; choose a model that predicts words or sentence vectors.")
     logits, positions = predict.said(model, question, output.logits[row])

@@ -27,7 +27,7 @@ def pooling_of(folder: Path) -> Pooling | None:
         return None
     config = files.read_json(folder / "1_Pooling" / "config.json")
     mode = "mean" if config.get("pooling_mode_mean_tokens") else "first" if config.get("pooling_mode_cls_token") else None
-    return mode and Pooling(mode, "models.Normalize" in (folder / "modules.json").read_text(encoding="utf-8"))
+    return None if mode is None else Pooling(mode, "models.Normalize" in (folder / "modules.json").read_text(encoding="utf-8"))
 
 
 def pooled(hidden, pooling: Pooling):
@@ -88,7 +88,7 @@ def _as_bytes(raw: str) -> str:
 
 def last_only(model) -> dict:
     """Asks a decoder for the logits of its last token only, where it knows how."""
-    return {"logits_to_keep": 1} if model.head == "next" and "logits_to_keep" in parameters_of(type(model.network)) else {}
+    return {"logits_to_keep": 1} if model.head == "next" and "logits_to_keep" in parameters_of(model.network.__class__) else {}
 
 
 def said(model, question, logits) -> tuple:

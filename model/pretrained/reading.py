@@ -3,6 +3,7 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from model.pretrained.align import align, continuation
 from model.pretrained.tokens import Piece, readable
@@ -75,12 +76,12 @@ def as_tensors(network, arguments: dict[str, list[int]]) -> dict:
     """The arguments that the network's forward knows, each (1, token)."""
     import torch
 
-    known = parameters_of(type(network))
+    known = parameters_of(network.__class__)
     return {name: torch.tensor([values]) for name, values in arguments.items() if name in known}
 
 
 @functools.cache
-def parameters_of(kind: type) -> frozenset[str]:
+def parameters_of(kind: Any) -> frozenset[str]:
     """The names that a class of networks takes in its forward pass."""
     return frozenset(inspect.signature(kind.forward).parameters)
 

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 
@@ -28,7 +29,7 @@ class Call:
     """The last call of a module: when, and with what."""
 
     name: str
-    module: object
+    module: Any     # of torch's or of transformers' own, with a weight
     order: int
     input: np.ndarray
     output: np.ndarray
@@ -125,7 +126,7 @@ def _block(record: AttentionRecord, name: str, slots: list[Slot], calls: dict[st
     attentions, used = [], set()
     for slot in slots:
         layer = record[slot.kind].layer(slot.index)
-        found, taken = _attention(slot, layer, linears)
+        found, taken = _attention(slot, cast(Layer, layer), linears)
         attentions.append(found)
         used |= taken
     norms = tuple(norm_of(call.name.removeprefix(name + "."), call) for call in inside if "norm" in type(call.module).__name__.lower())
@@ -149,8 +150,8 @@ def _attention(slot: Slot, layer: Layer, linears: list[Call]) -> tuple[Attention
     output = _reader(layer, [call for call in linears if call.order > value.order])
     pairs = pairs_of(q_layout[0](query.output).swapaxes(0, 1), layer.query)
     weight = output.matrix.reshape(layer.heads, -1, output.matrix.shape[1])
-    parts = [_projection(call, layout[0]) for call, layout in ((query, q_layout), (key, k_layout), (value, v_layout))]
-    return AttentionTrace(slot.kind, slot.index, query.input, value.input, *parts, weight, output.bias, output.output, pairs), {
+    made = [_projection(call, layout[0]) for call, layout in ((query, q_layout), (key, k_layout), (value, v_layout))]
+    return AttentionTrace(slot.kind, slot.index, query.input, value.input, made[0], made[1], made[2], weight, output.bias, output.output, pairs), {
         call.name for call in (query, key, value, output)}
 
 
@@ -209,7 +210,7 @@ def _embedded(kind: Kind, blocks: tuple[Block, ...], names: list[str], model, ca
     table = model.network.get_input_embeddings()
     tables = [call for call in before if type(call.module).__name__.endswith("Embedding")]
     parts = [(_name_of(call, table), np.broadcast_to(call.output, output.shape)) for call in tables]
-    total = sum(part for _, part in parts) if parts else np.zeros_like(output)
+    total = sum((part for _, part in parts), np.zeros_like(output))
     learned = next((_learned(call) for call in tables if _name_of(call, table) == "position"), None)
     return Embedded(kind, tuple(parts) if close(total, output if norm is None else norm.input) else (), norm, output, learned)
 

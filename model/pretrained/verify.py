@@ -85,8 +85,8 @@ def _slots(calls: list[Call], lengths: tuple[int, int | None]) -> dict[tuple[str
     slots = {}
     for kind in Kind:
         members = [key for key in kinds if kinds[key] == kind]
-        numbers = [_layer_number(module) for module, _ in members]
-        if None in numbers or len(set(numbers)) != len(numbers):
+        numbers = [number for module, _ in members if (number := _layer_number(module)) is not None]
+        if len(set(numbers)) != len(members):
             numbers = list(range(len(members)))
         side = "target" if kind is Kind.CAUSAL and lengths[1] is not None else "source"
         slots.update({key: capture.Slot(kind, number, *key, side) for key, number in zip(members, numbers, strict=True)})

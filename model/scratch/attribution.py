@@ -57,8 +57,10 @@ def subject(opened: ScratchModel, question: AttributionQuery, tick: Tick) -> Sub
                         "shorten it.")
     if isinstance(opened, Translator):
         found, standing = _french(opened, question, sides)
+    elif isinstance(opened, Resolver):
+        found, standing = _pronoun(opened, question, tokens)
     else:
-        found, standing = (_pronoun if opened.says == "label" else _sign)(opened, question, tokens)
+        found, standing = _sign(opened, question, tokens)
     found.ids = _targets(found, question, standing)
     found.answer = answered(found, opened.says, lambda number: opened.tokenizer.words[number])
     return found

@@ -23,16 +23,17 @@ FILM_BYTES = 20_000_000    # it is thrown away with the folder, so it may have m
 def task_of(settings: Settings) -> Task:
     """The shipped task with these settings; the resolver's is the narrow one's."""
     task = tasks.tasks()["resolver-narrow" if settings.task == "resolver" else settings.task]
-    layers = "encoder_layers" if task.config.encoder_layers else "decoder_layers"
+    encoder, decoder = (settings.layers, task.config.decoder_layers) if task.config.encoder_layers else (0, settings.layers)
     return replace(task, name="trained", learning_rate=settings.learning_rate, film_bytes=FILM_BYTES,
-                   config=replace(task.config, heads=settings.heads, **{layers: settings.layers}))
+                   config=replace(task.config, heads=settings.heads, encoder_layers=encoder, decoder_layers=decoder))
 
 
 class Teller:
     """Called after each step: keeps the curves, tells them now and then, and ends the training when nobody looks or nothing is learned."""
 
     def __init__(self, folder: Path):
-        self.folder, self.curves, self.told = folder, [], 0.0
+        self.folder, self.told = folder, 0.0
+        self.curves: list[tuple[int, float, float]] = []
 
     def __call__(self, now: Progress) -> None:
         if (now.step - 1) % RECORD_EVERY == 0:

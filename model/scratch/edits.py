@@ -88,7 +88,7 @@ def edited(model: Transformer, edits: Iterable[Edit], taken: Mapping[Patch, Tens
         for (kind, layer), (_, attention) in attentions(model).items():
             for edit in edits:
                 if isinstance(edit, Silence | Patch) and (edit.kind, edit.layer) == (kind, layer):
-                    change = _replacer(model.config.heads, edit, (taken or {}).get(edit))
+                    change = _replacer(model.config.heads, edit, taken.get(edit) if taken and isinstance(edit, Patch) else None)
                     hooks.callback(attention.w_output.register_forward_pre_hook(change).remove)
             allowed, temperature = mask(model, kind, edits), temperatures(model, kind, layer, edits)
             if isinstance(allowed, Hidden) or temperature is not None:

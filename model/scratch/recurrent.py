@@ -49,7 +49,7 @@ class Copier(nn.Module):
         before, logits, seen = torch.full_like(source[:, 0], SYMBOLS), [], []
         for step in range(source.shape[1]):
             weights = torch.zeros(source.shape)
-            if self.attends:
+            if keys is not None:
                 weights = self.weights(state, keys)
                 context = (weights[:, None] @ memory)[:, 0]
             state = self.decoder(torch.cat([self.embedding(before), context], -1), state)

@@ -1,5 +1,6 @@
 """The trace of a model of ours, from the probes of the pass that answers the query."""
 from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 import torch
@@ -9,7 +10,7 @@ from model.query import Kind, Query
 from model.scratch import positions
 from model.scratch.edits import attentions
 from model.scratch.probe import capture
-from model.scratch.transformer import AddAndNorm, FeedForward, MultiHeadAttention, Transformer
+from model.scratch.transformer import AddAndNorm, DecoderLayer, EncoderLayer, FeedForward, MultiHeadAttention, Transformer
 from model.trace import AttentionTrace, Block, Embedded, FeedForwardTrace, Norm, Projection, Trace
 
 Tick = Callable[[float, str], None]
@@ -46,8 +47,9 @@ def _embedded(model: Transformer, ids: tuple[int, ...], kind: Kind) -> Embedded:
 
 
 def _block(model: Transformer, path: str, kind: Kind, index: int, x: Tensor, memory: Tensor | None, seen: dict) -> Block:
-    layer = model.get_submodule(path)
-    before, norms, found = _array(x), [], []
+    layer = cast(EncoderLayer | DecoderLayer, model.get_submodule(path))
+    norms: list[Norm] = []
+    before, found = _array(x), []
     sides = [(kind, "attention", None)] + ([(Kind.CROSS, "cross", memory)] if memory is not None and getattr(layer, "has_cross", False) else [])
     for each, name, source in sides:
         around = getattr(layer, f"after_{name}")
@@ -77,14 +79,15 @@ def _sum(around: AddAndNorm, x: Tensor, output: Tensor, name: str, norms: list[N
 
 def _attention(model: Transformer, attention: MultiHeadAttention, place: tuple[Kind, int], x: Tensor, memory: Tensor,
                mixed: Tensor) -> AttentionTrace:
-    heads, d_model = model.config.heads, model.config.d_model
+    heads, d_model, (kind, index) = model.config.heads, model.config.d_model, place
     parts = []
     for linear in (attention.w_query, attention.w_key, attention.w_value):
         parts.append(Projection(linear.weight.numpy().reshape(heads, -1, d_model).swapaxes(1, 2), linear.bias.numpy().reshape(heads, -1)))
     output = attention.w_output(mixed[0].transpose(0, 1).flatten(1))
     turned = range(d_model // heads // 2) if isinstance(attention.inside, positions.Rotary) else ()
-    return AttentionTrace(*place, _array(x), _array(memory), *parts, attention.w_output.weight.numpy().T.reshape(heads, -1, d_model),
-                          attention.w_output.bias.numpy(), _array(output), tuple((2 * pair, 2 * pair + 1) for pair in turned))
+    return AttentionTrace(kind, index, _array(x), _array(memory), parts[0], parts[1], parts[2],
+                          attention.w_output.weight.numpy().T.reshape(heads, -1, d_model), attention.w_output.bias.numpy(), _array(output),
+                          tuple((2 * pair, 2 * pair + 1) for pair in turned))
 
 
 def _feed_forward(model: Transformer, layer: FeedForward, x: Tensor) -> FeedForwardTrace:

@@ -136,7 +136,7 @@ def _said(first: AttentionRecord, second: AttentionRecord) -> None:
     if angle is not None:
         st.markdown(words["cosine"].format(cosine=angle))
     elif kinds == ["target", "target"]:
-        texts = [" ".join(literal(best[0]) for best in each.prediction.texts) for each in (first, second)]
+        texts = [" ".join(literal(best[0]) for best in each.texts) for each in (first.prediction, second.prediction) if each is not None]
         st.markdown(words["answers_text"].format(first=texts[0], second=texts[1]))
     elif not answers(first, second):
         st.markdown(words["answers_none"].format(first=words["kinds"][kinds[0]], second=words["kinds"][kinds[1]]))

@@ -31,7 +31,8 @@ def _by_key(kind: str, *, key_as_main_identity: bool, **given) -> str:
     return _identity(kind, key_as_main_identity=True, **given)
 
 
-_identity, plotly_chart.compute_and_register_element_id = plotly_chart.compute_and_register_element_id, _by_key
+_identity = plotly_chart.compute_and_register_element_id
+plotly_chart.compute_and_register_element_id = _by_key  # type: ignore[assignment]  # it passes on what it does not name
 
 
 def theme() -> str:
@@ -39,7 +40,7 @@ def theme() -> str:
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
-def figure(draw: Callable[[str], Drawing], *, key: str, alt: str) -> None:
+def figure(draw: Callable[..., Drawing], *, key: str, alt: str) -> None:
     """Draws `draw(theme)`. `key` names the figure on the page and its files; `alt` says in a sentence what it shows, with its numbers."""
     camera = st.session_state.get("camera", "png")
     config = CONFIG | {"displayModeBar": "hover", "modeBarButtonsToRemove": ["lasso2d", "select2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],

@@ -1,5 +1,6 @@
 """The steps of the page *Inside one head*: each draws its picture and says its numbers."""
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import streamlit as st
@@ -39,12 +40,17 @@ class Here:
         return self.view.token or 0
 
     @property
+    def whole(self) -> Trace:
+        """The trace, for what is drawn only where there is one."""
+        return cast(Trace, self.trace)
+
+    @property
     def block(self) -> Block:
-        return self.trace.block(self.view.kind, self.view.layer)
+        return self.whole.block(self.view.kind, self.view.layer)
 
     @property
     def around(self) -> AttentionTrace:
-        return self.trace.attention(self.view.kind, self.view.layer)
+        return self.whole.attention(self.view.kind, self.view.layer)
 
     @property
     def shown(self) -> np.ndarray:
@@ -68,8 +74,8 @@ def trace_of(frame: Frame, record: AttentionRecord) -> tuple[Trace | None, str]:
 
 
 def step_in(here: Here, lesson: Lesson, words: dict) -> dict:
-    start, x = here.trace.start(here.view.kind), here.around.x[here.token]
-    first = here.block is next(each for each in here.trace.blocks if each.kind is here.block.kind)
+    start, x = here.whole.start(here.view.kind), here.around.x[here.token]
+    first = here.block is next(each for each in here.whole.blocks if each.kind is here.block.kind)
     rows = [(words["start"], start.output[here.token])]
     if first:
         rows = [(words["parts"].get(name, name), part[here.token]) for name, part in start.parts]
@@ -96,9 +102,9 @@ def step_qkv(here: Here, lesson: Lesson, words: dict) -> dict:
         return {"error": float("nan"), "d_model": here.record.card.d_model}
     weight = here.around.query.weight[here.view.head]
     drawn = weight.T if here.columns else weight
-    axes = ("d_k", "d_model")[::-1 if here.columns else 1]
-    rows, columns = ([str(each) if each % -(-count // 8) == 0 else "" for each in range(count)] for count in drawn.shape)
-    figure(lambda theme: matrix(theme, drawn, rows, columns, kind="signed", axes=axes, square=False, height=320, title=words["matrix"]),
+    axes = ("d_model", "d_k") if here.columns else ("d_k", "d_model")
+    down, across = ([str(each) if each % -(-count // 8) == 0 else "" for each in range(count)] for count in drawn.shape)
+    figure(lambda theme: matrix(theme, drawn, down, across, kind="signed", axes=axes, square=False, height=320, title=words["matrix"]),
            key="inside-wq", alt=words["alt_matrix"].format(rows=drawn.shape[0], columns=drawn.shape[1]))
     made = here.around.value.apply(here.around.memory, here.view.head * len(here.layer.value) // here.layer.heads)
     return {"error": np.abs(made - here.path.values).max(), "d_model": weight.shape[0]}

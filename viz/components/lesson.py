@@ -119,7 +119,8 @@ class Lesson:
         """
         @st.fragment
         def part() -> Any:
-            if not get_script_run_ctx().fragment_ids_this_run:
+            running = get_script_run_ctx()
+            if running is None or not running.fragment_ids_this_run:
                 return draw(*given)
             with suppress(Exception):   # the page's own run says what went wrong
                 draw(*given)

@@ -37,7 +37,7 @@ def patches(frame: Frame, record: AttentionRecord, overview: Overview, view: Vie
 def _lead(record: AttentionRecord, found: Patched) -> str:
     """What is read, and what it is in the two texts."""
     words = strings("compare")["patches"]
-    if found.words is None:
+    if found.words is None or found.place is None:
         return words["lead_cosine"].format(plain=found.plain)
     own, other = map(literal, found.words)
     tokens = next(each.queries for each in reversed(record.maps) if found.place < len(each.queries))

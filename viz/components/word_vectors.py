@@ -104,8 +104,8 @@ def drift(frame: Frame, lesson: Lesson) -> None:
             return
         others = words["others_chinese" if any(each > "\u2e80" for each in word) else "others"]
         try:
-            queries = [sources.open_query(model, each) for each in (*texts, others)]
-            found = frame.ask(contexts.ContextsQuery(*queries, word))
+            first, second, third, unrelated = (sources.open_query(model, each) for each in (*texts, others))
+            found = frame.ask(contexts.ContextsQuery(first, second, third, unrelated, word))
         except UserError as error:
             st.info(literal(str(error)))
             return

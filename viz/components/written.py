@@ -110,7 +110,7 @@ def open_head(frame: Frame, now: Written) -> None:
         st.markdown(f"##### {words['open_head'].format(layer=layer, head=head)}", help=words["open_help"], width="content")
         key = "view_open"
         st.session_state[key] = f"{layer}.{head}"
-        st.selectbox(words["heads_rows"], list(options), format_func=options.get, key=key, label_visibility="collapsed", width=110,
+        st.selectbox(words["heads_rows"], list(options), format_func=options.__getitem__, key=key, label_visibility="collapsed", width=110,
                      on_change=lambda: frame.turn(open=st.session_state[key]))
     view = View(kind, layer, head)
     record = replace(now.record, maps=(now.shown,))

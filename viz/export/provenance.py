@@ -8,6 +8,7 @@ import importlib.metadata
 import json
 import math
 import platform
+from typing import Any
 
 from model.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, UserError
 from model.record import AttentionRecord
@@ -75,7 +76,8 @@ def _query(found: dict, edits: frozenset) -> Query:
     texts = [found[name] for name in ("model", "revision", "text", "text_b", "target")]
     if any(not isinstance(each, str) for each in texts[:3]) or any(not isinstance(each, str | None) for each in texts[3:]):
         raise ValueError("texts")
-    return Query(*texts, _places(found["continuation"]), edits)
+    model, revision, text, text_b, target = texts
+    return Query(model, revision, text, text_b, target, _places(found["continuation"]), edits)
 
 
 def _places(values) -> tuple[int, ...]:
@@ -87,7 +89,7 @@ def _places(values) -> tuple[int, ...]:
 
 def _edit(values: dict) -> Edit:
     _places([values[name] for name in ("layer", "head", "token") if name in values])
-    read = {"kind": Kind(values["kind"])} if "kind" in values else {}
+    read: dict[str, Any] = {"kind": Kind(values["kind"])} if "kind" in values else {}
     if "from_query" in values:   # a patch is taken from a question without edits of its own
         read["from_query"] = _query(values["from_query"], frozenset())
     return EDITS[values.pop("edit")](**values | read)

@@ -24,7 +24,7 @@ def by_layer(theme: str, places: Sequence[tuple[int, int]], values: np.ndarray, 
     if line is not None:
         figure.add_scatter(x=each, y=[float(line[1][layers == layer].mean()) for layer in each], mode="lines", name=line[0],
                            line={"color": MUTED[theme], "width": 1.5, "dash": "dash"}, hovertemplate="%{y:.3f}")
-    if marked in places:
+    if marked is not None and marked in places:
         at = list(places).index(marked)
         figure.add_scatter(x=[marked[0]], y=[values[at]], mode="markers", name=f"{marked[0]}·{marked[1]}", hovertemplate="%{y:.3f}",
                            marker={"color": ACCENT[theme], "size": 11, "symbol": "diamond"})

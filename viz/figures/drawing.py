@@ -119,5 +119,5 @@ def _packed(array: np.ndarray) -> Any:
     if array.dtype.kind not in "iuf" or not array.size:
         return array.tolist()
     array = array.astype(np.float32 if array.ndim > 1 and array.dtype.kind == "f" else NARROW.get(array.dtype, array.dtype), copy=False)
-    packed = {"dtype": array.dtype.str[1:], "bdata": base64.b64encode(np.ascontiguousarray(array)).decode("ascii")}
+    packed = {"dtype": array.dtype.str[1:], "bdata": base64.b64encode(np.ascontiguousarray(array).data).decode("ascii")}
     return packed | {"shape": ", ".join(map(str, array.shape))} if array.ndim > 1 else packed

@@ -15,7 +15,7 @@ def lengths(theme: str, rows: Sequence[str], pieces: Sequence[tuple[str, int, np
     """
     figure = chart(theme, axis, "", height=height, title=title)
     palette, places = series(theme), list(range(len(rows)))
-    longest = sum(np.where(np.isfinite(each), each, 0) for _, _, each in pieces).max(initial=0)
+    longest = sum((np.where(np.isfinite(each), each, 0) for _, _, each in pieces), np.zeros(len(rows))).max(initial=0)
     longest = 1.12 * max(longest, *[at for at, _ in marks], 1e-9)
     start = np.zeros(len(rows))
     for name, colour, each in pieces:

@@ -17,7 +17,7 @@ def wiring(theme: str, words: Mapping[str, str], arrows: Sequence[str], *, heigh
     figure = chart(theme, height=height, title=title)
     places = {name: (LEFT if name in ENCODER else RIGHT, LEVELS[name]) for name in (*ENCODER, *DECODER)}
     colours = dict(zip(places, (None, 0, 0, None, 1, 2, 1, None), strict=True))
-    shapes = [_box(*places[name], LEFT_OUT[theme] if colours[name] is None else series(theme)[colours[name]]) for name in places]
+    shapes = [_box(*places[name], LEFT_OUT[theme] if number is None else series(theme)[number]) for name, number in colours.items()]
     shapes.append({"type": "rect", "x0": RIGHT - 2.15, "x1": RIGHT + 2.15, "y0": 2.2, "y1": 7.85, "line": {"color": LEFT_OUT[theme], "dash": "dot"}})
     notes = [{"x": x, "y": y, "text": words[name], "showarrow": False, "font": {"size": 12}} for name, (x, y) in places.items()]
     notes += [_arrow((x, LEVELS[low] + HIGH / 2), (x, LEVELS[high] - HIGH / 2), theme)

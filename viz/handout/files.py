@@ -2,6 +2,7 @@
 import base64
 import json
 from dataclasses import dataclass
+from typing import Any
 
 from model.query import UserError
 from viz.handout.item import Item
@@ -48,9 +49,9 @@ def load(content: bytes) -> Handout:
             raise ValueError("another file")
         if found["version"] != VERSION:
             raise UserError("This handout was saved by a newer Clearhead; open it with that one.")
-        texts = [{name: _text(each[name]) for name in FIELDS} for each in found["items"][:ITEMS + 1]]
+        texts: list[dict[str, Any]] = [{name: _text(each[name]) for name in FIELDS} for each in found["items"][:ITEMS + 1]]
         title = _text(found["title"])
-        messages = [{name: base64.b64decode(each[name], validate=True) for name in ("body", "state")} for each in texts]
+        messages: list[dict[str, Any]] = [{name: base64.b64decode(each[name], validate=True) for name in ("body", "state")} for each in texts]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError("This file is not a handout that Clearhead saved; choose one that ends in .handout.json.") from error
     return Handout(title, tuple(Item(**text | message) for text, message in zip(texts, messages, strict=True)))

@@ -106,15 +106,16 @@ def _parts(frame: Frame, lesson: Lesson, trace: Trace, record: AttentionRecord) 
 def _draw(lesson: Lesson, name: str, box: block.Box, tokens: Tokens) -> None:
     """What leaves the box, one row a token."""
     words = lesson.prose["parts"]
-    if box.output is None:
+    output = box.output
+    if output is None:
         st.info(words["unknown"])
         return
-    rows = [named(tokens, place) for place in range(min(ROWS, len(box.output)))]
-    bound = float(np.quantile(np.abs(box.output), 0.998)) or 1.0
-    columns = [str(place) for place in range(box.output.shape[1])]
-    figure(lambda theme: matrix(theme, box.output[:ROWS], rows, columns, kind="signed", axes=("dimension", "token"), square=False,
+    rows = [named(tokens, place) for place in range(min(ROWS, len(output)))]
+    bound = float(np.quantile(np.abs(output), 0.998)) or 1.0
+    columns = [str(place) for place in range(output.shape[1])]
+    figure(lambda theme: matrix(theme, output[:ROWS], rows, columns, kind="signed", axes=("dimension", "token"), square=False,
                                 height=130 + 20 * len(rows), title=words["leaves"].format(box=name), bound=bound),
-           key="block-box", alt=lesson.alt("parts", box=name, shape=_shape(box.output)))
+           key="block-box", alt=lesson.alt("parts", box=name, shape=_shape(output)))
 
 
 def _shape(tensor: np.ndarray | None) -> str:
@@ -185,7 +186,7 @@ def _feed_forward(frame: Frame, lesson: Lesson, trace: Trace, title: str) -> Non
         with left:
             figure(lambda theme: histogram(theme, edges, shares, axes=(words["value"], words["share"]), marks=[(0, "0")], height=320),
                    key="block-activations", alt=lesson.alt("feed_forward", activation=inner.activation, block=each.index))
-        found = np.array([block.silent(trace.blocks[place].feed_forward.before, trace.blocks[place].feed_forward.active) for place in places])
+        found = np.array([block.silent(one.feed_forward.before, one.feed_forward.active) for one in trace.blocks if one.feed_forward is not None])
         names = [_said(place, trace, lesson.prose["parts"]) for place in places]
         with right:
             figure(lambda theme: bars(theme, names, dict(zip(words["groups"], found.T, strict=True)),

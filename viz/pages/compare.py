@@ -69,8 +69,9 @@ def _other(frame: Frame, record: AttentionRecord, view: View) -> Other | None:
         return Other(sources.open_query(asked.model, text, asked.text_b, asked.target), view.kind, here, True) if text else None
     if way == "edit":
         edit = _edit(frame, asked, view)
-        return edit and Other(sources.open_query(asked.model, asked.text, asked.text_b, asked.target, asked.continuation, [edit]), view.kind,
-                              here, True)
+        if edit is None:
+            return None
+        return Other(sources.open_query(asked.model, asked.text, asked.text_b, asked.target, asked.continuation, [edit]), view.kind, here, True)
     query = sources.open_query(_model(frame), asked.text) if way == "model" else asked
     second = frame.ask(query)
     kind = view.kind if view.kind in second.kinds else second.kinds[0]
@@ -91,7 +92,7 @@ def _model(frame: Frame) -> str:
     """Another model that is on this disk; one that a link names and that is not is said to be missing."""
     words, found, wanted = strings("compare"), alternatives(frame.state.model), frame.controls["against"]
     chosen = wanted if wanted in found else next(iter(found))
-    st.selectbox(words["model"], found, format_func=found.get, **bound(frame.turn, "against", chosen))
+    st.selectbox(words["model"], found, format_func=found.__getitem__, **bound(frame.turn, "against", chosen))
     if wanted and wanted != chosen:
         st.caption(words["model_missing"].format(model=literal(wanted), title=literal(found[chosen])))
     return chosen

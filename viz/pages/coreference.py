@@ -1,10 +1,10 @@
 """Does any attention head know what "it" refers to? One sentence and its twin, then a set."""
-import inspect
+from inspect import getsource
 
 import numpy as np
 import streamlit as st
 
-from model import coref_statistics, coreference, sources
+from model import coref_statistics, sources
 from model.coref_cases import Case
 from model.coreference import looks, map_of, words_of
 from model.query import Kind, OverviewQuery
@@ -73,7 +73,7 @@ def _one_sentence(frame: Frame, attention_map: AttentionMap, case: Case, rows: s
     inference, counts = sentence_claims(twins)
     st.markdown("\n\n".join(inference), width=READABLE)
     if there is not None:
-        _scatter(frame, twins, counts)
+        _scatter(frame, twins, there, counts)
     _table(twins)
     return twins
 
@@ -82,7 +82,7 @@ def _grids(frame: Frame, attention_map: AttentionMap, case: Case, other: Case | 
     """Every head coloured by which noun it prefers, here and in the twin, and the numbers of the open one."""
     words, (a, b, _) = strings("coreference")["grid"], twins.words
     place, bold = _open(frame, twins), {"a": f"*{literal(a)}*", "b": f"*{literal(b)}*"}
-    sides = [("here", case, twins.here)] + ([] if other is None else [("there", other, twins.there)])
+    sides = [("here", case, twins.here)] + ([] if other is None or twins.there is None else [("there", other, twins.there)])
     reach = max(float(np.abs(each[:, 0] - each[:, 1]).max()) for _, _, each in sides)
     for column, (side, each, weights) in zip(st.columns(len(sides), gap="large"), sides):
         with column:
@@ -119,7 +119,7 @@ def _open_numbers(twins: Twins, place: int, bold: dict[str, str]) -> str:
     return words["open"].format(**facts) + ("" if twins.there is None else " " + words["open_twin"].format(**facts))
 
 
-def _scatter(frame: Frame, twins: Twins, counts: list[str]) -> None:
+def _scatter(frame: Frame, twins: Twins, there: np.ndarray, counts: list[str]) -> None:
     """Both sentences in one picture, and what to notice in it."""
     words, (a, b, _) = strings("coreference")["scatter"], twins.words
     st.markdown(f"### {words['title']}")
@@ -129,7 +129,7 @@ def _scatter(frame: Frame, twins: Twins, counts: list[str]) -> None:
     names, chosen = [name(head) for head in twins.heads], _open(frame, twins)
     left, right = st.columns([6, 5], gap="large")
     with left:
-        figure(lambda theme: twins_figure(theme, names, twins.here, twins.there, chosen, axes=axes, corners=corners),
+        figure(lambda theme: twins_figure(theme, names, twins.here, there, chosen, axes=axes, corners=corners),
                key="coref-twins", alt=words["alt"].format(n=len(twins.heads), a=a, b=b, flips=twins.verdicts().count("flips")))
     right.markdown("\n\n".join(counts))
 
@@ -154,5 +154,5 @@ def _table(twins: Twins) -> None:
 def _sources(words: dict) -> None:
     with st.expander(words["title"]):
         st.markdown(words["formula"])
-        st.code("\n\n".join(map(inspect.getsource, (coreference.looks, coref_statistics.right, coref_statistics.luck))))
+        st.code("\n\n".join([getsource(looks), getsource(coref_statistics.right), getsource(coref_statistics.luck)]))
         st.markdown(words["sources"])

@@ -52,19 +52,20 @@ def _counted(frame: Frame, lesson: Lesson, revealed: bool) -> None:
     width = _width(frame)
     names, even = lesson.prose["ways"], cost.even(width)
     lengths = np.array(LENGTHS, float)
+    counted = lambda way: np.asarray(cost.multiplications(way, lengths, width))
     with lesson.section("counted"):
         slide(frame, "width", lesson.prose["counted"]["width"], WIDTHS, say=lambda value: f"{value:g}")
         left, right = st.columns(2, gap="medium")
-        drawn = [Line(lesson.prose["counted"]["square"], cost.multiplications("plain", lengths, width), 0),
-                 Line(names["window"], cost.multiplications("window", lengths, width), 2),
-                 Line(names["linear"], cost.multiplications("linear", lengths, width), 3)]
+        drawn = [Line(lesson.prose["counted"]["square"], counted("plain"), 0),
+                 Line(names["window"], counted("window"), 2),
+                 Line(names["linear"], counted("linear"), 3)]
         with left:
             figure(lambda theme: lines(theme, lengths, drawn, axes=("tokens n", "multiplications"), log="xy", marks=[(even, f"n = 6d = {even:,}")],
                                        height=380),
                    key="cost-counted", alt=lesson.alt("counted", width=width, even=even))
         with right:
             if revealed:
-                held = [Line(names[way], cost.bytes_held(way, lengths, width), colour)
+                held = [Line(names[way], np.asarray(cost.bytes_held(way, lengths, width)), colour)
                         for way, colour in (("plain", 0), ("fused", 1), ("window", 2))]
                 figure(lambda theme: lines(theme, lengths, held, axes=("tokens n", "bytes held at once"), log="xy", height=380),
                        key="cost-held", alt=lesson.prose["counted"]["alt_held"].format(width=width))

@@ -108,7 +108,8 @@ def _twin_toggle(frame: Frame) -> None:
         frame.put(text=st.session_state["twin"] or other_twin(example, frame.state.text))
 
     st.session_state["twin"] = frame.state.text
-    st.segmented_control(strings("heads")["swap"], list(texts), format_func=texts.get, key="twin", on_change=swapped, label_visibility="collapsed")
+    st.segmented_control(strings("heads")["swap"], list(texts), format_func=texts.__getitem__, key="twin", on_change=swapped,
+                         label_visibility="collapsed")
 
 
 def _grid(frame: Frame, record: AttentionRecord, view: View, measures: HeadMeasures | None) -> None:
@@ -188,10 +189,11 @@ def _swap(frame: Frame, record: AttentionRecord, view: View) -> None:
 def _twin(frame: Frame):
     """The record of the twin sentence and its example, if the text is one of a pair of twins."""
     example = example_for(frame.state.text, frame.state.text_b)
-    if example is None or not example.twin or not example.rival:
+    twin = None if example is None or not example.rival else other_twin(example, frame.state.text)
+    if twin is None:
         return None, None
     try:
-        query = sources.open_query(frame.state.model, other_twin(example, frame.state.text), frame.state.text_b, frame.state.target)
+        query = sources.open_query(frame.state.model, twin, frame.state.text_b, frame.state.target)
         return frame.ask(query), example
     except UserError:
         return None, None

@@ -55,7 +55,7 @@ def _choose(frame: Frame, lesson: Lesson) -> Here | None:
     if not isinstance(layer, Layer):
         return None
     with computing():
-        path = inside.journey(layer, view.head, view.token)
+        path = inside.journey(layer, view.head, view.token or 0)
     wanted = frame.controls["to"]
     key = wanted if 0 <= wanted < len(path.weights) else int(np.argmax(path.weights))
     st.caption(words["key"])

@@ -144,7 +144,7 @@ def _rate(frame: Frame, lesson: Lesson) -> None:
             slide(frame, "rate", words["peak"], (1e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1))
         switch(frame, "decay", words["decay"])
         paper, steps = descent.rate(PAPER_STEPS, 512, 4000), np.arange(1, STEPS + 1)
-        ours = np.array([descent.scaled_rate(step, peak, warm_up, decay) for step in steps])
+        ours = np.array([descent.scaled_rate(step, peak, warm_up, decay) for step in steps.tolist()])
         highest = float(descent.rate(np.array(4000), 512, 4000))
         left, right = st.columns(2, gap="medium")
         with left:

@@ -95,8 +95,8 @@ def _before_or_after(frame: Frame, lesson: Lesson, texts: list[str], allowed: np
 def _leak(lesson: Lesson, texts: list[str], allowed: np.ndarray, scores: np.ndarray, row: int, revealed: bool) -> None:
     """The largest allowed weight of the row while a score that it must not see is moved."""
     words = lesson.prose["methods"]
-    answers = {method: masking.leak(scores, allowed, row, MOVED, method) for method in masking.METHODS}
-    if any(each is None for each in answers.values()):
+    answers = {method: found for method in masking.METHODS if (found := masking.leak(scores, allowed, row, MOVED, method)) is not None}
+    if len(answers) < len(masking.METHODS):
         st.info(words["no_leak"])
         return
     if not revealed:

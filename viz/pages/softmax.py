@@ -89,7 +89,8 @@ def _real_row(frame: Frame, words: dict) -> Row:
     record, view = real_head(frame)
     layer = record[view.kind].layer(view.layer)
     names = list(record[view.kind].keys.texts)
-    here = slice(view.token, view.token + 1)
+    token = view.token or 0
+    here = slice(token, token + 1)
     scores = heads.scores(layer, view.head, here)
     if scores is None:
         st.caption(words["reported"])
@@ -99,7 +100,7 @@ def _real_row(frame: Frame, words: dict) -> Row:
     if isinstance(layer, Layer) and layer.sink is not None:
         logits, names = np.append(logits, float(layer.sink[view.head])), [*names, words["sink"]]
     allowed = np.isfinite(logits)
-    st.caption(words["from"].format(token=literal(record[view.kind].queries.texts[view.token]), layer=view.layer, head=view.head,
+    st.caption(words["from"].format(token=literal(record[view.kind].queries.texts[token]), layer=view.layer, head=view.head,
                                     allowed=int(allowed.sum()), keys=len(allowed)))
     return Row(names, np.where(allowed, logits, 0.0), allowed)
 

@@ -36,7 +36,7 @@ def render(frame: Frame) -> None:
     habits(frame)
     with st.expander(words["source"]["title"]):
         st.markdown(words["source"]["formula"])
-        st.code("\n\n".join(map(inspect.getsource, (repeats.scores, films.formed, films.fall))))
+        st.code("\n\n".join([inspect.getsource(repeats.scores), inspect.getsource(films.formed), inspect.getsource(films.fall)]))
         st.markdown(words["source"]["sources"])
     if chosen != OWN and st.session_state.get("playing"):
         _next(frame, film.frames)
@@ -53,7 +53,7 @@ def _chosen(frame: Frame) -> str:
         frame.turn(film=st.session_state["view_film"], step=-1, open="", says="")
 
     st.session_state["view_film"] = chosen
-    st.segmented_control(words["film"], list(known), format_func=known.get, required=True, key="view_film", on_change=changed)
+    st.segmented_control(words["film"], list(known), format_func=known.__getitem__, required=True, key="view_film", on_change=changed)
     return chosen
 
 

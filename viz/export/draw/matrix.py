@@ -93,10 +93,11 @@ def _cells(sheet: Sheet, place: tuple[float, float, float, float], weights: np.n
     """The cells as shapes or as pixels. scale: its name, or the bound of differences, which are drawn as shapes."""
     x, y, width, height = place
     signed = not isinstance(scale, str)
-    share, scale = np.nan_to_num(weights) / (scale if signed else 1), "linear" if signed else scale
+    bound, named = (1.0, scale) if isinstance(scale, str) else (scale, "linear")
+    share = np.nan_to_num(weights) / bound
     ramps = [(sign, theme.ramp(stops=theme.SIGNED["light"][3::sign])) for sign in (1, -1)] if signed else [(1, theme.ramp())]
     if raster or (max(weights.shape) > VECTOR and not signed):
-        steps = np.round(255 * theme.strength(share, scale)).astype(int)
+        steps = np.round(255 * theme.strength(share, named)).astype(int)
         pixels = theme.ramp()[steps]
         pixels[forbidden & (steps == 0)] = theme.rgb(theme.FORBIDDEN)
         sheet.image(x, y, width, height, pixels)
@@ -104,7 +105,7 @@ def _cells(sheet: Sheet, place: tuple[float, float, float, float], weights: np.n
         size = width / weights.shape[1], height / weights.shape[0]
         sheet.cells(x, y, size, forbidden.astype(int), np.array([theme.rgb(theme.PAPER["light"]), theme.rgb(theme.FORBIDDEN)]))
         for sign, ramp in ramps:
-            sheet.cells(x, y, size, np.round(255 * theme.strength(sign * share, scale)).astype(int), ramp)
+            sheet.cells(x, y, size, np.round(255 * theme.strength(sign * share, named)).astype(int), ramp)
     rows, columns = weights.shape
     if width / columns >= RULED:
         inside = [*([[x, y + place * height / rows], [x + width, y + place * height / rows]] for place in range(1, rows)),
