@@ -1,0 +1,32 @@
+"""What the project depends on is pinned, and the README says of each why it is there and what its licence is."""
+import re
+from email.message import Message
+
+from benchmarks.licences import ROOT, brought, licence_of, named
+
+
+def test_every_requirement_is_pinned_and_in_the_readme_with_its_version_reason_and_licence():
+    table = dict(re.findall(r"^\| ([\w.-]+ [\w.]+) \| [^|]{5,} \| ([^|]+) \|$", (ROOT / "README.md").read_text(), re.MULTILINE))
+    files = ROOT / "requirements.txt", ROOT / "requirements-dev.txt"
+    licences = {each.name: each.licence for path in files for each in brought(path)}
+    asked = [each for path in files for each in named(path)]
+    assert len(asked) > 20 and {f"{each.name} {str(each.specifier).removeprefix('==')}" for each in asked} == set(table)
+    assert all(re.fullmatch(r"==[\w.]+", str(each.specifier)) for each in asked)
+    assert {name.split()[0]: licence for name, licence in table.items()} == {each.name: licences[each.name] for each in asked}
+    assert "not stated" not in licences.values()
+
+
+def test_what_comes_with_a_package_is_listed_under_it():
+    found = {each.name: each for each in brought(ROOT / "requirements.txt")}
+    assert found["starlette"].for_whom == "streamlit" and found["torch"].for_whom == "torch" and "pytest" not in found
+
+
+def test_a_licence_is_the_expression_or_the_classifiers_or_the_first_line_of_the_text():
+    about = Message()
+    about["License"] = "A licence of one's own\n\nText."
+    assert licence_of(about) == "A licence of one's own"
+    about["Classifier"] = "License :: OSI Approved :: MIT License"
+    assert licence_of(about) == "MIT License"
+    about["License-Expression"] = "MIT"
+    assert licence_of(about) == "MIT"
+    assert licence_of(Message()) == "not stated"
