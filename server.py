@@ -3,9 +3,24 @@
 Each setting below is an environment variable with a default for strangers; whoever sets it decides otherwise. Behind a proxy under a path:
 `streamlit run server.py --server.baseUrlPath PATH`. Health: GET /_stcore/health answers 200. SIGTERM ends it, its trainings with it.
 
-Several of them behind one address need sticky sessions (a cookie of the proxy's): a session's state, its imported files and its trainings live
-in one process. They may share CLEARHEAD_HOME, the folder of the models, which they only read. The server itself writes no log of requests; a
-proxy in front should log without query strings, because typed text is in them, and pages ask browsers to send no referrer.
+Several of them behind one address: each a process on a port of its own, all under the same path, and a proxy that passes WebSockets on and keeps a
+visitor on one of them, as a session's state, imported files, handout and trainings live in one process. Let the proxy's cookie say which of them
+answered, as HAProxy's does, rather than who asks: a visitor whose server ended then stays on the next one when the first comes back.
+
+    backend replicas
+        balance leastconn
+        cookie replica insert indirect nocache httponly attr SameSite=Lax
+        option httpchk GET /PATH/_stcore/health
+        option redispatch 1
+        timeout tunnel 1h
+        default-server check inter 2s fall 2 rise 1
+        server a 127.0.0.1:8501 cookie a
+        server b 127.0.0.1:8502 cookie b
+
+Where one ends, its visitors' pages connect to another within seconds and show the same text and the same head, as both stand in the address. What was
+in its memory alone is gone: imported files (the page says so), the handout, a training. CLEARHEAD_HOME, the folder of the models, may be shared, as
+it is only read. The server itself writes no log of requests; a proxy in front should log without query strings (HAProxy's %HP, nginx's $uri),
+because typed text is in them, and pages ask browsers to send no referrer.
 """
 import base64
 import hashlib
