@@ -38,12 +38,12 @@ class Row:
     overview_mb: float
 
 
-def text_of(tokenizer, tokens: int) -> str:
-    """A text of exactly so many tokens, special ones included."""
-    found = tokenizer(SENTENCE * (tokens // 20 + 2), truncation=True, max_length=tokens, return_offsets_mapping=True)
-    text = (SENTENCE * (tokens // 20 + 2))[:max(end for _, end in found["offset_mapping"])]
+def text_of(tokenizer, tokens: int, sentence: str = SENTENCE) -> str:
+    """A text of exactly so many tokens, special ones included, that says the sentence again and again."""
+    found = tokenizer(sentence * (tokens // 20 + 2), truncation=True, max_length=tokens, return_offsets_mapping=True)
+    text = (sentence * (tokens // 20 + 2))[:max(end for _, end in found["offset_mapping"])]
     if len(tokenizer(text)["input_ids"]) != tokens:
-        raise ValueError(f"expected a text of {tokens} tokens, got {len(tokenizer(text)['input_ids'])}; change SENTENCE.")
+        raise ValueError(f"expected a text of {tokens} tokens, got {len(tokenizer(text)['input_ids'])}; change the sentence.")
     return text
 
 

@@ -26,7 +26,8 @@ class Component:
     def show(self, key: str, body: bytes, state: bytes, read: Callable[[Any], Any], on_event: Callable[[Any], None] | None) -> Any:
         """Draws it. `read` turns what the browser sent into an event or None; `on_event` gets the event before the page runs again."""
         def hand_on() -> None:
-            event = read(st.session_state[key]["event"])
+            sent = st.session_state.get(key) or {"event": None}   # of a page that was just left nothing is there
+            event = read(sent["event"])
             if event is not None and on_event is not None:
                 on_event(event)
 

@@ -1,0 +1,232 @@
+"""A class of thirty on one server: `python -m benchmarks.classroom [--minutes 5] [--sessions 30] [--json FILE]`.
+
+The server is server.py with its limits for strangers as they are (benchmarks.watched adds a log of what it computes) and with CLEARHEAD_CACHE_MB
+at 128. Of the sessions --browsers are real browsers and the others WebSocket clients that speak Streamlit's protocol (benchmarks.session); one
+more browser page trains a model meanwhile. All open the page at once after a first one has warmed the server; each asks --questions different
+questions over the minutes and opens two other heads in between; --long of them ask 512 tokens, the others 16. Three more vanish in the middle of
+a question. At the end all ask one and the same question at once. Every picture is then held against this process's own answer.
+"""
+import argparse
+import asyncio
+import datetime
+import json
+import os
+import platform
+import statistics
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.classroom_people import PATIENCE, Hour, Person, attend, browse, text_of, train, vanish
+from benchmarks.session import Session
+
+CACHE_MB, MODELS_MB = 128, 1024   # the server's documented settings
+ROOM_MB = 300                     # beside the cache: passes under way, thirty sessions, what the allocator keeps
+GHOSTS, SHORT, LONG = 3, 16, 512
+KEPT = 120.0                      # seconds for which Streamlit keeps a session whose browser is gone
+
+
+class Watch:
+    """The server's memory, once a second, and what its log tells."""
+
+    def __init__(self, server):
+        self.server, self.memory = server, []   # (clock, megabytes)
+
+    async def run(self) -> None:
+        status = Path(f"/proc/{self.server.process.pid}/status")
+        while True:
+            size = next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmRSS"))
+            self.memory.append((time.time(), size / 1024))
+            await asyncio.sleep(1)
+
+    def lines(self, kind: str, since: float = 0.0) -> list[list[str]]:
+        """The log's lines of this kind after a clock's time, as words."""
+        clock = {"computed": 4, "state": 1}[kind]
+        found = [line.split() for line in self.server.log.read_text().splitlines() if line.startswith(f"{kind} ")]
+        return [words for words in found if float(words[clock]) > since]
+
+    def state(self) -> tuple[int, int, int]:
+        """Sessions with a browser, sessions kept for one, questions under way."""
+        active, kept, jobs = map(int, self.lines("state")[-1][2:])
+        return active, kept, jobs
+
+    def mean_memory(self, start: float, end: float) -> float:
+        return statistics.fmean(size for clock, size in self.memory if start <= clock <= end)
+
+    def processor(self) -> float:
+        """Seconds of processor time that the server has used."""
+        words = Path(f"/proc/{self.server.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def lesson(server, wanted) -> dict:
+    """The whole hour: everybody's answers, and what the server told."""
+    watch = Watch(server)
+    sampling = asyncio.create_task(watch.run())
+    teacher = await Session.open(server.address)
+    await teacher.until(lambda: not teacher.running)
+    warm, busy = watch.memory[-1][1], watch.processor()
+    clients = wanted.sessions - wanted.browsers
+    people = [Person(f"client {number}", LONG if number < wanted.long else SHORT) for number in range(clients)]
+    sessions = [await Session.open(server.address) for _ in people]
+    seconds = wanted.minutes * 60
+    hour = Hour(time.monotonic() + 3, seconds / wanted.questions, wanted.questions)
+    begun = time.time() + 3
+    ghosts = asyncio.create_task(haunt(server, begun + seconds * 0.15))
+    async with browsers(wanted.browsers) as pages:
+        readers = [Person(f"browser {number}", SHORT) for number in range(wanted.browsers)]
+        trainer = Person("training", 0)
+        work = [attend(*each, hour, number / wanted.sessions) for number, each in enumerate(zip(people, sessions))]
+        work += [browse(each, page, server.address, hour, (clients + number) / wanted.sessions)
+                 for number, (each, page) in enumerate(zip(readers, pages))]
+        if wanted.browsers:
+            work.append(train(trainer, pages[-1], server.address, hour.start + seconds))
+        await asyncio.gather(*work)
+        ended, busy = time.time(), watch.processor() - busy
+    await ghosts
+    kept = watch.state()[1] if seconds > KEPT / 0.8 + 30 else None
+    once, chorus = await ask_together(watch, sessions)
+    await asyncio.gather(*(each.close() for each in (*sessions, teacher)))
+    left = await emptied(watch)
+    sampling.cancel()
+    return {"people": people + readers, "trainer": trainer, "watch": watch, "warm_mb": warm, "times": (begun, ended), "processor_s": busy,
+            "kept": kept, "once": once, "chorus_s": chorus, "left": left}
+
+
+class browsers:
+    """Pages in a real browser, one for each reader and one for the training; none without readers."""
+
+    def __init__(self, readers: int):
+        self.readers = readers
+
+    async def __aenter__(self):
+        if not self.readers:
+            return []
+        from playwright.async_api import async_playwright
+
+        from tests.conftest import FLAGS, chromium
+
+        self.playwright = await async_playwright().start()
+        opened = [await self.playwright.chromium.launch(executable_path=chromium(), args=FLAGS) for _ in range(self.readers)]
+        return [await each.new_page(viewport={"width": 1440, "height": 900}) for each in (*opened, opened[-1])]
+
+    async def __aexit__(self, *_):
+        if self.readers:
+            await self.playwright.stop()
+
+
+async def haunt(server, clock: float) -> None:
+    await asyncio.sleep(max(0.0, clock - time.time()))
+    await asyncio.gather(*(vanish(server.address, f"ghost {number}") for number in range(GHOSTS)))
+
+
+async def ask_together(watch: Watch, sessions: list[Session]) -> tuple[int, float]:
+    """How often one question that all ask at once is computed, and the seconds until the last has its answer."""
+    begun, clock, text = time.monotonic(), time.time(), text_of("everybody", 0, SHORT)
+    await asyncio.gather(*(each.type("ask_text", text) for each in sessions))
+    await asyncio.gather(*(each.until(lambda each=each: each.bodies["head"][0] > begun and not each.running, PATIENCE) for each in sessions))
+    return sum(words[1] == "Query" for words in watch.lines("computed", clock)), time.monotonic() - begun
+
+
+async def emptied(watch: Watch) -> tuple[int, int]:
+    """(sessions with a browser, questions under way) ten seconds after everybody left, or as soon as both are 0."""
+    for _ in range(10):
+        await asyncio.sleep(1)
+        active, _, jobs = watch.state()
+        if not active and not jobs:
+            break
+    return active, jobs
+
+
+def wrong_numbers(people: list[Person]) -> int:
+    """Pictures that differ from this process's own answer to the same text by more than one step of 255."""
+    from model import sources
+    from model.query import Kind, OverviewQuery
+
+    wrong = 0
+    for person in people:
+        for text, cells in person.pictures if person.tokens == SHORT else person.pictures[:1]:
+            own = sources.ask(OverviewQuery(sources.open_query("minilm", text), Kind.SELF), "benchmark").result()
+            wrong += int(np.abs(np.concatenate(own.cells).astype(int) - cells).max()) > 1
+    return wrong
+
+
+def bars(found: dict) -> list[dict]:
+    """Every bar with its measured value; those that need minutes only where there were enough."""
+    people, watch, (begun, ended) = found["people"], found["watch"], found["times"]
+    everybody = [*people, found["trainer"]]
+    rows = [("errors", sum(len(each.wrong) for each in everybody) + watch.server.log.read_text().count("Traceback"), 0),
+            ("answers with another session's tokens", sum(each.foreign for each in people), 0),
+            (f"pictures that differ from the own answer, of {sum(len(each.pictures) for each in people)}", wrong_numbers(people), 0)]
+    for tokens in (SHORT, LONG):
+        medians = [statistics.median(each.questions) for each in people if each.tokens == tokens and each.questions]
+        if len(medians) > 1:
+            rows.append((f"slowest median / fastest, {tokens} tokens", max(medians) / min(medians), 3))
+    short = [seconds for each in people if each.tokens == SHORT for seconds in each.questions]
+    rows.append((f"95th percentile of {len(short)} questions of {SHORT} tokens, s", float(np.percentile(short, 95)), 3))
+    if ended - begun >= 180:
+        growth = watch.mean_memory(ended - 60, ended) / watch.mean_memory(begun + 60, begun + 120)
+        rows.append(("memory of the last minute / of the second", growth, 1.1))
+    above = max(size for _, size in watch.memory) - found["warm_mb"]
+    rows.append((f"most memory above the warm server's {found['warm_mb']:.0f} MB, at CLEARHEAD_CACHE_MB={CACHE_MB}", above, CACHE_MB + ROOM_MB))
+    rows += [("computations of one question that all ask at once", found["once"], 1),
+             ("sessions and questions left when everybody has gone", sum(found["left"]), 0)]
+    if found["kept"] is not None:
+        rows.append(("vanished sessions still kept at the end", found["kept"], 0))
+    return [{"bar": name, "value": value, "limit": limit, "met": value <= limit} for name, value, limit in rows]
+
+
+def table(found: dict) -> str:
+    """Seconds of every person's questions and heads."""
+    lines = [f"{'who':<12} {'tokens':>6} {'questions':>9} {'median':>8} {'worst':>8} {'head, median':>13} {'worst':>8}"]
+    for each in found["people"]:
+        numbers = [function(taken) if taken else float("nan") for taken in (each.questions, each.heads) for function in (statistics.median, max)]
+        lines.append(f"{each.name:<12} {each.tokens:>6} {len(each.questions):>9} {numbers[0]:7.2f}s {numbers[1]:7.2f}s {numbers[2]:12.2f}s "
+                     f"{numbers[3]:7.2f}s")
+        lines += [f"    {error}" for error in each.wrong]
+    lines += [f"    training: {error}" for error in found["trainer"].wrong]
+    times = Counter(tuple(words[1:3]) for words in found["watch"].lines("computed"))
+    again = sum(count > 1 for count in times.values())
+    begun, ended = found["times"]
+    lines.append(f"computed {len(times)} different questions, {again} of them again after they had left the cache; the last one, by all at once, "
+                 f"took {found['chorus_s']:.1f} s; the server used {found['processor_s']:.0f} s of processor in {ended - begun:.0f} s")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sessions", type=int, default=30)
+    parser.add_argument("--browsers", type=int, default=2, help="how many of the sessions are real browsers; without, nobody trains a model")
+    parser.add_argument("--long", type=int, default=3, help="how many ask 512 tokens")
+    parser.add_argument("--questions", type=int, default=10, help="of each session")
+    parser.add_argument("--minutes", type=float, default=5.0)
+    parser.add_argument("--json", type=Path, help="file that gets the numbers, with machine and versions")
+    wanted = parser.parse_args()
+    from tests.conftest import ROOT, Server
+
+    settings = {"CLEARHEAD_CACHE_MB": str(CACHE_MB), "CLEARHEAD_MODELS_MB": str(MODELS_MB)}
+    server = Server(ROOT / "benchmarks" / "watched.py", Path(tempfile.mkdtemp()) / "server.log", **settings).wait()
+    try:
+        found = asyncio.run(lesson(server, wanted))
+    finally:
+        server.stop()
+    judged = bars(found)
+    machine = f"{os.cpu_count()} cores, {platform.system()}, {datetime.date.today()}"
+    print(table(found))
+    for bar in judged:
+        print(f"{'met   ' if bar['met'] else 'MISSED'} {bar['value']:8.2f} (at most {bar['limit']:g})  {bar['bar']}")
+    print(machine)
+    if wanted.json:
+        people = [{"name": each.name, "tokens": each.tokens, "questions_s": each.questions, "heads_s": each.heads, "wrong": each.wrong}
+                  for each in (*found["people"], found["trainer"])]
+        content = {"people": people, "bars": judged, "memory_mb": found["watch"].memory, "machine": machine, "python": platform.python_version()}
+        wanted.json.write_text(json.dumps(content, indent=1))
+    sys.exit(0 if all(bar["met"] for bar in judged) else 1)
+
+
+if __name__ == "__main__":
+    main()

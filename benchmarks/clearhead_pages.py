@@ -1,0 +1,126 @@
+"""Clearhead in a real browser with a watch on it, for benchmarks.versus_bertviz: what came when, and when it was painted.
+
+The server is benchmarks.watched, which tells what it computed; the browser's page notes each message of the server and each drawing on a canvas.
+"""
+import base64
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+PATIENCE = 120_000   # milliseconds
+COLUMNS = 12         # heads a layer of MiniLM
+# notes messages, drawings by the key of the container they stand in, and the last key or click
+WATCH = """
+window.seen = {frames: [], drawn: {}, asked: 0};
+window.WebSocket = class extends WebSocket {
+    constructor(...given) {
+        super(...given);
+        this.addEventListener('message', (event) => seen.frames.push([performance.now(), event.data]));
+    }
+};
+for (const name of ['putImageData', 'drawImage']) {
+    const own = CanvasRenderingContext2D.prototype[name];
+    CanvasRenderingContext2D.prototype[name] = function (...given) {
+        own.apply(this, given);
+        const host = this.canvas.getRootNode().host;
+        for (const key of ['grid', 'head']) if (host?.closest(`.st-key-${key}`)) seen.drawn[key] = performance.now();
+    };
+}
+addEventListener('keydown', (event) => { if (event.key === 'Enter') seen.asked = performance.now(); }, true);
+addEventListener('pointerdown', () => { seen.asked = performance.now(); }, true);
+"""
+# resolves once the first body of this component since the question has been drawn and the frame after that has begun
+DRAWN = """(room) => {
+    const words = `"room":"${room}","part":"body"`;
+    const has = (data) => new TextDecoder('latin1').decode(new Uint8Array(data, 0, Math.min(data.byteLength, 8000))).includes(words);
+    const place = seen.frames.findIndex(([at, data]) => at > seen.asked && has(data));
+    if (place < 0 || !(seen.drawn[room] > seen.frames[place][0])) return false;
+    return new Promise((ready) => requestAnimationFrame(() => setTimeout(() => {
+        const since = seen.frames.slice(0, place + 1).filter(([at]) => at > seen.asked);
+        const bytes = since.reduce((sum, [, data]) => sum + data.byteLength, 0), message = new Uint8Array(seen.frames[place][1]);
+        let text = '';
+        for (let at = 0; at < message.length; at += 8192) text += String.fromCharCode(...message.subarray(at, at + 8192));
+        ready({asked: seen.asked, arrived: seen.frames[place][0], painted: performance.now(), origin: performance.timeOrigin, bytes,
+               message: btoa(text)});
+    })));
+}"""
+RESTS = "[data-testid=stApp][data-test-script-state=notRunning]"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What came: when it was asked, arrived and was painted (seconds since 1970), all bytes until then, and the message that was drawn."""
+
+    asked: float
+    arrived: float
+    painted: float
+    bytes: int
+    message: bytes
+
+    @property
+    def seconds(self) -> float:
+        return self.painted - self.asked
+
+    @property
+    def body(self) -> bytes:
+        """The component's own message in Streamlit's."""
+        from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+        return ForwardMsg.FromString(self.message).delta.new_element.bidi_component.bytes
+
+
+class Page:
+    """One browser page on the watched server."""
+
+    def __init__(self, browser, server):
+        self.page, self.server = browser.new_page(viewport={"width": 1440, "height": 900}), server
+        self.page.add_init_script(WATCH)
+
+    def open(self, path: str = "") -> None:
+        self.page.goto(self.server.address + path)
+        self.page.wait_for_selector(".st-key-head .view .board", timeout=PATIENCE)
+        self.rest()
+
+    def rest(self) -> None:
+        """Waits until everything has been drawn, what comes after the picture too."""
+        self.page.wait_for_timeout(300)
+        self.page.wait_for_selector(RESTS, timeout=PATIENCE)
+        self.page.wait_for_timeout(300)
+
+    def ask(self, text: str) -> tuple[Picture, Picture]:
+        """A text submitted in the sidebar: the grid of all heads, and the open head."""
+        field = self.page.locator("[data-testid=stSidebar] textarea").first
+        field.fill(text)
+        field.press("Control+Enter")
+        return self._picture("grid"), self._picture("head")
+
+    def open_head(self, place: int) -> Picture:
+        """A click on the head of this number in the grid."""
+        grid = self.page.locator(".st-key-grid .ch.grid").first
+        pitch, left, heads = (float(grid.get_attribute(f"data-{name}")) for name in ("pitch", "left", "heads"))
+        box, (row, column) = self.page.locator(".st-key-grid canvas").first.bounding_box(), divmod(place, COLUMNS)
+        self.page.mouse.click(box["x"] + left + (column + 0.5) * pitch, box["y"] + box["height"] * (row + 0.5) / (heads / COLUMNS))
+        return self._picture("head")
+
+    def _picture(self, room: str) -> Picture:
+        told = self.page.wait_for_function(DRAWN, arg=room, timeout=PATIENCE, polling="raf").json_value()
+        clock = lambda name: (told["origin"] + told[name]) / 1000
+        return Picture(clock("asked"), clock("arrived"), clock("painted"), told["bytes"], base64.b64decode(told["message"]))
+
+    def split(self, picture: Picture) -> dict[str, float]:
+        """Seconds of the picture of all heads by their part. Transfer holds packing and Streamlit's queues; preparation everything before it
+        that is not the model's pass."""
+        computed = self._computed(picture.asked)
+        model, (_, shown) = computed["Query"][0], computed["OverviewQuery"]
+        return {"model": model, "preparation": shown - picture.asked - model, "transfer": picture.arrived - shown,
+                "paint": picture.painted - picture.arrived}
+
+    def _computed(self, since: float) -> dict[str, tuple[float, float]]:
+        """(seconds, clock at the end) of the first question of each type since."""
+        time.sleep(0.05)   # the line is written after the answer
+        found: dict[str, tuple[float, float]] = {}
+        for line in Path(self.server.log).read_text().splitlines():
+            words = line.split()
+            if words[:1] == ["computed"] and float(words[4]) > since:
+                found.setdefault(words[1], (float(words[3]), float(words[4])))
+        return found
