@@ -25,6 +25,7 @@ class Session:
     def __init__(self, socket: ClientConnection, address: str):
         self.socket, self.address = socket, address
         self.query = self.page = ""
+        self.pages: dict[str, str] = {}             # by their name in the address
         self.running = True
         self.bodies: dict[str, tuple[float, dict, dict]] = {}
         self.seen: list[tuple[str, dict]] = []      # every body that came, without its arrays
@@ -102,6 +103,7 @@ class Session:
         kind = message.WhichOneof("type")
         if kind == "navigation":
             self.page = message.navigation.page_script_hash
+            self.pages = {page.url_pathname: page.page_script_hash for page in message.navigation.app_pages}
         elif kind == "page_info_changed":
             self.query = message.page_info_changed.query_string
         elif kind == "session_status_changed":

@@ -8,8 +8,8 @@ from tests.conftest import ROOT
 
 def test_three_at_once_get_their_own_answers_and_leave_nothing_behind(tmp_path):
     file = tmp_path / "class.json"
-    command = [sys.executable, "-m", "benchmarks.classroom", "--sessions", "3", "--browsers", "0", "--long", "1", "--questions", "2", "--minutes", "0.05",
-               "--json", str(file)]
+    command = [sys.executable, "-m", "benchmarks.classroom", "--sessions", "3", "--browsers", "0", "--long", "1", "--questions", "2", "--minutes",
+               "0.05", "--json", str(file)]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert file.exists(), ran.stdout + ran.stderr
     told = json.loads(file.read_text())
