@@ -11,7 +11,14 @@ PATIENCE = 120_000   # milliseconds
 COLUMNS = 12         # heads a layer of MiniLM
 # notes messages, drawings by the key of the container they stand in, and the last key or click
 WATCH = """
-window.seen = {frames: [], drawn: {}, asked: 0};
+function drawn(pictures) {   // once for all drawings of one moment; painted a frame after the one in which it was drawn, as BertViz's pages say it
+    if (pictures.at(-1)?.open) return;
+    const picture = {at: performance.now(), open: true};
+    pictures.push(picture);
+    queueMicrotask(() => { picture.open = false; });
+    setTimeout(() => requestAnimationFrame(() => setTimeout(() => { picture.painted = performance.now(); })));
+}
+window.seen = {frames: [], drawn: {grid: [], head: []}, asked: 0};
 window.WebSocket = class extends WebSocket {
     constructor(...given) {
         super(...given);
@@ -23,26 +30,24 @@ for (const name of ['putImageData', 'drawImage']) {
     CanvasRenderingContext2D.prototype[name] = function (...given) {
         own.apply(this, given);
         const host = this.canvas.getRootNode().host;
-        for (const key of ['grid', 'head']) if (host?.closest(`.st-key-${key}`)) seen.drawn[key] = performance.now();
+        for (const key of ['grid', 'head']) if (host?.closest(`.st-key-${key}`)) drawn(seen.drawn[key]);
     };
 }
 addEventListener('keydown', (event) => { if (event.key === 'Enter') seen.asked = performance.now(); }, true);
 addEventListener('pointerdown', () => { seen.asked = performance.now(); }, true);
 """
-# resolves once the first body of this component since the question has been drawn and the frame after that has begun
+# says once the first body of this component since the question has been painted
 DRAWN = """(room) => {
     const words = `"room":"${room}","part":"body"`;
     const has = (data) => new TextDecoder('latin1').decode(new Uint8Array(data, 0, Math.min(data.byteLength, 8000))).includes(words);
     const place = seen.frames.findIndex(([at, data]) => at > seen.asked && has(data));
-    if (place < 0 || !(seen.drawn[room] > seen.frames[place][0])) return false;
-    return new Promise((ready) => requestAnimationFrame(() => setTimeout(() => {
-        const since = seen.frames.slice(0, place + 1).filter(([at]) => at > seen.asked);
-        const bytes = since.reduce((sum, [, data]) => sum + data.byteLength, 0), message = new Uint8Array(seen.frames[place][1]);
-        let text = '';
-        for (let at = 0; at < message.length; at += 8192) text += String.fromCharCode(...message.subarray(at, at + 8192));
-        ready({asked: seen.asked, arrived: seen.frames[place][0], painted: performance.now(), origin: performance.timeOrigin, bytes,
-               message: btoa(text)});
-    })));
+    const picture = place < 0 ? undefined : seen.drawn[room].find(({ at }) => at > seen.frames[place][0]);
+    if (!picture?.painted) return false;
+    const since = seen.frames.slice(0, place + 1).filter(([at]) => at > seen.asked);
+    const bytes = since.reduce((sum, [, data]) => sum + data.byteLength, 0), message = new Uint8Array(seen.frames[place][1]);
+    let text = '';
+    for (let at = 0; at < message.length; at += 8192) text += String.fromCharCode(...message.subarray(at, at + 8192));
+    return {asked: seen.asked, arrived: seen.frames[place][0], painted: picture.painted, origin: performance.timeOrigin, bytes, message: btoa(text)};
 }"""
 RESTS = "[data-testid=stApp][data-test-script-state=notRunning]"
 

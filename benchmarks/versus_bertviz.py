@@ -124,11 +124,12 @@ def clearhead(launch, server, lengths: list[int], tokenizer) -> tuple[list[Row],
     return rows, {"overview_bytes_a_head_over_20_kB": overview, "head_bytes_a_cell": cells, "open_another_head_s": opened}
 
 
-def open_heads(page) -> list[float]:
-    """Seconds from the click on another head in the grid to its picture."""
+def open_heads(page) -> list[tuple[float, float]]:
+    """Seconds from the click on another head in the grid to its arrival, and from there to its picture."""
     taken = []
     for turn in range(OPENED):
-        taken.append(page.open_head((7 + 31 * turn) % HEADS).seconds)
+        picture = page.open_head((7 + 31 * turn) % HEADS)
+        taken.append((picture.arrived - picture.asked, picture.painted - picture.arrived))
         page.rest()
     return taken
 

@@ -5,8 +5,8 @@ import streamlit as st
 
 from model.jobs import Job
 
-POLL = 0.05     # seconds between two looks at the job
-PATIENCE = 4    # looks before progress appears, so that quick answers do not flicker
+POLL, SLOWEST = 0.05, 0.5   # seconds between two looks at the job, at first and in a long wait: thirty who look often keep the worker from working
+PATIENCE = 4                # looks before progress appears, so that quick answers do not flicker
 
 
 def session() -> str:
@@ -22,7 +22,7 @@ def wait(job: Job, height: int = 420):
     place = st.empty()
     try:
         looks = 0
-        while not job.wait(POLL):
+        while not job.wait(min(SLOWEST, POLL * (1 + looks / PATIENCE))):
             looks += 1
             if looks == PATIENCE:
                 with place.container():
