@@ -45,11 +45,17 @@ def chromium() -> str:
     return found
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are cores, as a test with a browser waits for it now and then; four have memory enough."""
+    return min(4, (os.cpu_count() or 1) + 1)
+
+
 @pytest.fixture(scope="session")
 def browser():
     """A headless Chromium for the whole run."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=90_000)   # ms: on a busy machine everything comes, but late
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         yield opened
