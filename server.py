@@ -35,6 +35,7 @@ DEFAULTS = {
     "CLEARHEAD_LONGEST_WAIT": "60",     # seconds that an answer may take by its estimate
     "CLEARHEAD_TRAININGS": "1",         # at once
     "CLEARHEAD_MEASURE_MB": "256",      # memory of a measurement on the page What it costs
+    "CLEARHEAD_HANDOUTS": "0",          # in memory only: nothing that a visitor collects is written to disk
     "CLEARHEAD_IMPORT_MB": "64",        # attention of an imported file
     "STREAMLIT_SERVER_MAX_UPLOAD_SIZE": "32",         # megabytes
     "STREAMLIT_SERVER_MAX_WIDGET_STATE_SIZE": "4",    # megabytes that a browser may send for one control

@@ -120,6 +120,37 @@ def ceiling(found: Attribution) -> np.ndarray:
     return np.array([np.mean([pairs[one, other] for other in range(3) if other != one]) for one in range(3)])
 
 
+@dataclass(frozen=True)
+class First:
+    """The first token of a model that reads left to right, which stands apart. head, layer: its share of the open head's row and of its layer's
+    mean. effect: of deleting it; rank: of that among `count` tokens by size, from 1. apart, ranked: Spearman's ρ of the open head's attention with
+    deleting and replacing, on average, as it is and with this token among the ranked ones."""
+
+    head: float
+    layer: float
+    effect: float
+    rank: int
+    count: int
+    apart: float
+    ranked: float
+
+
+def first_token(found: Attribution, layer: int, head: int) -> First | None:
+    """What the first token would do to the comparison; None where it is ranked, answers itself, or where the model reads both ways."""
+    if found.kind is not Kind.CAUSAL or found.ranked[0] or found.place == 0:
+        return None
+    names = [name for name in REMOVALS if np.isfinite(found.removed[name][0])]
+    if "deleted" not in names:
+        return None
+    measured, chosen = found.measured(layer, head), found.ranked
+    more = chosen | (np.arange(len(chosen)) == 0)
+    apart, ranked = (float(np.mean([rank_agreement.spearman(measured["weight_head"][which], np.abs(found.removed[name][which])) for name in names]))
+                     for which in (chosen, more))
+    sizes = np.abs(found.removed["deleted"])
+    return First(float(measured["weight_head"][0]), float(measured["weight_layer"][0]), float(found.removed["deleted"][0]),
+                 int((sizes[more] > sizes[0]).sum()) + 1, int(more.sum()), apart, ranked)
+
+
 def attribute(question: AttributionQuery, subject, record: AttentionRecord, trace: Trace | str, tick: Tick) -> Attribution:
     """Everything for one answer. trace: why there is none, where the model's insides cannot be followed. Raises UserError for long texts."""
     kind = kind_of(record)
@@ -223,8 +254,8 @@ class Swapped:
 
 
 def swap(question: SwapQuery, subject, record: AttentionRecord, trace: Trace | str, tick: Tick) -> Swapped:
-    """Jain & Wallace 2019 (section 4.2.1) permute the weights 100 times; Wiegreffe & Pinter 2019 (section 3.2) make them equal. Here all rows of the
-    open head are changed, each within what it may look at, and nothing else in the model."""
+    """Jain & Wallace 2019 permute the weights; Wiegreffe & Pinter 2019 make them equal. Here all rows of the open head are changed, each within
+    what it may look at, and nothing else in the model."""
     if not isinstance(trace, Trace):
         raise UserError(f"{record.card.title}'s heads cannot be exchanged: {trace}")
     kind, size = kind_of(record), (len(subject.rows), len(subject.tokens))

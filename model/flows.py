@@ -14,7 +14,7 @@ EMPTY = 1e-12   # a pipe with less room than this is full
 
 
 def with_residual(weights: np.ndarray) -> np.ndarray:
-    """½W + ½I, float64 (query, key), of weights (head, query, key) averaged over heads (Abnar & Zuidema 2020, section 3)."""
+    """½W + ½I, float64 (query, key), of weights (head, query, key) averaged over heads (Abnar & Zuidema 2020)."""
     return weights.astype(np.float64).mean(0) / 2 + np.eye(weights.shape[-1]) / 2
 
 
@@ -35,7 +35,7 @@ def even(allowed: Mask, tokens: int) -> np.ndarray:
 def flow(steps: Sequence[np.ndarray], rows: np.ndarray, tick: Callable[[float], None] = lambda share: None) -> np.ndarray:
     """The maximum flow from the last layer's tokens, which may give `rows` (token) of it, to each input token, float64 (token).
 
-    Each token has the network for itself (Abnar & Zuidema 2020, section 3), so the numbers do not sum to one. Exact up to rounding: Dinic 1970.
+    Each token has the network for itself (Abnar & Zuidema 2020), so the numbers do not sum to one. Exact up to rounding: Dinic 1970.
     """
     tokens, found = len(rows), []
     for sink in range(tokens):

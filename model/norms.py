@@ -2,7 +2,7 @@
 
 f(x) = (x W_V + b_V) W_O of a head, α its weight (Kobayashi et al. 2020, equation 4). The vectors sum to what the sub-layer puts out, and a weight
 says little where f(x) is short. With the residual x_i is added to the token's own vector; a normalisation is linear once its scale is known,
-and so the vectors can be followed through it (Kobayashi et al. 2021, section 3).
+and so the vectors can be followed through it (Kobayashi et al. 2021).
 """
 from dataclasses import dataclass
 

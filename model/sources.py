@@ -6,6 +6,7 @@ measures; model/answers.py has them all.
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from model.answers import Tick, desk, home
 from model.jobs import Desk, Job
@@ -31,6 +32,13 @@ class Offer:
 def may_fetch() -> bool:
     """Whether people on this server may download models, unless CLEARHEAD_FETCH=0."""
     return os.environ.get("CLEARHEAD_FETCH") != "0"
+
+
+def handouts() -> Path | None:
+    """The folder in which handouts outlive the server, in CLEARHEAD_HOME; None where CLEARHEAD_HANDOUTS=0 says that nothing is to be written."""
+    from model.pretrained.catalogue import home as kept
+
+    return None if os.environ.get("CLEARHEAD_HANDOUTS") == "0" else kept() / "handouts"
 
 
 def catalogue_only() -> bool:

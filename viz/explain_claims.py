@@ -1,7 +1,7 @@
 """What is true of an attribution and of a set of them, in words computed from the numbers."""
 import numpy as np
 
-from model.attribution import METHODS, NULLS, Attribution, agreement, ceiling
+from model.attribution import METHODS, NULLS, Attribution, agreement, ceiling, first_token
 from model.explain_report import Report
 from model.rank_agreement import Mean, spearman
 from viz.text import literal, strings
@@ -37,7 +37,17 @@ def of_sentence(found: Attribution, layer: int, head: int) -> list[str]:
                                  **{name: f"{means[f'weight_{name}']:.2f}" if f"weight_{name}" in means else "–" for name in ("head", "layer")})]
     said += [line for name in ("rollout", "flow") if (line := _position(found, name))]
     outside = float(found.measured(layer, head)["weight_head"][~found.ranked].sum())
-    return [*said, words["sink"].format(share=outside)]
+    return [*said, words["sink"].format(share=outside), *_first(found, layer, head)]
+
+
+def _first(found: Attribution, layer: int, head: int) -> list[str]:
+    """What leaving the first token out does to the comparison, and what putting it in would do."""
+    words, first = strings("explain")["sentence"], first_token(found, layer, head)
+    if first is None or not np.isfinite([first.apart, first.ranked]).all():
+        return []
+    better = "flatters" if first.ranked > first.apart else "flatters_not"
+    return [words["first"].format(token=literal(found.tokens.texts[0]), head=first.head, layer=first.layer, effect=first.effect, rank=first.rank,
+                                  count=first.count, apart=first.apart, ranked=first.ranked) + " " + words[better]]
 
 
 def _position(found: Attribution, name: str) -> str:

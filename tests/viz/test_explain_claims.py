@@ -2,9 +2,11 @@
 from dataclasses import replace
 
 import numpy as np
+from scipy import stats
 
-from model.attribution import Answer, agreement, ceiling
+from model.attribution import Answer, agreement, ceiling, first_token
 from model.explain_report import report
+from model.query import Kind
 from model.rank_agreement import spearman
 from tests.model.test_explain_report import made
 from viz.explain_claims import of_answer, of_sentence, of_set
@@ -20,7 +22,19 @@ def test_the_sentence_is_told_with_its_ceiling_its_closest_measure_and_what_is_o
     position = replace(found, scores=found.scores | {"rollout": found.scores["rollout_even"] ** 3})
     assert "says where they stand" in of_sentence(position, 5, 1)[2]
     flat = replace(found, scores=found.scores | {"rollout_even": np.full(9, 0.5)})
-    assert len(of_sentence(flat, 5, 1)) == 3
+    assert len(of_sentence(flat, 5, 1)) == len(said) - 1
+
+
+def test_the_first_token_of_a_decoder_is_told_with_what_it_would_do_to_the_comparison():
+    found = made(3)
+    heavy = np.array([5.0, *found.by_head["weight"][1][1][1:]])
+    loud = replace(found, removed={name: np.array([-9.0, *each[1:]]) for name, each in found.removed.items()},
+                   by_head=found.by_head | {"weight": (found.by_head["weight"][0], np.stack([found.by_head["weight"][1][0], heavy]))})
+    names = ("deleted", "replaced", "hidden")
+    apart, ranked = (np.mean([stats.spearmanr(heavy[start:8], np.abs(loud.removed[name][start:8])).statistic for name in names]) for start in (1, 0))
+    said = of_sentence(loud, 5, 1)[-1]
+    assert f"from {apart:.2f} into {ranked:.2f}" in said and "rank 1 of 8" in said and "-9" in said and ranked > apart and "It would flatter" in said
+    assert first_token(replace(loud, kind=Kind.SELF), 5, 1) is None
 
 
 def test_a_text_that_is_too_short_claims_nothing():

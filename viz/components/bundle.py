@@ -14,7 +14,8 @@ FOLDER = Path(__file__).parent
 IMPORT = re.compile(r'^import \{[^}]*\} from "([^"]+)";\n', re.MULTILINE)
 QUOTED = re.compile(r'("[^"\n]*"|`[^`]*`)')
 BLANKS = re.compile(r" *([=(){}\[\],;:<>?&|*]+) *")
-COMMENT = re.compile(r"^\s*(//.*|/\*[^*]*\*/)\n", re.MULTILINE)
+COMMENT = re.compile(r"^\s*(//.*|/\*[^*]*\*/)\n| {3}// .*$", re.MULTILINE)
+STYLED = re.compile(r"(?<=:) | *([{};,]) *")   # blanks in a style sheet that say nothing
 
 
 def _modules(path: Path, seen: list[Path]) -> list[Path]:
@@ -58,4 +59,5 @@ def shelved(component: str, when: str = "") -> str:
 @functools.cache
 def style(component: str) -> str:
     """The component's CSS after what all components share."""
-    return _lines("\n".join((FOLDER / name).read_text(encoding="utf-8") for name in ("shared.css", f"{component}/{component}.css")))
+    sheets = "\n".join((FOLDER / name).read_text(encoding="utf-8") for name in ("shared.css", f"{component}/{component}.css"))
+    return STYLED.sub(r"\1", _lines(sheets).replace("\n", " ")).replace("}", "}\n").strip() + "\n"

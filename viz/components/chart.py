@@ -1,4 +1,4 @@
-"""A chart that was kept, drawn again; and charts for a lecture room."""
+"""A chart or a table that was kept, drawn again; and charts for a lecture room."""
 import json
 from typing import Any
 
@@ -15,6 +15,15 @@ def replay(body: bytes, state: bytes, *, key: str, height: int | None = None) ->
     if height is not None:
         spec["layout"]["height"] = min(height, spec["layout"].get("height", height))
     st.plotly_chart(unchecked()(sized(spec)), theme=None, key=key, config=CONFIG)
+
+
+def replay_table(body: bytes, state: bytes, *, key: str, height: int | None = None) -> None:
+    """Draws a table that was kept; it has no state. height: pixels, at most."""
+    from viz.handout.tables import table_of
+
+    names, rows = table_of(body)
+    high = min(38 + 35 * len(rows), height or 460)
+    st.dataframe([dict(zip(names, row, strict=True)) for row in rows], hide_index=True, height=high, key=key)
 
 
 def sized(spec: dict) -> dict:

@@ -1,8 +1,7 @@
 """The parts of the page Compare: the open head in both and their difference, which heads changed most, and what the two answer."""
-import csv
-import io
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -17,12 +16,11 @@ from model.view import SCALES, View
 from viz.components.controls import buttons, segments
 from viz.components.head_grid import head_grid
 from viz.components.head_view import head_view
-from viz.export.csv import guarded
+from viz.export.comparison import KINDS, NAMES, Compared, as_csv, picture
 from viz.page import Frame
 from viz.text import literal, strings
 
 SHOWN, SAID, EQUAL = 6, 4, 1e-6   # heads that are offered; words of each answer; weights that differ less are equal
-NAMES = ("first", "second", "difference")
 FEW, HIGH = 24, (360, 520, 760)   # groups of tokens up to which three pictures stand in a row; pixels of one of three, of one of two, of one alone
 
 
@@ -38,12 +36,7 @@ def pictures(frame: Frame, records: tuple[AttentionRecord, AttentionRecord], vie
     shown = drawn(*records, ((view.kind, view.layer, view.head), (kind, *head)), found)
     changes = np.nan_to_num(shown[2].weights)
     bound = max(float(np.abs(changes).max()), EQUAL)
-    titles = [f"**{words[name]}** · {place[0]}·{place[1]}" for name, place in (("first", (view.layer, view.head)), ("second", head))]
-    if records[0].card.id != records[1].card.id:
-        titles = [f"{title} · {literal(each.card.title)}" for title, each in zip(titles, records, strict=True)]
-    if records[1].query.edits:
-        titles[1] += f" · {words['edits'][frame.controls['edit']]}"
-    titles.append(f"**{words['difference']}**" + (" · " + words["bound"].format(bound=bound) if bound > EQUAL else ""))
+    titles = _titles(frame, records, ((view.layer, view.head), head), bound)
     scales = strings("heads")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"##### {words['picture']}")
@@ -52,30 +45,47 @@ def pictures(frame: Frame, records: tuple[AttentionRecord, AttentionRecord], vie
     columns = st.columns(3 if few else 2, gap="small")
     for place, (title, each) in enumerate(zip(titles, shown, strict=True)):
         with columns[place] if few or place < 2 else st.container():
-            st.markdown(title)
+            st.markdown(f"**{title[0]}**" + "".join(f" · {literal(part)}" for part in title[1:]))
             scale = None if place < 2 else bound if bound > EQUAL else 1.0
             _picture(frame, view, each, found, f"compare-{NAMES[place]}", scale, HIGH[0 if few else 1 if place < 2 else 2],
                      records[place:place + 1] or records)
     left, right = st.columns(2, gap="medium")
     with left:
         _largest(shown, found, bound, bool(records[1].query.edits))
-        st.download_button(words["numbers"], lambda: as_csv(shown), "clearhead-compare.csv", "text/csv", on_click="ignore", key="compare-numbers",
-                           type="tertiary")
+        place = replace(view, token=_focus(view, found), pair=None)
+        _take_away(Compared(shown, place, bound, tuple(map(" · ".join, titles)), records, frame.link(frame.state)))
     with right:
         _said(*records)
 
 
-def as_csv(shown: tuple[Shown, ...]) -> bytes:
-    """Each aligned pair of tokens with its weight in the first, in the second, and the difference, empty where one side has no such token; UTF-8,
-    CRLF (RFC 4180), text harmless for spreadsheets."""
-    text = io.StringIO(newline="")
-    lines = csv.writer(text)
-    lines.writerow(["from", "to", "from group", "to group", *NAMES])
-    for row, query in enumerate(shown[0].rows):
-        for column, key in enumerate(shown[0].columns):
-            numbers = ["" if math.isnan(value) else f"{value:.6g}" for value in (float(each.weights[row, column]) for each in shown)]
-            lines.writerow([guarded(query.text), guarded(key.text), row, column, *numbers])
-    return text.getvalue().encode("utf-8", "replace")
+def _titles(frame: Frame, records: tuple[AttentionRecord, AttentionRecord], places: tuple[tuple[int, int], tuple[int, int]],
+            bound: float) -> list[list[str]]:
+    """What stands over each of the three: its name and what it is of, in parts."""
+    words = strings("compare")
+    titles = [[words[name], f"{layer}·{head}"] for name, (layer, head) in zip(NAMES, places)]
+    if records[0].card.id != records[1].card.id:
+        titles = [[*title, each.card.title] for title, each in zip(titles, records, strict=True)]
+    if records[1].query.edits:
+        titles[1].append(words["edits"][frame.controls["edit"]])
+    return [*titles, [words["difference"], *([words["bound"].format(bound=bound)] if bound > EQUAL else [])]]
+
+
+def _focus(view: View, found: Alignment) -> int | None:
+    """The group of the token in focus."""
+    return next((place for place, group in enumerate(found.rows) if view.token in group.first), None)
+
+
+def _take_away(found: Compared) -> None:
+    """The three pictures as one file, and the numbers; each is made when its button is pressed."""
+    words = strings("compare")
+    with st.popover(words["save"], type="tertiary", key="compare-save", on_change="rerun") as opened:
+        if not opened.open:
+            return
+        with st.container(horizontal=True):
+            for kind, mime in KINDS.items():
+                st.download_button(kind.upper(), partial(picture, found, kind), f"clearhead-compare.{kind}", mime, on_click="ignore",
+                                   key=f"compare-{kind}")
+            st.download_button("CSV", lambda: as_csv(found.shown), "clearhead-compare.csv", "text/csv", on_click="ignore", key="compare-numbers")
 
 
 def _picture(frame: Frame, view: View, shown: Shown, found: Alignment, key: str, bound: float | None, height: int,
@@ -86,8 +96,7 @@ def _picture(frame: Frame, view: View, shown: Shown, found: Alignment, key: str,
         if first:
             frame.choose(token=first[0])
 
-    focus = next((place for place, group in enumerate(found.rows) if view.token in group.first), None)
-    head_view(shown, replace(view, lens="matrix"), focus=focus, height=height, bound=bound, source=source, key=key, on_event=take)
+    head_view(shown, replace(view, lens="matrix"), focus=_focus(view, found), height=height, bound=bound, source=source, key=key, on_event=take)
 
 
 def _largest(shown: tuple[Shown, ...], found: Alignment, bound: float, edited: bool) -> None:

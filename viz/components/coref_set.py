@@ -8,6 +8,7 @@ from model.coref_report import Report, report
 from model.coreference import SetAnswer
 from model.query import UserError
 from viz.components.figure import figure
+from viz.components.keep import keep_table
 from viz.components.turns import pick, switch
 from viz.coref_claims import percent, set_claims
 from viz.figures.accuracies import accuracies
@@ -45,6 +46,7 @@ def whole_set(frame: Frame, card, rows: str) -> Report | None:
     with st.expander(words["table"]):
         st.dataframe(_table(found), hide_index=True, column_config={
             name: st.column_config.NumberColumn(format="percent") for key, name in words["columns"].items() if key not in ("head", "paper", "mass")})
+        keep_table("coref-set-table", _table(found), words["table"])
     return found
 
 

@@ -6,6 +6,7 @@ from model import sources
 from model.query import UserError
 from model.repeats import HabitsQuery, Repeats
 from viz.components.figure import figure
+from viz.components.keep import keep_table
 from viz.components.turns import pick
 from viz.figures.habits import habits as drawn
 from viz.page import Frame
@@ -65,3 +66,4 @@ def _notice(found: Repeats, title: str) -> None:
             for place in np.argsort(-found.prefix)]
     with st.expander(words["table"].format(heads=len(names))):
         st.dataframe(rows, hide_index=True)
+        keep_table("training-habits-table", rows, words["table"].format(heads=len(names)))

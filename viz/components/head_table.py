@@ -9,6 +9,7 @@ from model.fits import PATTERNS, TITLES, HeadFits
 from model.measures import BY_NAME, HeadMeasures
 from model.query import UserError
 from model.silencing import Silencing, SilencingQuery
+from viz.components.keep import keep_table
 from viz.components.waiting import session, wait
 from viz.export import head_table, provenance
 from viz.page import Frame
@@ -21,7 +22,8 @@ def table(frame: Frame, measures: HeadMeasures, fits: HeadFits, silencing: Silen
     st.markdown(f"##### {words['table']}")
     st.caption(words["table_about"])
     rows = head_table.rows(measures, fits, silencing)
-    clickable(frame, [row | {"pattern": TITLES[row["pattern"]]} for row in rows], columns(rows[0], silencing), key="head-table")
+    clickable(frame, [row | {"pattern": TITLES[row["pattern"]]} for row in rows], columns(rows[0], silencing), key="head-table",
+              alt=f"{words['table']}. {words['kept_about']}")
     record, view, link = frame.record(), frame.view(), frame.link(frame.state)
     st.download_button(words["csv"], lambda: head_table.as_csv(measures, fits, silencing, provenance.dumps(record, view, link)),
                        "clearhead-heads.csv", "text/csv", on_click="ignore", key="head-table-csv")
@@ -46,8 +48,8 @@ def columns(row: Mapping[str, Any], silencing: Silencing | None = None) -> dict[
     return told
 
 
-def clickable(frame: Frame, rows: Sequence[Mapping[str, Any]], told: Mapping[str, Any], *, key: str) -> None:
-    """Rows with a layer and a head each; a click on any cell opens that head on the page Heads."""
+def clickable(frame: Frame, rows: Sequence[Mapping[str, Any]], told: Mapping[str, Any], *, key: str, alt: str) -> None:
+    """Rows with a layer and a head each; a click on any cell opens that head on the page Heads. alt: the table in words."""
     def clicked() -> None:
         place = chosen(st.session_state[key], rows)
         if place is not None:
@@ -56,6 +58,7 @@ def clickable(frame: Frame, rows: Sequence[Mapping[str, Any]], told: Mapping[str
 
     st.dataframe(list(rows), hide_index=True, column_config=dict(told), key=key, on_select=clicked, selection_mode=("single-row", "single-cell"),
                  height=min(38 + 35 * len(rows), 460))
+    keep_table(key, rows, alt, {name: column["label"] or name for name, column in told.items()})
     if st.session_state.pop("opening", None) == key:
         frame.go("heads")
 

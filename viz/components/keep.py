@@ -3,24 +3,28 @@
 A handout survives a reload because the server keeps it (viz/handout/keeping.py) under a random name that the browser holds in a cookie; the address
 bar holds nothing of it, so that a link that one sends away shows the state and not the sender's handout.
 """
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
+from model import sources
 from model.query import UserError
 from model.record import AttentionRecord
 from model.view import View
 from viz.components.bundle import script
 from viz.handout.files import Handout
 from viz.handout.item import Item
-from viz.handout.keeping import KEEPING
+from viz.handout.keeping import Keeping
 from viz.link import address
 from viz.page import pages
 from viz.state import State
 from viz.text import literal, strings
 
 COOKIE = "clearhead_handout"
+KEEPING = Keeping(folder=sources.handouts)
 _CODE = st.components.v2.component("clearhead_cookie", js=script("cookie.js"))
 
 
@@ -56,14 +60,15 @@ def here() -> tuple[str, str]:
     return " · ".join([page.title, *asked]), address(st.context.url or "", state, name, page.controls)
 
 
-def add_to_handout(key: str, make: Callable[[str, str], Item]) -> None:
-    """The button. make(where, link) gives the item; it is called when the button is pressed, and a fragment answers: the page does not run."""
+def add_to_handout(key: str, make: Callable[[str, str], Item], sign: bool = False) -> None:
+    """The button, or only its sign. make(where, link) gives the item; it is called when the button is pressed, and a fragment answers: the page
+    does not run."""
     with st.container(width="content"):
-        _button(key, make)
+        _button(key, make, sign)
 
 
 @st.fragment
-def _button(key: str, make: Callable[[str, str], Item]) -> None:
+def _button(key: str, make: Callable[[str, str], Item], sign: bool) -> None:
     words, told = strings("handout"), f"kept-{key}"
 
     def keep() -> None:
@@ -74,18 +79,46 @@ def _button(key: str, make: Callable[[str, str], Item]) -> None:
         except UserError as error:
             st.session_state[told] = literal(str(error))
 
-    st.button(words["add"], key=f"keep-{key}", type="tertiary", icon=":material/playlist_add:", on_click=keep)
+    st.button("" if sign else words["add"], key=f"keep-{key}", type="tertiary", icon=":material/playlist_add:", on_click=keep,
+              help=words["add"] if sign else None)
     if told in st.session_state:
         st.toast(st.session_state.pop(told))
         remember()
 
 
-def keep_picture(kind: str, key: str, messages: tuple[bytes, bytes], records: tuple[AttentionRecord, ...], view: View) -> None:
-    """The button under a component, whose item is the two messages that it was sent."""
+def keep_picture(kind: str, key: str, messages: tuple[bytes, bytes], records: tuple[AttentionRecord, ...] = (), view: View | None = None,
+                 beside: Callable[[], None] | None = None) -> None:
+    """The button under a component, whose item is the two messages that it was sent. beside: draws what stands at its left."""
+    with st.container(horizontal=True, horizontal_alignment="distribute" if beside else "right", vertical_alignment="center"):
+        if beside:
+            beside()
+        add_to_handout(key, _maker(kind, messages, records, view))
+
+
+@contextmanager
+def keep_beside(kind: str, key: str, messages: tuple[bytes, bytes]) -> Iterator[None]:
+    """The same for a component that is a line of the page: drawn inside the block, the sign at its end."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        with st.container(width="stretch"):
+            yield
+        add_to_handout(key, _maker(kind, messages), sign=True)
+
+
+def _maker(kind: str, messages: tuple[bytes, bytes], records: tuple[AttentionRecord, ...] = (),
+           view: View | None = None) -> Callable[[str, str], Item]:
     def make(where: str, link: str) -> Item:
         from viz.handout.made import picture_item
 
-        return picture_item(kind, *messages, records=records, view=view, where=where.split(" · ")[0], link=link)
+        return picture_item(kind, *messages, records=records, view=view, where=where.split(" · ")[0] if records else where, link=link)
+    return make
+
+
+def keep_table(key: str, rows: Sequence[Mapping[str, Any]], alt: str, titles: Mapping[str, str] | None = None) -> None:
+    """The button under a table of rows by column. titles: how its columns are named, where that is not their key."""
+    def make(where: str, link: str) -> Item:
+        from viz.handout.made import table_item
+
+        return table_item([{(titles or {}).get(name, name): cell for name, cell in row.items()} for row in rows], alt, where=where, link=link)
 
     with st.container(horizontal=True, horizontal_alignment="right"):
         add_to_handout(key, make)

@@ -113,7 +113,8 @@ def _shown(frame: Frame, found: Read) -> None:
         st.caption(words["many_cut"].format(count=averages.cut))
     st.caption(words["many_table_about"])
     rows = _rows(averages)
-    clickable(frame, rows, _columns(rows[0]), key="many-table")
+    clickable(frame, rows, _columns(rows[0]), key="many-table", alt=words["many_kept"].format(
+        name=found.name, heads=len(averages.places), texts=averages.texts, tokens=averages.tokens, model=found.model))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         provenance = {"model": found.model, "revision": found.revision, "file": found.name, "versions": versions()}
         st.download_button(words["many_csv"], lambda: as_csv(averages, provenance).encode("utf-8"), "clearhead-heads-over-texts.csv", "text/csv",

@@ -36,3 +36,7 @@ class Component:
             result = self._body(key=key, data=body, on_event_change=hand_on)
             _STATE(key=f"{key}-state", data=state)
         return read(result["event"])
+
+    def replay(self, body: bytes, state: bytes, *, key: str) -> None:
+        """Draws messages that were made before; what is chosen in them stays in the browser."""
+        self.show(key, body, state, lambda value: None, None)

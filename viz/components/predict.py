@@ -12,8 +12,10 @@ from model.view import View
 from viz.claims import number
 from viz.components.controls import segments
 from viz.components.head_view import Guess, head_view
+from viz.components.keep import add_to_handout
 from viz.components.real_head import real_head
 from viz.control import Choice, Places
+from viz.handout.made import head_item
 from viz.page import Frame
 from viz.text import literal, strings
 
@@ -75,6 +77,8 @@ def cover(frame: Frame, record: AttentionRecord) -> None:
         segments(words["lens"], words["lenses"], frame.choose, "lens", _plain(view).lens)
         head_view(covered(shown, may), _plain(view), focus=view.token, height=HIGH, guess=Guess(f"cover\n{_name(record, view)}", True), key="covered",
                   on_event=lambda event: _take(frame, _name(record, view), event))
+        with st.container(horizontal=True, horizontal_alignment="right"):
+            add_to_handout("covered", lambda where, link: head_item(record, _plain(view), covered=True, where=where.split(" · ")[0], link=link))
 
 
 def _shown(record: AttentionRecord, view: View) -> tuple[Shown, np.ndarray]:

@@ -8,14 +8,6 @@ export function node(tag, name = "", text = undefined, parent = undefined) {
   return made;
 }
 
-// A token, as text only, and isolated, so that right-to-left text cannot reorder its neighbours. Flags: 1 special, 2 unknown, 4 joined.
-export function token(text, flags = 0, parent = undefined) {
-  const made = node("bdi", "token", text, parent);
-  if (flags & 1) made.classList.add("special");
-  if (flags & 2) made.classList.add("unknown");
-  return made;
-}
-
 // The frame every component stands in: its root, its listeners and observers (all gone after end()), and a redraw once a frame at most.
 export function frame(element, name, redraw) {
   const root = node("div", `ch ${name}`, undefined, element), ended = new AbortController();
@@ -109,15 +101,10 @@ export function canvasOf(canvas, width, height) {
   return canvas.getContext("2d");
 }
 
-// Where the pointer is inside an element, in the element's own pixels: a presentation enlarges them. And where such a place is in the window.
+// Where the pointer is inside an element, in the element's own pixels: a presentation enlarges them.
 export function within(element, event) {
   const box = element.getBoundingClientRect(), zoom = box.width / (element.offsetWidth ?? element.clientWidth) || 1;
   return [(event.clientX - box.left) / zoom, (event.clientY - box.top) / zoom];
-}
-
-export function inWindow(element, x, y) {
-  const box = element.getBoundingClientRect(), zoom = box.width / element.offsetWidth || 1;
-  return [box.left + x * zoom, box.top + y * zoom];
 }
 
 export function place(element, x, y, width = undefined, height = undefined) {

@@ -33,8 +33,8 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def checked(body: bytes) -> tuple[bytes, bytes]:
-    """The body itself, and no state. Raises UserError for anything that this project's figures do not hold."""
+def checked(body: bytes, state: bytes) -> tuple[bytes, bytes]:
+    """The body itself, and no state, whatever came as one. Raises UserError for anything that this project's figures do not hold."""
     from plotly.graph_objects import Figure
 
     if len(body) > MOST:

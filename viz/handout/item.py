@@ -5,19 +5,19 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 from model.query import UserError
-from viz.handout import charts, pictures
+from viz.handout import charts, parts, pictures, tables
 
 CAPTION, ABOUT, LINK = 2000, 1000, 8000   # characters, at most
-KINDS = ("head_view", "head_grid", "block_diagram", "chart")
+KINDS = ("head_view", "head_grid", *parts.PARTS, "chart", "table")
 
 
 @dataclass(frozen=True)
 class Item:
-    """kind: of KINDS, the component that draws it, or a chart. caption: what the reader is told. about: where it comes from, in words.
+    """kind: of KINDS, the component that draws it, or a chart or a table. caption: what the reader is told. about: where it comes from, in words.
 
     link: the address of the state, "" if there is none. source: its provenance as JSON, for machines. body and state: the component's two
-    messages (viz/components/wire.py); of a chart the body is plotly's JSON and there is no state. Raises UserError for anything that an item
-    cannot be, so that whatever comes from a file is checked by being made.
+    messages (viz/components/wire.py); of a chart the body is plotly's JSON, of a table its cells', and there is no state. Raises UserError for
+    anything that an item cannot be, so that whatever comes from a file is checked by being made.
     """
 
     kind: str
@@ -38,7 +38,8 @@ class Item:
         if self.link and urlsplit(self.link).scheme not in ("http", "https"):
             raise UserError("The link of a figure is not the address of a web page; remove it.")
         _object(self.source)
-        body, state = charts.checked(self.body) if self.kind == "chart" else pictures.checked(self.kind, self.body, self.state, self.id)
+        own = {"chart": charts.checked, "table": tables.checked}.get(self.kind)
+        body, state = own(self.body, self.state) if own else pictures.checked(self.kind, self.body, self.state, self.id)
         object.__setattr__(self, "body", body)
         object.__setattr__(self, "state", state)
 

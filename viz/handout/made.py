@@ -1,5 +1,7 @@
 """Items made from what is on screen: the figure, a caption proposed from its state in words, where it comes from, and the way back."""
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -11,19 +13,21 @@ from viz.components.head_grid import payload as grid_payload
 from viz.components.head_view import payload as view_payload
 from viz.export import provenance
 from viz.figures.drawing import Drawing
-from viz.handout import charts
+from viz.handout import charts, tables
 from viz.handout.item import ABOUT, CAPTION, Item
-from viz.handout.pictures import block_of, grid_of, head_of
+from viz.handout.parts import PARTS
+from viz.handout.pictures import COVER, grid_of, head_of
 from viz.text import strings
 
 SAID, LARGEST = strings("handout")["proposed"], 3   # tokens that are named with their weights
 
 
-def head_item(record: AttentionRecord, view: View, *, link: str = "", **given) -> Item:
-    """The open head in its lens. Raises UserError where the view cannot be shown."""
+def head_item(record: AttentionRecord, view: View, *, link: str = "", covered: bool = False, **given) -> Item:
+    """The open head in its lens; covered: to be predicted before it is shown. Raises UserError where the view cannot be shown."""
     shown, others = displayed(record, view), view.overlay if view.lens == "lines" else ()
     overlay = [displayed(record, replace(view, layer=layer, head=head)) for layer, head in others]
-    messages = (view_payload.body(shown, room="", overlay=overlay), view_payload.state(shown, view, room="", focus=view.token, pair=view.pair))
+    messages = (view_payload.body(shown, room="", overlay=overlay), view_payload.state(
+        shown, view, room="", focus=view.token, pair=None if covered else view.pair, guess=COVER if covered else None))
     return picture_item("head_view", *messages, records=(record,), view=view, link=link, **given)
 
 
@@ -38,8 +42,8 @@ def grid_item(record: AttentionRecord, view: View, *, link: str = "", **given) -
 
 def picture_item(kind: str, body: bytes, state: bytes, *, records: tuple[AttentionRecord, ...] = (), view: View | None = None,
                  where: str = "", link: str = "", **given) -> Item:
-    """A head, a grid or a block as it was drawn. records, view: what it shows, two for a difference; where: the page's title."""
-    said = WORDS[kind](body, state)
+    """A component as it was drawn. records, view: what it shows, two for a difference; where: the page's title."""
+    said = PARTS[kind](body, state).said if kind in PARTS else WORDS[kind](body, state)
     about, source = [where] if where else [], ""
     for record in records:
         texts, lines = provenance.sentences(record)
@@ -53,10 +57,17 @@ def chart_item(drawn: Drawing, alt: str, *, where: str = "", link: str = "") -> 
     return Item("chart", charts.body_of(drawn), b"", alt[:CAPTION], where[:ABOUT], link)
 
 
+def table_item(rows: Sequence[Mapping[str, Any]], alt: str, *, where: str = "", link: str = "") -> Item:
+    """A table of rows by column. Raises UserError where it is too large."""
+    return Item("table", tables.body_of(rows), b"", alt[:CAPTION], where[:ABOUT], link)
+
+
 def _head(body: bytes, state: bytes) -> str:
     """Which head, in which lens, and what the token in focus looks at."""
     found = head_of(body, state)
     shown, view = found.pictures[0], found.view
+    if found.covered:
+        return SAID["covered"].format(layer=shown.layer, head=shown.head, kind=SAID["kinds"][shown.kind])
     if found.bound is not None:
         return SAID["change"].format(bound=found.bound)
     said = [SAID["head"].format(layer=shown.layer, head=shown.head, lens=SAID["lenses"][view.lens], kind=SAID["kinds"][shown.kind])]
@@ -88,4 +99,4 @@ def _grid(body: bytes, state: bytes) -> str:
     return " ".join(said)
 
 
-WORDS = {"head_view": _head, "head_grid": _grid, "block_diagram": lambda body, state: block_of(body, state).alt}
+WORDS = {"head_view": _head, "head_grid": _grid}

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from model.query import UserError
 from viz.components.bundle import script, shelved, style
-from viz.handout import paper
+from viz.handout import paper, tables
 from viz.handout.files import Handout
 from viz.handout.item import Item
 from viz.handout.pictures import head_of
@@ -56,7 +56,7 @@ def page(handout: Handout) -> bytes:
 def _scripts(handout: Handout, words: dict) -> list[tuple[str, str]]:
     """(attributes, text) of every script that may run: plotly where a chart is, the components that are there, and what mounts them."""
     kinds = {item.kind for item in handout.items}
-    found = [(' type="module"', shelved(kind)) for kind in sorted(kinds - {"chart"})]
+    found = [(' type="module"', shelved(kind)) for kind in sorted(kinds - {"chart", "table"})]
     found.append((' type="module"', script("handout/handout.js")))
     if "chart" in kinds:
         from plotly.offline import get_plotlyjs
@@ -85,12 +85,13 @@ def _figure(item: Item, number: int, words: dict) -> str:
     if item.kind == "chart":
         body = _json(json.loads(item.body))
     link = f' <a href="{html.escape(item.link, quote=True)}" rel="noreferrer">{words["open"]}</a>' if item.link else ""
+    messages = f'<script type="text/plain" class="body">{body}</script><script type="text/plain" class="state">{state}</script>\n'
+    drawn = tables.as_html(item.body) if item.kind == "table" else ""
     return f"""<figure data-kind="{item.kind}"{_place(item)}{' class="inked"' if printed else ""}>
-<div class="live"></div>{ink}
+<div class="live">{drawn}</div>{ink}
 <figcaption><b>{words["number"].format(number=number)}</b> {html.escape(visible_lines(item.caption))}</figcaption>
 <p class="from">{html.escape(visible(item.about))}{link}</p>
-<script type="text/plain" class="body">{body}</script><script type="text/plain" class="state">{state}</script>
-<script type="application/json" class="source">{_json(json.loads(item.source or "null"))}</script>
+{"" if drawn else messages}<script type="application/json" class="source">{_json(json.loads(item.source or "null"))}</script>
 </figure>"""
 
 

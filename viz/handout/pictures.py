@@ -3,46 +3,37 @@
 A message that comes from a file is nobody's word: it is read into `Shown` and `Overview`, whose parts are checked one by one, and written anew
 by the component's own payload. So nothing reaches the browser's code that it was not written for.
 """
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from model.displayed import WHOLE, Shown, Unit
 from model.heads import Overview
-from model.query import Kind, UserError
+from model.query import Kind
 from model.view import LENSES, SCALES, View
-from viz.components.block_diagram import payload as block_payload
-from viz.components.block_diagram.payload import Drawn
 from viz.components.head_grid import payload as grid_payload
 from viz.components.head_view import payload as view_payload
+from viz.components.head_view.payload import Guess
 from viz.components.labels import JOINED, SPECIAL, UNKNOWN
 from viz.components.wire import NOTHING, unpack
+from viz.handout import parts
+from viz.handout.reading import must, number, reading, switch, text, whole
 
-LONGEST, HEADS, NOTES = 4000, 8, 12   # characters of a token; heads over one another; sentences of a picture
+HEADS, NOTES = 8, 12   # heads over one another; sentences of a picture
+COVER = Guess("cover", marking=True, alone=True)
 TALL = 480   # pixels: no head of a handout is smaller, whatever room its page had
-BROKEN = "A figure of this handout is damaged; take it out, or save the handout again."
 
 
 @dataclass(frozen=True, eq=False)
 class Head:
     """An open head as it was shown: the heads over one another, the open one first, and how they are looked at. bound: the numbers are differences
-    of two heads, from −bound to bound; NaN is what one of the two does not have."""
+    of two heads, from −bound to bound; NaN is what one of the two does not have. covered: to be predicted before it is shown."""
 
     pictures: tuple[Shown, ...]
     view: View
     height: int
     bound: float | None
-
-
-@dataclass(frozen=True)
-class Block:
-    """The drawing of a block: its boxes from the bottom up, the one that is marked, and the drawing in words."""
-
-    boxes: tuple[Drawn, ...]
-    opened: str
-    alt: str
+    covered: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,75 +58,39 @@ def checked(kind: str, body: bytes, state: bytes, room: str, height: int | None 
         head = head_of(body, state)
         first, view = head.pictures[0], head.view
         return (view_payload.body(first, room=room, overlay=head.pictures[1:], height=height or max(head.height, TALL), bound=head.bound),
-                view_payload.state(first, view, room=room, focus=view.token, pair=view.pair))
-    if kind == "block_diagram":
-        block = block_of(body, state)
-        return block_payload.body(block.boxes, room=room, alt=block.alt), block_payload.state(block.opened, room=room)
+                view_payload.state(first, view, room=room, focus=view.token, pair=view.pair, guess=COVER if head.covered else None))
+    if kind in parts.PARTS:
+        return parts.PARTS[kind](body, state).written(room)
     grid = grid_of(body, state)
     return (grid_payload.body(grid.overview, room=room, groups=grid.groups, height=height or grid.height),
             grid_payload.state(grid.overview, room=room, open_head=grid.open_head, order=grid.order, marks=grid.marks, hover=grid.hover,
                                values=grid.values, signed=grid.signed, bound=grid.bound))
 
 
-def _reading(read: Callable[[bytes, bytes], Any]) -> Callable[[bytes, bytes], Any]:
-    """Whatever a stranger's bytes do to the reader is one sentence."""
-    def safely(body: bytes, state: bytes) -> Any:
-        try:
-            return read(body, state)
-        except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OverflowError, MemoryError) as error:
-            raise UserError(BROKEN) from error
-    return safely
-
-
-def _must(true: bool) -> None:
-    if not true:
-        raise ValueError("not what a payload writes")
-
-
-def _text(value: Any, most: int = LONGEST) -> str:
-    _must(isinstance(value, str) and len(value) <= most)
-    return value
-
-
-def _whole(value: Any, low: int, high: int) -> int:
-    _must(type(value) is int and low <= value <= high)
-    return value
-
-
-def _number(value: Any) -> float:
-    _must(isinstance(value, (int, float)) and not isinstance(value, bool) and bool(np.isfinite(value)))
-    return float(value)
-
-
-def _switch(value: Any) -> bool:
-    _must(isinstance(value, bool))
-    return value
-
-
 def _units(axis: dict, count: int) -> tuple[Unit, ...]:
     texts, tokens, flags = axis["texts"], axis["tokens"], axis["flags"]
-    _must(len(texts) == len(tokens) == len(flags) == count and len(set(tokens)) == count)
-    return tuple(Unit(_text(text), (_whole(token, 0, 10**7),), bool(flag & SPECIAL), bool(flag & UNKNOWN), bool(flag & JOINED))
-                 for text, token, flag in zip(texts, tokens, (_whole(flag, 0, 7) for flag in flags), strict=True))
+    must(len(texts) == len(tokens) == len(flags) == count and len(set(tokens)) == count)
+    return tuple(Unit(text(said), (whole(token, 0, 10**7),), bool(flag & SPECIAL), bool(flag & UNKNOWN), bool(flag & JOINED))
+                 for said, token, flag in zip(texts, tokens, (whole(flag, 0, 7) for flag in flags), strict=True))
 
 
-@_reading
+@reading
 def head_of(body: bytes, state: bytes) -> Head:
     """The open head of its two messages. Raises UserError if that is not what they are."""
     (said, arrays), (how, nothing) = unpack(body), unpack(state)
     codes = arrays["weights"]
-    _must(codes.dtype == np.uint16 and codes.ndim == 3 and codes.shape[0] <= HEADS and min(codes.shape) > 0 and max(codes.shape) <= WHOLE)
+    must(codes.dtype == np.uint16 and codes.ndim == 3 and codes.shape[0] <= HEADS and min(codes.shape) > 0 and max(codes.shape) <= WHOLE)
     kind, rows = Kind(said["kind"]), _units(said["rows"], codes.shape[1])
     columns = rows if said["columns"] is None else _units(said["columns"], codes.shape[2])
-    _must(len(columns) == codes.shape[2] and len(said["heads"]) == codes.shape[0] and set(arrays) <= {"weights", "scores"} and not nothing)
-    scores = _scores(arrays["scores"], codes.shape[1:], _number(said["low"]), _number(said["high"])) if "scores" in arrays else None
-    notes = tuple(_text(note, 1000) for note in said["notes"][:NOTES])
-    bound = None if said["bound"] is None else _number(said["bound"])
-    _must(bound is None or bound > 0)
+    must(len(columns) == codes.shape[2] and len(said["heads"]) == codes.shape[0] and set(arrays) <= {"weights", "scores"} and not nothing)
+    scores = _scores(arrays["scores"], codes.shape[1:], number(said["low"]), number(said["high"])) if "scores" in arrays else None
+    notes = tuple(text(note, 1000) for note in said["notes"][:NOTES])
+    bound = None if said["bound"] is None else number(said["bound"])
+    must(bound is None or bound > 0)
     weights = _weights(codes, bound, said["absent"])
-    pictures = tuple(Shown(kind, _whole(layer, 0, 9999), _whole(head, 0, 9999), rows, columns, each, scores, notes)
+    pictures = tuple(Shown(kind, whole(layer, 0, 9999), whole(head, 0, 9999), rows, columns, each, scores, notes)
                      for (layer, head), each in zip(said["heads"], weights, strict=True))
-    return Head(pictures, _view(pictures[0], how), _whole(said["height"], 40, 4000), bound)
+    return Head(pictures, _view(pictures[0], how), whole(said["height"], 40, 4000), bound, switch(how.get("marking", False)))
 
 
 def _weights(codes: np.ndarray, bound: float | None, absent: list | None) -> np.ndarray:
@@ -145,56 +100,47 @@ def _weights(codes: np.ndarray, bound: float | None, absent: list | None) -> np.
     else:
         sizes = np.maximum(codes.astype(np.int32) - 1, 0)
         weights = np.where(codes == 0, np.nan, np.where(sizes % 2, 1, -1) * (sizes // 2) * (bound / 32766)).astype(np.float32)
-        _must(bool((np.abs(weights[codes > 0]) <= np.float32(bound) * 1.0001).all()))
+        must(bool((np.abs(weights[codes > 0]) <= np.float32(bound) * 1.0001).all()))
     for axis, places in enumerate(absent or ()):
         for place in places:
-            weights[(slice(None),) * (axis + 1) + (_whole(place, 0, weights.shape[axis + 1] - 1),)] = np.nan
+            weights[(slice(None),) * (axis + 1) + (whole(place, 0, weights.shape[axis + 1] - 1),)] = np.nan
     return weights
 
 
 def _scores(codes: np.ndarray, shape: tuple[int, ...], low: float, high: float) -> np.ndarray:
-    _must(codes.dtype == np.uint16 and codes.shape == shape and low <= high)
+    must(codes.dtype == np.uint16 and codes.shape == shape and low <= high)
     return np.where(codes == NOTHING, np.nan, low + codes * ((high - low) / (NOTHING - 1))).astype(np.float32)
 
 
 def _view(shown: Shown, how: dict) -> View:
-    _must(how["lens"] in LENSES and how["scale"] in SCALES)
+    must(how["lens"] in LENSES and how["scale"] in SCALES)
     rows, columns = ([unit.tokens[0] for unit in side] for side in (shown.rows, shown.columns))
-    token = None if how["focus"] is None else rows[_whole(how["focus"], 0, len(rows) - 1)]
-    pair = how["pair"] and (rows[_whole(how["pair"][0], 0, len(rows) - 1)], columns[_whole(how["pair"][1], 0, len(columns) - 1)])
+    token = None if how["focus"] is None else rows[whole(how["focus"], 0, len(rows) - 1)]
+    pair = how["pair"] and (rows[whole(how["pair"][0], 0, len(rows) - 1)], columns[whole(how["pair"][1], 0, len(columns) - 1)])
     return View(kind=shown.kind, layer=shown.layer, head=shown.head, token=token, pair=pair or None, lens=how["lens"], scale=how["scale"],
-                transpose=_switch(how["transpose"]))
+                transpose=switch(how["transpose"]))
 
 
-@_reading
-def block_of(body: bytes, state: bytes) -> Block:
-    """The drawing of a block of its two messages. Raises UserError if that is not what they are."""
-    (said, arrays), (how, nothing) = unpack(body), unpack(state)
-    _must(not arrays and not nothing and len(said["boxes"]) == len(said["kinds"]) <= 64 and set(said["kinds"]) <= set(block_payload.TINTS))
-    boxes = tuple(Drawn(_text(box[0]), kind, _text(box[4]), _text(box[5])) for box, kind in zip(said["boxes"], said["kinds"], strict=True))
-    return Block(boxes, _text(how["opened"]), _text(said["alt"]))
-
-
-@_reading
+@reading
 def grid_of(body: bytes, state: bytes) -> Grid:
     """The grid of its two messages. Raises UserError if that is not what they are."""
     (said, arrays), (how, columns) = unpack(body), unpack(state)
-    cells, counts = arrays["cells"], [_whole(count, 0, 1024) for count in said["heads"]]
-    layers = tuple(_whole(layer, 0, 9999) for layer in said["layers"])
-    _must(cells.dtype == np.uint8 and cells.ndim == 3 and min(cells.shape) > 0 and max(cells.shape[1:]) <= 64 and cells.shape[0] <= 16_384)
-    _must(len(layers) == len(counts) == len(set(layers)) and sum(counts) == cells.shape[0] > 0)
+    cells, counts = arrays["cells"], [whole(count, 0, 1024) for count in said["heads"]]
+    layers = tuple(whole(layer, 0, 9999) for layer in said["layers"])
+    must(cells.dtype == np.uint8 and cells.ndim == 3 and min(cells.shape) > 0 and max(cells.shape[1:]) <= 64 and cells.shape[0] <= 16_384)
+    must(len(layers) == len(counts) == len(set(layers)) and sum(counts) == cells.shape[0] > 0)
     rows, wide = said["pool"]
-    overview = Overview(Kind.SELF, layers, tuple(np.split(cells, np.cumsum(counts)[:-1])), (_whole(rows, 1, 10**6), _whole(wide, 1, 10**6)))
+    overview = Overview(Kind.SELF, layers, tuple(np.split(cells, np.cumsum(counts)[:-1])), (whole(rows, 1, 10**6), whole(wide, 1, 10**6)))
     every = grid_payload.places(overview)
 
     def column(numbers: np.ndarray) -> dict[tuple[int, int], float]:
         return {place: float(number) for place, number in zip(every, numbers, strict=True) if np.isfinite(number)}
 
-    order = None if how["order"] is None else tuple(every[_whole(at, 0, len(every) - 1)] for at in how["order"])
-    hover = {_text(name): column(_scores(codes, (len(every),), _number(low), _number(high)))
+    order = None if how["order"] is None else tuple(every[whole(at, 0, len(every) - 1)] for at in how["order"])
+    hover = {text(name): column(_scores(codes, (len(every),), number(low), number(high)))
              for (name, low, high), codes in zip(how.get("hover", []), columns.get("hover_codes", []), strict=True)}
-    marks = tuple((*every[_whole(at, 0, len(every) - 1)], _whole(rank, 0, 9999)) for at, rank in how["marks"])
+    marks = tuple((*every[whole(at, 0, len(every) - 1)], whole(rank, 0, 9999)) for at, rank in how["marks"])
     values = column(columns["values"]) if "values" in columns else {}
-    return Grid(overview, _whole(said["groups"], 1, 1024), _whole(said["height"], 40, 4000),
-                every[_whole(how["open"], 0, len(every) - 1)] if how["open"] is not None else (-1, -1), order, marks, hover, values,
-                _switch(how["signed"]), None if how["bound"] is None else _number(how["bound"]))
+    return Grid(overview, whole(said["groups"], 1, 1024), whole(said["height"], 40, 4000),
+                every[whole(how["open"], 0, len(every) - 1)] if how["open"] is not None else (-1, -1), order, marks, hover, values,
+                switch(how["signed"]), None if how["bound"] is None else number(how["bound"]))

@@ -16,6 +16,7 @@ from viz.components.coref_sentence import ROLES, asked, sentence, twin
 from viz.components.coref_set import whole_set
 from viz.components.figure import figure
 from viz.components.head_grid import head_grid
+from viz.components.keep import keep_table
 from viz.components.vocabulary import unknown_words, vocabulary
 from viz.control import Choice, Switch, Words
 from viz.coref_claims import Twins, in_papers, name, sentence_claims
@@ -148,6 +149,7 @@ def _table(twins: Twins) -> None:
         rows.append({columns[key]: round(float(value), 4) if isinstance(value, np.floating) else value for key, value in row.items()})
     with st.expander(words["title"].format(n=len(twins.heads))):
         st.dataframe(rows, hide_index=True)
+        keep_table("coref-table", rows, words["title"].format(n=len(twins.heads)))
         st.caption(words["help"])
 
 

@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import streamlit as st
 
+from model import sources
 from model.query import UserError
-from viz.components import block_diagram, head_grid, head_view
+from viz.components import anatomy, block_diagram, cells, drag, head_grid, head_view, token_strip
 from viz.components.chart import replay as replay_chart
+from viz.components.chart import replay_table
 from viz.components.keep import change, handout, remember
 from viz.components.lesson import READABLE
 from viz.control import Number
@@ -20,8 +22,9 @@ from viz.text import literal, strings
 
 PAGE = Page("Handout", "Look", 99, "nothing", controls=(Number("figure", 1, 1, ITEMS, whole=True),))
 STAGE = 390   # pixels of a picture, before it is enlarged: with its caption it fits a projector's 900
-REPLAY: dict[str, Callable] = {"head_view": head_view.replay, "head_grid": head_grid.replay, "block_diagram": block_diagram.replay,
-                               "chart": replay_chart}
+COMPONENTS = {"head_view": head_view, "head_grid": head_grid, "block_diagram": block_diagram, "drag": drag, "cells": cells,
+              "token_strip": token_strip, "anatomy": anatomy}
+REPLAY: dict[str, Callable] = {name: each.replay for name, each in COMPONENTS.items()} | {"chart": replay_chart, "table": replay_table}
 
 
 def render(frame: Frame) -> None:
@@ -43,6 +46,8 @@ def render(frame: Frame) -> None:
         st.error(literal(st.session_state.pop("handout-error")))
     if not kept.items:
         st.info(words["how"])
+    else:
+        st.caption(words["memory" if sources.handouts() is None else "disk"])
     for place, item in enumerate(kept.items):
         _card(place, item, len(kept.items))
 
@@ -136,8 +141,8 @@ def _stage(frame: Frame, kept: Handout) -> None:
     """One figure, as large as the screen bears."""
     words, place = strings("handout"), min(frame.controls["figure"], len(kept.items))
     item = kept.items[place - 1]
-    if item.kind == "chart":
-        replay_chart(item.body, item.state, key=f"picture-{item.id}", height=STAGE)
+    if item.kind in ("chart", "table"):
+        REPLAY[item.kind](item.body, item.state, key=f"picture-{item.id}", height=STAGE)
     else:
         REPLAY[item.kind](*checked(item.kind, item.body, item.state, item.id, STAGE), key=f"picture-{item.id}")
     st.markdown(literal(item.caption))

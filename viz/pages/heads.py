@@ -12,7 +12,7 @@ from model.view import View
 from viz.claims import claims
 from viz.components.controls import segments, select
 from viz.components.grid_colours import COLOUR, grid_colours
-from viz.components.head_grid import head_grid
+from viz.components.head_grid import Switch, head_grid
 from viz.components.head_view import head_view
 from viz.components.keep import add_to_handout
 from viz.components.looks import filters, lens_bar, overlays, take_away
@@ -128,7 +128,22 @@ def _grid(frame: Frame, record: AttentionRecord, view: View, measures: HeadMeasu
     head_grid(overview, open_head=(view.layer, view.head), order=[(layer, head) for layer, head, _ in order] if order else None,
                       marks=[(layer, head, place) for place, (layer, head, _) in enumerate(ranked[:SHOWN], 1)],
                       hover=hover_numbers(measures, weights), values=values, groups=_group(attention_map), source=(record,), key="grid",
-              on_event=lambda event: frame.choose(head=(event.layer, event.head)))
+              silence=_silencing() if record.verification.status == "verified" else None, on_event=lambda event: _take(frame, event))
+    if st.session_state.pop("silenced", False):
+        frame.go("compare", versus="edit", edit="zero")
+
+
+def _silencing() -> Switch:
+    """What a click on the grid does; it is no part of the state that a link holds."""
+    words = strings("heads")
+    return Switch(bool(st.session_state.get("click-silences")),
+                  lambda: st.toggle(words["silences"], key="click-silences", help=words["silences_help"]))
+
+
+def _take(frame: Frame, event) -> None:
+    """A head that was clicked; one to be silenced is compared as soon as the page runs."""
+    frame.choose(head=(event.layer, event.head))
+    st.session_state["silenced"] = event.silence
 
 
 def _group(attention_map: AttentionMap) -> int:

@@ -9,8 +9,8 @@ from model.displayed import displayed
 from model.patching import Patched
 from model.view import View
 from tests import fabricate
-from viz.components.compared import as_csv
 from viz.components.patches import notes
+from viz.export.comparison import as_csv
 
 FOUND = Patched(("animal", "street"), False, 7, -10.0, 10.0, {(0, 0): 8.0, (0, 1): -9.0, (1, 0): 0.5, (1, 1): -10.5}, {0: 9.0, 1: -2.0}, 10.0)
 

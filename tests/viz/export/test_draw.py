@@ -217,12 +217,12 @@ def test_thinned_labels_keep_the_token_in_focus_and_say_so():
 
 def test_pooled_cells_are_the_largest():
     cells = np.random.default_rng(0).random((7, 11)).astype(np.float32)
-    small = matrix.pooled(cells, 1 / 3)
+    small = matrix.pooled(cells, 3)
     assert small.shape == (3, 4)
     for row in range(3):
         for column in range(4):
             assert small[row, column] == cells[3 * row:3 * row + 3, 3 * column:3 * column + 3].max()
-    assert (matrix.pooled(cells, 4) == cells).all()
+    assert (matrix.pooled(cells, 1) == cells).all() and matrix.pooled(-cells, 3)[0, 0] == -cells[:3, :3].max(), "the largest, whatever its sign"
 
 
 def test_a_picture_too_large_is_refused_with_the_way_out(monkeypatch):

@@ -5,13 +5,18 @@ import numpy as np
 
 from model.view import View
 from tests.viz.components import fabricated
+from viz.components.anatomy import payload as anatomy_payload
 from viz.components.block_diagram import payload as block_payload
 from viz.components.block_diagram.payload import Drawn
+from viz.components.cells import payload as cells_payload
+from viz.components.drag import payload as drag_payload
 from viz.components.head_view import payload
+from viz.components.token_strip import payload as strip_payload
+from viz.control import Numbers
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
 from viz.handout.item import Item
-from viz.handout.made import chart_item, grid_item, head_item, picture_item
+from viz.handout.made import chart_item, grid_item, head_item, picture_item, table_item
 
 HOSTILE = "</script><script>document.title = 'run'</script><img src=x onerror=\"document.title='run'\">"
 NUMBERS = np.linspace(-1, 1, 24).reshape(4, 6)
@@ -34,6 +39,35 @@ def change() -> Item:
     weights[4] = np.nan
     shown, bound = replace(first, weights=weights, scores=None), float(np.nanmax(np.abs(weights)))
     return picture_item("head_view", payload.body(shown, room="", bound=bound), payload.state(shown, View(), room=""), records=(made,))
+
+
+def covered() -> Item:
+    """A head to be predicted."""
+    return head_item(fabricated.record(fabricated.tokens(), heads=(12,) * 6), View(layer=0, head=0, token=10, pair=(10, 2)), covered=True)
+
+
+def handles() -> Item:
+    control = Numbers("z", (1.0, 2.0, -1.5), -5, 5, 3, 3)
+    return picture_item("drag", drag_payload.body(control, ["a", "b", "c"], room="", mode="bars", name="logits", unit="nats", height=200),
+                        drag_payload.state(control.start, room="", faint=(1,)))
+
+
+def cells() -> Item:
+    return picture_item("cells", cells_payload.body(list("abcd"), room=""), cells_payload.state(np.tri(4, dtype=bool), room="", marked=2))
+
+
+def strip() -> Item:
+    return picture_item("token_strip", strip_payload.body(fabricated.tokens(), room=""), strip_payload.state(room="", focus=10, pair=(10, 2)))
+
+
+def figure() -> Item:
+    door = anatomy_payload.Door("softmax", "What is a softmax?", 10, ("scale",))
+    return picture_item("anatomy", anatomy_payload.body({"softmax": door}, room=""), anatomy_payload.state(room=""))
+
+
+def table() -> Item:
+    return table_item([{"head": "0·2", "fit": np.float32(0.25), "<b>": None}, {"head": "1·0", "fit": np.float32(0.75), "<b>": "x"},
+                       {"head": "1·1", "fit": np.float32(np.nan), "<b>": "y"}], "Three heads.")
 
 
 def block() -> Item:

@@ -20,7 +20,9 @@ from viz.handout.paper import svg
 from viz.handout.pictures import grid_of, head_of
 
 ALL = {"head": lambda: made_up.head(lens="lines", scale="log", overlay=((0, 3),)), "grid": made_up.grid, "squares": made_up.squares,
-       "change": made_up.change, "block": made_up.block, "curve": made_up.curve}
+       "change": made_up.change, "block": made_up.block, "curve": made_up.curve,
+       "covered": made_up.covered, "handles": made_up.handles, "cells": made_up.cells, "strip": made_up.strip, "figure": made_up.figure,
+       "table": made_up.table}
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -128,9 +130,10 @@ def test_files_that_are_none():
 
 def test_any_byte_of_a_file_may_be_wrong():
     """A thousand damaged messages: each is refused in a sentence or drawn as something that a payload could have written."""
-    chance, item = random.Random(1), made_up.head()
-    for part in ("body", "state") * 500:
-        damaged = bytearray(getattr(item, part))
+    chance, items = random.Random(1), [item for item in (make() for make in ALL.values()) if item.kind != "chart"]
+    for at in range(1000):
+        item, part = items[at // 2 % len(items)], ("body", "state")[at % 2]
+        damaged = bytearray(getattr(item, part) or b" ")
         for _ in range(chance.randint(1, 4)):
             damaged[chance.randrange(min(len(damaged), 1500))] = chance.randrange(256)
         try:
@@ -153,6 +156,24 @@ def test_a_handout_is_kept_under_a_name_and_bounded():
     kept.change(other, add)
     kept.change(other, add)
     assert kept.get(one) == Handout() and len(kept.get(other).items) == 3
+
+
+def test_a_handout_outlives_the_server_and_the_oldest_files_go(tmp_path):
+    folder, (one, other) = tmp_path / "handouts", ("a" * 32, "b" * 32)
+    first, item = Keeping(folder=lambda: folder), made_up.head()
+    first.change(one, lambda known: Handout("Kept", (item,)))
+    again = Keeping(folder=lambda: folder)
+    assert again.get(one).title == "Kept" and again.get(one).items[0].body and again.get(other) == Handout()
+    (folder / f"{one}.handout.json").write_bytes(b"{")
+    assert Keeping(folder=lambda: folder).get(one) == Handout(), "a damaged file is no handout"
+    small = Keeping(most=item.nbytes, folder=lambda: folder)
+    small.change(other, lambda known: Handout("", (item,)))
+    assert [file.name for file in folder.iterdir()] == [f"{other}.handout.json"]
+    small.change(other, lambda known: Handout())
+    assert not list(folder.iterdir())
+    shut = Keeping(folder=lambda: tmp_path / "file" / "x")
+    (tmp_path / "file").write_text("")
+    assert shut.change(one, lambda known: Handout("In memory")).title == "In memory"
 
 
 def test_the_grid_keeps_its_order_marks_and_numbers():

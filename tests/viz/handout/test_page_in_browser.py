@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pypdf
 import pytest
+from playwright.sync_api import expect
 
 from model.view import View
 from tests.viz.components import fabricated
@@ -87,6 +88,36 @@ def test_it_behaves_like_the_view_offline(opened):
     shown.wait_for_function("() => document.querySelectorAll('figure')[2].getBoundingClientRect().top < innerHeight / 2")
 
 
+def test_a_covered_head_is_marked_revealed_and_scored_and_the_small_parts_answer_too(opened):
+    shown = opened(Handout("All", (made_up.covered(), made_up.handles(), made_up.cells(), made_up.strip(), made_up.figure(), made_up.table())))
+    head = shown.locator("figure").first
+    pixel = """([row, column]) => { const canvas = document.querySelector('figure .live').shadowRoot.querySelector('.matrix > canvas');
+        const [x, y] = [(column + 0.5) * canvas.width / 16, (row + 0.35) * canvas.height / 16];
+        return [...canvas.getContext('2d').getImageData(x, y, 1, 1).data].slice(0, 3).join(); }"""
+    best = SHOWN.weights[3].argsort()[::-1][:2].tolist()
+    assert shown.evaluate(pixel, [3, best[0]]) == "255,255,255", "no number is drawn before"
+    for column in (best[0], 14):
+        shown.mouse.click(*cell(shown, 3, column))
+    head.get_by_role("button", name="Reveal").click()
+    found, top = SHOWN.weights[3, [best[0], 14]].sum(), SHOWN.weights[3, best].sum()
+    expect(head.locator(".say")).to_contain_text(f"You found {found:.3f} of the weight; the best choice of as many {top:.3f}, at random {2 / 16:.3f}")
+    assert shown.evaluate(pixel, [3, best[0]]) != "255,255,255"
+    head.get_by_text("square root").click()
+    expect(head.locator(".say")).to_contain_text("You found")
+    handle = shown.locator(".drag .handle").first
+    handle.focus()
+    shown.keyboard.press("End")
+    assert handle.get_attribute("aria-valuetext") == "5.00"
+    shown.locator(".cells button").nth(1).click()
+    assert shown.locator(".cells button").nth(1).get_attribute("aria-pressed") == "true"
+    assert shown.locator(".strip button.from").inner_text() == "it" and shown.locator(".anatomy .door").count() == 2
+    table = shown.locator("figure[data-kind=table]")
+    for wanted in (["1·0", "0·2", "1·1"], ["1·1", "0·2", "1·0"]):
+        table.get_by_role("button", name="fit").click()
+        assert table.locator("td:first-child").all_inner_texts() == wanted
+    assert table.locator("th").all_inner_texts() == ["head", "fit", "<b>"]
+
+
 def test_charts_answer_the_pointer_and_are_shapes(opened):
     shown = opened(Handout("Charts", (made_up.squares(), made_up.curve())))
     shown.wait_for_selector("g.cells path")
@@ -156,6 +187,10 @@ def test_print_has_shapes_and_no_pixels(opened):
     sizes = [(image.image.width, image.image.height) for image in reader.pages[0].images]
     assert all(min(size) < 16 for size in sizes), sizes
     text = reader.pages[0].extract_text()
+    covered = pypdf.PdfReader(io.BytesIO(opened(Handout("Paper", (made_up.covered(), made_up.grid(), made_up.change()))).pdf()))
+    strokes = [len(re.findall(rb"\sh\b", b"\n".join(part.get_object().get_data() for part in _streams(each)))) for each in covered.pages]
+    assert strokes[0] < 30, "a covered head is paper to be marked"
+    assert all(min(image.image.size) < 16 for each in covered.pages for image in each.images), "thumbnails and differences are shapes"
     assert "Figure 1." in text and "animal" in text and "http://127.0.0.1:8501/heads?layer=0" in text
 
 

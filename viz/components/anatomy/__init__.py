@@ -7,6 +7,7 @@ from viz.components.mounted import Component
 __all__ = ["BOXES", "Door", "anatomy"]
 
 _COMPONENT = Component("anatomy")
+replay = _COMPONENT.replay
 
 
 def anatomy(doors: Mapping[str, Door], *, key: str, on_open: Callable[[str], None]) -> None:
@@ -14,4 +15,8 @@ def anatomy(doors: Mapping[str, Door], *, key: str, on_open: Callable[[str], Non
 
     doors: by the name of the box; a box without a door is drawn quietly. on_open gets the lesson before the page runs again.
     """
-    _COMPONENT.show(key, body(doors, room=key), state(room=key), lambda value: read(value, doors), on_open)
+    messages = body(doors, room=key), state(room=key)
+    _COMPONENT.show(key, *messages, lambda value: read(value, doors), on_open)
+    from viz.components.keep import keep_picture  # a handout's items read this package's messages
+
+    keep_picture("anatomy", key, messages)

@@ -9,6 +9,7 @@ from viz.components.mounted import Component
 __all__ = ["Drawn", "block_diagram"]
 
 _COMPONENT = Component("block_diagram")
+replay = _COMPONENT.replay
 
 
 def block_diagram(boxes: Sequence[Drawn], opened: str, *, alt: str, source: tuple[AttentionRecord, ...] = (), key: str,
@@ -21,8 +22,3 @@ def block_diagram(boxes: Sequence[Drawn], opened: str, *, alt: str, source: tupl
         from viz.components.keep import keep_picture  # a handout's items read this package's messages
 
         keep_picture("block_diagram", key, messages, source, View(kind=source[0].kinds[0]))
-
-
-def replay(body: bytes, state: bytes, *, key: str) -> None:
-    """Draws messages that were made before; what is chosen in them stays in the browser."""
-    _COMPONENT.show(key, body, state, lambda value: None, None)

@@ -9,6 +9,7 @@ from viz.components.mounted import Component
 __all__ = ["cells"]
 
 _COMPONENT = Component("cells")
+replay = _COMPONENT.replay
 
 
 def cells(allowed: np.ndarray, labels: list[str], *, marked: int | None = None, key: str, on_paint: Callable[[np.ndarray], None]) -> None:
@@ -16,5 +17,8 @@ def cells(allowed: np.ndarray, labels: list[str], *, marked: int | None = None, 
 
     A click or tap turns a cell over, dragging paints the others like the first; the arrow keys move, Space or Enter turns over.
     """
-    n = len(labels)
-    _COMPONENT.show(key, body(labels, room=key), state(allowed, room=key, marked=marked), lambda value: read(value, n), on_paint)
+    messages = body(labels, room=key), state(allowed, room=key, marked=marked)
+    _COMPONENT.show(key, *messages, lambda value: read(value, len(labels)), on_paint)
+    from viz.components.keep import keep_picture  # a handout's items read this package's messages
+
+    keep_picture("cells", key, messages)

@@ -8,6 +8,7 @@ from viz.control import Numbers
 __all__ = ["drag"]
 
 _COMPONENT = Component("drag")
+replay = _COMPONENT.replay
 
 
 def drag(control: Numbers, values: tuple[float, ...], labels: list[str], *, mode: str = "bars", name: str, unit: str = "",
@@ -20,5 +21,8 @@ def drag(control: Numbers, values: tuple[float, ...], labels: list[str], *, mode
     with Home and End. While one drags, a move is sent about eight times a second.
     """
     count = len(labels) * (2 if mode == "points" else 1)
-    _COMPONENT.show(key, body(control, labels, room=key, mode=mode, name=name, unit=unit, height=height), state(values, room=key, faint=faint),
-                    lambda value: read(value, control, count), lambda found: turn(**{control.name: found}))
+    messages = body(control, labels, room=key, mode=mode, name=name, unit=unit, height=height), state(values, room=key, faint=faint)
+    _COMPONENT.show(key, *messages, lambda value: read(value, control, count), lambda found: turn(**{control.name: found}))
+    from viz.components.keep import keep_picture  # a handout's items read this package's messages
+
+    keep_picture("drag", key, messages)

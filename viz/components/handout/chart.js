@@ -1,8 +1,9 @@
 // A chart drawn by plotly, which the page carries. Its heatmaps become shapes, so that paper and projector get edges and not pixels.
 import { draw } from "../drawing.js";
+import { STRUCK } from "../signs.js";
 import { fits } from "./present.js";
 
-const CELLS = 128 * 128;
+const CELLS = 512 * 512, STRIKE = 8;   // cells of a heatmap; pixels from which on a negative cell is struck through
 
 export function chart(figure) {
   const stage = figure.querySelector(".live"), { data, layout } = JSON.parse(figure.querySelector("script.body").textContent);
@@ -24,11 +25,18 @@ function larger(value, zoom, name = "") {
 
 function shapes(stage) {
   const maps = stage._fullData.filter(({ type }) => type === "heatmap");
-  stage.querySelectorAll("g.hm > image").forEach((image, at) => vector(image, maps[at]));
+  stage.querySelectorAll("g.hm > image").forEach((image, at) => vector(image, maps[at], negative(stage, maps[at])));
+}
+
+// Which cells are struck through, by row and column from the top left: those below 0, where the scale is symmetric and no number is written.
+function negative(stage, { z, zmin, zmax, texttemplate, xaxis, yaxis }) {
+  if (zmin !== -zmax || texttemplate) return () => false;
+  const axis = (name) => stage._fullLayout[name[0] + "axis" + name.slice(1)].range, [left, right] = axis(xaxis), [bottom, top] = axis(yaxis);
+  return (row, column) => z[bottom > top ? row : z.length - 1 - row][left < right ? column : z[0].length - 1 - column] < -STRUCK * zmax;
 }
 
 // One path for every colour that the picture has, read from the middle of each cell.
-function vector(image, { z, xgap, ygap }) {
+function vector(image, { z, xgap, ygap }, negative) {
   const rows = z.length, columns = z[0].length, [x, y, width, height] = ["x", "y", "width", "height"].map((name) => Number(image.getAttribute(name)));
   const said = [x, y, width, height, image.getAttribute("href") ?? image.getAttribute("xlink:href")].join();
   if (rows * columns > CELLS || image.dataset.said === said) return;
@@ -38,6 +46,7 @@ function vector(image, { z, xgap, ygap }) {
     const canvas = document.createElement("canvas");
     [canvas.width, canvas.height] = [picture.width, picture.height];
     const pen = canvas.getContext("2d", { willReadFrequently: true }), wide = width / columns, high = height / rows, paths = {};
+    const large = Math.min(wide, high) >= STRIKE, struck = [];
     pen.drawImage(picture, 0, 0);
     const { data } = pen.getImageData(0, 0, canvas.width, canvas.height);
     for (let row = 0; row < rows; row++) {
@@ -46,11 +55,13 @@ function vector(image, { z, xgap, ygap }) {
         if (!data[at + 3]) continue;
         const left = x + column * wide + xgap / 2, top = y + row * high + ygap / 2, colour = `rgb(${data[at]},${data[at + 1]},${data[at + 2]})`;
         paths[colour] = `${paths[colour] ?? ""}M${left.toFixed(2)} ${top.toFixed(2)}h${(wide - xgap).toFixed(2)}v${(high - ygap).toFixed(2)}h${(xgap - wide).toFixed(2)}z`;
+        if (large && negative(row, column)) struck.push(`M${(left + wide / 4).toFixed(2)} ${(top + (3 * high) / 4).toFixed(2)}l${(wide / 2).toFixed(2)} ${(-high / 2).toFixed(2)}`);
       }
     }
     image.parentNode.querySelector(".cells")?.remove();
     const cells = draw("g", { class: "cells" }, image.parentNode);
     for (const [colour, d] of Object.entries(paths)) draw("path", { d, fill: colour, stroke: "none" }, cells);
+    if (struck.length) draw("path", { d: struck.join(""), stroke: "#000", "stroke-opacity": 0.5, fill: "none" }, cells);
     image.after(cells);
     image.style.display = "none";
   };

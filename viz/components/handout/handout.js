@@ -4,6 +4,7 @@ import { node } from "../shared.js";
 import { shelf } from "../shelf.js";
 import { chart } from "./chart.js";
 import { fits, present } from "./present.js";
+import { table } from "./table.js";
 
 const words = JSON.parse(document.querySelector("#words").textContent);
 const bytesIn = (figure, name) => Uint8Array.from(atob(figure.querySelector(`script.${name}`).textContent), (sign) => sign.charCodeAt(0));
@@ -42,7 +43,11 @@ function choices(figure, state, signed, update) {
 function head(figure, body, state, update) {
   const { rows, columns, bound } = header(body), places = (axis, token) => axis.tokens.indexOf(token);
   choices(figure, state, bound, update);
-  return ({ token, pair }) => {
+  return ({ token, pair, marks }) => {
+    if (marks) {
+      state.marking = false;
+      return;
+    }
     state.focus = token === null ? null : places(rows, token);
     state.pair = pair && [places(rows, pair[0]), places(columns ?? rows, pair[1])];
   };
@@ -77,7 +82,6 @@ function jump(from, layer, place) {
 }
 
 for (const figure of document.querySelectorAll("figure[data-kind]")) {
-  if (figure.dataset.kind === "chart") chart(figure);
-  else component(figure);
+  ({ chart, table }[figure.dataset.kind] ?? component)(figure);
 }
 present(words);

@@ -1,6 +1,7 @@
-// Every head as a thumbnail on one canvas. Hovering and moving happen here; only a choice is sent, as the number of the head.
+// Every head as a thumbnail on one canvas. Hovering and moving happen here; only a choice is sent: the number of the head, or {silence: number}.
 import { number, unpack } from "../wire.js";
 import { canvasOf, figure, short, fill, frame, node, paint, palette, pixels, place, tooltip, within } from "../shared.js";
+import { STRUCK, signedBar, strike } from "../signs.js";
 import { byLayer, byRank } from "./layout.js";
 
 const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
@@ -35,7 +36,7 @@ export function mount(element, bytes, send) {
     drawLegend(colours);
     const said = { layers: body.layers.length, heads: plan.spots.length };
     canvas.setAttribute("aria-label", fill(body.text.picture, said));
-    scroll.setAttribute("aria-label", fill(body.text.keys, said));
+    scroll.setAttribute("aria-label", fill(body.silence ? body.text.keys_silence : body.text.keys, said));
     root.dataset.heads = plan.spots.length;
     root.dataset.pitch = plan.pitch;
     root.dataset.left = plan.spots[0].x;
@@ -45,14 +46,17 @@ export function mount(element, bytes, send) {
     const pen = canvasOf(canvas, plan.width, plan.height), ratio = canvas.width / plan.width, side = Math.round(plan.side * ratio);
     const [, rows, columns] = body.cells.shape, ramp = pixels(colours.ramp, 256), image = pen.createImageData(side, side);
     const out = new Uint32Array(image.data.buffer), tint = state.values && tints(colours);
-    pen.strokeStyle = colours.ink;
     pen.lineWidth = 1;
-    pen.globalAlpha = 0.22;
     for (const { index, x, y } of plan.spots) {
       if (tint) out.fill(tint(state.values.values[index]));
       else paint(body.cells.values, index * rows * columns, [rows, columns], ramp, out, [side, side]);
       const left = Math.round(x * ratio), top = Math.round(y * ratio);
       pen.putImageData(image, left, top);
+      const share = state.signed && tint ? state.values.values[index] / limit() : 0;
+      pen.globalAlpha = 0.6;
+      if (share <= -STRUCK && side >= 8) strike(pen, left, top, side, side, share < -0.5 ? colours.paper : colours.ink);
+      pen.globalAlpha = 0.22;
+      pen.strokeStyle = colours.ink;
       pen.strokeRect(left + 0.5, top + 0.5, side - 1, side - 1);
     }
   }
@@ -96,12 +100,13 @@ export function mount(element, bytes, send) {
       place(badge, spot.x + plan.side - (small ? 5 : 9), spot.y - (small ? 3 : 6));
     }
     const open = spotOf(state.open);
+    stage.style.cursor = state.silences ? "crosshair" : "";
     root.dataset.open = open ? `${open.layer}.${open.head}` : "";
   }
 
   function drawLegend(colours) {
     const words = body.text, bar = node("span", "bar"), [low, high] = state.values ? [state.signed ? -limit() : 0, limit()] : [0, 1];
-    bar.style.background = state.values && state.signed ? `linear-gradient(90deg, ${body.colours.signed[colours.theme].join()})` : colours.gradient;
+    bar.style.background = state.values && state.signed ? signedBar(body.colours.signed[colours.theme], colours.paper) : colours.gradient;
     const texts = [node("span", "", short(low)), bar, node("span", "", short(high))];
     if (!state.values) texts.push(node("span", "", words.scale), node("span", "", words.thumbnail));
     if (!state.values && Math.max(...body.pool) > 1) texts.push(node("span", "", fill(words.pooled, { rows: body.pool[0], columns: body.pool[1] })));
@@ -139,6 +144,9 @@ export function mount(element, bytes, send) {
     tip.hide();
   }
 
+  // A click, or Enter, opens a head or silences it; `other` silences it.
+  const choose = (spot, other) => (body.silence && (other || state.silences) ? send({ silence: spot.index }) : open(spot));
+
   function open(spot) {
     state.open = spot.index;
     drawMarks();
@@ -158,7 +166,8 @@ export function mount(element, bytes, send) {
 
   function press(event) {
     if (KEYS[event.key]) move(KEYS[event.key]);
-    else if (event.key === "Enter" || event.key === " ") at && open(at);
+    else if (event.key === "Enter" || event.key === " ") at && choose(at, event.altKey);
+    else if (event.key === "s" && body.silence) at && choose(at, true);
     else if (event.key === "Escape") scroll.blur();
     else return;
     event.preventDefault();
@@ -169,7 +178,7 @@ export function mount(element, bytes, send) {
   on(scroll, "scroll", leave, { passive: true });
   on(stage, "click", (event) => {
     const spot = under(event);
-    if (spot) open(spot);
+    if (spot) choose(spot, event.altKey);
   });
   on(scroll, "keydown", press);
   on(scroll, "blur", () => {

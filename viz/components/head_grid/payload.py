@@ -16,10 +16,11 @@ COLOURS = {"ramp": theme.RAMP, "ink": theme.INK, "paper": theme.PAPER, "accent":
 
 @dataclass(frozen=True)
 class GridEvent:
-    """A head that somebody chose."""
+    """A head that somebody chose: to be opened, or to be silenced."""
 
     layer: int
     head: int
+    silence: bool = False
 
 
 def places(overview: Overview) -> list[Place]:
@@ -27,20 +28,23 @@ def places(overview: Overview) -> list[Place]:
     return [(layer, head) for layer, cells in zip(overview.layers, overview.cells) for head in range(len(cells))]
 
 
-def body(overview: Overview, *, room: str, groups: int = 1, height: int = 560) -> bytes:
-    """The thumbnails: 1 byte a cell, whatever is open or marked."""
+def body(overview: Overview, *, room: str, groups: int = 1, height: int = 560, silence: bool = False) -> bytes:
+    """The thumbnails: 1 byte a cell, whatever is open or marked. silence: a head can be silenced with a click."""
     header = {"room": room, "part": "body", "layers": list(overview.layers), "heads": [len(each) for each in overview.cells],
-              "pool": list(overview.pool), "groups": groups, "height": height, "colours": COLOURS, "text": strings("components")["grid"]}
+              "pool": list(overview.pool), "groups": groups, "height": height, "silence": silence, "colours": COLOURS,
+              "text": strings("components")["grid"]}
     return pack(header, {"cells": np.concatenate(overview.cells)})
 
 
 def state(overview: Overview, *, room: str, open_head: Place, order: Sequence[Place] | None = None, marks: Sequence[tuple[int, int, int]] = (),
           hover: Mapping[str, Mapping[Place, float]] | None = None, values: Mapping[Place, float] | None = None, signed: bool = False,
-          bound: float | None = None) -> bytes:
-    """What a click changes. Heads are numbered as in the body; a head without a number in `hover` or `values` has none there."""
+          bound: float | None = None, silences: bool = False) -> bytes:
+    """What a click changes. Heads are numbered as in the body; a head without a number in `hover` or `values` has none there. silences: whether a
+    click silences a head."""
     every = places(overview)
     number = {place: index for index, place in enumerate(every)}
     header: dict[str, Any] = {"room": room, "part": "state", "open": number.get(open_head), "signed": signed, "bound": bound,
+                              "silences": silences,
                               "order": None if order is None else [number[place] for place in order],
                               "marks": [[number[layer, head], rank] for layer, head, rank in marks]}
     sections: dict[str, np.ndarray] = {}
@@ -58,6 +62,7 @@ def _column(numbers: Mapping[Place, float], every: list[Place]) -> np.ndarray:
 
 
 def read(value: Any, overview: Overview) -> GridEvent | None:
-    """The event in what a browser sent: the number of a head. None for anything else, whatever it is."""
-    every = places(overview)
-    return GridEvent(*every[value]) if type(value) is int and 0 <= value < len(every) else None
+    """The event in what a browser sent: the number of a head, or {"silence": its number}. None for anything else, whatever it is."""
+    every, silence = places(overview), isinstance(value, dict) and set(value) == {"silence"}
+    number = value["silence"] if silence else value
+    return GridEvent(*every[number], silence) if type(number) is int and 0 <= number < len(every) else None

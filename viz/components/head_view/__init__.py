@@ -11,6 +11,7 @@ from viz.components.mounted import Component
 __all__ = ["Guess", "ViewEvent", "head_view"]
 
 _COMPONENT = Component("head_view")
+replay = _COMPONENT.replay
 
 
 def head_view(shown: Shown, view: View, *, overlay: Sequence[Shown] = (), focus: int | None = None, pair: tuple[int, int] | None = None,
@@ -30,8 +31,3 @@ def head_view(shown: Shown, view: View, *, overlay: Sequence[Shown] = (), focus:
 
         keep_picture("head_view", key, messages, source, replace(view, token=focus, pair=pair))
     return event
-
-
-def replay(body: bytes, state: bytes, *, key: str) -> None:
-    """Draws messages that were made before; what is chosen in them stays in the browser."""
-    _COMPONENT.show(key, body, state, lambda value: None, None)

@@ -2,6 +2,8 @@
 // sent, as {token, pair}. While a reader predicts, the head is covered: no weights are here, cells are marked, and {marks} is sent in the end.
 import { number, unpack } from "../wire.js";
 import { figure, fill, frame, node, palette, short, tooltip } from "../shared.js";
+import { signedBar } from "../signs.js";
+import { covered, scored } from "./alone.js";
 import { strength, valueOf } from "./codes.js";
 import { lines } from "./lines.js";
 import { marksOf } from "./marks.js";
@@ -15,7 +17,7 @@ export function mount(element, bytes, send) {
   const say = node("div", "say", undefined, root), board = node("div", "board", undefined, root), legend = node("div", "legend", undefined, root);
   const table = node("div", "unseen", undefined, root), live = node("div", "unseen", undefined, root), tip = tooltip(root);
   const view = { state: { lens: "matrix", scale: "linear", transpose: false, focus: null, pair: null } };
-  let lens, drawn, cursor, later, held, over = "";
+  let lens, drawn, cursor, later, held, over = "", whole, blank;
   view.marks = marksOf(view);
 
   live.setAttribute("aria-live", "polite");
@@ -128,7 +130,8 @@ export function mount(element, bytes, send) {
     const first = { matrix: transpose ? words.column : words.row, lines: transpose ? words.lines_transposed : words.lines,
       text: focus === null ? words.text_none : fill(words.text, { from }) }[kind];
     const sum = sums && kind === "matrix" ? [transpose ? words.column_sum : words.row_sum] : [];
-    say.textContent = [first, ...sum, ...notes].join("; ");
+    const marks = view.state.alone ? view.marks.inside() : [], [found, best, uniform] = marks.length ? scored(view.body, marks).map(figure) : [];
+    say.textContent = [...(marks.length ? [fill(words.scored, { found, best, uniform })] : []), first, ...sum, ...notes].join("; ");
   }
 
   function drawLegend() {
@@ -136,7 +139,7 @@ export function mount(element, bytes, send) {
     legend.classList.toggle("asks", Boolean(state.marking));
     if (state.marking) return drawButtons();
     const bar = node("span", "bar"), ticks = node("span", "ticks");
-    bar.style.background = bound ? `linear-gradient(90deg, ${colours.signed.join()})` : colours.gradient;
+    bar.style.background = bound ? signedBar(colours.signed, colours.paper) : colours.gradient;
     for (const weight of bound ? [-bound, 0, bound] : TICKS[state.scale]) {
       const tick = node("span", "", weight > 0 && bound ? `+${short(weight)}` : short(weight), ticks);
       tick.style.left = `${100 * (bound ? (weight / bound + 1) / 2 : strength(weight, state.scale, body.floor))}%`;
@@ -161,7 +164,13 @@ export function mount(element, bytes, send) {
   function drawButtons() {
     const words = view.body.text, count = view.marks.inside().length, reveal = node("button", "reveal", words.reveal), clear = node("button", "", words.clear);
     reveal.disabled = clear.disabled = !count;
-    reveal.onclick = () => send({ marks: view.marks.tokens() });
+    reveal.onclick = () => {
+      send({ marks: view.marks.tokens() });
+      if (!view.state.alone) return;
+      view.state = { ...view.state, marking: false };
+      look();
+      draw();
+    };
     clear.onclick = () => {
       view.marks.clear();
       marked(words.none);
@@ -256,12 +265,21 @@ export function mount(element, bytes, send) {
     leave();
   });
 
+  // A head that is covered here shows no number of its own.
+  function look() {
+    view.body = view.state.alone && view.state.marking ? (blank ??= whole && covered(whole)) : whole;
+  }
+
   function update(message) {
     const read = unpack(message);
     if (read.part === "state") {
       view.state = read;
       view.marks.begin(read);
-    } else Object.assign(view, { body: read, rows: read.rows, columns: read.columns ?? read.rows, hidden: read.scores?.values.includes(65535) });
+    } else {
+      [whole, blank] = [read, undefined];
+      Object.assign(view, { rows: read.rows, columns: read.columns ?? read.rows, hidden: read.scores?.values.includes(65535) });
+    }
+    look();
     const { state, rows, columns } = view, within = (at, axis) => at !== null && at < axis.texts.length;
     if (!within(state.focus, rows)) state.focus = null;
     if (state.pair && !(within(state.pair[0], rows) && within(state.pair[1], columns))) state.pair = null;

@@ -1,5 +1,6 @@
 // The lines lens: two columns of tokens, a line for each weight; thicker and darker is more. One colour a head.
-import { canvasOf, inWindow, node, place, token, within } from "../shared.js";
+import { canvasOf, node, place, within } from "../shared.js";
+import { inWindow, token } from "../tokens.js";
 import { CODES, READABLE, strengths, widest } from "./codes.js";
 
 const PITCH = 26, MOST = 4000, FAINTEST = 0.02;

@@ -1,5 +1,7 @@
 // The matrix lens: queries down, keys across (or transposed). The cells are one canvas; everything that moves is a box above it.
-import { canvasOf, inWindow, node, paint, pixels, place, token, within } from "../shared.js";
+import { canvasOf, node, paint, pixels, place, within } from "../shared.js";
+import { STRUCK, strike } from "../signs.js";
+import { inWindow, token } from "../tokens.js";
 import { CODES, READABLE, strength, strengths, valueOf, widest } from "./codes.js";
 
 const LARGEST = 44, SHADES = 1024;
@@ -60,9 +62,21 @@ export function matrix(stage, view) {
     cells.getContext("2d").putImageData(image, 0, 0);
     pen.imageSmoothingEnabled = false;
     pen.drawImage(cells, 0, 0, canvas.width, canvas.height);
+    if (body.bound && wide >= 8 && high >= 8) strikeNegative(pen, signed);
     lineUp(pen, wide >= 10 && high >= 10);
     drawLabels();
     drawMarks();
+  }
+
+  function strikeNegative(pen, signed) {
+    const { v, h } = size, wide = canvas.width / h, high = canvas.height / v;
+    pen.lineWidth = devicePixelRatio || 1;
+    codes.forEach((code, at) => {
+      const share = code ? signed(valueOf(code, 1)) : 0;
+      pen.globalAlpha = share < -0.5 ? 0.8 : 0.45;
+      if (share <= -STRUCK) strike(pen, (at % h) * wide, Math.floor(at / h) * high, wide, high, share < -0.5 ? view.colours.paper : view.colours.ink);
+    });
+    pen.lineWidth = 1;
   }
 
   // What the reader marked: filled while the head is covered, a frame once it is shown.

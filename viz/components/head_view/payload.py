@@ -63,11 +63,13 @@ def _absent(weights: np.ndarray) -> tuple[list[int], list[int]] | None:
 @dataclass(frozen=True)
 class Guess:
     """A reader's prediction. marking: the head is still covered. marks: cells (query token, key token) that were marked before. name: another
-    name begins anew; as long as it stays, the browser keeps what is being marked."""
+    name begins anew; as long as it stays, the browser keeps what is being marked. alone: nobody answers the browser, which has the weights and covers
+    them itself."""
 
     name: str
     marking: bool
     marks: tuple[tuple[int, int], ...] = ()
+    alone: bool = False
 
 
 def state(shown: Shown, view: View, *, room: str, focus: int | None = None, pair: tuple[int, int] | None = None,
@@ -76,7 +78,8 @@ def state(shown: Shown, view: View, *, room: str, focus: int | None = None, pair
     marks = [] if guess is None else [_cell(shown, each) for each in guess.marks]
     return pack({"room": room, "part": "state", "lens": view.lens, "scale": view.scale, "transpose": view.transpose,
                  "focus": shown.row_of(focus), "pair": None if pair is None else _cell(shown, pair), "round": "" if guess is None else guess.name,
-                 "marking": guess is not None and guess.marking, "marks": [each for each in marks if each is not None]}, {})
+                 "marking": guess is not None and guess.marking, "alone": guess is not None and guess.alone,
+                 "marks": [each for each in marks if each is not None]}, {})
 
 
 def _cell(shown: Shown, pair: tuple[int, int]) -> tuple[int, int] | None:

@@ -1,5 +1,6 @@
 // The text lens: the sentence as flowing words, each on the colour of the weight that the focused token gives it.
-import { node, pixels, token } from "../shared.js";
+import { node, pixels } from "../shared.js";
+import { token } from "../tokens.js";
 import { strengths } from "./codes.js";
 
 const TINTS = 96;

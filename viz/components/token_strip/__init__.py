@@ -8,6 +8,7 @@ from viz.components.token_strip.payload import StripEvent, body, read, state
 __all__ = ["StripEvent", "token_strip"]
 
 _COMPONENT = Component("token_strip")
+replay = _COMPONENT.replay
 
 
 def token_strip(tokens: Tokens, *, focus: int | None = None, pair: tuple[int, int] | None = None, pairs: bool = True, key: str,
@@ -16,7 +17,10 @@ def token_strip(tokens: Tokens, *, focus: int | None = None, pair: tuple[int, in
 
     A click focuses a token; the next click on another one makes the pair (from, to); a third begins anew. Shift-click always sets the second of
     the pair. Clicking the same again, or Escape, clears. Without `pairs` every click focuses: for one of two strips, where the pair stands
-    across both. on_event is called before the page runs again.
+    across both. on_event is called before the page runs again. Beside it stands the sign that puts it into the handout.
     """
-    return _COMPONENT.show(key, body(tokens, room=key),
-                           state(room=key, focus=focus, pair=pair, pairs=pairs), lambda value: read(value, len(tokens)), on_event)
+    from viz.components.keep import keep_beside  # a handout's items read this package's messages
+
+    messages = body(tokens, room=key), state(room=key, focus=focus, pair=pair, pairs=pairs)
+    with keep_beside("token_strip", key, messages):
+        return _COMPONENT.show(key, *messages, lambda value: read(value, len(tokens)), on_event)

@@ -1,4 +1,5 @@
 """The strip's two messages and its event, without Streamlit."""
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,12 @@ class StripEvent:
 
 
 def body(tokens: Tokens, *, room: str) -> bytes:
-    return pack({"room": room, "part": "body", "tokens": token_axis(tokens), "colours": COLOURS, "text": strings("components")["strip"]}, {})
+    return body_of(token_axis(tokens), room=room)
+
+
+def body_of(axis: Mapping[str, Any], *, room: str) -> bytes:
+    """The same of tokens that are written for a browser already."""
+    return pack({"room": room, "part": "body", "tokens": dict(axis), "colours": COLOURS, "text": strings("components")["strip"]}, {})
 
 
 def state(*, room: str, focus: int | None = None, pair: tuple[int, int] | None = None, pairs: bool = True) -> bytes:

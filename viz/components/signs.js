@@ -1,0 +1,17 @@
+// What is negative is told apart without colour too.
+
+// Share of the bound from which on a negative cell is struck through.
+export const STRUCK = 0.08;
+
+// A stroke through a cell, as print has it. Lengths are the canvas' own.
+export function strike(pen, x, y, wide, high, colour) {
+  const inset = 0.22 * Math.min(wide, high);
+  pen.strokeStyle = colour;
+  pen.beginPath();
+  pen.moveTo(x + inset, y + high - inset);
+  pen.lineTo(x + wide - inset, y + inset);
+  pen.stroke();
+}
+
+// The bar of a signed scale: its negative half has the strokes of the cells.
+export const signedBar = (stops, paper) => `repeating-linear-gradient(135deg, transparent 0 5px, ${paper} 5px 6px) left / 46% 100% no-repeat, linear-gradient(90deg, ${stops.join()})`;

@@ -1,0 +1,124 @@
+"""The grid of heads for paper: every thumbnail in shapes, as an SVG that is written here, because there are many cells.
+
+A row of equal cells is one stroke as high as a row. Thumbnails of long texts are made coarser, each cell the largest of a square, so that all
+together stay below CELLS.
+"""
+import math
+from collections.abc import Iterator
+from html import escape
+
+import numpy as np
+
+from viz import theme
+from viz.components.head_grid.payload import Place, places
+from viz.export.draw.matrix import STRUCK, pooled
+from viz.handout.pictures import Grid
+from viz.text import strings
+
+CELLS, LEVELS = 80_000, 32                # cells of all thumbnails together; colours from nothing to all
+SIDE, GAP, LEFT, TOP, NAME = 40, 5, 24, 16, 12   # pixels: a thumbnail, between two, for numbers beside and above, for a name below
+TEXT = f"font-family='{theme.SANS[0]}, sans-serif' font-size='9' fill='{theme.INK['light']}'"
+
+
+def svg(grid: Grid) -> str:
+    """The grid as it was shown: by layer or in its order, thumbnails or one colour a head, with its marks and how to read it."""
+    spots = _spots(grid)
+    wide, high = (max(spot[axis] for spot in spots.values()) + SIDE + GAP for axis in (0, 1))
+    foot = high + (NAME if grid.order else 0) + 8
+    drawn = [*_cells(grid, spots), *_names(grid, spots), *_marks(grid, spots), *_legend(grid, foot)]
+    colours = "".join(f".c{step}{{stroke:{_hex(colour)}}}" for step, colour in enumerate(theme.ramp(steps=LEVELS)))
+    return (f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {max(wide, 300)} {foot + 16}'>"
+            f"<style>{colours}</style><g {TEXT}>{''.join(drawn)}</g></svg>")
+
+
+def _hex(colour: np.ndarray) -> str:
+    return "#{:02x}{:02x}{:02x}".format(*colour)
+
+
+def _spots(grid: Grid) -> dict[Place, tuple[int, int]]:
+    """Where each head stands."""
+    pitch = SIDE + GAP
+    if grid.order:
+        across = math.ceil(math.sqrt(1.6 * len(grid.order)))
+        return {place: (at % across * pitch, at // across * (pitch + NAME)) for at, place in enumerate(grid.order)}
+    rows = {layer: row for row, layer in enumerate(grid.overview.layers)}
+    return {(layer, head): (LEFT + head * pitch, TOP + rows[layer] * pitch) for layer, head in places(grid.overview)}
+
+
+def _cells(grid: Grid, spots: dict[Place, tuple[int, int]]) -> Iterator[str]:
+    """The thumbnails, or where there are values squares of one colour."""
+    thumbs, size = np.concatenate(grid.overview.cells), 1
+    while thumbs.size / size**2 > CELLS:
+        size += 1
+    reach = grid.bound or max((abs(value) for value in grid.values.values()), default=0) or 1
+    for place, cells in zip(places(grid.overview), thumbs, strict=True):
+        if place not in spots:
+            continue
+        x, y = spots[place]
+        yield f"<rect x='{x}' y='{y}' width='{SIDE}' height='{SIDE}' fill='none' stroke='{theme.HAIRLINE}' stroke-width='.6'/>"
+        if grid.values:
+            if place in grid.values:
+                yield _square(x, y, grid.values[place] / reach, grid.signed)
+            continue
+        steps = np.round(pooled(cells, size) / 255 * (LEVELS - 1)).astype(int)
+        rows, columns = steps.shape
+        yield f"<g transform='translate({x} {y}) scale({SIDE / columns:.4g} {SIDE / rows:.4g}) translate(0 .5)'>{_strokes(steps)}</g>"
+
+
+def _strokes(steps: np.ndarray) -> str:
+    """One path a colour; runs of equal cells are one stroke."""
+    edges = np.ones((steps.shape[0], steps.shape[1] + 1), bool)
+    edges[:, 1:-1] = steps[:, 1:] != steps[:, :-1]
+    rows, starts = np.nonzero(edges[:, :-1])
+    ends = np.nonzero(edges[:, 1:])[1] + 1
+    found = steps[rows, starts]
+    return "".join(f"<path class='c{step}' d='" + "".join(f"M{start} {row}h{end - start}" for row, start, end in zip(
+        *(each[found == step] for each in (rows, starts, ends)), strict=True)) + "'/>" for step in np.unique(found[found > 0]))
+
+
+def _square(x: int, y: int, share: float, signed: bool) -> str:
+    """A head as one colour; a negative one is struck through."""
+    stops = theme.SIGNED["light"] if signed else None
+    at = (np.clip(share, -1, 1) + 1) / 2 if signed else np.clip(share, 0, 1)
+    colour = _hex(theme.ramp(steps=511, stops=stops)[round(510 * float(at))])
+    stroke = theme.PAPER["light"] if share < -0.5 else theme.INK["light"]
+    struck = f"<path d='M{x + 8} {y + SIDE - 8}L{x + SIDE - 8} {y + 8}' stroke='{stroke}'/>" if signed and share <= -STRUCK else ""
+    return f"<rect x='{x}' y='{y}' width='{SIDE}' height='{SIDE}' fill='{colour}' stroke='{theme.HAIRLINE}' stroke-width='.6'/>{struck}"
+
+
+def _names(grid: Grid, spots: dict[Place, tuple[int, int]]) -> Iterator[str]:
+    """The numbers of layers and heads, or below each head its name."""
+    if grid.order:
+        for (layer, head), (x, y) in spots.items():
+            yield f"<text x='{x + SIDE / 2}' y='{y + SIDE + 10}' text-anchor='middle'>{layer}·{head}</text>"
+        return
+    for head, x in {head: x for (_, head), (x, _) in spots.items()}.items():
+        yield f"<text x='{x + SIDE / 2}' y='{TOP - 4}' text-anchor='middle'>{head}</text>"
+    for layer, y in {layer: y for (layer, _), (_, y) in spots.items()}.items():
+        yield f"<text x='{LEFT - 6}' y='{y + SIDE / 2 + 3}' text-anchor='end'>{layer}</text>"
+
+
+def _marks(grid: Grid, spots: dict[Place, tuple[int, int]]) -> Iterator[str]:
+    """A frame round the open head, a badge on those with a rank."""
+    if grid.open_head in spots:
+        x, y = spots[grid.open_head]
+        yield f"<rect x='{x - 1}' y='{y - 1}' width='{SIDE + 2}' height='{SIDE + 2}' fill='none' stroke='{theme.ACCENT}' stroke-width='2'/>"
+    for layer, head, rank in grid.marks:
+        x, y = spots.get((layer, head), (-99, -99))
+        yield (f"<circle cx='{x + SIDE - 3}' cy='{y + 3}' r='6' fill='{theme.ACCENT}'/><text x='{x + SIDE - 3}' y='{y + 6}' text-anchor='middle' "
+               f"fill='#fff' font-weight='bold'>{rank}</text>")
+
+
+def _legend(grid: Grid, y: float) -> Iterator[str]:
+    """The colours from end to end with their numbers, and how a thumbnail is read."""
+    words, stops = strings("components")["grid"], theme.SIGNED["light"] if grid.values and grid.signed else theme.RAMP["light"]
+    reach = grid.bound or max((abs(value) for value in grid.values.values()), default=1) or 1
+    low, high = (-reach if grid.signed else 0, reach) if grid.values else (0, 1)
+    said = [f"{low:.3g} to {high:.3g}"] if grid.values else [f"0 to 1, {words['scale']}", words["thumbnail"]]
+    if not grid.values and max(grid.overview.pool) > 1:
+        said.append(words["pooled"].format(rows=grid.overview.pool[0], columns=grid.overview.pool[1]))
+    if grid.values and grid.signed:
+        said.append(words["struck"])
+    ends = "".join(f"<stop offset='{place / (len(stops) - 1):.3g}' stop-color='{colour}'/>" for place, colour in enumerate(stops))
+    yield f"<linearGradient id='bar'>{ends}</linearGradient><rect x='0' y='{y}' width='80' height='6' fill='url(#bar)' stroke='{theme.HAIRLINE}'/>"
+    yield f"<text x='88' y='{y + 6}' font-size='8'>{escape('; '.join(said))}</text>"
