@@ -30,6 +30,11 @@ def test_two_sentences_an_edit_two_models_and_two_heads(seen):
     expect(main.get_by_text("Cosine of the two sentence vectors")).to_be_visible()
     first, second, change = (hovered(seen, f"compare-{name}", 10, 2, 16) for name in ("first", "second", "difference"))
     numbers = [float(said.split("\n")[-1]) for said in (first, second, change)]
+    main.get_by_role("button", name=words["save"]).click()
+    with seen.page.expect_download() as saved:
+        main.page.get_by_role("button", name="PDF", exact=True).click()
+    assert saved.value.suggested_filename == "clearhead-compare.pdf" and saved.value.path().read_bytes().startswith(b"%PDF")
+    seen.page.keyboard.press("Escape")
     assert numbers[:2] == [0.677, 0.281] and abs(numbers[2] - (numbers[1] - numbers[0])) < 0.002 and "change" in change
     box = main.get_by_role("textbox", name=words["other"])
     box.fill("The animal didn't cross the long street because it was too tired.")
@@ -45,6 +50,13 @@ def test_two_sentences_an_edit_two_models_and_two_heads(seen):
     seen.main.get_by_role("button", name=strings("heads")["compare_silenced"]).click(timeout=PATIENCE)
     expect(seen.main.locator(DRAWN)).to_be_visible(timeout=PATIENCE)
     assert seen.rest().params() == {"layer": ["3"], "head": ["1"], "versus": ["edit"]}
+    seen.page.goto(seen.address + "/heads?layer=3&head=1")
+    grid = seen.main.locator(".st-key-grid [data-pitch]")
+    left, pitch = (float(grid.get_attribute(name, timeout=PATIENCE)) for name in ("data-left", "data-pitch"))
+    spot = {"x": left + 2.4 * pitch, "y": 16 + 1.4 * pitch}
+    seen.rest().main.locator(".st-key-grid canvas").first.click(position=spot, modifiers=["Alt"], force=True)
+    expect(seen.main.locator(DRAWN)).to_be_visible(timeout=PATIENCE)
+    assert seen.rest().params() == {"layer": ["1"], "head": ["2"], "versus": ["edit"]}, "one action from the grid"
     main = at(seen, "/compare?model=induction&text=k7Qx2bVk7Q&other=k7Rx2bVk7Q")
     expect(main.locator("[data-testid=stMarkdown] table")).to_contain_text("x")
 

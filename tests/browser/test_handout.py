@@ -43,12 +43,13 @@ def test_a_handout_from_three_figures_to_the_lecture_room(app, page, tmp_path):
     page.locator(".st-key-keep-softmax-curves button").wait_for(timeout=60_000)
     rest(page)
     add(page, "softmax-curves", 3)
+    add(page, "logits", 4)
     page.goto(f"{app.address}/handout")
     page.locator(".ch.view[data-drawn]").wait_for(timeout=60_000)
     rest(page)
     before = numbers(page)
     assert before[0].startswith("Layer 3 · head 1") and "“it” gives “animal” the weight 0.68" in before[0]
-    assert before[1].startswith("All 72 heads of 6 layers") and "At T = 0.5" in before[2]
+    assert before[1].startswith("All 72 heads of 6 layers") and "At T = 0.5" in before[2] and before[3].startswith("Logits: key 0 3.00, ")
     links = page.get_by_text("Open this state").evaluate_all("all => all.map(each => each.closest('a').href)")
     assert links[2].endswith("/softmax?t=0.5")
 
@@ -61,7 +62,7 @@ def test_a_handout_from_three_figures_to_the_lecture_room(app, page, tmp_path):
     page.reload()
     page.locator(".ch.view[data-drawn]").wait_for(timeout=60_000)
     rest(page)
-    ordered = [before[1], before[0], "Sharper below one."]
+    ordered = [before[1], before[0], "Sharper below one.", before[3]]
     assert numbers(page) == ordered and page.get_by_label("Title").input_value() == "Softmax & heads", "a reload finds it again"
 
     with page.expect_download() as saved:
@@ -92,7 +93,7 @@ def test_a_handout_from_three_figures_to_the_lecture_room(app, page, tmp_path):
     page.wait_for_url("**/handout?present=1")
     rest(page)
     assert not page.locator("[data-testid=stSidebar]").is_visible() and page.locator("[class*=st-key-item-]").count() == 0
-    assert page.locator(".ch.grid").is_visible() and page.get_by_text("1 of 3").is_visible()
+    assert page.locator(".ch.grid").is_visible() and page.get_by_text("1 of 4").is_visible()
     page.keyboard.press("ArrowRight")
     page.wait_for_url("**/handout?present=1&figure=2")
     rest(page)

@@ -48,8 +48,8 @@ def plan_of(pictures: list[Shown], view: View, raster: bool, bound: float | None
         x, y = round(x + side), round(y + NAME + head)   # whole points, so that cells fall on whole pixels
         _names(sheet, (x, y), (side, head), view.transpose)
         _letter(sheet, (x, y), above, beside, step, angle)
-        cells, masked, exact = pooled(weights, size), pooled(forbidden, size), raster or (max(weights.shape) / size > VECTOR and not shapes)
-        _cells(sheet, (x, y, width, height), cells, masked, (view.scale, bound), exact)
+        as_image = raster or (max(weights.shape) / size > VECTOR and not shapes)
+        _cells(sheet, (x, y, width, height), pooled(weights, size), pooled(forbidden, size), (view.scale, bound), as_image)
         for left, top, wide, high in boxes:
             _outline(sheet, (x, y), (left, top, wide, high), step)
 
