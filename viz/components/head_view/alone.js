@@ -6,13 +6,14 @@ export const covered = (body) => ({ ...body, weights: { ...body.weights, values:
 
 // Means over the rows with marks of the weight on them, on the best as many, and on as many at random (model/guess.py).
 export function scored({ weights, scores }, marks) {
-  const columns = weights.shape[2], rows = Map.groupBy(marks, ([row]) => row), sums = [0, 0, 0];
-  for (const [row, cells] of rows) {
+  const columns = weights.shape[2], rows = new Map(), sums = [0, 0, 0];
+  for (const [row, column] of marks) rows.set(row, [...(rows.get(row) ?? []), column]);
+  for (const [row, marked] of rows) {
     const own = Array.from({ length: columns }, (_, column) => valueOf(weights.values[row * columns + column]));
     const open = own.filter((_, column) => scores?.values[row * columns + column] !== 65535).sort((a, b) => b - a), whole = total(open);
-    sums[0] += total(cells.map(([, column]) => own[column]));
-    sums[1] += total(open.slice(0, cells.length));
-    sums[2] += (whole * cells.length) / open.length;
+    sums[0] += total(marked.map((column) => own[column]));
+    sums[1] += total(open.slice(0, marked.length));
+    sums[2] += (whole * marked.length) / open.length;
   }
   return sums.map((sum) => sum / rows.size);
 }
