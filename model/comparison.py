@@ -87,7 +87,7 @@ def _summed(numbers: np.ndarray, groups: Sequence[tuple[int, ...]]) -> np.ndarra
 
 
 def divergence(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Jensen–Shannon divergence in bits, 0 to 1, of rows (..., key) that each sum to one (Lin 1991, equation 3.1)."""
+    """Jensen–Shannon divergence in bits, 0 to 1, of rows (..., key) that each sum to one (Lin 1991)."""
     return np.maximum(entropy((p + q) / 2) - (entropy(p) + entropy(q)) / 2, 0)
 
 

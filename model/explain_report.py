@@ -76,7 +76,7 @@ def _held_out(found: Sequence[Attribution], groups: np.ndarray) -> tuple[Mean, t
 
 
 def by_layer(found: Sequence[Attribution], measure: str) -> list[float]:
-    """The mean rank correlation of a measure of `by_layer` in each layer, over texts and definitions (Abnar & Zuidema 2020, table 1)."""
+    """The mean rank correlation of a measure of `by_layer` in each layer, over texts and definitions, as Abnar & Zuidema 2020 show them."""
     result = []
     for place in range(len(found[0].layers)):
         values = []

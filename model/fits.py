@@ -1,7 +1,7 @@
 r"""Which simple pattern a head fits best, and how well.
 
 A pattern names, for every token that looks, the keys that it would look at, each with an equal share. A head's fit is 1 minus the mean
-Jensen–Shannon divergence in bits between its rows and the pattern's (Lin 1991, equation 3.1): 1 is exactly the pattern, 0 has nothing of it.
+Jensen–Shannon divergence in bits between its rows and the pattern's (Lin 1991): 1 is exactly the pattern, 0 has nothing of it.
 *even* (an equal share for every allowed key) is a pattern among the others, so that a head without a habit is called by that name.
 """
 from collections.abc import Callable, Iterator

@@ -81,7 +81,7 @@ def _result(said: Report, view: View, count: int) -> None:
 
 
 def _layers(found: list[Attribution]) -> None:
-    """Attention and its norms layer by layer (Abnar & Zuidema 2020, table 1)."""
+    """Attention and its norms layer by layer (as Abnar & Zuidema 2020 do)."""
     words, layers = strings("explain")["set"], np.array(found[0].layers)
     weight, norm = (np.array(by_layer(found, measure)) for measure in ("weight", "norm"))
     drawn = [Line(words["attention"], weight, 0), *([Line(words["norm"], norm, 1)] if np.isfinite(norm).any() else [])]

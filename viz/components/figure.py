@@ -7,8 +7,6 @@ import csv
 import functools
 import importlib.util
 import io
-import os
-import shutil
 from collections.abc import Callable
 
 import streamlit as st
@@ -19,9 +17,9 @@ from viz.components.keep import add_to_handout
 from viz.export.csv import guarded
 from viz.figures import table
 from viz.figures.drawing import Drawing
+from viz.handout.printing import browser
 from viz.text import strings
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")   # what kaleido finds on the PATH
 CONFIG = {"displaylogo": False, "showSendToCloud": False}
 
 
@@ -103,7 +101,7 @@ def _set_camera(name: str) -> None:
 @functools.cache
 def pdf_works() -> bool:
     """Whether kaleido and a browser that it can drive are on this machine."""
-    return importlib.util.find_spec("kaleido") is not None and bool(os.environ.get("BROWSER_PATH") or any(map(shutil.which, BROWSERS)))
+    return importlib.util.find_spec("kaleido") is not None and browser() is not None
 
 
 def html(drawn: Drawing) -> bytes:
