@@ -1,5 +1,5 @@
 """The table of heads on the page Measures: what fits, what it measures, what silencing does; a click on a row opens the head."""
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -22,11 +22,12 @@ def table(frame: Frame, measures: HeadMeasures, fits: HeadFits, silencing: Silen
     st.markdown(f"##### {words['table']}")
     st.caption(words["table_about"])
     rows = head_table.rows(measures, fits, silencing)
-    clickable(frame, [row | {"pattern": TITLES[row["pattern"]]} for row in rows], columns(rows[0], silencing), key="head-table",
-              alt=f"{words['table']}. {words['kept_about']}")
     record, view, link = frame.record(), frame.view(), frame.link(frame.state)
-    st.download_button(words["csv"], lambda: head_table.as_csv(measures, fits, silencing, provenance.dumps(record, view, link)),
-                       "clearhead-heads.csv", "text/csv", on_click="ignore", key="head-table-csv")
+    clickable(frame, [row | {"pattern": TITLES[row["pattern"]]} for row in rows], columns(rows[0], silencing), key="head-table",
+              alt=f"{words['table']}. {words['kept_about']}",
+              beside=lambda: st.download_button(
+                  words["csv"], lambda: head_table.as_csv(measures, fits, silencing, provenance.dumps(record, view, link)),
+                  "clearhead-heads.csv", "text/csv", on_click="ignore", key="head-table-csv"))
 
 
 def columns(row: Mapping[str, Any], silencing: Silencing | None = None) -> dict[str, Any]:
@@ -48,8 +49,10 @@ def columns(row: Mapping[str, Any], silencing: Silencing | None = None) -> dict[
     return told
 
 
-def clickable(frame: Frame, rows: Sequence[Mapping[str, Any]], told: Mapping[str, Any], *, key: str, alt: str) -> None:
-    """Rows with a layer and a head each; a click on any cell opens that head on the page Heads. alt: the table in words."""
+def clickable(frame: Frame, rows: Sequence[Mapping[str, Any]], told: Mapping[str, Any], *, key: str, alt: str,
+              beside: Callable[[], Any] | None = None) -> None:
+    """Rows with a layer and a head each; a click on any cell opens that head on the page Heads. alt: the table in words. beside: draws what stands
+    beside "Add to handout"."""
     def clicked() -> None:
         place = chosen(st.session_state[key], rows)
         if place is not None:
@@ -58,7 +61,7 @@ def clickable(frame: Frame, rows: Sequence[Mapping[str, Any]], told: Mapping[str
 
     st.dataframe(list(rows), hide_index=True, column_config=dict(told), key=key, on_select=clicked, selection_mode=("single-row", "single-cell"),
                  height=min(38 + 35 * len(rows), 460))
-    keep_table(key, rows, alt, {name: column["label"] or name for name, column in told.items()})
+    keep_table(key, rows, alt, {name: column["label"] or name for name, column in told.items()}, beside)
     if st.session_state.pop("opening", None) == key:
         frame.go("heads")
 

@@ -87,12 +87,16 @@ def _button(key: str, make: Callable[[str, str], Item], sign: bool) -> None:
 
 
 def keep_picture(kind: str, key: str, messages: tuple[bytes, bytes], records: tuple[AttentionRecord, ...] = (), view: View | None = None,
-                 beside: Callable[[], None] | None = None) -> None:
+                 beside: Callable[[], Any] | None = None) -> None:
     """The button under a component, whose item is the two messages that it was sent. beside: draws what stands at its left."""
+    _row(key, _maker(kind, messages, records, view), beside)
+
+
+def _row(key: str, make: Callable[[str, str], Item], beside: Callable[[], Any] | None) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute" if beside else "right", vertical_alignment="center"):
         if beside:
             beside()
-        add_to_handout(key, _maker(kind, messages, records, view))
+        add_to_handout(key, make)
 
 
 @contextmanager
@@ -113,12 +117,12 @@ def _maker(kind: str, messages: tuple[bytes, bytes], records: tuple[AttentionRec
     return make
 
 
-def keep_table(key: str, rows: Sequence[Mapping[str, Any]], alt: str, titles: Mapping[str, str] | None = None) -> None:
-    """The button under a table of rows by column. titles: how its columns are named, where that is not their key."""
+def keep_table(key: str, rows: Sequence[Mapping[str, Any]], alt: str, titles: Mapping[str, str] | None = None,
+               beside: Callable[[], Any] | None = None) -> None:
+    """The button under a table of rows by column. titles: how its columns are named, where that is not their key. beside: as of keep_picture."""
     def make(where: str, link: str) -> Item:
         from viz.handout.made import table_item
 
         return table_item([{(titles or {}).get(name, name): cell for name, cell in row.items()} for row in rows], alt, where=where, link=link)
 
-    with st.container(horizontal=True, horizontal_alignment="right"):
-        add_to_handout(key, make)
+    _row(key, make, beside)

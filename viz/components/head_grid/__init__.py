@@ -19,7 +19,7 @@ class Switch:
     """Whether a click silences now, and what draws the switch beside "Add to handout"."""
 
     on: bool
-    draw: Callable[[], None]
+    draw: Callable[[], object]
 
 
 def head_grid(overview: Overview, *, open_head: Place, order: Sequence[Place] | None = None, marks: Sequence[tuple[int, int, int]] = (),
