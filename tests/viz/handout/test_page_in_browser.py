@@ -92,8 +92,9 @@ def test_a_covered_head_is_marked_revealed_and_scored_and_the_small_parts_answer
     shown = opened(Handout("All", (made_up.covered(), made_up.handles(), made_up.cells(), made_up.strip(), made_up.figure(), made_up.table())))
     head = shown.locator("figure").first
     pixel = """([row, column]) => { const canvas = document.querySelector('figure .live').shadowRoot.querySelector('.matrix > canvas');
-        const [x, y] = [(column + 0.5) * canvas.width / 16, (row + 0.35) * canvas.height / 16];
-        return [...canvas.getContext('2d').getImageData(x, y, 1, 1).data].slice(0, 3).join(); }"""
+        const pen = new OffscreenCanvas(1, 1).getContext('2d');
+        pen.drawImage(canvas, -Math.round((column + 0.5) * canvas.width / 16), -Math.round((row + 0.35) * canvas.height / 16));
+        return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3).join(); }"""
     best = SHOWN.weights[3].argsort()[::-1][:2].tolist()
     assert shown.evaluate(pixel, [3, best[0]]) == "255,255,255", "no number is drawn before"
     for column in (best[0], 14):
@@ -110,9 +111,9 @@ def test_a_covered_head_is_marked_revealed_and_scored_and_the_small_parts_answer
     assert handle.get_attribute("aria-valuetext") == "5.00"
     shown.locator(".cells button").nth(1).click()
     assert shown.locator(".cells button").nth(1).get_attribute("aria-pressed") == "true"
-    assert shown.locator(".strip button.from").inner_text() == "it" and shown.locator(".anatomy .door").count() == 2
+    assert shown.locator(".strip button.from").inner_text() == "it" and shown.locator(".anatomy .door").count() == 1
     table = shown.locator("figure[data-kind=table]")
-    for wanted in (["1·0", "0·2", "1·1"], ["1·1", "0·2", "1·0"]):
+    for wanted in (["1·0", "0·2", "1·1"], ["0·2", "1·0", "1·1"]):
         table.get_by_role("button", name="fit").click()
         assert table.locator("td:first-child").all_inner_texts() == wanted
     assert table.locator("th").all_inner_texts() == ["head", "fit", "<b>"]
