@@ -23,7 +23,7 @@ def test_a_click_opens_a_head_and_sends_little(visit):
     before = len(page.frames_received)
     page.locator(".grid .stage").click(position=spot(page, 3, 7))
     rest(page)
-    assert events(page) == ["grid GridEvent(layer=3, head=7)"]
+    assert events(page) == ["grid GridEvent(layer=3, head=7, silence=False)"]
     assert page.locator(".ch.grid").get_attribute("data-open") == "3.7"
     page.wait_for_selector(".ch.view[data-drawn='layer 3 · head 7 matrix']")
     sizes = [len(frame) for frame in page.frames_received[before:]]
@@ -53,7 +53,7 @@ def test_arrows_move_enter_opens_escape_leaves(visit):
     assert events(page) == []
     page.keyboard.press("Enter")
     rest(page)
-    assert events(page) == ["grid GridEvent(layer=1, head=1)"]
+    assert events(page) == ["grid GridEvent(layer=1, head=1, silence=False)"]
     page.locator(".grid .scroll").focus()
     page.keyboard.press("Escape")
     assert page.evaluate("() => document.activeElement.shadowRoot?.activeElement ?? null") is None
@@ -77,7 +77,7 @@ def test_a_ranking_flows_and_names_each_head(visit):
     assert page.locator(".grid .label.name").all_inner_texts() == ["1·4", "1·3", "1·2", "1·1", "1·0", "0·2", "0·1", "0·0"]
     page.locator(".grid .stage").click(position={"x": 20, "y": 20})
     rest(page)
-    assert events(page) == ["grid GridEvent(layer=1, head=4)"]
+    assert events(page) == ["grid GridEvent(layer=1, head=4, silence=False)"]
 
 
 def test_ranked_heads_carry_their_rank(visit):
@@ -110,4 +110,4 @@ def test_it_fits_whatever_the_width(visit):
     assert int(page.locator(".ch.grid").get_attribute("data-pitch")) != wide
     page.locator(".grid .stage").click(position=spot(page, 5, 11))
     rest(page)
-    assert events(page) == ["grid GridEvent(layer=5, head=11)"]
+    assert events(page) == ["grid GridEvent(layer=5, head=11, silence=False)"]
