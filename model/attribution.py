@@ -123,7 +123,7 @@ def ceiling(found: Attribution) -> np.ndarray:
 @dataclass(frozen=True)
 class First:
     """The first token of a model that reads left to right, which stands apart. head, layer: its share of the open head's row and of its layer's
-    mean. effect: of deleting it; rank: of that among `count` tokens by size, from 1. apart, ranked: Spearman's ρ of the open head's attention with
+    mean. effect: of deleting it; rank: of that among `count` tokens by size, from 1. apart, ranked: Spearman's ρ of the layer's mean attention with
     deleting and replacing, on average, as it is and with this token among the ranked ones."""
 
     head: float
@@ -144,7 +144,7 @@ def first_token(found: Attribution, layer: int, head: int) -> First | None:
         return None
     measured, chosen = found.measured(layer, head), found.ranked
     more = chosen | (np.arange(len(chosen)) == 0)
-    apart, ranked = (float(np.mean([rank_agreement.spearman(measured["weight_head"][which], np.abs(found.removed[name][which])) for name in names]))
+    apart, ranked = (float(np.mean([rank_agreement.spearman(measured["weight_layer"][which], np.abs(found.removed[name][which])) for name in names]))
                      for which in (chosen, more))
     sizes = np.abs(found.removed["deleted"])
     return First(float(measured["weight_head"][0]), float(measured["weight_layer"][0]), float(found.removed["deleted"][0]),

@@ -29,7 +29,7 @@ def test_the_first_token_of_a_decoder_is_told_with_what_it_would_do_to_the_compa
     found = made(3)
     heavy = np.array([5.0, *found.by_head["weight"][1][1][1:]])
     loud = replace(found, removed={name: np.array([-9.0, *each[1:]]) for name, each in found.removed.items()},
-                   by_head=found.by_head | {"weight": (found.by_head["weight"][0], np.stack([found.by_head["weight"][1][0], heavy]))})
+                   by_layer=found.by_layer | {"weight": (found.by_layer["weight"][0], heavy)})
     names = ("deleted", "replaced", "hidden")
     apart, ranked = (np.mean([stats.spearmanr(heavy[start:8], np.abs(loud.removed[name][start:8])).statistic for name in names]) for start in (1, 0))
     said = of_sentence(loud, 5, 1)[-1]
