@@ -52,8 +52,8 @@ def pictures(frame: Frame, records: tuple[AttentionRecord, AttentionRecord], vie
     left, right = st.columns(2, gap="medium")
     with left:
         _largest(shown, found, bound, bool(records[1].query.edits))
-        place = replace(view, token=_focus(view, found), pair=None)
-        _take_away(Compared(shown, place, bound, tuple(map(" · ".join, titles)), records, frame.link(frame.state)))
+        grouped = replace(view, token=_focus(view, found), pair=None)   # places are groups here
+        _take_away(Compared(shown, grouped, bound, tuple(map(" · ".join, titles)), records, frame.link(frame.state)))
     with right:
         _said(*records)
 

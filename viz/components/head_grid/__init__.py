@@ -44,5 +44,6 @@ def head_grid(overview: Overview, *, open_head: Place, order: Sequence[Place] | 
     if source:
         from viz.components.keep import keep_picture  # a handout's items read this package's messages
 
-        keep_picture("head_grid", key, messages, source, View(kind=overview.kind, layer=open_head[0], head=open_head[1]), silence and silence.draw)
+        view = View(kind=overview.kind, layer=open_head[0], head=open_head[1])
+        keep_picture("head_grid", key, messages, source, view, None if silence is None else silence.draw)
     return event
