@@ -18,7 +18,7 @@ answered, as HAProxy's does, rather than who asks: a visitor whose server ended 
         server b 127.0.0.1:8502 cookie b
 
 Where one ends, its visitors' pages connect to another within seconds and show the same text and the same head, as both stand in the address. What was
-in its memory alone is gone: imported files (the page says so), the handout, a training; what is typed first may have to be typed again.
+in its memory alone is gone: imported files (the page says so), the handout, a training.
 CLEARHEAD_HOME, the folder of the models, may be shared, as it is only read. The server itself writes no log of requests; a proxy in front should log
 without query strings (HAProxy's %HP, nginx's $uri), because typed text is in them, and pages ask browsers to send no referrer.
 """

@@ -46,6 +46,11 @@ def test_a_page_outlives_its_server_and_a_reload_in_the_middle_and_the_last_of_t
         sound(page)
         assert field.input_value() == "A cat saw number9 twice."
         assert parse_qs(urlsplit(page.url).query)["text"] == ["A cat saw number9 twice."]
+        field.fill("A dog saw it first.")
+        field.press("Control+Enter")
+        expect(page.locator(".st-key-strip").get_by_text("dog")).to_be_visible(timeout=PATIENCE)
+        sound(page)
+        assert field.input_value() == "A dog saw it first." and parse_qs(urlsplit(page.url).query)["text"] == ["A dog saw it first."]
 
         page.goto(f"{server.address}/?{urlencode({'text': LONG[:1400]})}", wait_until="commit")
         page.wait_for_timeout(1500)

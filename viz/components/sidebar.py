@@ -67,31 +67,39 @@ def _from_elsewhere() -> None:
 def ask_widgets(state: State, offers: dict, catalogue_only: bool) -> Any:
     """Draws the question's widgets. `offers` is {model id: Offer}; a server for strangers shows the catalogue only.
 
-    Returns the place where the badge goes once the record is there.
+    Returns the place where the badge goes once the record is there. In a session's first run the widgets say what the browser holds: a page that
+    outlived its server brings what was typed meanwhile, and no callback would tell of it.
     """
-    words = strings("frame")
+    words, asked = strings("frame"), {field: getattr(state, field) or "" for field in ("model", "text", "text_b", "target")}
+    first = "ask_text" not in st.session_state
+    start = {field: {"value": value} if first else {} for field, value in asked.items()}
     with st.sidebar:
-        for field in ("model", "text", "text_b", "target"):
-            st.session_state[f"ask_{field}"] = getattr(state, field) or ""
+        if not first:
+            st.session_state.update({f"ask_{field}": value for field, value in asked.items()})
         names = list(offers) if state.model in offers else [*offers, state.model]
         st.selectbox(words["model"], names, key="ask_model", on_change=_from_widget, args=("model",),
-                     format_func=lambda name: _label(name, offers.get(name)))
+                     format_func=lambda name: _label(name, offers.get(name)), **({"index": names.index(state.model)} if first else {}))
         badge = st.empty()
         if state.model in offers:
             st.caption(offers[state.model].good_for)
         if not catalogue_only:
             st.session_state["ask_add"] = ""
             st.text_input(words["add"], key="ask_add", placeholder=words["add_example"], help=words["add_help"], on_change=_add)
-        st.text_area(words["text"], key="ask_text", on_change=_from_widget, args=("text",), height=110, help=words["text_help"])
+        st.text_area(words["text"], key="ask_text", on_change=_from_widget, args=("text",), height=110, help=words["text_help"], **start["text"])
         st.session_state["ask_example"] = None
         st.selectbox(words["examples"], [each.name for each in examples()], key="ask_example", on_change=_from_example,
                      placeholder=words["examples_pick"], format_func=lambda name: next(each.title for each in examples() if each.name == name))
         with st.expander(words["more"], expanded=bool(state.text_b or state.target)):
             for field in ("text_b", "target"):
-                st.text_area(words[field], key=f"ask_{field}", on_change=_from_widget, args=(field,), height=70, help=words[f"{field}_help"])
+                st.text_area(words[field], key=f"ask_{field}", on_change=_from_widget, args=(field,), height=70, help=words[f"{field}_help"],
+                             **start[field])
         _from_elsewhere()
         if too_long(state):
             st.caption(words["too_long"])
+    typed = {field: st.session_state[f"ask_{field}"] for field, value in asked.items() if st.session_state[f"ask_{field}"] != value}
+    if first and typed:
+        put(**typed)
+        st.rerun()
     return badge
 
 
