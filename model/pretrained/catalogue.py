@@ -7,6 +7,7 @@ from pathlib import Path
 from model.query import NotOnDisk, UserError
 
 CATALOGUE_ONLY = "CLEARHEAD_CATALOGUE_ONLY"  # set to 1 on a server for strangers: no hub id, no folder, only what is listed here
+WEIGHTS = "model.safetensors"
 
 
 @dataclass(frozen=True)
@@ -119,17 +120,28 @@ def hub_folder(hub_id: str) -> Path | None:
     if not reference.is_file():
         return None
     snapshot = reference.parent.parent / "snapshots" / reference.read_text(encoding="utf-8").strip()
-    weights = any((snapshot / name).is_file() for name in ("model.safetensors", "model.safetensors.index.json"))
+    weights = any((snapshot / name).is_file() for name in (WEIGHTS, f"{WEIGHTS}.index.json"))
     return snapshot if weights and (snapshot / "config.json").is_file() else None
+
+
+_FOLDERS: dict[str, Path] = {}   # of packages found once: a package's list of files takes milliseconds to read, in every run of a page
 
 
 def _package_folder(package: str) -> Path | None:
     """Where an installed package keeps its model, told by its list of files; its code is never imported."""
+    folder = _FOLDERS.get(package) or _searched(package)
+    if folder is None or not (folder / WEIGHTS).is_file():
+        _FOLDERS.pop(package, None)
+        return None
+    return _FOLDERS.setdefault(package, folder)
+
+
+def _searched(package: str) -> Path | None:
     try:
         files = importlib.metadata.files(package) or []
     except importlib.metadata.PackageNotFoundError:
         return None
     for file in files:
-        if file.name == "config.json" and Path(str(file.locate())).with_name("model.safetensors").is_file():
+        if file.name == "config.json" and Path(str(file.locate())).with_name(WEIGHTS).is_file():
             return Path(str(file.locate())).parent
     return None
