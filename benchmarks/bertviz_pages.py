@@ -44,7 +44,7 @@ def fetch(folder: Path) -> dict[str, bytes]:
 def _library(folder: Path, package: str, path: str, digest: str) -> bytes:
     packed = subprocess.run(["npm", "pack", "--silent", package], cwd=folder, check=True, capture_output=True, text=True).stdout.split()[-1]
     with tarfile.open(folder / packed) as archive:
-        content = archive.extractfile(f"package/{path}").read()
+        content = archive.extractfile(f"package/{path}").read()  # type: ignore[union-attr]  # raises KeyError where there is no such file
     if hashlib.sha256(content).hexdigest() != digest:
         sys.exit(f"{path} of {package} is not the file that was measured: expected sha256 {digest}.")
     return content

@@ -128,7 +128,11 @@ async def ask_together(watch: Watch, sessions: list[Session]) -> tuple[int, floa
     """How often one question that all ask at once is computed, and the seconds until the last has its answer."""
     begun, clock, text = time.monotonic(), time.time(), text_of("everybody", 0, SHORT)
     await asyncio.gather(*(each.type("ask_text", text) for each in sessions))
-    await asyncio.gather(*(each.until(lambda each=each: each.bodies["head"][0] > begun and not each.running, PATIENCE) for each in sessions))
+
+    async def answered(session: Session) -> None:
+        await session.until(lambda: session.bodies["head"][0] > begun and not session.running, PATIENCE)
+
+    await asyncio.gather(*map(answered, sessions))
     return sum(words[1] == "Query" for words in watch.lines("computed", clock)), time.monotonic() - begun
 
 
@@ -159,9 +163,10 @@ def bars(found: dict) -> list[dict]:
     """Every bar with its measured value; those that need minutes only where there were enough."""
     people, watch, (begun, ended) = found["people"], found["watch"], found["times"]
     everybody = [*people, found["trainer"]]
-    rows = [("errors", sum(len(each.wrong) for each in everybody) + watch.server.log.read_text().count("Traceback"), 0),
-            ("answers with another session's tokens", sum(each.foreign for each in people), 0),
-            (f"pictures that differ from the own answer, of {sum(len(each.pictures) for each in people)}", wrong_numbers(people), 0)]
+    rows: list[tuple[str, float, float]] = [
+        ("errors", sum(len(each.wrong) for each in everybody) + watch.server.log.read_text().count("Traceback"), 0),
+        ("answers with another session's tokens", sum(each.foreign for each in people), 0),
+        (f"pictures that differ from the own answer, of {sum(len(each.pictures) for each in people)}", wrong_numbers(people), 0)]
     for tokens in (SHORT, LONG):
         medians = [statistics.median(each.questions) for each in people if each.tokens == tokens and each.questions]
         if len(medians) > 1:

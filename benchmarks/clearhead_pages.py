@@ -6,6 +6,7 @@ import base64
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 PATIENCE = 120_000   # milliseconds
 COLUMNS = 12         # heads a layer of MiniLM
@@ -59,7 +60,7 @@ class Picture:
     asked: float
     arrived: float
     painted: float
-    bytes: int
+    sent: int
     message: bytes
 
     @property
@@ -112,7 +113,7 @@ class Page:
         clock = lambda name: (told["origin"] + told[name]) / 1000
         return Picture(clock("asked"), clock("arrived"), clock("painted"), told["bytes"], base64.b64decode(told["message"]))
 
-    def split(self, picture: Picture) -> dict[str, float]:
+    def split(self, picture: Picture) -> dict[str, Any]:
         """Seconds of the picture of all heads by their part. Transfer holds packing and Streamlit's queues; preparation everything before it
         that is not the model's pass."""
         computed = self._computed(picture.asked)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
+from websockets import Subprotocol
 from websockets.asyncio.client import ClientConnection, connect
 
 from viz.components.wire import unpack
@@ -39,7 +40,7 @@ class Session:
     @classmethod
     async def open(cls, address: str, query: str = "") -> "Session":
         """A session on the server at http://…, with its first run asked for."""
-        socket = await connect(f"ws{address[4:]}/_stcore/stream", subprotocols=["streamlit"], max_size=None, compression=None)
+        socket = await connect(f"ws{address[4:]}/_stcore/stream", subprotocols=[Subprotocol("streamlit")], max_size=None, compression=None)
         session = cls(socket, address)
         session.query = query
         await session.run()

@@ -111,9 +111,9 @@ def clearhead(launch, server, lengths: list[int], tokenizer) -> tuple[list[Row],
         for text in texts(tokenizer, tokens):
             grid, head = page.ask(text)
             page.rest()
-            row = Row("all heads", tokens, **page.split(grid), bytes=grid.bytes, nodes=nodes(page.page), memory_mb=memory())
+            row = Row("all heads", tokens, **page.split(grid), bytes=grid.sent, nodes=nodes(page.page), memory_mb=memory())
             late = max(0.0, head.painted - grid.painted)   # the open head comes after the grid
-            taken.append((row, replace(row, view="with open head", paint=row.paint + late, bytes=max(grid.bytes, head.bytes))))
+            taken.append((row, replace(row, view="with open head", paint=row.paint + late, bytes=max(grid.sent, head.sent))))
             overview = max(overview, (len(grid.message) - 20_000) / HEADS)
             arrays = unpack(head.body)[1].values()
             cells = max(cells, sum(array.nbytes for array in arrays) / tokens ** 2)

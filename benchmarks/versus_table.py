@@ -46,7 +46,7 @@ def middle(rows: list[Row]) -> Row:
 def bars(rows: list[Row], extras: dict, pointer: dict[str, float]) -> list[dict]:
     """Every bar with its measured value; a picture that was stopped counts as two minutes."""
     at = {(row.view, row.tokens): row for row in rows}
-    found = []
+    found: list[tuple[str, float, str, float]] = []
     for tokens, least in ((128, 20), (256, 100)):
         if ("model_view", tokens) in at and ("all heads", tokens) in at:
             other = at["model_view", tokens]
