@@ -6,6 +6,7 @@ const live = new WeakMap();
 
 function begin(component, parent, data) {
   const room = enter(data), one = {};
+  room.body = one;   // its view comes when the code is there; until then a state that goes must not take the room with it
   shelf(component).promise.then(({ mount, css }) => {
     if (one.ended) return;
     one.style = document.createElement("style");
@@ -19,7 +20,7 @@ function begin(component, parent, data) {
     live.delete(parent);
     one.style?.remove();
     one.view?.destroy();
-    if (room.view === one.view) room.view = undefined;
+    if (room.body === one) room.body = room.view = undefined;
     room.tidy();
   };
   return one;

@@ -5,6 +5,6 @@ export function enter(bytes) {
   const rooms = (globalThis.clearheadRooms ??= new Map()), { room: name } = header(bytes);
   if (!rooms.has(name)) rooms.set(name, {});
   const room = rooms.get(name);
-  room.tidy = () => room.view || room.state || rooms.delete(name);
+  room.tidy = () => room.body || room.state || rooms.delete(name);
   return room;
 }

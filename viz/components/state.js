@@ -6,7 +6,7 @@ export default ({ data }) => {
   room.state = data;
   room.view?.update(data);
   return () => {
-    room.state = undefined;
+    if (room.state === data) room.state = undefined;   // the next message may be here before this one is cleaned up
     room.tidy();
   };
 };
