@@ -11,7 +11,8 @@ PLAY = """async ([bodyCode, stateCode, first, second]) => {
     const leave = body({data: bytes(first), parentElement, setTriggerValue: () => {}});
     const gone = state({data: bytes(first)});
     ORDER
-    globalThis.clearheadShelf.strip.resolve({css: "", mount: (parent, data) => ({update: (data) => shown.push([...data]), destroy: () => shown.push("end")})});
+    const view = {update: (data) => shown.push([...data]), destroy: () => shown.push("end")};
+    globalThis.clearheadShelf.strip.resolve({css: "", mount: () => view});
     await new Promise((done) => setTimeout(done, 20));
     const drawn = [...shown];
     leave();
