@@ -74,14 +74,14 @@ async def lesson(server, wanted) -> dict:
     people = [Person(f"client {number}", LONG if number < wanted.long else SHORT) for number in range(clients)]
     sessions = [await Session.open(server.address) for _ in people]
     seconds = wanted.minutes * 60
-    hour = Hour(time.monotonic() + 3, seconds / wanted.questions, wanted.questions)
+    hour = Hour(time.monotonic() + 3, seconds / wanted.questions, wanted.questions, wanted.sessions)
     begun = time.time() + 3
     ghosts = asyncio.create_task(haunt(server, begun + seconds * 0.15))
     async with browsers(wanted.browsers) as pages:
         readers = [Person(f"browser {number}", SHORT) for number in range(wanted.browsers)]
         trainer = Person("training", 0)
-        work = [attend(*each, hour, number / wanted.sessions) for number, each in enumerate(zip(people, sessions))]
-        work += [browse(each, page, server.address, hour, (clients + number) / wanted.sessions)
+        work = [attend(*each, hour, number) for number, each in enumerate(zip(people, sessions))]
+        work += [browse(each, page, server.address, hour, clients + number)
                  for number, (each, page) in enumerate(zip(readers, pages))]
         if wanted.browsers:
             work.append(train(trainer, pages[-1], server.address, hour.start + seconds))

@@ -42,11 +42,18 @@ class Person:
 
 @dataclass(frozen=True)
 class Hour:
-    """When a person asks: at `start` (of time.monotonic) plus its offset, so many questions, `period` seconds between them."""
+    """When people ask: from `start` (of time.monotonic) on, so many questions each, one in each `period` (seconds)."""
 
     start: float
     period: float
     questions: int
+    people: int
+
+    def moments(self, seat: int, question: int) -> tuple[float, float]:
+        """(this question, the next one) in periods. Each period has its own order, so that nobody always comes after the longest texts."""
+        this, after = (number + random.Random(number).sample(range(self.people), self.people)[seat] / self.people
+                       for number in (question, question + 1))
+        return this, after
 
     async def reach(self, turns: float) -> None:
         await asyncio.sleep(max(0.0, self.start + turns * self.period - time.monotonic()))
@@ -57,19 +64,20 @@ def tokens_of(header: dict) -> str:
     return " ".join(header["rows"]["texts"][1:-1])
 
 
-async def attend(person: Person, session: Session, hour: Hour, offset: float) -> None:
+async def attend(person: Person, session: Session, hour: Hour, seat: int) -> None:
     """One person's questions, with other heads opened in between."""
     chance, mine = random.Random(person.name), set()
     try:
         await session.until(lambda: not session.running, PATIENCE)
         opening = len(session.seen)
         for question in range(hour.questions):
-            await hour.reach(question + offset)
+            this, after = hour.moments(seat, question)
+            await hour.reach(this)
             text = text_of(person.name, question, person.tokens)
             mine.add(text)
             await _ask(person, session, text)
             for share in CHANGES:
-                await hour.reach(question + offset + share)
+                await hour.reach(this + share * (after - this))
                 await _open(person, session, chance.randrange(HEADS))
         await session.until(lambda: not session.running, PATIENCE)
         person.foreign += sum(tokens_of(header) not in mine for room, header in session.seen[opening:] if room == "head")
@@ -105,7 +113,7 @@ async def vanish(address: str, name: str) -> None:
     session.vanish()
 
 
-async def browse(person: Person, page, address: str, hour: Hour, offset: float) -> None:
+async def browse(person: Person, page, address: str, hour: Hour, seat: int) -> None:
     """The same questions in a real browser; the time ends when the grid is painted."""
     from playwright.async_api import Error
 
@@ -115,7 +123,8 @@ async def browse(person: Person, page, address: str, hour: Hour, offset: float) 
         await page.goto(address)
         await page.wait_for_selector(".st-key-head .view .board", timeout=PATIENCE * 1000)
         for question in range(hour.questions):
-            await hour.reach(question + offset)
+            this, after = hour.moments(seat, question)
+            await hour.reach(this)
             text = text_of(person.name, question, person.tokens)
             field = page.locator("[data-testid=stSidebar] textarea").first
             await field.fill(text)
@@ -124,7 +133,7 @@ async def browse(person: Person, page, address: str, hour: Hour, offset: float) 
             person.questions.append(grid[0])
             person.foreign += tokens_of(head[1]) != text
             person.pictures.append((text, grid[2]["cells"]))
-            await hour.reach(question + offset + CHANGES[0])
+            await hour.reach(this + CHANGES[0] * (after - this))
             await page.locator(".st-key-grid .scroll").first.press("ArrowRight")
             await page.locator(".st-key-grid .scroll").first.press("Enter")
             person.heads.append((await _drawn(page, "head"))[0])
