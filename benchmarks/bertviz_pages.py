@@ -4,6 +4,7 @@ Nothing of it lies in this repository: pip brings the package (without what it d
 each checked by its sha256. BertViz asks a network for require.js 2.3.6, d3 5.7.0 and jQuery 2.0.0; jQuery's 2.0.0 is not in npm, so 2.2.4 stands in.
 """
 import hashlib
+import re
 import shutil
 import subprocess
 import sys
@@ -22,7 +23,7 @@ LIBRARIES = {
     "d3.min.js": ("d3@5.7.0", "dist/d3.min.js", "bdad5585ef9a965ff25458738309b006058c55f2c78d794d25fbecae35014609"),
     "jquery.min.js": ("jquery@2.2.4", "dist/jquery.min.js", "05b85d96f41fff14d8f608dad03ab71e2c1017c2da0914d7c59291bad7a54f8e"),
 }
-ELSEWHERE = "https://cdnjs.cloudflare.com/ajax/libs"   # what BertViz's files name before each library
+ELSEWHERE = re.compile(r"https://[^\s'\"]+/(?=(?:require|d3|jquery)\.min)")   # what BertViz's files name before each library
 # said once both libraries are there, after BertViz's own function has run: two frames later what it drew has been painted
 PAINTED = """<script>requirejs(['jquery', 'd3'], () => setTimeout(() => requestAnimationFrame(() => setTimeout(() => requestAnimationFrame(
     () => setTimeout(() => { window.painted = performance.now(); }))))));</script>"""
@@ -35,8 +36,7 @@ def fetch(folder: Path) -> dict[str, bytes]:
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder), f"bertviz=={VERSION}"]
     subprocess.run(pip, check=True)
     for path in (folder / "bertviz").glob("*_view.*"):   # the page asks this machine
-        path.write_text(path.read_text().replace(f"{ELSEWHERE}/require.js/2.3.6", "").replace(f"{ELSEWHERE}/d3/5.7.0", "")
-                        .replace(f"{ELSEWHERE}/jquery/2.0.0", ""))
+        path.write_text(ELSEWHERE.sub("/", path.read_text()))
     sys.path.insert(0, str(folder))
     return {name: _library(folder, *library) for name, library in LIBRARIES.items()}
 

@@ -5,7 +5,7 @@ import streamlit as st
 
 from model.jobs import Job
 
-POLL, SLOWEST = 0.05, 0.5   # seconds between two looks at the job, at first and in a long wait: thirty who look often keep the worker from working
+POLL, SLOWEST = 0.05, 0.5   # seconds between two looks at the job, at first and in a long wait; the end of it is seen at once
 PATIENCE = 4                # looks before progress appears, so that quick answers do not flicker
 
 
