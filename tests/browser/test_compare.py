@@ -70,7 +70,7 @@ def test_the_heads_that_turn_the_answer_are_drawn_and_opened(seen):
     left, pitch = (float(grid.locator("[data-pitch]").get_attribute(name)) for name in ("data-left", "data-pitch"))
     first = {"x": left + pitch / 3, "y": 16 + pitch / 3}
     grid.locator("canvas").hover(position=first, force=True)
-    assert "layer 0 · head 0" in grid.locator(".tip").inner_text()
+    expect(grid.locator(".tip")).to_contain_text("layer 0 · head 0")
     grid.locator("canvas").click(position=first, force=True)
     expect(grid.locator("[data-open='0.0']")).to_be_visible(timeout=PATIENCE)
     assert seen.rest().params()["layer"] == ["0"] and seen.params()["head"] == ["0"]

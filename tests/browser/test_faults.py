@@ -44,7 +44,7 @@ def test_a_page_outlives_its_server_and_a_reload_in_the_middle_and_the_last_of_t
         page.wait_for_selector("[data-testid=stApp][data-test-connection-state=CONNECTED]", timeout=PATIENCE)
         expect(page.locator("h5", has_text="layer 3").first).to_be_visible(timeout=PATIENCE)
         sound(page)
-        assert field.input_value() == "A cat saw number9 twice."
+        expect(field).to_have_value("A cat saw number9 twice.")
         assert parse_qs(urlsplit(page.url).query)["text"] == ["A cat saw number9 twice."]
         field.fill("A dog saw it first.")
         field.press("Control+Enter")

@@ -10,8 +10,9 @@ def test_every_entry_is_drawn_and_leads_where_it_is_shown(watch):
     words = strings("glossary")
     seen = watch("/glossary?term=entropy")
     expect(seen.main.locator(".st-key-opened")).to_contain_text(terms()["entropy"].title)
-    assert seen.main.locator("[class*=st-key-term-]").count() == len(terms())
-    assert seen.main.locator(".katex-display").count() == len(terms()) and seen.main.locator(".katex-error").count() == 0
+    expect(seen.main.locator("[class*=st-key-term-]")).to_have_count(len(terms()))
+    expect(seen.main.locator(".katex-display")).to_have_count(len(terms()))
+    expect(seen.main.locator(".katex-error")).to_have_count(0)
     box = seen.main.get_by_role("textbox", name=words["find"])
     box.fill("shannon")
     box.press("Enter")

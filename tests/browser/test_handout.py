@@ -2,14 +2,14 @@
 import json
 
 import pytest
+from playwright.sync_api import expect
 
-RESTS = "[data-testid=stApp][data-test-script-state=notRunning]"
+from tests.browser.watch import PATIENCE, STILL
 
 
 def rest(page) -> None:
     page.wait_for_timeout(250)
-    page.wait_for_selector(RESTS, timeout=90_000)
-    page.wait_for_timeout(250)
+    page.wait_for_function(STILL, timeout=PATIENCE)
 
 
 @pytest.fixture
@@ -99,8 +99,8 @@ def test_a_handout_from_three_figures_to_the_lecture_room(app, page, tmp_path):
     rest(page)
     tip, box = page.locator(".view .tip b"), page.locator(".view .matrix > canvas").bounding_box()
     page.mouse.move(box["x"] + 2.5 / 16 * box["width"], box["y"] + 10.5 / 16 * box["height"])
-    assert tip.inner_text() == "it (10) → animal (2)", "the pointer is where the enlarged picture shows it"
+    expect(tip).to_have_text("it (10) → animal (2)")   # the pointer is where the enlarged picture shows it
     page.keyboard.press("Escape")
     page.wait_for_url("**/handout?figure=2")
     rest(page)
-    assert page.locator("[data-testid=stSidebar]").is_visible()
+    expect(page.locator("[data-testid=stSidebar]")).to_be_visible()

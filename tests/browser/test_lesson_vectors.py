@@ -13,7 +13,7 @@ def test_a_text_becomes_pieces_merges_go_on_and_a_word_drifts_apart(watch):
     section = main.locator(".st-key-section-pieces")
     expect(section).to_contain_text("17629", timeout=PATIENCE)   # the id of ##izer
     expect(section).to_contain_text("[UNK] 苹")
-    assert main.locator(".st-key-section-chinese tr").count() == 4
+    expect(main.locator(".st-key-section-chinese tr")).to_have_count(4)
     main.get_by_role("button", name=prose["merges"]["on"], exact=True).click()
     expect(main.get_by_text("After 4 of", exact=False)).to_be_visible(timeout=PATIENCE)
     main.get_by_text(prose["table"]["switch"], exact=True).click()

@@ -51,8 +51,8 @@ def says(shown, row: int, column: int) -> None:
     """The tooltip over a cell has numpy's numbers."""
     shown.mouse.move(*cell(shown, row, column))
     tip = shown.locator(".view .tip").first
+    expect(tip.locator("b")).to_have_text(f"{fabricated.SENTENCE[row]} ({row}) → {fabricated.SENTENCE[column]} ({column})")
     rows = dict(line.locator("span").all_inner_texts() for line in tip.locator("div").all())
-    assert tip.locator("b").inner_text() == f"{fabricated.SENTENCE[row]} ({row}) → {fabricated.SENTENCE[column]} ({column})"
     assert abs(float(rows["weight"]) - SHOWN.weights[row, column]) <= 0.00052
     assert abs(float(rows["score before softmax"]) - SHOWN.scores[row, column]) <= 0.0052
 
@@ -70,19 +70,19 @@ def test_it_behaves_like_the_view_offline(opened):
     words.nth(10).click()
     figure.get_by_text("lines", exact=True).click()
     figure.locator(".view[data-drawn$=lines]").wait_for()
-    assert figure.locator(".label.hot.from").inner_text() == "it"
+    expect(figure.locator(".label.hot.from")).to_have_text("it")
     figure.get_by_text("matrix", exact=True).click()
     figure.get_by_text("transpose").click()
     shown.wait_for_timeout(100)
-    assert "column = the token that looks" in figure.locator(".say").inner_text()
-    assert figure.get_by_text("Open this state in Clearhead").get_attribute("href") == "http://127.0.0.1:8501/heads?layer=0"
+    expect(figure.locator(".say")).to_contain_text("column = the token that looks")
+    expect(figure.get_by_text("Open this state in Clearhead")).to_have_attribute("href", "http://127.0.0.1:8501/heads?layer=0")
     block = shown.locator("figure[data-kind=block_diagram]")
     assert "Attention <b>" in block.locator("svg g.box").nth(1).text_content() and block.locator("svg g.open").count() == 1
     grid = shown.locator(".ch.grid")
     grid.scroll_into_view_if_needed()
     spot = grid.locator("canvas").bounding_box()
     shown.mouse.move(spot["x"] + float(grid.get_attribute("data-left")) + 5, spot["y"] + 25)
-    assert grid.locator(".tip b").inner_text() == "layer 0 · head 0"
+    expect(grid.locator(".tip b")).to_have_text("layer 0 · head 0")
     pitch = float(grid.get_attribute("data-pitch"))
     shown.mouse.click(spot["x"] + float(grid.get_attribute("data-left")) + 5.4 * pitch, spot["y"] + 25)
     shown.wait_for_function("() => document.querySelectorAll('figure')[2].getBoundingClientRect().top < innerHeight / 2")
@@ -108,15 +108,15 @@ def test_a_covered_head_is_marked_revealed_and_scored_and_the_small_parts_answer
     handle = shown.locator(".drag .handle").first
     handle.focus()
     shown.keyboard.press("End")
-    assert handle.get_attribute("aria-valuetext") == "5.00"
+    expect(handle).to_have_attribute("aria-valuetext", "5.00")
     shown.locator(".cells button").nth(1).click()
-    assert shown.locator(".cells button").nth(1).get_attribute("aria-pressed") == "true"
+    expect(shown.locator(".cells button").nth(1)).to_have_attribute("aria-pressed", "true")
     assert shown.locator(".strip button.from").inner_text() == "it" and shown.locator(".anatomy .door").count() == 1
     table = shown.locator("figure[data-kind=table]")
     for wanted in (["1·0", "0·2", "1·1"], ["0·2", "1·0", "1·1"]):
         table.get_by_role("button", name="fit").click()
-        assert table.locator("td:first-child").all_inner_texts() == wanted
-    assert table.locator("th").all_inner_texts() == ["head", "fit", "<b>"]
+        expect(table.locator("td:first-child")).to_have_text(wanted)
+    expect(table.locator("th")).to_have_text(["head", "fit", "<b>"])
 
 
 def test_charts_answer_the_pointer_and_are_shapes(opened):
@@ -138,7 +138,8 @@ def test_a_presentation_fills_the_screen_and_steps(opened):
     before = shown.locator(".view .label.down").first.bounding_box()["height"]
     shown.keyboard.press("p")
     shown.wait_for_timeout(300)
-    assert not shown.locator("header").is_visible() and not shown.locator(".choices").first.is_visible()
+    expect(shown.locator("header")).to_be_hidden()
+    expect(shown.locator(".choices").first).to_be_hidden()
     assert shown.locator(".view .label.down").first.bounding_box()["height"] > 1.5 * before
     says(shown, 10, 2)
     says(shown, 15, 15)
@@ -150,7 +151,7 @@ def test_a_presentation_fills_the_screen_and_steps(opened):
     shown.keyboard.press("Escape")
     assert shown.locator("header").is_visible() and "#" not in shown.url
     again = opened(Handout("Heads", (made_up.grid(), made_up.head())), "#present=2")
-    assert again.locator("figure.now").get_attribute("data-kind") == "head_view"
+    expect(again.locator("figure.now")).to_have_attribute("data-kind", "head_view")
     again.wait_for_function("() => document.querySelector('figure.now figcaption').getBoundingClientRect().bottom <= 900")
     chart = opened(Handout("Chart", (made_up.squares(),)), "#present")
     chart.wait_for_selector("g.cells path")

@@ -1,5 +1,6 @@
 """The grid in a real browser."""
 import pytest
+from playwright.sync_api import expect
 
 from tests.viz.components.conftest import events, rest, runs
 
@@ -18,13 +19,13 @@ def pixels(page, selector: str) -> list[int]:
 
 def test_a_click_opens_a_head_and_sends_little(visit):
     page = visit("case=long")
-    assert page.locator(".ch.grid").get_attribute("data-open") == "0.0"
+    expect(page.locator(".ch.grid")).to_have_attribute("data-open", "0.0")
     page.locator(".grid .scroll").hover()
     before = len(page.frames_received)
     page.locator(".grid .stage").click(position=spot(page, 3, 7))
     rest(page)
     assert events(page) == ["grid GridEvent(layer=3, head=7, silence=False)"]
-    assert page.locator(".ch.grid").get_attribute("data-open") == "3.7"
+    expect(page.locator(".ch.grid")).to_have_attribute("data-open", "3.7")
     page.wait_for_selector(".ch.view[data-drawn='layer 3 · head 7 matrix']")
     sizes = [len(frame) for frame in page.frames_received[before:]]
     assert sum(sizes) - 4 * 256 * 256 < 20_000, "the other head's weights and scores, and not the grid again"
@@ -36,11 +37,10 @@ def test_hovering_names_the_head_and_asks_nobody(visit):
     for head in range(12):
         page.locator(".grid .stage").hover(position=spot(page, 2, head))
     tip = page.locator(".grid .tip")
-    assert tip.is_visible()
-    assert tip.locator("b").inner_text() == "layer 2 · head 11"
+    expect(tip.locator("b")).to_have_text("layer 2 · head 11")
     assert [line.inner_text().split("\n") for line in tip.locator("div").all()] == [["previous", "0.260"], ["entropy, bits", "3.600"]]
     page.mouse.move(5, 5)
-    assert not tip.is_visible()
+    expect(tip).to_be_hidden()
     assert (runs(page), len(page.frames_sent)) == before
 
 
@@ -63,7 +63,7 @@ def test_arrows_move_enter_opens_escape_leaves(visit):
 def test_any_number_of_heads(visit, case, heads):
     page = visit(f"case={case}")
     grid = page.locator(".ch.grid")
-    assert grid.get_attribute("data-heads") == str(heads)
+    expect(grid).to_have_attribute("data-heads", str(heads))
     box, inside = grid.bounding_box(), page.locator(".grid .stage").bounding_box()
     assert inside["width"] <= box["width"] + 1
     assert page.locator(".grid canvas").get_attribute("aria-label").startswith(f"{heads} attention heads")
@@ -74,14 +74,14 @@ def test_any_number_of_heads(visit, case, heads):
 
 def test_a_ranking_flows_and_names_each_head(visit):
     page = visit("case=tricky&order=1")
-    assert page.locator(".grid .label.name").all_inner_texts() == ["1·4", "1·3", "1·2", "1·1", "1·0", "0·2", "0·1", "0·0"]
+    expect(page.locator(".grid .label.name")).to_have_text(["1·4", "1·3", "1·2", "1·1", "1·0", "0·2", "0·1", "0·0"])
     page.locator(".grid .stage").click(position={"x": 20, "y": 20})
     rest(page)
     assert events(page) == ["grid GridEvent(layer=1, head=4, silence=False)"]
 
 
 def test_ranked_heads_carry_their_rank(visit):
-    assert visit().locator(".grid .badge").all_inner_texts() == [str(rank) for rank in range(1, 9)]
+    expect(visit().locator(".grid .badge")).to_have_text([str(rank) for rank in range(1, 9)])
 
 
 def test_numbers_can_colour_the_grid(visit):

@@ -1,6 +1,7 @@
 """The open head in a real browser: the numbers it names are numpy's."""
 import numpy as np
 import pytest
+from playwright.sync_api import expect
 
 from tests.viz.components import fabricated
 from tests.viz.components.conftest import events, rest, runs
@@ -21,7 +22,7 @@ def cell(page, row: int, column: int, n: int = 16) -> tuple[float, float]:
 def tip(page) -> tuple[str, dict[str, str]]:
     """Title and rows of the tooltip."""
     box = page.locator(".view .tip")
-    assert box.is_visible()
+    expect(box).to_be_visible()
     return box.locator("b").inner_text(), dict(line.locator("span").all_inner_texts() for line in box.locator("div").all())
 
 
@@ -37,7 +38,7 @@ def test_the_tooltip_says_numpys_numbers(visit, transposed):
         assert abs(float(rows["score before softmax"]) - numbers.scores[row, column]) <= 0.0052
     assert (runs(page), len(page.frames_sent)) == before
     axis = "column" if transposed else "row"
-    assert page.locator(".view .say").inner_text() == f"{axis} = the token that looks; each {axis} sums to 1"
+    expect(page.locator(".view .say")).to_have_text(f"{axis} = the token that looks; each {axis} sums to 1")
 
 
 def test_choosing_in_the_matrix(visit):
@@ -90,13 +91,13 @@ def test_the_lines(visit):
     for head in range(4):
         weight = fabricated.shown(made, layer=0, head=head).weights[10, 10]
         assert abs(float(rows[f"layer 0 · head {head}"]) - weight) <= 0.00052
-    assert page.locator(".view .legend .entry").all_inner_texts() == [f"layer 0 · head {head}" for head in range(4)]
+    expect(page.locator(".view .legend .entry")).to_have_text([f"layer 0 · head {head}" for head in range(4)])
 
 
 def test_the_text_shows_a_row_as_colours(visit):
     page, numbers = visit("lens=text&scale=root"), shown()
     words = page.locator(".view .words .token")
-    assert words.all_inner_texts() == fabricated.SENTENCE
+    expect(words).to_have_text(fabricated.SENTENCE)
     words.nth(10).click()
     rest(page)
     assert events(page) == ["view ViewEvent(token=10, pair=None, marks=None)"]
@@ -111,7 +112,7 @@ def test_the_text_shows_a_row_as_colours(visit):
 
 def test_cross_attention_has_two_texts(visit):
     page = visit("case=cross&lens=text")
-    assert page.locator(".view .words").count() == 2
+    expect(page.locator(".view .words")).to_have_count(2)
     page.locator(".view .words.looking .token").nth(1).click()
     rest(page)
     page.locator(".view .words").nth(1).locator(".token").nth(5).click()
@@ -123,7 +124,7 @@ def test_what_the_mask_forbids_is_said(visit):
     page = visit("case=causal")
     page.mouse.move(*cell(page, 3, 9, 13))
     assert tip(page)[1] == {"weight": "0", "score before softmax": "forbidden by the mask"}
-    assert "forbidden by the mask" in page.locator(".view .legend").inner_text()
+    expect(page.locator(".view .legend")).to_contain_text("forbidden by the mask")
 
 
 def test_a_strong_weight_is_seen_whatever_the_length(visit):
@@ -157,7 +158,7 @@ def test_leaving_and_coming_back_leaves_nothing_behind(visit):
     for _ in range(4):
         away_and_back()
     after = count()
-    assert page.locator(".ch.view canvas").count() == 2
+    expect(page.locator(".ch.view canvas")).to_have_count(2)
     assert after["jsEventListeners"] <= before["jsEventListeners"] + 4, (before, after)
     assert after["nodes"] <= before["nodes"] + 150, (before, after)
     assert page.evaluate("() => [...clearheadRooms.keys()].sort()") == ["grid", "strip", "view"]

@@ -1,4 +1,6 @@
 """The strip in a real browser."""
+from playwright.sync_api import expect
+
 from tests.viz.components.conftest import events, rest
 
 
@@ -15,12 +17,12 @@ def test_a_click_focuses_a_second_pairs_and_again_clears(visit):
     rest(page)
     assert page.locator(".strip [aria-pressed=true]").all_inner_texts() == ["'", "it"]
     assert page.locator(".strip .hint").inner_text() == "it (10) → ' (4). Choose one of them again, or press Esc, to clear."
-    assert page.locator(".view .hot").all_inner_texts() == ["it", "'"]
+    expect(page.locator(".view .hot")).to_have_text(["it", "'"])
 
 
 def test_the_keyboard_walks_and_chooses(visit):
     page = visit()
-    assert page.locator(".strip button[tabindex='0']").count() == 1
+    expect(page.locator(".strip button[tabindex='0']")).to_have_count(1)
     page.locator(".strip button").first.focus()
     for key in ("ArrowRight", "ArrowRight", "Enter"):
         page.keyboard.press(key)
@@ -32,7 +34,7 @@ def test_the_keyboard_walks_and_chooses(visit):
     rest(page)
     assert events(page) == ["strip StripEvent(token=2, pair=None)", "strip StripEvent(token=2, pair=(2, 15))",
                             "strip StripEvent(token=None, pair=None)"]
-    assert page.locator(".strip button[tabindex='0']").count() == 1
+    expect(page.locator(".strip button[tabindex='0']")).to_have_count(1)
 
 
 def test_any_text_is_only_text(visit):
@@ -40,16 +42,16 @@ def test_any_text_is_only_text(visit):
     texts = page.locator(".strip button").all_inner_texts()
     assert texts[1] == "␣" and "<b>x</b>" in texts and "U+0000" in texts and "שלום" in texts and "U+202Ertl" in texts
     assert page.locator(".strip b").count() == 0
-    assert page.locator(".strip button.unknown").all_inner_texts() == ["[UNK]"]
-    assert page.locator(".strip button.special").all_inner_texts() == ["[CLS]", "[SEP]"]
-    assert page.locator(".strip .word").nth(2).locator("button").all_inner_texts() == ["The", "##re"]
+    expect(page.locator(".strip button.unknown")).to_have_text(["[UNK]"])
+    expect(page.locator(".strip button.special")).to_have_text(["[CLS]", "[SEP]"])
+    expect(page.locator(".strip .word").nth(2).locator("button")).to_have_text(["The", "##re"])
     boxes = [each.bounding_box() for each in page.locator(".strip button").all()]
     assert all(box["x"] >= 0 and box["x"] + box["width"] <= 390 and box["height"] >= 24 and box["width"] >= 24 for box in boxes)
 
 
 def test_two_texts_stand_apart(visit):
     page = visit("case=pair")
-    assert page.locator(".strip .letter").all_inner_texts() == ["A", "B"]
+    expect(page.locator(".strip .letter")).to_have_text(["A", "B"])
     first, second = (page.locator(".strip button").nth(at).bounding_box()["y"] for at in (1, 8))
     assert second > first + 20
 
