@@ -14,7 +14,8 @@ from viz.text import strings
 # what a page may hold, and how it is moved: a key for those that one focuses, a click for the others
 KINDS = {"handle": (".drag [role=slider]", "ArrowUp"), "cell": (".cells button", "Space"), "box": (".block [aria-checked=true]", "ArrowUp"),
          "slider": ("input[type=range]", "ArrowLeft"),
-         "choice": ("[data-testid=stButtonGroup] [role=radio]:not([aria-checked=true])", None), "pill": ("button[data-variant=pills]", None),
+         "choice": ("[data-testid=stElementContainer]:not([class*=st-key-tabs-]) [data-testid=stButtonGroup] [role=radio]:not([aria-checked=true])", None),
+         "pill": ("button[data-variant=pills]", None),
          "switch": ("[role=switch]", "Space")}
 
 
@@ -105,7 +106,7 @@ def test_a_handle_is_dragged_and_the_code_tab_shows_the_very_function_and_the_sh
     expect(seen.main.locator(".drag [role=slider]").first).not_to_have_attribute("aria-valuetext", "3.00")
     seen.page.wait_for_function("() => location.search.includes('z=')", timeout=PATIENCE)
     assert float(seen.rest().params()["z"][0].split(",")[0]) > 4
-    seen.main.get_by_role("tab", name=strings("lesson")["tabs"]["code"]).first.click()
+    seen.main.get_by_role("radio", name=strings("lesson")["tabs"]["code"]).first.click()
     code = seen.main.locator("[data-testid=stCode]").first
     expect(code).to_contain_text("def softmax_rows(", timeout=PATIENCE)
     expect(code).to_contain_text("# weights: float64 (161, 5)")

@@ -147,11 +147,12 @@ class Lesson:
 
     @st.fragment
     def _tabs(self, name: str, names: list[str], shown: tuple[Callable, ...], shapes: Mapping[str, Any]) -> None:
-        """A fragment: only the open tab is drawn, and another one without the page's arithmetic."""
-        for tab, each in zip(st.tabs([self.words["tabs"][each] for each in names], key=f"tabs-{name}", on_change="rerun"), names, strict=True):
-            if tab.open:
-                with tab, st.container(width="stretch" if each == "code" else READABLE):
-                    self._tab(each, name, shown, shapes)
+        """A fragment: only the open tab is drawn, and another one without the page's arithmetic. A choice, not Streamlit's tabs: those of a page
+        took its browser a tenth of a second in every run."""
+        tab = st.segmented_control(self.words["tabs_label"], names, default=names[0], format_func=self.words["tabs"].__getitem__, required=True,
+                                   key=f"tabs-{name}", label_visibility="collapsed") or names[0]
+        with st.container(width="stretch" if tab == "code" else READABLE):
+            self._tab(tab, name, shown, shapes)
 
     def _tab(self, tab: str, name: str, shown: tuple[Callable, ...], shapes: Mapping[str, Any]) -> None:
         prose = self.prose[name]

@@ -88,24 +88,31 @@ def _sentence(frame: Frame, record: AttentionRecord, view: View, hidden: bool) -
     cross = view.kind is Kind.CROSS
     # a token that is in focus only because nobody chose one yet must not become the first of a pair
     focus = view.token if view.pair or hidden or "token" in frame.state.chosen else None
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    twins = _twins(frame)
+    tokens, toggle = st.columns([6, 1], vertical_alignment="center") if twins else (st.container(), None)   # columns: stacked on a phone
+    with tokens:
         token_strip(attention_map.queries, focus=focus, pair=None if cross or hidden else view.pair, pairs=not (cross or hidden), key="strip",
                     on_event=lambda event: frame.choose(token=event.token, pair=view.pair if cross or hidden else event.pair))
-        _twin_toggle(frame)
+    if toggle:
+        with toggle:
+            _twin_toggle(frame, twins)
     if cross and not hidden:
         token_strip(attention_map.keys, focus=view.pair[1] if view.pair else None, pairs=False, key="strip_keys",
                     on_event=lambda event: frame.choose(pair=None if event.token is None else (view.token, event.token)))
 
 
-def _twin_toggle(frame: Frame) -> None:
-    """tired ⇄ wide: the same sentence with the other word, one click away."""
+def _twins(frame: Frame) -> dict[str, str]:
+    """The sentence and its twin, each with the word by which it differs; empty for any other text."""
     example = example_for(frame.state.text, frame.state.text_b)
     if example is None or not example.twin or not example.swap:
-        return
-    texts = {example.text: example.swap[0], example.twin: example.swap[1]}
+        return {}
+    return {example.text: example.swap[0], example.twin: example.swap[1]}
 
+
+def _twin_toggle(frame: Frame, texts: dict[str, str]) -> None:
+    """tired ⇄ wide: the same sentence with the other word, one click away."""
     def swapped() -> None:
-        frame.put(text=st.session_state["twin"] or other_twin(example, frame.state.text))
+        frame.put(text=st.session_state["twin"] or next(text for text in texts if text != frame.state.text))
 
     st.session_state["twin"] = frame.state.text
     st.segmented_control(strings("heads")["swap"], list(texts), format_func=texts.__getitem__, key="twin", on_change=swapped,
