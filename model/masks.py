@@ -11,7 +11,7 @@ import numpy as np
 def frozen_array(values, dtype=None) -> np.ndarray:
     """A read-only view of `values`, without a copy where the type already fits."""
     view = np.asarray(values, dtype=dtype).view()
-    view.flags.writeable = False
+    view.setflags(write=False)
     return view
 
 

@@ -43,7 +43,8 @@ class Session:
 
     taken: for each patch the head's output, a tensor (q, d_v), in the other pass. mixed: {(kind, layer): every head's output (q, head, d_v)},
     where it is a dictionary and not None. rows: for a pass that only answers, with the same text in every row: what each row's patched heads
-    are, {(kind, layer, head): (q, d_v)}; nothing is recorded then.
+    are, {(kind, layer, head): (q, d_v)}; nothing is recorded then. later: gives each call in turn; small ones are understood together after the
+    pass, as Python between two large products costs three times as much as the same Python in one go. calls: all of them, once the pass is over.
     """
 
     names: dict[int, str]
@@ -53,6 +54,7 @@ class Session:
     taken: Mapping = field(default_factory=dict)
     mixed: dict | None = None
     rows: list[dict] | None = None
+    later: list[Callable[[], Call]] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     memory: Memory = field(default_factory=Memory)
@@ -63,6 +65,22 @@ class Session:
         occurrence = self.counts.get(name, 0)
         self.counts[name] = occurrence + 1
         return name, occurrence
+
+    def keep(self, understood: Callable[[], Call], name: str, occurrence: int, outputs, large: bool) -> None:
+        """Keeps one call with its outputs (1, row, head, d_v) of `sample_rows`."""
+        def complete() -> Call:
+            call = understood()
+            call.module, call.occurrence, call.rows = name, occurrence, sample_rows(call.query.shape[1])
+            call.outputs = in_own_pages(array(outputs.transpose(1, 2)), large)
+            return call
+
+        if not large:
+            self.later.append(complete)
+            return
+        call = complete()
+        self.later.append(lambda: call)
+        if len(self.later) % HOLES == 0:
+            give_back_holes()
 
     def edits_at(self, slot: Slot | None) -> tuple[tuple[int, ...], dict[int, float], list[Silence | Patch]]:
         """Hidden keys, temperatures by head, and silenced or patched heads of one attention."""
@@ -101,7 +119,9 @@ def run(session: Session, forward: Callable):
     token = _session.set(session)
     try:
         with torch.inference_mode():
-            return forward()
+            output = forward()
+            session.calls = [each() for each in session.later]
+            return output
     finally:
         _session.reset(token)
 
@@ -113,32 +133,36 @@ def attention_function(module, query, key, value, attention_mask=None, **options
         return _native(module, query, key, value, _chosen(attention_mask, options.pop("indices", None), key.shape[2]), options), None
     name, occurrence = session.identify(module)
     if session.slots:
-        session.tick(len(session.calls) / len(session.slots), f"attention layer {len(session.calls) + 1} of {len(session.slots)}")
+        session.tick(len(session.later) / len(session.slots), f"attention layer {len(session.later) + 1} of {len(session.slots)}")
     slot = session.slots.get((name, occurrence))
-    if session.rows is not None:
-        mask = _chosen(attention_mask, options.pop("indices", None), key.shape[2])
-        return _with_rows(_native(module, query, key, value, mask, options), slot, session.rows), None
-    hidden, temperatures, replaced = session.edits_at(slot)
     attention_mask = _chosen(attention_mask, options.pop("indices", None), key.shape[2])
-    call = understand(session.memory, module, (query, key, value), attention_mask, options)
-    call.module, call.occurrence = name, occurrence
-    if hidden:
-        call.allowed = Hidden(call.allowed, hidden)
-        _check_rows(call)
-    if temperatures:
-        call.temperature = np.array([temperatures.get(head, 1.0) for head in range(query.shape[1])], np.float32)
-    output = _equation_one(call) if hidden or temperatures else _native(module, query, key, value, attention_mask, options)
-    call.rows = sample_rows(query.shape[2])
+    if session.rows is not None:
+        return _with_rows(_native(module, query, key, value, attention_mask, options), slot, session.rows), None
+    hidden, temperatures, replaced = session.edits_at(slot)
     large = query.numel() * 4 >= OWN_PAGES
-    call.outputs = in_own_pages(array(output.index_select(1, _row_index(query.shape[2])).transpose(1, 2)), large)
-    session.calls.append(call)
-    if large and len(session.calls) % HOLES == 0:
-        give_back_holes()
+    understood = functools.partial(understand, session.memory, module, (query, key, value), attention_mask, options)
+    if hidden or temperatures:
+        call = _edited(understood(), hidden, temperatures)
+        output = _equation_one(call)
+        understood = lambda: call
+    else:
+        output = _native(module, query, key, value, attention_mask, options)
+    session.keep(understood, name, occurrence, output.index_select(1, _row_index(query.shape[2])), large)
     for edit in replaced:
         output[:, :, edit.head] = _instead(output[:, :, edit.head], edit, session.taken)
     if session.mixed is not None and slot is not None:
         session.mixed[slot.kind, slot.index] = output[0]
     return output, None
+
+
+def _edited(call: Call, hidden: tuple[int, ...], temperatures: dict[int, float]) -> Call:
+    """The call with its hidden keys and its heads' temperatures."""
+    if hidden:
+        call.allowed = Hidden(call.allowed, hidden)
+        _check_rows(call)
+    if temperatures:
+        call.temperature = np.array([temperatures.get(head, 1.0) for head in range(len(call.query))], np.float32)
+    return call
 
 
 def _with_rows(output, slot: Slot | None, rows: list[dict]):

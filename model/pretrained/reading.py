@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from model.pretrained.align import align, continuation
 from model.pretrained.tokens import Piece, readable
 from model.query import Query, UserError
@@ -77,7 +79,8 @@ def as_tensors(network, arguments: dict[str, list[int]]) -> dict:
     import torch
 
     known = parameters_of(network.__class__)
-    return {name: torch.tensor([values]) for name, values in arguments.items() if name in known}
+    # by way of numpy: torch.tensor takes three times as long for a list
+    return {name: torch.from_numpy(np.array([values], np.int64)) for name, values in arguments.items() if name in known}
 
 
 @functools.cache
