@@ -22,13 +22,16 @@ HOSTILE = "</script><script>document.title = 'run'</script><img src=x onerror=\"
 NUMBERS = np.linspace(-1, 1, 24).reshape(4, 6)
 
 
+def _record(count: int):
+    return fabricated.record(fabricated.tokens() if count == 16 else fabricated.many(count), heads=(12,) * 6)
+
+
 def head(count: int = 16, number: int = 0, **view) -> Item:
-    made = fabricated.record(fabricated.tokens() if count == 16 else fabricated.many(count), heads=(12,) * 6)
-    return head_item(made, View(layer=0, head=number, token=10, pair=(10, 2), **view), link="http://127.0.0.1:8501/heads?layer=0")
+    return head_item(_record(count), View(layer=0, head=number, token=10, pair=(10, 2), **view), link="http://127.0.0.1:8501/heads?layer=0")
 
 
-def grid() -> Item:
-    return grid_item(fabricated.record(fabricated.tokens(), heads=(12,) * 6), View(layer=0, head=0, pair=(10, 2)))
+def grid(count: int = 16) -> Item:
+    return grid_item(_record(count), View(layer=0, head=0, pair=(10, 2)))
 
 
 def change() -> Item:

@@ -208,7 +208,7 @@ def _streams(at):
 
 def test_five_heads_of_64_tokens_weigh_less_than_a_photograph():
     heads = [made_up.head(64, number, lens=lens) for number, lens in enumerate(("matrix", "matrix", "lines", "text", "matrix"))]
-    content = page(Handout("Five", (made_up.grid(), *heads)))
+    content = page(Handout("Five", (made_up.grid(64), *heads)))
     assert len(content) < 1_500_000
     policy = re.search(rb'Content-Security-Policy" content="([^"]*)"', content)[1]
     assert policy.startswith(b"default-src 'none'; script-src 'sha256-") and b"connect" not in policy and b"unsafe-inline'; img" in policy
