@@ -14,7 +14,7 @@ from viz.text import strings
 # what a page may hold, and how it is moved: a key for those that one focuses, a click for the others
 KINDS = {"handle": (".drag [role=slider]", "ArrowUp"), "cell": (".cells button", "Space"), "box": (".block [aria-checked=true]", "ArrowUp"),
          "slider": ("input[type=range]", "ArrowLeft"),
-         "choice": ("[data-testid=stElementContainer]:not([class*=st-key-tabs-]) [data-testid=stButtonGroup] [role=radio]:not([aria-checked=true])", None),
+         "choice": (".stElementContainer:not([class*=st-key-tabs-]) [data-testid=stButtonGroup] [role=radio]:not([aria-checked=true])", None),
          "pill": ("button[data-variant=pills]", None),
          "switch": ("[role=switch]", "Space")}
 

@@ -18,7 +18,7 @@ from viz.handout.item import Item
 from viz.handout.pictures import head_of
 from viz.text import strings, visible
 
-KEPT = "".join(chr(sign) for sign in range(33, 127) if chr(sign) not in '"#%&') + " "   # what stands for itself in a data: address
+KEPT = "".join(chr(sign) for sign in range(33, 127) if chr(sign) not in '"#%&') + " "   # what stands for itself in a quoted data: address
 
 
 def page(handout: Handout) -> bytes:
@@ -80,7 +80,7 @@ def _json(value) -> str:
 
 def _figure(item: Item, number: int, words: dict) -> str:
     printed = paper.svg(item)
-    ink = f'<img class="paper" alt="" src="data:image/svg+xml,{html.escape(quote(printed, safe=KEPT), quote=True)}">' if printed else ""
+    ink = f'<img class="paper" alt="" src="data:image/svg+xml,{quote(printed, safe=KEPT)}">' if printed else ""
     body, state = (base64.b64encode(each).decode() for each in (item.body, item.state))
     if item.kind == "chart":
         body = _json(json.loads(item.body))

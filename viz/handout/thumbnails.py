@@ -3,6 +3,7 @@
 A row of equal cells is one stroke as high as a row. Thumbnails of long texts are made coarser, each cell the largest of a square, so that all
 together stay below CELLS.
 """
+import itertools
 import math
 from collections.abc import Iterator
 from html import escape
@@ -15,7 +16,7 @@ from viz.export.draw.matrix import STRUCK, pooled
 from viz.handout.pictures import Grid
 from viz.text import strings
 
-CELLS, LEVELS = 80_000, 32                # cells of all thumbnails together; colours from nothing to all
+CELLS, LEVELS = 40_000, 32                # cells of all thumbnails together; colours from nothing to all
 SIDE, GAP, LEFT, TOP, NAME = 40, 5, 24, 16, 12   # pixels: a thumbnail, between two, for numbers beside and above, for a name below
 TEXT = f"font-family='{theme.SANS[0]}, sans-serif' font-size='9' fill='{theme.INK['light']}'"
 
@@ -47,9 +48,7 @@ def _spots(grid: Grid) -> dict[Place, tuple[int, int]]:
 
 def _cells(grid: Grid, spots: dict[Place, tuple[int, int]]) -> Iterator[str]:
     """The thumbnails, or where there are values squares of one colour."""
-    thumbs, size = np.concatenate(grid.overview.cells), 1
-    while thumbs.size / size**2 > CELLS:
-        size += 1
+    thumbs, size = np.concatenate(grid.overview.cells), _coarser(grid)
     reach = grid.bound or max((abs(value) for value in grid.values.values()), default=0) or 1
     for place, cells in zip(places(grid.overview), thumbs, strict=True):
         if place not in spots:
@@ -63,6 +62,11 @@ def _cells(grid: Grid, spots: dict[Place, tuple[int, int]]) -> Iterator[str]:
         steps = np.round(pooled(cells, size) / 255 * (LEVELS - 1)).astype(int)
         rows, columns = steps.shape
         yield f"<g transform='translate({x} {y}) scale({SIDE / columns:.4g} {SIDE / rows:.4g}) translate(0 .5)'>{_strokes(steps)}</g>"
+
+
+def _coarser(grid: Grid) -> int:
+    """How many cells of a thumbnail are one on paper, in each direction."""
+    return next(size for size in itertools.count(1) if sum(each.size for each in grid.overview.cells) / size**2 <= CELLS)
 
 
 def _strokes(steps: np.ndarray) -> str:
@@ -115,8 +119,9 @@ def _legend(grid: Grid, y: float) -> Iterator[str]:
     reach = grid.bound or max((abs(value) for value in grid.values.values()), default=1) or 1
     low, high = (-reach if grid.signed else 0, reach) if grid.values else (0, 1)
     said = [f"{low:.3g} to {high:.3g}"] if grid.values else [f"0 to 1, {words['scale']}", words["thumbnail"]]
-    if not grid.values and max(grid.overview.pool) > 1:
-        said.append(words["pooled"].format(rows=grid.overview.pool[0], columns=grid.overview.pool[1]))
+    rows, columns = (each * _coarser(grid) for each in grid.overview.pool)
+    if not grid.values and max(rows, columns) > 1:
+        said.append(words["pooled"].format(rows=rows, columns=columns))
     if grid.values and grid.signed:
         said.append(words["struck"])
     ends = "".join(f"<stop offset='{place / (len(stops) - 1):.3g}' stop-color='{colour}'/>" for place, colour in enumerate(stops))
