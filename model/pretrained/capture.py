@@ -44,7 +44,7 @@ class Session:
     taken: for each patch the head's output, a tensor (q, d_v), in the other pass. mixed: {(kind, layer): every head's output (q, head, d_v)},
     where it is a dictionary and not None. rows: for a pass that only answers, with the same text in every row: what each row's patched heads
     are, {(kind, layer, head): (q, d_v)}; nothing is recorded then. later: gives each call in turn; small ones are understood together after the
-    pass, as Python between two large products costs three times as much as the same Python in one go. calls: all of them, once the pass is over.
+    pass, as the same Python costs more between two large products. calls: all of them, once the pass is over.
     """
 
     names: dict[int, str]

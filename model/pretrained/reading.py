@@ -79,7 +79,6 @@ def as_tensors(network, arguments: dict[str, list[int]]) -> dict:
     import torch
 
     known = parameters_of(network.__class__)
-    # by way of numpy: torch.tensor takes three times as long for a list
     return {name: torch.from_numpy(np.array([values], np.int64)) for name, values in arguments.items() if name in known}
 
 

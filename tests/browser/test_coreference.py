@@ -3,6 +3,7 @@ import pytest
 from playwright.sync_api import expect
 
 from model.coref_cases import FOLDER
+from tests.browser.watch import STILL
 
 PATIENCE = 180_000   # ms: a set is 280 passes of the model on a busy machine
 
@@ -16,6 +17,7 @@ def page(browser, app):
         opened = context.new_page()
         opened.goto(f"{app.address}/coreference{query}")
         expect(opened.get_by_text("One sentence is an anecdote")).to_be_visible(timeout=PATIENCE)
+        opened.wait_for_function(STILL, timeout=PATIENCE)   # the set is answered; before, a click may meet a page that is still growing
         return opened
 
     yield opener
