@@ -58,8 +58,8 @@ def _installed(package: str, names: tuple[str, ...]) -> tuple[str | None, str]:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One process more than there are cores, as a test with a browser waits for it now and then; four have memory enough."""
-    return min(4, (os.cpu_count() or 1) + 1)
+    """One process a core: a browser and a server for each keep it busy, and one more gains a tenth of the time but makes all wait for another."""
+    return min(4, os.cpu_count() or 1)
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import expect
 
+from tests.browser.watch import STILL
+
 PATIENCE = 90_000   # ms
-REST = "[data-testid=stApp][data-test-script-state=notRunning]"
 
 
 def test_it_measures_when_asked_and_steps_through_the_tiles(browser, app):
@@ -15,6 +16,7 @@ def test_it_measures_when_asked_and_steps_through_the_tiles(browser, app):
     page.goto(app.address + "/cost?guess=b&width=128&again=7")
     main = page.locator("[data-testid=stMain]")
     expect(main.get_by_text("Nothing is measured yet")).to_be_visible(timeout=PATIENCE)
+    page.wait_for_function(STILL, timeout=PATIENCE)
     main.locator("[role=switch]").first.focus()
     page.keyboard.press("Space")
     expect(main.get_by_text(re.compile("What ends each curve: .*more memory"))).to_be_visible(timeout=PATIENCE)
@@ -22,12 +24,12 @@ def test_it_measures_when_asked_and_steps_through_the_tiles(browser, app):
     assert cells[0] == "plain attention" and cells[3].endswith("n^2.00") and len(cells) == 16, cells
     main.get_by_role("button", name="Stop").click()
     page.wait_for_timeout(250)
-    page.wait_for_selector(REST, timeout=PATIENCE)
+    page.wait_for_function(STILL, timeout=PATIENCE)
     assert main.locator(".st-key-section-measured table td").all_inner_texts() == cells and "run" not in parse_qs(urlsplit(page.url).query)
     for _ in range(2):
         main.get_by_role("button", name="Next tile").click()
         page.wait_for_timeout(250)
-        page.wait_for_selector(REST, timeout=PATIENCE)
+        page.wait_for_function(STILL, timeout=PATIENCE)
     rows = main.locator(".st-key-section-tiles table tr").all_inner_texts()
     assert len(rows) == 5 and rows[-1].endswith("8.0395"), rows    # four tiles of three keys; the answer is that of the plain softmax
     main.get_by_role("button", name="Falling").click()

@@ -3,6 +3,7 @@ import re
 
 from playwright.sync_api import expect
 
+from tests.browser.watch import STILL
 from viz.text import strings
 
 PATIENCE = 120_000   # ms
@@ -16,6 +17,7 @@ def test_one_text_a_set_and_lines_of_ones_own(browser, app):
     main, words = page.locator("[data-testid=stMain]"), strings("lessons/information")
     said = main.locator(".st-key-section-texts")
     expect(said.get_by_text(re.compile("72 heads of .* one text"))).to_be_visible(timeout=PATIENCE)
+    page.wait_for_function(STILL, timeout=PATIENCE)
     nearest = main.locator(".st-key-section-map table").inner_text(timeout=PATIENCE)
     assert "Closest to 3·1" in nearest and len(nearest.strip().splitlines()) == 6
     main.get_by_role("radio", name=words["texts"]["names"]["set"]).click()

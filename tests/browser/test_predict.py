@@ -89,6 +89,8 @@ def test_only_what_the_mask_allows_is_marked_and_a_finger_can_do_it(browser, app
 def test_another_word_typed_on_heads_is_compared_at_once(watch):
     seen = watch()
     seen.page.goto(f"{seen.address}/heads?layer=3&head=1&token=13")
+    expect(seen.main.locator(".st-key-grid [data-heads]")).to_be_visible(timeout=PATIENCE)
+    seen.rest()
     box = seen.main.get_by_role("textbox", name=strings("heads")["swap_word"].format(word="tired"))
     box.fill("shy", timeout=PATIENCE)
     box.press("Enter")
