@@ -58,7 +58,7 @@ def _installed(package: str, names: tuple[str, ...]) -> tuple[str | None, str]:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One process a core: a browser and a server for each keep it busy, and one more gains a tenth of the time but makes all wait for another."""
+    """One process a core: its browser and its server keep it busy, and one process more made nothing shorter."""
     return min(4, os.cpu_count() or 1)
 
 
