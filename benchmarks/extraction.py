@@ -1,24 +1,38 @@
-"""What an answer costs beside the model's own passes, on MiniLM and SmolLM2: `python -m benchmarks.extraction [--json FILE] [--fast]`.
+"""What an answer costs beside the model's own passes, on MiniLM and SmolLM2: `python -m benchmarks.extraction [--json FILE] [--page FILE] [--fast]`.
 
-Five things are timed for each length, one after the other in turn, and the fastest of several turns counts, so that a busy machine does
-not decide: a plain fused forward pass (tokenizer included), the eager pass with output_attentions, Clearhead's answer, the overview of all
-heads, and one head opened. Memory is the peak above what the process held before. SmolLM2 must be on disk: `python -m model fetch smollm2`.
+Five things are timed for each length: a plain fused forward pass (tokenizer included), Clearhead's answer, the eager pass with
+output_attentions, the overview of all heads, and one head opened. The first two take turns, and the median of the turns' ratios counts, as a
+machine's speed changes by the minute but hardly between two passes; of the others the median too. Memory is the peak above what the process held
+before. SmolLM2 must be on disk: `python -m model fetch smollm2`. FILE of --page gets the table as Markdown.
 """
 import argparse
 import ctypes
+import datetime
 import importlib.metadata
 import json
 import os
 import platform
+import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 LENGTHS = {"minilm": (16, 64, 256, 512), "smollm2": (16, 64, 256, 512, 1024, 2048)}
 SENTENCE = "The animal didn't cross the street because it was too tired, and the cat that wandered into our garden last winter was starving. "
 ANSWER, MEMORY, OVERVIEW, HEAD = 1.15, 1 / 6, 0.25, 0.05  # the bars: of the plain pass, of eager's memory, of the plain pass, seconds
+
+INTRODUCTION = """# What an answer costs beside the model's own pass
+
+Written by `python -m benchmarks.extraction --page benchmarks/extraction.md`. *Plain*: a fused forward pass of transformers' own, tokenizer included.
+*Eager*: the same with `output_attentions`. *Answer*: Clearhead's record, checked. *All heads*: the overview of every head, from the record.
+*One head*: its weights and scores. Times are medians; *answer / plain* is the median of the ratios of passes that took turns. Megabytes are the
+peak above what the process held before.
+"""
+
+COLUMNS = ("model", "tokens", "plain, ms", "eager, ms", "answer, ms", "answer / plain", "all heads, ms", "one head, ms", "plain, MB", "eager, MB",
+           "answer, MB")
 
 
 @dataclass(frozen=True)
@@ -32,6 +46,7 @@ class Row:
     answer_s: float
     overview_s: float
     head_s: float
+    answer_of_plain: float   # the median of the turns' ratios
     plain_mb: float
     eager_mb: float
     answer_mb: float
@@ -47,16 +62,16 @@ def text_of(tokenizer, tokens: int, sentence: str = SENTENCE) -> str:
     return text
 
 
-def fastest(actions: dict[str, Callable], seconds: float) -> dict[str, float]:
-    """The shortest time of each action, in turns, for about so many seconds, at least five turns."""
-    best, end, turns = dict.fromkeys(actions, float("inf")), time.perf_counter() + seconds, 0
-    while turns < 5 or (time.perf_counter() < end and turns < 200):
-        for name, action in actions.items():
+def in_turns(actions: dict[str, Callable], seconds: float) -> dict[str, list[float]]:
+    """The seconds that each action took in each turn, for about so many seconds, at least five turns. Every other turn goes backwards."""
+    taken: dict[str, list[float]] = {name: [] for name in actions}
+    end = time.perf_counter() + seconds
+    while (turns := len(next(iter(taken.values())))) < 5 or (time.perf_counter() < end and turns < 400):
+        for name in list(actions)[::-1 if turns % 2 else 1]:
             start = time.perf_counter()
-            action()
-            best[name] = min(best[name], time.perf_counter() - start)
-        turns += 1
-    return best
+            actions[name]()
+            taken[name].append(time.perf_counter() - start)
+    return taken
 
 
 def peak(action: Callable) -> float:
@@ -105,9 +120,11 @@ def measure(name: str, tokens: int, networks, seconds: float) -> Row:
     actions = {"plain": forward, "eager": eager, "answer": answer, "overview": lambda: heads.overview(drawn),
                "head": lambda: (heads.weights(layer, 1), heads.scores(layer, 1))}
     memory = {each: peak(actions[each]) for each in ("plain", "eager", "answer", "overview")}
-    times = fastest({each: actions[each] for each in ("plain", "answer")}, seconds)
-    times |= fastest({each: actions[each] for each in ("eager", "overview", "head")}, 0)
-    return Row(name, tokens, *(times[each] for each in ("plain", "eager", "answer", "overview", "head")), *memory.values())
+    taken = in_turns({each: actions[each] for each in ("plain", "answer")}, seconds)
+    ratio = statistics.median(answer / plain for plain, answer in zip(*taken.values(), strict=True))
+    taken |= in_turns({each: actions[each] for each in ("eager", "overview", "head")}, 0)
+    seconds_of = {f"{each}_s": statistics.median(taken[each]) for each in taken}
+    return Row(name, tokens, answer_of_plain=ratio, **seconds_of, **{f"{each}_mb": size for each, size in memory.items()})
 
 
 def opened(name: str):
@@ -125,7 +142,7 @@ def opened(name: str):
 def bars(rows: list[Row]) -> list[dict]:
     """Every bar with its measured value, worst case over the lengths that it is about."""
     at = {(row.model, row.tokens): row for row in rows}
-    found = [(f"answer / plain pass, {row.model} at {row.tokens}", row.answer_s / row.plain_s, ANSWER) for row in rows]
+    found = [(f"answer / plain pass, {row.model} at {row.tokens}", row.answer_of_plain, ANSWER) for row in rows]
     if ("smollm2", 1024) in at:
         row = at["smollm2", 1024]
         found += [("memory of the answer / eager's, smollm2 at 1024", row.answer_mb / row.eager_mb, MEMORY),
@@ -136,28 +153,42 @@ def bars(rows: list[Row]) -> list[dict]:
     return [{"bar": name, "value": value, "limit": limit, "met": value <= limit} for name, value, limit in found]
 
 
+def page(rows: list[Row], found: list[dict]) -> str:
+    """The table and the bars as Markdown."""
+    lines = [INTRODUCTION, f"| {' | '.join(COLUMNS)} |", "| --- " + "| ---: " * (len(COLUMNS) - 1) + "|"]
+    for row in rows:
+        times = [f"{getattr(row, name) * 1e3:.1f}" for name in ("plain_s", "eager_s", "answer_s")]
+        others = [f"{row.overview_s * 1e3:.1f}", f"{row.head_s * 1e3:.1f}", *(f"{each:.0f}" for each in (row.plain_mb, row.eager_mb, row.answer_mb))]
+        lines.append(" | ".join([f"| {row.model}", f"{row.tokens:,}", *times, f"{row.answer_of_plain:.2f}", *others]) + " |")
+    lines += ["", "| bar | at most | measured | |", "| --- | ---: | ---: | --- |"]
+    lines += [f"| {bar['bar']} | {bar['limit']:.3g} | {bar['value']:.3f} | {'met' if bar['met'] else 'missed'} |" for bar in found]
+    return "\n".join([*lines, "", f"{os.cpu_count()} cores, {platform.system()}, {datetime.date.today()}."]) + "\n"
+
+
+def rows_of(lengths: dict[str, tuple[int, ...]]) -> Iterator[Row]:
+    """A row for each length, told as soon as it is measured."""
+    for name, tokens in lengths.items():
+        networks = opened(name)
+        for each in tokens:
+            row = measure(name, each, networks, 8.0)
+            print(row, flush=True)
+            yield row
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", help="write the numbers to this file, with machine and versions")
+    parser.add_argument("--page", type=Path, help="Markdown file that gets the table")
     parser.add_argument("--fast", action="store_true", help="MiniLM only, up to 64 tokens")
     given = parser.parse_args()
     import torch
 
     torch.set_num_threads(min(2, os.cpu_count() or 1))
-    rows = []
-    columns = " ".join(f"{each:>9}" for each in ("plain", "eager", "answer", "overview", "one head"))
-    print(f"{'model':<8} {'tokens':>6} | {columns} | megabytes: plain eager answer overview")
-    for name, lengths in ({"minilm": (16, 64)} if given.fast else LENGTHS).items():
-        networks = opened(name)
-        for tokens in lengths:
-            row = measure(name, tokens, networks, 4.0)
-            rows.append(row)
-            times = " ".join(f"{getattr(row, each) * 1e3:7.1f}ms" for each in ("plain_s", "eager_s", "answer_s", "overview_s", "head_s"))
-            sizes = f"{row.plain_mb:9.0f} {row.eager_mb:7.0f} {row.answer_mb:7.0f} {row.overview_mb:7.0f}"
-            print(f"{name:<8} {tokens:>6} | {times} | {sizes}", flush=True)
+    rows = list(rows_of({"minilm": (16, 64)} if given.fast else LENGTHS))
     found = bars(rows)
-    for bar in found:
-        print(f"{'met   ' if bar['met'] else 'MISSED'} {bar['value']:6.3f} (at most {bar['limit']:.3f})  {bar['bar']}")
+    print(told := page(rows, found))
+    if given.page:
+        given.page.write_text(told, encoding="utf-8")
     if given.json:
         versions = {package: importlib.metadata.version(package) for package in ("torch", "transformers", "numpy")}
         machine = {"cores": os.cpu_count(), "threads": torch.get_num_threads(), "system": platform.platform(), "python": platform.python_version()}

@@ -72,7 +72,7 @@ def array(tensor) -> np.ndarray:
     """float32 (head, token, d) of a tensor (1, head, token, d), without a copy where it is float32 already."""
     import torch
 
-    return (tensor[0] if tensor.dtype == torch.float32 and not tensor.requires_grad else tensor[0].detach().float()).numpy()
+    return (tensor if tensor.dtype == torch.float32 and not tensor.requires_grad else tensor.detach().float()).numpy()[0]
 
 
 def in_own_pages(array: np.ndarray, large: bool) -> np.ndarray:

@@ -71,7 +71,7 @@ class Session:
         def complete() -> Call:
             call = understood()
             call.module, call.occurrence, call.rows = name, occurrence, sample_rows(call.query.shape[1])
-            call.outputs = in_own_pages(array(outputs.transpose(1, 2)), large)
+            call.outputs = in_own_pages(array(outputs).swapaxes(0, 1), large)
             return call
 
         if not large:

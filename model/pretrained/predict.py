@@ -31,14 +31,17 @@ def pooling_of(folder: Path) -> Pooling | None:
 
 
 def pooled(hidden, pooling: Pooling):
-    """The sentence vectors (text, d_model) of the last layer's states (text, token, d_model), without padding."""
+    """The sentence vectors (text, d_model) of the last layer's states (text, token, d_model), without padding: arrays or tensors."""
     found = hidden.mean(1) if pooling.mode == "mean" else hidden[:, 0]
-    return found / found.norm(dim=-1, keepdim=True).clamp_min(1e-12) if pooling.normalise else found
+    if not pooling.normalise:
+        return found
+    length = (found * found).sum(-1)[:, None] ** 0.5
+    return found / (length + (length == 0))
 
 
 def vector(hidden, pooling: Pooling) -> Prediction:
     """The sentence vector, float32 (d_model), of the last layer's states (1, token, d_model)."""
-    numbers = pooled(hidden, pooling)[0].float().numpy().copy()
+    numbers = pooled(hidden.float().numpy(), pooling)[0].copy()   # numpy's arithmetic starts sooner, which a short text notices
     numbers.flags.writeable = False
     return Prediction("vector", vector=numbers)
 
