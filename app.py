@@ -83,10 +83,13 @@ def step(name: str, by: int) -> None:
 
 
 def frame_for(state: State, badge, name: str, page: Page, known: dict) -> Frame:
-    """What a page gets: everything lazy, so that a lesson never waits for a model. known: the record once it is there; whether the page is."""
+    """What a page gets: everything lazy, so that a lesson never waits for a model. known: the query and the record once they
+    are there; whether the page is."""
 
     def query():
-        return sources.open_query(state.model, state.text, state.text_b, state.target)
+        if "query" not in known:   # the model's files are looked at once a run
+            known["query"] = sources.open_query(state.model, state.text, state.text_b, state.target)
+        return known["query"]
 
     def ask(question, **look):
         return wait(sources.ask(question, session()), **look)
@@ -99,15 +102,18 @@ def frame_for(state: State, badge, name: str, page: Page, known: dict) -> Frame:
             show_badge(badge, known["record"])
         return known["record"]
 
+    def now():
+        return st.session_state["state"]
+
     def view():
-        found = resolved(st.session_state["state"], record())   # as it is now: a fragment runs again with the frame of the page's last run
+        found = resolved(now(), record())
         st.session_state["opened"] = (found.layer, found.head)
         return found
 
     def link(other: State) -> str:
         return address(st.context.url or "", other, name, page.controls)
 
-    return Frame(state, query, record, ask, view, partial(choose, name, page), put, link, Turned(name, page), partial(turn_here, name, page), go)
+    return Frame(state, now, query, record, ask, view, partial(choose, name, page), put, link, Turned(name, page), partial(turn_here, name, page), go)
 
 
 def run(name: str, page: Page, render) -> None:

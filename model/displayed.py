@@ -2,6 +2,7 @@
 
 Figures, components and exports draw a `Shown`; none of them touches a weight again.
 """
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,6 +53,7 @@ def _place(units: tuple[Unit, ...], token: int | None) -> int | None:
     return next((place for place, unit in enumerate(units) if token in unit.tokens), None)
 
 
+@functools.lru_cache(32)   # every picture of a text asks for the same
 def units(tokens: Tokens, words: bool) -> tuple[Unit, ...]:
     """The rows or columns that a list of tokens makes: one each, or one a word."""
     groups: list[list[int]] = []

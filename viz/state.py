@@ -28,6 +28,10 @@ class State:
     turned: frozenset[tuple[str, str, Any]] = frozenset()
     present: bool = False
 
+    @property
+    def question(self) -> tuple[str, str, str | None, str | None]:
+        return self.model, self.text, self.text_b, self.target
+
     def turn(self, page: str, **changes) -> "State":
         """The state after turning some of a page's own controls; None puts one back to its start."""
         kept = {each for each in self.turned if each[0] != page or each[1] not in changes}

@@ -12,6 +12,8 @@ SPACES = {" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥", "\u00a0": "⍽"}
 def label(text: str) -> str:
     """A token as it is shown: outer spaces as ␣, line ends as ⏎, controls, bidirectional marks and lone surrogates by code point."""
     inner = text.strip(" ")
+    if inner == text and text.isprintable():
+        return text
     start, end = len(text) - len(text.lstrip(" ")), len(text.rstrip(" "))
     if not inner:
         return "␣" * len(text)

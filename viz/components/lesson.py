@@ -34,8 +34,8 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from viz.components.waiting import alone
 from viz.control import Choice
 from viz.glossary import address, brought
 from viz.page import Frame, pages
@@ -119,8 +119,7 @@ class Lesson:
         """
         @st.fragment
         def part() -> Any:
-            running = get_script_run_ctx()
-            if running is None or not running.fragment_ids_this_run:
+            if not alone():
                 return draw(*given)
             with suppress(Exception):   # the page's own run says what went wrong
                 draw(*given)

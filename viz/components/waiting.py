@@ -2,6 +2,7 @@
 import uuid
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from model.jobs import Job
 
@@ -12,6 +13,12 @@ PATIENCE = 4                # looks before progress appears, so that quick answe
 def session() -> str:
     """The name under which this session waits."""
     return st.session_state.setdefault("session", uuid.uuid4().hex)
+
+
+def alone() -> bool:
+    """Whether a fragment answers a click, and the page around it does not run."""
+    running = get_script_run_ctx()
+    return running is not None and bool(running.fragment_ids_this_run)
 
 
 def wait(job: Job, height: int = 420):

@@ -1,5 +1,7 @@
 """What does each attention head look at? The sentence, every head at once, one head open."""
 import inspect
+from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
@@ -20,6 +22,7 @@ from viz.components.predict import PREDICT, cover, covering, guessed, judged, of
 from viz.components.ranking import SHOWN, hover_numbers, look_here_first
 from viz.components.token_strip import token_strip
 from viz.components.vocabulary import vocabulary
+from viz.components.waiting import alone
 from viz.examples import example_for, other_twin, word_at
 from viz.handout.made import head_item
 from viz.page import Frame, Page
@@ -33,23 +36,36 @@ def render(frame: Frame) -> None:
     record, view = frame.record(), frame.view()
     st.markdown(f"#### {strings('heads')['question']}")
     _warnings(frame, record)
-    hidden = covering(frame, record, view)
-    _sentence(frame, record, view, hidden)
-    if hidden:
+    if covering(frame, record, view):
+        _sentence(frame, record, view, True)
         cover(frame, record)
         return
-    measures = sources.kept(MeasuresQuery(frame.query(), view.kind))
-    left, right = st.columns([11, 13], gap="medium")
-    with left:
-        _grid(frame, record, view, measures)
-    with right:
-        _open_head(frame, record, view)
-    with left:
-        look_here_first(record[view.kind], view, measures, frame.choose)
+    _picture(frame, record)
     _formula()
-    if measures is None:
+    if sources.kept(MeasuresQuery(frame.query(), view.kind)) is None:
         frame.ask(MeasuresQuery(frame.query(), view.kind))
         st.rerun()
+
+
+@st.fragment
+def _picture(frame: Frame, record: AttentionRecord) -> None:
+    """The sentence, every head and the open one. A click in them draws them alone, and first the open head, which it waits for."""
+    if alone() and frame.now().question != frame.state.question:   # the twin's sentence was chosen
+        st.rerun()
+    frame = replace(frame, state=frame.now())
+    view = frame.view()
+    measures = sources.kept(MeasuresQuery(frame.query(), view.kind))
+    if alone() and (measures is None or covering(frame, record, view)):
+        st.rerun()
+    sentence = st.container()
+    left, right = st.columns([11, 13], gap="medium")
+    parts = [(sentence, partial(_sentence, frame, record, view, False)), (left, partial(_grid, frame, record, view, measures)),
+             (right, partial(_open_head, frame, record, view)), (left, partial(look_here_first, record[view.kind], view, measures, frame.choose))]
+    if alone():
+        parts.insert(0, parts.pop(2))
+    for place, draw in parts:
+        with place:
+            draw()
 
 
 def _formula() -> None:
@@ -161,16 +177,15 @@ def _group(attention_map: AttentionMap) -> int:
 
 def _open_head(frame: Frame, record: AttentionRecord, view: View) -> None:
     """The open head in its lens, and what is true of it."""
-    words = strings("heads")
-    with st.container(horizontal=True, vertical_alignment="center"):
+    words, above = strings("heads"), st.container(horizontal=True, vertical_alignment="center")
+    guess = guessed(frame, record, view)
+    head_view(displayed(record, view), view, overlay=overlays(record, view), focus=view.token, pair=None if guess else view.pair, height=PICTURE,
+              guess=guess, key="head", on_event=lambda event: frame.choose(token=event.token, pair=event.pair))
+    with above:
         st.markdown(f"##### {words['head_title'].format(layer=view.layer, head=view.head)}")
         lens_bar(view, frame.choose)
         filters(record, view, frame.choose)
         take_away(record, view, frame.link(frame.state))
-    shown = displayed(record, view)
-    guess = guessed(frame, record, view)
-    head_view(shown, view, overlay=overlays(record, view), focus=view.token, pair=None if guess else view.pair, height=PICTURE, guess=guess,
-              key="head", on_event=lambda event: frame.choose(token=event.token, pair=event.pair))
     if guess is not None:
         judged(frame, record, view)
     said = claims(record, view, *_twin(frame))
