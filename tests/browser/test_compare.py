@@ -44,6 +44,10 @@ def test_two_sentences_an_edit_two_models_and_two_heads(seen):
     main.get_by_text(words["ways"]["edit"], exact=True).click()
     expect(main.get_by_text(words["unchanged"])).to_be_visible(timeout=PATIENCE)   # a silenced head itself looks where it looked
     assert seen.rest().params()["versus"] == ["edit"]
+    main.locator("[data-testid=stPills] button, [data-testid=stButtonGroup] button").filter(has_text="4·").first.click()
+    expect(main.get_by_text(words["most"].split("**")[0])).to_be_visible(timeout=PATIENCE)   # in a head behind it the edit shows
+    pinned = seen.rest().params()
+    assert pinned["layer"] == ["4"] and pinned["edit_layer"] == ["3"] and pinned["edit_head"] == ["1"]
     at(seen, "/compare?versus=model&against=translator&layer=3&head=1&layer_b=1&head_b=2")
     at(seen, "/compare?versus=head&layer=3&head=1&layer_b=0&head_b=2")
     seen.page.goto(seen.address + "/heads?layer=3&head=1")

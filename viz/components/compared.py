@@ -1,5 +1,6 @@
 """The parts of the page Compare: the open head in both and their difference, which heads changed most, and what the two answer."""
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -10,7 +11,7 @@ from model import sources
 from model.comparison import Alignment, Comparison, answers, cosine, drawn
 from model.displayed import Shown
 from model.heads import Overview
-from model.query import Kind
+from model.query import Hide, Kind
 from model.record import AttentionRecord
 from model.view import SCALES, View
 from viz.components.controls import buttons, segments
@@ -21,7 +22,8 @@ from viz.page import Frame
 from viz.text import literal, strings
 
 SHOWN, SAID, EQUAL = 6, 4, 1e-6   # heads that are offered; words of each answer; weights that differ less are equal
-FEW, HIGH = 24, (360, 520, 760)   # groups of tokens up to which three pictures stand in a row; pixels of one of three, of one of two, of one alone
+FEW, FEWER = 16, 10         # groups of tokens up to which three pictures in a row have room for every label; in a presentation
+HIGH = (360, 520, 760)      # pixels of one of three, of one of two, of one alone
 
 
 def alternatives(model: str) -> dict[str, str]:
@@ -41,7 +43,9 @@ def pictures(frame: Frame, records: tuple[AttentionRecord, AttentionRecord], vie
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"##### {words['picture']}")
         segments(scales["scale"], {scale: scales["scales"][scale] for scale in SCALES}, frame.choose, "scale", view.scale)
-    few = max(len(found.rows), len(found.columns)) <= FEW
+    if frame.state.present and records[0].query.text != records[1].query.text:   # the box with the other sentence is hidden
+        st.markdown(words["answers_text"].format(first=literal(records[0].query.text), second=literal(records[1].query.text)))
+    few = max(len(found.rows), len(found.columns)) <= (FEWER if frame.state.present else FEW)
     columns = st.columns(3 if few else 2, gap="small")
     for place, (title, each) in enumerate(zip(titles, shown, strict=True)):
         with columns[place] if few or place < 2 else st.container():
@@ -65,8 +69,9 @@ def _titles(frame: Frame, records: tuple[AttentionRecord, AttentionRecord], plac
     titles = [[words[name], f"{layer}·{head}"] for name, (layer, head) in zip(NAMES, places)]
     if records[0].card.id != records[1].card.id:
         titles = [[*title, each.card.title] for title, each in zip(titles, records, strict=True)]
-    if records[1].query.edits:
-        titles[1].append(words["edits"][frame.controls["edit"]])
+    for edit in records[1].query.edits:
+        where = "" if isinstance(edit, Hide) or (edit.layer, edit.head) == places[1] else f"{edit.layer}·{edit.head} "
+        titles[1].append(where + words["edits"][frame.controls["edit"]])
     return [*titles, [words["difference"], *([words["bound"].format(bound=bound)] if bound > EQUAL else [])]]
 
 
@@ -114,27 +119,32 @@ def _largest(shown: tuple[Shown, ...], found: Alignment, bound: float, edited: b
         st.caption(words["alone"].format(count=alone, total=len(found.rows)))
 
 
-def grid(frame: Frame, overview: Overview, view: View, found: Comparison, counterpart: bool) -> None:
-    """Every head of the first by how much it changed, or by how far it is from the second's open head."""
-    words, ranked = strings("compare"), found.ranked
+def grid(frame: Frame, overview: Overview, view: View, found: Comparison, records: tuple[AttentionRecord, ...],
+         choose: Callable[..., None] | None) -> None:
+    """Every head of the first by how much it changed, or by how like the second's open head it is. choose(head=…) opens one that has a counterpart;
+    None where the two have none."""
+    words, ranked, counterpart = strings("compare"), found.ranked, choose is not None
     st.markdown(f"##### {words['grid']}" if counterpart else f"##### {words['grid_alike']}")
     st.caption(words["grid_about"] + ("" if counterpart else " " + words["grid_against"]))
     if counterpart and ranked[0][2] <= EQUAL:
         st.markdown(words["grid_none"])
         return
-    offered = [each for each in ranked[:SHOWN] if each[2] > EQUAL] if counterpart else ranked[:-SHOWN - 1:-1]
-    coloured(frame, overview, view, found.changed, words["grid_value"], offered=offered, key="compare-grid", signed=False, bound=None)
-    buttons(words["open"], [((layer, head), f"{layer}·{head}  {value:.4f}") for layer, head, value in offered], frame.choose, "head", None,
-            "rank_changed")
+    values = found.changed if counterpart else {place: 1 - each for place, each in found.changed.items()}   # dark is what the title asks for
+    best = (ranked if counterpart else ranked[::-1])[:SHOWN]
+    first = [(layer, head, values[layer, head]) for layer, head, value in best if value > EQUAL or not counterpart]
+    choose = choose or frame.choose
+    coloured(overview, view, values, words["grid_value" if counterpart else "grid_likeness"], offered=first, key="compare-grid", signed=False,
+             bound=None, source=records, choose=choose)
+    buttons(words["open"], [((layer, head), f"{layer}·{head}  {value:.3g}") for layer, head, value in first], choose, "head", None, "rank_changed")
 
 
-def coloured(frame: Frame, overview: Overview, view: View, values: dict[tuple[int, int], float], name: str, *, offered: list, key: str, signed: bool,
-             bound: float | None) -> None:
-    """The grid of heads with a number as colour; a click opens the head here."""
+def coloured(overview: Overview, view: View, values: dict[tuple[int, int], float], name: str, *, offered: list, key: str, signed: bool,
+             bound: float | None, source: tuple[AttentionRecord, ...], choose: Callable[..., None]) -> None:
+    """The grid of heads with a number as colour; a click opens the head here, by choose(head=…)."""
     head_grid(overview, open_head=(view.layer, view.head), marks=[(layer, head, place) for place, (layer, head, _) in enumerate(offered, 1)],
-              hover={name: values}, values={place: max(value, 0.0) if not signed else value for place, value in values.items()}, signed=signed,
-              bound=bound or max(max(map(abs, values.values())), EQUAL), height=340, source=(frame.record(),), key=key,
-              on_event=lambda event: frame.choose(head=(event.layer, event.head)))
+              values={place: max(value, 0.0) if not signed else value for place, value in values.items()}, signed=signed, of=name, by_value=True,
+              bound=bound or max(max(map(abs, values.values())), EQUAL), height=340, source=source, key=key,
+              on_event=lambda event: choose(head=(event.layer, event.head)))
 
 
 def _said(first: AttentionRecord, second: AttentionRecord) -> None:
@@ -157,4 +167,4 @@ def _said(first: AttentionRecord, second: AttentionRecord) -> None:
 
 
 def _share(number: float, sign: str = "") -> str:
-    return "–" if math.isnan(number) else f"{number:{sign}.4f}"
+    return "–" if math.isnan(number) else f"{number:{sign}.4f}".replace("-", "−")

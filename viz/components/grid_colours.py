@@ -13,8 +13,9 @@ FILE = "file_"   # before the name of an average
 COLOUR = Choice("colour", "", (*BY_NAME, *(FILE + name for name in COLOURED)))
 
 
-def grid_colours(frame: Frame, kind: Kind, measures: HeadMeasures | None) -> dict[tuple[int, int], float] | None:
-    """Draws the choice; {(layer, head): number}, or None for the weights. A link to a file's averages shows the weights where no file is."""
+def grid_colours(frame: Frame, kind: Kind, measures: HeadMeasures | None) -> tuple[dict[tuple[int, int], float] | None, str]:
+    """Draws the choice; {(layer, head): number} and what the numbers are, or None for the weights.
+    A link to a file's averages shows the weights where no file is."""
     words, query = strings("heads"), frame.query()
     read = kept(query.model, query.revision, kind)
     known = measures.values if measures else {}
@@ -26,5 +27,6 @@ def grid_colours(frame: Frame, kind: Kind, measures: HeadMeasures | None) -> dic
     st.selectbox(words["colour"], list(options), format_func=lambda name: options[name], label_visibility="collapsed",
                  **bound(frame.turn, "colour", chosen))
     if chosen.startswith(FILE) and read is not None:
-        return read.averages.values(chosen.removeprefix(FILE))
-    return known.get(chosen)
+        name = chosen.removeprefix(FILE)
+        return read.averages.values(name), f"{COLOURED[name]}, {read.name}"
+    return known.get(chosen), BY_NAME[chosen].title if chosen else ""

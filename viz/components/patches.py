@@ -1,4 +1,6 @@
 """Which heads turn the answer when they are taken from the other sentence: the picture of all heads, and of whole layers."""
+from collections.abc import Callable
+
 import numpy as np
 import streamlit as st
 
@@ -10,25 +12,25 @@ from viz.components.compared import EQUAL, SHOWN, coloured
 from viz.components.controls import buttons
 from viz.components.figure import figure
 from viz.figures.bars import bars
-from viz.page import Frame
 from viz.text import literal, strings
 
 READABLE, HIGH = 860, 260   # pixels: no line of prose is longer; of the bars
 FAINT = 0.05                # share of the whole way that has the full colour at least, so that effects of nothing stay pale
 
 
-def patches(frame: Frame, record: AttentionRecord, overview: Overview, view: View, found: Patched) -> None:
-    """Draws the section. `record`: of the first text."""
+def patches(records: tuple[AttentionRecord, ...], overview: Overview, view: View, found: Patched, choose: Callable[..., None]) -> None:
+    """Draws the section. records: of the first text, as it stands and edited. choose(head=…) takes another head."""
     words, ranked = strings("compare")["patches"], found.ranked
     st.markdown(f"##### {words['title']}")
-    st.markdown(_lead(record, found), width=READABLE)
+    st.markdown(_lead(records[0], found), width=READABLE)
     left, right = st.columns(2, gap="medium")
     with left:
         st.caption(words["grid"].format(unit=words["logits_unit"] if found.words else words["cosine_unit"]))
         bound = max(FAINT * abs(found.other - found.plain), abs(ranked[0][2]), EQUAL)
-        coloured(frame, overview, view, found.effects, words["effect"], offered=ranked[:SHOWN], key="compare-patched", signed=True, bound=bound)
-        buttons(words["open"], [((layer, head), f"{layer}·{head}  {effect:+.3g}") for layer, head, effect in ranked[:SHOWN]], frame.choose, "head",
-                None, "rank_patched")
+        coloured(overview, view, found.effects, words["effect"], offered=ranked[:SHOWN], key="compare-patched", signed=True, bound=bound,
+                 source=records, choose=choose)
+        buttons(words["open"], [((layer, head), f"{layer}·{head}  {effect:+.3g}".replace("-", "−")) for layer, head, effect in ranked[:SHOWN]],
+                choose, "head", None, "rank_patched")
     with right:
         _layers(found)
     st.markdown("\n".join(f"- {each}" for each in notes(found)), width=READABLE)

@@ -121,8 +121,8 @@ export function figure(value) {
   return size < 0.0005 ? value.toExponential(1) : value.toFixed(size < 10 ? 3 : 1);
 }
 
-// The same without the zeros of a round number, for legends.
-export const short = (value) => figure(value).replace(/\.0+$|(\.\d*?[1-9])0+$/, "$1");
+// The same without the zeros of a round number, and with two digits that count, for legends.
+export const short = (value) => (Math.abs(value) < 0.01 ? `${+value.toPrecision(2)}` : figure(value).replace(/\.0+$|(\.\d*?[1-9])0+$/, "$1")).replace(/^-/, "−");
 
 export const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
 

@@ -92,10 +92,12 @@ def _grid(body: bytes, state: bytes) -> str:
     found = grid_of(body, state)
     count = sum(len(each) for each in found.overview.cells)
     said = [SAID["grid_values" if found.values else "grid"].format(count=count, layers=len(found.overview.layers))]
+    if found.of:
+        said.append(SAID["values_of"].format(of=found.of))
     if found.order:
         said.append(SAID["ordered"].format(layer=found.order[0][0], head=found.order[0][1]))
     if found.marks:
-        said.append(SAID["marked"].format(count=len(found.marks)))
+        said.append(SAID["marked_values" if found.by_value else "marked"].format(count=len(found.marks)))
     return " ".join(said)
 
 

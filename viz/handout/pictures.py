@@ -38,7 +38,8 @@ class Head:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """All heads as they were shown. hover: numbers a head under the pointer; values: one number a head, drawn as its colour."""
+    """All heads as they were shown. hover: numbers a head under the pointer; values: one number a head, drawn as its colour, and `of` what
+    they are; by_value: the marks rank them."""
 
     overview: Overview
     groups: int
@@ -50,6 +51,8 @@ class Grid:
     values: dict[tuple[int, int], float]
     signed: bool
     bound: float | None
+    of: str
+    by_value: bool
 
 
 def checked(kind: str, body: bytes, state: bytes, room: str, height: int | None = None) -> tuple[bytes, bytes]:
@@ -64,7 +67,7 @@ def checked(kind: str, body: bytes, state: bytes, room: str, height: int | None 
     grid = grid_of(body, state)
     return (grid_payload.body(grid.overview, room=room, groups=grid.groups, height=height or grid.height),
             grid_payload.state(grid.overview, room=room, open_head=grid.open_head, order=grid.order, marks=grid.marks, hover=grid.hover,
-                               values=grid.values, signed=grid.signed, bound=grid.bound))
+                               values=grid.values, signed=grid.signed, bound=grid.bound, of=grid.of, by_value=grid.by_value))
 
 
 def _units(axis: dict, count: int) -> tuple[Unit, ...]:
@@ -143,4 +146,5 @@ def grid_of(body: bytes, state: bytes) -> Grid:
     values = column(columns["values"]) if "values" in columns else {}
     return Grid(overview, whole(said["groups"], 1, 1024), whole(said["height"], 40, 4000),
                 every[whole(how["open"], 0, len(every) - 1)] if how["open"] is not None else (-1, -1), order, marks, hover, values,
-                switch(how["signed"]), None if how["bound"] is None else number(how["bound"]))
+                switch(how["signed"]), None if how["bound"] is None else number(how["bound"]),
+                text(how.get("of", "")), switch(how.get("by_value", False)))   # not in what an earlier Clearhead saved

@@ -18,6 +18,7 @@ from viz.text import strings
 
 CELLS, LEVELS = 40_000, 32                # cells of all thumbnails together; colours from nothing to all
 SIDE, GAP, LEFT, TOP, NAME = 40, 5, 24, 16, 12   # pixels: a thumbnail, between two, for numbers beside and above, for a name below
+PAPER = 182, 215                          # millimetres of a page of A4 that a grid may have
 TEXT = f"font-family='{theme.SANS[0]}, sans-serif' font-size='9' fill='{theme.INK['light']}'"
 
 
@@ -43,7 +44,17 @@ def _spots(grid: Grid) -> dict[Place, tuple[int, int]]:
         across = math.ceil(math.sqrt(1.6 * len(grid.order)))
         return {place: (at % across * pitch, at // across * (pitch + NAME)) for at, place in enumerate(grid.order)}
     rows = {layer: row for row, layer in enumerate(grid.overview.layers)}
-    return {(layer, head): (LEFT + head * pitch, TOP + rows[layer] * pitch) for layer, head in places(grid.overview)}
+    per, wide = _blocks(grid)
+    return {(layer, head): (rows[layer] // per * wide + LEFT + head * pitch, TOP + rows[layer] % per * pitch)
+            for layer, head in places(grid.overview)}
+
+
+def _blocks(grid: Grid) -> tuple[int, int]:
+    """Layers of a block and pixels from one to the next: as many side by side as make the thumbnails largest on PAPER."""
+    count, wide = len(grid.overview.layers), LEFT + max(map(len, grid.overview.cells)) * (SIDE + GAP) + GAP
+    per = max((math.ceil(count / blocks) for blocks in range(1, 5)),
+              key=lambda per: min(PAPER[0] / (wide * math.ceil(count / per)), PAPER[1] / (TOP + per * (SIDE + GAP))))
+    return per, wide
 
 
 def _cells(grid: Grid, spots: dict[Place, tuple[int, int]]) -> Iterator[str]:
@@ -96,10 +107,11 @@ def _names(grid: Grid, spots: dict[Place, tuple[int, int]]) -> Iterator[str]:
         for (layer, head), (x, y) in spots.items():
             yield f"<text x='{x + SIDE / 2}' y='{y + SIDE + 10}' text-anchor='middle'>{layer}·{head}</text>"
         return
-    for head, x in {head: x for (_, head), (x, _) in spots.items()}.items():
-        yield f"<text x='{x + SIDE / 2}' y='{TOP - 4}' text-anchor='middle'>{head}</text>"
-    for layer, y in {layer: y for (layer, _), (_, y) in spots.items()}.items():
-        yield f"<text x='{LEFT - 6}' y='{y + SIDE / 2 + 3}' text-anchor='end'>{layer}</text>"
+    for (layer, head), (x, y) in spots.items():
+        if y == TOP:
+            yield f"<text x='{x + SIDE / 2}' y='{TOP - 4}' text-anchor='middle'>{head}</text>"
+        if head == 0:
+            yield f"<text x='{x - 6}' y='{y + SIDE / 2 + 3}' text-anchor='end'>{layer}</text>"
 
 
 def _marks(grid: Grid, spots: dict[Place, tuple[int, int]]) -> Iterator[str]:
@@ -118,7 +130,7 @@ def _legend(grid: Grid, y: float) -> Iterator[str]:
     words, stops = strings("components")["grid"], theme.SIGNED["light"] if grid.values and grid.signed else theme.RAMP["light"]
     reach = grid.bound or max((abs(value) for value in grid.values.values()), default=1) or 1
     low, high = (-reach if grid.signed else 0, reach) if grid.values else (0, 1)
-    said = [f"{low:.3g} to {high:.3g}"] if grid.values else [f"0 to 1, {words['scale']}", words["thumbnail"]]
+    said = [f"{low:.3g} to {high:.3g}", *([grid.of] if grid.of else [])] if grid.values else [f"0 to 1, {words['scale']}", words["thumbnail"]]
     rows, columns = (each * _coarser(grid) for each in grid.overview.pool)
     if not grid.values and max(rows, columns) > 1:
         said.append(words["pooled"].format(rows=rows, columns=columns))

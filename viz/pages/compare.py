@@ -1,4 +1,5 @@
 """What is different? Two questions side by side: two sentences, two models, before and after an edit, two heads."""
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import streamlit as st
@@ -24,7 +25,9 @@ WAYS, EDITS = ("text", "model", "edit", "head"), ("zero", "mean", "temper", "pat
 LONGEST = 1500   # characters of the other sentence
 PAGE = Page("Compare", "Look", 4, "record", controls=(
     Choice("versus", "text", WAYS), Words("other", "", LONGEST), Words("against", "", 120), Choice("edit", "zero", EDITS),
-    Number("t", 2.0, 0.01, 100), Number("layer_b", 0, 0, 999, whole=True), Number("head_b", 0, 0, 999, whole=True)))
+    Number("t", 2.0, 0.01, 100),
+    Number("edit_layer", -1, -1, 999, whole=True), Number("edit_head", -1, -1, 999, whole=True),
+    Number("layer_b", 0, 0, 999, whole=True), Number("head_b", 0, 0, 999, whole=True)))
 
 
 @dataclass(frozen=True)
@@ -42,20 +45,26 @@ def render(frame: Frame) -> None:
     st.markdown(f"#### {words['question']}")
     with st.container(width=READABLE):
         st.markdown(words["lead"])
-    record, view = real_head(frame, token=False)
-    pick(frame, "versus", words["versus"], words["ways"])
+    left, right = st.columns([1, 3], gap="medium")
+    with left:
+        record, view = real_head(frame, token=False)
+    with right:
+        pick(frame, "versus", words["versus"], words["ways"])
     other = _other(frame, record, view)
     if other is None:
         st.info(words["same"])
         return
     second, kinds = frame.ask(other.query), (view.kind, other.kind)
+    _unknown((record, second))
     pictures(frame, (record, second), view, (other.kind, other.head), frame.ask(AlignmentQuery(record.query, other.query, kinds)))
     overview = frame.ask(OverviewQuery(record.query, view.kind))
     for edit in other.query.edits:
         if isinstance(edit, Patch):
-            patches(frame, record, overview, view, frame.ask(PatchQuery(record.query, edit.from_query, edit.kind)))
+            patches((record, second), overview, view, frame.ask(PatchQuery(record.query, edit.from_query, edit.kind)), _taker(frame, None))
     head = None if other.counterpart else other.head
-    grid(frame, overview, view, frame.ask(ComparisonQuery(record.query, other.query, kinds, head)), other.counterpart)
+    edited = _edited(frame, record, view) if frame.controls["versus"] == "edit" else None
+    grid(frame, overview, view, frame.ask(ComparisonQuery(record.query, other.query, kinds, head)), (record, second),
+         _taker(frame, edited) if other.counterpart else None)
     _link(frame)
     _formula()
 
@@ -68,7 +77,7 @@ def _other(frame: Frame, record: AttentionRecord, view: View) -> Other | None:
         text = _text(frame, strings("compare")["other"])
         return Other(sources.open_query(asked.model, text, asked.text_b, asked.target), view.kind, here, True) if text else None
     if way == "edit":
-        edit = _edit(frame, asked, view)
+        edit = _edit(frame, record, view)
         if edit is None:
             return None
         return Other(sources.open_query(asked.model, asked.text, asked.text_b, asked.target, asked.continuation, [edit]), view.kind, here, True)
@@ -98,9 +107,28 @@ def _model(frame: Frame) -> str:
     return chosen
 
 
-def _edit(frame: Frame, asked: Query, view: View) -> Silence | Temper | Patch | None:
-    words, place = strings("compare"), (view.kind, view.layer, view.head)
-    pick(frame, "edit", words["edit"].format(layer=view.layer, head=view.head), words["edits"])
+def _edited(frame: Frame, record: AttentionRecord, view: View) -> tuple[int, int]:
+    """The head that is edited: the open one, until another is opened to see what the edit did to it."""
+    wanted = (frame.controls["edit_layer"], frame.controls["edit_head"])
+    return wanted if record[view.kind].has(*wanted) else (view.layer, view.head)
+
+
+def _taker(frame: Frame, edited: tuple[int, int] | None) -> Callable[..., None]:
+    """choose(head=…), which leaves the edit at the head `edited`, or moves it along where that is None."""
+    def choose(head: tuple[int, int]) -> None:
+        layer, number = edited or (-1, -1)
+        frame.turn(edit_layer=layer, edit_head=number)
+        frame.choose(head=head)
+
+    return choose
+
+
+def _edit(frame: Frame, record: AttentionRecord, view: View) -> Silence | Temper | Patch | None:
+    words, asked, edited = strings("compare"), record.query, _edited(frame, record, view)
+    place = (view.kind, *edited)
+    if edited != (view.layer, view.head):
+        _place(words["edited_head"], record, view.kind, "edited", edited, lambda edited: frame.turn(edit_layer=edited[0], edit_head=edited[1]))
+    pick(frame, "edit", words["edit"].format(layer=edited[0], head=edited[1]), words["edits"])
     if frame.controls["edit"] == "patch":
         text = _text(frame, words["donor"], shorter=False)
         return Patch(*place, sources.open_query(asked.model, text, asked.text_b, asked.target)) if text else None
@@ -112,13 +140,25 @@ def _edit(frame: Frame, asked: Query, view: View) -> Silence | Temper | Patch | 
 
 def _head(frame: Frame, record: AttentionRecord, kind: Kind) -> tuple[int, int]:
     """The head of the second that is open."""
-    words = strings("compare")
-    places = [(layer.index, head) for layer in record[kind].layers for head in range(layer.heads)]
     wanted = (frame.controls["layer_b"], frame.controls["head_b"])
-    chosen = wanted if wanted in places else places[0]
-    st.selectbox(words["second_head"], places, format_func=lambda place: words["head_name"].format(layer=place[0], head=place[1]), width=220,
-                 **bound(lambda second: frame.turn(layer_b=second[0], head_b=second[1]), "second", chosen))
+    chosen = wanted if record[kind].has(*wanted) else (record[kind].layers[0].index, 0)
+    _place(strings("compare")["second_head"], record, kind, "second", chosen, lambda second: frame.turn(layer_b=second[0], head_b=second[1]))
     return chosen
+
+
+def _place(label: str, record: AttentionRecord, kind: Kind, field: str, chosen: tuple[int, int], choose: Callable[..., None]) -> None:
+    """The choice of one head of a record; a new one goes to choose(field=…)."""
+    name = strings("compare")["head_name"]
+    places = [(layer.index, head) for layer in record[kind].layers for head in range(layer.heads)]
+    st.selectbox(label, places, format_func=lambda place: name.format(layer=place[0], head=place[1]), width=220, **bound(choose, field, chosen))
+
+
+def _unknown(records: tuple[AttentionRecord, AttentionRecord]) -> None:
+    """What one of the two models cannot read: two texts may differ in nothing else."""
+    said = dict.fromkeys(strings("frame")["unknown_tokens"].format(count=sum(tokens.unknown), total=len(tokens), model=literal(each.card.title))
+                         for each in records if any((tokens := each.maps[0].queries).unknown))
+    if said:
+        st.warning(" ".join(said))
 
 
 def _link(frame: Frame) -> None:

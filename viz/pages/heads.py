@@ -145,15 +145,15 @@ def _grid(frame: Frame, record: AttentionRecord, view: View, measures: HeadMeasu
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"##### {words['grid']}", help=words["grid_help"])
         select(words["order"], orders, frame.choose, "order", view.order if view.order in orders else "layer", quiet=True)
-        values = grid_colours(frame, view.kind, measures)
+        values, of = grid_colours(frame, view.kind, measures)
     ranked = heads.ranked(attention_map, *view.pair) if view.pair else []
     order = {"layer": None, "pair": ranked}.get(view.order, measures.ranked(view.order) if measures and view.order in measures.values else None)
     head_grid(overview, open_head=(view.layer, view.head), order=[(layer, head) for layer, head, _ in order] if order else None,
                       marks=[(layer, head, place) for place, (layer, head, _) in enumerate(ranked[:SHOWN], 1)],
-                      hover=hover_numbers(measures, weights), values=values, groups=_group(attention_map), source=(record,), key="grid",
+                      hover=hover_numbers(measures, weights), values=values, of=of, groups=_group(attention_map), source=(record,), key="grid",
               silence=_silencing() if record.verification.status == "verified" else None, on_event=lambda event: _take(frame, event))
     if st.session_state.pop("silenced", False):
-        frame.go("compare", versus="edit", edit="zero")
+        _edit(frame, "zero")
 
 
 def _silencing() -> Switch:
@@ -200,13 +200,20 @@ def _ways_on(frame: Frame, record: AttentionRecord, view: View) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         offered(frame, record, view)
         add_to_handout("head", lambda where, link: head_item(record, view, where=PAGE.title, link=link))
-        if st.button(words["compare_silenced"], key="compare-silenced", type="tertiary", help=words["compare_help"]):
-            frame.go("compare", versus="edit", edit="zero")
+        asks = record.verification.status != "imported"   # a file has no model that could be asked anew
+        if asks and st.button(words["compare_silenced"], key="compare-silenced", type="tertiary", help=words["compare_help"]):
+            _edit(frame, "zero")
         if example is not None and example.twin and st.button(words["compare_swapped"], key="compare-swapped", type="tertiary"):
             frame.go("compare", versus="text", other=other_twin(example, frame.state.text))
         if example is not None and example.twin and st.button(words["compare_patched"], key="compare-patched", type="tertiary"):
-            frame.go("compare", versus="edit", edit="patch", other=other_twin(example, frame.state.text))
-        _swap(frame, record, view)
+            _edit(frame, "patch", other=other_twin(example, frame.state.text))
+        if asks:
+            _swap(frame, record, view)
+
+
+def _edit(frame: Frame, edit: str, **more) -> None:
+    """Compares with an edit of the open head, whatever head was edited before."""
+    frame.go("compare", versus="edit", edit=edit, edit_layer=-1, edit_head=-1, **more)
 
 
 def _swap(frame: Frame, record: AttentionRecord, view: View) -> None:

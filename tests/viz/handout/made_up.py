@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from model import heads
 from model.view import View
 from tests.viz.components import fabricated
 from viz.components.anatomy import payload as anatomy_payload
@@ -10,6 +11,7 @@ from viz.components.block_diagram import payload as block_payload
 from viz.components.block_diagram.payload import Drawn
 from viz.components.cells import payload as cells_payload
 from viz.components.drag import payload as drag_payload
+from viz.components.head_grid import payload as grid_payload
 from viz.components.head_view import payload
 from viz.components.token_strip import payload as strip_payload
 from viz.control import Numbers
@@ -32,6 +34,16 @@ def head(count: int = 16, number: int = 0, **view) -> Item:
 
 def grid(count: int = 16) -> Item:
     return grid_item(_record(count), View(layer=0, head=0, pair=(10, 2)))
+
+
+def coloured() -> Item:
+    """A grid of numbers, as the page Compare draws it."""
+    made = _record(16)
+    overview = heads.overview(made[made.kinds[0]])
+    values = {place: float(number) for number, place in enumerate(grid_payload.places(overview))}
+    state = grid_payload.state(overview, room="", open_head=(0, 0), marks=[(5, 11, 1), (5, 10, 2)], values=values, of="divergence, bits",
+                               by_value=True)
+    return picture_item("head_grid", grid_payload.body(overview, room=""), state, records=(made,))
 
 
 def change() -> Item:

@@ -2,6 +2,7 @@
 import dataclasses
 import json
 import random
+import re
 
 import numpy as np
 import pytest
@@ -15,9 +16,10 @@ from viz.components.wire import pack, unpack
 from viz.handout.files import MOST, Handout, load, save
 from viz.handout.item import Item
 from viz.handout.keeping import Keeping
-from viz.handout.made import head_item
+from viz.handout.made import grid_item, head_item, table_item
 from viz.handout.paper import svg
-from viz.handout.pictures import grid_of, head_of
+from viz.handout.pictures import checked, grid_of, head_of
+from viz.handout.tables import as_html
 
 ALL = {"head": lambda: made_up.head(lens="lines", scale="log", overlay=((0, 3),)), "grid": made_up.grid, "squares": made_up.squares,
        "change": made_up.change, "block": made_up.block, "curve": made_up.curve,
@@ -70,6 +72,26 @@ def test_the_caption_says_the_state_in_words():
     assert f"“it” looks most at “{largest}” " in row
     marked = "1 to 5 mark the heads with the largest weights for the pair."
     assert made_up.grid().caption == f"All 72 heads of 6 layers, one thumbnail each. {marked} “text”"
+
+    counted = made_up.coloured()
+    assert counted.caption == "All 72 heads of 6 layers, one colour each. The colour is: divergence, bits. 1 to 2 mark the largest. “text”"
+    assert "0 to 71; divergence, bits" in svg(counted)
+    again = grid_of(*checked(counted.kind, counted.body, counted.state, "room"))
+    assert (again.of, again.by_value) == ("divergence, bits", True)
+
+
+def test_a_deep_model_stands_in_blocks_that_fill_a_page():
+    made = fabricated.record(fabricated.tokens(), heads=(9,) * 30)
+    drawing = svg(grid_item(made, View()))
+    wide, high = map(float, re.search("viewBox='0 0 ([0-9.]+) ([0-9.]+)'", drawing).groups())
+    assert 0.6 < wide / high < 1.6 and [drawing.count(f"'end'>{layer}<") for layer in (0, 15, 29)] == [1, 1, 1]
+
+
+def test_a_table_writes_each_column_with_the_digits_of_its_largest_number():
+    body = table_item([{"head": 0, "fit": 0.5, "tiny": 6e-9, "of": "all"}, {"head": 1, "fit": 0.98765, "tiny": 0.0123, "of": "x" * 60}], "").body
+    table = as_html(body)
+    assert "<td class=\"number\">0.5000</td>" in table and "0.9877" in table and "0.00000<" in table and "0.01230" in table
+    assert table.count('class="name"') == 0 and as_html(table_item([{"of": "the first token"}], "").body).count('class="name"') == 1
 
 
 def changed(item: Item, part: str, **header) -> dict:

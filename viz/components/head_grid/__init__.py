@@ -24,14 +24,15 @@ class Switch:
 
 def head_grid(overview: Overview, *, open_head: Place, order: Sequence[Place] | None = None, marks: Sequence[tuple[int, int, int]] = (),
               hover: Mapping[str, Mapping[Place, float]] | None = None, values: Mapping[Place, float] | None = None, signed: bool = False,
-              bound: float | None = None, groups: int = 1, height: int = 560, silence: Switch | None = None,
+              bound: float | None = None, of: str = "", by_value: bool = False, groups: int = 1, height: int = 560, silence: Switch | None = None,
               source: tuple[AttentionRecord, ...] = (), key: str,
               on_event: Callable[[GridEvent], None] | None = None) -> GridEvent | None:
     """Draws the grid; the head that was just chosen, or None.
 
     order: a ranking of (layer, head), drawn in that order; without one by layer. marks: (layer, head, rank) with a badge. hover: numbers a head
     by their name, shown under the pointer. values: one number a head, drawn as its colour instead of the thumbnail, from 0 to the largest or,
-    if signed, symmetric about 0; bound: the number with the full colour, for grids that share one scale. groups: how many query
+    if signed, symmetric about 0; bound: the number with the full colour, for grids that share one scale. of: what they are, in words; by_value: the
+    marks rank them, and not the weights of a pair. groups: how many query
     heads share a key head. height: pixels; more than that scrolls. silence: a head can be silenced, with Alt and a click or with S, and while the
     switch is on with a click alone; the event says so.
     on_event is called before the page runs again, so that the page is drawn once with the new head. source: the records that it shows; with them
@@ -39,7 +40,7 @@ def head_grid(overview: Overview, *, open_head: Place, order: Sequence[Place] | 
     """
     messages = (body(overview, room=key, groups=groups, height=height, silence=silence is not None),
                 state(overview, room=key, open_head=open_head, order=order, marks=marks, hover=hover, values=values, signed=signed, bound=bound,
-                      silences=silence is not None and silence.on))
+                      of=of, by_value=by_value, silences=silence is not None and silence.on))
     event = _COMPONENT.show(key, *messages, lambda value: read(value, overview), on_event)
     if source:
         from viz.components.keep import keep_picture  # a handout's items read this package's messages

@@ -22,7 +22,7 @@ export function mount(element, bytes, send) {
 
   function redraw() {
     const colours = palette(root, body.colours), smallest = matchMedia("(pointer: coarse)").matches ? 24 : 12;
-    const wanted = JSON.stringify([root.clientWidth, devicePixelRatio, colours.theme, state.order, state.signed, [...(state.values?.values ?? [])]]);
+    const wanted = JSON.stringify([root.clientWidth, devicePixelRatio, colours.theme, state.order, state.signed, state.of, [...(state.values?.values ?? [])]]);
     if (wanted === drawn && cells === body.cells) return drawMarks();
     [drawn, cells] = [wanted, body.cells];
     plan = state.order ? byRank(body, state.order, root.clientWidth) : byLayer(body, root.clientWidth, smallest);
@@ -108,6 +108,7 @@ export function mount(element, bytes, send) {
     const words = body.text, bar = node("span", "bar"), [low, high] = state.values ? [state.signed ? -limit() : 0, limit()] : [0, 1];
     bar.style.background = state.values && state.signed ? signedBar(body.colours.signed[colours.theme], colours.paper) : colours.gradient;
     const texts = [node("span", "", short(low)), bar, node("span", "", short(high))];
+    if (state.of) texts.push(node("span", "", state.of));
     if (!state.values) texts.push(node("span", "", words.scale), node("span", "", words.thumbnail));
     if (!state.values && Math.max(...body.pool) > 1) texts.push(node("span", "", fill(words.pooled, { rows: body.pool[0], columns: body.pool[1] })));
     legend.replaceChildren(...texts);
@@ -116,8 +117,8 @@ export function mount(element, bytes, send) {
   const nameOf = ({ layer, head }) => fill(body.text.name, { layer, head });
 
   function facts({ index }) {
-    const rank = state.marks.find(([marked]) => marked === index), rows = rank ? [[body.text.rank, String(rank[1])]] : [];
-    if (state.values) rows.push([body.text.value, figure(state.values.values[index])]);
+    const rank = state.marks.find(([marked]) => marked === index), rows = rank ? [[state.rank, String(rank[1])]] : [];
+    if (state.values) rows.push([state.of || body.text.value, figure(state.values.values[index])]);
     (state.hover ?? []).forEach(([name, low, high], column) => {
       const value = number(state.hover_codes.values[column * state.hover_codes.shape[1] + index], low, high);
       if (!Number.isNaN(value)) rows.push([name, figure(value)]);

@@ -38,13 +38,14 @@ def body(overview: Overview, *, room: str, groups: int = 1, height: int = 560, s
 
 def state(overview: Overview, *, room: str, open_head: Place, order: Sequence[Place] | None = None, marks: Sequence[tuple[int, int, int]] = (),
           hover: Mapping[str, Mapping[Place, float]] | None = None, values: Mapping[Place, float] | None = None, signed: bool = False,
-          bound: float | None = None, silences: bool = False) -> bytes:
-    """What a click changes. Heads are numbered as in the body; a head without a number in `hover` or `values` has none there. silences: whether a
-    click silences a head."""
+          bound: float | None = None, of: str = "", by_value: bool = False, silences: bool = False) -> bytes:
+    """What a click changes. Heads are numbered as in the body; a head without a number in `hover` or `values` has none there. of: what the values
+    are, in words. by_value: the marks rank the values, and not the weights of a pair. silences: whether a click silences a head."""
     every = places(overview)
     number = {place: index for index, place in enumerate(every)}
     header: dict[str, Any] = {"room": room, "part": "state", "open": number.get(open_head), "signed": signed, "bound": bound,
-                              "silences": silences,
+                              "of": of if values else "", "by_value": by_value,
+                              "rank": strings("components")["grid"]["rank_value" if by_value else "rank"], "silences": silences,
                               "order": None if order is None else [number[place] for place in order],
                               "marks": [[number[layer, head], rank] for layer, head, rank in marks]}
     sections: dict[str, np.ndarray] = {}

@@ -3,7 +3,7 @@
 export const CODES = 65536;
 
 // Pixels from one label to the next, at least.
-export const READABLE = 14;
+export const READABLE = 13;
 
 export const weightOf = (code) => (code / 65535) ** 2;
 

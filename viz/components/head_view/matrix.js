@@ -31,7 +31,7 @@ export function matrix(stage, view) {
   function measure() {
     const { state, rows, columns, body, width } = view;
     const [down, across] = state.transpose ? [columns, rows] : [rows, columns], v = down.texts.length, h = across.texts.length;
-    const left = Math.ceil(Math.min(widest(down.texts) + 10, width * 0.28, 136)), most = Math.ceil(widest(across.texts) + 8);
+    const left = Math.ceil(Math.min(widest(down.texts) + 10, width * 0.32, 136)), most = Math.ceil(widest(across.texts) + 8);
     let wide = Math.min((width - left - 2) / h, LARGEST);
     const level = wide >= most + 4, top = level ? 20 : Math.min(most, 112);
     let high = Math.min((body.height - top) / v, LARGEST);
