@@ -9,6 +9,7 @@ from viz.handout.reading import must, reading, text
 from viz.text import visible
 
 ROWS, COLUMNS, MOST = 2000, 40, 2 * 2**20   # bytes of one table
+NAME = 28   # letters of a name that is never broken
 
 
 def body_of(rows: Sequence[Mapping[str, Any]]) -> bytes:
@@ -51,7 +52,9 @@ def as_html(body: bytes) -> str:
     numbers = [all(isinstance(row[place], (int, float)) or row[place] is None for row in rows) for place in range(len(names))]
     heads = "".join(f'<th{_right(number)} scope="col"><button type="button">{_said(name)}</button></th>'
                     for name, number in zip(names, numbers, strict=True))
-    lines = "".join("<tr>" + "".join(f"<td{_right(number)}>{_said(cell)}</td>" for cell, number in zip(row, numbers, strict=True)) + "</tr>"
+    digits = [_decimals([row[place] for row in rows]) for place in range(len(names))]
+    kinds = [_right(number) or _short([row[place] for row in rows]) for place, number in enumerate(numbers)]
+    lines = "".join("<tr>" + "".join(f"<td{kind}>{_said(cell, places)}</td>" for cell, kind, places in zip(row, kinds, digits, strict=True)) + "</tr>"
                     for row in rows)
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>"
 
@@ -60,7 +63,18 @@ def _right(number: bool) -> str:
     return ' class="number"' if number else ""
 
 
-def _said(cell: str | float | None) -> str:
+def _short(cells: Sequence[str | float | None]) -> str:
+    """A column of names stays on its lines; one of sentences may break."""
+    return ' class="name"' if all(len(str(cell)) <= NAME for cell in cells) else ""
+
+
+def _decimals(cells: Sequence[str | float | None]) -> int:
+    """As many behind the point in the whole column as give its largest number four digits that count."""
+    largest = max((abs(cell) for cell in cells if isinstance(cell, float)), default=0.0)
+    return max(0, min(3 - math.floor(math.log10(largest)), 12)) if largest else 0
+
+
+def _said(cell: str | float | None, places: int = 0) -> str:
     if isinstance(cell, float):
-        return f"{cell:.4g}"
+        return f"{cell:.{places}f}"
     return "–" if cell is None else html.escape(visible(str(cell)))

@@ -6,6 +6,7 @@ import { chart } from "./chart.js";
 import { fits, present } from "./present.js";
 import { table } from "./table.js";
 
+const LINE = 14, LETTER = 7.4;   // pixels of a token's name in a matrix
 const words = JSON.parse(document.querySelector("#words").textContent);
 const bytesIn = (figure, name) => Uint8Array.from(atob(figure.querySelector(`script.${name}`).textContent), (sign) => sign.charCodeAt(0));
 
@@ -41,7 +42,8 @@ function choices(figure, state, signed, update) {
 
 // What the reader chooses in an open head stays in its message, so that another lens shows it too.
 function head(figure, body, state, update) {
-  const { rows, columns, bound } = header(body), places = (axis, token) => axis.tokens.indexOf(token);
+  const { rows, columns, bound } = header(body), across = (columns ?? rows).texts, places = (axis, token) => axis.tokens.indexOf(token);
+  figure.names = LINE * rows.texts.length + Math.min(112, 12 + LETTER * Math.max(...across.map(({ length }) => length)));
   choices(figure, state, bound, update);
   return ({ token, pair, marks }) => {
     if (marks) {

@@ -28,11 +28,13 @@ export function present(words) {
     address(`#present=${at + 1}`);
   }
 
-  // The letters as large as the window's width bears, the picture as high as the caption leaves room.
+  // The letters as large as the window's width bears, the picture as high as the caption leaves room. Letters are a third smaller at most where
+  // otherwise a head had no room for the name of every token.
   function fit(figure) {
-    const zoom = Math.max(1, Math.min(2.4, innerWidth / 720)), caption = figure.querySelector("figcaption").offsetHeight;
+    const widest = Math.max(1, Math.min(2.4, innerWidth / 720)), room = innerHeight - figure.querySelector("figcaption").offsetHeight - FRAME;
+    const named = room / ((figure.names ?? 0) + LEGEND), zoom = named < widest && named * 1.5 > widest ? named : widest;
     document.body.style.setProperty("--large", zoom);
-    figure.room = [Math.max(120, Math.floor((innerHeight - caption - FRAME) / zoom) - LEGEND), zoom];
+    figure.room = [Math.max(120, Math.floor(room / zoom) - LEGEND), zoom];
     figure.fit?.(...figure.room);
   }
 
