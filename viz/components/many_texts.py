@@ -42,7 +42,7 @@ def kept(model: str, revision: str, kind: Kind) -> Read | None:
 def many_texts(frame: Frame, model: str, revision: str, kind: Kind) -> None:
     """The section."""
     words = strings("measures")
-    st.markdown(f"### {words['many']}")
+    st.markdown(f"##### {words['many']}")
     st.caption(words["many_about"].format(texts=MOST_TEXTS, megabytes=MEGABYTES), width=860)
     file = st.file_uploader(words["drop"], type=[each.removeprefix(".") for each in SUFFIXES], key="many-file", label_visibility="collapsed",
                             max_upload_size=MEGABYTES, on_change=lambda: st.session_state.pop("many-stopped", None))

@@ -15,8 +15,10 @@ LARGER = 1.5   # times as large as on a desk
 CONTROLS = ("stSidebar", "stHeader", "stExpandSidebarButton", "stSelectbox", "stMultiSelect", "stSlider", "stTextInput", "stTextArea",
             "stNumberInput", "stCheckbox", "stRadio", "stButtonGroup", "stPopover", "stButton", "stDownloadButton", "stFileUploader", "stExpander",
             "stPageLink")
+# no ring of the keyboard round the page: it would strike the title through
 STYLE = ("<style>" + ", ".join(f'[data-testid="{each}"]' for each in CONTROLS) + " { display: none !important; }"
          f'[data-testid="stMainBlockContainer"] {{ max-width: none; padding: 1rem 2rem 0; zoom: {LARGER}; }}'
+         '[data-testid="stMain"] { outline: none !important; box-shadow: none !important; }'
          f'[data-testid="stPlotlyChart"] {{ zoom: calc(1 / {LARGER}); }}</style>')
 
 

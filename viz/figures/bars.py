@@ -6,6 +6,8 @@ import numpy as np
 from viz.figures.base import MUTED, chart, point_out, series
 from viz.figures.drawing import Drawing
 
+WRITTEN = 20   # names that all are written
+
 
 def histogram(theme: str, edges: np.ndarray, shares: Mapping[str, np.ndarray], *, axes: tuple[str, str],
               curve: tuple[str, np.ndarray] | None = None, marks: Sequence[tuple[float, str]] = (), height: int = 300, title: str = "") -> Drawing:
@@ -25,12 +27,15 @@ def histogram(theme: str, edges: np.ndarray, shares: Mapping[str, np.ndarray], *
 
 def bars(theme: str, names: Sequence[str], groups: Mapping[str, np.ndarray], *, axes: tuple[str, str], y_range: tuple[float, float] | None = None,
          height: int = 300, title: str = "") -> Drawing:
-    """One bar for each name and group; two equal names stay two."""
+    """One bar for each name and group; two equal names stay two. Of many names as many are written as a phone has room for, and the last."""
     figure = chart(theme, *axes, height=height, title=title)
     palette, places = series(theme), list(range(len(names)))
     for place, (name, each) in enumerate(groups.items()):
-        figure.add_bar(x=places, y=each, name=name, marker={"color": palette[place], "line_width": 0}, hovertemplate="%{y:.4g}")
-    figure.update_xaxes(tickmode="array", tickvals=places, ticktext=list(names), ticklabeloverflow="allow")
+        figure.add_bar(x=places, y=each, name=name, marker={"color": palette[place], "line_width": 0}, customdata=list(names),
+                       hovertemplate="%{customdata}: %{y:.4g}")
+    step = 1 + len(names) // WRITTEN
+    written = [at for at in places if at == places[-1] or (at % step == 0 and at + step <= places[-1])]
+    figure.update_xaxes(tickmode="array", tickvals=written, ticktext=[names[at] for at in written], ticklabeloverflow="allow")
     figure.update_layout(barmode="group", showlegend=len(groups) > 1)
     if y_range is not None:
         figure.update_yaxes(range=list(y_range))

@@ -43,4 +43,5 @@ def importance(theme: str, groups: Sequence[Sequence[tuple[str, np.ndarray]]], t
 
 
 def _short(value: float) -> str:
-    return f"{value:.2g}" if abs(value) < 99.5 else f"{value:.0f}"
+    said = f"{value:.2g}" if abs(value) < 99.5 else f"{value:.0f}"
+    return said.replace("-", "−", 1) if value < 0 else said
