@@ -45,11 +45,8 @@ def render(frame: Frame) -> None:
     st.markdown(f"#### {words['question']}")
     with st.container(width=READABLE):
         st.markdown(words["lead"])
-    left, right = st.columns([1, 3], gap="medium")
-    with left:
-        record, view = real_head(frame, token=False)
-    with right:
-        pick(frame, "versus", words["versus"], words["ways"])
+    record, view = real_head(frame, token=False)
+    pick(frame, "versus", words["versus"], words["ways"])
     other = _other(frame, record, view)
     if other is None:
         st.info(words["same"])

@@ -88,7 +88,7 @@ def test_numbers_can_colour_the_grid(visit):
     page = visit("values=1")
     page.locator(".grid .stage").hover(position=spot(page, 5, 0))
     assert page.locator(".grid .tip").inner_text().split("\n")[1:3] == ["value", "0.500"]
-    assert page.locator(".grid .legend").inner_text().split() == ["-1.1", "1.1"]
+    assert page.locator(".grid .legend").inner_text().split() == ["−1.1", "1.1"]
 
 
 def test_the_colours_follow_the_theme(visit):
