@@ -254,4 +254,11 @@ ANSWERS: dict[type, Callable] = {NextWordQuery: _next_word, Query: _record, Over
                                  CopyQuery: _copying, CostQuery: _cost, InformationQuery: _information, TableQuery: _table, ContextsQuery: _contexts,
                                  **dict.fromkeys((DecisionQuery, DecisionSetQuery, HabitsQuery, TraitsQuery), _small_world)}
 models = Models(MODEL_BYTES)
-desk = Desk(lambda question, tick: ANSWERS[type(question)](question, tick), CACHE_BYTES)
+
+
+def patience(question: Any) -> float:
+    """Seconds after which a question is due: a hundredth for each ten characters of its text, which is about what a pass takes on two cores."""
+    return len(getattr(getattr(question, "query", question), "text", "")) / 1000
+
+
+desk = Desk(lambda question, tick: ANSWERS[type(question)](question, tick), CACHE_BYTES, patience)

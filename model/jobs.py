@@ -1,10 +1,13 @@
 """One worker, a fair queue over sessions, one cache: how questions are computed without blocking anybody's screen.
 
+Each session's next question is due a while after its turn came, longer for a longer text; the one that is due first is answered first. So short
+texts go before long ones that were asked a little earlier, nobody waits for ever, and whoever asks much at once goes behind those who ask little.
 Equal questions share a job. A job ends when its last waiter leaves; the computation notices at its next `tick`. Answers are kept in
 one cache, least recently used first out, bounded in bytes.
 """
 import logging
 import threading
+import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
 from typing import Any
@@ -22,7 +25,7 @@ class Job:
     """A question on its way to its answer. `fraction` (0 to 1) and `text` say how far it is."""
 
     def __init__(self, question: Hashable):
-        self.question = question
+        self.question, self.due = question, 0.0
         self.fraction, self.text = 0.0, "waiting"
         self.waiters: set[str] = set()
         self._done = threading.Event()
@@ -88,11 +91,12 @@ def _bytes(answer: Any) -> int:
 
 
 class Desk:
-    """Takes questions from many sessions and has one worker answer them, one session after the other."""
+    """Takes questions from many sessions and has one worker answer them. patience: the seconds after which a question is due."""
 
-    def __init__(self, answer: Callable[[Any, Callable[[float, str], None]], Any], cache_bytes: int):
-        self._compute, self.cache = answer, Cache(cache_bytes)
-        self._queues: OrderedDict[str, deque[Job]] = OrderedDict()
+    def __init__(self, answer: Callable[[Any, Callable[[float, str], None]], Any], cache_bytes: int,
+                 patience: Callable[[Any], float] = lambda question: 0.0):
+        self._compute, self.cache, self._patience = answer, Cache(cache_bytes), patience
+        self._queues: dict[str, deque[Job]] = {}
         self._jobs: dict[Hashable, Job] = {}
         self._lock = threading.Lock()
         self._work = threading.Condition(self._lock)
@@ -109,7 +113,10 @@ class Desk:
             job = self._jobs.get(question)
             if job is None or (not job.done and not job.waiters):
                 job = self._jobs[question] = Job(question)
-                self._queues.setdefault(session, deque()).append(job)
+                queue = self._queues.setdefault(session, deque())
+                queue.append(job)
+                if len(queue) == 1:
+                    self._turn(job)
             job.waiters.add(session)
             if self._worker is None or not self._worker.is_alive():
                 self._worker = threading.Thread(target=self._serve, name="clearhead-worker", daemon=True)
@@ -117,16 +124,22 @@ class Desk:
             self._work.notify()
         return job
 
+    def _turn(self, job: Job) -> None:
+        """Its session's turn has come."""
+        job.due = time.monotonic() + self._patience(job.question)
+
     def _next(self) -> Job:
         with self._lock:
-            while True:
-                for session in list(self._queues):
-                    queue = self._queues.pop(session)
-                    job = queue.popleft()
-                    if queue:
-                        self._queues[session] = queue   # at the end: the other sessions come first
-                    return job
+            while not self._queues:
                 self._work.wait()
+            session = min(self._queues, key=lambda session: self._queues[session][0].due)
+            queue = self._queues[session]
+            job = queue.popleft()
+            if queue:
+                self._turn(queue[0])
+            else:
+                del self._queues[session]
+            return job
 
     def _serve(self) -> None:
         while True:

@@ -184,10 +184,10 @@ def _instead(output, edit: Silence | Patch, taken: Mapping):
 def _chosen(mask, indices, n_keys: int):
     """The mask with the keys that sparse attention chose for each query, indices (1, query, chosen); transformers leaves that to its kernels,
     and makes a mask of them only for its own eager and fused attention (DeepSeek-V3.2, 2025)."""
-    import torch
-
     if indices is None:
         return mask
+    import torch
+
     if mask is None:
         raise Unsupported("it chooses keys without a mask that says what they may be chosen from")
     left_out = torch.ones(1, indices.shape[1], n_keys, dtype=torch.bool).scatter(-1, indices.long(), False)[:, None]

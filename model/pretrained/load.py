@@ -94,10 +94,11 @@ def prepare() -> None:
         os.environ.setdefault(name, value)
     from transformers.utils import logging
 
-    from model.pretrained import capture
+    from model.pretrained import calls, capture
 
     logging.disable_progress_bar()
     capture.register()
+    calls.keep_heap()
 
 
 def _check_files(place: Place) -> None:

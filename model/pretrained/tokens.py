@@ -4,6 +4,7 @@ One ordinary space before a word is part of most vocabularies' pieces and is not
 that take several tokens are numbered (苹₁ 苹₂). Controls, and what would be invisible alone, are shown by name.
 """
 import functools
+import re
 import unicodedata
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from model.record import Tokens
 VISIBLE = {" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥"}
 JOINER = "\u200d"
 INSIDE = (JOINER, "\u200c")  # zero-width joiner and non-joiner: kept between letters or pictures, where they shape them
+ASCII_WORD = re.compile(r"\w+(?:'\w+)*|\S")
 LONGEST_LABEL = 48  # characters
 SUBSCRIPT = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
@@ -108,7 +110,11 @@ def _words(pieces: list[Piece], spans: list[tuple[int, int]], texts: tuple[str, 
         numbers = word_numbers(text[:max((spans[i][1] for i in members), default=0)])
         joined = list(range(len(numbers)))
         for i in members:
-            inside = [number for number in numbers[slice(*spans[i])] if number >= 0]
+            start, end = spans[i]
+            if start < end and numbers[start] == numbers[end - 1] >= 0:   # numbers never fall
+                words[i] = numbers[start]
+                continue
+            inside = [number for number in numbers[start:end] if number >= 0]
             for number in inside:
                 joined[number] = joined[inside[0]]
             words[i] = inside[0] if inside else -1
@@ -126,6 +132,16 @@ def _renumbered(words: list[int]) -> tuple[int, ...]:
 def word_numbers(text: str) -> list[int]:
     """The word that each character belongs to, -1 for white space. Letters and digits run together, with an apostrophe between them;
     every Chinese or Japanese character, sign or picture is a word of its own, with the marks and joiners that follow it."""
+    if not text.isascii():
+        return _word_numbers(text)
+    numbers = [-1] * len(text)   # the same for what most texts are made of, in half the time
+    for number, found in enumerate(ASCII_WORD.finditer(text)):
+        start, end = found.span()
+        numbers[start:end] = [number] * (end - start)
+    return numbers
+
+
+def _word_numbers(text: str) -> list[int]:
     numbers, current, before, held = [], -1, " ", False
     for character, after in zip(text, text[1:] + " ", strict=False):
         if character.isspace():

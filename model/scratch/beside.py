@@ -61,7 +61,7 @@ class Teller:
 
 def main(folder: Path) -> None:
     if hasattr(os, "nice"):
-        os.nice(5)   # the pages of others come first
+        os.nice(10)   # the pages of others come first
     settings = Settings(**json.loads((folder / "settings.json").read_text()))
     teller = Teller(folder)
     try:

@@ -44,6 +44,17 @@ def test_sessions_take_turns():
     assert taken.index("b1") < taken.index("a3") and taken.index("c1") < taken.index("a3")
 
 
+def test_a_short_question_goes_before_a_long_one_but_not_for_ever():
+    desk, gate, taken = gated_desk(patience=lambda question: 0.2 * question.startswith("long"))
+    jobs = [desk.ask(question, question) for question in ("first", "long", "short")]
+    time.sleep(0.3)   # seconds: now the long one is due
+    jobs.append(desk.ask("late", "late"))
+    gate.release(len(jobs))
+    for job in jobs:
+        job.result(LONG)
+    assert taken == ["first", "short", "long", "late"]
+
+
 def test_a_job_ends_when_its_last_waiter_leaves_and_can_be_asked_again():
     desk, gate, _ = gated_desk()
     job = desk.ask("q", "a")

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from model.pretrained.align import align, fill
 from model.pretrained.predict import _as_bytes
-from model.pretrained.tokens import Piece, readable, visible, word_numbers
+from model.pretrained.tokens import Piece, _word_numbers, readable, visible, word_numbers
 
 
 def piece(raw, span, text=0, special=False, unknown=False):
@@ -73,6 +73,11 @@ def test_words(text, words):
 def test_word_numbers_never_fall_and_skip_nothing(text):
     numbers = [number for number in word_numbers(text) if number >= 0]
     assert numbers == sorted(numbers) and set(numbers) == set(range(len(set(numbers))))
+
+
+@given(st.text("aB1_'’ \t\n\x1c\x1f.,-\x7f"))
+def test_words_of_ascii_are_those_of_any_script(text):
+    assert word_numbers(text) == _word_numbers(text)
 
 
 def test_sentencepiece_pieces_are_found_again_in_the_text():

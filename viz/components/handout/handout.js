@@ -8,7 +8,12 @@ import { table } from "./table.js";
 
 const LINE = 14, LETTER = 7.4;   // pixels of a token's name in a matrix
 const words = JSON.parse(document.querySelector("#words").textContent);
-const bytesIn = (figure, name) => Uint8Array.from(atob(figure.querySelector(`script.${name}`).textContent), (sign) => sign.charCodeAt(0));
+
+// A message of a figure: zlib's format (RFC 1950) in base64.
+async function bytesIn(figure, name) {
+  const written = Uint8Array.from(atob(figure.querySelector(`script.${name}`).textContent), (sign) => sign.charCodeAt(0));
+  return new Uint8Array(await new Response(new Blob([written]).stream().pipeThrough(new DecompressionStream("deflate"))).arrayBuffer());
+}
 
 // A message anew with another header, before the same arrays, as wire.py packs it.
 function packed(said, before) {
@@ -55,17 +60,15 @@ function head(figure, body, state, update) {
   };
 }
 
-function component(figure) {
-  const name = figure.dataset.kind, body = bytesIn(figure, "body"), first = bytesIn(figure, "state");
-  const stage = figure.querySelector(".live").attachShadow({ mode: "open" }), state = header(first);
-  shelf(name).promise.then(({ mount, css }) => {
-    let view;
-    node("style", "", css, stage);
-    const said = header(body), whole = name === "head_view", chosen = whole && head(figure, body, state, () => view.update(packed(state, first)));
-    view = mount(stage, body, whole ? chosen : (at) => said.layers && jump(figure, ...placeOf(said, at)));
-    view.update(first);
-    if (said.height) fits(figure, (height) => view.update(packed({ ...said, height: height ?? said.height }, body)));
-  });
+async function component(figure) {
+  const name = figure.dataset.kind, stage = figure.querySelector(".live").attachShadow({ mode: "open" });
+  const [body, first, { mount, css }] = await Promise.all([bytesIn(figure, "body"), bytesIn(figure, "state"), shelf(name).promise]);
+  const state = header(first), said = header(body), whole = name === "head_view";
+  const chosen = whole && head(figure, body, state, () => view.update(packed(state, first)));
+  node("style", "", css, stage);
+  const view = mount(stage, body, whole ? chosen : (at) => said.layers && jump(figure, ...placeOf(said, at)));
+  view.update(first);
+  if (said.height) fits(figure, (height) => view.update(packed({ ...said, height: height ?? said.height }, body)));
 }
 
 // The layer and the head of a thumbnail's number.
@@ -83,7 +86,5 @@ function jump(from, layer, place) {
   if (found && from.dataset.question) found.scrollIntoView({ behavior: "smooth", block: "center" });
 }
 
-for (const figure of document.querySelectorAll("figure[data-kind]")) {
-  ({ chart, table }[figure.dataset.kind] ?? component)(figure);
-}
-present(words);
+const drawn = [...document.querySelectorAll("figure[data-kind]")].map((figure) => ({ chart, table }[figure.dataset.kind] ?? component)(figure));
+Promise.all(drawn).finally(() => present(words));   // a presentation asks how long the tokens' names are
