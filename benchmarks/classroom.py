@@ -167,10 +167,10 @@ def bars(found: dict) -> list[dict]:
         ("errors", sum(len(each.wrong) for each in everybody) + watch.server.log.read_text().count("Traceback"), 0),
         ("answers with another session's tokens", sum(each.foreign for each in people), 0),
         (f"pictures that differ from the own answer, of {sum(len(each.pictures) for each in people)}", wrong_numbers(people), 0)]
-    for tokens in (SHORT, LONG):
-        medians = [statistics.median(each.questions) for each in people if each.tokens == tokens and each.questions]
+    for kind, tokens in sorted({(each.kind, each.tokens) for each in people}):   # a browser's time holds its own drawing, a client's does not
+        medians = [statistics.median(each.questions) for each in people if (each.kind, each.tokens) == (kind, tokens) and each.questions]
         if len(medians) > 1:
-            rows.append((f"slowest median / fastest, {tokens} tokens", max(medians) / min(medians), 3))
+            rows.append((f"slowest median / fastest, {kind}s' {tokens} tokens", max(medians) / min(medians), 3))
     short = [seconds for each in people if each.tokens == SHORT for seconds in each.questions]
     rows.append((f"95th percentile of {len(short)} questions of {SHORT} tokens, s", float(np.percentile(short, 95)), 3))
     if ended - begun >= 180:

@@ -39,6 +39,10 @@ class Person:
     wrong: list[str] = field(default_factory=list)
     foreign: int = 0   # answers with tokens of a text that this person never asked
 
+    @property
+    def kind(self) -> str:
+        return self.name.split()[0]   # client or browser
+
 
 @dataclass(frozen=True)
 class Hour:
