@@ -11,6 +11,13 @@ def _hand_on(choose: Callable[..., None], field: str, key: str) -> None:
         choose(**{field: value})
 
 
+def hold(key: str, text: str) -> None:
+    """Makes the text field of this key say `text`. One that says so already is left alone: what is written here is sent to the browser, where
+    the answer to an earlier question would replace the text, or the selection, of somebody who has typed on meanwhile."""
+    if st.session_state.get(key) != text:
+        st.session_state[key] = text
+
+
 def bound(choose: Callable[..., None], field: str, value: Any) -> dict:
     """The keyword arguments that make a widget show `value` and hand a new one to choose(field=…)."""
     key = f"view_{field}"

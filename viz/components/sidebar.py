@@ -9,6 +9,7 @@ from model.jobs import Job
 from model.query import UserError
 from model.record import AttentionRecord
 from model.view import View
+from viz.components.controls import hold
 from viz.components.waiting import session
 from viz.examples import examples
 from viz.link import too_long
@@ -75,7 +76,9 @@ def ask_widgets(state: State, offers: dict, catalogue_only: bool) -> Any:
     start = {field: {"value": value} if first else {} for field, value in asked.items()}
     with st.sidebar:
         if not first:
-            st.session_state.update({f"ask_{field}": value for field, value in asked.items()})
+            st.session_state["ask_model"] = state.model
+            for field in ("text", "text_b", "target"):
+                hold(f"ask_{field}", asked[field])
         names = list(offers) if state.model in offers else [*offers, state.model]
         st.selectbox(words["model"], names, key="ask_model", on_change=_from_widget, args=("model",),
                      format_func=lambda name: _label(name, offers.get(name)), **({"index": names.index(state.model)} if first else {}))

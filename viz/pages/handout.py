@@ -9,6 +9,7 @@ from model.query import UserError
 from viz.components import anatomy, block_diagram, cells, drag, head_grid, head_view, token_strip
 from viz.components.chart import replay as replay_chart
 from viz.components.chart import replay_table
+from viz.components.controls import hold
 from viz.components.keep import change, handout, remember
 from viz.components.lesson import READABLE
 from viz.control import Number
@@ -116,7 +117,7 @@ def _card(place: int, item: Item, count: int) -> None:
                 st.link_button(words["back"], item.link, type="tertiary")
         REPLAY[item.kind](item.body, item.state, key=f"picture-{item.id}")
         key = f"caption-{item.id}"
-        st.session_state[key] = item.caption
+        hold(key, item.caption)
         st.text_area(words["caption"].format(number=place + 1), key=key, max_chars=CAPTION, height=90, label_visibility="collapsed",
                      on_change=lambda: _changes(_captioned(item.id, st.session_state[key])))
         st.caption(literal(item.about))
