@@ -38,16 +38,20 @@ def theme() -> str:
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
-def figure(draw: Callable[..., Drawing], *, key: str, alt: str) -> None:
-    """Draws `draw(theme)`. `key` names the figure on the page and its files; `alt` says in a sentence what it shows, with its numbers."""
+def figure(draw: Callable[..., Drawing], *, key: str, alt: str, place: str | None = None) -> None:
+    """Draws `draw(theme)`. `key` names the figure on the page and its files; `alt` says in a sentence what it shows, with its numbers.
+
+    place: the same for figures that take turns in one place of the page; a browser changes a drawing in half the time that a new one takes.
+    """
+    place = place or key
     camera = st.session_state.get("camera", "png")
     config = CONFIG | {"displayModeBar": "hover", "modeBarButtonsToRemove": ["lasso2d", "select2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
                        "toImageButtonOptions": {"format": camera, "filename": f"clearhead-{key}", "scale": 2 if camera == "png" else 1}}
-    with st.container(gap=None, key=f"figure-{key}"):
-        st.plotly_chart(unchecked()(sized(draw(theme()).sent())), theme=None, key=f"chart-{key}", config=config, alt=alt)
+    with st.container(gap=None, key=f"figure-{place}"):
+        st.plotly_chart(unchecked()(sized(draw(theme()).sent())), theme=None, key=f"chart-{place}", config=config, alt=alt)
         with st.container(horizontal=True, horizontal_alignment="right", gap="small"):
-            add_to_handout(key, lambda where, link: _kept(draw("light"), alt, where, link))
-            _save(lambda: draw("light"), key, camera)
+            add_to_handout(place, lambda where, link: _kept(draw("light"), alt, where, link))
+            _save(lambda: draw("light"), key, place, camera)
 
 
 def _kept(drawn: Drawing, alt: str, where: str, link: str):
@@ -76,20 +80,20 @@ def unchecked() -> type:
     return Unchecked
 
 
-def _save(light: Callable[[], Drawing], key: str, camera: str) -> None:
+def _save(light: Callable[[], Drawing], key: str, place: str, camera: str) -> None:
     """Its inside is there only while it is open: closed ones would be most of what a page of many figures sends."""
-    words, name = strings("lesson"), f"save-{key}"
+    words, name = strings("lesson"), f"save-{place}"
     with st.popover(words["save"], type="tertiary", key=f"open-{name}", on_change="rerun") as opened:
         if not opened.open:
             return
         st.session_state[name] = camera
         st.segmented_control(words["camera"], ["png", "svg"], format_func=str.upper, key=name, required=True, on_change=_set_camera, args=(name,))
         with st.container(horizontal=True):
-            st.download_button("HTML", lambda: html(light()), f"clearhead-{key}.html", "text/html", on_click="ignore", key=f"html-{key}")
-            st.download_button("CSV", lambda: as_csv(light()), f"clearhead-{key}.csv", "text/csv", on_click="ignore", key=f"csv-{key}")
+            st.download_button("HTML", lambda: html(light()), f"clearhead-{key}.html", "text/html", on_click="ignore", key=f"html-{place}")
+            st.download_button("CSV", lambda: as_csv(light()), f"clearhead-{key}.csv", "text/csv", on_click="ignore", key=f"csv-{place}")
             if pdf_works():
                 st.download_button("PDF", lambda: light().plotly().to_image("pdf"), f"clearhead-{key}.pdf", "application/pdf", on_click="ignore",
-                                   key=f"pdf-{key}")
+                                   key=f"pdf-{place}")
         if not pdf_works():
             st.caption(words["no_pdf"])
 

@@ -35,7 +35,7 @@ from typing import Any
 
 import streamlit as st
 
-from viz.components.waiting import alone
+from viz.components.waiting import alone, drawn_first
 from viz.control import Choice
 from viz.glossary import address, brought
 from viz.page import Frame, pages
@@ -113,21 +113,30 @@ class Lesson:
         with st.container(key=f"section-{name}"):
             yield
 
-    def live(self, draw: Callable[..., Any], *given: Any, leads: bool = False) -> Any:
-        """Draws a part of the page whose own controls answer at once: first this part alone, then, if it `leads`, the other parts that follow from
-        it. Gives what draw(*given) gives; `given` is what it was when the page was drawn, so what a control of the part turns is read inside.
+    def live(self, draw: Callable[..., Any], *given: Any, leads: Callable[[], Any] | None = None) -> Any:
+        """Draws a part of the page whose own controls answer at once: first this part alone, then the other parts that follow from it, where
+        leads() gives something else than when the page was drawn. Gives what draw(*given) gives; `given` is what it was when the page was
+        drawn, so what a control of the part turns is read inside.
         """
         @st.fragment
         def part() -> Any:
             if not alone():
+                known[:] = [leads and leads()]
                 return draw(*given)
             with suppress(Exception):   # the page's own run says what went wrong
                 draw(*given)
-                if not leads:
+                if leads is None or leads() == known[0]:
                     return None
+                drawn_first()
             st.rerun()
 
+        known: list = []
+
         return part()
+
+    def controls(self, *names: str) -> Callable[[], Any]:
+        """What these controls of the page say now: for `leads`."""
+        return lambda: [self.frame.controls[name] for name in names]
 
     def alt(self, name: str, /, **numbers: Any) -> str:
         """The words for those who do not see the section's picture."""

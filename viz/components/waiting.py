@@ -1,4 +1,5 @@
 """Waiting for an answer with something to see: progress and a skeleton; another click ends the wait."""
+import time
 import uuid
 
 import streamlit as st
@@ -7,6 +8,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from model.jobs import Job
 
 POLL, SLOWEST = 0.05, 0.5   # seconds between two looks at the job, at first and in a long wait; the end of it is seen at once
+DRAWN, LOOK = 0.3, 0.02     # seconds that a fragment's pictures take the browser, and between two looks for another click
 PATIENCE = 4                # looks before progress appears, so that quick answers do not flicker
 
 
@@ -19,6 +21,13 @@ def alone() -> bool:
     """Whether a fragment answers a click, and the page around it does not run."""
     running = get_script_run_ctx()
     return running is not None and bool(running.fragment_ids_this_run)
+
+
+def drawn_first() -> None:
+    """Gives the browser time to draw what a fragment sent, before the page's messages come: it would draw both at once, late."""
+    for _ in range(int(DRAWN / LOOK)):
+        time.sleep(LOOK)
+        session()   # Streamlit looks for a newer click whenever the session is asked for something
 
 
 def wait(job: Job, height: int = 420):

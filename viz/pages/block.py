@@ -30,7 +30,7 @@ def render(frame: Frame) -> None:
     lesson = Lesson(frame, "block")
     lesson.head()
     revealed = lesson.predict()
-    trace, record = lesson.live(_opened, frame, lesson, leads=True)
+    trace, record = lesson.live(_opened, frame, lesson, leads=lesson.controls("block"))
     if trace is not None:
         each = _block(frame, trace)
         lesson.live(_norm, frame, lesson, each, record[each.kind].queries, revealed)

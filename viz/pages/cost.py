@@ -37,7 +37,7 @@ def render(frame: Frame) -> None:
     lesson = Lesson(frame, "cost")
     lesson.head()
     revealed = lesson.predict()
-    lesson.live(_counted, frame, lesson, revealed, leads=True)
+    lesson.live(_counted, frame, lesson, revealed, leads=lesson.controls("width"))
     _measured(frame, lesson, _width(frame), revealed)
     lesson.live(_tiles, frame, lesson)
     lesson.live(_types, frame, lesson)

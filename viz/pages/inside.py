@@ -1,4 +1,6 @@
 """What happens inside one head? One token's way from its embedding through a real head and back into the residual stream, step by step."""
+from dataclasses import replace
+
 import numpy as np
 import streamlit as st
 
@@ -26,11 +28,16 @@ def render(frame: Frame) -> None:
     lesson = Lesson(frame, "inside")
     lesson.head()
     revealed = lesson.predict()
-    here = lesson.live(_journey, frame, lesson, leads=True)
+    here = lesson.live(_journey, frame, lesson, leads=lambda: _question(frame))
     if here is not None:
         _geometry(lesson, here)
         _average(lesson, here, revealed)
     lesson.end()
+
+
+def _question(frame: Frame) -> tuple:
+    """Head, token and key: what the other sections are about, too."""
+    return replace(frame.now().view, transpose=False), frame.controls["to"]
 
 
 def _journey(frame: Frame, lesson: Lesson) -> Here | None:

@@ -37,7 +37,7 @@ def render(frame: Frame) -> None:
     lesson = Lesson(frame, "kernels")
     lesson.head()
     revealed = lesson.predict()
-    lesson.live(_regression, frame, lesson, leads=True)
+    lesson.live(_regression, frame, lesson, leads=lesson.controls("p", "h", "q"))
     with computing():
         lesson.live(_relabelled, frame, lesson, revealed)
     lesson.live(lookup, frame, lesson, WIDTHS, SEEDS)

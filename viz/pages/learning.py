@@ -6,7 +6,7 @@ from model.lessons import descent, divergence, softmax
 from model.lessons.short_run import STEPS, TARGETS, WIDTH
 from viz.components.drag import drag
 from viz.components.figure import figure
-from viz.components.learning_run import real_run
+from viz.components.learning_run import asked, real_run
 from viz.components.learning_targets import three_targets
 from viz.components.lesson import GUESS, Lesson, computing
 from viz.components.turns import pick, push, slide, switch
@@ -39,7 +39,7 @@ def render(frame: Frame) -> None:
     with computing():
         lesson.live(three_targets, frame, lesson)
     for part in (_smoothing, _adam, _rate):   # the run at the end takes their settings
-        lesson.live(part, frame, lesson, leads=True)
+        lesson.live(part, frame, lesson, leads=lambda: asked(frame.controls))
     lesson.live(_cliff, frame, lesson)
     lesson.live(real_run, frame, lesson)
     lesson.end()

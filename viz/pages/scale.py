@@ -27,12 +27,12 @@ def render(frame: Frame) -> None:
     lesson = Lesson(frame, "scale")
     lesson.head()
     revealed = lesson.predict()
-    survey, dots = lesson.live(_draws, frame, lesson, leads=True)
+    survey, dots = lesson.live(_draws, frame, lesson, leads=lesson.controls("dk", "keys", "seed", "draw"))
     d_k, n_keys, seed, kind = (frame.controls[name] for name in ("dk", "keys", "seed", "draw"))
     _softmax(lesson, survey, d_k, n_keys, revealed)
     _reasons(lesson, scale.reasons(d_k, n_keys, seed, kind), d_k, revealed)
     _temperature(frame, lesson, dots, d_k)
-    lesson.live(_real, frame, lesson, leads=True)
+    lesson.live(_real, frame, lesson)
     lesson.end()
 
 

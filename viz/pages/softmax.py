@@ -44,11 +44,11 @@ def render(frame: Frame) -> None:
     lesson = Lesson(frame, "softmax")
     lesson.head()
     revealed = lesson.predict()
-    row, weights, here = lesson.live(_row, frame, lesson, leads=True)
+    row, weights, here = lesson.live(_row, frame, lesson, leads=frame.now)
     _spread(frame, lesson, row, weights, here)
     _slope(frame, lesson, row, weights, here, revealed)
     _ends(frame, lesson, row)
-    lesson.live(_inside, frame, lesson, leads=True)
+    lesson.live(_inside, frame, lesson)
     lesson.end()
 
 
