@@ -17,8 +17,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import hypothesis
 import pytest
 
+from tests.tabs import Tabs
+
 ROOT = Path(__file__).parent.parent
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--no-first-run", "--disable-sync"]
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--no-first-run", "--disable-sync",
+         "--process-per-site"]
 
 # the same examples in every run, so that a failure is never luck; CLEARHEAD_HYPOTHESIS=long looks further
 COMMON: dict[str, Any] = {
@@ -72,6 +75,11 @@ def browser():
         opened = playwright.chromium.launch(executable_path=headless(), args=FLAGS)
         yield opened
         opened.close()
+
+
+@pytest.fixture(scope="session")
+def tabs(browser):
+    return Tabs(browser)
 
 
 def free_port() -> int:

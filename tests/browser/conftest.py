@@ -5,18 +5,18 @@ from tests.browser.watch import Watch
 
 
 @pytest.fixture
-def watch(browser, app):
-    """Opens pages, each in a context of its own; at the end nothing may have gone wrong unseen on any of them."""
+def watch(tabs, app):
+    """Opens pages, each as in a browser of its own; at the end nothing may have gone wrong unseen on any of them."""
     watches = []
 
     def opener(path=None, **look):
-        watches.append(Watch(browser, app.address, **look))
+        watches.append(Watch(tabs.take(**look), app.address))
         return watches[-1] if path is None else watches[-1].open(path)
 
     yield opener
     for each in watches:
         each.fine()
-        each.context.close()
+        tabs.give_back(each.page, app.address)
     assert "Traceback" not in app.log.read_text()
 
 

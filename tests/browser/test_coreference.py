@@ -9,20 +9,17 @@ PATIENCE = 180_000   # ms: a set is 280 passes of the model on a busy machine
 
 
 @pytest.fixture
-def page(browser, app):
-    """Opens the page in a context of its own."""
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
-
+def page(watch):
+    """Opens the page."""
     def opener(query=""):
-        opened = context.new_page()
-        opened.goto(f"{app.address}/coreference{query}")
+        seen = watch()
+        opened = seen.page
+        opened.goto(f"{seen.address}/coreference{query}")
         expect(opened.get_by_text("One sentence is an anecdote")).to_be_visible(timeout=PATIENCE)
         opened.wait_for_function(STILL, timeout=PATIENCE)   # the set is answered; before, a click may meet a page that is still growing
         return opened
 
-    yield opener
-    context.close()
-    assert "Traceback" not in app.log.read_text()
+    return opener
 
 
 def test_one_sentence_its_twin_and_the_set(page):

@@ -1,26 +1,7 @@
 """The handout in the real app: figures are added, ordered, captioned, kept over a reload, saved, loaded, presented."""
 import json
 
-import pytest
 from playwright.sync_api import expect
-
-from tests.browser.watch import PATIENCE, STILL
-
-
-def rest(page) -> None:
-    page.wait_for_timeout(250)
-    page.wait_for_function(STILL, timeout=PATIENCE)
-
-
-@pytest.fixture
-def page(browser):
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
-    opened = context.new_page()
-    opened.errors = []
-    opened.on("pageerror", lambda error: opened.errors.append(str(error)))
-    yield opened
-    context.close()
-    assert not opened.errors, opened.errors
 
 
 def add(page, key: str, count: int) -> None:
@@ -33,20 +14,21 @@ def numbers(page) -> list[str]:
     return page.locator("[class*=st-key-item-] textarea").evaluate_all("all => all.map(each => each.value)")
 
 
-def test_a_handout_from_three_figures_to_the_lecture_room(app, page, tmp_path):
-    page.goto(f"{app.address}/heads")
+def test_a_handout_from_three_figures_to_the_lecture_room(seen, tmp_path):
+    page, rest = seen.page, seen.rest
+    page.goto(f"{seen.address}/heads")
     page.wait_for_selector(".ch.view[data-drawn]", timeout=90_000)
-    rest(page)
+    rest()
     add(page, "head", 1)
     add(page, "grid", 2)
-    page.goto(f"{app.address}/softmax?t=0.5")
+    page.goto(f"{seen.address}/softmax?t=0.5")
     page.locator(".st-key-keep-softmax-curves button").wait_for(timeout=60_000)
-    rest(page)
+    rest()
     add(page, "softmax-curves", 3)
     add(page, "logits", 4)
-    page.goto(f"{app.address}/handout")
+    page.goto(f"{seen.address}/handout")
     page.locator(".ch.view[data-drawn]").wait_for(timeout=60_000)
-    rest(page)
+    rest()
     before = numbers(page)
     assert before[0].startswith("Layer 3 · head 1") and "“it” gives “animal” the weight 0.68" in before[0]
     assert before[1].startswith("All 72 heads of 6 layers") and "At T = 0.5" in before[2] and before[3].startswith("Logits: key 0 3.00, ")
@@ -54,14 +36,14 @@ def test_a_handout_from_three_figures_to_the_lecture_room(app, page, tmp_path):
     assert links[2].endswith("/softmax?t=0.5")
 
     page.locator("[class*=st-key-down-] button").first.click()
-    rest(page)
+    rest()
     page.locator("[class*=st-key-item-] textarea").nth(2).fill("Sharper below one.")
     page.get_by_label("Title").fill("Softmax & heads")
     page.get_by_label("Title").press("Enter")
-    rest(page)
+    rest()
     page.reload()
     page.locator(".ch.view[data-drawn]").wait_for(timeout=60_000)
-    rest(page)
+    rest()
     ordered = [before[1], before[0], "Sharper below one.", before[3]]
     assert numbers(page) == ordered and page.get_by_label("Title").input_value() == "Softmax & heads", "a reload finds it again"
 
@@ -76,31 +58,31 @@ def test_a_handout_from_three_figures_to_the_lecture_room(app, page, tmp_path):
     assert "Sharper below one." in (tmp_path / "page.html").read_text(encoding="utf-8")
     page.get_by_text("Empty", exact=True).click()
     page.get_by_text("Remove all figures").click()
-    rest(page)
+    rest()
     assert numbers(page) == []
     page.get_by_role("button", name="Load", exact=True).first.click()
     page.locator("[data-testid=stPopoverBody] input[type=file]").set_input_files({"name": "x.json", "mimeType": "application/json", "buffer": b"[]"})
     page.get_by_text("not a handout that Clearhead saved").wait_for()
-    rest(page)
+    rest()
     page.locator("[data-testid=stPopoverBody] input[type=file]").set_input_files(path)
     page.locator(".ch.view[data-drawn]").wait_for(timeout=60_000)
-    rest(page)
+    rest()
     assert numbers(page) == ordered
 
     page.keyboard.press("Escape")
     page.mouse.click(700, 60)
     page.keyboard.press("p")
     page.wait_for_url("**/handout?present=1")
-    rest(page)
+    rest()
     assert not page.locator("[data-testid=stSidebar]").is_visible() and page.locator("[class*=st-key-item-]").count() == 0
     assert page.locator(".ch.grid").is_visible() and page.get_by_text("1 of 4").is_visible()
     page.keyboard.press("ArrowRight")
     page.wait_for_url("**/handout?present=1&figure=2")
-    rest(page)
+    rest()
     tip, box = page.locator(".view .tip b"), page.locator(".view .matrix > canvas").bounding_box()
     page.mouse.move(box["x"] + 2.5 / 16 * box["width"], box["y"] + 10.5 / 16 * box["height"])
     expect(tip).to_have_text("it (10) → animal (2)")   # the pointer is where the enlarged picture shows it
     page.keyboard.press("Escape")
     page.wait_for_url("**/handout?figure=2")
-    rest(page)
+    rest()
     expect(page.locator("[data-testid=stSidebar]")).to_be_visible()

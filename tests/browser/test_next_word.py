@@ -40,21 +40,17 @@ def offered(page) -> list[float]:
     return [float(text[-5:]) for text in buttons.all_inner_texts()]
 
 
-def test_tokens_and_probabilities_are_those_of_generate_forward_and_back(browser, app, decoder):
+def test_tokens_and_probabilities_are_those_of_generate_forward_and_back(seen, decoder):
     temperature, top_k, text = 0.7, 5, "the cat sat on"
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
-    page = context.new_page()
-    page.goto(f"{app.address}/next_word?" + urlencode({"model": str(decoder), "text": text, "t": temperature, "top_k": top_k}))
-    seen, steps = [], generated(decoder, text, temperature, top_k)
+    page, shown, steps = seen.page, [], generated(decoder, text, temperature, top_k)
+    page.goto(f"{seen.address}/next_word?" + urlencode({"model": str(decoder), "text": text, "t": temperature, "top_k": top_k}))
     for written, (token, probabilities) in enumerate(steps):
         first = page.get_by_role("button", name=f"{token} {probabilities[0]:.3f}", exact=True)
         expect(first).to_be_visible(timeout=PATIENCE)
         assert offered(page) == pytest.approx(probabilities, abs=6e-4)
-        seen.append(first.inner_text())
+        shown.append(first.inner_text())
         if written < STEPS:
             page.get_by_role("button", name="Most probable", exact=True).click()
-    for label in reversed(seen[:-1]):
+    for label in reversed(shown[:-1]):
         page.get_by_role("button", name="Back one token", exact=True).click()
         expect(page.get_by_role("button", name=label, exact=True)).to_be_visible(timeout=PATIENCE)
-    context.close()
-    assert "Traceback" not in app.log.read_text()

@@ -19,9 +19,8 @@ STILL = f"""() => {{
 class Watch:
     """A page of the app with what went wrong on it."""
 
-    def __init__(self, browser, address, width=1440, height=900, scheme="light"):
-        self.context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, accept_downloads=True)
-        self.page, self.address, self.wrong = self.context.new_page(), address, []
+    def __init__(self, page, address):
+        self.page, self.address, self.wrong = page, address, []
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
         self.page.on("console", lambda message: self.wrong.append(message.text) if message.type == "error" and "404" not in message.text else None)
         self.page.on("request", lambda request: self.wrong.append(request.url)

@@ -16,14 +16,13 @@ def demo(tmp_path_factory):
 
 
 @pytest.fixture
-def visit(browser, demo):
+def visit(tabs, demo):
     """visit(query, width=1440, scheme="light") opens the demo page and waits until everything is drawn."""
-    contexts, errors = [], []
+    pages, errors = [], []
 
     def go(query: str = "", width: int = 1440, scheme: str = "light"):
-        context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 900})
-        contexts.append(context)
-        page = context.new_page()
+        page = tabs.take(width, 900, scheme)
+        pages.append(page)
         page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.frames_received, page.frames_sent = [], []
@@ -38,8 +37,8 @@ def visit(browser, demo):
         return page
 
     yield go
-    for context in contexts:
-        context.close()
+    for page in pages:
+        tabs.give_back(page, demo.address)
     assert not errors, errors
 
 
