@@ -33,16 +33,12 @@ def render(frame: Frame) -> None:
     lesson = Lesson(frame, "information")
     lesson.head()
     revealed = lesson.predict()
-    _toy(frame, lesson, revealed)
-    _not(frame, lesson)
-    found = _asked(frame, lesson)
-    if found is not None:
-        _layers(frame, lesson, found, revealed)
-        _map(frame, lesson, found)
+    lesson.live(_toy, frame, lesson, revealed)
+    lesson.live(_not, frame, lesson)
+    lesson.live(_heads, frame, lesson, revealed)
     lesson.end()
 
 
-@st.fragment
 def _toy(frame: Frame, lesson: Lesson, revealed: bool) -> None:
     words, name, n = lesson.prose["toy"], frame.controls["toy"], frame.controls["size"]
     weights = information.toy(name, n, frame.controls["sharp"])
@@ -71,7 +67,6 @@ def _toy(frame: Frame, lesson: Lesson, revealed: bool) -> None:
                          mean=mean, rows=rows, mutual=mean - rows, **{f"of_{each}": value for each, value in said.items()}))
 
 
-@st.fragment
 def _not(frame: Frame, lesson: Lesson) -> None:
     """What training really raises a bound on."""
     words, learnt = lesson.prose["bound"], frame.controls["learnt"]
@@ -91,6 +86,14 @@ def _not(frame: Frame, lesson: Lesson) -> None:
                key="information-bound", alt=lesson.alt("bound", information=found.information, best=float(shown.max())))
         lesson.notes("bound", shown=(information.bound,), shapes={"cross_entropy": found.cross_entropy}, information=found.information,
                      learnt=learnt, bound=here.entropy - float(here.cross_entropy[0]), cross_entropy=float(here.cross_entropy[0]))
+
+
+def _heads(frame: Frame, lesson: Lesson, revealed: bool) -> None:
+    """The three sections about the same heads and texts."""
+    found = _asked(frame, lesson)
+    if found is not None:
+        _layers(frame, lesson, found, revealed)
+        lesson.live(_map, frame, lesson, found)
 
 
 def _asked(frame: Frame, lesson: Lesson) -> information.Information | None:
@@ -151,7 +154,6 @@ def _layers(frame: Frame, lesson: Lesson, found: information.Information, reveal
                          blank=blank.mean(), under=int((mutual < blank).sum()), heads=len(mutual)) if revealed else words["hidden"])
 
 
-@st.fragment
 def _map(frame: Frame, lesson: Lesson, found: information.Information) -> None:
     words, view = lesson.prose["map"], frame.view()
     with lesson.section("map"):

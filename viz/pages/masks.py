@@ -31,14 +31,12 @@ def render(frame: Frame) -> None:
     lesson = Lesson(frame, "masks")
     lesson.head()
     revealed = lesson.predict()
-    _squares(frame, lesson, revealed)
+    lesson.live(_squares, frame, lesson, revealed)
     _blind(lesson)
-    _patterns(frame, lesson)
-    _real(frame, lesson)
+    lesson.live(_sparse, frame, lesson)
     lesson.end()
 
 
-@st.fragment
 def _squares(frame: Frame, lesson: Lesson, revealed: bool) -> None:
     """The two sections about one small matrix."""
     turned = frame.controls
@@ -144,6 +142,12 @@ def _blind(lesson: Lesson) -> None:
 def _shape(frame: Frame) -> patterns.Shape:
     turned = frame.controls
     return patterns.Shape(turned["window"], turned["dilation"], turned["global"], turned["random"], turned["seed"])
+
+
+def _sparse(frame: Frame, lesson: Lesson) -> None:
+    """The two sections about one pattern; the real head's own controls leave the pattern's pictures alone."""
+    _patterns(frame, lesson)
+    lesson.live(_real, frame, lesson)
 
 
 def _patterns(frame: Frame, lesson: Lesson) -> None:

@@ -24,7 +24,7 @@ PAGE = Page("Where am I? Positions", "Learn", 3, "nothing", controls=(
     GUESS, Choice("guess_far", "", LETTERS), Choice("scheme", "none", SCHEMES), Choice("stack", "encoder", ("encoder", "decoder")),
     Steps("shuffle", len(WORDS), len(WORDS), ORDERS["first"]), Choice("source", "waves", SOURCES), Number("d", 64, 4, 512, whole=True),
     Number("wave", 4, 0, 255, whole=True), Number("p", 3, 0, 200, whole=True), Number("k", 5, -100, 100, whole=True),
-    Number("heads", 8, 1, 32, whole=True)))
+    Number("back", -5, -100, 100, whole=True), Number("heads", 8, 1, 32, whole=True)))
 LENGTH = 128                                  # positions that are drawn
 WAVES = (0, 2, 5, 10, 20)                     # pairs of dimensions drawn as waves, where there are so many
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
@@ -34,24 +34,27 @@ def render(frame: Frame) -> None:
     lesson = Lesson(frame, "positions")
     lesson.head()
     revealed = lesson.predict()
-    _shuffle(frame, lesson, revealed)
-    _waves(frame, lesson)
-    _alibi(frame, lesson)
+    lesson.live(_shuffle, frame, lesson, revealed)
+    lesson.live(_waves, frame, lesson)
+    lesson.live(_alibi, frame, lesson)
     _buckets(lesson)
     _beyond(lesson)
     lesson.end()
 
 
-@st.fragment
 def _waves(frame: Frame, lesson: Lesson) -> None:
-    """The sections that share position, steps and pair of dimensions."""
+    """The sections that follow from the table; what their own controls turn leaves its pictures alone."""
     table = _table(frame, lesson)
-    _distance(frame, lesson, table)
+    lesson.live(_distance, frame, lesson, table)
+    lesson.live(_turned, frame, lesson)
+
+
+def _turned(frame: Frame, lesson: Lesson) -> None:
+    """The sections that share position, steps and pair of dimensions."""
     _shift(frame, lesson)
     _rotary(frame, lesson)
 
 
-@st.fragment
 def _shuffle(frame: Frame, lesson: Lesson, revealed: bool) -> None:
     """A small model reads the words in order and shuffled; by how much does each word's output differ?"""
     words = lesson.prose["shuffle"]
@@ -156,13 +159,16 @@ def _distance(frame: Frame, lesson: Lesson, table: np.ndarray) -> None:
     mean, low, high = positions.by_distance(square)
     distance = np.arange(1 - len(table), len(table))
     kept = np.abs(distance) <= 3 * len(table) // 4
-    words, back = lesson.prose["distance"], -frame.controls["k"]
-    said = f"{back:+d}".replace("-", "−")
+    words, back = lesson.prose["distance"], frame.controls["back"]
+    said = _signed(back)
     drawn = [Line(words["cosine"], mean[kept], 0, band=(low[kept], high[kept]))]
-    if frame.controls["source"] == "waves":
+    waves = frame.controls["source"] == "waves"
+    if waves:
         through = positions.by_distance(positions.compared(table, positions.shift(back, table.shape[1])))[0]
         drawn.append(Line(words["through"].format(k=said), through[kept], 1, "dash"))
     with lesson.section("distance"):
+        if waves:
+            slide(frame, "back", words["back"], range(-50, 51), say=_signed)
         left, right = st.columns(2, gap="medium")
         with left:
             figure(lambda theme: lines(theme, distance[kept], drawn, axes=(words["axis"], words["cosine"]), height=360), key="positions-distance",
@@ -174,6 +180,10 @@ def _distance(frame: Frame, lesson: Lesson, table: np.ndarray) -> None:
         lesson.notes("distance", shown=(positions.cosines, positions.compared, positions.by_distance), shapes={"table": table, "cosines": square},
                      near=mean[len(table)], back=said,
                      width=float((high - low).max()), asymmetry=float(np.abs(mean - mean[::-1]).max()))
+
+
+def _signed(steps: int) -> str:
+    return f"{steps:+d}".replace("-", "−")
 
 
 def _shift(frame: Frame, lesson: Lesson) -> None:
@@ -229,7 +239,6 @@ def _rotary(frame: Frame, lesson: Lesson) -> None:
                      angle=place * rate, key_angle=(place + steps) * rate)
 
 
-@st.fragment
 def _alibi(frame: Frame, lesson: Lesson) -> None:
     words, count = lesson.prose["alibi"], frame.controls["heads"]
     slopes, distance = positions.alibi_slopes(count), np.arange(0, 65)
