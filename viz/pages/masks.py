@@ -24,7 +24,7 @@ PAGE = Page("Who may look where: masks", "Learn", 6, "nothing", controls=(
     Number("seed", 0, 0, SEEDS - 1, whole=True), Choice("method", "before", masking.METHODS),
     Choice("pattern", "bigbird", patterns.NAMES), Number("n", 32, min(LENGTHS), max(LENGTHS), whole=True), Switch("causal"),
     Number("window", 2, 1, 16, whole=True), Number("dilation", 2, 1, 8, whole=True), Number("global", 1, 0, 8, whole=True),
-    Number("random", 2, 0, 8, whole=True), Switch("real")))
+    Number("random", 2, 0, 8, whole=True), Number("draw", 0, 0, SEEDS - 1, whole=True), Switch("real")))
 
 
 def render(frame: Frame) -> None:
@@ -141,7 +141,7 @@ def _blind(lesson: Lesson) -> None:
 
 def _shape(frame: Frame) -> patterns.Shape:
     turned = frame.controls
-    return patterns.Shape(turned["window"], turned["dilation"], turned["global"], turned["random"], turned["seed"])
+    return patterns.Shape(turned["window"], turned["dilation"], turned["global"], turned["random"], turned["draw"])
 
 
 def _sparse(frame: Frame, lesson: Lesson) -> None:
@@ -190,6 +190,7 @@ def _pattern_controls(frame: Frame, words: dict, name: str) -> None:
         slide(frame, "global", words["global"], range(9))
     if name in ("random", "bigbird"):
         slide(frame, "random", words["random"], range(9))
+        push(frame, words["again"], "keys-again", draw=(frame.controls["draw"] + 1) % SEEDS)
     switch(frame, "causal", words["causal"])
 
 
