@@ -80,7 +80,7 @@ def _flipper(twins: Twins, verdicts: list[str]) -> list[str]:
     there, flips = twins.there, [place for place, verdict in enumerate(verdicts) if verdict == "flips"]
     if there is None or not flips:
         return []
-    first = max(flips, key=lambda place: min(twins.preference[place], there[place, 1] - there[place, 0]))
+    first = max(flips, key=np.minimum(twins.preference, there[:, 1] - there[:, 0]).__getitem__)
     return [strings("coreference")["claims"]["flipper"].format(head=name(twins.heads[first]), mass=number(float(twins.here[first].sum())),
                                                                twin=number(float(there[first].sum())))]
 

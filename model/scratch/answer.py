@@ -4,6 +4,7 @@ torch is imported where it computes, so that `revision` costs nothing.
 """
 import hashlib
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 from model.query import UserError
@@ -20,12 +21,10 @@ UNTRAINED = ("It is untrained: its weights are random, drawn with a fixed seed, 
 
 def revision(model_id: str, folder: Path = WEIGHTS) -> str:
     """The fingerprint of weights, configuration and tokenizer, 12 hex digits. Raises UserError for an unknown model and for missing weights."""
-    import importlib.metadata
-
     if not ours(model_id):
         raise UserError(f"There is no model of ours named {model_id!r}; choose one of {', '.join(NAMES)}.")
     if model_id == "scratch":
-        made_of = f"{model_id} {VOCABULARY} {LONGEST} {SEED} torch {importlib.metadata.version('torch')}"
+        made_of = f"{model_id} {VOCABULARY} {LONGEST} {SEED} torch {_torch_version()}"
         return hashlib.sha256(made_of.encode()).hexdigest()[:12]
     if model_id.split(SNAPSHOT)[0] in RUNS:
         return model_id.split(SNAPSHOT)[0].rsplit("-", 1)[1]   # its file grows, but a snapshot never changes
@@ -34,6 +33,14 @@ def revision(model_id: str, folder: Path = WEIGHTS) -> str:
         return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
     except OSError:
         raise UserError(f"The weights {path.name} are missing; make them with: python -m model train {model_id.split(SNAPSHOT)[0]}.") from None
+
+
+@cache
+def _torch_version() -> str:
+    """What is installed, read once: every question asks for the revision."""
+    import importlib.metadata
+
+    return importlib.metadata.version("torch")
 
 
 def open_model(model_id: str, tick: Tick = lambda fraction, text: None, folder: Path = WEIGHTS):
