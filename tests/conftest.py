@@ -65,6 +65,15 @@ def pytest_xdist_auto_num_workers() -> int:
     return min(4, os.cpu_count() or 1)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Each process begins with its share of tests/browser, which are long: the short ones then even out the end."""
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if workers > 1:
+        long, short = ([item for item in items if (item.path.parent.name == "browser") is wanted] for wanted in (True, False))
+        items[:] = [item for share in range(workers) for every in (long, short)
+                    for item in every[share * len(every) // workers:(share + 1) * len(every) // workers]]
+
+
 @pytest.fixture(scope="session")
 def browser():
     """A headless Chromium for the whole run."""

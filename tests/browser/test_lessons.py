@@ -33,14 +33,10 @@ def test_a_lesson_moves_its_link_brings_the_state_back_on_any_screen_and_it_asks
     expect(seen.main.locator("h2").first).to_have_text(prose["question"])
     every_control_moves(seen)
     nothing_sticks_out(seen)
-    seen.main.get_by_role("button", name=strings("lesson")["link"]).click()
-    code = seen.page.locator("[data-testid=stPopoverBody] code")
-    expect(code).to_be_visible()
-    wanted, link = seen.rest().params(), code.inner_text()
-    assert parse_qs(urlsplit(link).query, keep_blank_values=True) == wanted
+    wanted, link = seen.params(), urlsplit(seen.page.url)
     seen.page.set_viewport_size({"width": 390, "height": 900})
     seen.page.emulate_media(color_scheme="dark")
-    assert seen.open(urlsplit(link).path + "?" + urlsplit(link).query).params() == wanted
+    assert seen.open(f"{link.path}?{link.query}").params() == wanted
     nothing_sticks_out(seen)
     why = re.split(r"[*_$`]", prose["predict"]["answers"][0]["why"])[0].strip()
     seen.main.locator(".st-key-again-guess button").click()
@@ -94,7 +90,7 @@ def test_a_box_of_the_figure_opens_its_lesson(watch):
     assert urlsplit(seen.rest().page.url).path == "/scale"
 
 
-def test_a_handle_is_dragged_and_the_code_tab_shows_the_very_function_and_the_shapes_now(watch):
+def test_a_handle_is_dragged_its_link_is_offered_and_the_code_tab_shows_the_very_function_and_the_shapes_now(watch):
     seen = watch("/softmax?guess=b")
     dot = seen.main.locator(".drag circle").first
     dot.scroll_into_view_if_needed()
@@ -106,6 +102,11 @@ def test_a_handle_is_dragged_and_the_code_tab_shows_the_very_function_and_the_sh
     expect(seen.main.locator(".drag [role=slider]").first).not_to_have_attribute("aria-valuetext", "3.00")
     seen.page.wait_for_function("() => location.search.includes('z=')", timeout=PATIENCE)
     assert float(seen.rest().params()["z"][0].split(",")[0]) > 4
+    seen.main.get_by_role("button", name=strings("lesson")["link"]).click()
+    link = seen.page.locator("[data-testid=stPopoverBody] code")
+    expect(link).to_be_visible()
+    assert parse_qs(urlsplit(link.inner_text()).query, keep_blank_values=True) == seen.params()
+    seen.page.keyboard.press("Escape")
     seen.main.get_by_role("radio", name=strings("lesson")["tabs"]["code"]).first.click()
     code = seen.main.locator("[data-testid=stCode]").first
     expect(code).to_contain_text("def softmax_rows(", timeout=PATIENCE)
