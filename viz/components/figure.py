@@ -10,7 +10,6 @@ import io
 from collections.abc import Callable
 
 import streamlit as st
-from streamlit.elements import plotly_chart
 
 from viz.components.chart import sized
 from viz.components.keep import add_to_handout
@@ -23,35 +22,21 @@ from viz.text import strings
 CONFIG = {"displaylogo": False, "showSendToCloud": False}
 
 
-def _by_key(kind: str, *, key_as_main_identity: bool, **given) -> str:
-    """A chart's identity on the page: its key. Streamlit takes all its numbers too, and so builds it anew, in half a second, when one changes;
-    where the identity stays, plotly changes what is different."""
-    return _identity(kind, key_as_main_identity=True, **given)
-
-
-_identity = plotly_chart.compute_and_register_element_id
-plotly_chart.compute_and_register_element_id = _by_key  # type: ignore[assignment]  # it passes on what it does not name
-
-
 def theme() -> str:
     """light or dark: what the page has."""
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
-def figure(draw: Callable[..., Drawing], *, key: str, alt: str, place: str | None = None) -> None:
-    """Draws `draw(theme)`. `key` names the figure on the page and its files; `alt` says in a sentence what it shows, with its numbers.
-
-    place: the same for figures that take turns in one place of the page; a browser changes a drawing in half the time that a new one takes.
-    """
-    place = place or key
+def figure(draw: Callable[..., Drawing], *, key: str, alt: str) -> None:
+    """Draws `draw(theme)`. `key` names the figure on the page and its files; `alt` says in a sentence what it shows, with its numbers."""
     camera = st.session_state.get("camera", "png")
     config = CONFIG | {"displayModeBar": "hover", "modeBarButtonsToRemove": ["lasso2d", "select2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
                        "toImageButtonOptions": {"format": camera, "filename": f"clearhead-{key}", "scale": 2 if camera == "png" else 1}}
-    with st.container(gap=None, key=f"figure-{place}"):
-        st.plotly_chart(unchecked()(sized(draw(theme()).sent())), theme=None, key=f"chart-{place}", config=config, alt=alt)
+    with st.container(gap=None, key=f"figure-{key}"):
+        st.plotly_chart(unchecked()(sized(draw(theme()).sent())), theme=None, key=f"chart-{key}", config=config, alt=alt)
         with st.container(horizontal=True, horizontal_alignment="right", gap="small"):
-            add_to_handout(place, lambda where, link: _kept(draw("light"), alt, where, link))
-            _save(lambda: draw("light"), key, place, camera)
+            add_to_handout(key, lambda where, link: _kept(draw("light"), alt, where, link))
+            _save(lambda: draw("light"), key, camera)
 
 
 def _kept(drawn: Drawing, alt: str, where: str, link: str):
@@ -80,20 +65,20 @@ def unchecked() -> type:
     return Unchecked
 
 
-def _save(light: Callable[[], Drawing], key: str, place: str, camera: str) -> None:
+def _save(light: Callable[[], Drawing], key: str, camera: str) -> None:
     """Its inside is there only while it is open: closed ones would be most of what a page of many figures sends."""
-    words, name = strings("lesson"), f"save-{place}"
+    words, name = strings("lesson"), f"save-{key}"
     with st.popover(words["save"], type="tertiary", key=f"open-{name}", on_change="rerun") as opened:
         if not opened.open:
             return
         st.session_state[name] = camera
         st.segmented_control(words["camera"], ["png", "svg"], format_func=str.upper, key=name, required=True, on_change=_set_camera, args=(name,))
         with st.container(horizontal=True):
-            st.download_button("HTML", lambda: html(light()), f"clearhead-{key}.html", "text/html", on_click="ignore", key=f"html-{place}")
-            st.download_button("CSV", lambda: as_csv(light()), f"clearhead-{key}.csv", "text/csv", on_click="ignore", key=f"csv-{place}")
+            st.download_button("HTML", lambda: html(light()), f"clearhead-{key}.html", "text/html", on_click="ignore", key=f"html-{key}")
+            st.download_button("CSV", lambda: as_csv(light()), f"clearhead-{key}.csv", "text/csv", on_click="ignore", key=f"csv-{key}")
             if pdf_works():
                 st.download_button("PDF", lambda: light().plotly().to_image("pdf"), f"clearhead-{key}.pdf", "application/pdf", on_click="ignore",
-                                   key=f"pdf-{place}")
+                                   key=f"pdf-{key}")
         if not pdf_works():
             st.caption(words["no_pdf"])
 

@@ -20,7 +20,6 @@ from viz.page import Frame
 
 SHOWN = 24       # keys that have a strip or a bar of their own; of a longer text those with the largest weights
 KEPT = 12        # products that are bars of their own
-FIRST, SECOND = "inside-first", "inside-second"   # where the steps draw their pictures
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +84,7 @@ def step_in(here: Here, lesson: Lesson, words: dict) -> dict:
     rows.append((words["stream"], here.block.before[here.token]))
     if not np.array_equal(x, here.block.before[here.token]):
         rows.append((words["read"], x))
-    strips(rows, key="inside-in", alt=words["alt"].format(token=here.query_name(), length=np.linalg.norm(x)), columns=here.columns, place=FIRST)
+    strips(rows, key="inside-in", alt=words["alt"].format(token=here.query_name(), length=np.linalg.norm(x)), columns=here.columns)
     return {"length": np.linalg.norm(x), "d_model": len(x), "turned": inside.angle(start.output[here.token], here.block.before[here.token])}
 
 
@@ -97,7 +96,7 @@ def step_qkv(here: Here, lesson: Lesson, words: dict) -> dict:
         rows.insert(2, (words["unturned"].format(name=f"k · {here.key_name()}"), around.key.apply(around.memory[here.key], shared)))
     if len(here.path.mixed) == len(here.path.query):
         rows.append((f"v · {here.key_name()}", here.path.values[here.key]))
-    strips(rows, key="inside-qkv", alt=words["alt"].format(token=here.query_name(), key=here.key_name()), columns=here.columns, place=FIRST)
+    strips(rows, key="inside-qkv", alt=words["alt"].format(token=here.query_name(), key=here.key_name()), columns=here.columns)
     if here.trace is None:
         st.caption(here.without)
         return {"error": float("nan"), "d_model": here.record.card.d_model}
@@ -106,7 +105,7 @@ def step_qkv(here: Here, lesson: Lesson, words: dict) -> dict:
     axes = ("d_model", "d_k") if here.columns else ("d_k", "d_model")
     down, across = ([str(each) if each % -(-count // 8) == 0 else "" for each in range(count)] for count in drawn.shape)
     figure(lambda theme: matrix(theme, drawn, down, across, kind="signed", axes=axes, square=False, height=320, title=words["matrix"]),
-           key="inside-wq", place=SECOND, alt=words["alt_matrix"].format(rows=drawn.shape[0], columns=drawn.shape[1]))
+           key="inside-wq", alt=words["alt_matrix"].format(rows=drawn.shape[0], columns=drawn.shape[1]))
     made = here.around.value.apply(here.around.memory, here.view.head * len(here.layer.value) // here.layer.heads)
     return {"error": np.abs(made - here.path.values).max(), "d_model": weight.shape[0]}
 
@@ -115,11 +114,11 @@ def step_products(here: Here, lesson: Lesson, words: dict) -> dict:
     pairs = here.around.pairs if here.trace is not None else ()
     products = here.path.products[here.key]
     strips([("q", here.path.query), ("k", here.path.keys[here.key]), (words["product"], products)], key="inside-qk",
-           alt=words["alt"].format(token=here.query_name(), key=here.key_name(), dot=products.sum()), columns=here.columns, place=FIRST)
+           alt=words["alt"].format(token=here.query_name(), key=here.key_name(), dot=products.sum()), columns=here.columns)
     found = inside.ranked_products(products, KEPT, pairs)
     figure(lambda theme: bars(theme, [name for name, _ in found], {words["share"]: np.array([value for _, value in found])},
-                              axes=(words["pairs"] if pairs else words["dimensions"], words["share"]), height=300),
-           key="inside-products", place=SECOND, alt=words["alt_bars"].format(name=found[0][0], value=found[0][1], dot=products.sum()))
+                              axes=(words["pairs"] if pairs else words["dimensions"], words["share"]), height=300), key="inside-products",
+           alt=words["alt_bars"].format(name=found[0][0], value=found[0][1], dot=products.sum()))
     return {"first": found[0][0], "value": found[0][1], "rest": found[-1][1], "dot": products.sum(),
             "positive": products[products > 0].sum(), "negative": products[products < 0].sum()}
 
@@ -127,8 +126,7 @@ def step_products(here: Here, lesson: Lesson, words: dict) -> dict:
 def _over_keys(here: Here, groups: dict[str, np.ndarray], axis: str, key: str, alt: str) -> None:
     shown = here.shown
     names = [here.key_name(place) for place in shown]
-    figure(lambda theme: bars(theme, names, {name: each[shown] for name, each in groups.items()}, axes=("key", axis), height=320), key=key, alt=alt,
-           place=FIRST)
+    figure(lambda theme: bars(theme, names, {name: each[shown] for name, each in groups.items()}, axes=("key", axis), height=320), key=key, alt=alt)
 
 
 def step_score(here: Here, lesson: Lesson, words: dict) -> dict:
@@ -166,7 +164,7 @@ def step_mix(here: Here, lesson: Lesson, words: dict) -> dict:
     if rest:
         rows.append((words["rest"].format(count=rest), path.mixed - path.weighted[order].sum(0)))
     strips([*rows, (words["total"], path.mixed)], key="inside-mix", alt=words["alt"].format(first=here.key_name(order[0]), keys=len(path.weights)),
-           columns=here.columns, place=FIRST)
+           columns=here.columns)
     return {"length": np.linalg.norm(path.mixed), "mean": np.linalg.norm(path.values, axis=-1)[path.allowed].mean(), "d_v": len(path.mixed)}
 
 
@@ -178,7 +176,7 @@ def mixed_of_all(here: Here) -> np.ndarray:
 def step_concat(here: Here, lesson: Lesson, words: dict) -> dict:
     mixed = mixed_of_all(here)
     rows = [(f"{words['own']} {head}" if head == here.view.head else f"head {head}", each) for head, each in enumerate(mixed)]
-    strips(rows, key="inside-concat", alt=words["alt"].format(heads=len(mixed), d_v=mixed.shape[1]), columns=here.columns, place=FIRST)
+    strips(rows, key="inside-concat", alt=words["alt"].format(heads=len(mixed), d_v=mixed.shape[1]), columns=here.columns)
     return {"heads": len(mixed), "d_v": mixed.shape[1], "width": mixed.size, "head": here.view.head,
             "start": here.view.head * mixed.shape[1], "stop": (here.view.head + 1) * mixed.shape[1] - 1}
 
@@ -189,11 +187,11 @@ def step_out(here: Here, lesson: Lesson, words: dict) -> dict:
     rows = [(words["own"].format(head=here.view.head), handed[here.view.head]), (words["sum"], handed.sum(0))]
     rows += [] if bias is None else [("b_O", bias)]
     output = here.around.output[here.token]
-    strips([*rows, (words["output"], output)], key="inside-out", alt=words["alt"].format(head=here.view.head), columns=here.columns, place=FIRST)
+    strips([*rows, (words["output"], output)], key="inside-out", alt=words["alt"].format(head=here.view.head), columns=here.columns)
     lengths = np.linalg.norm(handed, axis=-1)
     names = [str(head) for head in range(len(lengths))]
-    figure(lambda theme: bars(theme, names, {words["length"]: lengths}, axes=("head", words["length"]), height=260),
-           key="inside-lengths", place=SECOND, alt=words["alt_lengths"].format(head=here.view.head, length=lengths[here.view.head]))
+    figure(lambda theme: bars(theme, names, {words["length"]: lengths}, axes=("head", words["length"]), height=260), key="inside-lengths",
+           alt=words["alt_lengths"].format(head=here.view.head, length=lengths[here.view.head]))
     total, own = handed.sum(0) + (0 if bias is None else bias), lengths[here.view.head]
     return {"head": here.view.head, "length": own, "rank": int((lengths > own).sum()) + 1, "heads": len(lengths),
             "error": np.abs(total - output).max(), "whole": np.linalg.norm(output)}
@@ -205,7 +203,7 @@ def step_stream(here: Here, lesson: Lesson, words: dict) -> dict:
     before = block.before[token] if around is block.attentions[0] else block.before[token] + block.attentions[0].output[token]
     added = around.output[token]
     rows = [(words["before"], before), (words["added"], added), (words["sum"], before + added), (words["after"], block.after[token])]
-    strips(rows, key="inside-stream", alt=words["alt"].format(layer=block.index), columns=here.columns, place=FIRST)
+    strips(rows, key="inside-stream", alt=words["alt"].format(layer=block.index), columns=here.columns)
     return {"norm": norm_first, "before": np.linalg.norm(before), "added": np.linalg.norm(added),
             "after": np.linalg.norm(block.after[token]), "angle": inside.angle(before, before + added)}
 

@@ -28,14 +28,14 @@ def named(tokens: Tokens, place: int) -> str:
     return f"{html.escape(label(tokens.texts[place]), quote=False)} {place}"
 
 
-def strips(vectors: Sequence[tuple[str, np.ndarray]], *, key: str, alt: str, columns: bool = False, place: str | None = None,
+def strips(vectors: Sequence[tuple[str, np.ndarray]], *, key: str, alt: str, columns: bool = False, axis: str = "dimension",
            bound: float | None = None) -> None:
     """One strip for each (name, vector); all of one length, on one scale symmetric about 0."""
     names, numbers = [name for name, _ in vectors], np.stack([vector for _, vector in vectors])
     places = [str(place) for place in range(numbers.shape[1])]
     if columns:
-        figure(lambda theme: matrix(theme, numbers.T, places, names, kind="signed", axes=("", "dimension"), square=False, height=STANDING,
-                                    bound=bound), key=key, alt=alt, place=place)
+        figure(lambda theme: matrix(theme, numbers.T, places, names, kind="signed", axes=("", axis), square=False, height=STANDING, bound=bound),
+               key=key, alt=alt)
     else:
-        figure(lambda theme: matrix(theme, numbers, names, places, kind="signed", axes=("dimension", ""), square=False, height=112 + 25 * len(names),
-                                    bound=bound), key=key, alt=alt, place=place)
+        figure(lambda theme: matrix(theme, numbers, names, places, kind="signed", axes=(axis, ""), square=False, height=112 + 25 * len(names),
+                                    bound=bound), key=key, alt=alt)
