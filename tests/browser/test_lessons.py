@@ -33,11 +33,12 @@ def test_a_lesson_moves_its_link_brings_the_state_back_on_any_screen_and_it_asks
     expect(seen.main.locator("h2").first).to_have_text(prose["question"])
     every_control_moves(seen)
     nothing_sticks_out(seen)
-    wanted, link = seen.params(), urlsplit(seen.page.url)
+    wanted, link, pictures = seen.params(), urlsplit(seen.page.url), drawn(seen)
     seen.page.set_viewport_size({"width": 390, "height": 900})
     seen.page.emulate_media(color_scheme="dark")
     assert seen.open(f"{link.path}?{link.query}").params() == wanted
     nothing_sticks_out(seen)
+    expect_pictures(seen, pictures)
     why = re.split(r"[*_$`]", prose["predict"]["answers"][0]["why"])[0].strip()
     seen.main.locator(".st-key-again-guess button").click()
     expect(seen.main.get_by_text(why[:40])).to_have_count(0, timeout=PATIENCE)
@@ -45,6 +46,20 @@ def test_a_lesson_moves_its_link_brings_the_state_back_on_any_screen_and_it_asks
     seen.main.locator(".st-key-predict-guess label[data-testid=stRadioOption], .st-key-predict-guess [data-testid=stRadio] label").last.click()
     expect(seen.main.get_by_text(why[:40]).first).to_be_visible(timeout=PATIENCE)
     assert "guess" in seen.rest().params()
+
+
+def drawn(seen: Watch) -> list[str]:
+    """The numbers and words of every chart that the browser shows, without its colours and sizes."""
+    return seen.rest().page.evaluate("""() => [...document.querySelectorAll('[data-testid=stMain] .js-plotly-plot')].map((chart) =>
+        JSON.stringify([chart.data.map(({ name, x, y, z, text }) => [name, x, y, z, text]), (chart.layout.annotations ?? []).map(({ text }) => text)]))""")
+
+
+def expect_pictures(seen: Watch, pictures: list[str]) -> None:
+    """Controls that were moved have led to what their link shows a newcomer: no chart kept what it showed before."""
+    end = time.monotonic() + PATIENCE / 1000
+    while (found := drawn(seen)) != pictures and time.monotonic() < end:
+        seen.page.wait_for_timeout(200)
+    assert [one[:300] for one, other in zip(found, pictures, strict=True) if one != other] == []
 
 
 def every_control_moves(seen: Watch) -> None:
