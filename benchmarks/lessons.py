@@ -7,6 +7,7 @@ the rows of the lessons that were not measured this time.
 import argparse
 import datetime
 import json
+import math
 import os
 import platform
 import statistics
@@ -47,15 +48,15 @@ INTRODUCTION = """# How soon a lesson answers
 
 Written by `python -m benchmarks.lessons --page benchmarks/lessons.md`: every control of each lesson is moved twice in a real browser. Milliseconds
 from the key or click to the last change in a picture: *picture*, of the control's own section; *page*, of all sections. The bar is 300 for the
-picture. A slider of Streamlit waits 200 ms for the next key before it says anything; that is in the numbers.
+picture. *None*: moves after which every picture was what it was before (a slider at its end, the key of a list that has one entry). A slider of Streamlit waits 200 ms for the next key before it says anything; that is in the numbers.
 
-| lesson | control | moves | picture, median | picture, worst | page, median | page, worst | within 300 | machine, day |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- |
+| lesson | control | moves | none | picture, median | picture, worst | page, median | page, worst | within 300 | machine, day |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 """
 
 
 def moved(page, selector: str, keys: str | None) -> list[tuple[float, float]]:
-    """(picture, page) in milliseconds of every move of the controls of one kind that changed a figure; one that leaves the page is undone."""
+    """(picture, page) in milliseconds of every move of the controls of one kind, 0 where no figure changed; one that leaves the page is undone."""
     found, here = [], page.url
     for place in range(min(page.locator(f"[data-testid=stMain] {selector}").count(), PLACES)):
         for _ in range(TIMES):
@@ -72,7 +73,7 @@ def moved(page, selector: str, keys: str | None) -> list[tuple[float, float]]:
             picture, whole = page.evaluate(TAKEN)
             if urlsplit(page.url).path != urlsplit(here).path:
                 _open(page, here)
-            elif whole:
+            else:
                 found.append((picture or whole, whole))
     return found
 
@@ -109,10 +110,11 @@ def rows(name: str, kinds: dict[str, list[tuple[float, float]]]) -> list[str]:
     """One row of the table for each kind of control of a lesson."""
     told = []
     for kind, taken in kinds.items():
-        picture, whole = zip(*taken, strict=True)
+        told_by = [each for each in taken if each[1]] or [(math.nan, math.nan)]
+        picture, whole = zip(*told_by, strict=True)
         numbers = [f"{each:.0f}" for each in (statistics.median(picture), max(picture), statistics.median(whole), max(whole))]
         quick = sum(each <= 300 for each in picture)
-        told.append(f"| {name} | {kind} | {len(taken)} | {' | '.join(numbers)} | {quick} of {len(taken)} | {machine()} |")
+        told.append(f"| {name} | {kind} | {len(taken)} | {sum(not each[1] for each in taken)} | {' | '.join(numbers)} | {quick} of {len(picture)} | {machine()} |")
     return told
 
 

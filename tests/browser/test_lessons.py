@@ -51,7 +51,8 @@ def test_a_lesson_moves_its_link_brings_the_state_back_on_any_screen_and_it_asks
 def drawn(seen: Watch) -> list[str]:
     """The numbers and words of every chart that the browser shows, without its colours and sizes."""
     return seen.rest().page.evaluate("""() => [...document.querySelectorAll('[data-testid=stMain] .js-plotly-plot')].map((chart) =>
-        JSON.stringify([chart.data.map(({ name, x, y, z, text }) => [name, x, y, z, text]), (chart.layout.annotations ?? []).map(({ text }) => text)]))""")
+        JSON.stringify([chart.data.map(({ name, x, y, z, text }) => [name, x, y, z, text]),
+                        (chart.layout.annotations ?? []).map(({ text }) => text)]))""")
 
 
 def expect_pictures(seen: Watch, pictures: list[str]) -> None:

@@ -3,7 +3,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from viz.figures.base import MUTED, chart, point_out, series
+from viz.figures.base import MUTED, WORDS, chart, point_out, series, worded
 from viz.figures.drawing import Drawing
 
 WRITTEN = 20   # names that all are written
@@ -35,8 +35,9 @@ def bars(theme: str, names: Sequence[str], groups: Mapping[str, np.ndarray], *, 
                        hovertemplate="%{customdata}: %{y:.4g}")
     step = 1 + len(names) // WRITTEN
     written = [at for at in places if at == places[-1] or (at % step == 0 and at + step <= places[-1])]
-    figure.update_xaxes(tickmode="array", tickvals=written, ticktext=[names[at] for at in written], ticklabeloverflow="allow")
-    figure.update_layout(barmode="group", showlegend=len(groups) > 1)
+    figure.update_xaxes(tickmode="array", tickvals=written, ticktext=[names[at] for at in written], ticklabeloverflow="allow",
+                        **worded(names))
+    figure.update_layout(barmode="group", showlegend=len(groups) > 1, margin_b=WORDS)
     if y_range is not None:
         figure.update_yaxes(range=list(y_range))
     return figure

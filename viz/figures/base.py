@@ -4,6 +4,7 @@ A figure is a function of arrays and `theme` ("light" or "dark") that starts wit
 (`figure.add_scatter`, `figure.add_heatmap`); none imports plotly.
 """
 import math
+import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,8 @@ ACCENT = {"light": colours.ACCENT, "dark": "#f08a4b"}   # the page's primary col
 MUTED = {"light": colours.QUIET, "dark": "#a3abb8"}
 GRID = {"light": "#e6e9ee", "dark": "#252c38"}
 LEFT_OUT = {"light": "#b9c0ca", "dark": "#4a5363"}      # series that are there only to be counted
+SIGN, WIDE, TICK, NAME = 8, 13, 12, 24    # pixels: a sign of a tick's label, a Chinese one, the tick before it, an axis' name
+WORDS = 54                                # pixels below an axis of words that lie side by side
 
 
 def series(theme: str) -> tuple[str, ...]:
@@ -38,15 +41,31 @@ def signed(theme: str) -> list[list[Any]]:
 def chart(theme: str, x: str = "", y: str = "", *, height: int = 340, title: str = "") -> Drawing:
     """An empty figure with two named axes. The title says what is drawn in a few words; the height is in pixels."""
     ink, paper = colours.INK[theme], colours.PAPER[theme]
-    axis = {"gridcolor": GRID[theme], "linecolor": LEFT_OUT[theme], "zeroline": False, "ticks": "outside", "ticklen": 4, "tickcolor": LEFT_OUT[theme],
-            "title_font_size": 13, "automargin": True}
+    axis: dict[str, Any] = {"gridcolor": GRID[theme], "linecolor": LEFT_OUT[theme], "zeroline": False, "ticks": "outside", "ticklen": 4,
+                            "tickcolor": LEFT_OUT[theme], "title_font_size": 13}
     return Drawing(
         height=height, paper_bgcolor=paper, plot_bgcolor=paper, font={"family": FONT, "size": 12.5, "color": ink},
-        margin={"l": 8, "r": 16, "t": 56 if title else 32, "b": 8}, hoverlabel={"font_family": FONT, "bgcolor": paper, "font_color": ink},
+        margin={"l": 70 if y else 40, "r": 20, "t": 56 if title else 46, "b": 46 if x else 26},
+        hoverlabel={"font_family": FONT, "bgcolor": paper, "font_color": ink},
         title={"text": title, "x": 0, "xanchor": "left", "xref": "paper", "y": 1, "yanchor": "top", "yref": "container", "pad": {"t": 8},
                "font": {"size": 14}},
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0, "bgcolor": "rgba(0,0,0,0)", "font_size": 12},
-        xaxis=axis | {"title": {"text": x}}, yaxis=axis | {"title": {"text": y}}, dragmode=False, hovermode="closest", barcornerradius=2)
+        xaxis=axis | {"title": {"text": x}}, yaxis=axis | {"title": {"text": y}, "automargin": True}, dragmode=False, hovermode="closest",
+        barcornerradius=2)
+
+
+def room(names: Sequence[str], title: str) -> int:
+    """Pixels for the labels left of a y axis and for its name, rather too many than too few.
+
+    plotly finds out by itself what labels need (`automargin`), but then draws the whole chart a second time.
+    """
+    widths = [sum(WIDE if unicodedata.east_asian_width(sign) in "WF" else SIGN for sign in name) for name in names]
+    return TICK + max(widths, default=0) + NAME * bool(title)
+
+
+def worded(names: Sequence[str]) -> dict[str, Any]:
+    """For an x axis whose labels are `names`: words may have to be turned, and then plotly finds out how much room they need."""
+    return {"automargin": any(not name.isdigit() for name in names if name)}
 
 
 def point_out(figure: Drawing, theme: str, marks: Sequence[tuple[float, str]] = (), bounds: Sequence[tuple[float, str]] = ()) -> None:

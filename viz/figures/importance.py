@@ -34,7 +34,7 @@ def importance(theme: str, groups: Sequence[Sequence[tuple[str, np.ndarray]]], t
                        text=said if written else None, texttemplate="%{text}" if written else None, customdata=hover, name=title, hoverongaps=False,
                        hovertemplate="%{customdata}<extra></extra>")
     figure.update_xaxes(tickmode="array", tickvals=list(range(len(order))), ticktext=["" if place < 0 else tokens[place] for place in order],
-                        showgrid=False, side="bottom", ticks="", constrain="domain")
+                        showgrid=False, side="bottom", ticks="", constrain="domain", automargin=True)
     figure.update_yaxes(tickmode="array", tickvals=list(range(len(names))), ticktext=names, showgrid=False, autorange="reversed", ticks="")
     if any(apart):
         figure.add_annotation(x=(len(order) - 1 + order.index(-1) + 1) / 2, y=1, yref="paper", yanchor="bottom", text=apart_title, showarrow=False,

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from viz import theme as colours
-from viz.figures.base import chart, scale, signed
+from viz.figures.base import WORDS, chart, room, scale, signed, worded
 from viz.figures.drawing import Drawing
 
 WRITTEN = 12     # cells a side up to which the numbers are written into the cells
+RULER = 80       # pixels: the bar with its numbers
 NAMED = 24       # names a side up to which every one is written
 
 
@@ -31,8 +32,9 @@ def matrix(theme: str, numbers: np.ndarray, rows: Sequence[str], columns: Sequen
                        customdata=names, name=title or "matrix", showscale=ruler, xgap=1 if written else 0, ygap=1 if written else 0,
                        hovertemplate=("%{customdata}" if named else "%{y} → %{x}") + "<br>%{z:.4g}<extra></extra>", hoverongaps=False,
                        colorbar={"thickness": 10, "len": 1, "outlinewidth": 0, "tickfont_size": 11})
-    figure.update_layout(plot_bgcolor=colours.FORBIDDEN if theme == "light" else "#1b2029")
-    figure.update_xaxes(**_ticks(columns), showgrid=False, side="bottom", constrain="domain")
+    figure.update_layout(plot_bgcolor=colours.FORBIDDEN if theme == "light" else "#1b2029",
+                         margin={"l": room(rows, axes[1]), "r": RULER if ruler else 20, "t": 56 if title else 32, "b": WORDS if axes[0] else 26})
+    figure.update_xaxes(**_ticks(columns), **worded(columns), showgrid=False, side="bottom", constrain="domain")
     figure.update_yaxes(**_ticks(rows), showgrid=False, autorange="reversed", constrain="domain", **({"scaleanchor": "x"} if square else {}))
     return figure
 
