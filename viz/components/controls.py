@@ -11,11 +11,14 @@ def _hand_on(choose: Callable[..., None], field: str, key: str) -> None:
         choose(**{field: value})
 
 
-def hold(key: str, text: str) -> None:
-    """Makes the text field of this key say `text`. One that says so already is left alone: what is written here is sent to the browser, where
-    the answer to an earlier question would replace the text, or the selection, of somebody who has typed on meanwhile."""
-    if st.session_state.get(key) != text:
-        st.session_state[key] = text
+def hold(key: str, text: str) -> dict[str, str]:
+    """The arguments that make a text field of this key say `text`. One that says so already is left alone: what is written into the session is
+    sent to the browser, where the answer to an earlier question would replace the text, or the selection, of somebody who has typed on meanwhile.
+    """
+    if st.session_state.get(key, text) == text:
+        return {"key": key, "value": text}   # what a browser begins with that has not drawn the field yet
+    st.session_state[key] = text
+    return {"key": key}
 
 
 def bound(choose: Callable[..., None], field: str, value: Any) -> dict:

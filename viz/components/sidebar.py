@@ -73,12 +73,9 @@ def ask_widgets(state: State, offers: dict, catalogue_only: bool) -> Any:
     """
     words, asked = strings("frame"), {field: getattr(state, field) or "" for field in ("model", "text", "text_b", "target")}
     first = "ask_text" not in st.session_state
-    start = {field: {"value": value} if first else {} for field, value in asked.items()}
     with st.sidebar:
         if not first:
             st.session_state["ask_model"] = state.model
-            for field in ("text", "text_b", "target"):
-                hold(f"ask_{field}", asked[field])
         names = list(offers) if state.model in offers else [*offers, state.model]
         st.selectbox(words["model"], names, key="ask_model", on_change=_from_widget, args=("model",),
                      format_func=lambda name: _label(name, offers.get(name)), **({"index": names.index(state.model)} if first else {}))
@@ -88,14 +85,14 @@ def ask_widgets(state: State, offers: dict, catalogue_only: bool) -> Any:
         if not catalogue_only:
             st.session_state["ask_add"] = ""
             st.text_input(words["add"], key="ask_add", placeholder=words["add_example"], help=words["add_help"], on_change=_add)
-        st.text_area(words["text"], key="ask_text", on_change=_from_widget, args=("text",), height=110, help=words["text_help"], **start["text"])
+        st.text_area(words["text"], on_change=_from_widget, args=("text",), height=110, help=words["text_help"], **hold("ask_text", asked["text"]))
         st.session_state["ask_example"] = None
         st.selectbox(words["examples"], [each.name for each in examples()], key="ask_example", on_change=_from_example,
                      placeholder=words["examples_pick"], format_func=lambda name: next(each.title for each in examples() if each.name == name))
         with st.expander(words["more"], expanded=bool(state.text_b or state.target)):
             for field in ("text_b", "target"):
-                st.text_area(words[field], key=f"ask_{field}", on_change=_from_widget, args=(field,), height=70, help=words[f"{field}_help"],
-                             **start[field])
+                st.text_area(words[field], on_change=_from_widget, args=(field,), height=70, help=words[f"{field}_help"],
+                             **hold(f"ask_{field}", asked[field]))
         _from_elsewhere()
         if too_long(state):
             st.caption(words["too_long"])

@@ -117,8 +117,7 @@ def _card(place: int, item: Item, count: int) -> None:
                 st.link_button(words["back"], item.link, type="tertiary")
         REPLAY[item.kind](item.body, item.state, key=f"picture-{item.id}")
         key = f"caption-{item.id}"
-        hold(key, item.caption)
-        st.text_area(words["caption"].format(number=place + 1), key=key, max_chars=CAPTION, height=90, label_visibility="collapsed",
+        st.text_area(words["caption"].format(number=place + 1), **hold(key, item.caption), max_chars=CAPTION, height=90, label_visibility="collapsed",
                      on_change=lambda: _changes(_captioned(item.id, st.session_state[key])))
         st.caption(literal(item.about))
 

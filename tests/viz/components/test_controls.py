@@ -8,15 +8,14 @@ def page():
     from viz.components.controls import hold
 
     said = st.session_state.setdefault("said", "one")
-    hold("field", said)
-    st.text_area("text", key="field", on_change=lambda: st.session_state.update(said=st.session_state["field"]))
+    st.text_area("text", **hold("field", said), on_change=lambda: st.session_state.update(said=st.session_state["field"]))
     st.button("example", on_click=lambda: st.session_state.update(said="from an example"))
 
 
 def test_a_text_field_is_written_when_the_app_changes_it_and_left_alone_when_a_person_did():
     app = AppTest.from_function(page).run(timeout=30)
-    assert app.text_area[0].value == "one" and app.text_area[0].proto.set_value
+    assert app.text_area[0].value == app.text_area[0].proto.default == "one"
     app.text_area[0].set_value("typed").run(timeout=30)
-    assert app.text_area[0].value == "typed" and not app.text_area[0].proto.set_value
+    assert app.text_area[0].value == app.text_area[0].proto.default == "typed" and not app.text_area[0].proto.set_value
     app.button[0].click().run(timeout=30)
     assert app.text_area[0].value == "from an example" and app.text_area[0].proto.set_value
