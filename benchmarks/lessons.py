@@ -7,7 +7,6 @@ the rows of the lessons that were not measured this time.
 import argparse
 import datetime
 import json
-import math
 import os
 import platform
 import statistics
@@ -111,9 +110,8 @@ def rows(name: str, kinds: dict[str, list[tuple[float, float]]]) -> list[str]:
     """One row of the table for each kind of control of a lesson."""
     told = []
     for kind, taken in kinds.items():
-        told_by = [each for each in taken if each[1]] or [(math.nan, math.nan)]
-        picture, whole = zip(*told_by, strict=True)
-        numbers = [f"{each:.0f}" for each in (statistics.median(picture), max(picture), statistics.median(whole), max(whole))]
+        picture, whole = zip(*[each for each in taken if each[1]], strict=True) if any(each[1] for each in taken) else ((), ())
+        numbers = [f"{how(each):.0f}" if each else "–" for each in (picture, whole) for how in (statistics.median, max)]
         quick = sum(each <= 300 for each in picture)
         moves = f"{len(taken)} | {sum(not each[1] for each in taken)}"
         told.append(f"| {name} | {kind} | {moves} | {' | '.join(numbers)} | {quick} of {len(picture)} | {machine()} |")

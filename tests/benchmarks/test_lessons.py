@@ -5,6 +5,7 @@ from benchmarks import lessons
 def test_a_row_counts_medians_and_what_is_within_the_bar():
     row = lessons.rows("softmax", {"slider": [(100.0, 400.0), (290.0, 500.0), (0, 0), (310.0, 900.0)]})[0]
     assert row.startswith("| softmax | slider | 4 | 1 | 290 | 310 | 500 | 900 | 2 of 3 | ")
+    assert lessons.rows("cost", {"switch": [(0, 0)]})[0].startswith("| cost | switch | 1 | 1 | – | – | – | – | 0 of 0 | ")
 
 
 def test_a_table_keeps_the_rows_of_other_lessons(tmp_path):
