@@ -118,19 +118,18 @@ class Lesson:
         leads() gives something else than when the page was drawn. Gives what draw(*given) gives; `given` is what it was when the page was
         drawn, so what a control of the part turns is read inside.
         """
+        before = leads and leads()
+
         @st.fragment
         def part() -> Any:
             if not alone():
-                known[:] = [leads and leads()]
                 return draw(*given)
             with suppress(Exception):   # the page's own run says what went wrong
                 draw(*given)
-                if leads is None or leads() == known[0]:
+                if leads is None or leads() == before:
                     return None
                 drawn_first()
             st.rerun()
-
-        known: list = []
 
         return part()
 

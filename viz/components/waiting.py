@@ -24,10 +24,13 @@ def alone() -> bool:
 
 
 def drawn_first() -> None:
-    """Gives the browser time to draw what a fragment sent, before the page's messages come: it would draw both at once, late."""
+    """Gives the browser time to draw what a fragment sent, before the page's messages come: it would draw both at once, late.
+
+    A click that runs the page ends the wait; one that a fragment answers does not: the page that follows answers it, too.
+    """
     for _ in range(int(DRAWN / LOOK)):
         time.sleep(LOOK)
-        session()   # Streamlit looks for a newer click whenever the session is asked for something
+        session()   # Streamlit looks for such a click whenever the session is asked for something
 
 
 def wait(job: Job, height: int = 420):
