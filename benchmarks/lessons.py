@@ -26,9 +26,9 @@ WATCH = """() => {
     let own;
     const begin = (event) => Object.assign(seen, { start: performance.now(), picture: 0, page: 0 }, (own = section(event.target), {}));
     for (const type of ['keydown', 'click']) document.addEventListener(type, begin, true);
-    const chart = ({ target }) => (target.nodeType === 1 ? target : target.parentElement)?.closest('[data-testid=stPlotlyChart]');
+    const chart = ({ target }) => (target.nodeType === 1 ? target : target.parentElement)?.closest(".clearhead-chart");
     const shown = (node) => [...node.querySelectorAll('.main-svg')].map((each) => each.innerHTML).join();
-    const known = new WeakMap([...main.querySelectorAll('[data-testid=stPlotlyChart]')].map((node) => [node, shown(node)]));
+    const known = new WeakMap([...main.querySelectorAll('.clearhead-chart[data-drawn]')].map((node) => [node, shown(node)]));
     new MutationObserver((changes) => {
         const now = performance.now();
         for (const node of new Set(changes.map(chart).filter(Boolean))) {

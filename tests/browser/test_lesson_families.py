@@ -20,7 +20,7 @@ def test_the_page_follows_the_sentence_and_says_how_to_get_the_decoder_that_is_m
     seen = watch("/families")
     expect(seen.main.get_by_text("python -m model fetch smollm2").first).to_be_visible(timeout=PATIENCE)
     expect(seen.main.get_by_text("They part at step")).to_contain_text("elle")
-    expect(seen.main.locator("[data-testid=stPlotlyChart]")).to_have_count(9)
+    expect(seen.main.locator(".clearhead-chart[data-drawn]")).to_have_count(9)
     french = seen.main.get_by_role("textbox", name=prose["factors"]["french"])
     french.fill("la rue")
     french.press("Enter")

@@ -80,7 +80,7 @@ def every_control_moves(seen: Watch) -> None:
 
 
 def nothing_sticks_out(seen: Watch) -> None:
-    expect(seen.main.locator("[data-testid=stPlotlyChart]").first).to_be_visible(timeout=PATIENCE)
+    expect(seen.main.locator(".clearhead-chart[data-drawn]").first).to_be_visible(timeout=PATIENCE)
     seen.page.wait_for_function("() => document.querySelector('[data-testid=stMain]').scrollWidth <= innerWidth", timeout=PATIENCE)
     seen.fine()
 
@@ -139,7 +139,7 @@ def test_a_figure_is_taken_away_in_every_format_and_its_own_camera_saves_what_wa
         caught.value.save_as(tmp_path / "figure")
         assert caught.value.suggested_filename == f"clearhead-softmax-curves.{suffix}"
         assert start in (tmp_path / "figure").read_bytes()[:200].lower()
-    chart = seen.main.locator("[data-testid=stPlotlyChart]").first
+    chart = seen.main.locator(".clearhead-chart[data-drawn]").first
     for number, suffix in enumerate(("svg", "png")):
         if number:
             save.click()

@@ -9,9 +9,10 @@ from viz.text import strings
 PATIENCE = 90_000   # ms: the first answer includes importing torch on a busy machine
 REST = "[data-testid=stApp][data-test-script-state=notRunning]"
 # a part is drawn, and the page after it: it rests when it has not run for 120 ms and nothing on it still waits for its code, as plots do
+WAITS = "[data-testid=stSkeleton], .clearhead-chart:not([data-drawn])"
 STILL = f"""() => {{
     const ran = (window.ran ??= {{ last: 0 }});
-    if (!document.querySelector('{REST}') || document.querySelector('[data-testid=stSkeleton]')) ran.last = performance.now();
+    if (!document.querySelector('{REST}') || document.querySelector('{WAITS}')) ran.last = performance.now();
     return performance.now() - ran.last > 120;
 }}"""
 

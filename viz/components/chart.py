@@ -1,20 +1,47 @@
-"""A chart or a table that was kept, drawn again; and charts for a lecture room."""
+"""plotly's charts on a page; a chart or a table that was kept, drawn again; and charts for a lecture room.
+
+Streamlit's own plotly_chart makes a new chart whenever a number in it changes; this one changes in place, which is what makes a control feel
+immediate. plotly itself is the one that Streamlit brings: a browser loads it once.
+"""
+import functools
 import json
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
+from viz.components.bundle import script
 from viz.components.presenting import LARGER
+from viz.text import strings
+
+CONFIG = {"displaylogo": False, "showSendToCloud": False}
+REMOVED = ["lasso2d", "select2d", "autoScale2d", "zoomIn2d", "zoomOut2d"]   # buttons of plotly's that would only be in the way
+_CHART = st.components.v2.component("clearhead_chart", js=script("chart.js"), isolate_styles=False)
+
+
+@functools.cache
+def plotly_file() -> str:
+    """The file of Streamlit's browser side that holds plotly, named with a hash of what is in it. Raises FileNotFoundError."""
+    found = sorted((Path(st.__file__).parent / "static" / "static" / "js").glob("PlotlyChart.*.js"))
+    if not found:
+        raise FileNotFoundError("This version of Streamlit has its plotly somewhere else: install what requirements.txt says.")
+    return found[0].name
+
+
+def chart(spec: Mapping[str, Any], *, key: str, alt: str = "", config: Mapping[str, Any] | None = None) -> None:
+    """Draws plotly's {"data", "layout"}. alt: what it shows, for those who do not see it. config: of plotly's, beside what every chart has."""
+    said = CONFIG | {"displayModeBar": "hover", "modeBarButtonsToRemove": REMOVED} | dict(config or {})
+    text = {"full": strings("lesson")["full_screen"]}
+    _CHART(key=key, data={**spec, "config": said, "alt": alt, "file": plotly_file(), "text": text})
 
 
 def replay(body: bytes, state: bytes, *, key: str, height: int | None = None) -> None:
     """Draws plotly's JSON, which the item has checked; it has no state. height: pixels, at most, before they are enlarged."""
-    from viz.components.figure import CONFIG, unchecked
-
     spec = json.loads(body)
     if height is not None:
         spec["layout"]["height"] = min(height, spec["layout"].get("height", height))
-    st.plotly_chart(unchecked()(sized(spec)), theme=None, key=key, config=CONFIG)
+    chart(sized(spec), key=key)
 
 
 def replay_table(body: bytes, state: bytes, *, key: str, height: int | None = None) -> None:
@@ -27,17 +54,17 @@ def replay_table(body: bytes, state: bytes, *, key: str, height: int | None = No
 
 
 def sized(spec: dict) -> dict:
-    """The chart as it is, or in a presentation with larger letters: Streamlit measures a chart's width on the screen, so the page's zoom passes
-    its inside by; its height comes from the frame round it, which is enlarged."""
+    """The chart as it is, or in a presentation larger by itself: the page's zoom passes its inside by (presenting.STYLE), as under a zoom plotly
+    would look for the pointer where it is not."""
     state = st.session_state.get("state")
     return _larger(spec) if state is not None and state.present else spec
 
 
-def _larger(value: Any, name: str = "") -> Any:
-    """Every letter times LARGER."""
+def _larger(value: Any, where: str = "") -> Any:
+    """Every letter, every margin and the height times LARGER."""
     if isinstance(value, list):
-        return [_larger(each, name) for each in value]
+        return [_larger(each, where) for each in value]
     if not isinstance(value, dict):
         return value
-    letters = name.endswith("font")
-    return {key: each * LARGER if letters and key == "size" else _larger(each, key) for key, each in value.items()}
+    grows = {"layout": ("height",), "margin": ("l", "r", "t", "b")}.get(where, ("size",) if where.endswith("font") else ())
+    return {name: each * LARGER if name in grows else _larger(each, name) for name, each in value.items()}

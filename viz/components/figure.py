@@ -11,15 +11,13 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from viz.components.chart import sized
+from viz.components.chart import CONFIG, chart, sized
 from viz.components.keep import add_to_handout
 from viz.export.csv import guarded
 from viz.figures import table
 from viz.figures.drawing import Drawing
 from viz.handout.printing import browser
 from viz.text import strings
-
-CONFIG = {"displaylogo": False, "showSendToCloud": False}
 
 
 def theme() -> str:
@@ -30,10 +28,9 @@ def theme() -> str:
 def figure(draw: Callable[..., Drawing], *, key: str, alt: str) -> None:
     """Draws `draw(theme)`. `key` names the figure on the page and its files; `alt` says in a sentence what it shows, with its numbers."""
     camera = st.session_state.get("camera", "png")
-    config = CONFIG | {"displayModeBar": "hover", "modeBarButtonsToRemove": ["lasso2d", "select2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
-                       "toImageButtonOptions": {"format": camera, "filename": f"clearhead-{key}", "scale": 2 if camera == "png" else 1}}
+    saved = {"format": camera, "filename": f"clearhead-{key}", "scale": 2 if camera == "png" else 1}
     with st.container(gap=None, key=f"figure-{key}"):
-        st.plotly_chart(unchecked()(sized(draw(theme()).sent())), theme=None, key=f"chart-{key}", config=config, alt=alt)
+        chart(sized(draw(theme()).sent()), key=f"chart-{key}", alt=alt, config={"toImageButtonOptions": saved})
         with st.container(horizontal=True, horizontal_alignment="right", gap="small"):
             add_to_handout(key, lambda where, link: _kept(draw("light"), alt, where, link))
             _save(lambda: draw("light"), key, camera)
@@ -47,22 +44,8 @@ def _kept(drawn: Drawing, alt: str, where: str, link: str):
 
 def sketch(place, drawn: Drawing, *, key: str) -> None:
     """Draws into a place of the page while something is still being computed: nothing to take away yet."""
-    place.plotly_chart(unchecked()(drawn.sent()), theme=None, key=key)
-
-
-@functools.cache
-def unchecked() -> type:
-    """The class of figures that Streamlit sends as they are: of anything else it has plotly check every property, in every run of a page."""
-    from plotly.basedatatypes import BaseFigure
-
-    class Unchecked(BaseFigure):
-        def __init__(self, spec: dict):
-            self._spec = spec
-
-        def to_dict(self) -> dict:
-            return self._spec
-
-    return Unchecked
+    with place:
+        chart(drawn.sent(), key=key)
 
 
 def _save(light: Callable[[], Drawing], key: str, camera: str) -> None:

@@ -19,7 +19,7 @@ CONTROLS = ("stSidebar", "stHeader", "stExpandSidebarButton", "stSelectbox", "st
 STYLE = ("<style>" + ", ".join(f'[data-testid="{each}"]' for each in CONTROLS) + " { display: none !important; }"
          f'[data-testid="stMainBlockContainer"] {{ max-width: none; padding: 1rem 2rem 0; zoom: {LARGER}; }}'
          '[data-testid="stMain"]::before { box-shadow: none !important; }'
-         f'[data-testid="stPlotlyChart"] {{ zoom: calc(1 / {LARGER}); }}</style>')
+         f'.clearhead-chart {{ zoom: calc(1 / {LARGER}); }}</style>')
 
 
 def hide_controls() -> None:

@@ -1,5 +1,12 @@
-"""A figure on a page: Streamlit's browser side draws a chart's numbers when it meets the chart's identity first, and never again."""
+"""A chart on a page: the browser keeps it where it stands and draws other numbers into it."""
+import json
+from pathlib import Path
+
+import pytest
+import streamlit
 from streamlit.testing.v1 import AppTest
+
+from viz.components import chart
 
 
 def page():
@@ -12,11 +19,22 @@ def page():
     figure(lambda theme: bars(theme, ["a", "b"], {"p": [high, 0.5]}, axes=("", "p")), key="drawn", alt=f"Two bars, the first {high}.")
 
 
-def test_a_chart_with_other_numbers_is_another_chart_and_one_with_the_same_is_not():
+def test_a_chart_with_other_numbers_stands_where_it_stood_and_is_sent_them_and_its_words():
     app = AppTest.from_function(page).run(timeout=30)
-    before = app.get("plotly_chart")[0].proto
-    app.run(timeout=30)
-    assert app.get("plotly_chart")[0].proto.id == before.id
+    before = app.get("bidi_component")[0].proto
     app.number_input[0].set_value(2.0).run(timeout=30)
-    after = app.get("plotly_chart")[0].proto
-    assert not app.exception and before.id != after.id and before.spec != after.spec
+    after = app.get("bidi_component")[0].proto
+    assert not app.exception and before.component_name == "clearhead_chart" and before.id == after.id
+    sent, then = json.loads(before.json), json.loads(after.json)
+    assert sent["data"] != then["data"] and then["alt"] == "Two bars, the first 2.0." and sent["file"] == then["file"]
+
+
+def test_the_file_that_brings_plotly_is_there_and_lays_it_on_the_window():
+    text = (Path(streamlit.__file__).parent / "static" / "static" / "js" / chart.plotly_file()).read_text(encoding="utf-8")
+    assert "window.Plotly=" in text
+
+
+def test_where_plotly_is_gone_the_error_names_the_way_out(monkeypatch, tmp_path):
+    monkeypatch.setattr(chart.st, "__file__", str(tmp_path / "__init__.py"))
+    with pytest.raises(FileNotFoundError, match=r"requirements\.txt"):
+        chart.plotly_file.__wrapped__()

@@ -1,0 +1,81 @@
+// A chart of plotly's, changed in place when its numbers change. Streamlit's own is taken away and built anew, at several times the cost.
+import { node } from "./shared.js";
+
+const live = new WeakMap(), PATIENCE = 500;   // milliseconds until a chart that nobody sees yet is drawn, however busy the page is
+const FULL = { width: 24, height: 24, path: "M3 3h7v3H6v4H3zM14 3h7v7h-3V6h-4zM3 14h3v4h4v3H3zM18 14h3v7h-7v-3h4z" };
+
+// The plotly that Streamlit brings, from the file that holds it: as every build of plotly.js that a page loads it lays itself on the window.
+const plotly = (file) => (globalThis.clearheadPlotly ??= import(new URL(file, document.querySelector("script[type=module][src]").src))
+  .then(() => globalThis.Plotly));
+
+function begin(parent) {
+  const one = { root: node("div", "clearhead-chart", undefined, parent) }, { root } = one;
+  const fill = () => document.fullscreenElement === root ? innerHeight : one.data.layout.height;
+  const fit = () => {
+    if (one.width && root.clientWidth && (root.clientWidth !== one.width || fill() !== one.height)) draw();
+  };
+  const sizes = new ResizeObserver(fit);
+  const views = new IntersectionObserver((entries) => {
+    one.seen = entries.at(-1).isIntersecting;
+    if (one.seen || !one.width) soon();
+  });
+  sizes.observe(root);
+  views.observe(root);
+  root.addEventListener("fullscreenchange", fit);
+
+  // What is on the screen first and at once, the rest when the browser has nothing else to do.
+  function soon() {
+    cancelIdleCallback(one.later);
+    if (one.seen) {
+      if (one.waits) draw();
+    } else if (one.waits) one.later = requestIdleCallback(draw, { timeout: PATIENCE });
+  }
+
+  // the same object as long as it says the same: plotly builds a chart anew under another one
+  function configured(config) {
+    const said = JSON.stringify(config);
+    if (said !== one.said) {
+      const title = one.data.text.full, click = () => (document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen());
+      Object.assign(one, { said, config: { ...config, modeBarButtonsToAdd: [{ name: "full", title, icon: FULL, click }] } });
+    }
+    return one.config;
+  }
+
+  async function draw() {
+    const { data, layout, config, file } = one.data, lib = globalThis.Plotly ?? await plotly(file);
+    if (one.ended || !root.clientWidth) return;
+    one.waits = false;
+    [one.width, one.height] = [root.clientWidth, fill()];
+    root.style.background = layout.paper_bgcolor;
+    await lib.react(root, data, { ...layout, width: one.width, height: one.height }, configured(config));
+    if (!one.ended) root.dataset.drawn = "";
+  }
+
+  one.show = (data) => {
+    one.data = data;
+    root.style.height = `${data.layout.height}px`;
+    for (const [name, value] of Object.entries({ role: data.alt && "figure", "aria-label": data.alt })) {
+      value ? root.setAttribute(name, value) : root.removeAttribute(name);
+    }
+    one.waits = true;
+    delete root.dataset.drawn;
+    if (one.seen !== undefined) soon();
+  };
+  one.end = () => {
+    one.ended = true;
+    live.delete(parent);
+    sizes.disconnect();
+    views.disconnect();
+    cancelIdleCallback(one.later);
+    globalThis.Plotly?.purge(root);
+    root.remove();
+  };
+  return one;
+}
+
+export default ({ data, parentElement }) => {
+  const one = live.get(parentElement) ?? begin(parentElement);
+  live.set(parentElement, one);
+  one.show(data);
+  return one.end;
+};
