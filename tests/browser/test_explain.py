@@ -10,7 +10,7 @@ RESOLVER = "model=resolver-wide&text=the+giraffe+didn%27t+fear+the+wolf+over+the
 def at(seen, query: str, *figures: str):
     seen.page.goto(f"{seen.address}/explain?{query}")
     for name in figures:
-        expect(seen.main.locator(f".st-key-figure-explain-{name} .clearhead-chart[data-drawn]")).to_be_visible(timeout=PATIENCE)
+        expect(seen.main.locator(f".st-key-chart-explain-{name} .clearhead-chart[data-drawn]")).to_be_visible(timeout=PATIENCE)
     seen.rest().fine()
     return seen.main
 
@@ -24,16 +24,16 @@ def test_a_vector_a_noun_and_a_sign_are_explained_tested_and_asked_about_sixty_t
     box.press("Enter")
     expect(main.get_by_text("The cosine with the vector of the other sentence is")).not_to_contain_text("0.8324", timeout=PATIENCE)
     main.get_by_text(words["swap"]["switch"], exact=True).click()
-    expect(main.locator(".st-key-figure-explain-swap .clearhead-chart[data-drawn]")).to_be_visible(timeout=PATIENCE)
+    expect(main.locator(".st-key-chart-explain-swap .clearhead-chart[data-drawn]")).to_be_visible(timeout=PATIENCE)
     main.get_by_text(words["share"]["switch"], exact=True).click()
-    expect(main.locator(".st-key-figure-explain-share .clearhead-chart[data-drawn]")).to_be_visible(timeout=PATIENCE)
+    expect(main.locator(".st-key-chart-explain-share .clearhead-chart[data-drawn]")).to_be_visible(timeout=PATIENCE)
     assert {"swap", "share", "other"} <= set(seen.rest().params())
     main = at(seen, RESOLVER, "picture", "agreement")
     expect(main.get_by_text("The model holds giraffe against")).to_be_visible()
     main.get_by_role("button", name=words["set"]["run"].format(model="Resolver, wide", count=60)).click()
-    expect(main.locator(".st-key-figure-explain-set .clearhead-chart[data-drawn]")).to_be_visible(timeout=PATIENCE)
+    expect(main.locator(".st-key-chart-explain-set .clearhead-chart[data-drawn]")).to_be_visible(timeout=PATIENCE)
     expect(main.get_by_text("ranked tokens each")).to_be_visible()
-    expect(main.locator(".st-key-figure-explain-layers .clearhead-chart[data-drawn]")).to_be_visible(timeout=PATIENCE)
+    expect(main.locator(".st-key-chart-explain-layers .clearhead-chart[data-drawn]")).to_be_visible(timeout=PATIENCE)
     assert seen.rest().params()["run"] == ["1"]
     main = at(seen, "model=induction&text=k7Qx2bVmk7Qx2", "picture", "agreement")
     main.get_by_role("textbox", name=words["word"]).fill("x")

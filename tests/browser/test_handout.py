@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 
 def add(page, key: str, count: int) -> None:
-    page.locator(f".st-key-keep-{key} button").click()
+    page.locator(f".st-key-keep-{key} button, .st-key-chart-{key} button.keep").click()
     page.get_by_text(f"Added: {count} in the handout").wait_for(timeout=30_000)
 
 
@@ -22,7 +22,7 @@ def test_a_handout_from_three_figures_to_the_lecture_room(seen, tmp_path):
     add(page, "head", 1)
     add(page, "grid", 2)
     page.goto(f"{seen.address}/softmax?t=0.5")
-    page.locator(".st-key-keep-softmax-curves button").wait_for(timeout=60_000)
+    page.locator(".st-key-chart-softmax-curves button.keep").wait_for(timeout=60_000)
     rest()
     add(page, "softmax-curves", 3)
     add(page, "logits", 4)

@@ -15,7 +15,7 @@ def test_the_loss_follows_the_handles_and_a_run_is_trained_on_the_page(watch):
     seen.main.get_by_role("button", name=prose["lengths"]["presets"]["never"]).click()
     expect(numbers.nth(0)).to_have_text("∞", timeout=PATIENCE)
     seen.rest()
-    assert seen.main.locator(".st-key-figure-learning-run-right").count() == 0
+    assert seen.main.locator(".st-key-chart-learning-run-right").count() == 0
     seen.main.get_by_role("button", name=prose["run"]["go"]).click()
-    expect(seen.main.locator(".st-key-figure-learning-run-right .clearhead-chart[data-drawn]")).to_be_visible(timeout=PATIENCE)
+    expect(seen.main.locator(".st-key-chart-learning-run-right .clearhead-chart[data-drawn]")).to_be_visible(timeout=PATIENCE)
     assert seen.rest().params()["run"] == ["1"]

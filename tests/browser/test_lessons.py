@@ -140,12 +140,26 @@ def test_a_figure_is_taken_away_in_every_format_and_its_own_camera_saves_what_wa
         assert caught.value.suggested_filename == f"clearhead-softmax-curves.{suffix}"
         assert start in (tmp_path / "figure").read_bytes()[:200].lower()
     chart = seen.main.locator(".clearhead-chart[data-drawn]").first
-    for number, suffix in enumerate(("svg", "png")):
-        if number:
-            save.click()
-        seen.page.locator("[data-testid=stPopoverBody]").get_by_text(suffix.upper(), exact=True).click()
-        seen.rest().page.keyboard.press("Escape")
+    for suffix in ("svg", "png"):
+        seen.main.locator(".st-key-open-save-softmax-curves").get_by_role("radio", name=suffix.upper()).click()
+        seen.rest()
         assert photographed(seen, chart, f"clearhead-softmax-curves.{suffix}")
+
+
+def test_a_chart_changes_where_it_stands_and_fills_the_screen_and_shrinks_again(watch):
+    seen = watch("/softmax")
+    chart = seen.main.locator(".st-key-chart-softmax-curves .clearhead-chart[data-drawn]")
+    before = chart.evaluate("chart => (chart.dataset.same = 1, JSON.stringify(chart.data[0].y))")
+    seen.main.get_by_role("button", name=strings("lessons/softmax")["widgets"]["presets"]["tie"]).click()
+    seen.page.wait_for_function("before => JSON.stringify(document.querySelector('.clearhead-chart[data-same]').data[0].y) !== before",
+                                arg=before, timeout=PATIENCE)
+    low = chart.bounding_box()["height"]
+    for full in (True, False):
+        chart.hover()
+        chart.locator(f"[data-title='{strings('lesson')['full_screen']}']").click()
+        seen.page.wait_for_function("([low, full]) => (document.querySelector('.clearhead-chart .main-svg').clientHeight > low) === full",
+                                    arg=[low, full], timeout=PATIENCE)
+    seen.fine()
 
 
 def photographed(seen: Watch, chart, name: str, seconds: float = PATIENCE / 1000) -> bool:

@@ -21,7 +21,7 @@ def test_silencing_fills_its_column_and_a_row_opens_its_head(seen):
     table = seen.main.locator(".st-key-head-table [data-testid=stDataFrame]")
     expect(table).to_be_visible(timeout=PATIENCE)
     seen.rest().main.get_by_role("button", name=words["silence"]).click()
-    expect(seen.main.locator(".st-key-figure-measures-effects .clearhead-chart[data-drawn]")).to_be_visible(timeout=PATIENCE)
+    expect(seen.main.locator(".st-key-chart-measures-effects .clearhead-chart[data-drawn]")).to_be_visible(timeout=PATIENCE)
     rows = saved(seen.rest(), "head-table-csv")
     assert len(rows) == 72 and all(0 < float(row["silenced_vector"]) < 1 and 0 <= float(row["fit"]) <= 1 for row in rows)
     table.scroll_into_view_if_needed()

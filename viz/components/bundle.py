@@ -56,8 +56,13 @@ def shelved(component: str, when: str = "") -> str:
     return script(f"{component}/{component}.js", "shelf.js") + when + laid
 
 
-@functools.cache
 def style(component: str) -> str:
     """The component's CSS after what all components share."""
-    sheets = "\n".join((FOLDER / name).read_text(encoding="utf-8") for name in ("shared.css", f"{component}/{component}.css"))
+    return sheet("shared.css", f"{component}/{component}.css")
+
+
+@functools.cache
+def sheet(*names: str) -> str:
+    """Style sheets of this folder as one."""
+    sheets = "\n".join((FOLDER / name).read_text(encoding="utf-8") for name in names)
     return STYLED.sub(r"\1", _lines(sheets).replace("\n", " ")).replace("}", "}\n").strip() + "\n"

@@ -1,4 +1,5 @@
-// A chart of plotly's, changed in place when its numbers change. Streamlit's own is taken away and built anew, at several times the cost.
+// A chart of plotly's, changed in place when its numbers change, and its tools. Streamlit's own is taken away and built anew, at several times
+// the cost; and each of its buttons beside every chart would be drawn again with every run of the page.
 import { node } from "./shared.js";
 
 const live = new WeakMap(), PATIENCE = 500;   // milliseconds until a chart that nobody sees yet is drawn, however busy the page is
@@ -7,6 +8,20 @@ const FULL = { width: 24, height: 24, path: "M3 3h7v3H6v4H3zM14 3h7v7h-3V6h-4zM3
 // The plotly that Streamlit brings, from the file that holds it: as every build of plotly.js that a page loads it lays itself on the window.
 const plotly = (file) => (globalThis.clearheadPlotly ??= import(new URL(file, document.querySelector("script[type=module][src]").src))
   .then(() => globalThis.Plotly));
+
+const ICONS = { keep: "M3 6h12v2H3zm0 5h12v2H3zm0 5h7v2H3zm13-2h2v3h3v2h-3v3h-2v-3h-3v-2h3z", save: "M11 4h2v8h3l-4 4-4-4h3zM5 18h14v2H5z" };
+
+// The buttons below a chart: `text` has the words of each.
+function tools(parent, text, tell) {
+  const row = node("div", "clearhead-tools", undefined, parent);
+  for (const [name, path] of Object.entries(ICONS)) {
+    const button = node("button", name, undefined, row);
+    button.innerHTML = `<svg viewBox="0 0 24 24" width="18" height="18" aria-hidden="true"><path fill="currentColor" d="${path}"/></svg>`;
+    node("span", "", text[name], button);
+    button.onclick = () => tell(name);
+  }
+  return row;
+}
 
 function begin(parent) {
   const one = { root: node("div", "clearhead-chart", undefined, parent) }, { root } = one;
@@ -53,6 +68,8 @@ function begin(parent) {
 
   one.show = (data) => {
     one.data = data;
+    if (data.text.keep) one.tools ??= tools(parent, data.text, (name) => one.tell("event", name));
+    one.tools?.querySelector(".save").setAttribute("aria-expanded", data.saving);
     root.style.height = `${data.layout.height}px`;
     for (const [name, value] of Object.entries({ role: data.alt && "figure", "aria-label": data.alt })) {
       value ? root.setAttribute(name, value) : root.removeAttribute(name);
@@ -69,12 +86,14 @@ function begin(parent) {
     cancelIdleCallback(one.later);
     globalThis.Plotly?.purge(root);
     root.remove();
+    one.tools?.remove();
   };
   return one;
 }
 
-export default ({ data, parentElement }) => {
+export default ({ data, parentElement, setTriggerValue }) => {
   const one = live.get(parentElement) ?? begin(parentElement);
+  one.tell = setTriggerValue;
   live.set(parentElement, one);
   one.show(data);
   return one.end;

@@ -5,19 +5,20 @@ immediate. plotly itself is the one that Streamlit brings: a browser loads it on
 """
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from viz.components.bundle import script
+from viz.components.bundle import script, sheet
 from viz.components.presenting import LARGER
 from viz.text import strings
 
 CONFIG = {"displaylogo": False, "showSendToCloud": False}
 REMOVED = ["lasso2d", "select2d", "autoScale2d", "zoomIn2d", "zoomOut2d"]   # buttons of plotly's that would only be in the way
-_CHART = st.components.v2.component("clearhead_chart", js=script("chart.js"), isolate_styles=False)
+TOOLS = ("keep", "save")                                                     # of a chart that one can take away
+_CHART = st.components.v2.component("clearhead_chart", js=script("chart.js"), css=sheet("chart.css"), isolate_styles=False)
 
 
 @functools.cache
@@ -29,11 +30,26 @@ def plotly_file() -> str:
     return found[0].name
 
 
-def chart(spec: Mapping[str, Any], *, key: str, alt: str = "", config: Mapping[str, Any] | None = None) -> None:
-    """Draws plotly's {"data", "layout"}. alt: what it shows, for those who do not see it. config: of plotly's, beside what every chart has."""
-    said = CONFIG | {"displayModeBar": "hover", "modeBarButtonsToRemove": REMOVED} | dict(config or {})
+def chart(spec: Mapping[str, Any], *, key: str, alt: str = "", config: Mapping[str, Any] | None = None, saving: bool = False,
+          on_tool: Callable[[str], None] | None = None) -> None:
+    """Draws plotly's {"data", "layout"}. alt: what it shows, for those who do not see it. config: of plotly's, beside what every chart has.
+    on_tool: gets the name of the tool (TOOLS) that is pressed, before the page runs again; without it there are none. saving: whether *Save* is open.
+    """
+    def hand_on() -> None:
+        tool = pressed((st.session_state.get(key) or {"event": None})["event"])   # of a page that was just left nothing is there
+        if tool is not None and on_tool is not None:
+            on_tool(tool)
+
     text = {"full": strings("lesson")["full_screen"]}
-    _CHART(key=key, data={**spec, "config": said, "alt": alt, "file": plotly_file(), "text": text})
+    if on_tool:
+        text |= {"keep": strings("handout")["add"], "save": strings("lesson")["save"]}
+    said = CONFIG | {"displayModeBar": "hover", "modeBarButtonsToRemove": REMOVED} | dict(config or {})
+    _CHART(key=key, data={**spec, "config": said, "alt": alt, "file": plotly_file(), "text": text, "saving": saving}, on_event_change=hand_on)
+
+
+def pressed(value: Any) -> str | None:
+    """What a browser sent: the name of a tool; None for anything else."""
+    return value if isinstance(value, str) and value in TOOLS else None
 
 
 def replay(body: bytes, state: bytes, *, key: str, height: int | None = None) -> None:

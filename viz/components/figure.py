@@ -12,7 +12,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from viz.components.chart import CONFIG, chart, sized
-from viz.components.keep import add_to_handout
+from viz.components.keep import keep, tell
 from viz.export.csv import guarded
 from viz.figures import table
 from viz.figures.drawing import Drawing
@@ -25,15 +25,24 @@ def theme() -> str:
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
+@st.fragment
 def figure(draw: Callable[..., Drawing], *, key: str, alt: str) -> None:
-    """Draws `draw(theme)`. `key` names the figure on the page and its files; `alt` says in a sentence what it shows, with its numbers."""
-    camera = st.session_state.get("camera", "png")
+    """Draws `draw(theme)`. `key` names the figure on the page and its files; `alt` says in a sentence what it shows, with its numbers. A fragment:
+    its tools answer without the page."""
+    camera, saving = st.session_state.get("camera", "png"), f"saving-{key}"
     saved = {"format": camera, "filename": f"clearhead-{key}", "scale": 2 if camera == "png" else 1}
-    with st.container(gap=None, key=f"figure-{key}"):
-        chart(sized(draw(theme()).sent()), key=f"chart-{key}", alt=alt, config={"toImageButtonOptions": saved})
-        with st.container(horizontal=True, horizontal_alignment="right", gap="small"):
-            add_to_handout(key, lambda where, link: _kept(draw("light"), alt, where, link))
-            _save(lambda: draw("light"), key, camera)
+
+    def use(tool: str) -> None:
+        if tool == "keep":
+            keep(key, lambda where, link: _kept(draw("light"), alt, where, link))
+        else:
+            st.session_state[saving] = not st.session_state.get(saving)
+
+    chart(sized(draw(theme()).sent()), key=f"chart-{key}", alt=alt, config={"toImageButtonOptions": saved}, saving=bool(st.session_state.get(saving)),
+          on_tool=use)
+    if st.session_state.get(saving):
+        _save(lambda: draw("light"), key, camera)
+    tell(key)
 
 
 def _kept(drawn: Drawing, alt: str, where: str, link: str):
@@ -49,14 +58,12 @@ def sketch(place, drawn: Drawing, *, key: str) -> None:
 
 
 def _save(light: Callable[[], Drawing], key: str, camera: str) -> None:
-    """Its inside is there only while it is open: closed ones would be most of what a page of many figures sends."""
+    """What *Save* opens below the chart."""
     words, name = strings("lesson"), f"save-{key}"
-    with st.popover(words["save"], type="tertiary", key=f"open-{name}", on_change="rerun") as opened:
-        if not opened.open:
-            return
-        st.session_state[name] = camera
-        st.segmented_control(words["camera"], ["png", "svg"], format_func=str.upper, key=name, required=True, on_change=_set_camera, args=(name,))
-        with st.container(horizontal=True):
+    st.session_state[name] = camera
+    with st.container(border=True, key=f"open-{name}"):
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            st.segmented_control(words["camera"], ["png", "svg"], format_func=str.upper, key=name, required=True, on_change=_set_camera, args=(name,))
             st.download_button("HTML", lambda: html(light()), f"clearhead-{key}.html", "text/html", on_click="ignore", key=f"html-{key}")
             st.download_button("CSV", lambda: as_csv(light()), f"clearhead-{key}.csv", "text/csv", on_click="ignore", key=f"csv-{key}")
             if pdf_works():

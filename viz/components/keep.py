@@ -69,20 +69,26 @@ def add_to_handout(key: str, make: Callable[[str, str], Item], sign: bool = Fals
 
 @st.fragment
 def _button(key: str, make: Callable[[str, str], Item], sign: bool) -> None:
-    words, told = strings("handout"), f"kept-{key}"
-
-    def keep() -> None:
-        try:
-            item = make(*here())
-            count = len(change(lambda known: replace(known, items=(*known.items, item))).items)
-            st.session_state[told] = words["added"].format(count=count)
-        except UserError as error:
-            st.session_state[told] = literal(str(error))
-
-    st.button("" if sign else words["add"], key=f"keep-{key}", type="tertiary", icon=":material/playlist_add:", on_click=keep,
+    words = strings("handout")
+    st.button("" if sign else words["add"], key=f"keep-{key}", type="tertiary", icon=":material/playlist_add:", on_click=keep, args=(key, make),
               help=words["add"] if sign else None)
-    if told in st.session_state:
-        st.toast(st.session_state.pop(told))
+    tell(key)
+
+
+def keep(key: str, make: Callable[[str, str], Item]) -> None:
+    """For a callback: puts the item into the handout; what came of it waits for `tell`."""
+    try:
+        item = make(*here())
+        count = len(change(lambda known: replace(known, items=(*known.items, item))).items)
+        st.session_state[f"kept-{key}"] = strings("handout")["added"].format(count=count)
+    except UserError as error:
+        st.session_state[f"kept-{key}"] = literal(str(error))
+
+
+def tell(key: str) -> None:
+    """What came of `keep`, once."""
+    if f"kept-{key}" in st.session_state:
+        st.toast(st.session_state.pop(f"kept-{key}"))
         remember()
 
 

@@ -65,14 +65,13 @@ class Lesson:
     def head(self) -> None:
         """The question as title, what the lesson is about, how long it takes, what it builds on, and the link to exactly this state."""
         st.markdown(f"## {self.prose['question']}")
-        with st.container(width=READABLE):
-            st.markdown(self.prose["lead"])
+        st.markdown(self.prose["lead"], width=READABLE)
         known = pages()
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.caption(self.words["minutes"].format(minutes=self.prose["minutes"]), width="content")
-            for number, other in enumerate(each for each in self.prose["builds_on"] if each in known):
-                if number == 0:
-                    st.caption(f"· {self.words['builds_on']}", width="content")
+            before = [each for each in self.prose["builds_on"] if each in known]
+            minutes = self.words["minutes"].format(minutes=self.prose["minutes"])
+            st.caption(f"{minutes} · {self.words['builds_on']}" if before else minutes, width="content")
+            for other in before:
                 st.button(known[other][0].title, type="tertiary", key=f"before-{other}", on_click=follow, args=(other,))
             with st.popover(self.words["link"], type="tertiary", key="link", on_change="rerun") as opened:
                 if opened.open:
@@ -95,21 +94,21 @@ class Lesson:
                 st.radio(prompt["ask"], letters, format_func=lambda each: prompt["answers"][letters.index(each)]["text"], key=key, on_change=answer,
                          label_visibility="collapsed")
                 return False
-            for letter, each in zip(letters, prompt["answers"], strict=True):
-                sign = "✓" if letters.index(letter) == prompt["right"] else "✗"
-                own = f" *({self.words['yours']})*" if letter == guess else ""
-                st.markdown(f"{sign} **{each['text']}**{own}  \n{each['why']}")
+            st.markdown("\n\n".join(self._judged(prompt, letters.index(guess))))
             st.button(self.words["again"], type="tertiary", key=f"again-{control}", on_click=lambda: self.frame.turn(**{control: ""}))
         return True
+
+    def _judged(self, prompt: dict, guess: int) -> list[str]:
+        """Every answer with its sentence; whether it is right, and whose it was."""
+        signs = ["✓" if place == prompt["right"] else "✗" for place in range(len(prompt["answers"]))]
+        own = [f" *({self.words['yours']})*" if place == guess else "" for place in range(len(signs))]
+        return [f"{sign} **{each['text']}**{mine}  \n{each['why']}" for sign, mine, each in zip(signs, own, prompt["answers"], strict=True)]
 
     @contextmanager
     def section(self, name: str) -> Iterator[None]:
         """A heading and its lead; the section's widgets and figures follow inside."""
         prose = self.prose[name]
-        st.markdown(f"### {prose['title']}")
-        if "lead" in prose:
-            with st.container(width=READABLE):
-                st.markdown(prose["lead"])
+        st.markdown(f"### {prose['title']}\n\n{prose.get('lead', '')}", width=READABLE)
         with st.container(key=f"section-{name}"):
             yield
 
@@ -144,9 +143,8 @@ class Lesson:
     def notes(self, name: str, /, *, shown: tuple[Callable, ...] = (), shapes: Mapping[str, Any] | None = None, **numbers: Any) -> None:
         """What to notice in a section's picture, and the tabs below it. shapes: {name: array, or text} as they are now."""
         prose = self.prose[name]
-        with st.container(width=READABLE):
-            if prose.get("notice"):
-                st.markdown(f"**{self.words['notice']}**\n" + "\n".join(f"- {each.format(**numbers)}" for each in prose["notice"]))
+        if prose.get("notice"):
+            st.markdown(f"**{self.words['notice']}**\n" + "\n".join(f"- {each.format(**numbers)}" for each in prose["notice"]), width=READABLE)
         drawn = {"formula": prose.get("formula"), "code": shown, "practice": prose.get("practice"), "sources": prose.get("sources")}
         names = [each for each, there in drawn.items() if there]
         if names:
@@ -158,25 +156,22 @@ class Lesson:
         took its browser a tenth of a second in every run."""
         tab = st.segmented_control(self.words["tabs_label"], names, default=names[0], format_func=self.words["tabs"].__getitem__, required=True,
                                    key=f"tabs-{name}", label_visibility="collapsed") or names[0]
-        with st.container(width="stretch" if tab == "code" else READABLE):
-            self._tab(tab, name, shown, shapes)
-
-    def _tab(self, tab: str, name: str, shown: tuple[Callable, ...], shapes: Mapping[str, Any]) -> None:
         prose = self.prose[name]
-        if tab == "formula":
-            # on a phone a line of several formulas would be cut off: each gets its own
-            st.latex("\\begin{gathered}" + prose["formula"].replace("\\qquad", "\\\\[8pt]") + "\\end{gathered}")
-            st.markdown("\n".join(f"- {symbol}: {what}" for symbol, what in prose.get("symbols", ())))
-            terms = ", ".join(f"[{literal(each.title)}]({address(each)})" for each in brought(self.name, name))
-            if terms:
-                st.caption(strings("glossary")["here"].format(terms=terms))
-        elif tab == "code":
+        if tab == "code":
             st.caption(self.words["code_about"])
             st.code(listing(shown, shapes), language="python")
-        elif tab == "practice":
-            st.markdown(prose["practice"])
-        else:
-            st.markdown("\n".join(f"- {each}" for each in prose["sources"]))
+            return
+        text = {"practice": prose.get("practice", ""), "sources": "\n".join(f"- {each}" for each in prose.get("sources", ()))}
+        st.markdown(text.get(tab) or self._formula(name), width=READABLE)
+
+    def _formula(self, name: str) -> str:
+        """The formula, its symbols and the terms of the glossary: one element, as every element of a page takes part in each of its runs."""
+        prose = self.prose[name]
+        # on a phone a line of several formulas would be cut off: each gets its own
+        lines = ["$$", "\\begin{gathered}" + prose["formula"].replace("\\qquad", "\\\\[8pt]") + "\\end{gathered}", "$$", ""]
+        lines += [f"- {symbol}: {what}" for symbol, what in prose.get("symbols", ())]
+        terms = ", ".join(f"[{literal(each.title)}]({address(each)})" for each in brought(self.name, name))
+        return "\n".join([*lines, "", f":small[{strings('glossary')['here'].format(terms=terms)}]" if terms else ""])
 
     def waits(self, key: str, height: int = 340) -> None:
         """Stands where the answer to the prompt will be drawn."""

@@ -18,6 +18,7 @@ CONTROLS = ("stSidebar", "stHeader", "stExpandSidebarButton", "stSelectbox", "st
 # no ring of the keyboard round the page: it would strike the title through
 STYLE = ("<style>" + ", ".join(f'[data-testid="{each}"]' for each in CONTROLS) + " { display: none !important; }"
          f'[data-testid="stMainBlockContainer"] {{ max-width: none; padding: 1rem 2rem 0; zoom: {LARGER}; }}'
+         '.clearhead-tools { display: none !important; }'
          '[data-testid="stMain"]::before { box-shadow: none !important; }'
          f'.clearhead-chart {{ zoom: calc(1 / {LARGER}); }}</style>')
 

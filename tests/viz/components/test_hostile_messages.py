@@ -17,6 +17,7 @@ from viz.components.anatomy.payload import read as read_door
 from viz.components.block_diagram.payload import Drawn
 from viz.components.block_diagram.payload import read as read_box
 from viz.components.cells.payload import read as read_cells
+from viz.components.chart import TOOLS, pressed
 from viz.components.drag.payload import read as read_drag
 from viz.components.head_grid.payload import GridEvent, places
 from viz.components.head_grid.payload import read as read_grid
@@ -53,6 +54,7 @@ def test_whatever_a_browser_sends_is_something_that_was_offered_or_nothing(messa
         if event is not None:
             given_places = [each for each in (event.token, *(event.pair or ())) if each is not None]
             assert type(event) is kind and all(type(each) is int and 0 <= each < 7 for each in given_places)
+    assert pressed(message) in (None, *TOOLS)
     assert read_door(message, DOORS) in (None, "softmax", "inside")
     assert read_box(message, BOXES) in (None, "token", "pair")
     moved = read_drag(message, CONTROL, 3)
