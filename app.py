@@ -9,6 +9,7 @@ import streamlit as st
 
 from model import sources
 from model.query import NotOnDisk, UserError
+from viz.components.beginning import begun_for_one
 from viz.components.keep import handout
 from viz.components.presenting import hide_controls, presenting
 from viz.components.sidebar import ask_widgets, fetching, offer_to_fetch, put, show_badge
@@ -163,4 +164,7 @@ def main() -> None:
     st.navigation({section: entries for section, entries in menu.items() if entries}, position="top").run()
 
 
-main()
+if __name__ == "__main__":   # a session's run; the server itself reads this file as a module
+    main()
+else:
+    app = st.App(__file__, lifespan=begun_for_one)

@@ -47,6 +47,8 @@ import streamlit as st  # noqa: E402, as what it and the models read at import s
 from starlette.datastructures import MutableHeaders  # noqa: E402
 from starlette.middleware import Middleware  # noqa: E402
 
+from viz.components.beginning import begun  # noqa: E402
+
 
 def inline_scripts() -> str:
     """The scripts that stand in Streamlit's own page, by their hashes, as a policy names them."""
@@ -78,4 +80,4 @@ class Guard:
         await self.app(scope, receive, guarded)
 
 
-app = st.App("app.py", middleware=[Middleware(Guard)])
+app = st.App("app.py", middleware=[Middleware(Guard)], lifespan=begun)

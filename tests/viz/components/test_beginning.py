@@ -1,0 +1,48 @@
+"""Before the first visitor the first question is asked, once, and `streamlit run app.py` opens a browser as for any script."""
+import asyncio
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.web.server.app_discovery import discover_asgi_app
+
+from model import sources
+from model.query import UserError
+from viz.components import beginning
+from viz.state import State
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_the_first_page_finds_its_answer():
+    beginning.ask_first().result(120)
+    assert sources.kept(sources.open_query(*State().question)) is not None
+
+
+def test_a_question_that_cannot_be_asked_ends_nothing(monkeypatch):
+    def refuse(*_):
+        raise UserError("not here")
+
+    monkeypatch.setattr(sources, "open_query", refuse)
+    assert beginning.ask_first() is None
+
+
+@pytest.mark.parametrize("name", ["app", "server"])
+def test_streamlit_finds_the_app_that_asks_before_it_answers(name):
+    assert discover_asgi_app(ROOT / f"{name}.py").import_string == f"{name}:app"
+    assert "lifespan=begun" in (ROOT / f"{name}.py").read_text()
+
+
+@pytest.mark.parametrize(("headless", "opened"), [(True, 0), (False, 1)])
+def test_a_browser_opens_where_there_is_one(monkeypatch, headless, opened):
+    addresses, asked = [], []
+    monkeypatch.setattr(beginning.cli_util, "open_browser", addresses.append)
+    monkeypatch.setattr(beginning, "ask_first", lambda: asked.append(1))
+    monkeypatch.setattr(st, "get_option", lambda name: headless if name == "server.headless" else None)
+
+    async def start():
+        async with beginning.begun_for_one(st.App(ROOT / "app.py")):
+            pass
+
+    asyncio.run(start())
+    assert len(addresses) == opened and asked == [1]

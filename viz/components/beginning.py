@@ -1,0 +1,43 @@
+"""What a server does before its first visitor: it asks the first page's question, so that the models' packages come while a browser still loads."""
+import logging
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import streamlit as st
+from streamlit import cli_util
+from streamlit.web.server import server_util
+
+from model import sources
+from model.jobs import Job
+from model.query import UserError
+from viz.page import pages
+from viz.state import State
+
+log = logging.getLogger("clearhead")
+
+
+def ask_first() -> Job | None:
+    """Reads the pages and asks what the page without an address asks: its visitor shares the job, others find the packages there."""
+    pages()
+    try:
+        return sources.ask(sources.open_query(*State().question), "the server's start")
+    except UserError as error:
+        log.warning("nothing was asked before the first visitor: %s", error)
+        return None
+
+
+@asynccontextmanager
+async def begun(app: st.App) -> AsyncIterator[None]:
+    """For st.App: a thread of its own asks, as the server answers browsers meanwhile."""
+    threading.Thread(target=ask_first, name="clearhead-start", daemon=True).start()
+    yield
+
+
+@asynccontextmanager
+async def begun_for_one(app: st.App) -> AsyncIterator[None]:
+    """The same on somebody's own machine, whose browser opens, as it does for any script of Streamlit's."""
+    async with begun(app):
+        if not st.get_option("server.headless"):
+            cli_util.open_browser(server_util.get_url("localhost"))
+        yield
