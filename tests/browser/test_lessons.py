@@ -129,6 +129,17 @@ def test_a_handle_is_dragged_its_link_is_offered_and_the_code_tab_shows_the_very
     expect(code).to_contain_text("# weights: float64 (161, 5)")
 
 
+def test_every_step_inside_a_head_draws_its_picture_and_says_its_numbers(watch):
+    seen = watch("/inside?guess=a")
+    for name, prose in strings("lessons/inside")["steps"].items():
+        seen.main.get_by_role("radio", name=re.compile(f"\\d {re.escape(prose['short'])}$")).click()
+        expect(seen.main.get_by_role("heading", name=prose["title"])).to_be_visible(timeout=PATIENCE)
+        told = max(re.split(r"\{[^}]*\}|[*_$`]+", prose["says"]), key=len).strip()
+        expect(seen.main.get_by_text(told[:50]).first).to_be_visible(timeout=PATIENCE)
+        assert seen.rest().params()["step"] == [name] if name != "in" else "step" not in seen.rest().params()
+        seen.fine()
+
+
 def test_a_figure_is_taken_away_in_every_format_and_its_own_camera_saves_what_was_chosen(watch, tmp_path):
     seen = watch("/softmax")
     save = seen.main.get_by_role("button", name="Save").first

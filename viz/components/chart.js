@@ -32,7 +32,7 @@ function begin(parent) {
   const sizes = new ResizeObserver(fit);
   const views = new IntersectionObserver((entries) => {
     one.seen = entries.at(-1).isIntersecting;
-    if (one.seen || !one.width) soon();
+    if (one.seen) soon();
   });
   sizes.observe(root);
   views.observe(root);
@@ -76,7 +76,11 @@ function begin(parent) {
     }
     one.waits = true;
     delete root.dataset.drawn;
-    if (one.seen !== undefined) soon();
+    if (one.seen === undefined) {
+      const { top, bottom } = root.getBoundingClientRect();
+      one.seen = bottom > 0 && top < innerHeight;   // the observer says it a frame later
+    }
+    soon();
   };
   one.end = () => {
     one.ended = true;

@@ -83,17 +83,16 @@ def _steps(frame: Frame, lesson: Lesson) -> None:
 def _step(frame: Frame, lesson: Lesson, here: Here) -> None:
     step = frame.controls["step"]
     prose = lesson.prose["steps"][step]
-    st.markdown(f"#### {NAMES.index(step) + 1} · {prose['title']}")
-    if here.trace is None and step in TRACED:
+    title, lost = f"#### {NAMES.index(step) + 1} · {prose['title']}", here.trace is None and step in TRACED
+    st.markdown(title if lost else f"{title}\n\n$$\n{prose['columns' if here.columns else 'rows']}\n$$")
+    if lost:
         st.info(here.without)
         return
-    st.latex(prose["columns" if here.columns else "rows"])
     with computing():
         numbers = STEPS[step](here, lesson, prose)
     path = here.path
-    with st.container(width=720):
-        names = {"token": here.query_name(), "key": here.key_name(), "layer": here.view.layer, "head": here.view.head}
-        st.markdown(prose["says"].format(**names, **numbers))
+    names = {"token": here.query_name(), "key": here.key_name(), "layer": here.view.layer, "head": here.view.head}
+    st.markdown(prose["says"].format(**(names | numbers)), width=720)
     shapes = {name: getattr(path, name) for name in ("query", "keys", "values", "products", "logits", "weights", "weighted", "mixed")}
     lesson.notes("journey", shown=(inside.journey, inside.row_softmax, STEPS[step]), shapes=shapes)
 
