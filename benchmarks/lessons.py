@@ -48,7 +48,6 @@ INTRODUCTION = """# How soon a lesson answers
 Written by `python -m benchmarks.lessons --page benchmarks/lessons.md`: every control of each lesson is moved twice in a real browser. Milliseconds
 from the key or click to the last change in a picture: *picture*, of the control's own section; *page*, of all sections. The bar is 300 for the
 picture. *None*: moves after which every picture was what it was before (a slider at its end, the key of a list that has one entry).
-A slider of Streamlit waits 200 ms for the next key before it says anything; that is in the numbers.
 
 | lesson | control | moves | none | picture, median | picture, worst | page, median | page, worst | within 300 | machine, day |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |

@@ -28,7 +28,8 @@ ANY = st.text(st.characters(), max_size=30)   # every code point, lone surrogate
 TEXTS = st.one_of(
     ANY, st.sampled_from(PIECES), st.lists(st.sampled_from(PIECES), min_size=2, max_size=8).map(" ".join),
     st.lists(st.one_of(st.sampled_from(PIECES), st.text(st.characters(), max_size=5)), max_size=6).map("".join))
-FIELDS = ("token", "pair", "box", "values", "allowed", "selection", "rows", "cells", "part", "layer", "head")   # of what components send
+FIELDS = ("token", "pair", "box", "values", "allowed", "selection", "rows", "cells", "part", "layer", "head", "at", "word",
+          "count")   # of what components send
 LEAVES = (st.none() | st.booleans() | st.integers(-10, 10) | st.integers() | st.sampled_from((10**9, -10**9, 2**63, 10**30)) | st.floats()
           | st.sampled_from((*FIELDS, *NUMBERS)) | st.text(max_size=5))
 JSON = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(FIELDS) | st.text(max_size=5), inner,

@@ -14,6 +14,7 @@ from viz.components.controls import bound, segments
 from viz.components.figure import figure
 from viz.components.head_grid import head_grid
 from viz.components.head_view import head_view
+from viz.components.slider import slider
 from viz.figures.training import training
 from viz.film_claims import Head, Story, claims, name, pair_of
 from viz.page import Frame
@@ -51,10 +52,8 @@ def _steps(frame: Frame, frames: tuple[int, ...], step: int, growing: bool) -> N
     words = strings("training")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if len(frames) > 1:
-            # a slider whose options grow would take its old place for another step, so each length has a slider of its own; its end is the newest
-            key = f"step_{len(frames)}" if growing else "step"
-            choose = lambda **changes: frame.turn(step=-1 if changes[key] == frames[-1] else changes[key])
-            st.select_slider(words["step"], frames, format_func=lambda each: f"{each:,}", **bound(choose, key, step))
+            slider(words["step"], frames, step, say=lambda each: f"{each:,}", key="slider-step",
+                   turn=lambda chosen: frame.turn(step=-1 if chosen == frames[-1] else chosen))   # its end is the newest, also of one that grows
         if growing:
             if frame.controls["step"] >= 0:
                 st.button(words["newest"], key="newest", on_click=lambda: frame.turn(step=-1))

@@ -9,6 +9,7 @@ from model.query import Kind
 from model.record import AttentionRecord
 from model.view import LENSES, QUADRANTS, SCALES, View
 from viz.components.controls import bound, segments, select, toggle
+from viz.components.slider import slider
 from viz.text import strings
 
 KEEPS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)   # shares of a row's mass
@@ -28,8 +29,8 @@ def filters(record: AttentionRecord, view: View, choose: Callable[..., None]) ->
         toggle(words["transpose"], choose, "transpose", view.transpose)
         toggle(words["words"], choose, "words", view.words)
         toggle(words["hide_special"], choose, "hide_special", view.hide_special)
-        options = sorted({*KEEPS, view.keep})
-        st.select_slider(words["keep"], options, format_func=lambda share: f"{share:.0%}", **bound(choose, "keep", view.keep))
+        slider(words["keep"], sorted({*KEEPS, view.keep}), view.keep, say=lambda share: f"{share:.0%}", key="slider-keep",
+               turn=lambda share: choose(keep=share))
         toggle(words["renormalise"], choose, "renormalise", view.renormalise)
         if 1 in record[view.kind].queries.segments and view.kind is not Kind.CROSS:
             segments(words["quadrant"], {each: words["quadrants"][each or "all"] for each in QUADRANTS}, choose, "quadrant", view.quadrant)
@@ -55,7 +56,8 @@ def take_away(record: AttentionRecord, view: View, link: str) -> None:
     with st.popover(words["export"]):
         st.caption(words["link"])
         st.code(link, language=None, wrap_lines=True)
-        zoom = st.select_slider(words["export_zoom"], [1, 2, 3, 4], value=2, key="export_zoom")
+        zoom = st.session_state.get("export_zoom", 2)
+        slider(words["export_zoom"], (1, 2, 3, 4), zoom, key="slider-zoom", turn=lambda times: st.session_state.update(export_zoom=times))
         caption = st.toggle(words["export_caption"], value=True, key="export_caption")
         for subject in (view.lens, "grid", "numbers"):
             st.caption(words["subjects"][subject])

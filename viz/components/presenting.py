@@ -12,11 +12,11 @@ from viz.text import strings
 
 _KEYS = st.components.v2.component("clearhead_keys", js=script("presenting.js"))
 LARGER = 1.5   # times as large as on a desk
-CONTROLS = ("stSidebar", "stHeader", "stExpandSidebarButton", "stSelectbox", "stMultiSelect", "stSlider", "stTextInput", "stTextArea",
+CONTROLS = ("stSidebar", "stHeader", "stExpandSidebarButton", "stSelectbox", "stMultiSelect", "stTextInput", "stTextArea",
             "stNumberInput", "stCheckbox", "stRadio", "stButtonGroup", "stPopover", "stButton", "stDownloadButton", "stFileUploader", "stExpander",
             "stPageLink")
 # no ring of the keyboard round the page: it would strike the title through
-STYLE = ("<style>" + ", ".join(f'[data-testid="{each}"]' for each in CONTROLS) + " { display: none !important; }"
+STYLE = ("<style>" + ", ".join(['[class*="st-key-slider-"]', *(f'[data-testid="{each}"]' for each in CONTROLS)]) + " { display: none !important; }"
          f'[data-testid="stMainBlockContainer"] {{ max-width: none; padding: 1rem 2rem 0; zoom: {LARGER}; }}'
          '.clearhead-tools { display: none !important; }'
          '[data-testid="stMain"]::before { box-shadow: none !important; }'

@@ -7,6 +7,7 @@ import numpy as np
 import streamlit as st
 
 from viz.components.controls import bound
+from viz.components.slider import slider
 from viz.page import Frame
 
 
@@ -20,7 +21,7 @@ def slide(frame: Frame, name: str, label: str, options: Iterable[float], say: Ca
           help: str | None = None) -> None:
     """A slider over `options`; a value that a link brought and that is none of them becomes one."""
     value = frame.controls[name]
-    st.select_slider(label, sorted({*options, value}), format_func=say, help=help, **bound(frame.turn, name, value))
+    slider(label, sorted({*options, value}), value, say=say, help=help, key=f"slider-{name}", turn=lambda chosen: frame.turn(**{name: chosen}))
 
 
 def pick(frame: Frame, name: str, label: str, options: dict[str, str], help: str | None = None) -> None:

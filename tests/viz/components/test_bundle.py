@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from viz.components.bundle import script, style
+from viz.components.bundle import script, sheet, style
 
 COMPONENTS = ("head_grid", "head_view", "token_strip")
 
@@ -23,4 +23,5 @@ def test_what_is_quoted_is_not_touched():
 def test_what_travels_is_small():
     """The grid has 20 kB beside its thumbnails; its code and style take less."""
     assert len(script("head_grid/head_grid.js")) + len(style("head_grid")) < 18_800
+    assert len(script("slider/slider.js")) + len(sheet("slider/slider.css")) < 6_500   # with every move of a slider
     assert len(script("body.js")) + len(script("state.js")) < 2_000

@@ -25,6 +25,9 @@ from viz.components.head_table import chosen
 from viz.components.head_view.payload import ViewEvent
 from viz.components.head_view.payload import read as read_view
 from viz.components.labels import label
+from viz.components.slider.payload import LATEST
+from viz.components.slider.payload import message as slider_message
+from viz.components.slider.payload import read as read_slider
 from viz.components.token_strip.payload import StripEvent
 from viz.components.token_strip.payload import read as read_strip
 from viz.components.wire import pack, unpack
@@ -35,12 +38,14 @@ GRID, SHOWN = overview(MADE[Kind.SELF]), displayed(MADE, View())
 DOORS = {"box": Door("softmax", "words", 5, ()), "token": Door("inside", "words", 5, ())}
 BOXES = [Drawn("token", "in", "words", "4"), Drawn("pair", "norm", "words", "4")]
 CONTROL = Numbers("x", (0.0, 0.0, 0.0), -5, 5, 1, 9)
+WORDS = ["0", "the", "the"]
 ROWS = [{"layer": 3, "head": 1}, {"layer": 5, "head": 11}]
 NEAR = st.integers(-2, 9) | JSON   # nearly right: what an attacker would try next
 MESSAGES = st.one_of(
     JSON, NEAR, st.fixed_dictionaries({"token": NEAR, "pair": NEAR | st.lists(NEAR, max_size=3)}), st.fixed_dictionaries({"box": NEAR}),
     st.fixed_dictionaries({"values": st.lists(NEAR | st.floats(-6, 6), min_size=2, max_size=4)}),
     st.fixed_dictionaries({"allowed": st.lists(st.integers(0, 1) | NEAR, min_size=3, max_size=5)}),
+    st.fixed_dictionaries({"at": NEAR, "word": NEAR | st.sampled_from(WORDS), "count": NEAR}),
     st.fixed_dictionaries({"selection": st.fixed_dictionaries({"rows": st.lists(NEAR, max_size=2), "cells": st.lists(st.lists(NEAR, max_size=2),
                                                                                                                     max_size=2) | NEAR}) | NEAR}))
 
@@ -61,6 +66,10 @@ def test_whatever_a_browser_sends_is_something_that_was_offered_or_nothing(messa
     assert moved is None or (len(moved) == 3 and all(isinstance(each, (int, float)) and -5 <= each <= 5 for each in moved))
     painted = read_cells(message, 2)
     assert painted is None or (painted.shape == (2, 2) and painted.dtype == bool)
+    at = read_slider(message, WORDS)
+    assert at is None or (type(at) is int and 0 <= at < 3)
+    heard = slider_message("x", WORDS, 0, None, message)["heard"]
+    assert type(heard) is int and 0 <= heard <= LATEST
     assert chosen(message, ROWS) in (None, (3, 1), (5, 11))
 
 
@@ -81,4 +90,4 @@ def test_the_components_are_all_here():
 
     folder = Path(anatomy.__file__).parents[1]
     with_events = {path.parent.name for path in folder.glob("*/payload.py") if "def read(" in path.read_text()}
-    assert with_events == {"anatomy", "block_diagram", "cells", "drag", "head_grid", "head_view", "token_strip"}
+    assert with_events == {"anatomy", "block_diagram", "cells", "drag", "head_grid", "head_view", "slider", "token_strip"}

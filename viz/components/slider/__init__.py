@@ -1,0 +1,31 @@
+"""One of many in a row, by a thumb on a line. Streamlit's own slider keeps every move to itself for 200 ms; this one tells at once."""
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import streamlit as st
+
+from viz.components.bundle import script, sheet
+from viz.components.slider.payload import message, read
+
+__all__ = ["slider"]
+
+_SLIDER = st.components.v2.component("clearhead_slider", js=script("slider/slider.js"), css=sheet("slider/slider.css"))
+
+
+def slider(label: str, options: Sequence[Any], value: Any, *, key: str, turn: Callable[[Any], None], say: Callable[[Any], str] = str,
+           help: str | None = None) -> None:
+    """Draws the options with the thumb at `value`, which is one of them; say gives an option's words. A move calls turn(option) before the page
+    runs again. While one drags or keeps a key pressed, a move is sent about twelve times a second. Arrow keys, Page Up and Page Down, Home and
+    End move the thumb. The key begins with "slider-", by which a presentation finds what to hide.
+    """
+    words = [say(each) for each in options]
+
+    def told() -> Any:
+        return (st.session_state.get(key) or {}).get("moved")   # of a page that was just left nothing is there
+
+    def hand_on() -> None:
+        at = read(told(), words)
+        if at is not None:
+            turn(options[at])
+
+    _SLIDER(key=key, data=message(label, words, options.index(value), help, told()), on_moved_change=hand_on)
