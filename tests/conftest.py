@@ -19,6 +19,10 @@ import pytest
 
 from tests.tabs import Tabs
 
+# what one process has compiled the next ones read, servers too: in a fresh environment torch and transformers alone take 8 s to compile
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 ROOT = Path(__file__).parent.parent
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--no-first-run", "--disable-sync",
          "--process-per-site"]
