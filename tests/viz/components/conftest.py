@@ -1,4 +1,4 @@
-"""The demo page, running, and a page of it in a browser that fails on any console error."""
+"""The demo page, running, and open in a browser that fails on any console error."""
 from pathlib import Path
 
 import pytest
@@ -15,20 +15,39 @@ def demo(tmp_path_factory):
     server.stop()
 
 
-@pytest.fixture
-def visit(tabs, demo):
-    """visit(query, width=1440, scheme="light") opens the demo page and waits until everything is drawn."""
-    pages, errors = [], []
+@pytest.fixture(scope="session")
+def opened(tabs, demo):
+    """One page for all these tests, opened by the first."""
+    page = tabs.take()
+    page.wrong, page.frames_received, page.frames_sent = [], [], []
+    page.on("console", lambda message: page.wrong.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: page.wrong.append(str(error)))
+    page.on("websocket", lambda socket: (socket.on("framereceived", lambda frame: page.frames_received.append(frame)),
+                                         socket.on("framesent", lambda frame: page.frames_sent.append(frame))))
+    page.goto(demo.address)
+    page.wait_for_selector(".ch.view[data-drawn]", timeout=60_000)
+    yield page
+    tabs.give_back(page, demo.address)
 
+
+@pytest.fixture
+def visit(opened):
+    """visit(query, width=1440, scheme="light") shows the demo by this query and waits until everything is drawn.
+
+    It leaves and comes back rather than load Streamlit anew: every component is taken away and mounted again, and the page remembers nothing.
+    """
     def go(query: str = "", width: int = 1440, scheme: str = "light"):
-        page = tabs.take(width, 900, scheme)
-        pages.append(page)
-        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.frames_received, page.frames_sent = [], []
-        page.on("websocket", lambda socket: (socket.on("framereceived", lambda frame: page.frames_received.append(frame)),
-                                             socket.on("framesent", lambda frame: page.frames_sent.append(frame))))
-        page.goto(f"{demo.address}/?{query}")
+        page = opened
+        page.wait_for_selector(RESTS)
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme)
+        page.mouse.move(1, 899)
+        page.evaluate("query => history.replaceState(null, '', '?' + query)", query)
+        toggle = page.locator("label", has_text="leave")
+        toggle.click()
+        page.wait_for_selector(".ch", state="detached")
+        page.wait_for_selector(RESTS)
+        toggle.click()
         page.wait_for_selector(".ch.grid[data-heads]", timeout=60_000)
         page.wait_for_selector(".ch.view[data-drawn]")
         page.wait_for_selector(RESTS)
@@ -36,10 +55,9 @@ def visit(tabs, demo):
         page.runs_seen = runs(page)
         return page
 
+    opened.wrong.clear()
     yield go
-    for page in pages:
-        tabs.give_back(page, demo.address)
-    assert not errors, errors
+    assert opened.wrong == []
 
 
 def rest(page) -> None:

@@ -54,6 +54,7 @@ asked = st.query_params
 memory = st.session_state.setdefault("memory", {"runs": 0, "events": [], "open": (0, 0), "token": None, "pair": None})
 memory["runs"] += 1
 if st.toggle("leave"):
+    st.session_state.pop("memory")   # who comes back comes as a newcomer
     st.stop()
 case = st.selectbox("case", list(CASES), index=list(CASES).index(asked.get("case", "small")))
 made = record(case)
