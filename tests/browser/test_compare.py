@@ -54,7 +54,7 @@ def test_two_sentences_an_edit_two_models_and_two_heads(seen):
     seen.main.get_by_role("button", name=strings("heads")["compare_silenced"]).click(timeout=PATIENCE)
     expect(seen.main.locator(DRAWN)).to_be_visible(timeout=PATIENCE)
     assert seen.rest().params() == {"layer": ["3"], "head": ["1"], "versus": ["edit"]}
-    seen.page.goto(seen.address + "/heads?layer=3&head=1")
+    seen.page.go_back()
     grid = seen.main.locator(".st-key-grid [data-pitch]")
     left, pitch = (float(grid.get_attribute(name, timeout=PATIENCE)) for name in ("data-left", "data-pitch"))
     spot = {"x": left + 2.4 * pitch, "y": 16 + 1.4 * pitch}

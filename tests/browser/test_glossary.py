@@ -21,4 +21,4 @@ def test_every_entry_is_drawn_and_leads_where_it_is_shown(watch):
     seen.main.get_by_role("button", name=words["close"]).click()
     expect(seen.main.locator(".st-key-opened")).to_have_count(0, timeout=PATIENCE)
     link = seen.main.locator(".st-key-term-shannon-entropy a", has_text="Softmax").first.get_attribute("href")
-    expect(watch("/" + link.lstrip("/")).main.locator("h2").first).to_have_text(strings("lessons/softmax")["question"])
+    expect(seen.open("/" + link.lstrip("/")).main.locator("h2").first).to_have_text(strings("lessons/softmax")["question"])

@@ -7,6 +7,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
+from tests import links
 from tests.browser.watch import PATIENCE
 
 TWIN = "The animal didn't cross the street because it was too wide."
@@ -54,33 +55,46 @@ def test_the_start_shows_the_headline_case_without_a_click_and_its_twin_with_one
     assert seen.page.get_by_role("textbox", name="Text", exact=True).input_value() == TWIN
 
 
-def test_a_typed_sentence_is_answered_and_linked(open_page):
+def test_a_typed_sentence_is_answered_and_linked_and_its_strip_chooses_a_token_and_a_pair(open_page):
     seen = open_page()
     ask(seen, "The lawyer thanked the nurse because she was kind.")
     expect(seen.page.locator(".st-key-strip").get_by_text("lawyer")).to_be_visible(timeout=PATIENCE)
     assert "lawyer" in seen.rest().page.url
+    seen.page.get_by_role("button", name="she, position").click()
+    seen.rest().page.get_by_role("button", name="nurse, position").click()
+    expect(seen.page.get_by_text("Heads by their weight from she to nurse")).to_be_visible(timeout=PATIENCE)
+    assert "pair=" in seen.rest().page.url
 
 
-def test_a_deep_link_gives_the_same_picture_in_a_new_browser(open_page):
-    params = {"text": TWIN, "layer": 5, "head": 11, "pair": "10,2", "lens": "lines", "scale": "root", "words": 1}
-    first, second = open_page("/heads", **params), open_page("/", **params)
-    assert head(first) == head(second) == "layer 5 · head 11"
-    assert first.page.url.split("?")[1] == second.page.url.split("?")[1]
-    for each in (first, second):
-        expect(each.page.locator(".st-key-head [data-drawn]").first).to_be_visible(timeout=PATIENCE)
-    pictures = [each.page.locator(".st-key-head").screenshot() for each in (first, second)]
-    assert pictures[0] == pictures[1]
+def test_a_deep_link_gives_the_same_picture_in_a_new_browser(seen):
+    params, found = urlencode({"text": TWIN, "layer": 5, "head": 11, "pair": "10,2", "lens": "lines", "scale": "root", "words": 1}), []
+    for path in ("/heads", "/"):
+        seen.page.goto(f"{seen.address}{path}?{params}")
+        expect(seen.page.locator(".st-key-head [data-drawn]").first).to_be_visible(timeout=PATIENCE)
+        found.append((head(seen.rest()), seen.page.url.split("?")[1], seen.page.locator(".st-key-head").screenshot()))
+        seen.page.evaluate("() => [localStorage, sessionStorage].forEach(each => each.clear())")   # the next one knows nothing
+    assert found[0] == found[1] and found[0][0] == "layer 5 · head 11"
+
+
+HOSTILE = ({"layer": 10**9, "head": "NaN"}, {"kind": "cross"}, {"pair": "900,900"}, {"lens": "<script>alert(1)</script>"}, {"token": "999999"},
+           {"overlay": "9.9,1.1"})
+
+
+def test_a_model_that_does_not_exist_is_one_sentence(app):
+    page, = links.opened(app.address, {"model": "no/such-model"})
+    assert page.wrong == [] and "no/such-model" in page.words and "Traceback" not in page.words and "head" not in page.bodies
 
 
 def test_hostile_links_open_a_page_that_works(seen):
-    for params in ({"layer": 10**9, "head": "NaN"}, {"kind": "cross"}, {"pair": "900,900"}, {"lens": "<script>alert(1)</script>"},
-                   {"token": "999999"}, {"overlay": "9.9,1.1"}):
-        seen.page.goto(seen.address + "/?" + urlencode(params))
-        assert "layer" in head(seen), params
-        seen.rest().fine()
+    for params, page in zip(HOSTILE, links.opened(seen.address, *HOSTILE), strict=True):
+        (layer, number), grid = page.bodies["head"][1]["heads"][0], page.bodies["grid"][1]
+        assert page.wrong == [] and layer in grid["layers"] and 0 <= number < grid["heads"][grid["layers"].index(layer)], params
+    seen.page.goto(seen.address + "/?" + urlencode({name: value for params in HOSTILE for name, value in params.items()}))
+    assert "layer" in head(seen)
+    seen.rest().fine()
 
 
-def test_a_text_that_cannot_be_asked_is_one_sentence_and_stays(open_page):
+def test_a_text_that_cannot_be_asked_is_one_sentence_and_stays_and_any_other_is_drawn_literally(open_page):
     seen = open_page()
     for text, sentence in (("   ", "There is no text"), ("x " * 600_000, "the limit is 1,000,000")):
         box = ask(seen, text)
@@ -88,10 +102,6 @@ def test_a_text_that_cannot_be_asked_is_one_sentence_and_stays(open_page):
         expect(box).to_have_value(text)
     ask(seen, "The cat sat on the mat. " * 200)
     expect(seen.page.get_by_text("are left out")).to_be_visible(timeout=PATIENCE)
-
-
-def test_texts_of_any_kind_are_drawn_literally(open_page):
-    seen = open_page()
     drawn = {"a": "a, position 1", "这个苹果很好吃，新发布的苹果手机也不错。": "这, position 1", "مرحبا بالعالم": "position 3",
              "👨‍👩‍👧‍👦 hi": "hi, position", "<script>window.hacked=1</script> & <b>x</b>": "script, position",
              "$x_1$ `code` **bold** :red[x]": "bold, position", "=SUM(A1:A2)": "=, position 1"}
@@ -112,14 +122,7 @@ def test_a_text_that_the_vocabulary_lacks_is_offered_to_a_model_that_reads_it(op
     expect(seen.page.get_by_text("tokens are [UNK]")).to_have_count(0, timeout=PATIENCE)
 
 
-def test_a_model_that_does_not_exist_is_one_sentence(seen):
-    seen.page.goto(seen.address + "/?model=no/such-model")
-    expect(seen.page.locator("[data-testid=stAlert]").first).to_be_visible(timeout=PATIENCE)
-    expect(seen.main).to_contain_text("no/such-model")
-    expect(seen.main).not_to_contain_text("Traceback")
-
-
-def test_the_open_head_can_be_taken_away(open_page, tmp_path):
+def test_the_open_head_can_be_taken_away_and_another_is_opened_by_mouse_and_by_keyboard(open_page, tmp_path):
     seen = open_page()
     seen.page.get_by_role("button", name="Take away").click()
     for suffix in ("PNG", "SVG", "PDF"):
@@ -131,10 +134,7 @@ def test_the_open_head_can_be_taken_away(open_page, tmp_path):
         if suffix == "PNG":
             provenance = next(json.loads(text) for text in Image.open(path).text.values() if text.startswith("{"))
             assert provenance["layer"] == 3 and provenance["head"] == 1 and "tired" in provenance["text"]
-
-
-def test_a_head_is_opened_by_mouse_and_by_keyboard(open_page):
-    seen = open_page()
+    seen.page.keyboard.press("Escape")
     canvas = seen.page.locator(".st-key-grid canvas").first
     box = canvas.bounding_box()
     canvas.click(position={"x": box["width"] * 0.7, "y": box["height"] * 0.3})
@@ -144,14 +144,6 @@ def test_a_head_is_opened_by_mouse_and_by_keyboard(open_page):
     seen.page.keyboard.press("ArrowDown")
     seen.page.keyboard.press("Enter")
     expect(seen.page.locator("h5", has_text=f"layer {layer + 1} · head {number}")).to_be_visible(timeout=PATIENCE)
-
-
-def test_a_token_and_a_pair_are_chosen_in_the_strip(open_page):
-    seen = open_page(text="The lawyer thanked the nurse because she was kind.")
-    seen.page.get_by_role("button", name="she, position").click()
-    seen.rest().page.get_by_role("button", name="nurse, position").click()
-    expect(seen.page.get_by_text("Heads by their weight from she to nurse")).to_be_visible(timeout=PATIENCE)
-    assert "pair=" in seen.rest().page.url
 
 
 def test_dark_and_narrow_and_a_change_of_theme_go_without_error(open_page):

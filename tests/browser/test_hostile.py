@@ -34,10 +34,14 @@ def test_a_hostile_link_opens_a_page_in_which_nothing_runs(seen):
     seen.rest().fine()
     assert not ran(seen.page) and seen.page.locator("img[src=x]").count() == 0 and "kind" not in seen.params()
     assert seen.page.locator("[data-testid=stSidebar] textarea").first.input_value() == TEXT
-    for page in ("measures", "compare?versus=text&other=" + mask, "coreference?correct=" + mask, f"next_word?text={mask}"):
-        seen.page.goto(f"{seen.address}/{page}" + ("&" if "?" in page else "?") + "model=scratch&text=" + quote(" it ".join(RUNS[:3])))
-        expect(seen.main.locator("h2, h4").first).to_be_visible(timeout=PATIENCE)
-        assert not ran(seen.rest().page) and seen.page.locator("img[src=x], [data-testid=stException]").count() == 0
+    few = quote(" it ".join(RUNS[:3]))
+    for query, follower in (f"compare?versus=text&other={mask}", "measures"), (f"coreference?correct={mask}", "next_word"):
+        seen.page.goto(f"{seen.address}/{query}&model=scratch&text={few}")
+        for name in (query.split("?")[0], follower):   # the text goes along with the menu
+            if name == follower:
+                seen.follow_menu(name)
+            expect(seen.main.get_by_role("heading", name=strings(name)["question"])).to_be_visible(timeout=PATIENCE)
+            assert not ran(seen.rest().page) and seen.page.locator("img[src=x], [data-testid=stException]").count() == 0
     seen.page.goto(f"{seen.address}/heads?model={mask}&text=a")
     expect(seen.main.locator("[data-testid=stAlert]")).to_be_visible(timeout=PATIENCE)
     assert not ran(seen.page) and seen.wrong == []

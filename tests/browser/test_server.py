@@ -1,10 +1,11 @@
 """The server for strangers, as server.py starts it, behind a path as behind a proxy: what it sends, what it refuses, how it stops."""
+import re
 import signal
 import urllib.request
-from urllib.parse import urlencode
 
 import pytest
 
+from tests import links
 from tests.conftest import ROOT, Server
 
 PATIENCE = 60_000
@@ -20,30 +21,30 @@ def strangers(tmp_path_factory):
     server.stop()
 
 
-def opened(page, strangers, **params) -> str:
-    """The page's text once it has come to rest."""
-    page.goto(f"{strangers.address}/?{urlencode(params)}")
-    page.wait_for_selector("[data-testid=stMain] [data-testid=stAlert], .st-key-head", timeout=PATIENCE)
-    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=PATIENCE)
-    return page.locator("[data-testid=stMain]").inner_text()
-
-
 def test_strangers_see_heads_and_get_no_further(browser, strangers):
     page, wrong = browser.new_page(), []
     page.on("console", lambda message: wrong.append(message.text) if "Content Security Policy" in message.text else None)
     try:
-        assert "layer 3 · head 1" in opened(page, strangers, layer=3, head=1)
-        for model in AROUND:
-            said = opened(page, strangers, model=model)
-            assert "catalogue only" in said or "without a name" in said, (model, said)
-            assert "root:" not in said and page.locator("[data-testid=stException], .st-key-fetch").count() == 0
-        said = opened(page, strangers, model="gpt2")
-        assert "downloads nothing" in said and page.locator(".st-key-fetch").count() == 0
-        said = opened(page, strangers, text="word " * 100)
+        page.goto(f"{strangers.address}/?layer=3&head=1")
+        page.wait_for_selector(".st-key-head", timeout=PATIENCE)
+        field = page.locator("[data-testid=stSidebar] textarea").first
+        field.fill("word " * 100)
+        field.press("Control+Enter")
+        alert = page.locator("[data-testid=stMain] [data-testid=stAlert]")
+        alert.wait_for(timeout=PATIENCE)
+        said = alert.inner_text()
         assert "500 characters" in said and "300" in said
-        assert wrong == []
+        assert page.locator("[data-testid=stException]").count() == 0 and wrong == []
     finally:
         page.close()
+
+
+@pytest.mark.parametrize("params, sentence", [({"model": model}, "catalogue only|without a name") for model in AROUND]
+                         + [({"model": "gpt2"}, "downloads nothing"), ({"text": "word " * 100}, "500 characters.* 300")], ids=str)
+def test_a_link_leads_strangers_no_further(strangers, params, sentence):
+    page, = links.opened(strangers.address, params)
+    assert re.search(sentence, page.words), page.words
+    assert "root:" not in page.words and "fetch" not in page.ids and "head" not in page.bodies
 
 
 def test_every_answer_carries_the_headers(strangers):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
+from tests import links
 from tests.browser.watch import PATIENCE
 from viz.text import strings
 
@@ -47,8 +48,8 @@ def test_a_training_learns_before_ones_eyes_and_ends_with_its_page(watch, app):
     first = title.inner_text()
     assert len(trainings(server)) == 1
     expect(title).not_to_have_text(first, timeout=PATIENCE)           # the heads follow the training
-    other = watch("/softmax")                                         # somebody else is served meanwhile
-    other.fine()
+    other, = links.opened(app.address, {})                            # somebody else is served meanwhile
+    assert other.wrong == [] and "head" in other.bodies
     assert len(trainings(server)) == 1
     seen.main.get_by_role("button", name=words["stop"], exact=True).click()
     expect(seen.main.get_by_text("Stopped at step")).to_be_visible(timeout=PATIENCE)
