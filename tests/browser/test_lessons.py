@@ -85,29 +85,46 @@ def nothing_sticks_out(seen: Watch) -> None:
     seen.fine()
 
 
-def test_controls_leave_the_url_with_their_page_and_come_back_with_it(watch):
+def test_controls_leave_the_url_with_their_page_and_come_back_with_it_and_a_box_of_the_figure_opens_its_lesson(watch):
     name = lessons()[-1]
     seen = watch(f"/{name}?guess=a")
     seen.follow_menu("lessons")
     expect(seen.main.get_by_text(strings("lesson")["start"]["question"])).to_be_visible(timeout=PATIENCE)
     assert seen.rest().params() == {}
-    seen.follow_menu(name)
-    expect(seen.main.locator("h2", has_text=strings(f"lessons/{name}")["question"])).to_be_visible(timeout=PATIENCE)
-    assert seen.rest().params() == {"guess": ["a"]}
-
-
-def test_a_box_of_the_figure_opens_its_lesson(watch):
-    seen = watch("/lessons")
     box = seen.main.locator(".anatomy .door", has_text="√d_k").first
     box.hover()
     expect(seen.main.locator(".anatomy .hint")).to_contain_text("Why divide by √d_k")
     box.click()
     expect(seen.main.locator("h2", has_text=strings("lessons/scale")["question"])).to_be_visible(timeout=PATIENCE)
     assert urlsplit(seen.rest().page.url).path == "/scale"
+    seen.follow_menu(name)
+    expect(seen.main.locator("h2", has_text=strings(f"lessons/{name}")["question"])).to_be_visible(timeout=PATIENCE)
+    assert seen.rest().params() == {"guess": ["a"]}
 
 
-def test_a_handle_is_dragged_its_link_is_offered_and_the_code_tab_shows_the_very_function_and_the_shapes_now(watch):
+def test_every_step_inside_a_head_draws_its_picture_and_says_its_numbers(watch):
+    seen = watch("/inside?guess=a")
+    for name, prose in strings("lessons/inside")["steps"].items():
+        seen.main.get_by_role("radio", name=re.compile(f"\\d {re.escape(prose['short'])}$")).click()
+        expect(seen.main.get_by_role("heading", name=prose["title"])).to_be_visible(timeout=PATIENCE)
+        told = max(re.split(r"\{[^}]*\}|[*_$`]+", prose["says"]), key=len).strip()
+        expect(seen.main.get_by_text(told[:50]).first).to_be_visible(timeout=PATIENCE)
+        assert seen.rest().params()["step"] == [name] if name != "in" else "step" not in seen.rest().params()
+        seen.fine()
+
+
+def test_a_handle_is_dragged_a_figure_is_taken_away_and_fills_the_screen_and_the_code_is_the_very_function(watch, tmp_path):
     seen = watch("/softmax?guess=b")
+    a_handle_is_dragged_and_its_link_is_offered(seen)
+    a_figure_is_taken_away_in_every_format_and_its_own_camera_saves_what_was_chosen(seen, tmp_path)
+    a_chart_changes_where_it_stands_and_fills_the_screen_and_shrinks_again(seen)
+    seen.main.get_by_role("radio", name=strings("lesson")["tabs"]["code"]).first.click()
+    code = seen.main.locator("[data-testid=stCode]").first
+    expect(code).to_contain_text("def softmax_rows(", timeout=PATIENCE)
+    expect(code).to_contain_text("# weights: float64 (161, 5)")   # the shapes now
+
+
+def a_handle_is_dragged_and_its_link_is_offered(seen: Watch) -> None:
     dot = seen.main.locator(".drag circle").first
     dot.scroll_into_view_if_needed()
     box = dot.bounding_box()
@@ -123,25 +140,9 @@ def test_a_handle_is_dragged_its_link_is_offered_and_the_code_tab_shows_the_very
     expect(link).to_be_visible()
     assert parse_qs(urlsplit(link.inner_text()).query, keep_blank_values=True) == seen.params()
     seen.page.keyboard.press("Escape")
-    seen.main.get_by_role("radio", name=strings("lesson")["tabs"]["code"]).first.click()
-    code = seen.main.locator("[data-testid=stCode]").first
-    expect(code).to_contain_text("def softmax_rows(", timeout=PATIENCE)
-    expect(code).to_contain_text("# weights: float64 (161, 5)")
 
 
-def test_every_step_inside_a_head_draws_its_picture_and_says_its_numbers(watch):
-    seen = watch("/inside?guess=a")
-    for name, prose in strings("lessons/inside")["steps"].items():
-        seen.main.get_by_role("radio", name=re.compile(f"\\d {re.escape(prose['short'])}$")).click()
-        expect(seen.main.get_by_role("heading", name=prose["title"])).to_be_visible(timeout=PATIENCE)
-        told = max(re.split(r"\{[^}]*\}|[*_$`]+", prose["says"]), key=len).strip()
-        expect(seen.main.get_by_text(told[:50]).first).to_be_visible(timeout=PATIENCE)
-        assert seen.rest().params()["step"] == [name] if name != "in" else "step" not in seen.rest().params()
-        seen.fine()
-
-
-def test_a_figure_is_taken_away_in_every_format_and_its_own_camera_saves_what_was_chosen(watch, tmp_path):
-    seen = watch("/softmax")
+def a_figure_is_taken_away_in_every_format_and_its_own_camera_saves_what_was_chosen(seen: Watch, tmp_path) -> None:
     save = seen.main.get_by_role("button", name="Save").first
     save.click()
     for suffix, start in {"html": b"<!doctype html>", "csv": b"series,temperature t,weight p,value", "pdf": b"%pdf"}.items():
@@ -157,8 +158,7 @@ def test_a_figure_is_taken_away_in_every_format_and_its_own_camera_saves_what_wa
         assert photographed(seen, chart, f"clearhead-softmax-curves.{suffix}")
 
 
-def test_a_chart_changes_where_it_stands_and_fills_the_screen_and_shrinks_again(watch):
-    seen = watch("/softmax")
+def a_chart_changes_where_it_stands_and_fills_the_screen_and_shrinks_again(seen: Watch) -> None:
     chart = seen.main.locator(".st-key-chart-softmax-curves .clearhead-chart[data-drawn]")
     before = chart.evaluate("chart => (chart.dataset.same = 1, JSON.stringify(chart.data[0].y))")
     seen.main.get_by_role("button", name=strings("lessons/softmax")["widgets"]["presets"]["tie"]).click()
