@@ -1,5 +1,6 @@
 """Before the first visitor the first question is asked, once, and `streamlit run app.py` opens a browser as for any script."""
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -44,5 +45,6 @@ def test_a_browser_opens_where_there_is_one(monkeypatch, headless, opened):
         async with beginning.begun_for_one(st.App(ROOT / "app.py")):
             pass
 
-    asyncio.run(start())
+    with ThreadPoolExecutor() as threads:   # in pytest's own a browser's loop may run
+        threads.submit(lambda: asyncio.run(start())).result()
     assert len(addresses) == opened and asked == [1]
