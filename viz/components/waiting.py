@@ -23,12 +23,12 @@ def alone() -> bool:
     return running is not None and bool(running.fragment_ids_this_run)
 
 
-def drawn_first() -> None:
-    """Gives the browser time to draw what a fragment sent, before the page's messages come: it would draw both at once, late.
+def drawn_first(seconds: float = DRAWN) -> None:
+    """Gives the browser time to draw what a fragment sent, before the next messages come: it would draw all at once, late.
 
     A click that runs the page ends the wait; one that a fragment answers does not: the page that follows answers it, too.
     """
-    for _ in range(int(DRAWN / LOOK)):
+    for _ in range(int(seconds / LOOK)):
         time.sleep(LOOK)
         session()   # Streamlit looks for such a click whenever the session is asked for something
 

@@ -22,13 +22,14 @@ from viz.components.predict import PREDICT, cover, covering, guessed, judged, of
 from viz.components.ranking import SHOWN, hover_numbers, look_here_first
 from viz.components.token_strip import token_strip
 from viz.components.vocabulary import vocabulary
-from viz.components.waiting import alone
+from viz.components.waiting import alone, drawn_first
 from viz.examples import example_for, other_twin, word_at
 from viz.handout.made import head_item
 from viz.page import Frame, Page
 from viz.text import literal, strings
 
 PAGE = Page("Heads", "Look", 0, "record", controls=(COLOUR, *PREDICT))
+HEAD_DRAWN = 0.12   # seconds that the open head takes the browser, before the other parts may come
 PICTURE = 430   # pixels: the open head and what is true of it fit under the sentence on a screen of 900
 
 
@@ -49,7 +50,8 @@ def render(frame: Frame) -> None:
 
 @st.fragment
 def _picture(frame: Frame, record: AttentionRecord) -> None:
-    """The sentence, every head and the open one. A click in them draws them alone, and first the open head, which it waits for."""
+    """The sentence, every head and the open one. A click in them draws them alone, and first the open head, which it waits for: the
+    browser has it drawn before the others come."""
     if alone() and frame.now().question != frame.state.question:   # the twin's sentence was chosen
         st.rerun()
     frame = replace(frame, state=frame.now())
@@ -63,9 +65,11 @@ def _picture(frame: Frame, record: AttentionRecord) -> None:
              (right, partial(_open_head, frame, record, view)), (left, partial(look_here_first, record[view.kind], view, measures, frame.choose))]
     if alone():
         parts.insert(0, parts.pop(2))
-    for place, draw in parts:
+    for number, (place, draw) in enumerate(parts):
         with place:
             draw()
+        if alone() and number == 0:
+            drawn_first(HEAD_DRAWN)
 
 
 def _formula() -> None:
