@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -168,9 +169,9 @@ def bars(found: dict) -> list[dict]:
         ("answers with another session's tokens", sum(each.foreign for each in people), 0),
         (f"pictures that differ from the own answer, of {sum(len(each.pictures) for each in people)}", wrong_numbers(people), 0)]
     for kind, tokens in sorted({(each.kind, each.tokens) for each in people}):   # a browser's time holds its own drawing, a client's does not
-        medians = [statistics.median(each.questions) for each in people if (each.kind, each.tokens) == (kind, tokens) and each.questions]
-        if len(medians) > 1:
-            rows.append((f"slowest median / fastest, {kind}s' {tokens} tokens", max(medians) / min(medians), 3))
+        times = [each.questions for each in people if (each.kind, each.tokens) == (kind, tokens) and each.questions]
+        if len(times) > 1:
+            rows.append((f"slowest median / fastest, {kind}s' {tokens} tokens", ratio(times), 3))
     short = [seconds for each in people if each.tokens == SHORT for seconds in each.questions]
     rows.append((f"95th percentile of {len(short)} questions of {SHORT} tokens, s", float(np.percentile(short, 95)), 3))
     if ended - begun >= 180:
@@ -183,6 +184,31 @@ def bars(found: dict) -> list[dict]:
     if found["kept"] is not None:
         rows.append(("vanished sessions still kept at the end", found["kept"], 0))
     return [{"bar": name, "value": value, "limit": limit, "met": value <= limit} for name, value, limit in rows]
+
+
+def ratio(times: Sequence[Sequence[float]] | list[np.ndarray]) -> float:
+    """The slowest person's median over the fastest one's."""
+    medians = [float(np.median(each)) for each in times]
+    return max(medians) / min(medians)
+
+
+def by_chance(times: list[list[float]], deals: int = 2000) -> tuple[float, float]:
+    """(median ratio, share of ratios at least as large as the real one) where the same seconds are dealt to the same people at random: what
+    nobody's being treated worse than the others would look like."""
+    every, chance = np.concatenate(times), np.random.default_rng(0)
+    ends = np.cumsum([len(each) for each in times])[:-1]
+    dealt = [ratio(np.split(chance.permutation(every), ends)) for _ in range(deals)]
+    return float(np.median(dealt)), float(np.mean(np.array(dealt) >= ratio(times)))
+
+
+def fairness(people: list[Person]) -> str:
+    """How much of the clients' ratio is luck, in a sentence."""
+    times = [each.questions for each in people if (each.kind, each.tokens) == ("client", SHORT) and each.questions]
+    if len(times) < 2:
+        return ""
+    usual, share = by_chance(times)
+    return (f"the clients' slowest median of {SHORT} tokens is {ratio(times):.2f} times their fastest; the same seconds dealt to them at random give "
+            f"{usual:.2f} (median of 2,000 deals), and as much as that in {share:.0%} of the deals")
 
 
 def table(found: dict) -> str:
@@ -199,7 +225,8 @@ def table(found: dict) -> str:
     begun, ended = found["times"]
     lines.append(f"computed {len(times)} different questions, {again} of them again after they had left the cache; the last one, by all at once, "
                  f"took {found['chorus_s']:.1f} s; the server used {found['processor_s']:.0f} s of processor in {ended - begun:.0f} s")
-    return "\n".join(lines)
+    lines.append(fairness(found["people"]))
+    return "\n".join(filter(None, lines))
 
 
 def main() -> None:

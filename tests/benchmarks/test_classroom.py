@@ -3,6 +3,7 @@ import json
 import subprocess
 import sys
 
+from benchmarks.classroom import by_chance, ratio
 from tests.conftest import ROOT
 
 
@@ -18,3 +19,11 @@ def test_two_at_once_get_their_own_answers_and_leave_nothing_behind(tmp_path):
     sound = [bar for name, bar in bars.items() if name.startswith(("errors", "answers", "pictures", "computations", "sessions"))]
     assert len(sound) == 5 and all(bar["met"] for bar in sound), ran.stdout
     assert sum(len(person["heads_s"]) for person in told["people"]) >= 2 and len(told["memory_mb"]) > 3
+
+
+def test_luck_is_told_from_being_served_worse():
+    alike = [[0.1, 0.2, 0.3], [0.3, 0.1, 0.2], [0.2, 0.3, 0.1]]
+    assert ratio(alike) == 1 and by_chance(alike, 200)[1] == 1
+    worse = [[0.1] * 10, [0.1] * 10, [0.1] * 10, [0.9] * 10]
+    usual, share = by_chance(worse, 200)
+    assert ratio(worse) == 9 and usual < 9 and share < 0.05
