@@ -1,6 +1,4 @@
-"""A page with a slider, for the browser tests: it writes down what it was told. ?slow: every answer takes a while; ?present: as in a presentation."""
-import time
-
+"""A page with a slider, for the browser tests: it writes down what it was told. ?present: as in a presentation."""
 import streamlit as st
 
 from viz.components.presenting import hide_controls
@@ -20,8 +18,6 @@ if "present" in st.query_params:
 
 @st.fragment
 def page() -> None:
-    if "slow" in st.query_params:
-        time.sleep(0.3)
     few = st.toggle("few")
     st.button("reset", on_click=lambda: memory.update(value=3))
     options = sorted({*range(5 if few else 21), memory["value"]})
