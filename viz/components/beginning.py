@@ -11,6 +11,7 @@ from streamlit.web.server import server_util
 from model import sources
 from model.jobs import Job
 from model.query import UserError
+from viz.components.sending import keep_order
 from viz.page import pages
 from viz.state import State
 
@@ -30,6 +31,7 @@ def ask_first() -> Job | None:
 @asynccontextmanager
 async def begun(app: st.App) -> AsyncIterator[None]:
     """For st.App: a thread of its own asks, as the server answers browsers meanwhile."""
+    keep_order()
     threading.Thread(target=ask_first, name="clearhead-start", daemon=True).start()
     yield
 
