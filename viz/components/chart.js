@@ -74,6 +74,9 @@ function begin(parent) {
     for (const [name, value] of Object.entries({ role: data.alt && "figure", "aria-label": data.alt })) {
       value ? root.setAttribute(name, value) : root.removeAttribute(name);
     }
+    const sent = JSON.stringify([data.data, data.layout, data.config]);
+    if (sent === one.sent) return;   // the page ran again and came to the same picture
+    one.sent = sent;
     one.waits = true;
     delete root.dataset.drawn;
     if (one.seen === undefined) {

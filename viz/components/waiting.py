@@ -38,12 +38,13 @@ def wait(job: Job, height: int = 420):
 
     height: of the skeleton, in pixels; 0 for none.
     """
-    place = st.empty()
+    place = None   # only where somebody waits: a part drawn without it would have all that follows at other places, and so built anew
     try:
         looks = 0
         while not job.wait(min(SLOWEST, POLL * (1 + looks / PATIENCE))):
             looks += 1
             if looks == PATIENCE:
+                place = st.empty()
                 with place.container():
                     bar = st.progress(job.fraction, text=job.text)
                     if height:
@@ -53,4 +54,5 @@ def wait(job: Job, height: int = 420):
         return job.result()
     finally:
         job.leave(session())
-        place.empty()
+        if place is not None:
+            place.empty()
