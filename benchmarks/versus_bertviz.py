@@ -65,9 +65,11 @@ def bertviz_row(launch, pages, view: str, tokens: int, text: str) -> Row:
         left = STOP - (time.perf_counter() - begun)
         page.wait_for_function("window.painted", timeout=max(1, left * 1000), polling=100)
         painted, came = page.evaluate("[window.painted, performance.getEntriesByType('navigation')[0].responseEnd]")
-        told = pages.told
+        told, count = pages.told, nodes(page)
+        if count < tokens:   # a page too long for the browser says that it is painted, too
+            return Row(view, tokens, **told, note="drew nothing")
         return Row(view, tokens, told["model"], told["preparation"], came / 1000 - told["model"] - told["preparation"], (painted - came) / 1000,
-                   told["bytes"], nodes(page), memory())
+                   told["bytes"], count, memory())
     except Error as error:
         seconds = time.perf_counter() - begun
         why = f"stopped after {STOP:.0f} s" if seconds >= STOP else f"failed after {seconds:.0f} s: {str(error).splitlines()[0][:60]}"
