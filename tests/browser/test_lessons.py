@@ -113,6 +113,23 @@ def test_every_step_inside_a_head_draws_its_picture_and_says_its_numbers(watch):
         seen.fine()
 
 
+def test_another_head_leaves_the_charts_of_its_part_where_they_stand(watch):
+    seen = watch("/inside?guess=a&step=softmax")
+    expect(seen.main.locator(".st-key-chart-inside-softmax .clearhead-chart[data-drawn]")).to_be_visible(timeout=PATIENCE)
+    before = seen.page.evaluate("""() => {
+        const chart = document.querySelector('.st-key-chart-inside-softmax .clearhead-chart');
+        chart.dataset.same = 1;
+        return JSON.stringify(chart.data[0].y);
+    }""")
+    seen.main.locator(".st-key-section-journey [data-testid=stSelectbox] input").focus()
+    for key in ("ArrowDown", "ArrowDown", "Enter"):
+        seen.page.keyboard.press(key)
+    seen.page.wait_for_function("before => JSON.stringify(document.querySelector('.clearhead-chart[data-same]').data[0].y) !== before",
+                                arg=before, timeout=PATIENCE)
+    expect(seen.rest().main.locator(".st-key-chart-inside-softmax .clearhead-chart[data-same]")).to_have_count(1)
+    seen.fine()
+
+
 def test_a_handle_is_dragged_a_figure_is_taken_away_and_fills_the_screen_and_the_code_is_the_very_function(watch, tmp_path):
     seen = watch("/softmax?guess=b")
     a_handle_is_dragged_and_its_link_is_offered(seen)

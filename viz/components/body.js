@@ -1,10 +1,9 @@
-// What Streamlit calls with the large message: again and again for the same element, with one clean-up at the end.
+// The large message of a component.
+import { kept } from "./kept.js";
 import { enter } from "./rooms.js";
 import { shelf } from "./shelf.js";
 
-const live = new WeakMap();
-
-function begin(component, parent, data) {
+const begin = (component) => (parent, { data }) => {
   const room = enter(data), one = {};
   room.body = one;   // its view comes when the code is there; until then a state that goes must not take the room with it
   shelf(component).promise.then(({ mount, css }) => {
@@ -15,22 +14,19 @@ function begin(component, parent, data) {
     one.view = room.view = mount(parent, one.data, (event) => one.trigger("event", event));
     if (room.state) one.view.update(room.state);
   });
+  one.update = (call) => {
+    one.trigger = call.setTriggerValue;
+    one.data = call.data;
+    one.view?.update(call.data);
+  };
   one.end = () => {
     one.ended = true;
-    live.delete(parent);
     one.style?.remove();
     one.view?.destroy();
     if (room.body === one) room.body = room.view = undefined;
     room.tidy();
   };
   return one;
-}
-
-export const body = (component) => ({ data, parentElement, setTriggerValue }) => {
-  const one = live.get(parentElement) ?? begin(component, parentElement, data);
-  live.set(parentElement, one);
-  one.trigger = setTriggerValue;
-  one.data = data;
-  one.view?.update(data);
-  return one.end;
 };
+
+export const body = (component) => kept(begin(component));

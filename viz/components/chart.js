@@ -1,8 +1,9 @@
 // A chart of plotly's, changed in place when its numbers change, and its tools. Streamlit's own is taken away and built anew, at several times
 // the cost; and each of its buttons beside every chart would be drawn again with every run of the page.
+import { kept } from "./kept.js";
 import { node } from "./shared.js";
 
-const live = new WeakMap(), PATIENCE = 500;   // milliseconds until a chart that nobody sees yet is drawn, however busy the page is
+const PATIENCE = 500;   // milliseconds until a chart that nobody sees yet is drawn, however busy the page is
 const FULL = { width: 24, height: 24, path: "M3 3h7v3H6v4H3zM14 3h7v7h-3V6h-4zM3 14h3v4h4v3H3zM18 14h3v7h-7v-3h4z" };
 
 // The plotly that Streamlit brings, from the file that holds it: as every build of plotly.js that a page loads it lays itself on the window.
@@ -57,7 +58,7 @@ function begin(parent) {
   }
 
   async function draw() {
-    const { data, layout, config, file } = one.data, lib = globalThis.Plotly ?? await plotly(file);
+    const lib = globalThis.Plotly ?? await plotly(one.data.file), { data, layout, config } = one.data;
     if (one.ended || !root.clientWidth) return;
     one.waits = false;
     [one.width, one.height] = [root.clientWidth, fill()];
@@ -66,8 +67,8 @@ function begin(parent) {
     if (!one.ended) root.dataset.drawn = "";
   }
 
-  one.show = (data) => {
-    one.data = data;
+  one.update = ({ data, setTriggerValue }) => {
+    [one.data, one.tell] = [data, setTriggerValue];
     if (data.text.keep) one.tools ??= tools(parent, data.text, (name) => one.tell("event", name));
     one.tools?.querySelector(".save").setAttribute("aria-expanded", data.saving);
     root.style.height = `${data.layout.height}px`;
@@ -87,7 +88,6 @@ function begin(parent) {
   };
   one.end = () => {
     one.ended = true;
-    live.delete(parent);
     sizes.disconnect();
     views.disconnect();
     cancelIdleCallback(one.later);
@@ -98,10 +98,4 @@ function begin(parent) {
   return one;
 }
 
-export default ({ data, parentElement, setTriggerValue }) => {
-  const one = live.get(parentElement) ?? begin(parentElement);
-  one.tell = setTriggerValue;
-  live.set(parentElement, one);
-  one.show(data);
-  return one.end;
-};
+export default kept(begin);

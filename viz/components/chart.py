@@ -12,6 +12,7 @@ from typing import Any
 import streamlit as st
 
 from viz.components.bundle import script, sheet
+from viz.components.controls import sent
 from viz.components.presenting import LARGER
 from viz.text import strings
 
@@ -36,7 +37,7 @@ def chart(spec: Mapping[str, Any], *, key: str, alt: str = "", config: Mapping[s
     on_tool: gets the name of the tool (TOOLS) that is pressed, before the page runs again; without it there are none. saving: whether *Save* is open.
     """
     def hand_on() -> None:
-        tool = pressed((st.session_state.get(key) or {"event": None})["event"])   # of a page that was just left nothing is there
+        tool = pressed(sent(key))
         if tool is not None and on_tool is not None:
             on_tool(tool)
 

@@ -12,6 +12,7 @@ from typing import Any
 import streamlit as st
 
 from viz.components.bundle import script, shelved
+from viz.components.controls import sent
 
 _STATE = st.components.v2.component("clearhead_state", js=script("state.js"))
 
@@ -26,8 +27,7 @@ class Component:
     def show(self, key: str, body: bytes, state: bytes, read: Callable[[Any], Any], on_event: Callable[[Any], None] | None) -> Any:
         """Draws it. `read` turns what the browser sent into an event or None; `on_event` gets the event before the page runs again."""
         def hand_on() -> None:
-            sent = st.session_state.get(key) or {"event": None}   # of a page that was just left nothing is there
-            event = read(sent["event"])
+            event = read(sent(key))
             if event is not None and on_event is not None:
                 on_event(event)
 

@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from viz.components.bundle import script
+from viz.components.controls import sent
 from viz.text import strings
 
 _KEYS = st.components.v2.component("clearhead_keys", js=script("presenting.js"))
@@ -31,7 +32,7 @@ def hide_controls() -> None:
 def presenting(on: bool, present: Callable[[bool], None], step: Callable[[int], None]) -> None:
     """Listens to the keys; the last thing on a page, for it takes a line. present(on or off) and step(+1 or -1) are called before the page runs."""
     def hand_on() -> None:
-        said = read(st.session_state["presentation"]["event"])
+        said = read(sent("presentation"))
         if said is not None:
             (present if said[0] == "on" else step)(said[1])
 

@@ -1,10 +1,11 @@
-"""One of many in a row, by a thumb on a line. Streamlit's own slider keeps every move to itself for 200 ms; this one tells at once."""
+"""One of many in a row, by a thumb on a line. Streamlit's own slider says nothing while one drags; pictures move with this one."""
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import streamlit as st
 
 from viz.components.bundle import script, sheet
+from viz.components.controls import sent
 from viz.components.slider.payload import message, read
 
 __all__ = ["slider"]
@@ -20,12 +21,9 @@ def slider(label: str, options: Sequence[Any], value: Any, *, key: str, turn: Ca
     """
     words = [say(each) for each in options]
 
-    def told() -> Any:
-        return (st.session_state.get(key) or {}).get("moved")   # of a page that was just left nothing is there
-
     def hand_on() -> None:
-        at = read(told(), words)
+        at = read(sent(key, "moved"), words)
         if at is not None:
             turn(options[at])
 
-    _SLIDER(key=key, data=message(label, words, options.index(value), help, told()), on_moved_change=hand_on)
+    _SLIDER(key=key, data=message(label, words, options.index(value), help, sent(key, "moved")), on_moved_change=hand_on)

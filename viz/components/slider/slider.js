@@ -1,5 +1,7 @@
 // A thumb on a line over the words of its options. The server is told at once, then at most every PAUSE, and always of the last place.
-const PAUSE = 80, PATIENCE = 20_000, live = new WeakMap();
+import { kept } from "../kept.js";
+
+const PAUSE = 80, PATIENCE = 20_000;
 
 function add(parent, tag, attributes = {}) {
   const made = document.createElement(tag);
@@ -62,23 +64,17 @@ function begin(parent) {
     show();
   }
 
-  one.update = (message) => {
-    data = message;
+  one.update = (call) => {
+    data = call.data;
+    one.send = (moved) => call.setStateValue("moved", moved);
     take();
   };
   one.end = () => {
     clearTimeout(later);
     clearTimeout(patience);
-    live.delete(parent);
     root.remove();
   };
   return one;
 }
 
-export default ({ data, parentElement, setStateValue }) => {
-  const one = live.get(parentElement) ?? begin(parentElement);
-  live.set(parentElement, one);
-  one.send = (moved) => setStateValue("moved", moved);
-  one.update(data);
-  return one.end;
-};
+export default kept(begin);
