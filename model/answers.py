@@ -29,7 +29,7 @@ from model.record import AttentionRecord
 from model.repeats import HabitsQuery
 from model.silencing import SilencingQuery
 from model.texts import TextsQuery
-from model.trace import Trace, TraceQuery
+from model.trace import LastQuery, Trace, TraceQuery
 
 CACHE_BYTES = int(os.environ.get("CLEARHEAD_CACHE_MB", "1024")) * 2**20
 MODEL_BYTES = int(os.environ.get("CLEARHEAD_MODELS_MB", "6144")) * 2**20
@@ -149,6 +149,11 @@ def _trace(question: TraceQuery, tick: Tick):
     return beside(question.query.model, "trace").trace(opened, question.query, tick)
 
 
+def _last(question: LastQuery, tick: Tick):
+    opened = models.open(question.query.model, question.query.revision, tick)
+    return beside(question.query.model, "trace").last(opened, question, tick)
+
+
 def _chain(question: ChainQuery, tick: Tick):
     opened = models.open(question.query.model, question.query.revision, tick)
     return beside(question.query.model, "chain").chain(opened, question.query, tick)
@@ -248,7 +253,8 @@ def _small_world(question: DecisionQuery | DecisionSetQuery | HabitsQuery | Trai
 
 ANSWERS: dict[type, Callable] = {NextWordQuery: _next_word, Query: _record, OverviewQuery: _overview, MeasuresQuery: _measures, FitsQuery: _fits,
                                  SilencingQuery: _silencing, TextsQuery: _texts, CardQuery: _card,
-                                 TraceQuery: _trace, AttributionQuery: _attribution, SwapQuery: _swapped, CasesQuery: _cases, AnswersQuery: _answers,
+                                 TraceQuery: _trace, LastQuery: _last, AttributionQuery: _attribution, SwapQuery: _swapped,
+                                 CasesQuery: _cases, AnswersQuery: _answers,
                                  RunQuery: _short_run, ChainQuery: _chain, ComparisonQuery: _comparison, AlignmentQuery: _alignment,
                                  PatchQuery: _patched, ScoresQuery: _scores,
                                  CopyQuery: _copying, CostQuery: _cost, InformationQuery: _information, TableQuery: _table, ContextsQuery: _contexts,

@@ -2,19 +2,20 @@
 
 Each session's next question is due a while after its turn came, longer for a longer text; the one that is due first is answered first. So short
 texts go before long ones that were asked a little earlier, nobody waits for ever, and whoever asks much at once goes behind those who ask little.
-Equal questions share a job. A job ends when its last waiter leaves; the computation notices at its next `tick`. Answers are kept in
-one cache, least recently used first out, bounded in bytes.
+Equal questions share a job. What somebody will probably ask next can be answered ahead, while nobody waits for anything. A job ends when its
+last waiter leaves; the computation notices at its next `tick`. Answers are kept in one cache, least recently used first out, bounded in bytes.
 """
 import logging
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 from model.query import UserError
 
 log = logging.getLogger("clearhead")
+AHEAD = "ahead"   # who waits for what is answered ahead
 
 
 class Cancelled(Exception):
@@ -97,6 +98,8 @@ class Desk:
                  patience: Callable[[Any], float] = lambda question: 0.0):
         self._compute, self.cache, self._patience = answer, Cache(cache_bytes), patience
         self._queues: dict[str, deque[Job]] = {}
+        self._ahead: dict[str, deque[Hashable]] = {}
+        self._early: Job | None = None   # what is being answered ahead
         self._jobs: dict[Hashable, Job] = {}
         self._lock = threading.Lock()
         self._work = threading.Condition(self._lock)
@@ -117,12 +120,27 @@ class Desk:
                 queue.append(job)
                 if len(queue) == 1:
                     self._turn(job)
+                if self._early is not None:
+                    self._early.leave(AHEAD)
             job.waiters.add(session)
-            if self._worker is None or not self._worker.is_alive():
-                self._worker = threading.Thread(target=self._serve, name="clearhead-worker", daemon=True)
-                self._worker.start()
-            self._work.notify()
+            self._wake()
         return job
+
+    def ahead(self, questions: Iterable[Hashable], session: str = "") -> None:
+        """Has these answered while nobody waits for anything, instead of what is left of those that this session named before. Somebody's own
+        question stops the one that is being answered at its next tick."""
+        with self._lock:
+            self._ahead.pop(session, None)
+            wanted = deque(each for each in questions if self.cache.get(each) is None)
+            if wanted:
+                self._ahead[session] = wanted
+                self._wake()
+
+    def _wake(self) -> None:
+        if self._worker is None or not self._worker.is_alive():
+            self._worker = threading.Thread(target=self._serve, name="clearhead-worker", daemon=True)
+            self._worker.start()
+        self._work.notify()
 
     def _turn(self, job: Job) -> None:
         """Its session's turn has come."""
@@ -130,8 +148,10 @@ class Desk:
 
     def _next(self) -> Job:
         with self._lock:
-            while not self._queues:
+            while not self._queues and not self._ahead:
                 self._work.wait()
+            if not self._queues:
+                return self._next_ahead()
             session = min(self._queues, key=lambda session: self._queues[session][0].due)
             queue = self._queues[session]
             job = queue.popleft()
@@ -140,6 +160,17 @@ class Desk:
             else:
                 del self._queues[session]
             return job
+
+    def _next_ahead(self) -> Job:
+        """Sessions take turns here, too."""
+        session = next(iter(self._ahead))
+        questions = self._ahead.pop(session)
+        job = self._early = Job(questions.popleft())
+        job.waiters.add(AHEAD)
+        self._jobs[job.question] = job
+        if questions:
+            self._ahead[session] = questions
+        return job
 
     def _serve(self) -> None:
         while True:
@@ -163,6 +194,8 @@ class Desk:
         with self._lock:
             if self._jobs.get(job.question) is job:
                 del self._jobs[job.question]
+            if self._early is job:
+                self._early = None
             job.finish(answer, error)
 
 

@@ -85,6 +85,11 @@ def ask(question, session: str = "") -> Job:
     return desk.ask(question, session)
 
 
+def ahead(questions: Iterable, session: str = "") -> None:
+    """Has answered what this session will probably ask next, while nobody waits for anything."""
+    desk.ahead(questions, session)
+
+
 def kept(question):
     """The answer if it is in the cache, else None; never computes."""
     return desk.cache.get(question)

@@ -19,6 +19,28 @@ class TraceQuery:
     query: Query
 
 
+@dataclass(frozen=True)
+class LastQuery:
+    """The last of it only, at the price of a plain pass: the vectors that the last block of one kind puts out. Answered by `Last`."""
+
+    query: Query
+    kind: Kind
+
+
+@dataclass(frozen=True, eq=False)
+class Last:
+    """vectors (t, d_model): `after` of the last block of its kind."""
+
+    vectors: np.ndarray
+
+    def __post_init__(self):
+        _freeze(self, vectors=2)
+
+    @property
+    def nbytes(self) -> int:
+        return self.vectors.nbytes
+
+
 def _freeze(owner, **axes: int) -> None:
     """Checks the named arrays' numbers of axes and makes them read-only; None stays None."""
     for name, count in axes.items():

@@ -4,7 +4,7 @@ A page is viz/pages/NAME.py with `PAGE = Page(...)` and `def render(frame: Frame
 """
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,8 +39,9 @@ class Page:
 
 @dataclass(frozen=True)
 class Frame:
-    """What a page gets. record() waits for the answer with progress; ask(question) for any other, without a skeleton if height=0; view is
-    complete once record() was called.
+    """What a page gets. record() waits for the answer with progress; ask(question) for any other; both without a skeleton if height=0;
+    ask_all(questions) for many, of which `missed` hears where there is no answer (viz/components/waiting.py);
+    ahead(questions) has answered what the next click probably asks, while nobody waits; view is complete once record() was called.
 
     choose(**changes) changes the view, put(**changes) the question; called from a widget, both run the page again. link(state) is the
     address of a state on this page. controls holds the page's own controls by name, turn(**changes) changes them (a value that a control
@@ -51,8 +52,10 @@ class Frame:
     state: State
     now: Callable[[], State]
     query: Callable[[], Query]
-    record: Callable[[], AttentionRecord]
+    record: Callable[..., AttentionRecord]
     ask: Callable[..., Any]
+    ask_all: Callable[..., list[Any]]
+    ahead: Callable[[Iterable], None]
     view: Callable[[], View]
     choose: Callable[..., None]
     put: Callable[..., None]

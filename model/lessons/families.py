@@ -48,7 +48,7 @@ def wiring(trace: Trace, record: AttentionRecord) -> Wiring:
     return Wiring(memory, crossing[0].x, len(crossing), apart, *shapes)
 
 
-def moved(before: Trace, after: Trace, kind: Kind) -> np.ndarray:
-    """How far each token's last vector moved, relative to its length, float64 (token)."""
-    first, second = ([block for block in each.blocks if block.kind is kind][-1].after.astype(np.float64) for each in (before, after))
+def moved(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """How far each token's vector (token, d_model) moved, relative to its length, float64 (token)."""
+    first, second = before.astype(np.float64), after.astype(np.float64)
     return np.linalg.norm(second - first, axis=-1) / np.linalg.norm(first, axis=-1)

@@ -37,7 +37,6 @@ class PretrainedModel:
     def answer(self, query: Query, tick: Tick) -> AttentionRecord:
         """The record of this query. Raises UserError where it cannot be answered, or not be shown without doubt."""
         question = self.question(query, tick)
-        self._check_edits(query, question)
         if self.wiring is None:
             maps, verification, output = self._reported(question, tick)
         else:
@@ -55,6 +54,7 @@ class PretrainedModel:
         if self.network.config.is_encoder_decoder:
             question = with_target(self.network, self.tokenizer, query, question, self.card.max_tokens, tick)
             estimate.refuse_what_does_not_fit(self.plan, max(each for each in question.lengths if each), self.card.title)
+        self._check_edits(query, question)
         return question
 
     def next_word(self, query: Query, tick: Tick) -> NextWord:

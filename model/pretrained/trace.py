@@ -14,11 +14,12 @@ from typing import Any, cast
 import numpy as np
 
 from model import heads
+from model.pretrained import capture, patching, predict
 from model.pretrained.capture import Slot
 from model.pretrained.parts import Unfollowed, close, feed_forward, norm_of, pairs_of
 from model.query import Kind, Patch, Query, Silence, UserError
 from model.record import AttentionRecord, Layer
-from model.trace import AttentionTrace, Block, Embedded, Projection, Trace
+from model.trace import AttentionTrace, Block, Embedded, Last, LastQuery, Projection, Trace
 
 Tick = Callable[[float, str], None]
 LARGEST = 2**29     # bytes of activations that a trace may hold
@@ -60,6 +61,30 @@ def trace(model, query: Query, tick: Tick) -> Trace:
         return _built(record, model, names, calls)
     except Unfollowed as error:
         raise UserError(f"The insides of {title} cannot be followed, as {error}; its attention itself is shown on the page Heads.") from error
+
+
+def last(model, question: LastQuery, tick: Tick) -> Last:
+    """What the last block of one kind puts out. Raises UserError where the model is built in a way that cannot be followed, and for a kind that
+    it has not."""
+    title, places = model.card.title, [slot for slot in (model.wiring.slots.values() if model.wiring else ()) if slot.kind is question.kind]
+    if not places:
+        raise UserError(f"{title} has no {question.kind} attention that can be followed; choose another kind, or a verified model.")
+    asked = model.question(question.query, tick)
+    name = _block_name(max(places, key=lambda slot: slot.index).module, title)
+    seen: list[np.ndarray] = []   # of every call of the block by this thread: layers that share one module call it again
+    owner = threading.get_ident()
+
+    def read(_module, _arguments, output):
+        if threading.get_ident() == owner:
+            seen.append(_rows(output[0] if isinstance(output, tuple) else output))
+
+    hook = model.network.get_submodule(name).register_forward_hook(read)
+    try:
+        session = patching.session(model, question.query, asked.lengths, tick)
+        capture.run(session, lambda: model.network(**asked.tensors, **predict.last_only(model)))
+    finally:
+        hook.remove()
+    return Last(seen[-1].astype(np.float32))
 
 
 def _block_name(module: str, title: str) -> str:

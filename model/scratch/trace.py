@@ -6,12 +6,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from model.query import Kind, Query
+from model.query import Kind, Query, UserError
 from model.scratch import positions
 from model.scratch.edits import attentions
 from model.scratch.probe import capture
 from model.scratch.transformer import AddAndNorm, DecoderLayer, EncoderLayer, FeedForward, MultiHeadAttention, Transformer
-from model.trace import AttentionTrace, Block, Embedded, FeedForwardTrace, Norm, Projection, Trace
+from model.trace import AttentionTrace, Block, Embedded, FeedForwardTrace, Last, LastQuery, Norm, Projection, Trace
 
 Tick = Callable[[float, str], None]
 
@@ -33,6 +33,18 @@ def trace(model, query: Query, tick: Tick) -> Trace:
             if kind is Kind.SELF and index == transformer.config.encoder_layers - 1:
                 memory = transformer.encoder.norm(streams[kind])
     return Trace(record.query, tuple(embedded), tuple(blocks))
+
+
+def last(model, question: LastQuery, tick: Tick) -> Last:
+    """What the last block of one kind puts out. Raises UserError for a kind that the model, or this question's pass, has not."""
+    config, encoder = model.transformer.config, question.kind is Kind.SELF
+    layers = config.encoder_layers if encoder else config.decoder_layers
+    sides, _, _ = model.sides(question.query)
+    _, seen = model.run(question.query, sides, tick)
+    found = seen.get(f"{'encoder' if encoder else 'decoder'}.layers.{layers - 1}.after_feed_forward.residual")
+    if found is None or question.kind is Kind.CROSS:
+        raise UserError(f"{model.card.title} has no block of {question.kind} attention here; choose another kind or give a target.")
+    return Last(_array(found))
 
 
 def _embedded(model: Transformer, ids: tuple[int, ...], kind: Kind) -> Embedded:

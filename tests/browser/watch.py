@@ -1,4 +1,7 @@
 """A page of the app in a real browser, and what went wrong on it."""
+import time
+from collections.abc import Callable
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import expect
@@ -15,6 +18,14 @@ STILL = f"""() => {{
     if (!document.querySelector('{REST}') || document.querySelector('{WAITS}')) ran.last = performance.now();
     return performance.now() - ran.last > 120;
 }}"""
+
+
+def soon(read: Callable[[], Any], wanted: Any):
+    """Asserts that what `read` gives comes to equal `wanted` while a page is still being drawn."""
+    end = time.monotonic() + PATIENCE / 1000
+    while read() != wanted and time.monotonic() < end:
+        time.sleep(0.05)
+    assert read() == wanted
 
 
 class Watch:

@@ -78,6 +78,42 @@ def test_one_waiter_that_stays_keeps_the_job():
     assert job.result(LONG).question == "q"
 
 
+def test_what_is_answered_ahead_waits_for_everybody_and_is_then_there():
+    desk, gate, taken = gated_desk()
+    job = desk.ask("now", "a")
+    desk.ahead(["one", "two"], "a")
+    desk.ahead(["three"], "b")
+    desk.ahead(["four"], "b")     # instead of what is left of three
+    desk.ask("soon", "b")
+    gate.release(5)
+    job.result(LONG)
+    end = time.monotonic() + LONG
+    while desk.cache.get("two") is None and time.monotonic() < end:
+        time.sleep(0.01)
+    assert taken == ["now", "soon", "one", "four", "two"]
+
+
+def test_ones_own_question_stops_what_is_answered_ahead_unless_it_is_the_same():
+    desk, gate, taken = gated_desk()
+
+    def begun(question):
+        end = time.monotonic() + LONG
+        while question not in taken and time.monotonic() < end:
+            time.sleep(0.01)
+
+    desk.ahead(["probably"], "a")
+    begun("probably")
+    job = desk.ask("other", "a")
+    gate.release(2)
+    assert job.result(LONG).question == "other" and desk.cache.get("probably") is None
+    desk.ahead(["this"], "a")
+    begun("this")
+    job = desk.ask("this", "a")
+    desk.ask("another", "b")
+    gate.release(2)
+    assert job.result(LONG).question == "this" and taken.count("this") == 1
+
+
 def test_an_exception_becomes_one_sentence_and_the_next_question_is_answered(caplog):
     def answer(question, tick):
         if question == "bad":

@@ -6,7 +6,6 @@ from model import heads, sources
 from model.attribution import Attribution, AttributionQuery, Swapped, SwapQuery
 from model.explain_cases import questions, set_of, texts
 from model.explain_report import REMOVALS, Report, by_layer, report
-from model.query import UserError
 from model.record import AttentionMap, AttentionRecord
 from model.view import View
 from viz.components.figure import figure
@@ -40,16 +39,11 @@ def many(frame: Frame, record: AttentionRecord, view: View, kind: str) -> None:
         st.button(asks, type="primary", on_click=lambda: frame.turn(run=True))
         st.caption(words["run_about"], width=READABLE)
         return
-    bar, found, groups, wrong = st.progress(0.0), [], [], []
-    wanted = questions(model, sources.revision(model), kind, which)
-    for number, (question, text) in enumerate(zip(wanted, texts(which), strict=True)):
-        bar.progress(number / len(wanted), text=words["progress"].format(number=number + 1, all=len(wanted)))
-        try:
-            found.append(frame.ask(question, height=0))
-            groups.append(text.group)
-        except UserError as error:
-            wrong.append(str(error))
-    bar.empty()
+    wanted, wrong = questions(model, sources.revision(model), kind, which), []
+    answers = frame.ask_all(wanted, say=lambda number, text: words["progress"].format(number=number + 1, all=len(wanted)),
+                            missed=lambda number, error: wrong.append(str(error)))
+    found = [each for each in answers if each is not None]
+    groups = [text.group for text, each in zip(texts(which), answers, strict=True) if each is not None]
     if wrong:
         st.warning(words["left_out"].format(count=len(wrong), all=len(wanted), first=literal(wrong[0])))
     if not found:

@@ -7,9 +7,10 @@ import streamlit as st
 
 from model import sources
 from model.lessons import families
-from model.query import Hide, Kind
+from model.query import Hide, Kind, Query
 from model.record import AttentionRecord, Tokens
-from model.trace import TraceQuery
+from model.trace import LastQuery
+from viz.components.controls import bound
 from viz.components.figure import figure
 from viz.components.lesson import Lesson
 from viz.components.turns import pick, slide
@@ -18,6 +19,8 @@ from viz.figures.matrix import matrix
 from viz.page import Frame
 from viz.text import literal
 
+TEXT = "The animal didn't cross the street because it was too tired."
+NAMES = ("encoder", "decoder", "both")
 ENCODER, BOTH, STANDS_IN = "minilm", "translator", "induction"
 KINDS = {"encoder": Kind.SELF, "decoder": Kind.CAUSAL, "cross": Kind.CROSS}
 
@@ -28,21 +31,31 @@ def decoder() -> tuple[str, bool]:
     return ("smollm2", True) if there else (STANDS_IN, False)
 
 
-def three_families(frame: Frame, lesson: Lesson, text: str) -> None:
-    words, models = lesson.prose["three"], (ENCODER, decoder()[0], BOTH)
+def said(frame: Frame) -> str:
+    """The sentence that the page is about."""
+    return frame.controls["say"].strip() or TEXT
+
+
+def asked(text: str) -> list[Query]:
+    """The same sentence put to an encoder, a decoder and both."""
+    return [sources.open_query(model, text) for model in (ENCODER, decoder()[0], BOTH)]
+
+
+def three_families(frame: Frame, lesson: Lesson) -> None:
+    """The sentence, and who may see what of it."""
+    words, widgets = lesson.prose["three"], lesson.prose["widgets"]
     with lesson.section("three"):
+        st.text_input(widgets["say"], max_chars=120, help=widgets["say_help"], **bound(frame.turn, "say", frame.controls["say"]))
         if not decoder()[1]:
             st.caption(words["missing"])
         pick(frame, "part", words["part"], words["parts"])
-        columns, asked = st.columns(3, gap="medium"), [sources.open_query(model, text) for model in models]
-        answers, seen = [frame.ask(query) for query in asked], []
-        for column, name, record in zip(columns, ("encoder", "decoder", "both"), answers, strict=True):
+        answers, seen = frame.ask_all(asked(said(frame)), height=330), []
+        for column, name, record in zip(st.columns(3, gap="medium"), NAMES, answers, strict=True):
             kind = KINDS[frame.controls["part"]] if name == "both" else record.kinds[0]
             with column:
                 seen.append(_may(lesson, name, record, kind))
         lesson.notes("three", shown=(families.allowed,), shapes={"allowed": seen[1]}, encoder=seen[0].mean(), decoder=seen[1].mean(),
                      tokens=len(seen[1]), vector=answers[0].card.d_model, title=answers[1].card.title)
-    _hidden(frame, lesson, text, answers)
 
 
 def _may(lesson: Lesson, name: str, record: AttentionRecord, kind: Kind) -> np.ndarray:
@@ -83,21 +96,21 @@ def hides(tokens: Tokens, span: tuple[int, int]) -> list[Hide]:
             if not tokens.special[place] and start < span[1] and span[0] < end and place]
 
 
-def _hidden(frame: Frame, lesson: Lesson, text: str, answers: list[AttentionRecord]) -> None:
+def hidden(frame: Frame, lesson: Lesson) -> None:
     """One word is hidden from everybody: how far each token's last vector moves tells who could see it."""
-    words, found = lesson.prose["hidden"], spans(text)
+    words, text = lesson.prose["hidden"], said(frame)
+    found = spans(text)
     with lesson.section("hidden"):
         if len(found) < 2:
             st.info(words["short"])
             return
         at = min(max(1, frame.controls["hide"]), len(found) - 1)
         slide(frame, "hide", words["hide"], range(1, len(found)), say=lambda place: text[slice(*found[min(place, len(found) - 1)])])
-        touched, word = [], literal(text[slice(*found[at])])
-        for column, name, record in zip(st.columns(3, gap="medium"), ("encoder", "decoder", "both"), answers, strict=True):
-            kind = record.kinds[0]
-            query, tokens = record.query, record[kind].queries
-            other = sources.open_query(query.model, query.text, edits=hides(tokens, found[at]))
-            change = families.moved(frame.ask(TraceQuery(query)), frame.ask(TraceQuery(other)), kind)
+        records, touched, word = frame.ask_all(asked(text)), [], literal(text[slice(*found[at])])
+        vectors = frame.ask_all([each for record in records for each in _before_and_after(record, found[at])])
+        for place, (column, name, record) in enumerate(zip(st.columns(3, gap="medium"), NAMES, records, strict=True)):
+            tokens = record[record.kinds[0]].queries
+            change = families.moved(*(each.vectors for each in vectors[2 * place:2 * place + 2]))
             touched.append(f"{int((change > 1e-4).sum())} of {len(change)}")
             with column:
                 st.markdown(f"**{lesson.prose['three'][name]}**")
@@ -105,3 +118,10 @@ def _hidden(frame: Frame, lesson: Lesson, text: str, answers: list[AttentionReco
                                                                          height=280),
                        key=f"families-hidden-{name}", alt=lesson.alt("hidden", word=word, touched=touched[-1], name=name))
         lesson.notes("hidden", shown=(families.moved,), shapes={"moved": change}, word=word, encoder=touched[0], decoder=touched[1], both=touched[2])
+
+
+def _before_and_after(record: AttentionRecord, span: tuple[int, int]) -> tuple[LastQuery, LastQuery]:
+    """The questions for the last vectors of the stack that reads the sentence: as it is, and with the word at `span` hidden."""
+    query, kind = record.query, record.kinds[0]
+    other = sources.open_query(query.model, query.text, edits=hides(record[kind].queries, span))
+    return LastQuery(query, kind), LastQuery(other, kind)

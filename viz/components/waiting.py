@@ -1,11 +1,14 @@
 """Waiting for an answer with something to see: progress and a skeleton; another click ends the wait."""
 import time
 import uuid
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from model.jobs import Job
+from model.query import UserError
 
 POLL, SLOWEST = 0.05, 0.5   # seconds between two looks at the job, at first and in a long wait; the end of it is seen at once
 DRAWN, LOOK = 0.3, 0.02     # seconds that a fragment's pictures take the browser, and between two looks for another click
@@ -33,26 +36,52 @@ def drawn_first(seconds: float = DRAWN) -> None:
         session()   # Streamlit looks for such a click whenever the session is asked for something
 
 
-def wait(job: Job, height: int = 420):
+def place_to_wait():
+    """Nothing, where somebody may wait. It is there in every run: what follows would be at other places without it, and the browser build it anew
+    beside what it had."""
+    return st.empty()
+
+
+def wait(job: Job, height: int = 420) -> Any:
     """The job's answer. Raises UserError if there is none. While it runs each look is a Streamlit call, at which a newer click takes over.
 
     height: of the skeleton, in pixels; 0 for none.
     """
-    place = None   # only where somebody waits: a part drawn without it would have all that follows at other places, and so built anew
+    return wait_for_all([job], height)[0]
+
+
+def wait_for_all(jobs: Sequence[Job], height: int = 0, say: Callable[[int, str], str] = lambda number, text: text,
+                 missed: Callable[[int, UserError], None] | None = None) -> list[Any]:
+    """The answers of several jobs, in one place however many they are. say(number, text) is written beside the bar.
+
+    missed(number, error) is told of a job without an answer, which is then None among them; without it the first such error is raised.
+    """
+    place, bar, looks, answers = place_to_wait(), None, 0, []
     try:
-        looks = 0
-        while not job.wait(min(SLOWEST, POLL * (1 + looks / PATIENCE))):
-            looks += 1
-            if looks == PATIENCE:
-                place = st.empty()
-                with place.container():
-                    bar = st.progress(job.fraction, text=job.text)
-                    if height:
-                        st.skeleton(height=height)
-            elif looks > PATIENCE:
-                bar.progress(min(1.0, job.fraction), text=job.text)
-        return job.result()
+        for number, job in enumerate(jobs):
+            while not job.wait(min(SLOWEST, POLL * (1 + looks / PATIENCE))):
+                looks += 1
+                told = {"value": min(1.0, (number + job.fraction) / len(jobs)), "text": say(number, job.text)}
+                if bar is not None:
+                    bar.progress(**told)
+                elif looks >= PATIENCE:
+                    with place.container():
+                        bar = st.progress(**told)
+                        if height:
+                            st.skeleton(height=height)
+            answers.append(_answer(job, number, missed))
+        return answers
     finally:
-        job.leave(session())
-        if place is not None:
-            place.empty()
+        for job in jobs:
+            job.leave(session())
+        place.empty()
+
+
+def _answer(job: Job, number: int, missed: Callable[[int, UserError], None] | None) -> Any:
+    try:
+        return job.result()
+    except UserError as error:
+        if missed is None:
+            raise
+        missed(number, error)
+        return None

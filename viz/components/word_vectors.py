@@ -24,6 +24,16 @@ RULED = 96                          # dimensions from one written number to the 
 BEYOND = 99.5                       # per cent of the rows' numbers that the colours reach
 
 
+def ahead(frame: Frame) -> None:
+    """Once a model may be opened, the other one is opened, too, while nobody waits."""
+    found = frame.controls["open"] and [each for each in pieces.MODELS if each != frame.controls["table"] and pieces.there(each)]
+    frame.ahead([_table_query(frame, each) for each in found or ()])
+
+
+def _table_query(frame: Frame, model: str) -> contexts.TableQuery:
+    return contexts.TableQuery(model, sources.revision(model), frame.controls["word"].strip(), pieces.cut(frame.controls["typed"], model).ids[:ROWS])
+
+
 def table(frame: Frame, lesson: Lesson) -> None:
     """Rows of the table for the text above, and what lies near a word."""
     words, model = lesson.prose["table"], frame.controls["table"]
@@ -40,7 +50,7 @@ def table(frame: Frame, lesson: Lesson) -> None:
         cut = pieces.cut(frame.controls["typed"], model)
         word = field(frame, "word", words["word"], 40).strip()
         try:
-            found = frame.ask(contexts.TableQuery(model, sources.revision(model), word, cut.ids[:ROWS]))
+            found = frame.ask(_table_query(frame, model))
         except UserError as error:
             st.info(literal(str(error)))
             return

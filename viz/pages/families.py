@@ -11,7 +11,7 @@ from model.lessons import families
 from model.query import Kind
 from model.trace import TraceQuery
 from viz.components.controls import bound
-from viz.components.families_three import BOTH, decoder, three_families
+from viz.components.families_three import BOTH, TEXT, decoder, hidden, said, three_families
 from viz.components.figure import figure
 from viz.components.lesson import GUESS, Lesson, computing
 from viz.components.turns import pick, push, slide
@@ -22,7 +22,6 @@ from viz.figures.wiring import wiring
 from viz.page import Frame, Page
 from viz.text import literal
 
-TEXT = "The animal didn't cross the street because it was too tired."
 PAGE = Page("Encoder, decoder, or both", "Learn", 11, "nothing", controls=(
     GUESS, Words("say", TEXT, 120), Choice("part", "cross", ("encoder", "decoder", "cross")), Number("hide", 4, 1, 60, whole=True),
     Words("french", "", 160), Number("upto", 11, 1, 60, whole=True), Choice("whose", "both", ("both", "decoder"))))
@@ -32,26 +31,24 @@ def render(frame: Frame) -> None:
     lesson = Lesson(frame, "families")
     lesson.head()
     revealed = lesson.predict()
-    words = lesson.prose["widgets"]
-    st.text_input(words["say"], max_chars=120, help=words["say_help"], **bound(frame.turn, "say", frame.controls["say"]))
-    text = frame.controls["say"].strip() or TEXT
     with computing():
-        lesson.live(three_families, frame, lesson, text)
-        lesson.live(_inputs, frame, lesson, text, revealed)
-        lesson.live(_factors, frame, lesson, text)
+        lesson.live(three_families, frame, lesson, leads=lesson.controls("say"))
+        lesson.live(hidden, frame, lesson)
+        lesson.live(_inputs, frame, lesson, revealed)
+        lesson.live(_factors, frame, lesson)
     _open(lesson)
     lesson.end()
 
 
-def _inputs(frame: Frame, lesson: Lesson, text: str, revealed: bool) -> None:
+def _inputs(frame: Frame, lesson: Lesson, revealed: bool) -> None:
     """The three inputs of the decoder's cross-attention, with the tensors of this sentence."""
-    words, query = lesson.prose["inputs"], sources.open_query(BOTH, text)
+    words, query = lesson.prose["inputs"], sources.open_query(BOTH, said(frame))
     record = frame.ask(query)
     found = families.wiring(frame.ask(TraceQuery(query)), record)
     target, layers = record[Kind.CAUSAL].queries, found.layers
     n, m, d = len(found.memory), len(found.stream), found.memory.shape[1]
-    said = html.escape(" ".join(target.texts[:3])) + " …"
-    boxes = {name: each.format(n=n, m=m, d=d, layers=layers, said=said) for name, each in words["boxes"].items()}
+    begins = html.escape(" ".join(target.texts[:3])) + " …"
+    boxes = {name: each.format(n=n, m=m, d=d, layers=layers, said=begins) for name, each in words["boxes"].items()}
     arrows = words["arrows"] if revealed else ["?", "?", "?"]
     with lesson.section("inputs"):
         left, right = st.columns([3, 2], gap="medium")
@@ -61,14 +58,14 @@ def _inputs(frame: Frame, lesson: Lesson, text: str, revealed: bool) -> None:
             st.markdown(words["table"].format(query=found.query, key=found.key, value=found.value, memory=found.memory.shape,
                                               stream=found.stream.shape, d=d))
             st.metric(words["apart"], f"{found.apart:.1e}")
-        same = _prefix(frame, lesson, text)
+        same = _prefix(frame, lesson)
         lesson.notes("inputs", shown=(families.wiring,), shapes={"H": found.memory, "decoder's stream": found.stream}, n=n, m=m, d=d, layers=layers,
                      apart=found.apart, **same)
 
 
-def _prefix(frame: Frame, lesson: Lesson, text: str) -> dict:
+def _prefix(frame: Frame, lesson: Lesson) -> dict:
     """y_t from the tokens before it alone, beside y_t from one pass over the whole target: teacher forcing changes nothing."""
-    words = lesson.prose["inputs"]
+    words, text = lesson.prose["inputs"], said(frame)
     whole: Chain = frame.ask(ChainQuery(sources.open_query(BOTH, text)))
     steps = len(whole.ids) - 1
     at = min(frame.controls["upto"], steps)
@@ -78,9 +75,9 @@ def _prefix(frame: Frame, lesson: Lesson, text: str) -> dict:
     return {"t": at, "word": literal(whole.texts[at - 1]), "whole": first, "part": second, "difference": abs(first - second)}
 
 
-def _factors(frame: Frame, lesson: Lesson, text: str) -> None:
+def _factors(frame: Frame, lesson: Lesson) -> None:
     """The factors of a text and their product; of a translation, beside another one."""
-    words, both, (model, there) = lesson.prose["factors"], frame.controls["whose"] == "both", decoder()
+    words, both, (model, there), text = lesson.prose["factors"], frame.controls["whose"] == "both", decoder(), said(frame)
     with lesson.section("factors"):
         pick(frame, "whose", words["whose"], words["whoses"])
         if not both:
@@ -89,6 +86,7 @@ def _factors(frame: Frame, lesson: Lesson, text: str) -> None:
             chain: Chain = frame.ask(ChainQuery(sources.open_query(model, text)))
             _product(lesson, {words["this"]: chain}, words["alone"])
             return
+        frame.ahead([ChainQuery(sources.open_query(model, text))])
         own: Chain = frame.ask(ChainQuery(sources.open_query(BOTH, text)))
         st.text_input(words["french"], max_chars=160, help=words["french_help"], placeholder=swapped(french_of(own)),
                       **bound(frame.turn, "french", frame.controls["french"]))

@@ -4,7 +4,7 @@ import streamlit as st
 
 from model import sources
 from model.lessons import information, scaling
-from model.query import UserError
+from model.query import Query
 from viz.components.controls import bound
 from viz.components.figure import figure
 from viz.components.lesson import GUESS, Lesson, computing
@@ -105,14 +105,10 @@ def _asked(frame: Frame, lesson: Lesson) -> information.Information | None:
             st.text_area(words["own"], placeholder=words["own_help"], height=120, max_chars=1200, **bound(frame.turn, "own", frame.controls["own"]))
         _, view = real_head(frame, token=False)
         queries, wrong = _queries(frame, words), []
-        bar, found = st.progress(0.0), []
-        for number, query in enumerate(queries):
-            bar.progress(number / len(queries), text=words["progress"].format(number=number + 1, all=len(queries)))
-            try:
-                found.append(frame.ask(information.InformationQuery(query, view.kind), height=0))
-            except UserError as error:
-                wrong.append(f"{query.text[:60]}: {error}")
-        bar.empty()
+        answers = frame.ask_all([information.InformationQuery(query, view.kind) for query in queries],
+                                say=lambda number, text: words["progress"].format(number=number + 1, all=len(queries)),
+                                missed=lambda number, error: wrong.append(f"{queries[number].text[:60]}: {error}"))
+        found = [each for each in answers if each is not None]
         if wrong:
             st.warning(words["left_out"].format(count=len(wrong), all=len(queries), first=literal(wrong[0])))
         if not found:
@@ -121,10 +117,12 @@ def _asked(frame: Frame, lesson: Lesson) -> information.Information | None:
         pool = information.pooled(found)
         said = words["said_one" if pool.texts == 1 else "said"]
         st.caption(said.format(texts=pool.texts, tokens=pool.tokens, heads=len(pool.places), model=literal(state.model)))
+        if frame.controls["texts"] == "one":
+            frame.ahead([information.InformationQuery(sources.open_query(state.model, text), view.kind) for text in words["set"]])
         return pool
 
 
-def _queries(frame: Frame, words: dict) -> list:
+def _queries(frame: Frame, words: dict) -> list[Query]:
     """The questions whose answers are put together: the text of the sidebar, or the model's record of each line."""
     if frame.controls["texts"] == "one":
         return [frame.query()]

@@ -35,18 +35,13 @@ def render(frame: Frame) -> None:
     lesson.head()
     revealed = lesson.predict()
     lesson.live(_shuffle, frame, lesson, revealed)
-    lesson.live(_waves, frame, lesson)
+    lesson.live(_table, frame, lesson, leads=lesson.controls("source", "d"))
+    lesson.live(_distance, frame, lesson)
+    lesson.live(_turned, frame, lesson)
     lesson.live(_alibi, frame, lesson)
     _buckets(lesson)
     _beyond(lesson)
     lesson.end()
-
-
-def _waves(frame: Frame, lesson: Lesson) -> None:
-    """The sections that follow from the table; what their own controls turn leaves its pictures alone."""
-    table = _table(frame, lesson)
-    lesson.live(_distance, frame, lesson, table)
-    lesson.live(_turned, frame, lesson)
 
 
 def _turned(frame: Frame, lesson: Lesson) -> None:
@@ -90,15 +85,15 @@ def _shuffle(frame: Frame, lesson: Lesson, revealed: bool) -> None:
                      verdict=verdict, apart=np.linalg.norm(before - before.mean(0), axis=-1).mean() / np.linalg.norm(before, axis=-1).mean())
 
 
-def _table(frame: Frame, lesson: Lesson) -> np.ndarray:
-    """Position × dimension: the waves, or vectors that a model learned. Gives the table that is shown, float64 (position, d)."""
+def _table(frame: Frame, lesson: Lesson) -> None:
+    """Position × dimension: the waves, or vectors that a model learned."""
     words = lesson.prose["table"]
     with lesson.section("table"):
         with st.container(horizontal=True, vertical_alignment="bottom"):
             pick(frame, "source", words["source"], words["sources_of"])
             if frame.controls["source"] == "waves":
                 slide(frame, "d", words["d"], WIDTHS, say=str)
-        table, said = _vectors(frame, words)
+            table, said = _vectors(frame, words)
         st.caption(said)
         bound = float(np.quantile(np.abs(table), 0.995))
         every = [str(place) for place in range(len(table))]
@@ -117,7 +112,6 @@ def _table(frame: Frame, lesson: Lesson) -> np.ndarray:
         waves = positions.wavelengths(width)
         lesson.notes("table", shown=(positions.sinusoidal, positions.wavelengths, positions.strongest_wave), shapes={"table": table}, d=width,
                      first=waves[0], last=waves[-1], longer=int((waves > LENGTH).sum()), pairs=len(waves))
-    return table
 
 
 def _width(frame: Frame) -> int:
@@ -136,14 +130,15 @@ def _wavelengths(frame: Frame, table: np.ndarray, words: dict) -> None:
 
 
 def _vectors(frame: Frame, words: dict) -> tuple[np.ndarray, str]:
+    """The table that is shown, float64 (position, d), and what it is. Called in a row of controls, so that a wait for a model moves no picture."""
     source = frame.controls["source"]
     if source == "here":
         found = positions.beyond()
         return np.array(found["learned"]), words["said_here"].format(trained=found["trained"], tested=found["tested"])
     if source == "model":
         try:
-            record = frame.record()
-            learned = frame.ask(TraceQuery(record.query)).embedded[0].learned
+            record = frame.record(height=0)
+            learned = frame.ask(TraceQuery(record.query), height=0).embedded[0].learned
             if learned is not None:
                 return learned[:LENGTH].astype(np.float64), words["said_model"].format(model=literal(record.card.title), count=len(learned))
             return positions.sinusoidal(np.arange(LENGTH), 64), words["not_learned"].format(model=literal(record.card.title),
@@ -153,22 +148,22 @@ def _vectors(frame: Frame, words: dict) -> tuple[np.ndarray, str]:
     return positions.sinusoidal(np.arange(LENGTH), _width(frame)), words["said_waves"]
 
 
-def _distance(frame: Frame, lesson: Lesson, table: np.ndarray) -> None:
+def _distance(frame: Frame, lesson: Lesson) -> None:
     """The similarity of any two places, and what a matrix between the two makes of it."""
-    square = positions.cosines(table)
-    mean, low, high = positions.by_distance(square)
-    distance = np.arange(1 - len(table), len(table))
-    kept = np.abs(distance) <= 3 * len(table) // 4
-    words, back = lesson.prose["distance"], frame.controls["back"]
-    said = _signed(back)
-    drawn = [Line(words["cosine"], mean[kept], 0, band=(low[kept], high[kept]))]
-    waves = frame.controls["source"] == "waves"
-    if waves:
-        through = positions.by_distance(positions.compared(table, positions.shift(back, table.shape[1])))[0]
-        drawn.append(Line(words["through"].format(k=said), through[kept], 1, "dash"))
+    words, said, waves = lesson.prose["distance"], _signed(frame.controls["back"]), frame.controls["source"] == "waves"
     with lesson.section("distance"):
+        with st.container(horizontal=True):
+            if waves:
+                slide(frame, "back", words["back"], range(-50, 51), say=_signed)
+            table, _ = _vectors(frame, lesson.prose["table"])
+        square = positions.cosines(table)
+        mean, low, high = positions.by_distance(square)
+        distance = np.arange(1 - len(table), len(table))
+        kept = np.abs(distance) <= 3 * len(table) // 4
+        drawn = [Line(words["cosine"], mean[kept], 0, band=(low[kept], high[kept]))]
         if waves:
-            slide(frame, "back", words["back"], range(-50, 51), say=_signed)
+            through = positions.by_distance(positions.compared(table, positions.shift(frame.controls["back"], table.shape[1])))[0]
+            drawn.append(Line(words["through"].format(k=said), through[kept], 1, "dash"))
         left, right = st.columns(2, gap="medium")
         with left:
             figure(lambda theme: lines(theme, distance[kept], drawn, axes=(words["axis"], words["cosine"]), height=360), key="positions-distance",

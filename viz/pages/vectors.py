@@ -2,7 +2,7 @@
 from model.lessons import pieces
 from viz.components.lesson import GUESS, Lesson
 from viz.components.text_pieces import chinese, merges, own_text
-from viz.components.word_vectors import drift, table
+from viz.components.word_vectors import ahead, drift, table
 from viz.control import Choice, Number, Switch, Words
 from viz.page import Frame, Page
 from viz.text import strings
@@ -24,4 +24,5 @@ def render(frame: Frame) -> None:
     lesson.live(merges, frame, lesson, leads=lesson.controls("book"))
     lesson.live(table, frame, lesson, leads=lesson.controls("table", "open"))
     lesson.live(drift, frame, lesson)
+    ahead(frame)
     lesson.end()

@@ -7,7 +7,7 @@ from torch.nn import functional
 from model import heads, sources
 from model.lessons import families
 from model.query import Hide, Kind
-from model.trace import TraceQuery
+from model.trace import LastQuery, TraceQuery
 
 TEXT = "The animal didn't cross the street because it was too tired."
 
@@ -54,9 +54,8 @@ def test_a_model_without_cross_attention_has_no_such_wiring():
 @pytest.mark.parametrize(("model", "kind", "text"), [("minilm", Kind.SELF, TEXT), ("translator", Kind.SELF, TEXT),
                                                       ("induction", Kind.CAUSAL, "k7Qx2bVk7Qx")])
 def test_a_hidden_token_is_noticed_by_those_who_may_see_it(model, kind, text):
-    before = ask(TraceQuery(sources.open_query(model, text)))
-    after = ask(TraceQuery(sources.open_query(model, text, edits=[Hide("source", 4)])))
-    change = families.moved(before, after, kind)
+    before, after = (ask(LastQuery(sources.open_query(model, text, edits=edits), kind)).vectors for edits in ([], [Hide("source", 4)]))
+    change = families.moved(before, after)
     if kind is Kind.SELF:
         assert (change > 1e-4).all()
     else:

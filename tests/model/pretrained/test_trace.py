@@ -5,8 +5,9 @@ import torch
 
 from model.pretrained import trace
 from model.pretrained.parts import pairs_of
-from model.query import Kind, Query, Silence, UserError
+from model.query import Hide, Kind, Query, Silence, UserError
 from model.scratch import positions
+from model.trace import LastQuery
 
 TEXT = "the animal didn't cross the street because it was too tired."
 FOLLOWED = ("bert", "roberta", "distilbert", "modernbert", "gpt2", "llama", "mistral", "gemma2", "t5", "bart", "marian")
@@ -149,3 +150,22 @@ def test_what_cannot_be_followed_is_one_sentence(opened, tick):
 def test_nothing_stays_behind_in_the_model(minilm, tick):
     trace.trace(minilm, asked(minilm, TEXT), tick)
     assert not any(module._forward_hooks for module in minilm.network.modules())
+
+
+@pytest.mark.parametrize("family", FOLLOWED)
+def test_the_last_vectors_alone_are_those_of_the_trace_under_edits_too(opened, tick, family):
+    model = opened(family)
+    kinds = set(model.answer(asked(model), tick).kinds) - {Kind.CROSS}
+    for edits in (frozenset(), frozenset([Hide("source", 3)])):
+        query = asked(model, edits=edits)
+        found = trace.trace(model, query, tick)
+        for kind in kinds:
+            close(trace.last(model, LastQuery(query, kind), tick).vectors, [block.after for block in found.blocks if block.kind is kind][-1])
+
+
+def test_last_vectors_of_a_kind_or_a_token_that_is_not_there_are_refused(opened, tick):
+    model = opened("bert")
+    with pytest.raises(UserError, match="no causal attention that can be followed"):
+        trace.last(model, LastQuery(asked(model), Kind.CAUSAL), tick)
+    with pytest.raises(UserError, match="There is no token 99"):
+        trace.last(model, LastQuery(asked(model, edits=frozenset([Hide("source", 99)])), Kind.SELF), tick)

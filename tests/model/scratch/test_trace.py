@@ -3,10 +3,11 @@ import numpy as np
 import pytest
 import torch
 
-from model.query import Kind, Query
+from model.query import Hide, Kind, Query, UserError
 from model.scratch import trace
 from model.scratch.answer import open_model
 from model.scratch.probe import capture
+from model.trace import LastQuery
 
 TEXT, TARGET = "The animal did not cross the street", "das Tier ging"
 
@@ -45,3 +46,20 @@ def test_embedding_and_position_sum_to_the_first_stream(model):
     assert torch.tensor(start.output).equal(torch.tensor(found.blocks[0].before))
     with pytest.raises(KeyError, match="no cross attention"):
         found.attention(Kind.CROSS, 0)
+
+
+@pytest.mark.parametrize("edits", [frozenset(), frozenset([Hide("source", 2)])])
+def test_the_last_vectors_alone_are_those_of_the_trace(model, edits):
+    query = Query("scratch", model.card.revision, TEXT, target=TARGET, edits=edits)
+    found = trace.trace(model, query, lambda *_: None)
+    for kind in (Kind.SELF, Kind.CAUSAL):
+        last = trace.last(model, LastQuery(query, kind), lambda *_: None)
+        assert np.abs(last.vectors - [block.after for block in found.blocks if block.kind is kind][-1]).max() < 1e-5
+
+
+def test_a_decoder_that_was_given_nothing_has_no_last_vectors(model):
+    query = Query("scratch", model.card.revision, TEXT)
+    with pytest.raises(UserError, match="no block of causal attention here"):
+        trace.last(model, LastQuery(query, Kind.CAUSAL), lambda *_: None)
+    with pytest.raises(UserError, match="no block of cross attention here"):
+        trace.last(model, LastQuery(query, Kind.CROSS), lambda *_: None)
