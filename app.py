@@ -13,7 +13,7 @@ from viz.components.beginning import begun_for_one
 from viz.components.keep import handout
 from viz.components.presenting import hide_controls, presenting
 from viz.components.sidebar import ask_widgets, fetching, offer_to_fetch, put, show_badge
-from viz.components.waiting import place_to_wait, session, wait, wait_for_all
+from viz.components.waiting import ahead, ask, ask_all, place_to_wait, session
 from viz.link import address, from_params, to_params
 from viz.page import SECTIONS, Frame, Page, pages, turned
 from viz.state import State, resolved
@@ -92,20 +92,15 @@ def frame_for(state: State, badge, name: str, page: Page, known: dict) -> Frame:
             known["query"] = sources.open_query(state.model, state.text, state.text_b, state.target)
         return known["query"]
 
-    def ask(question, **look):
-        return wait(sources.ask(question, session()), **look)
-
-    def ask_all(questions, **look):
-        return wait_for_all([sources.ask(each, session()) for each in questions], **look)
-
     def record(**look):
         if "record" in known:
             place_to_wait()
             return known["record"]
         known["record"] = ask(query(), **look)
         if "drawn" in known:   # a fragment asks, and may write nothing outside itself
-            st.rerun()
-        show_badge(badge, known["record"])
+            known["behind"] = True
+        else:
+            show_badge(badge, known["record"])
         return known["record"]
 
     def now():
@@ -119,11 +114,8 @@ def frame_for(state: State, badge, name: str, page: Page, known: dict) -> Frame:
     def link(other: State) -> str:
         return address(st.context.url or "", other, name, page.controls)
 
-    def ahead(questions):
-        sources.ahead(questions, session())
-
     return Frame(state, now, query, record, ask, ask_all, ahead, view, partial(choose, name, page), put, link, Turned(name, page),
-                 partial(turn_here, name, page), go)
+                 partial(turn_here, name, page), go, lambda: "behind" in known)
 
 
 def run(name: str, page: Page, render) -> None:

@@ -19,19 +19,23 @@ PLACES, TIMES, QUIET = 12, 2, 700    # controls of a kind, moves of each, millis
 # what the browser tests move by another key, or not at all, because it does not always change a link
 MORE = {"list": ("[data-testid=stSelectbox] input", "ArrowDown ArrowDown Enter"), "button": ("[data-testid=stBaseButton-secondary]", None),
         "text": ("[data-testid=stTextInput] input", "Backspace Enter")}
+# sections in which something is trained or measured on the page; a move after which their bar shows how far that is, is no redrawing
+TRAINS = ", ".join(f".st-key-section-{name} [data-testid=stProgress]" for name in ("scores", "copying", "run", "measured"))
+FIGURES = ".clearhead-chart, [class*=st-key-pieces-]"
 # notes when the last key or click came, and when what a figure of its section, or any figure, shows last became another
-WATCH = """() => {
-    const main = document.querySelector('[data-testid=stMain]'), seen = (window.answers = { start: 0, picture: 0, page: 0 });
+WATCH = """([figures, trains]) => {
+    const main = document.querySelector('[data-testid=stMain]'), seen = (window.answers = { start: 0, picture: 0, page: 0, trains: false });
     const section = (node) => (node.nodeType === 1 ? node : node.parentElement)?.closest('[class*=st-key-section-]');
     let own;
-    const begin = (event) => Object.assign(seen, { start: performance.now(), picture: 0, page: 0 }, (own = section(event.target), {}));
+    const begin = (event) => Object.assign(seen, { start: performance.now(), picture: 0, page: 0, trains: false }, (own = section(event.target), {}));
     for (const type of ['keydown', 'click']) document.addEventListener(type, begin, true);
-    const chart = ({ target }) => (target.nodeType === 1 ? target : target.parentElement)?.closest(".clearhead-chart");
-    const shown = (node) => [...node.querySelectorAll('.main-svg')].map((each) => each.innerHTML).join();
-    const known = new WeakMap([...main.querySelectorAll('.clearhead-chart[data-drawn]')].map((node) => [node, shown(node)]));
+    const figure = ({ target }) => (target.nodeType === 1 ? target : target.parentElement)?.closest(figures);
+    const shown = (node) => [...node.querySelectorAll('.main-svg')].map((each) => each.innerHTML).join() || node.textContent;
+    const known = new WeakMap([...main.querySelectorAll(figures)].map((node) => [node, shown(node)]));
     new MutationObserver((changes) => {
         const now = performance.now();
-        for (const node of new Set(changes.map(chart).filter(Boolean))) {
+        seen.trains ||= [...main.querySelectorAll(trains)].some((bar) => section(bar)?.className === own?.className);
+        for (const node of new Set(changes.map(figure).filter(Boolean))) {
             const picture = shown(node);
             if (known.get(node) === picture) continue;   // a page that is drawn again with the same numbers shows nothing new
             known.set(node, picture);
@@ -42,20 +46,22 @@ WATCH = """() => {
 }"""
 REST = """quiet => document.querySelector('[data-testid=stApp][data-test-script-state=notRunning]')
     && performance.now() - Math.max(window.answers.start, window.answers.page) > quiet"""
-TAKEN = "() => ['picture', 'page'].map((name) => window.answers[name] && window.answers[name] - window.answers.start)"
+TAKEN = """() => [...['picture', 'page'].map((name) => window.answers[name] && window.answers[name] - window.answers.start), window.answers.trains]"""
 INTRODUCTION = """# How soon a lesson answers
 
 Written by `python -m benchmarks.lessons --page benchmarks/lessons.md`: every control of each lesson is moved twice in a real browser. Milliseconds
 from the key or click to the last change in a picture: *picture*, of the control's own section; *page*, of all sections. The bar is 300 for the
-picture. *None*: moves after which every picture was what it was before (a slider at its end, the key of a list that has one entry).
+picture. *None*: moves after which every picture was what it was before (a slider at its end, the key of a list that has one entry). *Trains*: moves
+that had something trained or measured on the page, which showed how far it is; they are in no other number.
 
-| lesson | control | moves | none | picture, median | picture, worst | page, median | page, worst | within 300 | machine, day |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+| lesson | control | moves | none | trains | picture, median | picture, worst | page, median | page, worst | within 300 | machine, day |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 """
 
 
-def moved(page, selector: str, keys: str | None) -> list[tuple[float, float]]:
-    """(picture, page) in milliseconds of every move of the controls of one kind, 0 where no figure changed; one that leaves the page is undone."""
+def moved(page, selector: str, keys: str | None) -> list[tuple[float, float, bool]]:
+    """(picture, page, whether something was trained) of every move of the controls of one kind, in milliseconds, 0 where no figure changed; one
+    that leaves the page is undone."""
     found, here = [], page.url
     for place in range(min(page.locator(f"[data-testid=stMain] {selector}").count(), PLACES)):
         for _ in range(TIMES):
@@ -69,11 +75,11 @@ def moved(page, selector: str, keys: str | None) -> list[tuple[float, float]]:
             if not keys:
                 control.click()
             page.wait_for_function(REST, arg=QUIET, timeout=120_000, polling=50)
-            picture, whole = page.evaluate(TAKEN)
+            picture, whole, trains = page.evaluate(TAKEN)
             if urlsplit(page.url).path != urlsplit(here).path:
                 _open(page, here)
             else:
-                found.append((picture or whole, whole))
+                found.append((picture or whole, whole, trains))
     return found
 
 
@@ -81,12 +87,12 @@ def _open(page, address: str) -> None:
     page.goto(address)
     page.wait_for_selector("[data-testid=stMain] h2", timeout=120_000)
     page.wait_for_timeout(4 * QUIET)   # the lower sections come after the title
-    page.evaluate(WATCH)
+    page.evaluate(WATCH, [FIGURES, TRAINS])
     page.wait_for_function(REST, arg=4 * QUIET, timeout=120_000)
 
 
-def measure(names: list[str]) -> Iterator[tuple[str, dict[str, list[tuple[float, float]]]]]:
-    """(lesson, {kind of control: [(picture, page) in milliseconds]}), one after the other."""
+def measure(names: list[str]) -> Iterator[tuple[str, dict[str, list[tuple[float, float, bool]]]]]:
+    """(lesson, {kind of control: [as `moved` has it]}), one after the other."""
     from playwright.sync_api import sync_playwright
 
     from tests.browser.test_lessons import KINDS, answered
@@ -105,14 +111,15 @@ def measure(names: list[str]) -> Iterator[tuple[str, dict[str, list[tuple[float,
         server.stop()
 
 
-def rows(name: str, kinds: dict[str, list[tuple[float, float]]]) -> list[str]:
+def rows(name: str, kinds: dict[str, list[tuple[float, float, bool]]]) -> list[str]:
     """One row of the table for each kind of control of a lesson."""
     told = []
     for kind, taken in kinds.items():
-        picture, whole = zip(*[each for each in taken if each[1]], strict=True) if any(each[1] for each in taken) else ((), ())
+        redrawn = [each[:2] for each in taken if each[1] and not each[2]]
+        picture, whole = zip(*redrawn, strict=True) if redrawn else ((), ())
         numbers = [f"{how(each):.0f}" if each else "–" for each in (picture, whole) for how in (statistics.median, max)]
-        quick = sum(each <= 300 for each in picture)
-        moves = f"{len(taken)} | {sum(not each[1] for each in taken)}"
+        quick, trained = sum(each <= 300 for each in picture), sum(each[2] for each in taken)
+        moves = f"{len(taken)} | {len(taken) - len(redrawn) - trained} | {trained}"
         told.append(f"| {name} | {kind} | {moves} | {' | '.join(numbers)} | {quick} of {len(picture)} | {machine()} |")
     return told
 

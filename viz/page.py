@@ -46,7 +46,8 @@ class Frame:
     choose(**changes) changes the view, put(**changes) the question; called from a widget, both run the page again. link(state) is the
     address of a state on this page. controls holds the page's own controls by name, turn(**changes) changes them (a value that a control
     cannot be is ignored); go(page, **controls) opens another page, with some of its controls turned. state is that of the page's run; now() is
-    what has become of it since, for a fragment, which runs again with the frame of the page's last run.
+    what has become of it since, for a fragment, which runs again with the frame of the page's last run; behind(): whether the page has to
+    run to say what a fragment asked.
     """
 
     state: State
@@ -63,6 +64,7 @@ class Frame:
     controls: Mapping[str, Any]
     turn: Callable[..., None]
     go: Callable[..., None]
+    behind: Callable[[], bool]
 
 
 def turned(state: State, name: str, page: Page, changes: Mapping[str, Any]) -> State:

@@ -4,13 +4,12 @@ from typing import Any
 
 import streamlit as st
 
-from model import sources
 from model.fits import PATTERNS, TITLES, HeadFits
 from model.measures import BY_NAME, HeadMeasures
 from model.query import UserError
 from model.silencing import Silencing, SilencingQuery
 from viz.components.keep import keep_table
-from viz.components.waiting import session, wait
+from viz.components.waiting import ask
 from viz.export import head_table, provenance
 from viz.page import Frame
 from viz.text import strings
@@ -86,7 +85,7 @@ def silence_all(frame: Frame, question: SilencingQuery, heads: int) -> None:
         return
     st.button(words["silence_stop"], key="silence-stop", on_click=lambda: st.session_state.pop("silencing", None))
     try:
-        wait(sources.ask(question, session()), height=0)
+        ask(question, height=0)
     except UserError:
         st.session_state.pop("silencing", None)
         raise

@@ -45,7 +45,8 @@ def real_run(frame: Frame, lesson: Lesson) -> None:
             st.caption(words["idle"])
             return
         other = beside(question)
-        _draw(lesson, question, frame.ask(question), other, frame.ask(other))
+        own, reference = frame.ask_all([question, other], height=420)
+        _draw(lesson, question, own, other, reference)
 
 
 def _draw(lesson: Lesson, question: RunQuery, own: Run, other: RunQuery, reference: Run) -> None:

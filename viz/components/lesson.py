@@ -125,7 +125,7 @@ class Lesson:
                 return draw(*given)
             with suppress(Exception):   # the page's own run says what went wrong
                 draw(*given)
-                if leads is None or leads() == before:
+                if not self.frame.behind() and (leads is None or leads() == before):
                     return None
                 drawn_first()
             st.rerun()

@@ -60,7 +60,7 @@ def own_text(frame: Frame, lesson: Lesson) -> None:
                 push(frame, words["names"][name], f"text-{name}", typed=preset)
         found = cuts(text, presets["books"]["english"])
         for column, (name, cut) in zip(st.columns(2, gap="medium"), found.items(), strict=True):
-            with column, st.container(border=True, height="stretch"):
+            with column, st.container(border=True, height="stretch", key=f"pieces-{name}"):
                 _steps(words, name, cut)
         if "own" in found:
             st.info(words["absent"])

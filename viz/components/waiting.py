@@ -1,12 +1,13 @@
 """Waiting for an answer with something to see: progress and a skeleton; another click ends the wait."""
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from model import sources
 from model.jobs import Job
 from model.query import UserError
 
@@ -42,20 +43,19 @@ def place_to_wait():
     return st.empty()
 
 
-def wait(job: Job, height: int = 420) -> Any:
-    """The job's answer. Raises UserError if there is none. While it runs each look is a Streamlit call, at which a newer click takes over.
+def ask(question: Hashable, height: int = 420) -> Any:
+    """The answer to a question. Raises UserError if there is none. While it is computed each look is a Streamlit call, at which a newer click
+    takes over. height: of the skeleton that stands there meanwhile, in pixels; 0 for none."""
+    return ask_all([question], height)[0]
 
-    height: of the skeleton, in pixels; 0 for none.
+
+def ask_all(questions: Iterable[Hashable], height: int = 0, say: Callable[[int, str], str] = lambda number, text: text,
+            missed: Callable[[int, UserError], None] | None = None) -> list[Any]:
+    """The answers to several questions, waited for in one place however many they are. say(number, text) is written beside the bar.
+
+    missed(number, error) is told of a question without an answer, which is then None among them; without it the first such error is raised.
     """
-    return wait_for_all([job], height)[0]
-
-
-def wait_for_all(jobs: Sequence[Job], height: int = 0, say: Callable[[int, str], str] = lambda number, text: text,
-                 missed: Callable[[int, UserError], None] | None = None) -> list[Any]:
-    """The answers of several jobs, in one place however many they are. say(number, text) is written beside the bar.
-
-    missed(number, error) is told of a job without an answer, which is then None among them; without it the first such error is raised.
-    """
+    jobs = [sources.ask(each, session()) for each in questions]
     place, bar, looks, answers = place_to_wait(), None, 0, []
     try:
         for number, job in enumerate(jobs):
@@ -74,7 +74,8 @@ def wait_for_all(jobs: Sequence[Job], height: int = 0, say: Callable[[int, str],
     finally:
         for job in jobs:
             job.leave(session())
-        place.empty()
+        if bar is not None:
+            place.empty()
 
 
 def _answer(job: Job, number: int, missed: Callable[[int, UserError], None] | None) -> Any:
@@ -85,3 +86,8 @@ def _answer(job: Job, number: int, missed: Callable[[int, UserError], None] | No
             raise
         missed(number, error)
         return None
+
+
+def ahead(questions: Iterable[Hashable]) -> None:
+    """Has answered what this session will probably ask next, while nobody waits for anything."""
+    sources.ahead(questions, session())
