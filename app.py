@@ -13,7 +13,7 @@ from viz.components.beginning import begun_for_one
 from viz.components.keep import handout
 from viz.components.presenting import hide_controls, presenting
 from viz.components.sidebar import ask_widgets, fetching, offer_to_fetch, put, show_badge
-from viz.components.waiting import ahead, ask, ask_all, place_to_wait, session
+from viz.components.waiting import ahead, ask, ask_each, place_to_wait, session
 from viz.link import address, from_params, to_params
 from viz.page import SECTIONS, Frame, Page, pages, turned
 from viz.state import State, resolved
@@ -114,7 +114,7 @@ def frame_for(state: State, badge, name: str, page: Page, known: dict) -> Frame:
     def link(other: State) -> str:
         return address(st.context.url or "", other, name, page.controls)
 
-    return Frame(state, now, query, record, ask, ask_all, ahead, view, partial(choose, name, page), put, link, Turned(name, page),
+    return Frame(state, now, query, record, ask, ask_each, ahead, view, partial(choose, name, page), put, link, Turned(name, page),
                  partial(turn_here, name, page), go, lambda: "behind" in known)
 
 

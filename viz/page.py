@@ -4,7 +4,7 @@ A page is viz/pages/NAME.py with `PAGE = Page(...)` and `def render(frame: Frame
 """
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,7 +40,7 @@ class Page:
 @dataclass(frozen=True)
 class Frame:
     """What a page gets. record() waits for the answer with progress; ask(question) for any other; both without a skeleton if height=0;
-    ask_all(questions) for many, of which `missed` hears where there is no answer (viz/components/waiting.py);
+    ask_each(questions) for many, of which `missed` hears where there is no answer (viz/components/waiting.py);
     ahead(questions) has answered what the next click probably asks, while nobody waits; view is complete once record() was called.
 
     choose(**changes) changes the view, put(**changes) the question; called from a widget, both run the page again. link(state) is the
@@ -55,7 +55,7 @@ class Frame:
     query: Callable[[], Query]
     record: Callable[..., AttentionRecord]
     ask: Callable[..., Any]
-    ask_all: Callable[..., list[Any]]
+    ask_each: Callable[..., Iterator[Any]]
     ahead: Callable[[Iterable], None]
     view: Callable[[], View]
     choose: Callable[..., None]

@@ -2,6 +2,8 @@
 import functools
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +11,7 @@ from model.query import UserError
 
 FLOAT = 4  # bytes
 SMALL_BYTES, SMALL_OPERATIONS = 1e8, 1e11  # below both no machine needs asking
+LITTLE = 1.5e9  # operations, at which a second thread begins to be worth its waits (MiniLM: some thirty tokens)
 SLOWEST = 5e9  # operations a second that any machine with torch does; measured less, it is only busy
 LONGEST_WAIT = float(os.environ.get("CLEARHEAD_LONGEST_WAIT", "600"))  # seconds that an answer may take by the estimate
 
@@ -63,6 +66,20 @@ def refuse_what_does_not_fit(plan: Plan, n: int, title: str) -> None:
         low, high = (middle, high) if fits(middle) else (low, middle)
     raise UserError(f"{n:,} tokens would take about {plan.bytes_for(n) / 1e9:,.1f} GB and {plan.operations_for(n) / speed:,.0f} s with {title}, and "
                     f"{room / 1e9:,.1f} GB are free (limit {LONGEST_WAIT:,.0f} s); shorten the text to {low:,} tokens.")
+
+
+@contextmanager
+def threads(plan: Plan, n: int) -> Iterator[None]:
+    """One thread for a pass of LITTLE work: several would wait for each other at every layer, and all of them for whatever else the machine does,
+    such as a browser that draws."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1 if plan.operations_for(n) < LITTLE else before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def refuse_weights(parameters: int, title: str) -> None:

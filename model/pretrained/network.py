@@ -1,5 +1,6 @@
 """A loaded model that answers queries: tokens in, one captured forward pass, a record out."""
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,12 +38,17 @@ class PretrainedModel:
     def answer(self, query: Query, tick: Tick) -> AttentionRecord:
         """The record of this query. Raises UserError where it cannot be answered, or not be shown without doubt."""
         question = self.question(query, tick)
-        if self.wiring is None:
-            maps, verification, output = self._reported(question, tick)
-        else:
-            maps, verification, output = self._captured(query, question, self.wiring, tick)
+        with self.threads(question):
+            if self.wiring is None:
+                maps, verification, output = self._reported(question, tick)
+            else:
+                maps, verification, output = self._captured(query, question, self.wiring, tick)
         prediction = predict.prediction(self, question, output)
         return AttentionRecord(query, self.card, maps, verification, prediction, question.omitted, question.notes)
+
+    def threads(self, question: Question) -> AbstractContextManager[None]:
+        """As many threads as a pass of this question can use."""
+        return estimate.threads(self.plan, max(each or 0 for each in question.lengths))
 
     def question(self, query: Query, tick: Tick) -> Question:
         """The query as the network takes it, with an encoder–decoder's target side. Raises UserError where it cannot be asked."""

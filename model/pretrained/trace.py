@@ -81,7 +81,8 @@ def last(model, question: LastQuery, tick: Tick) -> Last:
     hook = model.network.get_submodule(name).register_forward_hook(read)
     try:
         session = patching.session(model, question.query, asked.lengths, tick)
-        capture.run(session, lambda: model.network(**asked.tensors, **predict.last_only(model)))
+        with model.threads(asked):
+            capture.run(session, lambda: model.network(**asked.tensors, **predict.last_only(model)))
     finally:
         hook.remove()
     return Last(seen[-1].astype(np.float32))

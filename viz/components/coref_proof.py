@@ -46,7 +46,7 @@ def _one_by_one(frame: Frame, question: AnswersQuery, twins: Twins, choice: tupl
     """The first heads of the ranking, each silenced alone."""
     words, (a, b) = strings("coreference")["proof"], choice
     heads = [twins.heads[place] for place in twins.order[:SILENCED]]
-    shares = [float(answers.share[0]) for answers in frame.ask_all([_silenced(question, head) for head in heads])]
+    shares = [float(answers.share[0]) for answers in frame.ask_each([_silenced(question, head) for head in heads])]
     names = [words["base"], *map(name, heads)]
     figure(lambda theme: bars(theme, names, {"P": np.array([share, *shares])}, axes=(words["x"], words["y"].format(a=a, b=b)), y_range=(0, 1)),
            key="coref-proof", alt=words["alt"].format(a=a, b=b, n=len(heads)))

@@ -40,8 +40,8 @@ def many(frame: Frame, record: AttentionRecord, view: View, kind: str) -> None:
         st.caption(words["run_about"], width=READABLE)
         return
     wanted, wrong = questions(model, sources.revision(model), kind, which), []
-    answers = frame.ask_all(wanted, say=lambda number, text: words["progress"].format(number=number + 1, all=len(wanted)),
-                            missed=lambda number, error: wrong.append(str(error)))
+    answers = list(frame.ask_each(wanted, say=lambda number, text: words["progress"].format(number=number + 1, all=len(wanted)),
+                                  missed=lambda number, error: wrong.append(str(error))))
     found = [each for each in answers if each is not None]
     groups = [text.group for text, each in zip(texts(which), answers, strict=True) if each is not None]
     if wrong:

@@ -49,13 +49,15 @@ def three_families(frame: Frame, lesson: Lesson) -> None:
         if not decoder()[1]:
             st.caption(words["missing"])
         pick(frame, "part", words["part"], words["parts"])
-        answers, seen = frame.ask_all(asked(said(frame)), height=330), []
+        records, seen = [], []
+        answers = frame.ask_each(asked(said(frame)), height=330)   # each is drawn while the next one is computed
         for column, name, record in zip(st.columns(3, gap="medium"), NAMES, answers, strict=True):
+            records.append(record)
             kind = KINDS[frame.controls["part"]] if name == "both" else record.kinds[0]
             with column:
                 seen.append(_may(lesson, name, record, kind))
         lesson.notes("three", shown=(families.allowed,), shapes={"allowed": seen[1]}, encoder=seen[0].mean(), decoder=seen[1].mean(),
-                     tokens=len(seen[1]), vector=answers[0].card.d_model, title=answers[1].card.title)
+                     tokens=len(seen[1]), vector=records[0].card.d_model, title=records[1].card.title)
 
 
 def _may(lesson: Lesson, name: str, record: AttentionRecord, kind: Kind) -> np.ndarray:
@@ -106,11 +108,11 @@ def hidden(frame: Frame, lesson: Lesson) -> None:
             return
         at = min(max(1, frame.controls["hide"]), len(found) - 1)
         slide(frame, "hide", words["hide"], range(1, len(found)), say=lambda place: text[slice(*found[min(place, len(found) - 1)])])
-        records, touched, word = frame.ask_all(asked(text)), [], literal(text[slice(*found[at])])
-        vectors = frame.ask_all([each for record in records for each in _before_and_after(record, found[at])])
-        for place, (column, name, record) in enumerate(zip(st.columns(3, gap="medium"), NAMES, records, strict=True)):
+        records, touched, word = list(frame.ask_each(asked(text))), [], literal(text[slice(*found[at])])
+        answers = frame.ask_each([each for record in records for each in _before_and_after(record, found[at])])
+        for column, name, record in zip(st.columns(3, gap="medium"), NAMES, records, strict=True):
             tokens = record[record.kinds[0]].queries
-            change = families.moved(*(each.vectors for each in vectors[2 * place:2 * place + 2]))
+            change = families.moved(next(answers).vectors, next(answers).vectors)
             touched.append(f"{int((change > 1e-4).sum())} of {len(change)}")
             with column:
                 st.markdown(f"**{lesson.prose['three'][name]}**")

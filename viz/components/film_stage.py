@@ -43,7 +43,7 @@ def _traits(frame: Frame, model: str, steps: tuple[int, ...], growing: bool) -> 
     revision = sources.revision(f"{model}@{steps[-1]}")
     if not growing:
         return frame.ask(TraitsQuery(model, revision, steps))
-    found = frame.ask_all([TraitsQuery(model, revision, (step,)) for step in steps])
+    found = list(frame.ask_each(TraitsQuery(model, revision, (step,)) for step in steps))
     return replace(found[0], values=np.concatenate([each.values for each in found]))
 
 

@@ -45,7 +45,7 @@ def real_run(frame: Frame, lesson: Lesson) -> None:
             st.caption(words["idle"])
             return
         other = beside(question)
-        own, reference = frame.ask_all([question, other], height=420)
+        own, reference = frame.ask_each([question, other], height=420)
         _draw(lesson, question, own, other, reference)
 
 

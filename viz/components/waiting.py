@@ -1,7 +1,7 @@
 """Waiting for an answer with something to see: progress and a skeleton; another click ends the wait."""
 import time
 import uuid
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
 import streamlit as st
@@ -46,17 +46,18 @@ def place_to_wait():
 def ask(question: Hashable, height: int = 420) -> Any:
     """The answer to a question. Raises UserError if there is none. While it is computed each look is a Streamlit call, at which a newer click
     takes over. height: of the skeleton that stands there meanwhile, in pixels; 0 for none."""
-    return ask_all([question], height)[0]
+    return next(ask_each([question], height))
 
 
-def ask_all(questions: Iterable[Hashable], height: int = 0, say: Callable[[int, str], str] = lambda number, text: text,
-            missed: Callable[[int, UserError], None] | None = None) -> list[Any]:
-    """The answers to several questions, waited for in one place however many they are. say(number, text) is written beside the bar.
+def ask_each(questions: Iterable[Hashable], height: int = 0, say: Callable[[int, str], str] = lambda number, text: text,
+            missed: Callable[[int, UserError], None] | None = None) -> Iterator[Any]:
+    """The answers to several questions, all asked at once, each as soon as it is there; waited for in one place however many they are.
+    say(number, text) is written beside the bar.
 
     missed(number, error) is told of a question without an answer, which is then None among them; without it the first such error is raised.
     """
     jobs = [sources.ask(each, session()) for each in questions]
-    place, bar, looks, answers = place_to_wait(), None, 0, []
+    place, bar, looks = place_to_wait(), None, 0
     try:
         for number, job in enumerate(jobs):
             while not job.wait(min(SLOWEST, POLL * (1 + looks / PATIENCE))):
@@ -69,8 +70,7 @@ def ask_all(questions: Iterable[Hashable], height: int = 0, say: Callable[[int, 
                         bar = st.progress(**told)
                         if height:
                             st.skeleton(height=height)
-            answers.append(_answer(job, number, missed))
-        return answers
+            yield _answer(job, number, missed)
     finally:
         for job in jobs:
             job.leave(session())

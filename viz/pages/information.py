@@ -105,9 +105,9 @@ def _asked(frame: Frame, lesson: Lesson) -> information.Information | None:
             st.text_area(words["own"], placeholder=words["own_help"], height=120, max_chars=1200, **bound(frame.turn, "own", frame.controls["own"]))
         _, view = real_head(frame, token=False)
         queries, wrong = _queries(frame, words), []
-        answers = frame.ask_all([information.InformationQuery(query, view.kind) for query in queries],
-                                say=lambda number, text: words["progress"].format(number=number + 1, all=len(queries)),
-                                missed=lambda number, error: wrong.append(f"{queries[number].text[:60]}: {error}"))
+        answers = frame.ask_each([information.InformationQuery(query, view.kind) for query in queries],
+                                 say=lambda number, text: words["progress"].format(number=number + 1, all=len(queries)),
+                                 missed=lambda number, error: wrong.append(f"{queries[number].text[:60]}: {error}"))
         found = [each for each in answers if each is not None]
         if wrong:
             st.warning(words["left_out"].format(count=len(wrong), all=len(queries), first=literal(wrong[0])))
