@@ -1,8 +1,8 @@
 """How soon a lesson answers: each control of each lesson, moved in a real browser: `python -m benchmarks.lessons [NAME …] [--page FILE]`.
 
-The time runs from the key or click to the last change inside a figure: of the control's own section ("picture"), and of the whole page
-("page"). Every control is moved twice, so that what is computed once a server counts among the worst, not in the median. FILE of --page keeps
-the rows of the lessons that were not measured this time.
+The time runs from the key or click to the last change inside a figure: of the control's own section, or of the next one where it has none
+("picture"), and of the whole page ("page"). Every control is moved twice, so that what is computed once a server counts among the worst, not
+in the median. FILE of --page keeps the rows of the lessons that were not measured this time.
 """
 import argparse
 import datetime
@@ -26,8 +26,12 @@ FIGURES = ".clearhead-chart, [class*=st-key-pieces-]"
 WATCH = """([figures, trains]) => {
     const main = document.querySelector('[data-testid=stMain]'), seen = (window.answers = { start: 0, picture: 0, page: 0, trains: false });
     const section = (node) => (node.nodeType === 1 ? node : node.parentElement)?.closest('[class*=st-key-section-]');
+    const begun = (node) => {   // the section of a control, or where that has no picture the next one that has
+        const all = [...main.querySelectorAll('[class*=st-key-section-]')], at = all.indexOf(section(node));
+        return at < 0 ? undefined : all.slice(at).find((each) => each.querySelector(figures));
+    };
     let own;
-    const begin = (event) => Object.assign(seen, { start: performance.now(), picture: 0, page: 0, trains: false }, (own = section(event.target), {}));
+    const begin = (event) => Object.assign(seen, { start: performance.now(), picture: 0, page: 0, trains: false }, (own = begun(event.target), {}));
     for (const type of ['keydown', 'click']) document.addEventListener(type, begin, true);
     const figure = ({ target }) => (target.nodeType === 1 ? target : target.parentElement)?.closest(figures);
     const shown = (node) => [...node.querySelectorAll('.main-svg')].map((each) => each.innerHTML).join() || node.textContent;
@@ -50,9 +54,9 @@ TAKEN = """() => [...['picture', 'page'].map((name) => window.answers[name] && w
 INTRODUCTION = """# How soon a lesson answers
 
 Written by `python -m benchmarks.lessons --page benchmarks/lessons.md`: every control of each lesson is moved twice in a real browser. Milliseconds
-from the key or click to the last change in a picture: *picture*, of the control's own section; *page*, of all sections. The bar is 300 for the
-picture. *None*: moves after which every picture was what it was before (a slider at its end, the key of a list that has one entry). *Trains*: moves
-that had something trained or measured on the page, which showed how far it is; they are in no other number.
+from the key or click to the last change in a picture: *picture*, of the control's own section, or of the next one where it has none; *page*, of all
+sections. The bar is 300 for the picture. *None*: moves after which every picture was what it was before (a slider at its end, the key of a list
+that has one entry). *Trains*: moves that had something trained or measured on the page, which showed how far it is; they are in no other number.
 
 | lesson | control | moves | none | trains | picture, median | picture, worst | page, median | page, worst | within 300 | machine, day |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |

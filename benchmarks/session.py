@@ -25,7 +25,7 @@ class Session:
 
     def __init__(self, socket: ClientConnection, address: str):
         self.socket, self.address = socket, address
-        self.query = self.page = ""
+        self.query = self.page = self.name = ""
         self.pages: dict[str, str] = {}             # by their name in the address
         self.running = True
         self.bodies: dict[str, tuple[float, dict, dict]] = {}
@@ -38,11 +38,11 @@ class Session:
         self._reader = asyncio.create_task(self._read())
 
     @classmethod
-    async def open(cls, address: str, query: str = "") -> "Session":
-        """A session on the server at http://…, with its first run asked for."""
+    async def open(cls, address: str, query: str = "", name: str = "") -> "Session":
+        """A session on the server at http://…, with its first run asked for: of the page of this name, or the one without a name."""
         socket = await connect(f"ws{address[4:]}/_stcore/stream", subprotocols=[Subprotocol("streamlit")], max_size=None, compression=None)
         session = cls(socket, address)
-        session.query = query
+        session.query, session.name = query, name
         await session.run()
         return session
 
@@ -50,7 +50,7 @@ class Session:
         """Asks for a run of the page, with what was typed and with what was clicked just now."""
         message = BackMsg()
         state = message.rerun_script
-        state.query_string, state.page_script_hash = self.query, self.page
+        state.query_string, state.page_script_hash, state.page_name = self.query, self.page, self.name
         state.context_info.url, state.context_info.timezone = self.address, "UTC"
         state.widget_states.widgets.extend([*self.typed.values(), *triggers])
         state.cached_message_hashes.extend(self.known)

@@ -86,7 +86,7 @@ def ask(question, session: str = "") -> Job:
 
 
 def ahead(questions: Iterable, session: str = "") -> None:
-    """Has answered what this session will probably ask next, while nobody waits for anything."""
+    """Has answered what this session will probably ask next, while nobody waits for anything; instead of what it named before."""
     desk.ahead(questions, session)
 
 

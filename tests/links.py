@@ -24,16 +24,16 @@ class Page(Session):
         return "\n".join(self.said).replace("\\", "")
 
 
-async def _visit(address: str, links: list[dict]) -> list[Page]:
+async def _visit(address: str, links: list[dict], name: str) -> list[Page]:
     pages = []
     for params in links:
-        pages.append(await Page.open(address, urlencode(params)))
+        pages.append(await Page.open(address, urlencode(params), name))
         await pages[-1].until(lambda: not pages[-1].running)
         await pages[-1].close()
     return pages
 
 
-def opened(address: str, *links: dict) -> list[Page]:
-    """The start page by each of these links, one after the other, as newcomers; each has come to rest and is closed."""
+def opened(address: str, *links: dict, name: str = "") -> list[Page]:
+    """The start page, or the one of this name, by each of these links, one after the other, as newcomers; each has come to rest and is closed."""
     with ThreadPoolExecutor(1) as thread:   # where no loop of a browser runs
-        return thread.submit(asyncio.run, _visit(address, list(links))).result()
+        return thread.submit(asyncio.run, _visit(address, list(links), name)).result()

@@ -41,7 +41,7 @@ class Page:
 class Frame:
     """What a page gets. record() waits for the answer with progress; ask(question) for any other; both without a skeleton if height=0;
     ask_each(questions) for many, of which `missed` hears where there is no answer (viz/components/waiting.py);
-    ahead(questions) has answered what the next click probably asks, while nobody waits; view is complete once record() was called.
+    ahead(part, questions) has answered what the next click in this part probably asks, while nobody waits; view is complete once record() was called.
 
     choose(**changes) changes the view, put(**changes) the question; called from a widget, both run the page again. link(state) is the
     address of a state on this page. controls holds the page's own controls by name, turn(**changes) changes them (a value that a control
@@ -56,7 +56,7 @@ class Frame:
     record: Callable[..., AttentionRecord]
     ask: Callable[..., Any]
     ask_each: Callable[..., Iterator[Any]]
-    ahead: Callable[[Iterable], None]
+    ahead: Callable[[str, Iterable], None]
     view: Callable[[], View]
     choose: Callable[..., None]
     put: Callable[..., None]

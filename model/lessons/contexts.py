@@ -31,13 +31,15 @@ class TableQuery:
 @dataclass(frozen=True, eq=False)
 class Table:
     """rows (id, d_model): of the ids that were asked for. piece: the vocabulary's own string that the word is. nearest: (piece, cosine), most
-    similar first. cosines (vocabulary - 1): of the piece with every other; pairs (at most DRAWN): of two pieces drawn at random."""
+    similar first. cosines (vocabulary - 1): of the piece with every other; pairs (at most DRAWN): of two pieces drawn at random. luck: the largest
+    cosine that a table of random directions would give."""
 
     rows: np.ndarray
     piece: str
     nearest: tuple[tuple[str, float], ...]
     cosines: np.ndarray
     pairs: np.ndarray
+    luck: float
 
     def __post_init__(self):
         for name in ("rows", "cosines", "pairs"):

@@ -11,7 +11,7 @@ from model.query import UserError
 
 FLOAT = 4  # bytes
 SMALL_BYTES, SMALL_OPERATIONS = 1e8, 1e11  # below both no machine needs asking
-LITTLE = 1.5e9  # operations, at which a second thread begins to be worth its waits (MiniLM: some thirty tokens)
+LITTLE = 1.5e9  # operations: some thirty tokens of MiniLM
 SLOWEST = 5e9  # operations a second that any machine with torch does; measured less, it is only busy
 LONGEST_WAIT = float(os.environ.get("CLEARHEAD_LONGEST_WAIT", "600"))  # seconds that an answer may take by the estimate
 
@@ -71,7 +71,7 @@ def refuse_what_does_not_fit(plan: Plan, n: int, title: str) -> None:
 @contextmanager
 def threads(plan: Plan, n: int) -> Iterator[None]:
     """One thread for a pass of LITTLE work: several would wait for each other at every layer, and all of them for whatever else the machine does,
-    such as a browser that draws."""
+    such as a browser that draws the answer before."""
     import torch
 
     before = torch.get_num_threads()

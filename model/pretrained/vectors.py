@@ -1,7 +1,7 @@
 """Vectors of a loaded model for the lesson *From text to vectors*: its table of input embeddings, and its words in two contexts."""
 from collections.abc import Callable
 
-from model.lessons.contexts import Contexts, ContextsQuery, Table, TableQuery, compare, layers, neighbours
+from model.lessons.contexts import Contexts, ContextsQuery, Table, TableQuery, compare, layers, luck, neighbours
 from model.pretrained.reading import read
 from model.pretrained.tokens import visible
 from model.query import UserError
@@ -27,7 +27,7 @@ def table(opened, question: TableQuery, tick: Tick) -> Table:
     rows = opened.network.get_input_embeddings().weight.detach().numpy()[:len(tokenizer)]
     order, cosines, pairs = neighbours(rows, ids[0])
     return Table(rows[list(question.ids)], named(ids[0]), tuple((named(each), float(cosines[each - (each > ids[0])])) for each in order), cosines,
-                 pairs)
+                 pairs, luck(*rows.shape))
 
 
 def contexts(opened, question: ContextsQuery, trace_of: Callable[..., Trace]) -> Contexts:

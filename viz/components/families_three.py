@@ -20,7 +20,8 @@ from viz.page import Frame
 from viz.text import literal
 
 TEXT = "The animal didn't cross the street because it was too tired."
-NAMES = ("encoder", "decoder", "both")
+FAMILIES = ("encoder", "both", "decoder")   # the decoder is the largest: the others are on the screen before it answers
+PLACES = (0, 2, 1)                           # of their columns
 ENCODER, BOTH, STANDS_IN = "minilm", "translator", "induction"
 KINDS = {"encoder": Kind.SELF, "decoder": Kind.CAUSAL, "cross": Kind.CROSS}
 
@@ -37,8 +38,14 @@ def said(frame: Frame) -> str:
 
 
 def asked(text: str) -> list[Query]:
-    """The same sentence put to an encoder, a decoder and both."""
-    return [sources.open_query(model, text) for model in (ENCODER, decoder()[0], BOTH)]
+    """The same sentence put to FAMILIES."""
+    return [sources.open_query(model, text) for model in (ENCODER, BOTH, decoder()[0])]
+
+
+def columns() -> list:
+    """The columns of FAMILIES."""
+    found = st.columns(3, gap="medium")
+    return [found[place] for place in PLACES]
 
 
 def three_families(frame: Frame, lesson: Lesson) -> None:
@@ -49,15 +56,15 @@ def three_families(frame: Frame, lesson: Lesson) -> None:
         if not decoder()[1]:
             st.caption(words["missing"])
         pick(frame, "part", words["part"], words["parts"])
-        records, seen = [], []
+        cards, seen = {}, {}
         answers = frame.ask_each(asked(said(frame)), height=330)   # each is drawn while the next one is computed
-        for column, name, record in zip(st.columns(3, gap="medium"), NAMES, answers, strict=True):
-            records.append(record)
+        for column, name, record in zip(columns(), FAMILIES, answers, strict=True):
+            cards[name] = record.card
             kind = KINDS[frame.controls["part"]] if name == "both" else record.kinds[0]
             with column:
-                seen.append(_may(lesson, name, record, kind))
-        lesson.notes("three", shown=(families.allowed,), shapes={"allowed": seen[1]}, encoder=seen[0].mean(), decoder=seen[1].mean(),
-                     tokens=len(seen[1]), vector=records[0].card.d_model, title=records[1].card.title)
+                seen[name] = _may(lesson, name, record, kind)
+        lesson.notes("three", shown=(families.allowed,), shapes={"allowed": seen["decoder"]}, encoder=seen["encoder"].mean(),
+                     decoder=seen["decoder"].mean(), tokens=len(seen["decoder"]), vector=cards["encoder"].d_model, title=cards["decoder"].title)
 
 
 def _may(lesson: Lesson, name: str, record: AttentionRecord, kind: Kind) -> np.ndarray:
@@ -107,19 +114,21 @@ def hidden(frame: Frame, lesson: Lesson) -> None:
             st.info(words["short"])
             return
         at = min(max(1, frame.controls["hide"]), len(found) - 1)
-        slide(frame, "hide", words["hide"], range(1, len(found)), say=lambda place: text[slice(*found[min(place, len(found) - 1)])])
-        records, touched, word = list(frame.ask_each(asked(text))), [], literal(text[slice(*found[at])])
+        slide(frame, "hide", words["hide"], range(1, len(found)), say=lambda place: text[slice(*found[place])], closed=True)
+        records, touched, word = list(frame.ask_each(asked(text))), {}, literal(text[slice(*found[at])])
         answers = frame.ask_each([each for record in records for each in _before_and_after(record, found[at])])
-        for column, name, record in zip(st.columns(3, gap="medium"), NAMES, records, strict=True):
+        for column, name, record in zip(columns(), FAMILIES, records, strict=True):
             tokens = record[record.kinds[0]].queries
             change = families.moved(next(answers).vectors, next(answers).vectors)
-            touched.append(f"{int((change > 1e-4).sum())} of {len(change)}")
+            touched[name] = f"{int((change > 1e-4).sum())} of {len(change)}"
             with column:
                 st.markdown(f"**{lesson.prose['three'][name]}**")
                 figure(lambda theme, tokens=tokens, change=change: bars(theme, _short(tokens), {words["moved"]: change}, axes=("", words["moved"]),
                                                                          height=280),
-                       key=f"families-hidden-{name}", alt=lesson.alt("hidden", word=word, touched=touched[-1], name=name))
-        lesson.notes("hidden", shown=(families.moved,), shapes={"moved": change}, word=word, encoder=touched[0], decoder=touched[1], both=touched[2])
+                       key=f"families-hidden-{name}", alt=lesson.alt("hidden", word=word, touched=touched[name], name=name))
+        near = [found[place] for place in (at - 1, at + 1, at - 2, at + 2) if 1 <= place < len(found)]
+        frame.ahead("hidden", [_before_and_after(record, span)[1] for span in near for record in records])
+        lesson.notes("hidden", shown=(families.moved,), shapes={"moved": change}, word=word, **touched)
 
 
 def _before_and_after(record: AttentionRecord, span: tuple[int, int]) -> tuple[LastQuery, LastQuery]:

@@ -26,7 +26,7 @@ def three_targets(frame: Frame, lesson: Lesson) -> None:
         with first:
             st.text_input(words["signs"], max_chars=60, help=words["signs_help"], **bound(frame.turn, "signs", frame.controls["signs"]))
         with second:
-            slide(frame, "step", words["step"], known, say=str)
+            slide(frame, "step", words["step"], known, say=str, closed=True)
         with third:
             slide(frame, "soft", words["soft"], (0.5, 1, 2, 4, 10))
         with fourth:

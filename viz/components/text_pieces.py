@@ -118,7 +118,7 @@ def merges(frame: Frame, lesson: Lesson) -> None:
         done = min(frame.controls["done"], len(found.pairs))
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             with st.container(width=420):
-                slide(frame, "done", words["done"], range(len(found.pairs) + 1))
+                slide(frame, "done", words["done"], range(len(found.pairs) + 1), closed=True)
             push(frame, words["back"], "merge-back", done=max(0, done - 1))
             push(frame, words["on"], "merge-on", done=min(len(found.pairs), done + 1))
         st.markdown(_split(found, done))

@@ -18,9 +18,12 @@ def stops(low: float, high: float, per_decade: int) -> list[float]:
 
 
 def slide(frame: Frame, name: str, label: str, options: Iterable[float], say: Callable[[Any], str] = lambda value: f"{value:g}",
-          help: str | None = None) -> None:
-    """A slider over `options`; a value that a link brought and that is none of them becomes one."""
-    value = frame.controls[name]
+          help: str | None = None, closed: bool = False) -> None:
+    """A slider over `options`. A value that a link brought and that is none of them becomes one; where there are no others (`closed`), the nearest
+    stands for it, as the page has to take that, too."""
+    value, options = frame.controls[name], list(options)
+    if closed:
+        value = min(options, key=lambda each: abs(each - value))
     slider(label, sorted({*options, value}), value, say=say, help=help, key=f"slider-{name}", turn=lambda chosen: frame.turn(**{name: chosen}))
 
 

@@ -88,6 +88,6 @@ def _answer(job: Job, number: int, missed: Callable[[int, UserError], None] | No
         return None
 
 
-def ahead(questions: Iterable[Hashable]) -> None:
-    """Has answered what this session will probably ask next, while nobody waits for anything."""
-    sources.ahead(questions, session())
+def ahead(part: str, questions: Iterable[Hashable]) -> None:
+    """Has answered what a part of this session's page will probably ask next, while nobody waits for anything; instead of what it named before."""
+    sources.ahead(questions, f"{session()} {part}")

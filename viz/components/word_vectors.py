@@ -27,7 +27,7 @@ BEYOND = 99.5                       # per cent of the rows' numbers that the col
 def ahead(frame: Frame) -> None:
     """Once a model may be opened, the other one is opened, too, while nobody waits."""
     found = frame.controls["open"] and [each for each in pieces.MODELS if each != frame.controls["table"] and pieces.there(each)]
-    frame.ahead([_table_query(frame, each) for each in found or ()])
+    frame.ahead("table", [_table_query(frame, each) for each in found or ()])
 
 
 def _table_query(frame: Frame, model: str) -> contexts.TableQuery:
@@ -78,7 +78,6 @@ def _rows(lesson: Lesson, cut: pieces.Cut, found: contexts.Table) -> None:
 
 def _near(lesson: Lesson, word: str, found: contexts.Table) -> None:
     words, (vocabulary, d_model) = lesson.prose["table"], (len(found.cosines) + 1, found.rows.shape[1])
-    luck = contexts.luck(vocabulary, d_model)
     names = [html.escape(name) for name, _ in found.nearest]
     left, right = st.columns(2, gap="medium")
     with left:
@@ -90,12 +89,12 @@ def _near(lesson: Lesson, word: str, found: contexts.Table) -> None:
         drawn = {words["word_to_all"].format(word=html.escape(word)): found.cosines, words["pairs"]: found.pairs}
         shares = {name: np.histogram(each, BINS)[0] / len(each) for name, each in drawn.items()}
         figure(lambda theme: histogram(theme, BINS, shares, axes=(words["cosine"], words["share"]), height=360,
-                                       marks=[(luck, words["luck"].format(luck=luck))]),
-               key="vectors-baseline", alt=words["alt_baseline"].format(mean=found.pairs.mean(), luck=luck))
+                                       marks=[(found.luck, words["luck"].format(luck=found.luck))]),
+               key="vectors-baseline", alt=words["alt_baseline"].format(mean=found.pairs.mean(), luck=found.luck))
     lesson.notes("table", shown=(contexts.to_all, contexts.neighbours, contexts.luck), word=literal(word), nearest=literal(found.nearest[0][0]),
                  shapes={"table": f"float32 ({vocabulary}, {d_model})", "rows": found.rows, "cosines": found.cosines}, cosine=near[0],
-                 mean=found.pairs.mean(), high=np.percentile(found.pairs, 99), luck=luck, vocabulary=vocabulary, d_model=d_model,
-                 above=int((found.cosines > luck).sum()))
+                 mean=found.pairs.mean(), high=np.percentile(found.pairs, 99), luck=found.luck, vocabulary=vocabulary, d_model=d_model,
+                 above=int((found.cosines > found.luck).sum()))
 
 
 def drift(frame: Frame, lesson: Lesson) -> None:

@@ -84,7 +84,7 @@ def _parts(frame: Frame, lesson: Lesson, trace: Trace, record: AttentionRecord) 
     names = {box.name: words["names"][box.kind] for box in found}
     box = next((one for one in found if one.name == frame.controls["box"]), found[1])
     if len(trace.blocks) > 1:
-        slide(frame, "block", words["block"], range(len(trace.blocks)), say=lambda place: _said(place, trace, words))
+        slide(frame, "block", words["block"], range(len(trace.blocks)), say=lambda place: _said(place, trace, words), closed=True)
     left, right = st.columns([2, 5], gap="medium")
     with left:
         drawn = [Drawn(one.name, one.kind, names[one.name], _shape(one.output)) for one in found]
@@ -139,7 +139,8 @@ def _norm(frame: Frame, lesson: Lesson, each: Block, tokens: Tokens, revealed: b
             columns = columns_switch(frame, words)
         norm: Norm = each.norms[0 if frame.controls["which"] == "first" else -1]
         word = min(frame.controls["word"], len(norm.input) - 1)
-        slide(frame, "word", words["word"], range(len(norm.input)), say=lambda place: tokens.texts[place] if place < len(tokens) else str(place))
+        slide(frame, "word", words["word"], range(len(norm.input)), closed=True,
+              say=lambda place: tokens.texts[place] if place < len(tokens) else str(place))
         x, gain = norm.input[word], norm.gain.astype(np.float64)
         steps = block.layer_norm(x, gain, norm.bias, norm.epsilon) if norm.kind == "layer" else block.rms_norm(x, gain, norm.epsilon)
         rows = [("x", x)] + ([(words["centred"], steps.centred)] if norm.kind == "layer" else []) + [(words["normal"], steps.normal),

@@ -209,7 +209,7 @@ def _tiles(frame: Frame, lesson: Lesson) -> None:
             slide(frame, "tile", words["tile"], TILES)
             with st.container(horizontal=True, vertical_alignment="bottom"):
                 with st.container():
-                    slide(frame, "step", words["step"], range(len(taken) + 1), say=lambda value: f"{value:g} / {len(taken)}")
+                    slide(frame, "step", words["step"], range(len(taken) + 1), say=lambda value: f"{value:g} / {len(taken)}", closed=True)
                 push(frame, words["next"], "next-tile", step=(step + 1) % (len(taken) + 1))
         with right, computing():
             plain = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()

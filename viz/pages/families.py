@@ -69,7 +69,7 @@ def _prefix(frame: Frame, lesson: Lesson) -> dict:
     whole: Chain = frame.ask(ChainQuery(sources.open_query(BOTH, text)))
     steps = len(whole.ids) - 1
     at = min(frame.controls["upto"], steps)
-    slide(frame, "upto", words["upto"], range(1, steps + 1), say=lambda place: f"{place}: {whole.texts[min(place, steps) - 1]}")
+    slide(frame, "upto", words["upto"], range(1, steps + 1), say=lambda place: f"{place}: {whole.texts[place - 1]}", closed=True)
     part: Chain = frame.ask(ChainQuery(sources.open_query(BOTH, text, continuation=whole.ids[:at])))
     first, second = (float(each.log_probabilities[at - 1]) for each in (whole, part))
     return {"t": at, "word": literal(whole.texts[at - 1]), "whole": first, "part": second, "difference": abs(first - second)}
@@ -86,7 +86,7 @@ def _factors(frame: Frame, lesson: Lesson) -> None:
             chain: Chain = frame.ask(ChainQuery(sources.open_query(model, text)))
             _product(lesson, {words["this"]: chain}, words["alone"])
             return
-        frame.ahead([ChainQuery(sources.open_query(model, text))])
+        frame.ahead("factors", [ChainQuery(sources.open_query(model, text))])
         own: Chain = frame.ask(ChainQuery(sources.open_query(BOTH, text)))
         st.text_input(words["french"], max_chars=160, help=words["french_help"], placeholder=swapped(french_of(own)),
                       **bound(frame.turn, "french", frame.controls["french"]))

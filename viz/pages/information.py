@@ -118,7 +118,7 @@ def _asked(frame: Frame, lesson: Lesson) -> information.Information | None:
         said = words["said_one" if pool.texts == 1 else "said"]
         st.caption(said.format(texts=pool.texts, tokens=pool.tokens, heads=len(pool.places), model=literal(state.model)))
         if frame.controls["texts"] == "one":
-            frame.ahead([information.InformationQuery(sources.open_query(state.model, text), view.kind) for text in words["set"]])
+            frame.ahead("texts", [information.InformationQuery(sources.open_query(state.model, text), view.kind) for text in words["set"]])
         return pool
 
 

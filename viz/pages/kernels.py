@@ -124,7 +124,7 @@ def _memory(frame: Frame, lesson: Lesson) -> None:
     with lesson.section("memory"):
         left, right = st.columns([2, 3], gap="medium")
         with left:
-            slide(frame, "asked", words["asked"], range(pairs), say=lambda place: memory.KEYS[place])
+            slide(frame, "asked", words["asked"], range(pairs), say=lambda place: memory.KEYS[place], closed=True)
             slide(frame, "noise", words["noise"], DAMAGE, say=lambda value: f"{value:.0%}")
             slide(frame, "t", words["t"], stops(0.1, 100, 10), help=words["t_help"])
             slide(frame, "pairs", words["pairs"], range(2, 9))

@@ -20,7 +20,7 @@ P = Numbers("p", (0.5, 0.25, 0.15, 0.1), 0, 1, 4, 4)
 Q = Numbers("q", (0.25, 0.25, 0.25, 0.25), 0, 1, 4, 4)
 START = Numbers("start", (0.56, 0.54), 0, 1, 2, 2)
 PAGE = Page("How it learns", "Learn", 10, "nothing", controls=(
-    GUESS, P, Q, Words("signs", "k7Qx2bVk7Qx", 60), Number("step", 434, 0, 10**6, whole=True), Number("soft", 2.0, 0.5, 10), Words("wish", "Z", 1),
+    GUESS, P, Q, Words("signs", "k7Qx2bVk7Qx", 60), Number("step", 408, 0, 10**6, whole=True), Number("soft", 2.0, 0.5, 10), Words("wish", "Z", 1),
     Number("eps", 0.1, 0, 0.9), Number("size", 10, 2, 37_000, whole=True), Choice("where", "others", divergence.DEFINITIONS),
     Choice("signal", "spike", descent.SIGNALS), Number("b2", 0.999, 0.5, 0.9999), Number("ae", 1e-8, 1e-12, 1),
     Number("rate", 0.01, 1e-4, 0.1), Number("warm", 15, 0, STEPS, whole=True), Switch("decay", True), START, Number("limit", 0.3, 0, 100),

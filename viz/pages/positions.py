@@ -92,7 +92,7 @@ def _table(frame: Frame, lesson: Lesson) -> None:
         with st.container(horizontal=True, vertical_alignment="bottom"):
             pick(frame, "source", words["source"], words["sources_of"])
             if frame.controls["source"] == "waves":
-                slide(frame, "d", words["d"], WIDTHS, say=str)
+                slide(frame, "d", words["d"], WIDTHS, say=lambda each: str(each - each % 2))   # the waves come in pairs
             table, said = _vectors(frame, words)
         st.caption(said)
         bound = float(np.quantile(np.abs(table), 0.995))
@@ -190,7 +190,7 @@ def _shift(frame: Frame, lesson: Lesson) -> None:
         with left:
             slide(frame, "p", words["p"], range(0, 101), say=str)
             slide(frame, "k", words["k"], range(-50, 51), say=str)
-            slide(frame, "wave", words["wave"], range(0, min(width // 2, 32)), say=lambda each: f"{2 * each}, {2 * each + 1}")
+            slide(frame, "wave", words["wave"], range(width // 2), say=lambda each: f"{2 * each}, {2 * each + 1}", closed=True)
         ring = positions.sinusoidal(np.arange(min(33, int(positions.wavelengths(width)[pair]) + 1)), width)[:, [2 * pair + 1, 2 * pair]]
         hands = positions.sinusoidal([place, place + steps], width)[:, [2 * pair + 1, 2 * pair]]
         names = [str(each) for each in range(len(ring))]

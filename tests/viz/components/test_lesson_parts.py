@@ -1,6 +1,7 @@
 """What the lessons' components take from a browser, and what they say."""
 import inspect
 import tomllib
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from viz.components.block_diagram import payload as block_diagram
 from viz.components.cells import payload as cells
 from viz.components.drag import payload as drag
 from viz.components.lesson import LETTERS, lessons, listing
-from viz.components.turns import stops
+from viz.components.turns import slide, stops
 from viz.components.wire import unpack
 from viz.control import Numbers
 from viz.page import pages
@@ -76,6 +77,14 @@ def test_the_listing_is_the_functions_own_source_and_compiles():
     text = listing((stops, test_every_box_has_words), {"weights": np.zeros((2, 3), np.float32)})
     assert inspect.getsource(stops) in text and "# weights: float32 (2, 3)" in text
     compile(text, "listing", "exec")
+
+
+@pytest.mark.parametrize(("value", "closed", "shown"), [(3, True, (1, 2, 3)), (99, True, (1, 2, 3)), (99, False, (1, 2, 3, 99))])
+def test_a_slider_shows_what_the_page_takes_of_a_value_that_is_none_of_its_options(monkeypatch, value, closed, shown):
+    drawn = []
+    monkeypatch.setattr("viz.components.turns.slider", lambda label, options, value, **more: drawn.append((tuple(options), value)))
+    slide(SimpleNamespace(controls={"n": value}), "n", "label", range(1, 4), closed=closed)
+    assert drawn == [(shown, min(value, shown[-1]))]
 
 
 def test_stops_are_even_on_a_log_axis_and_hold_both_ends():
