@@ -37,6 +37,11 @@ class Job:
     def done(self) -> bool:
         return self._done.is_set()
 
+    @property
+    def failed(self) -> bool:
+        """Whether it ended without an answer."""
+        return self._error is not None
+
     def wait(self, seconds: float) -> bool:
         """True as soon as the answer is there, False after `seconds`."""
         return self._done.wait(seconds)

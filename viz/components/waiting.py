@@ -56,8 +56,8 @@ def ask_each(questions: Iterable[Hashable], height: int = 0, say: Callable[[int,
 
     missed(number, error) is told of a question without an answer, which is then None among them; without it the first such error is raised.
     """
-    jobs = [sources.ask(each, session()) for each in questions]
-    place, bar, looks = place_to_wait(), None, 0
+    who = session()
+    jobs, place, bar, looks = [sources.ask(each, who) for each in questions], place_to_wait(), None, 0
     try:
         for number, job in enumerate(jobs):
             while not job.wait(min(SLOWEST, POLL * (1 + looks / PATIENCE))):
@@ -70,12 +70,12 @@ def ask_each(questions: Iterable[Hashable], height: int = 0, say: Callable[[int,
                         bar = st.progress(**told)
                         if height:
                             st.skeleton(height=height)
+            if bar is not None and (job is jobs[-1] or (missed is None and job.failed)):
+                place.empty()
             yield _answer(job, number, missed)
-    finally:
+    finally:   # also of one that is dropped half-way, wherever that happens: nothing of Streamlit's may be called here
         for job in jobs:
-            job.leave(session())
-        if bar is not None:
-            place.empty()
+            job.leave(who)
 
 
 def _answer(job: Job, number: int, missed: Callable[[int, UserError], None] | None) -> Any:
