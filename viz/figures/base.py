@@ -17,6 +17,7 @@ ACCENT = {"light": colours.ACCENT, "dark": "#f08a4b"}   # the page's primary col
 MUTED = {"light": colours.QUIET, "dark": "#a3abb8"}
 GRID = {"light": "#e6e9ee", "dark": "#252c38"}
 LEFT_OUT = {"light": "#b9c0ca", "dark": "#4a5363"}      # series that are there only to be counted
+LETTER = 12.5                             # pixels, of a figure's letters
 SIGN, WIDE, TICK, NAME = 8, 13, 12, 24    # pixels: a sign of a tick's label, a Chinese one, the tick before it, an axis' name
 WORDS = 54                                # pixels below an axis of words that lie side by side
 
@@ -44,7 +45,7 @@ def chart(theme: str, x: str = "", y: str = "", *, height: int = 340, title: str
     axis: dict[str, Any] = {"gridcolor": GRID[theme], "linecolor": LEFT_OUT[theme], "zeroline": False, "ticks": "outside", "ticklen": 4,
                             "tickcolor": LEFT_OUT[theme], "title_font_size": 13}
     return Drawing(
-        height=height, paper_bgcolor=paper, plot_bgcolor=paper, font={"family": FONT, "size": 12.5, "color": ink},
+        height=height, paper_bgcolor=paper, plot_bgcolor=paper, font={"family": FONT, "size": LETTER, "color": ink},
         margin={"l": 70 if y else 40, "r": 20, "t": 56 if title else 46, "b": 46 if x else 26},
         hoverlabel={"font_family": FONT, "bgcolor": paper, "font_color": ink},
         title={"text": title, "x": 0, "xanchor": "left", "xref": "paper", "y": 1, "yanchor": "top", "yref": "container", "pad": {"t": 8},
@@ -59,8 +60,12 @@ def room(names: Sequence[str], title: str) -> int:
 
     plotly finds out by itself what labels need (`automargin`), but then draws the whole chart a second time.
     """
-    widths = [sum(WIDE if unicodedata.east_asian_width(sign) in "WF" else SIGN for sign in name) for name in names]
-    return TICK + max(widths, default=0) + NAME * bool(title)
+    return TICK + max(map(width, names), default=0) + NAME * bool(title)
+
+
+def width(name: str) -> int:
+    """Pixels of a name in letters of LETTER, rather too many than too few."""
+    return sum(WIDE if unicodedata.east_asian_width(sign) in "WF" else SIGN for sign in name)
 
 
 def worded(names: Sequence[str]) -> dict[str, Any]:

@@ -59,6 +59,16 @@ class Drawing:
         """What is said of "xaxis" or "yaxis" so far."""
         return self._layout.get(name, {})
 
+    @property
+    def height(self) -> float:
+        """Pixels of the whole."""
+        return self._layout["height"]
+
+    @property
+    def margin(self) -> Mapping[str, float]:
+        """Pixels round the plot: l, r, t and b."""
+        return self._layout["margin"]
+
     def sent(self) -> dict:
         """What a browser gets: arrays as bytes in base64, matrices with the seven digits of float32."""
         return {"data": _sent(self._traces), "layout": _sent(self._layout)}

@@ -4,10 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viz.figures.base import ACCENT, MUTED, chart, series
+from viz.figures.base import ACCENT, LETTER, MUTED, chart, series, width
 from viz.figures.drawing import Drawing
+from viz.figures.labels import fit, places
 
-NAMED = 24   # points up to which every one has its name beside it
+NAMED = 40              # points up to which every one can have its name beside it
+SMALL, LOUD = 11, 13    # pixels of the letters: of points, and of what stands out
+STEPS = 24              # points of an arrow that names keep away from
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,22 +34,45 @@ def plane(theme: str, points: Points, *, axes: tuple[str, str], around: np.ndarr
         figure.add_scatter(x=edge[:, 0], y=edge[:, 1], mode="lines", fill="toself", fillcolor="rgba(85,140,200,0.13)", hoverinfo="skip", name="hull",
                            line={"color": MUTED[theme], "width": 1, "dash": "dot"})
     share = np.ones(len(points.at)) * 0.1 if points.sizes is None else points.sizes
-    biggest = set(np.argsort(-share, kind="stable")[:NAMED].tolist())
-    shown = [name if place in biggest else "" for place, name in enumerate(points.names)]
-    figure.add_scatter(x=points.at[:, 0], y=points.at[:, 1], mode="markers+text", text=shown, textposition="top center", name="points",
-                       customdata=[[name, size] for name, size in zip(points.names, share, strict=True)], textfont_size=11,
-                       marker={"color": series(theme)[0], "size": 6 + 26 * np.sqrt(share), "line_width": 0, "opacity": 0.75},
+    sizes = 6 + 26 * np.sqrt(share)
+    said = _said(figure, points, sizes, marked, arrows)
+    biggest, loud = said[len(marked) + len(arrows):], {"color": ACCENT[theme], "size": LOUD}
+    sides = {place: side for place, side in biggest if side}
+    figure.add_scatter(x=points.at[:, 0], y=points.at[:, 1], mode="markers+text", name="points", textfont_size=SMALL,
+                       text=[name if place in sides else "" for place, name in enumerate(points.names)],
+                       textposition=[sides.get(place, "top center") for place in range(len(points.names))],
+                       customdata=[[name, size] for name, size in zip(points.names, share, strict=True)],
+                       marker={"color": series(theme)[0], "size": sizes, "line_width": 0, "opacity": 0.75},
                        hovertemplate="%{customdata[0]}<br>%{x:.4g}, %{y:.4g}" + ("" if points.sizes is None else "<br>weight %{customdata[1]:.4g}")
                        + "<extra></extra>")
-    loud = {"color": ACCENT[theme], "size": 13}
-    for name, at in marked:
-        figure.add_scatter(x=[at[0]], y=[at[1]], mode="markers+text", text=[name], textposition="bottom center", name=name, textfont=loud,
+    for (name, at), (_, side) in zip(marked, said, strict=False):
+        figure.add_scatter(x=[at[0]], y=[at[1]], mode="markers+text", text=[name], textposition=side, name=name, textfont=loud,
                            hovertemplate="%{x:.4g}, %{y:.4g}", marker=loud | {"symbol": "diamond"})
-    for name, at in arrows:
+    for (name, at), (_, side) in zip(arrows, said[len(marked):], strict=False):
         figure.add_annotation(x=at[0], y=at[1], ax=0, ay=0, xref="x", yref="y", axref="x", ayref="y", arrowhead=2, arrowwidth=2,
                               arrowcolor=ACCENT[theme])
-        figure.add_scatter(x=[at[0]], y=[at[1]], mode="text", text=[name], textposition="top right", name=name, hoverinfo="skip", textfont=loud)
+        figure.add_scatter(x=[at[0]], y=[at[1]], mode="markers+text", text=[name], textposition=side, name=name, hoverinfo="skip", textfont=loud,
+                           marker={"size": float(sizes.min()), "opacity": 0})
     figure.update_layout(showlegend=False)
     figure.update_xaxes(zeroline=True, zerolinecolor=MUTED[theme])
-    figure.update_yaxes(scaleanchor="x", zeroline=True, zerolinecolor=MUTED[theme])
+    figure.update_yaxes(zeroline=True, zerolinecolor=MUTED[theme])
     return figure
+
+
+def _said(figure: Drawing, points: Points, sizes: np.ndarray, marked: Sequence[tuple[str, np.ndarray]],
+          arrows: Sequence[tuple[str, np.ndarray]]) -> list[tuple[int, str]]:
+    """Fits the figure to what is in it. Returns (place of its point, side on which its name stands) of what is marked, of the arrows, whose names
+    stand beyond their tips, and of the biggest points, whose names keep away from dots, arrows and the other names."""
+    loud, tips = [*marked, *arrows], np.array([at for _, at in arrows]).reshape(-1, 2)
+    shafts = (tips[:, None] * np.linspace(0, 1, STEPS, endpoint=False)[:, None]).reshape(-1, 2)
+    at = np.concatenate([points.at, np.array([at for _, at in loud]).reshape(-1, 2), shafts])
+    radii = np.concatenate([sizes / 2, [LOUD / 2] * len(marked), [sizes.min() / 2] * len(arrows), [2] * len(shafts)])
+    beside = np.zeros(at.shape)
+    for place, (name, tip) in enumerate(arrows, len(points.at) + len(marked)):
+        beside[place, 0 if tip[0] < 0 else 1] = width(name) * LOUD / LETTER
+    at, room = fit(figure, at, radii, beside)
+    names = [(len(points.at) + place, name, float(LOUD)) for place, (name, _) in enumerate(loud)]
+    names += [(place, points.names[place], float(SMALL)) for place in np.argsort(-sizes, kind="stable")[:NAMED].tolist()]
+    ways = np.zeros((len(names), 2))
+    ways[len(marked):len(loud)] = tips
+    return [(place, side) for (place, _, _), side in zip(names, places(at, room, radii, names, ways=ways, always=len(loud)), strict=True)]
