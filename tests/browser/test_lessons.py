@@ -135,6 +135,7 @@ def test_a_handle_is_dragged_a_figure_is_taken_away_and_fills_the_screen_and_the
     a_handle_is_dragged_and_its_link_is_offered(seen)
     a_figure_is_taken_away_in_every_format_and_its_own_camera_saves_what_was_chosen(seen, tmp_path)
     a_chart_changes_where_it_stands_and_fills_the_screen_and_shrinks_again(seen)
+    the_buttons_of_a_chart_cover_neither_it_nor_its_tools(seen)
     seen.main.get_by_role("radio", name=strings("lesson")["tabs"]["code"]).first.click()
     code = seen.main.locator("[data-testid=stCode]").first
     expect(code).to_contain_text("def softmax_rows(", timeout=PATIENCE)
@@ -188,6 +189,16 @@ def a_chart_changes_where_it_stands_and_fills_the_screen_and_shrinks_again(seen:
         seen.page.wait_for_function("([low, full]) => (document.querySelector('.clearhead-chart .main-svg').clientHeight > low) === full",
                                     arg=[low, full], timeout=PATIENCE)
     seen.fine()
+
+
+def the_buttons_of_a_chart_cover_neither_it_nor_its_tools(seen: Watch) -> None:
+    wide = seen.page.viewport_size
+    for width in (390, wide["width"]):
+        seen.page.set_viewport_size(wide | {"width": width})
+        figure = seen.main.locator(".st-key-chart-softmax-curves")
+        seen.page.wait_for_function("width => document.querySelector('.st-key-chart-softmax-curves .main-svg').clientWidth < width", arg=width)
+        chart, own, keep = (figure.locator(part).bounding_box() for part in (".clearhead-chart", ".modebar", ".keep"))
+        assert own["y"] >= chart["y"] + chart["height"] and own["x"] + own["width"] <= keep["x"]
 
 
 def photographed(seen: Watch, chart, name: str, seconds: float = PATIENCE / 1000) -> bool:

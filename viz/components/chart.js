@@ -3,6 +3,7 @@
 import { kept } from "./kept.js";
 import { node } from "./shared.js";
 
+const STRIP = 36;       // pixels below a chart that fills the screen, for plotly's buttons (chart.css)
 const PATIENCE = 500;   // milliseconds until a chart that nobody sees yet is drawn, however busy the page is
 const FULL = { width: 24, height: 24, path: "M3 3h7v3H6v4H3zM14 3h7v7h-3V6h-4zM3 14h3v4h4v3H3zM18 14h3v7h-7v-3h4z" };
 
@@ -26,7 +27,7 @@ function tools(parent, text, tell) {
 
 function begin(parent) {
   const one = { root: node("div", "clearhead-chart", undefined, parent) }, { root } = one;
-  const fill = () => document.fullscreenElement === root ? innerHeight : one.data.layout.height;
+  const fill = () => document.fullscreenElement === root ? innerHeight - STRIP : one.data.layout.height;
   const fit = () => {
     if (one.width && root.clientWidth && (root.clientWidth !== one.width || fill() !== one.height)) draw();
   };

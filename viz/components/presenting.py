@@ -21,7 +21,7 @@ STYLE = ("<style>" + ", ".join(['[class*="st-key-slider-"]', *(f'[data-testid="{
          f'[data-testid="stMainBlockContainer"] {{ max-width: none; padding: 1rem 2rem 0; zoom: {LARGER}; }}'
          '.clearhead-tools { display: none !important; }'
          '[data-testid="stMain"]::before { box-shadow: none !important; }'
-         f'.clearhead-chart {{ zoom: calc(1 / {LARGER}); }}</style>')
+         f'.clearhead-chart {{ zoom: calc(1 / {LARGER}); margin-bottom: 32px; }}</style>')
 
 
 def hide_controls() -> None:
