@@ -8,6 +8,8 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from viz import theme as colours
 from viz.figures.drawing import Drawing
 
@@ -18,7 +20,10 @@ MUTED = {"light": colours.QUIET, "dark": "#a3abb8"}
 GRID = {"light": "#e6e9ee", "dark": "#252c38"}
 LEFT_OUT = {"light": "#b9c0ca", "dark": "#4a5363"}      # series that are there only to be counted
 LETTER = 12.5                             # pixels, of a figure's letters
-SIGN, WIDE, TICK, NAME = 8, 13, 12, 24    # pixels: a sign of a tick's label, a Chinese one, the tick before it, an axis' name
+SIGN, WIDE, TICK = 8, 13, 12              # pixels: a sign of a tick's label, a Chinese one, the tick before it
+GAP, NAME = 8, 28                         # pixels: between the ticks' labels of a y axis and its name, and the name with that gap
+ROW, LEGEND = 18, 28                      # pixels: a row of words above a plot, and a legend of one row
+LINE, NEAR = 0.035, 0.4                   # half a row of words as a share of a plot's height, and such words as a share of its width
 WORDS = 54                                # pixels below an axis of words that lie side by side
 
 
@@ -51,8 +56,8 @@ def chart(theme: str, x: str = "", y: str = "", *, height: int = 340, title: str
         title={"text": title, "x": 0, "xanchor": "left", "xref": "paper", "y": 1, "yanchor": "top", "yref": "container", "pad": {"t": 8},
                "font": {"size": 14}},
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0, "bgcolor": "rgba(0,0,0,0)", "font_size": 12},
-        xaxis=axis | {"title": {"text": x}}, yaxis=axis | {"title": {"text": y}, "automargin": True}, dragmode=False, hovermode="closest",
-        barcornerradius=2)
+        xaxis=axis | {"title": {"text": x}}, yaxis=axis | {"title": {"text": y, "standoff": GAP}, "automargin": True},
+        dragmode=False, hovermode="closest", barcornerradius=2)
 
 
 def room(names: Sequence[str], title: str) -> int:
@@ -73,23 +78,49 @@ def worded(names: Sequence[str]) -> dict[str, Any]:
     return {"automargin": any(not name.isdigit() for name in names if name)}
 
 
-def point_out(figure: Drawing, theme: str, marks: Sequence[tuple[float, str]] = (), bounds: Sequence[tuple[float, str]] = ()) -> None:
-    """Marks: vertical lines at x with words. Bounds: dashed horizontal lines at y with words."""
+def point_out(figure: Drawing, theme: str, marks: Sequence[tuple[float, str]] = (), bounds: Sequence[tuple[float, str]] = (),
+              taken: int = 0) -> None:
+    """Marks: vertical lines at x, their words above the plot, where they cover nothing; taken: rows of words that are there already. Bounds: dashed
+    horizontal lines at y, their words at that end and on that side of the line that is furthest from every curve."""
     shapes, words, ink = [], [], ACCENT[theme]
-    for place, (x, text) in enumerate(marks):
+    for row, (x, text) in enumerate(marks, taken):
         at = math.log10(x) if figure.axis("xaxis").get("type") == "log" else x
-        side = {"xanchor": "right", "xshift": -6} if _stands_left(figure, at) else {"xanchor": "left", "xshift": 6}
         shapes.append({"x0": x, "x1": x, "yref": "paper", "y0": 0, "y1": 1, "line": {"color": ink, "width": 1.5, "dash": "dot"}})
-        words.append(side | {"x": at, "y": 1 - 0.09 * place, "yref": "paper", "text": text, "font": {"color": ink, "size": 12.5}})
+        words.append({"x": at, "xanchor": _anchor(figure, at), "y": 1, "yref": "paper", "yanchor": "bottom", "yshift": ROW * row, "text": text,
+                      "font": {"color": ink, "size": LETTER}})
     for y, text in bounds:
         at = math.log10(y) if figure.axis("yaxis").get("type") == "log" else y
+        end, side = _quiet(figure, at)
         shapes.append({"xref": "paper", "x0": 0, "x1": 1, "y0": y, "y1": y, "line": {"color": MUTED[theme], "width": 1, "dash": "dash"}})
-        words.append({"xref": "paper", "x": 0, "xshift": 4, "y": at, "text": text, "xanchor": "left", "font": {"color": MUTED[theme], "size": 12}})
-    quiet = {"showarrow": False, "yanchor": "top", "bgcolor": colours.PAPER[theme]}
-    figure.update_layout(shapes=[{"type": "line"} | each for each in shapes], annotations=[quiet | each for each in words])
+        words.append({"xref": "paper", "x": ("left", "right").index(end), "xanchor": end, "y": at, "yanchor": side, "text": text,
+                      "font": {"color": MUTED[theme], "size": 12}})
+    figure.update_layout(shapes=[{"type": "line"} | each for each in shapes], annotations=[{"showarrow": False} | each for each in words])
+    if marks:
+        _raise(figure, ROW * (taken + len(marks)))
 
 
-def _stands_left(figure: Drawing, at: float) -> bool:
-    """Words stand right of their line, unless that is the right half of a fixed range."""
-    span = figure.axis("xaxis").get("range")
-    return span is not None and at > (float(span[0]) + float(span[1])) / 2
+def _raise(figure: Drawing, pixels: int) -> None:
+    """The legend by so many pixels, with room for it."""
+    margin = figure.margin
+    figure.update_layout(margin_t=max(margin["t"], LEGEND + pixels))
+    figure.update_layout(legend_y=1.01 + pixels / (figure.height - figure.margin["t"] - margin["b"]))
+
+
+def _anchor(figure: Drawing, at: float) -> str:
+    """Words stand over the middle of their line, unless they would leave the plot."""
+    low, high = figure.span("x")
+    share = (at - low) / max(high - low, 1e-9)
+    return "left" if share < 0.25 else "right" if share > 0.75 else "center"
+
+
+def _quiet(figure: Drawing, at: float) -> tuple[str, str]:
+    """Where the words of a horizontal line cover the least: (left or right, what of them is at the line: their top or bottom)."""
+    (left, right), (low, high) = figure.span("x"), figure.span("y")
+    x, y = figure.points()
+    found = {}
+    for side, way in (("top", -1), ("bottom", 1)):
+        middle = at + way * LINE * (high - low)
+        for end, here in (("left", x < left + NEAR * (right - left)), ("right", x > right - NEAR * (right - left))):
+            inside = low <= middle + way * LINE * (high - low) <= high
+            found[end, side] = np.abs(y[here] - middle).min(initial=high - low) if inside else -1.0
+    return max(found, key=lambda place: found[place])

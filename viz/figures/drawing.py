@@ -59,6 +59,21 @@ class Drawing:
         """What is said of "xaxis" or "yaxis" so far."""
         return self._layout.get(name, {})
 
+    def points(self) -> tuple[np.ndarray, np.ndarray]:
+        """x and y (point) of all finite points of all traces that have both as numbers; their logarithms where an axis has these."""
+        both = [np.broadcast_arrays(*(np.asarray(trace[name], np.float64) for name in "xy")) for trace in self._traces if {"x", "y"} <= trace.keys()]
+        found = np.concatenate([np.stack(each) for each in both], axis=1) if both else np.zeros((2, 0))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            x, y = (np.log10(each) if self.axis(f"{name}axis").get("type") == "log" else each for name, each in zip("xy", found, strict=True))
+        finite = np.isfinite(x) & np.isfinite(y)
+        return x[finite], y[finite]
+
+    def span(self, name: str) -> tuple[float, float]:
+        """From where to where the axis "x" or "y" runs: its range, or what its points need."""
+        said, points = self.axis(f"{name}axis").get("range"), self.points()["xy".index(name)]
+        low, high = said or (points.min(initial=np.inf), points.max(initial=-np.inf))
+        return float(low), float(high)
+
     @property
     def height(self) -> float:
         """Pixels of the whole."""

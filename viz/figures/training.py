@@ -32,7 +32,7 @@ def training(theme: str, curves: tuple[np.ndarray, np.ndarray, np.ndarray], head
     figure.update_layout(yaxis=axis | {"domain": PANELS[0], "rangemode": "tozero"}, yaxis2=axis | share | {"domain": PANELS[1]},
                          yaxis3=axis | share | {"domain": PANELS[2], "tickformat": ".1f"}, showlegend=False, hovermode="closest")
     figure.update_xaxes(range=[0, max(last, 1)], anchor="y3")
-    point_out(figure, theme, [] if at is None else [at])
+    point_out(figure, theme, [] if at is None else [at], taken=1)
     if guessing is not None:   # its words stand at the right, where the curve has left
         quiet, height_of = {"size": 12, "color": MUTED[theme]}, {"y0": guessing[0], "y1": guessing[0]}
         figure.add_shape(type="line", xref="paper", x0=0, x1=1, line={"color": MUTED[theme], "width": 1, "dash": "dash"}, **height_of)

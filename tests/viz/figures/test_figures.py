@@ -7,7 +7,7 @@ import pytest
 
 from viz.components.figure import as_csv, html
 from viz.figures.bars import bars, histogram
-from viz.figures.base import chart
+from viz.figures.base import chart, room
 from viz.figures.by_layer import by_layer
 from viz.figures.habits import habits
 from viz.figures.head_map import head_map, kept
@@ -88,3 +88,24 @@ def test_means_by_layer_are_the_means_and_every_head_keeps_its_name():
 def test_the_map_joins_the_chosen_head_to_its_neighbours_and_the_other_picture_has_every_pair_once():
     joined, lines_of = drawn()["map"], drawn()["kept"].data[0]
     assert [each.name for each in joined.data[:2]] == ["0·1 to 0·0", "0·1 to 2·0"] and len(lines_of.x) == 10
+
+
+def test_a_marks_words_stand_above_the_plot_and_the_legend_above_them():
+    one, two = (lines("light", X, [Line("a", X), Line("b", X)], axes=("T", "p"), marks=[(1.0, "one"), (9.5, "last")][:count]) for count in (1, 2))
+    words = [(each.y, each.yanchor, each.yshift, each.xanchor) for each in two.layout.annotations]
+    assert words == [(1, "bottom", 0, "left"), (1, "bottom", 18, "right")]
+    assert 1.01 < one.layout.legend.y < two.layout.legend.y and one.layout.margin.t < two.layout.margin.t
+    assert all(each.bgcolor is None for each in two.layout.annotations)
+
+
+@pytest.mark.parametrize("log", ["", "x", "y", "xy"])
+def test_a_bounds_words_stand_where_no_curve_is(log):
+    rising, falling = (lines("light", X, [Line("a", y)], axes=("T", "p"), log=log, bounds=[(y.max() * 0.98, "most")]).layout.annotations[0]
+                       for y in (X, X[::-1]))
+    assert (rising.xanchor, falling.xanchor) == ("left", "right") and rising.bgcolor is None
+    assert rising.yanchor == "top"   # above it they would leave the plot
+
+
+def test_a_y_axis_name_keeps_away_from_the_labels_of_its_ticks():
+    axis = chart("light", "x", "y").layout.yaxis
+    assert axis.automargin and axis.title.standoff >= 8 and room(["because 9"], "token") - room(["because 9"], "") >= axis.title.standoff + 16
