@@ -37,6 +37,12 @@ def rgb(colour: str) -> tuple[int, int, int]:
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
 
 
+def luminance(colours: np.ndarray) -> np.ndarray:
+    """The relative luminance (WCAG 2.2) of colours (..., 3) from 0 to 255: 0 is black, 1 white."""
+    shares = np.asarray(colours) / 255
+    return np.where(shares <= 0.04045, shares / 12.92, ((shares + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
+
+
 def ramp(theme: str = "light", steps: int = 256, stops: tuple[str, ...] | None = None) -> np.ndarray:
     """The ramp of weights, or one of other colours, as uint8 (steps, 3)."""
     colours = np.array([rgb(colour) for colour in stops or RAMP[theme]], float)

@@ -5,6 +5,7 @@ import numpy as np
 
 from viz.figures.base import MUTED, chart, scale
 from viz.figures.drawing import Drawing
+from viz.figures.numbers import add_cells, signed_text
 
 ROW = 27         # pixels
 WRITTEN = 20     # columns up to which the numbers stand in the cells
@@ -26,13 +27,12 @@ def importance(theme: str, groups: Sequence[Sequence[tuple[str, np.ndarray]]], t
     compared = cells[:, :int((~np.asarray(apart)).sum())]
     largest = np.nanmax(np.abs(np.where(np.isfinite(compared), compared, 0)), axis=1, keepdims=True)
     largest = np.where(largest > 0, largest, 1)
-    said = [[_short(value) if abs(value) >= limit / 100 else "" for value in row] for row, limit in zip(cells, largest[:, 0], strict=True)]
+    said = [[signed_text(value, ".2g" if abs(value) < 99.5 else ".0f") if abs(value) >= limit / 100 else "" for value in row]
+            for row, limit in zip(cells, largest[:, 0], strict=True)]
     hover = [[f"{name} · {tokens[place] if place >= 0 else ''}: {value:.4g}" for place, value in zip(order, row, strict=True)]
              for name, row in zip(names, cells, strict=True)]
-    written = len(order) <= WRITTEN
-    figure.add_heatmap(z=np.abs(cells) / largest, zmin=0, zmax=1, colorscale=scale(theme), showscale=False, xgap=1, ygap=1,
-                       text=said if written else None, texttemplate="%{text}" if written else None, customdata=hover, name=title, hoverongaps=False,
-                       hovertemplate="%{customdata}<extra></extra>")
+    add_cells(figure, np.abs(cells) / largest, said if len(order) <= WRITTEN else None, span=(0, 1), stops=scale(theme), showscale=False,
+              xgap=1, ygap=1, customdata=hover, name=title, hovertemplate="%{customdata}<extra></extra>")
     figure.update_xaxes(tickmode="array", tickvals=list(range(len(order))), ticktext=["" if place < 0 else tokens[place] for place in order],
                         showgrid=False, side="bottom", ticks="", constrain="domain", automargin=True)
     figure.update_yaxes(tickmode="array", tickvals=list(range(len(names))), ticktext=names, showgrid=False, autorange="reversed", ticks="")
@@ -40,8 +40,3 @@ def importance(theme: str, groups: Sequence[Sequence[tuple[str, np.ndarray]]], t
         figure.add_annotation(x=(len(order) - 1 + order.index(-1) + 1) / 2, y=1, yref="paper", yanchor="bottom", text=apart_title, showarrow=False,
                               font={"size": 11.5, "color": MUTED[theme]})
     return figure
-
-
-def _short(value: float) -> str:
-    said = f"{value:.2g}" if abs(value) < 99.5 else f"{value:.0f}"
-    return said.replace("-", "−", 1) if value < 0 else said

@@ -6,6 +6,7 @@ import numpy as np
 from viz import theme as colours
 from viz.figures.base import WORDS, chart, room, scale, signed, worded
 from viz.figures.drawing import Drawing
+from viz.figures.numbers import add_cells, signed_text
 
 WRITTEN = 12     # cells a side up to which the numbers are written into the cells
 RULER = 80       # pixels: the bar with its numbers
@@ -23,15 +24,13 @@ def matrix(theme: str, numbers: np.ndarray, rows: Sequence[str], columns: Sequen
     numbers = np.asarray(numbers, np.float64)
     finite = numbers[np.isfinite(numbers)]
     limit = 1.0 if kind == "weights" else bound or float(np.abs(finite).max(initial=0)) or 1.0
-    written = max(numbers.shape) <= WRITTEN
-    labels = [[f"{each:.{digits}f}" if np.isfinite(each) else "" for each in row] for row in numbers] if written else None
+    said = [[signed_text(each, f".{digits}f") for each in row] for row in numbers] if max(numbers.shape) <= WRITTEN else None
     named = max(numbers.shape) <= NAMED
     names = [[f"{row} ({i}) → {column} ({j})" for j, column in enumerate(columns)] for i, row in enumerate(rows)] if named else None
-    lowest, colours_of = (-limit, signed(theme)) if kind == "signed" else (0, scale(theme))
-    figure.add_heatmap(z=numbers, zmin=lowest, zmax=limit, colorscale=colours_of, text=labels, texttemplate="%{text}" if written else None,
-                       customdata=names, name=title or "matrix", showscale=ruler, xgap=1 if written else 0, ygap=1 if written else 0,
-                       hovertemplate=("%{customdata}" if named else "%{y} → %{x}") + "<br>%{z:.4g}<extra></extra>", hoverongaps=False,
-                       colorbar={"thickness": 10, "len": 1, "outlinewidth": 0, "tickfont_size": 11})
+    lowest, stops = (-limit, signed(theme)) if kind == "signed" else (0, scale(theme))
+    add_cells(figure, numbers, said, span=(lowest, limit), stops=stops, customdata=names, name=title or "matrix", showscale=ruler,
+              hovertemplate=("%{customdata}" if named else "%{y} → %{x}") + "<br>%{z:.4g}<extra></extra>",
+              colorbar={"thickness": 10, "len": 1, "outlinewidth": 0, "tickfont_size": 11})
     figure.update_layout(plot_bgcolor=colours.FORBIDDEN if theme == "light" else "#1b2029",
                          margin={"l": room(rows, axes[1]), "r": RULER if ruler else 20, "t": 56 if title else 32, "b": WORDS if axes[0] else 26})
     figure.update_xaxes(**_ticks(columns), **worded(columns), showgrid=False, side="bottom", constrain="domain")

@@ -13,7 +13,7 @@ def rows(drawn: Drawing) -> list[list[Any]]:
     found: list[list[Any]] = [["series", layout.xaxis.title.text or "x", layout.yaxis.title.text or "y", "value"]]
     for number, trace in enumerate(figure.data):
         name = trace.name or f"series {number}"
-        if trace.type == "heatmap":
+        if trace.type == "heatmap" and trace.hoverinfo != "skip":   # the clear one over another has its words only
             found += _cells(name, trace)
         elif trace.y is not None:
             xs = trace.x if trace.x is not None else range(len(trace.y))
