@@ -103,7 +103,7 @@ def step_qkv(here: Here, lesson: Lesson, words: dict) -> dict:
     weight = here.around.query.weight[here.view.head]
     drawn = weight.T if here.columns else weight
     axes = ("d_model", "d_k") if here.columns else ("d_k", "d_model")
-    down, across = ([str(each) if each % -(-count // 8) == 0 else "" for each in range(count)] for count in drawn.shape)
+    down, across = ([str(each) for each in range(count)] for count in drawn.shape)
     figure(lambda theme: matrix(theme, drawn, down, across, kind="signed", axes=axes, square=False, height=320, title=words["matrix"]),
            key="inside-wq", alt=words["alt_matrix"].format(rows=drawn.shape[0], columns=drawn.shape[1]))
     made = here.around.value.apply(here.around.memory, here.view.head * len(here.layer.value) // here.layer.heads)

@@ -24,6 +24,7 @@ SIGN, WIDE, TICK = 8, 13, 12              # pixels: a sign of a tick's label, a 
 GAP, NAME = 8, 28                         # pixels: between the ticks' labels of a y axis and its name, and the name with that gap
 ROW, LEGEND = 18, 28                      # pixels: a row of words above a plot, and a legend of one row
 LINE, NEAR = 0.035, 0.4                   # half a row of words as a share of a plot's height, and such words as a share of its width
+NUMBERED = 24                             # places up to which every number may be written
 WORDS = 54                                # pixels below an axis of words that lie side by side
 
 
@@ -76,6 +77,15 @@ def width(name: str) -> int:
 def worded(names: Sequence[str]) -> dict[str, Any]:
     """For an x axis whose labels are `names`: words may have to be turned, and then plotly finds out how much room they need."""
     return {"automargin": any(not name.isdigit() for name in names if name)}
+
+
+def labelled(names: Sequence[str]) -> dict[str, Any]:
+    """For an axis of places from 0 whose labels are `names`: where a browser has no room for all, it leaves some out; of many numbers, all but round
+    ones. A category for each place, as only of categories plotly writes as many as there is room for; equal names stay apart."""
+    places = [str(place) for place in range(len(names))]
+    if list(names) == places and len(names) > NUMBERED:
+        return {}
+    return {"type": "category", "categoryorder": "array", "categoryarray": places, "labelalias": dict(zip(places, names, strict=True))}
 
 
 def point_out(figure: Drawing, theme: str, marks: Sequence[tuple[float, str]] = (), bounds: Sequence[tuple[float, str]] = (),

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from viz import theme as colours
-from viz.figures.base import WORDS, chart, room, scale, signed, worded
+from viz.figures.base import WORDS, chart, labelled, room, scale, signed, worded
 from viz.figures.drawing import Drawing
 from viz.figures.numbers import add_cells, signed_text
 
 WRITTEN = 12     # cells a side up to which the numbers are written into the cells
 RULER = 80       # pixels: the bar with its numbers
-NAMED = 24       # names a side up to which every one is written
+NAMED = 24       # names a side up to which a cell says both of its own
 
 
 def matrix(theme: str, numbers: np.ndarray, rows: Sequence[str], columns: Sequence[str], *, kind: str = "weights",
@@ -33,12 +33,7 @@ def matrix(theme: str, numbers: np.ndarray, rows: Sequence[str], columns: Sequen
               colorbar={"thickness": 10, "len": 1, "outlinewidth": 0, "tickfont_size": 11})
     figure.update_layout(plot_bgcolor=colours.FORBIDDEN if theme == "light" else "#1b2029",
                          margin={"l": room(rows, axes[1]), "r": RULER if ruler else 20, "t": 56 if title else 32, "b": WORDS if axes[0] else 26})
-    figure.update_xaxes(**_ticks(columns), **worded(columns), showgrid=False, side="bottom", constrain="domain")
-    figure.update_yaxes(**_ticks(rows), showgrid=False, autorange="reversed", constrain="domain", **({"scaleanchor": "x"} if square else {}))
+    figure.update_xaxes(**labelled(columns), **worded(columns), showgrid=False, side="bottom", constrain="domain")
+    figure.update_yaxes(**labelled(rows), showgrid=False, autorange="reversed", constrain="domain", **({"scaleanchor": "x"} if square else {}))
     return figure
 
-
-def _ticks(names: Sequence[str]) -> dict:
-    every = -(-len(names) // NAMED)
-    places = list(range(0, len(names), every))
-    return {"tickmode": "array", "tickvals": places, "ticktext": [names[place] for place in places]}

@@ -109,3 +109,13 @@ def test_a_bounds_words_stand_where_no_curve_is(log):
 def test_a_y_axis_name_keeps_away_from_the_labels_of_its_ticks():
     axis = chart("light", "x", "y").layout.yaxis
     assert axis.automargin and axis.title.standoff >= 8 and room(["because 9"], "token") - room(["because 9"], "") >= axis.title.standoff + 16
+
+
+def test_names_may_be_left_out_where_there_is_no_room_and_equal_ones_stay_apart():
+    axis = drawn()["matrix"].layout.xaxis
+    assert axis.type == "category" and axis.tickvals is None and axis.labelalias == {"0": "a", "1": "b", "2": "a"}
+
+
+def test_of_many_numbers_only_round_ones_are_written():
+    axis = matrix("light", np.zeros((2, 100)), ["the", "the"], [str(place) for place in range(100)]).layout.xaxis
+    assert axis.type is None and axis.tickvals is None and axis.labelalias is None

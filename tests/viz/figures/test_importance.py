@@ -32,7 +32,7 @@ def test_a_row_is_coloured_by_its_own_largest_and_special_tokens_stand_behind_a_
     trace, over = drawn("light")["importance"].data
     np.testing.assert_allclose(np.asarray(trace.z, float), [
         [1, 0.5, np.nan, np.nan, 4.5], [np.nan] * 5, [0.004, 1, 0.5, np.nan, 2], [0, 0, 0, np.nan, 0]])
-    assert list(drawn("light")["importance"].layout.xaxis.ticktext) == ["a", "b", "c", "", "[CLS]"]
+    assert list(drawn("light")["importance"].layout.xaxis.labelalias.values()) == ["a", "b", "c", "", "[CLS]"]
     written = [[(light + dark).strip() for light, dark in zip(*each, strict=True)] for each in zip(trace.text, over.text, strict=True)]
     assert written[0] == ["−2", "1", "", "", "9"] and written[2][0] == ""   # below a hundredth of the largest
     assert trace.customdata[0][0] == "deleted · a: -2" and (trace.zmin, trace.zmax) == (0, 1)
