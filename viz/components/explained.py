@@ -28,10 +28,6 @@ GROUPS = (("weight_head", "weight_layer"), ("norm_head", "norm", "norm_residual"
 KINDS = ("next", "mask", "label", "target", "vector")
 
 
-# plotly makes the numbers in the cells as small as they must be; too small to be read, as on a phone, they are dirt
-READ = "<style>" + ", ".join(f'.heatmap-label text[style*=" {size}px"]' for size in range(1, 6)) + " { display: none; }</style>"
-
-
 def way_of(record: AttentionRecord) -> str:
     """How the model answers: next, mask, label, target or vector; empty for any other."""
     answered = record.prediction
@@ -108,7 +104,6 @@ def picture(frame: Frame, found: Attribution, view: View) -> None:
     with st.container(width=READABLE):
         unit = words["unit"]["cosine" if answer.kind == "vector" else "nats"]
         st.caption(f"{words['lead'].format(neutral=f'“{literal(answer.neutral)}”')} {unit}")
-    st.html(READ)
     figure(lambda theme: importance(theme, [each for each in groups if each], names, apart, title=words["tokens"], apart_title=words["apart"]),
            key="explain-picture", alt=words["alt"].format(rows=sum(map(len, groups)), tokens=count, most=found.tokens.texts[most]))
     _said_of_picture(frame, found, flat)

@@ -1,5 +1,6 @@
 """A chart on a page: the browser keeps it where it stands and draws other numbers into it."""
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import streamlit
 from streamlit.testing.v1 import AppTest
 
 from viz.components import chart
+from viz.components.bundle import sheet, style
 
 
 def page():
@@ -38,3 +40,9 @@ def test_where_plotly_is_gone_the_error_names_the_way_out(monkeypatch, tmp_path)
     monkeypatch.setattr(chart.st, "__file__", str(tmp_path / "__init__.py"))
     with pytest.raises(FileNotFoundError, match=r"requirements\.txt"):
         chart.plotly_file.__wrapped__()
+
+
+@pytest.mark.parametrize("css", [sheet("chart.css"), style("handout")], ids=["page", "handout"])
+def test_numbers_in_cells_that_nobody_could_read_are_left_out(css):
+    sizes = re.search(r"\.heatmap-label text:is\(([^)]*)\)\{display:none", css).group(1)
+    assert [int(size) for size in re.findall(r'\[style\*=" (\d+)px"\]', sizes)] == list(range(1, 9))
