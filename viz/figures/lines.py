@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from viz import theme as colours
-from viz.figures.base import LEFT_OUT, chart, point_out, series
+from viz.figures.base import MUTED, chart, point_out, series
 from viz.figures.drawing import Drawing
 
 NAMED = 12   # whole numbers on the horizontal axis up to which each is written
@@ -40,7 +40,7 @@ def lines(theme: str, x: np.ndarray, drawn: Sequence[Line], *, axes: tuple[str, 
         figure.update_yaxes(range=list(np.log10(y_range) if "y" in log else y_range))
     palette = series(theme)
     for each in drawn:
-        _draw(figure, x, each, LEFT_OUT[theme] if each.colour is None else palette[each.colour % len(palette)])
+        _draw(figure, x, each, MUTED[theme] if each.colour is None else palette[each.colour % len(palette)])
     point_out(figure, theme, marks, bounds)
     return figure
 

@@ -5,6 +5,7 @@ import io
 import numpy as np
 import pytest
 
+from viz import theme as colours
 from viz.components.figure import as_csv, html
 from viz.figures.bars import bars, histogram
 from viz.figures.base import chart, room
@@ -109,6 +110,13 @@ def test_a_bounds_words_stand_where_no_curve_is(log):
 def test_a_y_axis_name_keeps_away_from_the_labels_of_its_ticks():
     axis = chart("light", "x", "y").layout.yaxis
     assert axis.automargin and axis.title.standoff >= 8 and room(["because 9"], "token") - room(["because 9"], "") >= axis.title.standoff + 16
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_line_that_stands_for_others_can_be_seen(theme):
+    line, paper = lines(theme, X, [Line("theory", X, None, "dash")], axes=("n", "s")).data[0].line, colours.PAPER[theme]
+    darker, lighter = sorted(float(colours.luminance(np.array(colours.rgb(each)))) for each in (line.color, paper))
+    assert (lighter + 0.05) / (darker + 0.05) >= 3
 
 
 def test_names_may_be_left_out_where_there_is_no_room_and_equal_ones_stay_apart():
