@@ -23,7 +23,7 @@ export default ({ data, parentElement, setTriggerValue }) => {
     event.preventDefault();
     tell(said);
   }, { signal: ended.signal });
-  parentElement.replaceChildren();
+  parentElement.querySelector("button")?.remove();
   if (data.on) {
     const leave = node("button", "", data.leave, parentElement);
     leave.style.cssText = "position: fixed; right: 16px; bottom: 12px; padding: 4px 12px; border: 1px solid currentColor; border-radius: 4px;"

@@ -7,11 +7,11 @@ from typing import Any
 
 import streamlit as st
 
-from viz.components.bundle import script
+from viz.components.bundle import script, sheet
 from viz.components.controls import sent
 from viz.text import strings
 
-_KEYS = st.components.v2.component("clearhead_keys", js=script("presenting.js"))
+_KEYS = st.components.v2.component("clearhead_keys", js=script("presenting.js"), css=sheet("page.css"), isolate_styles=False)   # on every page
 LARGER = 1.5   # times as large as on a desk
 CONTROLS = ("stSidebar", "stHeader", "stExpandSidebarButton", "stSelectbox", "stMultiSelect", "stTextInput", "stTextArea",
             "stNumberInput", "stCheckbox", "stRadio", "stButtonGroup", "stPopover", "stButton", "stDownloadButton", "stFileUploader", "stExpander",
