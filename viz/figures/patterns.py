@@ -7,7 +7,7 @@ from viz import theme as colours
 from viz.figures.base import LEFT_OUT, MUTED, chart, series
 from viz.figures.drawing import Drawing
 
-SMALLEST, LARGEST, WORST = 5, 25, 0.4   # pixels of a square at a fit of WORST or less and at a fit of 1
+SMALLEST, LARGEST, WORST = 5, 21, 0.4   # pixels of a square at a fit of WORST or less and at a fit of 1: twelve side by side on a phone
 NAMED = 6                               # heads with the largest effects that have their names beside them
 PLAIN = "even"                          # the pattern that is no habit, in grey
 
@@ -32,7 +32,7 @@ def grid(theme: str, best: Mapping[Place, Fit], titles: Mapping[str, str], *, ax
         figure.add_scatter(x=[head for _, head in places], y=[layers.index(layer) for layer, _ in places], mode="markers", name=titles[pattern],
                            customdata=[f"{layer}·{head}: {titles[pattern]}, {fit:.3f}" for (layer, head), fit in zip(places, fits)],
                            hovertemplate="%{customdata}<extra></extra>",
-                           marker={"symbol": "square", "size": sizes, "opacity": 1, "line": {"width": 0},
+                           marker={"symbol": "square", "size": sizes, "opacity": 1, "line": {"width": 1, "color": colours.PAPER[theme]},
                                    "color": colour_of(theme, list(titles))[pattern]})
     widest = max(head for _, head in best)
     figure.update_layout(legend={"itemsizing": "constant"})

@@ -15,6 +15,15 @@ def test_every_pattern_has_a_colour_of_its_own(theme):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_largest_squares_stand_apart_on_a_phone(theme):
+    """Of its 390 pixels 270 are the axis, for twelve heads and the room beside them; of more heads the edges stay, in the page's colour."""
+    figure = grid(theme, {(0, head): ("even", 1.0) for head in range(12)}, TITLES, axes=("head", "layer"))
+    low, high = figure.layout.xaxis.range
+    marker = figure.data[0].marker
+    assert max(marker.size) < 270 / (high - low) and marker.line.width == 1 and marker.line.color == figure.layout.paper_bgcolor
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_grid_has_every_head_once_at_its_place_and_larger_where_it_fits_better(theme):
     figure = grid(theme, BEST, TITLES, axes=("head", "layer"))
     points = {(x, y): (trace.name, size) for trace in figure.data for x, y, size in zip(trace.x, trace.y, trace.marker.size, strict=True)}
