@@ -24,7 +24,7 @@ from model.lessons.scores import ScoresQuery, side_by_side
 from model.lessons.short_run import RunQuery
 from model.next_word import NextWordQuery
 from model.patching import PatchQuery
-from model.query import CardQuery, MeasuresQuery, OverviewQuery, Query, UserError
+from model.query import CardQuery, MeasuresQuery, NoNextWord, OverviewQuery, Query, UserError
 from model.record import AttentionRecord
 from model.repeats import HabitsQuery
 from model.silencing import SilencingQuery
@@ -140,7 +140,7 @@ def _answers(question: AnswersQuery, tick: Tick):
 def _next_word(question: NextWordQuery, tick: Tick):
     opened = models.open(question.query.model, question.query.revision, tick)
     if not hasattr(opened, "next_word"):
-        raise UserError("The models from scratch do not write a next token of a text; choose a decoder, such as SmolLM2.")
+        raise NoNextWord("This model from scratch does not write a next token of a text; choose a decoder, such as SmolLM2.")
     return opened.next_word(question.query, tick)
 
 

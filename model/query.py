@@ -19,6 +19,10 @@ class NotOnDisk(UserError):
     """A model that could be fetched."""
 
 
+class NoNextWord(UserError):
+    """A model that writes no next word was asked for one."""
+
+
 @dataclass(frozen=True, order=True)
 class Silence:
     """This head's slice of the attention output becomes 0, or its mean over positions; biases after it stay."""

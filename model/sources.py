@@ -27,6 +27,7 @@ class Offer:
     on_disk: bool = True
     translates: bool = False
     every_byte: bool = False   # reads any text without an unknown token
+    writes: bool = False       # the next word of any text
 
 
 def may_fetch() -> bool:
@@ -51,7 +52,8 @@ def offers() -> tuple[Offer, ...]:
     from model.pretrained import catalogue as pretrained
     from model.scratch import catalogue as scratch
 
-    found = [Offer(each.name, each.title, each.good_for, each.licence, each.size, pretrained.on_disk(each), each.translates, each.every_byte)
+    found = [Offer(each.name, each.title, each.good_for, each.licence, each.size, pretrained.on_disk(each), each.translates, each.every_byte,
+                   each.writes)
              for each in pretrained.ENTRIES if may_fetch() or pretrained.on_disk(each)]
     own = [Offer(name, title, good_for, translates=name == scratch.TRANSLATOR) for name, (title, good_for) in scratch.OFFERS.items()]
     return (*found, *own)

