@@ -25,7 +25,10 @@ function larger(value, zoom, name = "") {
 
 function shapes(stage) {
   const maps = stage._fullData.filter(({ type }) => type === "heatmap");
-  stage.querySelectorAll("g.hm > image").forEach((image, at) => vector(image, maps[at], negative(stage, maps[at])));
+  stage.querySelectorAll("g.hm > image").forEach((image, at) => {
+    if (maps[at].hoverinfo === "skip") image.style.display = "none";   // clear: there for the words in its cells
+    else vector(image, maps[at], negative(stage, maps[at]));
+  });
 }
 
 // Which cells are struck through, by row and column from the top left: those below 0, where the scale is symmetric and no number is written.
