@@ -54,7 +54,7 @@ def chart(theme: str, x: str = "", y: str = "", *, height: int = 340, title: str
         height=height, paper_bgcolor=paper, plot_bgcolor=paper, font={"family": FONT, "size": LETTER, "color": ink},
         margin={"l": 70 if y else 40, "r": 20, "t": 56 if title else 46, "b": 46 if x else 26},
         hoverlabel={"font_family": FONT, "bgcolor": paper, "font_color": ink},
-        title={"text": title, "x": 0, "xanchor": "left", "xref": "paper", "y": 1, "yanchor": "top", "yref": "container", "pad": {"t": 8},
+        title={"text": title, "x": 0, "xanchor": "left", "xref": "container", "y": 1, "yanchor": "top", "yref": "container", "pad": {"t": 8},
                "font": {"size": 14}},
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0, "bgcolor": "rgba(0,0,0,0)", "font_size": 12},
         xaxis=axis | {"title": {"text": x}}, yaxis=axis | {"title": {"text": y, "standoff": GAP}, "automargin": True},

@@ -1,4 +1,5 @@
 """A training in three panels over one axis of steps: the loss, the share that is right, and what each head does at each snapshot."""
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -55,9 +56,10 @@ def _heads(figure: "Figure", theme: str, frames: Sequence[int], scores: Mapping[
 
 
 def _band(figure: "Figure", theme: str, formed: tuple[int, int, str]) -> None:
-    """The stretch in which it happened, through all panels, with its words beside it in the middle one."""
+    """The stretch in which it happened, through all panels, with its words beside it in the middle one, on two lines: a phone has no room for one."""
     start, end, words = formed
     left = start > figure.layout.xaxis.range[1] / 2
     figure.add_shape(type="rect", x0=start, x1=end, yref="paper", y0=0, y1=1, line_width=0, fillcolor=MUTED[theme], opacity=0.18, layer="below")
-    figure.add_annotation(x=start if left else end, y=PANELS[1][1] - 0.02, yref="paper", text=words, showarrow=False, yanchor="top",
-                          xanchor="right" if left else "left", xshift=-6 if left else 6, font={"color": MUTED[theme]})
+    figure.add_annotation(x=start if left else end, y=PANELS[1][1] - 0.02, yref="paper", yanchor="top", showarrow=False, align="left",
+                          xanchor="right" if left else "left", xshift=-6 if left else 6, font={"color": MUTED[theme]},
+                          text="<br>".join(textwrap.wrap(words, 1 + 2 * len(words) // 3)))

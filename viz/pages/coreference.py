@@ -125,7 +125,7 @@ def _scatter(frame: Frame, twins: Twins, there: np.ndarray, counts: list[str]) -
     """Both sentences in one picture, and what to notice in it."""
     words, (a, b, _) = strings("coreference")["scatter"], twins.words
     st.markdown(f"### {words['title']}")
-    st.markdown(words["lead"].format(a=f"*{literal(a)}*"), width=READABLE)
+    st.markdown(words["lead"].format(a=f"*{literal(a)}*", b=f"*{literal(b)}*"), width=READABLE)
     axes = words["x"].format(a=a, b=b), words["y"].format(a=a, b=b)
     corners = tuple(each.format(a=a, b=b) for each in words["corners"])
     names, chosen = [name(head) for head in twins.heads], _open(frame, twins)

@@ -25,6 +25,7 @@ PAGE = Page("Where am I? Positions", "Learn", 3, "nothing", controls=(
     Steps("shuffle", len(WORDS), len(WORDS), ORDERS["first"]), Choice("source", "waves", SOURCES), Number("d", 64, 4, 512, whole=True),
     Number("wave", 4, 0, 255, whole=True), Number("p", 3, 0, 200, whole=True), Number("k", 5, -100, 100, whole=True),
     Number("back", -5, -100, 100, whole=True), Number("heads", 8, 1, 32, whole=True)))
+BELOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")   # digits as indices
 LENGTH = 128                                  # positions that are drawn
 WAVES = (0, 2, 5, 10, 20)                     # pairs of dimensions drawn as waves, where there are so many
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
@@ -240,7 +241,8 @@ def _alibi(frame: Frame, lesson: Lesson) -> None:
     with lesson.section("alibi"):
         slide(frame, "heads", words["heads"], (1, 2, 4, 8, 12, 16, 32), say=str)
         shown = range(count) if count <= 8 else [round(each) for each in np.linspace(0, count - 1, 8)]
-        drawn = [Line(words["head"].format(h=h, m=slopes[h]), np.exp(-slopes[h] * distance), place) for place, h in enumerate(shown)]
+        drawn = [Line(words["head"].format(h=str(h).translate(BELOW), m=slopes[h]), np.exp(-slopes[h] * distance), place)
+                 for place, h in enumerate(shown)]
         figure(lambda theme: lines(theme, distance, drawn, axes=(words["axis"], words["factor"]), y_range=(0, 1.02), height=340),
                key="positions-alibi", alt=lesson.alt("alibi", heads=count, first=slopes[0], last=slopes[-1]))
         lesson.notes("alibi", shown=(positions.alibi_slopes, positions.alibi_bias), shapes={"bias": positions.alibi_bias(count, 64)}, heads=count,
