@@ -31,7 +31,7 @@ export function mount(element, bytes, send) {
       const group = shape("g", { class: "handle", tabindex: 0, role: "slider", "aria-valuemin": body.low, "aria-valuemax": body.high }, svg);
       const bar = points() ? undefined : shape("rect", { class: "column", rx: 2 }, group);
       const hit = shape("rect", { class: "hit" }, group), dot = shape("circle", { r: 7 }, group);
-      const number = shape("text", { "text-anchor": "middle" }, group);
+      const number = shape("text", { class: "number", "text-anchor": "middle" }, group);
       const name = shape("text", { class: "label", "text-anchor": "middle" }, group);
       name.textContent = label;
       return { group, bar, hit, dot, number, name };
@@ -46,7 +46,22 @@ export function mount(element, bytes, send) {
     svg.setAttribute("height", body.height);
     drawAxes(box);
     handles.forEach((each, at) => (points() ? drawPoint : drawBar)(each, at, box, colours.heads[at % colours.heads.length]));
+    if (points()) thin(box);
   }
+
+  // Numbers of a point that would lie on something else wait until somebody comes near it.
+  function thin(box) {
+    const spots = handles.map((_, at) => [toX(values[2 * at], box), toY(values[2 * at + 1], box)]);
+    const taken = spots.flatMap(([x, y]) => [[x, y, 9, 9], [x, y - 16, 5, 7]]);
+    handles.forEach((each, at) => {
+      const [x, y] = spots[at], own = [x, y + 18, each.number.textContent.length * 3.5, 7];
+      const crowded = taken.some((other, i) => (i >= 2 * handles.length || i >> 1 !== at) && meet(own, other));
+      each.group.classList.toggle("crowded", crowded);
+      if (!crowded) taken.push(own);
+    });
+  }
+
+  const meet = ([x, y, wide, high], [a, b, w, h]) => Math.abs(x - a) < wide + w && Math.abs(y - b) < high + h;
 
   function drawAxes(box) {
     const zero = Math.max(body.low, Math.min(0, body.high)), [left, right] = [box.left, box.right];
