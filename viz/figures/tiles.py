@@ -1,27 +1,35 @@
 """Small pictures beside one another, each a matrix of pixels from −1 to 1 with a name below it."""
+import textwrap
 from collections.abc import Sequence
 
 import numpy as np
 
-from viz.figures.base import chart, scale
+from viz.figures.base import LETTER, SIGN, chart, scale
 from viz.figures.drawing import Drawing
+from viz.figures.labels import NARROW
+
+SMALL = 11   # pixels of the letters
 
 
 def tiles(theme: str, rows: Sequence[Sequence[tuple[str, np.ndarray]]], *, height: int = 300) -> Drawing:
     """rows of (name, pixels (y, x)), all pictures of one size. What is −1 has the colour of the page, what is 1 the darkest of the ramp."""
     high, wide = rows[0][0][1].shape
     columns = max(map(len, rows))
-    whole = np.full((len(rows) * (high + 2), columns * (wide + 1) - 1), np.nan)
+    signs = max(1, int(NARROW / columns / (SIGN * SMALL / LETTER)))   # of a name that a phone has room for below a picture
+    named = [[textwrap.wrap(name, signs) for name, _ in row] for row in rows]
+    step = high + 2 * max(len(lines) for row in named for lines in row)
+    whole = np.full((len(rows) * step, columns * (wide + 1) - 1), np.nan)
     words = []
     for down, row in enumerate(rows):
-        for across, (name, pixels) in enumerate(row):
-            top, left = down * (high + 2), across * (wide + 1)
+        for across, ((_, pixels), lines) in enumerate(zip(row, named[down], strict=True)):
+            top, left = down * step, across * (wide + 1)
             whole[top:top + high, left:left + wide] = pixels
-            words.append({"x": left + (wide - 1) / 2, "y": top + high + 0.2, "text": name, "showarrow": False, "font": {"size": 12.5}})
+            words.append({"x": left + (wide - 1) / 2, "y": top + high - 0.5, "yanchor": "top", "text": "<br>".join(lines), "showarrow": False,
+                          "font": {"size": SMALL}})
     figure = chart(theme, height=height)
     figure.add_heatmap(z=whole, zmin=-1, zmax=1, colorscale=scale(theme), showscale=False, name="pixels", hoverongaps=False,
                        hovertemplate="%{z:.3f}<extra></extra>")
     figure.update_xaxes(visible=False, constrain="domain")
-    figure.update_yaxes(visible=False, autorange="reversed", scaleanchor="x", constrain="domain")
+    figure.update_yaxes(visible=False, autorange="reversed", scaleanchor="x", constrain="domain", constraintoward="top")
     figure.update_layout(annotations=words, margin={"l": 0, "r": 0, "t": 4, "b": 4})
     return figure

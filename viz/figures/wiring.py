@@ -5,27 +5,28 @@ from itertools import pairwise
 from viz.figures.base import ACCENT, LEFT_OUT, MONO, chart, series
 from viz.figures.drawing import Drawing
 
-LEFT, RIGHT, WIDE, HIGH = 2.3, 7.7, 3.9, 1.05     # middles of encoder and decoder, and the size of a box, in units of the drawing
+LEFT, RIGHT, WIDE, HIGH = 2.2, 7.8, 4.25, 1.05     # middles of encoder and decoder, and the size of a box, in units of the drawing
+EDGE = 4                                           # pixels round the whole
 ENCODER, DECODER = ("source", "encoder", "memory"), ("target", "masked", "cross", "forward", "answer")
 LEVELS = {"source": 0.7, "encoder": 4.1, "memory": 7.1, "target": 0.7, "masked": 3.0, "cross": 5.2, "forward": 7.1, "answer": 9.3}
 
 
-def wiring(theme: str, words: Mapping[str, str], arrows: Sequence[str], *, height: int = 520, title: str = "") -> Drawing:
+def wiring(theme: str, words: Mapping[str, str], arrows: Sequence[str], *, height: int = 460) -> Drawing:
     """words: what stands in each box of ENCODER and DECODER. arrows: the words at the three arrows into cross-attention, from the encoder the
     upper and the lower one, and from below.
     """
-    figure = chart(theme, height=height, title=title)
+    figure = chart(theme, height=height)
     places = {name: (LEFT if name in ENCODER else RIGHT, LEVELS[name]) for name in (*ENCODER, *DECODER)}
     colours = dict(zip(places, (None, 0, 0, None, 1, 2, 1, None), strict=True))
     shapes = [_box(*places[name], LEFT_OUT[theme] if number is None else series(theme)[number]) for name, number in colours.items()]
-    shapes.append({"type": "rect", "x0": RIGHT - 2.15, "x1": RIGHT + 2.15, "y0": 2.2, "y1": 7.85, "line": {"color": LEFT_OUT[theme], "dash": "dot"}})
+    shapes.append({"type": "rect", "x0": RIGHT - 2.2, "x1": RIGHT + 2.2, "y0": 2.2, "y1": 7.85, "line": {"color": LEFT_OUT[theme], "dash": "dot"}})
     notes = [{"x": x, "y": y, "text": words[name], "showarrow": False, "font": {"size": 12}} for name, (x, y) in places.items()]
     notes += [_arrow((x, LEVELS[low] + HIGH / 2), (x, LEVELS[high] - HIGH / 2), theme)
               for x, column in ((LEFT, ENCODER), (RIGHT, DECODER)) for low, high in pairwise(column)]
     loud = ACCENT[theme]
     for place, text in ((5.45, arrows[0]), (4.95, arrows[1])):
         notes.append(_arrow((LEFT + WIDE / 2 + 0.35, place), (RIGHT - WIDE / 2, place), theme, loud))
-        notes.append({"x": 5.02, "y": place + (0.24 if place > 5.2 else -0.24), "text": text, "showarrow": False,
+        notes.append({"x": (LEFT + RIGHT) / 2 + 0.17, "y": place + (0.24 if place > 5.2 else -0.24), "text": text, "showarrow": False,
                       "font": {"size": 13, "color": loud, "family": MONO}})
     notes.append({"x": RIGHT + 0.15, "y": 4.1, "text": arrows[2], "showarrow": False, "xanchor": "left",
                   "font": {"size": 13, "color": loud, "family": MONO}})
@@ -34,7 +35,8 @@ def wiring(theme: str, words: Mapping[str, str], arrows: Sequence[str], *, heigh
                {"type": "line", "x0": side, "y0": 7.1, "x1": side, "y1": 4.95, "line": {"color": loud, "width": 2}}]
     figure.add_scatter(x=[x for x, _ in places.values()], y=[y for _, y in places.values()], mode="markers", marker_opacity=0, name="boxes",
                        hovertext=[words[name] for name in places], hovertemplate="%{hovertext}<extra></extra>", showlegend=False)
-    figure.update_layout(shapes=shapes, annotations=notes, xaxis={"range": [0, 10], "visible": False}, yaxis={"range": [0, 10], "visible": False})
+    figure.update_layout(shapes=shapes, annotations=notes, xaxis={"range": [-0.05, 10.05], "visible": False},
+                         yaxis={"range": [0, 10], "visible": False}, margin={"l": EDGE, "r": EDGE, "t": EDGE, "b": EDGE})
     return figure
 
 

@@ -1,6 +1,7 @@
 """Encoder, decoder, or both? Three families side by side, the inputs of the decoder, a text as a product of probabilities, an open question."""
 import html
 import re
+import textwrap
 
 import numpy as np
 import streamlit as st
@@ -26,6 +27,8 @@ PAGE = Page("Encoder, decoder, or both", "Learn", 11, "nothing", controls=(
     GUESS, Words("say", TEXT, 120), Choice("part", "cross", ("encoder", "decoder", "cross")), Number("hide", 4, 1, 60, whole=True),
     Words("french", "", 160), Number("upto", 11, 1, 60, whole=True), Choice("whose", "both", ("both", "decoder"))))
 
+BEGIN = 19   # signs of the target that its box has room for
+
 
 def render(frame: Frame) -> None:
     lesson = Lesson(frame, "families")
@@ -47,7 +50,7 @@ def _inputs(frame: Frame, lesson: Lesson, revealed: bool) -> None:
     found = families.wiring(frame.ask(TraceQuery(query)), record)
     target, layers = record[Kind.CAUSAL].queries, found.layers
     n, m, d = len(found.memory), len(found.stream), found.memory.shape[1]
-    begins = html.escape(" ".join(target.texts[:3])) + " …"
+    begins = html.escape(textwrap.shorten(" ".join(target.texts), BEGIN, placeholder=" …"))
     boxes = {name: each.format(n=n, m=m, d=d, layers=layers, said=begins) for name, each in words["boxes"].items()}
     arrows = words["arrows"] if revealed else ["?", "?", "?"]
     with lesson.section("inputs"):

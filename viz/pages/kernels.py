@@ -162,7 +162,7 @@ def _pictures(lesson: Lesson, query: np.ndarray, mixed: np.ndarray, keys: np.nda
         return pixels.reshape(memory.HEIGHT, memory.WIDTH)
 
     rows = [[(f"{words['key']} {memory.KEYS[place]}", square(key)) for place, key in enumerate(keys)],
-            [(f"{weight:.2f} · {memory.VALUES[place]}", square(value)) for place, (value, weight) in enumerate(zip(values, weights, strict=True))],
+            [(f"{weight:.2f} {memory.VALUES[place]}", square(value)) for place, (value, weight) in enumerate(zip(values, weights, strict=True))],
             [(words["query"], square(query)), (words["answer"], square(mixed)), (words["wanted"], square(values[asked]))]]
     figure(lambda theme: tiles(theme, rows, height=430), key="kernels-pictures",
            alt=lesson.alt("memory", key=memory.KEYS[asked], value=memory.VALUES[asked], error=float(((mixed - values[asked]) ** 2).mean())))
