@@ -46,8 +46,9 @@ def places(at: np.ndarray, room: np.ndarray, radii: np.ndarray, names: Sequence[
     `always` of them have a place in any case. ways: (name, 2), in which direction a name should stand; 0, 0 where it does not matter.
     """
     of = np.array([place for place, _, _ in names])
-    half = np.array([(width(name) * size / LETTER / 2, HIGH * size) for _, name, size in names]).T[:, :, None]     # (2, name, 1), as all below
-    sides, dots = np.array(list(SIDES.values()), float).T, at.T
+    half = np.array([(width(name) * size / LETTER / 2, HIGH * size) for _, name, size in names], np.float32)
+    half = half.T[:, :, None]   # (2, name, 1), as all below
+    sides, dots, radii = np.array(list(SIDES.values()), np.float32).T, at.T.astype(np.float32), radii.astype(np.float32)
     points = dots[:, of, None]
     middles = points + sides[:, None] * (BEYOND * radii[of, None] + 1 + half)
     wanted = np.zeros((len(of), len(SIDES))) if ways is None else ways @ (sides / np.linalg.norm(sides, axis=0))
@@ -56,7 +57,8 @@ def places(at: np.ndarray, room: np.ndarray, radii: np.ndarray, names: Sequence[
     free = (clear | (np.arange(len(at)) == of[:, None])[:, None]).all(2) & inside & (wanted >= 0)
     found = []
     for number, wish in enumerate(np.argsort(-wanted, axis=1, kind="stable").tolist()):
-        side = next((each for each in wish if free[number, each]), wish[0] if number < always else None)
+        open_sides = free[number].tolist()
+        side = next((each for each in wish if open_sides[each]), wish[0] if number < always else None)
         found.append("" if side is None else list(SIDES)[side])
         if side is not None:
             here, rest = slice(number, number + 1), slice(number + 1, None)
@@ -67,5 +69,5 @@ def places(at: np.ndarray, room: np.ndarray, radii: np.ndarray, names: Sequence[
 def _apart(between: np.ndarray, points: np.ndarray, needed: np.ndarray) -> np.ndarray:
     """Whether boxes do not meet and lie as their points do. between: from middle to middle; points: from point to point, both (2, ...); needed: the
     sum of the boxes' halves."""
-    clear = between * np.copysign(1.0, points + 1e-3 * between) >= needed - 0.5
+    clear = between * np.copysign(np.float32(1), points + np.float32(1e-3) * between) >= needed - 0.5
     return clear[0] | clear[1]
