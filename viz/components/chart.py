@@ -78,10 +78,11 @@ def sized(spec: dict) -> dict:
 
 
 def _larger(value: Any, where: str = "") -> Any:
-    """Every letter, every margin and the height times LARGER."""
+    """Every letter, every margin, the height and the rows of words times LARGER."""
     if isinstance(value, list):
         return [_larger(each, where) for each in value]
     if not isinstance(value, dict):
         return value
-    grows = {"layout": ("height",), "margin": ("l", "r", "t", "b")}.get(where, ("size",) if where.endswith("font") else ())
+    grows = {"layout": ("height",), "margin": ("l", "r", "t", "b"), "annotations": ("yshift",)}.get(
+        where, ("size",) if where.endswith("font") else ())
     return {name: each * LARGER if name in grows else _larger(each, name) for name, each in value.items()}
