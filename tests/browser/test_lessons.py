@@ -49,10 +49,14 @@ def test_a_lesson_moves_its_link_brings_the_state_back_on_any_screen_and_it_asks
 
 
 def drawn(seen: Watch) -> list[str]:
-    """The numbers and words of every chart that the browser shows, without its colours and sizes."""
-    return seen.rest().page.evaluate("""() => [...document.querySelectorAll('[data-testid=stMain] .js-plotly-plot')].map((chart) =>
-        JSON.stringify([chart.data.map(({ name, x, y, z, text }) => [name, x, y, z, text]),
-                        (chart.layout.annotations ?? []).map(({ text }) => text)]))""")
+    """The numbers and words of every chart that the browser shows, without its colours and sizes. Which of a matrix' numbers are black is a matter
+    of colour, so those of its two heatmaps are put together."""
+    return seen.rest().page.evaluate("""() => [...document.querySelectorAll('[data-testid=stMain] .js-plotly-plot')].map((chart) => {
+        const maps = chart.data.filter(({ type, text }) => type === 'heatmap' && text);
+        const cells = maps[0]?.text.map((row, i) => row.map((_, j) => maps.map(({ text }) => text[i][j]).join('').trim()));
+        return JSON.stringify([chart.data.map(({ type, name, x, y, z, text }) => [name, x, y, z, type === 'heatmap' ? null : text]), cells,
+                               (chart.layout.annotations ?? []).map(({ text }) => text)]);
+    })""")
 
 
 def expect_pictures(seen: Watch, pictures: list[str]) -> None:
