@@ -13,7 +13,7 @@ from model.query import UserError
 
 POLL, SLOWEST = 0.05, 0.5   # seconds between two looks at the job, at first and in a long wait; the end of it is seen at once
 DRAWN, LOOK = 0.3, 0.02     # seconds that a fragment's pictures take the browser, and between two looks for another click
-PATIENCE = 4                # looks before progress appears, so that quick answers do not flicker
+PATIENCE = 0.25             # seconds before progress appears, so that quick answers do not flicker
 
 
 def session() -> str:
@@ -56,26 +56,35 @@ def ask_each(questions: Iterable[Hashable], height: int = 0, say: Callable[[int,
 
     missed(number, error) is told of a question without an answer, which is then None among them; without it the first such error is raised.
     """
-    who = session()
-    jobs, place, bar, looks = [sources.ask(each, who) for each in questions], place_to_wait(), None, 0
+    who, begun = session(), time.monotonic()
+    jobs, place, bar = [sources.ask(each, who) for each in questions], place_to_wait(), None
     try:
         for number, job in enumerate(jobs):
-            while not job.wait(min(SLOWEST, POLL * (1 + looks / PATIENCE))):
-                looks += 1
-                told = {"value": min(1.0, (number + job.fraction) / len(jobs)), "text": say(number, job.text)}
-                if bar is not None:
+            answered = False
+            while not answered:
+                answered, waited = job.wait(min(SLOWEST, POLL + (time.monotonic() - begun) / 10)), time.monotonic() - begun
+                if waited < PATIENCE or (answered and job is jobs[-1]):
+                    continue
+                told = {"value": min(1.0, (number + (1 if answered else job.fraction)) / len(jobs)), "text": say(number, job.text)}
+                if bar is None:
+                    bar = _begun(place, height, **told)
+                else:
                     bar.progress(**told)
-                elif looks >= PATIENCE:
-                    with place.container():
-                        bar = st.progress(**told)
-                        if height:
-                            st.skeleton(height=height)
             if bar is not None and (job is jobs[-1] or (missed is None and job.failed)):
                 place.empty()
             yield _answer(job, number, missed)
     finally:   # also of one that is dropped half-way, wherever that happens: nothing of Streamlit's may be called here
         for job in jobs:
             job.leave(who)
+
+
+def _begun(place, height: int, **told: Any):
+    """The bar, and the skeleton below it."""
+    with place.container():
+        bar = st.progress(**told)
+        if height:
+            st.skeleton(height=height)
+    return bar
 
 
 def _answer(job: Job, number: int, missed: Callable[[int, UserError], None] | None) -> Any:
