@@ -17,7 +17,7 @@ from model.query import Kind, Query, UserError
 from model.scratch import patching
 from model.scratch.answer import open_model
 from model.scratch.tasks import resolver, translator
-from model.scratch.train import one_thread
+from model.threads import one_thread
 
 PAGE = Path(__file__).with_name("patching.md")
 MODELS = {"resolver-narrow": (Kind.SELF,), "resolver-wide": (Kind.SELF,), "translator": tuple(Kind)}

@@ -25,8 +25,8 @@ from model.scratch import baseline, edits, grammar, study, weights
 from model.scratch.answer import open_model
 from model.scratch.catalogue import WEIGHTS
 from model.scratch.tasks import resolver, translator
-from model.scratch.train import one_thread
 from model.scratch.transformer import Transformer
+from model.threads import one_thread
 
 PAGE = Path(__file__).with_name("tasks.md")
 STRONGEST = 6  # heads of a large decoder that are listed, by each score

@@ -207,7 +207,7 @@ def _short_run(question: RunQuery, tick: Tick):
 
 def _copying(question: CopyQuery, tick: Tick):
     from model.scratch import recurrent
-    from model.scratch.train import one_thread
+    from model.threads import one_thread
 
     with one_thread():
         return recurrent.run(LIVE, SHORT, question.seed, tick)
@@ -227,7 +227,7 @@ def _contexts(question: ContextsQuery, tick: Tick):
 
 
 def _scores(question: ScoresQuery, tick: Tick):
-    from model.scratch.train import one_thread
+    from model.threads import one_thread
 
     with one_thread():
         return side_by_side(question, tick)

@@ -172,7 +172,7 @@ def measure(question: CostQuery, tick: Callable[[float, str], None]) -> Cost:
     """Measures; stops between the two calls when nobody waits any more. Raises UserError for what is no question or does not fit."""
     import torch
 
-    from model.scratch.train import one_thread
+    from model.threads import one_thread
 
     way, n, d_model = question.way, question.n, question.d_model
     if way not in WAYS or not 1 <= n <= END or not D_K <= d_model <= MOST_WIDTH or d_model % D_K:

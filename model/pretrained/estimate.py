@@ -2,12 +2,12 @@
 import functools
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from model.query import UserError
+from model.threads import one_thread
 
 FLOAT = 4  # bytes
 SMALL_BYTES, SMALL_OPERATIONS = 1e8, 1e11  # below both no machine needs asking
@@ -68,18 +68,10 @@ def refuse_what_does_not_fit(plan: Plan, n: int, title: str) -> None:
                     f"{room / 1e9:,.1f} GB are free (limit {LONGEST_WAIT:,.0f} s); shorten the text to {low:,} tokens.")
 
 
-@contextmanager
-def threads(plan: Plan, n: int) -> Iterator[None]:
+def threads(plan: Plan, n: int) -> AbstractContextManager[None]:
     """One thread for a pass of LITTLE work: several would wait for each other at every layer, and all of them for whatever else the machine does,
     such as a browser that draws the answer before."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1 if plan.operations_for(n) < LITTLE else before)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+    return one_thread() if plan.operations_for(n) < LITTLE else nullcontext()
 
 
 def refuse_weights(parameters: int, title: str) -> None:

@@ -3,8 +3,7 @@
 Bitwise the same for the same build of torch: one thread, and each batch drawn from the seed and the step's number alone.
 """
 import random
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from model.scratch import weights
 from model.scratch.catalogue import film_path
 from model.scratch.task import Task
 from model.scratch.transformer import Transformer
+from model.threads import one_thread
 
 MOST_FRAMES = 24
 RECORD_EVERY = 10       # steps between two points of the curves
@@ -42,17 +42,6 @@ def learning_rate(task: Task, step: int, steps: int) -> float:
     """Linear warm-up to the task's rate, then a linear fall to 0."""
     warm_up = min(task.warm_up, steps // 2 + 1)
     return task.learning_rate * min((step + 1) / warm_up, (steps - step) / max(1, steps - warm_up))
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Sums are added in the same order every time; the setting of others comes back afterwards."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 @dataclass

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from model.lessons import scores
-from model.scratch.train import one_thread
+from model.threads import one_thread
 
 
 def test_scores_are_torchs():

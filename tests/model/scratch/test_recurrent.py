@@ -5,7 +5,7 @@ import torch
 
 from model.lessons.copying import LENGTHS, LIVE
 from model.scratch import recurrent
-from model.scratch.train import one_thread
+from model.threads import one_thread
 
 
 @pytest.mark.parametrize("kind", ["fixed", "wide"])
