@@ -4,7 +4,7 @@ A page is viz/pages/NAME.py with `PAGE = Page(...)` and `def render(frame: Frame
 """
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,7 +55,7 @@ class Frame:
     query: Callable[[], Query]
     record: Callable[..., AttentionRecord]
     ask: Callable[..., Any]
-    ask_each: Callable[..., Iterator[Any]]
+    ask_each: Callable[..., Generator[Any, None, None]]
     ahead: Callable[[str, Iterable], None]
     view: Callable[[], View]
     choose: Callable[..., None]

@@ -1,6 +1,7 @@
 """The part of *Encoder, decoder, or both* that sets three families side by side: who may see what, and what changes when a word is hidden."""
 import html
 import re
+from contextlib import closing
 
 import numpy as np
 import streamlit as st
@@ -57,12 +58,12 @@ def three_families(frame: Frame, lesson: Lesson) -> None:
             st.caption(words["missing"])
         pick(frame, "part", words["part"], words["parts"])
         cards, seen = {}, {}
-        answers = frame.ask_each(asked(said(frame)), height=330)   # each is drawn while the next one is computed
-        for column, name, record in zip(columns(), FAMILIES, answers, strict=True):
-            cards[name] = record.card
-            kind = KINDS[frame.controls["part"]] if name == "both" else record.kinds[0]
-            with column:
-                seen[name] = _may(lesson, name, record, kind)
+        with closing(frame.ask_each(asked(said(frame)), height=330)) as answers:   # each is drawn while the next one is computed
+            for column, name, record in zip(columns(), FAMILIES, answers, strict=True):
+                cards[name] = record.card
+                kind = KINDS[frame.controls["part"]] if name == "both" else record.kinds[0]
+                with column:
+                    seen[name] = _may(lesson, name, record, kind)
         lesson.notes("three", shown=(families.allowed,), shapes={"allowed": seen["decoder"]}, encoder=seen["encoder"].mean(),
                      decoder=seen["decoder"].mean(), tokens=len(seen["decoder"]), vector=cards["encoder"].d_model, title=cards["decoder"].title)
 
@@ -116,19 +117,23 @@ def hidden(frame: Frame, lesson: Lesson) -> None:
         at = min(max(1, frame.controls["hide"]), len(found) - 1)
         slide(frame, "hide", words["hide"], range(1, len(found)), say=lambda place: text[slice(*found[place])], closed=True)
         records, touched, word = list(frame.ask_each(asked(text))), {}, literal(text[slice(*found[at])])
-        answers = frame.ask_each([each for record in records for each in _before_and_after(record, found[at])])
-        for column, name, record in zip(columns(), FAMILIES, records, strict=True):
-            tokens = record[record.kinds[0]].queries
-            change = families.moved(next(answers).vectors, next(answers).vectors)
-            touched[name] = f"{int((change > 1e-4).sum())} of {len(change)}"
-            with column:
-                st.markdown(f"**{lesson.prose['three'][name]}**")
-                figure(lambda theme, tokens=tokens, change=change: bars(theme, _short(tokens), {words["moved"]: change}, axes=("", words["moved"]),
-                                                                         height=280),
-                       key=f"families-hidden-{name}", alt=lesson.alt("hidden", word=word, touched=touched[name], name=name))
+        with closing(frame.ask_each([each for record in records for each in _before_and_after(record, found[at])])) as answers:
+            for column, name, record in zip(columns(), FAMILIES, records, strict=True):
+                change = families.moved(next(answers).vectors, next(answers).vectors)
+                touched[name] = f"{int((change > 1e-4).sum())} of {len(change)}"
+                with column:
+                    _change(lesson, name, record, change, word, touched[name])
         near = [found[place] for place in (at - 1, at + 1, at - 2, at + 2) if 1 <= place < len(found)]
         frame.ahead("hidden", [_before_and_after(record, span)[1] for span in near for record in records])
         lesson.notes("hidden", shown=(families.moved,), shapes={"moved": change}, word=word, **touched)
+
+
+def _change(lesson: Lesson, name: str, record: AttentionRecord, change: np.ndarray, word: str, touched: str) -> None:
+    """How far each token of one family moved, (token)."""
+    tokens, moved = _short(record[record.kinds[0]].queries), lesson.prose["hidden"]["moved"]
+    st.markdown(f"**{lesson.prose['three'][name]}**")
+    figure(lambda theme: bars(theme, tokens, {moved: change}, axes=("", moved), height=280), key=f"families-hidden-{name}",
+           alt=lesson.alt("hidden", word=word, touched=touched, name=name))
 
 
 def _before_and_after(record: AttentionRecord, span: tuple[int, int]) -> tuple[LastQuery, LastQuery]:

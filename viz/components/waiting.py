@@ -1,7 +1,7 @@
 """Waiting for an answer with something to see: progress and a skeleton; another click ends the wait."""
 import time
 import uuid
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Generator, Hashable, Iterable
 from typing import Any
 
 import streamlit as st
@@ -50,9 +50,9 @@ def ask(question: Hashable, height: int = 420) -> Any:
 
 
 def ask_each(questions: Iterable[Hashable], height: int = 0, say: Callable[[int, str], str] = lambda number, text: text,
-            missed: Callable[[int, UserError], None] | None = None) -> Iterator[Any]:
+            missed: Callable[[int, UserError], None] | None = None) -> Generator[Any, None, None]:
     """The answers to several questions, all asked at once, each as soon as it is there; waited for in one place however many they are.
-    say(number, text) is written beside the bar.
+    say(number, text) is written beside the bar. Who draws between the answers closes it (contextlib.closing), as a click may end the drawing.
 
     missed(number, error) is told of a question without an answer, which is then None among them; without it the first such error is raised.
     """

@@ -13,7 +13,7 @@ import zlib
 from urllib.parse import quote
 
 from model.query import UserError
-from viz.components.bundle import script, shelved, style
+from viz.components.bundle import script, sheet, shelved, style
 from viz.handout import paper, tables
 from viz.handout.files import Handout
 from viz.handout.item import Item
@@ -40,7 +40,7 @@ def page(handout: Handout) -> bytes:
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="generator" content="Clearhead">
 <title>{html.escape(title)}</title>
-<style>{style("handout")}</style>
+<style>{style("handout")}{sheet("numbers.css")}</style>
 <noscript><style>figure.inked .live {{ display: none; }} .paper {{ display: block; max-width: 100%; }}</style></noscript>
 <body>
 <header><h1>{html.escape(title)}</h1><p>{html.escape(made)}</p>
