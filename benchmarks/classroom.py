@@ -35,13 +35,13 @@ class Watch:
     """The server's memory, once a second, and what its log tells."""
 
     def __init__(self, server):
-        self.server, self.memory = server, []   # (clock, megabytes)
+        self.server, self.memory = server, []   # (clock, megabytes of its own, megabytes in all)
 
     async def run(self) -> None:
         status = Path(f"/proc/{self.server.process.pid}/status")
         while True:
-            size = next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmRSS"))
-            self.memory.append((time.time(), size / 1024))
+            sizes = dict(line.split(":\t") for line in status.read_text().splitlines() if line.startswith(("RssAnon", "VmRSS")))
+            self.memory.append((time.time(), *(int(sizes[name].split()[0]) / 1024 for name in ("RssAnon", "VmRSS"))))
             await asyncio.sleep(1)
 
     def lines(self, kind: str, since: float = 0.0) -> list[list[str]]:
@@ -56,7 +56,7 @@ class Watch:
         return active, kept, jobs
 
     def mean_memory(self, start: float, end: float) -> float:
-        return statistics.fmean(size for clock, size in self.memory if start <= clock <= end)
+        return statistics.fmean(size for clock, size, _ in self.memory if start <= clock <= end)
 
     def processor(self) -> float:
         """Seconds of processor time that the server has used."""
@@ -87,9 +87,9 @@ async def lesson(server, wanted) -> dict:
         if wanted.browsers:
             work.append(train(trainer, pages[-1], server.address, hour.start + seconds))
         await asyncio.gather(*work)
+        await ghosts
         ended, busy = time.time(), watch.processor() - busy
-    await ghosts
-    kept = watch.state()[1] if seconds > KEPT / 0.8 + 30 else None
+        kept = watch.state()[1] if seconds > KEPT / 0.8 + 30 else None   # before the browsers close, whose sessions are kept in their turn
     once, chorus = await ask_together(watch, sessions)
     await asyncio.gather(*(each.close() for each in (*sessions, teacher)))
     left = await emptied(watch)
@@ -177,8 +177,8 @@ def bars(found: dict) -> list[dict]:
     if ended - begun >= 180:
         growth = watch.mean_memory(ended - 60, ended) / watch.mean_memory(begun + 60, begun + 120)
         rows.append(("memory of the last minute / of the second", growth, 1.1))
-    above = max(size for _, size in watch.memory) - found["warm_mb"]
-    rows.append((f"most memory above the warm server's {found['warm_mb']:.0f} MB, at CLEARHEAD_CACHE_MB={CACHE_MB}", above, CACHE_MB + ROOM_MB))
+    above = max(size for _, size, _ in watch.memory) - found["warm_mb"]
+    rows.append((f"most memory of its own above the warm server's {found['warm_mb']:.0f} MB, at CLEARHEAD_CACHE_MB={CACHE_MB}", above, CACHE_MB + ROOM_MB))
     rows += [("computations of one question that all ask at once", found["once"], 1),
              ("sessions and questions left when everybody has gone", sum(found["left"]), 0)]
     if found["kept"] is not None:

@@ -14,7 +14,7 @@ from model.record import Layer
 
 OWN_PAGES = 2**20  # bytes of queries from which a call counts as large
 AT_ONCE = ("MAP_PRIVATE", "MAP_ANONYMOUS", "MAP_POPULATE")  # Linux: pages that are there from the start cost two thirds of those that come one by one
-TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3   # glibc's malloc.h
+TRIM_THRESHOLD, MMAP_THRESHOLD, ARENA_MAX = -1, -3, -8   # glibc's malloc.h
 SINKS = ("s_aux", "sinks")
 # Keywords that say nothing more about who looks where than the mask that comes with them. Any other makes the model reported.
 KNOWN = frozenset({
@@ -103,12 +103,14 @@ def give_back_holes() -> None:
 def keep_heap() -> None:
     """Has the C library (glibc's mallopt) keep what a pass frees for the next one, as it does by itself once an array of 32 MB was freed.
 
-    Otherwise a pass over 64 tokens asks the system for its 3 MB anew each time: 800 page faults, a thirtieth of its time.
+    Otherwise a pass over 64 tokens asks the system for its 3 MB anew each time: 800 page faults, a thirtieth of its time. And all threads share two
+    heaps; by itself each has its own, up to eight a core, and what a session's thread has freed there is of no use to the next one.
     """
     tune = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if tune is not None:
         tune(MMAP_THRESHOLD, 32 * 2**20)
         tune(TRIM_THRESHOLD, 64 * 2**20)
+        tune(ARENA_MAX, 2)
 
 
 def understand(memory: Memory, module, tensors: tuple, mask, options: dict) -> Call:
