@@ -178,7 +178,8 @@ def bars(found: dict) -> list[dict]:
         growth = watch.mean_memory(ended - 60, ended) / watch.mean_memory(begun + 60, begun + 120)
         rows.append(("memory of the last minute / of the second", growth, 1.1))
     above = max(size for _, size, _ in watch.memory) - found["warm_mb"]
-    rows.append((f"most memory of its own above the warm server's {found['warm_mb']:.0f} MB, at CLEARHEAD_CACHE_MB={CACHE_MB}", above, CACHE_MB + ROOM_MB))
+    rows.append((f"most memory of its own above the warm server's {found['warm_mb']:.0f} MB, at CLEARHEAD_CACHE_MB={CACHE_MB}", above,
+                 CACHE_MB + ROOM_MB))
     rows += [("computations of one question that all ask at once", found["once"], 1),
              ("sessions and questions left when everybody has gone", sum(found["left"]), 0)]
     if found["kept"] is not None:

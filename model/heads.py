@@ -3,9 +3,10 @@
 torch is imported where it computes, so that a page can import this module before torch is there.
 """
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from model.record import AttentionMap, Layer, Reported
 
 ROWS = 128        # rows of queries computed at a time: about 5 MB of scores for 9 heads and 1,024 keys, so that they stay in the cache
 THUMBNAIL = 64    # cells a side, at most, that stand for one head in the overview
+# ((query, key), ranking) last asked of each: a page asks for its pair several times in every run, and every head's row is needed for it
+_RANKED: MutableMapping[AttentionMap, tuple] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,8 +163,12 @@ def pair_weights(attention_map: AttentionMap, query: int, key: int) -> dict[tupl
 
 def ranked(attention_map: AttentionMap, query: int, key: int) -> list[tuple[int, int, float]]:
     """(layer, head, weight) for a pair of tokens, the largest weight first; ties in the model's own order."""
-    pairs = pair_weights(attention_map, query, key)
-    return sorted(((layer, head, weight) for (layer, head), weight in pairs.items()), key=lambda each: (-each[2], each[0], each[1]))
+    pair, (last, ranking) = (query, key), _RANKED.get(attention_map, (None, ()))
+    if last != pair:
+        pairs = pair_weights(attention_map, query, key)
+        ranking = sorted(((layer, head, weight) for (layer, head), weight in pairs.items()), key=lambda each: (-each[2], each[0], each[1]))
+        _RANKED[attention_map] = pair, tuple(ranking)
+    return list(ranking)
 
 
 def head_outputs(layer: Layer, rows: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ from viz.components.figure import figure
 from viz.components.lesson import Lesson
 from viz.components.turns import pick, slide
 from viz.figures.bars import bars
+from viz.figures.base import THIRD
 from viz.figures.matrix import matrix
 from viz.page import Frame
 from viz.text import literal
@@ -75,7 +76,7 @@ def _may(lesson: Lesson, name: str, record: AttentionRecord, kind: Kind) -> np.n
     rows, columns = _short(attention.queries), _short(attention.keys)
     st.markdown(f"**{words[name]}**  \n{record.card.title}")
     figure(lambda theme: matrix(theme, np.where(square, 1.0, np.nan), rows, columns, axes=(words["key"], words["query"]), height=330, ruler=False,
-                                digits=0),
+                                digits=0, widest=THIRD),
            key=f"families-may-{name}", alt=lesson.alt("three", name=words[name], share=square.mean(), queries=len(rows), keys=len(columns)))
     st.caption(words["says"][name].format(says=_says(record), tokens=len(rows)))
     return square
@@ -132,7 +133,7 @@ def _change(lesson: Lesson, name: str, record: AttentionRecord, change: np.ndarr
     """How far each token of one family moved, (token)."""
     tokens, moved = _short(record[record.kinds[0]].queries), lesson.prose["hidden"]["moved"]
     st.markdown(f"**{lesson.prose['three'][name]}**")
-    figure(lambda theme: bars(theme, tokens, {moved: change}, axes=("", moved), height=280), key=f"families-hidden-{name}",
+    figure(lambda theme: bars(theme, tokens, {moved: change}, axes=("", moved), height=280, widest=THIRD), key=f"families-hidden-{name}",
            alt=lesson.alt("hidden", word=word, touched=touched, name=name))
 
 

@@ -10,7 +10,6 @@ from viz.components.figure import figure
 from viz.components.lesson import Lesson
 from viz.components.turns import push, slide
 from viz.figures.bars import bars
-from viz.figures.drawing import Drawing
 from viz.figures.lines import Line, lines
 from viz.page import Frame
 from viz.text import literal
@@ -42,12 +41,6 @@ def chips(cut: pieces.Cut, ids: bool = True) -> str:
         number = f"{NO_BREAK}:small[:gray[{cut.ids[place]}]]" if ids else ""
         found.append(f":{colour}-background[{literal(label)}{number}]")
     return " ".join(found) + (" …" if len(cut.labels) > SHOWN else "")
-
-
-def slanted(drawing: Drawing) -> Drawing:
-    """With the names under its bars turned so that none is left out."""
-    drawing.update_xaxes(tickangle=-40)
-    return drawing
 
 
 def own_text(frame: Frame, lesson: Lesson) -> None:
@@ -154,7 +147,8 @@ def _candidates(lesson: Lesson, found: pieces.Merges, done: int) -> None:
         if order:
             names = [html.escape(" + ".join(map(pieces.shown, pair))) for pair in order]
             axes = words["candidates" if following else "finished"], words["times"]
-            figure(lambda theme: slanted(bars(theme, names, {words["times"]: np.array([counts[pair] for pair in order])}, axes=axes, height=320)),
+            figure(lambda theme: bars(theme, names, {words["times"]: np.array([counts[pair] for pair in order])}, axes=axes, height=320,
+                                      slanted=True),
                    key="vectors-candidates", alt=lesson.alt("merges", done=done, pair=names[0], times=counts[order[0]]))
         else:
             st.info(words["whole"])

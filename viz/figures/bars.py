@@ -3,7 +3,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from viz.figures.base import MUTED, WORDS, chart, point_out, series, worded
+from viz.figures.base import MUTED, chart, point_out, series, stand
 from viz.figures.drawing import Drawing
 
 WRITTEN = 20   # names that all are written
@@ -26,8 +26,11 @@ def histogram(theme: str, edges: np.ndarray, shares: Mapping[str, np.ndarray], *
 
 
 def bars(theme: str, names: Sequence[str], groups: Mapping[str, np.ndarray], *, axes: tuple[str, str], y_range: tuple[float, float] | None = None,
-         height: int = 300, title: str = "") -> Drawing:
-    """One bar for each name and group; two equal names stay two. Of many names as many are written as a phone has room for, and the last."""
+         height: int = 300, title: str = "", widest: float | None = None, slanted: bool = False) -> Drawing:
+    """One bar for each name and group; two equal names stay two. Of many names as many are written as a phone has room for, and the last.
+
+    widest: pixels that all bars have at most, where that is known. slanted: names lie aslant, so that none is left out.
+    """
     figure = chart(theme, *axes, height=height, title=title)
     palette, places = series(theme), list(range(len(names)))
     for place, (name, each) in enumerate(groups.items()):
@@ -35,9 +38,9 @@ def bars(theme: str, names: Sequence[str], groups: Mapping[str, np.ndarray], *, 
                        hovertemplate="%{customdata}: %{y:.4g}")
     step = 1 + len(names) // WRITTEN
     written = [at for at in places if at == places[-1] or (at % step == 0 and at + step <= places[-1])]
-    figure.update_xaxes(tickmode="array", tickvals=written, ticktext=[names[at] for at in written], ticklabeloverflow="allow",
-                        **worded(names))
-    figure.update_layout(barmode="group", showlegend=len(groups) > 1, margin_b=WORDS)
+    figure.update_xaxes(tickmode="array", tickvals=written, ticktext=[names[at] for at in written], ticklabeloverflow="allow")
+    figure.update_layout(barmode="group", showlegend=len(groups) > 1)
+    stand(figure, [names[at] for at in written], widest, slanted)
     if y_range is not None:
         figure.update_yaxes(range=list(y_range))
     return figure

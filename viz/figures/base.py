@@ -6,6 +6,7 @@ A figure is a function of arrays and `theme` ("light" or "dark") that starts wit
 import math
 import unicodedata
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,11 @@ MUTED = {"light": colours.QUIET, "dark": "#a3abb8"}
 GRID = {"light": "#e6e9ee", "dark": "#252c38"}
 LEFT_OUT = {"light": "#b9c0ca", "dark": "#4a5363"}      # series that are there only to be counted
 LETTER = 12.5                             # pixels, of a figure's letters
-SIGN, WIDE, TICK = 8, 13, 12              # pixels: a sign of a tick's label, a Chinese one, the tick before it
-GAP, NAME = 8, 28                         # pixels: between the ticks' labels of a y axis and its name, and the name with that gap
+SIGN, WIDE, TICK, EDGE = 8, 13, 8, 12     # pixels: a sign of a tick's label, a Chinese one, the tick before it, what plotly leaves free at the edge
+GAP, NAME = 8, 20                         # pixels: between the ticks' labels of a y axis and its name, and the name with that gap
+THIRD, HALF = 370, 620                    # pixels of a plot in a third and in a half of a page, on a screen of 1,920
+SLANT = 40                                # degrees
+SURELY = 0.7                              # of what names may be as wide as, they are this wide at least
 ROW, LEGEND = 18, 28                      # pixels: a row of words above a plot, and a legend of one row
 LINE, NEAR = 0.035, 0.4                   # half a row of words as a share of a plot's height, and such words as a share of its width
 NUMBERED = 24                             # places up to which every number may be written
@@ -52,12 +56,12 @@ def chart(theme: str, x: str = "", y: str = "", *, height: int = 340, title: str
                             "tickcolor": LEFT_OUT[theme], "title_font_size": 13}
     return Drawing(
         height=height, paper_bgcolor=paper, plot_bgcolor=paper, font={"family": FONT, "size": LETTER, "color": ink},
-        margin={"l": 70 if y else 40, "r": 20, "t": 56 if title else 46, "b": 46 if x else 26},
+        margin={"l": 76 if y else 40, "r": 20, "t": 56 if title else 46, "b": 46 if x else 26},
         hoverlabel={"font_family": FONT, "bgcolor": paper, "font_color": ink},
         title={"text": title, "x": 0, "xanchor": "left", "xref": "container", "y": 1, "yanchor": "top", "yref": "container", "pad": {"t": 8},
                "font": {"size": 14}},
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0, "bgcolor": "rgba(0,0,0,0)", "font_size": 12},
-        xaxis=axis | {"title": {"text": x}}, yaxis=axis | {"title": {"text": y, "standoff": GAP}, "automargin": True},
+        xaxis=axis | {"title": {"text": x}}, yaxis=axis | {"automargin": True} | ({"title": {"text": y, "standoff": GAP}} if y else {}),
         dragmode=False, hovermode="closest", barcornerradius=2)
 
 
@@ -66,7 +70,7 @@ def room(names: Sequence[str], title: str) -> int:
 
     plotly finds out by itself what labels need (`automargin`), but then draws the whole chart a second time.
     """
-    return TICK + max(map(width, names), default=0) + NAME * bool(title)
+    return EDGE + TICK + max(map(width, names), default=0) + NAME * bool(title)
 
 
 def width(name: str) -> int:
@@ -74,9 +78,20 @@ def width(name: str) -> int:
     return sum(WIDE if unicodedata.east_asian_width(sign) in "WF" else SIGN for sign in name)
 
 
-def worded(names: Sequence[str]) -> dict[str, Any]:
-    """For an x axis whose labels are `names`: words may have to be turned, and then plotly finds out how much room they need."""
-    return {"automargin": any(not name.isdigit() for name in names if name)}
+def stand(figure: Drawing, names: Sequence[str], widest: float | None = None, slanted: bool = False) -> None:
+    """Gives an x axis with these labels, side by side, the room that they need. Words that touch even in the widest plot, of so many pixels, are
+    turned, or slanted where that is asked for; where the window decides it, plotly finds out, and then draws the whole chart a second time."""
+    title = figure.axis("xaxis")["title"]["text"]
+    words = any(not name.isdigit() for name in names if name)
+    if words and slanted:
+        figure.update_xaxes(tickangle=-SLANT)
+        figure.update_layout(margin_b=TICK + math.ceil(max(map(width, names)) * math.sin(math.radians(SLANT))) + SIGN + NAME * bool(title))
+    elif words and widest and any((width(one) + width(other)) / 2 * SURELY > widest / len(names) for one, other in pairwise(names)):
+        figure.update_xaxes(tickangle=90)
+        figure.update_layout(margin_b=TICK + max(map(width, names)) + NAME * bool(title))
+    else:
+        figure.update_xaxes(automargin=words)
+        figure.update_layout(margin_b=WORDS if title or words else 26)
 
 
 def labelled(names: Sequence[str]) -> dict[str, Any]:

@@ -3,7 +3,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viz.figures.base import chart, point_out, series
+from viz.figures.base import chart, point_out, room, series
 from viz.figures.drawing import Drawing
 
 
@@ -27,6 +27,6 @@ def lengths(theme: str, rows: Sequence[str], pieces: Sequence[tuple[str, int, np
         start = start + shown
     figure.update_xaxes(range=[0, longest])
     figure.update_yaxes(tickmode="array", tickvals=places, ticktext=list(rows), autorange="reversed", showgrid=False)
-    figure.update_layout(barmode="overlay", showlegend=True, uniformtext={"minsize": 10, "mode": "hide"})
+    figure.update_layout(barmode="overlay", showlegend=True, uniformtext={"minsize": 10, "mode": "hide"}, margin_l=room(rows, ""))
     point_out(figure, theme, marks)
     return figure
