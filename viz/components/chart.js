@@ -61,6 +61,7 @@ function begin(parent) {
   async function draw() {
     const lib = globalThis.Plotly ?? await plotly(one.data.file), { data, layout, config } = one.data;
     if (one.ended || !root.clientWidth) return;
+    cancelIdleCallback(one.later);
     one.waits = false;
     [one.width, one.height] = [root.clientWidth, fill()];
     root.style.background = layout.paper_bgcolor;

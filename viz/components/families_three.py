@@ -16,7 +16,7 @@ from viz.components.figure import figure
 from viz.components.lesson import Lesson
 from viz.components.turns import pick, slide
 from viz.figures.bars import bars
-from viz.figures.base import THIRD
+from viz.figures.base import UPRIGHT
 from viz.figures.matrix import matrix
 from viz.page import Frame
 from viz.text import literal
@@ -58,13 +58,13 @@ def three_families(frame: Frame, lesson: Lesson) -> None:
         if not decoder()[1]:
             st.caption(words["missing"])
         pick(frame, "part", words["part"], words["parts"])
-        cards, seen = {}, {}
-        with closing(frame.ask_each(asked(said(frame)), height=330)) as answers:   # each is drawn while the next one is computed
-            for column, name, record in zip(columns(), FAMILIES, answers, strict=True):
-                cards[name] = record.card
-                kind = KINDS[frame.controls["part"]] if name == "both" else record.kinds[0]
-                with column:
-                    seen[name] = _may(lesson, name, record, kind)
+        records, cards, seen = list(frame.ask_each(asked(said(frame)), height=330)), {}, {}
+        # all are there before the first is drawn: a browser that draws takes longer from the models than they take one after the other
+        for column, name, record in zip(columns(), FAMILIES, records, strict=True):
+            cards[name] = record.card
+            kind = KINDS[frame.controls["part"]] if name == "both" else record.kinds[0]
+            with column:
+                seen[name] = _may(lesson, name, record, kind)
         lesson.notes("three", shown=(families.allowed,), shapes={"allowed": seen["decoder"]}, encoder=seen["encoder"].mean(),
                      decoder=seen["decoder"].mean(), tokens=len(seen["decoder"]), vector=cards["encoder"].d_model, title=cards["decoder"].title)
 
@@ -76,7 +76,7 @@ def _may(lesson: Lesson, name: str, record: AttentionRecord, kind: Kind) -> np.n
     rows, columns = _short(attention.queries), _short(attention.keys)
     st.markdown(f"**{words[name]}**  \n{record.card.title}")
     figure(lambda theme: matrix(theme, np.where(square, 1.0, np.nan), rows, columns, axes=(words["key"], words["query"]), height=330, ruler=False,
-                                digits=0, widest=THIRD),
+                                digits=0, angle=UPRIGHT),
            key=f"families-may-{name}", alt=lesson.alt("three", name=words[name], share=square.mean(), queries=len(rows), keys=len(columns)))
     st.caption(words["says"][name].format(says=_says(record), tokens=len(rows)))
     return square
@@ -133,7 +133,7 @@ def _change(lesson: Lesson, name: str, record: AttentionRecord, change: np.ndarr
     """How far each token of one family moved, (token)."""
     tokens, moved = _short(record[record.kinds[0]].queries), lesson.prose["hidden"]["moved"]
     st.markdown(f"**{lesson.prose['three'][name]}**")
-    figure(lambda theme: bars(theme, tokens, {moved: change}, axes=("", moved), height=280, widest=THIRD), key=f"families-hidden-{name}",
+    figure(lambda theme: bars(theme, tokens, {moved: change}, axes=("", moved), height=280, angle=UPRIGHT), key=f"families-hidden-{name}",
            alt=lesson.alt("hidden", word=word, touched=touched, name=name))
 
 

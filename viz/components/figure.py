@@ -26,11 +26,12 @@ def theme() -> str:
 
 
 @st.fragment
-def figure(draw: Callable[..., Drawing], *, key: str, alt: str) -> None:
-    """Draws `draw(theme)`. `key` names the figure on the page and its files; `alt` says in a sentence what it shows, with its numbers. A fragment:
-    its tools answer without the page."""
-    camera, saving = st.session_state.get("camera", "png"), f"saving-{key}"
-    saved = {"format": camera, "filename": f"clearhead-{key}", "scale": 2 if camera == "png" else 1}
+def figure(draw: Callable[..., Drawing], *, key: str, alt: str, name: str = "") -> None:
+    """Draws `draw(theme)`. `key` names the figure on the page, and its files where `name` does not; figures that take one another's place have one
+    key: the browser changes a chart in less time than it builds one. `alt` says in a sentence what it shows, with its numbers. A fragment: its
+    tools answer without the page."""
+    camera, saving, name = st.session_state.get("camera", "png"), f"saving-{key}", name or key
+    saved = {"format": camera, "filename": f"clearhead-{name}", "scale": 2 if camera == "png" else 1}
 
     def use(tool: str) -> None:
         if tool == "keep":
@@ -41,7 +42,7 @@ def figure(draw: Callable[..., Drawing], *, key: str, alt: str) -> None:
     chart(sized(draw(theme()).sent()), key=f"chart-{key}", alt=alt, config={"toImageButtonOptions": saved}, saving=bool(st.session_state.get(saving)),
           on_tool=use)
     if st.session_state.get(saving):
-        _save(lambda: draw("light"), key, camera)
+        _save(lambda: draw("light"), key, name, camera)
     tell(key)
 
 
@@ -57,17 +58,18 @@ def sketch(place, drawn: Drawing, *, key: str) -> None:
         chart(drawn.sent(), key=key)
 
 
-def _save(light: Callable[[], Drawing], key: str, camera: str) -> None:
+def _save(light: Callable[[], Drawing], key: str, name: str, camera: str) -> None:
     """What *Save* opens below the chart."""
-    words, name = strings("lesson"), f"save-{key}"
-    st.session_state[name] = camera
-    with st.container(border=True, key=f"open-{name}"):
+    words, chosen = strings("lesson"), f"save-{key}"
+    st.session_state[chosen] = camera
+    with st.container(border=True, key=f"open-{chosen}"):
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            st.segmented_control(words["camera"], ["png", "svg"], format_func=str.upper, key=name, required=True, on_change=_set_camera, args=(name,))
-            st.download_button("HTML", lambda: html(light()), f"clearhead-{key}.html", "text/html", on_click="ignore", key=f"html-{key}")
-            st.download_button("CSV", lambda: as_csv(light()), f"clearhead-{key}.csv", "text/csv", on_click="ignore", key=f"csv-{key}")
+            st.segmented_control(words["camera"], ["png", "svg"], format_func=str.upper, key=chosen, required=True, on_change=_set_camera,
+                                 args=(chosen,))
+            st.download_button("HTML", lambda: html(light()), f"clearhead-{name}.html", "text/html", on_click="ignore", key=f"html-{key}")
+            st.download_button("CSV", lambda: as_csv(light()), f"clearhead-{name}.csv", "text/csv", on_click="ignore", key=f"csv-{key}")
             if pdf_works():
-                st.download_button("PDF", lambda: light().plotly().to_image("pdf"), f"clearhead-{key}.pdf", "application/pdf", on_click="ignore",
+                st.download_button("PDF", lambda: light().plotly().to_image("pdf"), f"clearhead-{name}.pdf", "application/pdf", on_click="ignore",
                                    key=f"pdf-{key}")
         if not pdf_works():
             st.caption(words["no_pdf"])

@@ -73,6 +73,11 @@ def trace_of(frame: Frame, record: AttentionRecord) -> tuple[Trace | None, str]:
         return None, str(error)
 
 
+def _vectors(here: Here, rows: list[tuple[str, np.ndarray]], name: str, alt: str) -> None:
+    """A step's strips, which take the place of those of the step before."""
+    strips(rows, key="inside-vectors", name=f"inside-{name}", alt=alt, columns=here.columns)
+
+
 def step_in(here: Here, lesson: Lesson, words: dict) -> dict:
     start, x = here.whole.start(here.view.kind), here.around.x[here.token]
     first = here.block is next(each for each in here.whole.blocks if each.kind is here.block.kind)
@@ -84,7 +89,7 @@ def step_in(here: Here, lesson: Lesson, words: dict) -> dict:
     rows.append((words["stream"], here.block.before[here.token]))
     if not np.array_equal(x, here.block.before[here.token]):
         rows.append((words["read"], x))
-    strips(rows, key="inside-in", alt=words["alt"].format(token=here.query_name(), length=np.linalg.norm(x)), columns=here.columns)
+    _vectors(here, rows, "in", words["alt"].format(token=here.query_name(), length=np.linalg.norm(x)))
     return {"length": np.linalg.norm(x), "d_model": len(x), "turned": inside.angle(start.output[here.token], here.block.before[here.token])}
 
 
@@ -96,7 +101,7 @@ def step_qkv(here: Here, lesson: Lesson, words: dict) -> dict:
         rows.insert(2, (words["unturned"].format(name=f"k · {here.key_name()}"), around.key.apply(around.memory[here.key], shared)))
     if len(here.path.mixed) == len(here.path.query):
         rows.append((f"v · {here.key_name()}", here.path.values[here.key]))
-    strips(rows, key="inside-qkv", alt=words["alt"].format(token=here.query_name(), key=here.key_name()), columns=here.columns)
+    _vectors(here, rows, "qkv", words["alt"].format(token=here.query_name(), key=here.key_name()))
     if here.trace is None:
         st.caption(here.without)
         return {"error": float("nan"), "d_model": here.record.card.d_model}
@@ -113,8 +118,8 @@ def step_qkv(here: Here, lesson: Lesson, words: dict) -> dict:
 def step_products(here: Here, lesson: Lesson, words: dict) -> dict:
     pairs = here.around.pairs if here.trace is not None else ()
     products = here.path.products[here.key]
-    strips([("q", here.path.query), ("k", here.path.keys[here.key]), (words["product"], products)], key="inside-qk",
-           alt=words["alt"].format(token=here.query_name(), key=here.key_name(), dot=products.sum()), columns=here.columns)
+    _vectors(here, [("q", here.path.query), ("k", here.path.keys[here.key]), (words["product"], products)], "qk",
+             words["alt"].format(token=here.query_name(), key=here.key_name(), dot=products.sum()))
     found = inside.ranked_products(products, KEPT, pairs)
     figure(lambda theme: bars(theme, [name for name, _ in found], {words["share"]: np.array([value for _, value in found])},
                               axes=(words["pairs"] if pairs else words["dimensions"], words["share"]), height=300), key="inside-products",
@@ -123,15 +128,17 @@ def step_products(here: Here, lesson: Lesson, words: dict) -> dict:
             "positive": products[products > 0].sum(), "negative": products[products < 0].sum()}
 
 
-def _over_keys(here: Here, groups: dict[str, np.ndarray], axis: str, key: str, alt: str) -> None:
+def _over_keys(here: Here, groups: dict[str, np.ndarray], axis: str, name: str, alt: str) -> None:
+    """A step's bars over the keys, which take the place of those of the step before."""
     shown = here.shown
     names = [here.key_name(place) for place in shown]
-    figure(lambda theme: bars(theme, names, {name: each[shown] for name, each in groups.items()}, axes=("key", axis), height=320), key=key, alt=alt)
+    figure(lambda theme: bars(theme, names, {group: each[shown] for group, each in groups.items()}, axes=("key", axis), height=320),
+           key="inside-keys", name=f"inside-{name}", alt=alt)
 
 
 def step_score(here: Here, lesson: Lesson, words: dict) -> dict:
     path, key = here.path, here.key
-    _over_keys(here, {"q · k": path.dots, words["scaled"]: path.scaled}, words["axis"], "inside-score",
+    _over_keys(here, {"q · k": path.dots, words["scaled"]: path.scaled}, words["axis"], "score",
                words["alt"].format(key=here.key_name(), dot=path.dots[key], score=path.scaled[key]))
     return {"dot": path.dots[key], "scale": here.layer.scale, "score": path.scaled[key], "inverse": 1 / here.layer.scale**2, "d_k": len(path.query),
             "cap": words["capped"].format(cap=here.layer.softcap) if here.layer.softcap is not None else ""}
@@ -141,14 +148,14 @@ def step_mask(here: Here, lesson: Lesson, words: dict) -> dict:
     path = here.path
     groups = {words["bias"]: path.bias} if path.bias.any() else {}
     groups |= {words["logit"]: np.where(path.allowed, path.logits, np.nan)}
-    _over_keys(here, groups, words["logit"], "inside-mask", words["alt"].format(allowed=int(path.allowed.sum()), keys=len(path.allowed)))
+    _over_keys(here, groups, words["logit"], "mask", words["alt"].format(allowed=int(path.allowed.sum()), keys=len(path.allowed)))
     return {"allowed": int(path.allowed.sum()), "keys": len(path.allowed), "forbidden": int((~path.allowed).sum()),
             "bias": words["has_bias" if path.bias.any() else "no_bias"].format(bias=path.bias[here.key])}
 
 
 def step_softmax(here: Here, lesson: Lesson, words: dict) -> dict:
     path, key = here.path, here.key
-    _over_keys(here, {words["weight"]: path.weights}, words["weight"], "inside-softmax",
+    _over_keys(here, {words["weight"]: path.weights}, words["weight"], "softmax",
                words["alt"].format(key=here.key_name(), weight=path.weights[key]))
     raised = np.exp(path.logits - path.logits[path.allowed].max()) if path.allowed[key] else np.zeros(len(path.logits))
     total = np.exp(path.logits[path.allowed] - path.logits[path.allowed].max()).sum()
@@ -163,8 +170,7 @@ def step_mix(here: Here, lesson: Lesson, words: dict) -> dict:
     rest = len(path.weights) - len(order)
     if rest:
         rows.append((words["rest"].format(count=rest), path.mixed - path.weighted[order].sum(0)))
-    strips([*rows, (words["total"], path.mixed)], key="inside-mix", alt=words["alt"].format(first=here.key_name(order[0]), keys=len(path.weights)),
-           columns=here.columns)
+    _vectors(here, [*rows, (words["total"], path.mixed)], "mix", words["alt"].format(first=here.key_name(order[0]), keys=len(path.weights)))
     return {"length": np.linalg.norm(path.mixed), "mean": np.linalg.norm(path.values, axis=-1)[path.allowed].mean(), "d_v": len(path.mixed)}
 
 
@@ -176,7 +182,7 @@ def mixed_of_all(here: Here) -> np.ndarray:
 def step_concat(here: Here, lesson: Lesson, words: dict) -> dict:
     mixed = mixed_of_all(here)
     rows = [(f"{words['own']} {head}" if head == here.view.head else f"head {head}", each) for head, each in enumerate(mixed)]
-    strips(rows, key="inside-concat", alt=words["alt"].format(heads=len(mixed), d_v=mixed.shape[1]), columns=here.columns)
+    _vectors(here, rows, "concat", words["alt"].format(heads=len(mixed), d_v=mixed.shape[1]))
     return {"heads": len(mixed), "d_v": mixed.shape[1], "width": mixed.size, "head": here.view.head,
             "start": here.view.head * mixed.shape[1], "stop": (here.view.head + 1) * mixed.shape[1] - 1}
 
@@ -187,7 +193,7 @@ def step_out(here: Here, lesson: Lesson, words: dict) -> dict:
     rows = [(words["own"].format(head=here.view.head), handed[here.view.head]), (words["sum"], handed.sum(0))]
     rows += [] if bias is None else [("b_O", bias)]
     output = here.around.output[here.token]
-    strips([*rows, (words["output"], output)], key="inside-out", alt=words["alt"].format(head=here.view.head), columns=here.columns)
+    _vectors(here, [*rows, (words["output"], output)], "out", words["alt"].format(head=here.view.head))
     lengths = np.linalg.norm(handed, axis=-1)
     names = [str(head) for head in range(len(lengths))]
     figure(lambda theme: bars(theme, names, {words["length"]: lengths}, axes=("head", words["length"]), height=260), key="inside-lengths",
@@ -203,7 +209,7 @@ def step_stream(here: Here, lesson: Lesson, words: dict) -> dict:
     before = block.before[token] if around is block.attentions[0] else block.before[token] + block.attentions[0].output[token]
     added = around.output[token]
     rows = [(words["before"], before), (words["added"], added), (words["sum"], before + added), (words["after"], block.after[token])]
-    strips(rows, key="inside-stream", alt=words["alt"].format(layer=block.index), columns=here.columns)
+    _vectors(here, rows, "stream", words["alt"].format(layer=block.index))
     return {"norm": norm_first, "before": np.linalg.norm(before), "added": np.linalg.norm(added),
             "after": np.linalg.norm(block.after[token]), "angle": inside.angle(before, before + added)}
 

@@ -29,13 +29,13 @@ def named(tokens: Tokens, place: int) -> str:
 
 
 def strips(vectors: Sequence[tuple[str, np.ndarray]], *, key: str, alt: str, columns: bool = False, axis: str = "dimension",
-           bound: float | None = None) -> None:
-    """One strip for each (name, vector); all of one length, on one scale symmetric about 0."""
+           bound: float | None = None, name: str = "") -> None:
+    """One strip for each (name, vector); all of one length, on one scale symmetric about 0. key, alt, name: as of a figure."""
     names, numbers = [name for name, _ in vectors], np.stack([vector for _, vector in vectors])
     places = [str(place) for place in range(numbers.shape[1])]
     if columns:
         figure(lambda theme: matrix(theme, numbers.T, places, names, kind="signed", axes=("", axis), square=False, height=STANDING, bound=bound),
-               key=key, alt=alt)
+               key=key, alt=alt, name=name)
     else:
         figure(lambda theme: matrix(theme, numbers, names, places, kind="signed", axes=(axis, ""), square=False, height=112 + 25 * len(names),
-                                    bound=bound), key=key, alt=alt)
+                                    bound=bound), key=key, alt=alt, name=name)

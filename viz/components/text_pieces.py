@@ -10,6 +10,7 @@ from viz.components.figure import figure
 from viz.components.lesson import Lesson
 from viz.components.turns import push, slide
 from viz.figures.bars import bars
+from viz.figures.base import ASLANT
 from viz.figures.lines import Line, lines
 from viz.page import Frame
 from viz.text import literal
@@ -148,7 +149,7 @@ def _candidates(lesson: Lesson, found: pieces.Merges, done: int) -> None:
             names = [html.escape(" + ".join(map(pieces.shown, pair))) for pair in order]
             axes = words["candidates" if following else "finished"], words["times"]
             figure(lambda theme: bars(theme, names, {words["times"]: np.array([counts[pair] for pair in order])}, axes=axes, height=320,
-                                      slanted=True),
+                                      angle=ASLANT),
                    key="vectors-candidates", alt=lesson.alt("merges", done=done, pair=names[0], times=counts[order[0]]))
         else:
             st.info(words["whole"])

@@ -12,6 +12,7 @@ from viz.components.lesson import Lesson
 from viz.components.text_pieces import field
 from viz.components.turns import pick, switch
 from viz.figures.bars import bars, histogram
+from viz.figures.base import ASLANT
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
 from viz.page import Frame
@@ -83,7 +84,7 @@ def _near(lesson: Lesson, word: str, found: contexts.Table) -> None:
     with left:
         near = np.array([each for _, each in found.nearest])
         axes = words["near"].format(word=html.escape(word)), words["cosine"]
-        figure(lambda theme: bars(theme, names, {words["cosine"]: near}, axes=axes, y_range=(0, 1), height=360, slanted=True),
+        figure(lambda theme: bars(theme, names, {words["cosine"]: near}, axes=axes, y_range=(0, 1), height=360, angle=ASLANT),
                key="vectors-nearest", alt=lesson.alt("table", word=word, nearest=found.nearest[0][0], cosine=near[0]))
     with right:
         drawn = {words["word_to_all"].format(word=html.escape(word)): found.cosines, words["pairs"]: found.pairs}

@@ -26,10 +26,10 @@ def histogram(theme: str, edges: np.ndarray, shares: Mapping[str, np.ndarray], *
 
 
 def bars(theme: str, names: Sequence[str], groups: Mapping[str, np.ndarray], *, axes: tuple[str, str], y_range: tuple[float, float] | None = None,
-         height: int = 300, title: str = "", widest: float | None = None, slanted: bool = False) -> Drawing:
+         height: int = 300, title: str = "", angle: int | None = None) -> Drawing:
     """One bar for each name and group; two equal names stay two. Of many names as many are written as a phone has room for, and the last.
 
-    widest: pixels that all bars have at most, where that is known. slanted: names lie aslant, so that none is left out.
+    angle: of the names, where it does not depend on the window (base.stand).
     """
     figure = chart(theme, *axes, height=height, title=title)
     palette, places = series(theme), list(range(len(names)))
@@ -40,7 +40,7 @@ def bars(theme: str, names: Sequence[str], groups: Mapping[str, np.ndarray], *, 
     written = [at for at in places if at == places[-1] or (at % step == 0 and at + step <= places[-1])]
     figure.update_xaxes(tickmode="array", tickvals=written, ticktext=[names[at] for at in written], ticklabeloverflow="allow")
     figure.update_layout(barmode="group", showlegend=len(groups) > 1)
-    stand(figure, [names[at] for at in written], widest, slanted)
+    stand(figure, [names[at] for at in written], angle)
     if y_range is not None:
         figure.update_yaxes(range=list(y_range))
     return figure

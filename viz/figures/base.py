@@ -6,7 +6,6 @@ A figure is a function of arrays and `theme` ("light" or "dark") that starts wit
 import math
 import unicodedata
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,9 +22,7 @@ LEFT_OUT = {"light": "#b9c0ca", "dark": "#4a5363"}      # series that are there 
 LETTER = 12.5                             # pixels, of a figure's letters
 SIGN, WIDE, TICK, EDGE = 8, 13, 8, 12     # pixels: a sign of a tick's label, a Chinese one, the tick before it, what plotly leaves free at the edge
 GAP, NAME = 8, 20                         # pixels: between the ticks' labels of a y axis and its name, and the name with that gap
-THIRD, HALF = 370, 620                    # pixels of a plot in a third and in a half of a page, on a screen of 1,920
-SLANT = 40                                # degrees
-SURELY = 0.7                              # of what names may be as wide as, they are this wide at least
+UPRIGHT, ASLANT = 90, -40                 # degrees by which names under an axis are turned
 ROW, LEGEND = 18, 28                      # pixels: a row of words above a plot, and a legend of one row
 LINE, NEAR = 0.035, 0.4                   # half a row of words as a share of a plot's height, and such words as a share of its width
 NUMBERED = 24                             # places up to which every number may be written
@@ -78,17 +75,16 @@ def width(name: str) -> int:
     return sum(WIDE if unicodedata.east_asian_width(sign) in "WF" else SIGN for sign in name)
 
 
-def stand(figure: Drawing, names: Sequence[str], widest: float | None = None, slanted: bool = False) -> None:
-    """Gives an x axis with these labels, side by side, the room that they need. Words that touch even in the widest plot, of so many pixels, are
-    turned, or slanted where that is asked for; where the window decides it, plotly finds out, and then draws the whole chart a second time."""
+def stand(figure: Drawing, names: Sequence[str], angle: int | None = None) -> None:
+    """Gives an x axis with these labels, side by side, the room that they need. angle: degrees by which words are turned; without it plotly finds
+    out whether they must be, and how much room that takes, but where they must it draws the whole chart a second time."""
     title = figure.axis("xaxis")["title"]["text"]
     words = any(not name.isdigit() for name in names if name)
-    if words and slanted:
-        figure.update_xaxes(tickangle=-SLANT)
-        figure.update_layout(margin_b=TICK + math.ceil(max(map(width, names)) * math.sin(math.radians(SLANT))) + SIGN + NAME * bool(title))
-    elif words and widest and any((width(one) + width(other)) / 2 * SURELY > widest / len(names) for one, other in pairwise(names)):
-        figure.update_xaxes(tickangle=90)
-        figure.update_layout(margin_b=TICK + max(map(width, names)) + NAME * bool(title))
+    if words and angle is not None:
+        turned = math.radians(abs(angle))
+        deep = math.ceil(max(map(width, names)) * math.sin(turned) + LETTER * math.cos(turned))
+        figure.update_xaxes(tickangle=angle)
+        figure.update_layout(margin_b=TICK + deep + NAME * bool(title))
     else:
         figure.update_xaxes(automargin=words)
         figure.update_layout(margin_b=WORDS if title or words else 26)

@@ -15,11 +15,11 @@ NAMED = 24       # names a side up to which a cell says both of its own
 
 def matrix(theme: str, numbers: np.ndarray, rows: Sequence[str], columns: Sequence[str], *, kind: str = "weights",
            axes: tuple[str, str] = ("key", "query"), height: int = 340, title: str = "", square: bool = True, digits: int = 2,
-           bound: float | None = None, ruler: bool = True, widest: float | None = None) -> Drawing:
+           bound: float | None = None, ruler: bool = True, angle: int | None = None) -> Drawing:
     """float (row, column), NaN where there is nothing. kind: weights (0 to 1), signed (symmetric about 0, up to `bound`), plain (0 to `bound`).
 
     Two equal names stay two: the axes are positions, the names are their labels. ruler: the bar that says which colour is which number.
-    widest: pixels that the columns have at most, where that is known.
+    angle: of the columns' names, where it does not depend on the window (base.stand).
     """
     figure = chart(theme, *axes, height=height, title=title)
     numbers = np.asarray(numbers, np.float64)
@@ -36,6 +36,6 @@ def matrix(theme: str, numbers: np.ndarray, rows: Sequence[str], columns: Sequen
                          margin={"l": room(rows, axes[1]), "r": RULER if ruler else 20, "t": 56 if title else 32})
     figure.update_xaxes(**labelled(columns), showgrid=False, side="bottom", constrain="domain")
     figure.update_yaxes(**labelled(rows), showgrid=False, autorange="reversed", constrain="domain", **({"scaleanchor": "x"} if square else {}))
-    stand(figure, columns, widest)
+    stand(figure, columns, angle)
     return figure
 

@@ -18,7 +18,7 @@ from viz.components.lesson import GUESS, Lesson, computing
 from viz.components.turns import pick, push, slide
 from viz.control import Choice, Number, Words
 from viz.figures.bars import bars
-from viz.figures.base import HALF
+from viz.figures.base import UPRIGHT
 from viz.figures.lines import Line, lines
 from viz.figures.wiring import wiring
 from viz.page import Frame, Page
@@ -128,7 +128,7 @@ def _product(lesson: Lesson, chains: dict[str, Chain], says: str) -> None:
               for place in range(len(steps))]
     left, right = st.columns(2, gap="medium")
     with left:
-        figure(lambda theme: bars(theme, labels, factors, axes=("", words["chance"]), y_range=(0, 1.02), height=340, widest=HALF),
+        figure(lambda theme: bars(theme, labels, factors, axes=("", words["chance"]), y_range=(0, 1.02), height=340, angle=UPRIGHT),
                key="families-chances", alt=lesson.alt("factors", n=len(chances), least=chain.texts[least], p=chances[least]))
     drawn = [Line(each, np.cumsum(one) / np.log(10), place) for place, (each, one) in enumerate(padded.items())]
     lowest = min(-1.0, 1.05 * min(float(one.products[-1]) for one in chains.values()) / np.log(10))

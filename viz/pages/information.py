@@ -103,6 +103,8 @@ def _asked(frame: Frame, lesson: Lesson) -> information.Information | None:
         pick(frame, "texts", words["which"], words["names"])
         if frame.controls["texts"] == "own":
             st.text_area(words["own"], placeholder=words["own_help"], height=120, max_chars=1200, **bound(frame.turn, "own", frame.controls["own"]))
+            if not frame.controls["own"].strip():
+                st.caption(words["nothing"])
         _, view = real_head(frame, token=False)
         queries, wrong = _queries(frame, words), []
         answers = frame.ask_each([information.InformationQuery(query, view.kind) for query in queries],
@@ -112,7 +114,7 @@ def _asked(frame: Frame, lesson: Lesson) -> information.Information | None:
         if wrong:
             st.warning(words["left_out"].format(count=len(wrong), all=len(queries), first=literal(wrong[0])))
         if not found:
-            st.info(words["nothing"])
+            st.info(words["none"])
             return None
         pool = information.pooled(found)
         said = words["said_one" if pool.texts == 1 else "said"]
@@ -123,11 +125,10 @@ def _asked(frame: Frame, lesson: Lesson) -> information.Information | None:
 
 
 def _queries(frame: Frame, words: dict) -> list[Query]:
-    """The questions whose answers are put together: the text of the sidebar, or the model's record of each line."""
-    if frame.controls["texts"] == "one":
-        return [frame.query()]
-    texts = words["set"] if frame.controls["texts"] == "set" else [line for line in frame.controls["own"].splitlines() if line.strip()][:MOST_TEXTS]
-    return [sources.open_query(frame.state.model, text) for text in texts]
+    """The questions whose answers are put together: that of the sidebar, also where no line is written yet, or one for each line."""
+    own = [line for line in frame.controls["own"].splitlines() if line.strip()][:MOST_TEXTS]
+    texts = {"one": [], "set": words["set"], "own": own}[frame.controls["texts"]]
+    return [sources.open_query(frame.state.model, text) for text in texts] or [frame.query()]
 
 
 def _layers(frame: Frame, lesson: Lesson, found: information.Information, revealed: bool) -> None:

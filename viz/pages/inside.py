@@ -46,11 +46,16 @@ def _journey(frame: Frame, lesson: Lesson) -> Here | None:
         if here is None:
             st.info(lesson.prose["widgets"]["reported"])
             return None
-        with st.container(horizontal=True, vertical_alignment="bottom"):
-            _steps(frame, lesson)
-            columns_switch(frame, lesson.prose["widgets"])
-        _step(frame, lesson, here)
+        lesson.live(_walk, frame, lesson, here)
     return here
+
+
+def _walk(frame: Frame, lesson: Lesson, here: Here) -> None:
+    """The steps, which answer without the choices above them."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        _steps(frame, lesson)
+        columns = columns_switch(frame, lesson.prose["widgets"])
+    _step(frame, lesson, replace(here, columns=columns))
 
 
 def _choose(frame: Frame, lesson: Lesson) -> Here | None:
