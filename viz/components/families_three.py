@@ -58,13 +58,13 @@ def three_families(frame: Frame, lesson: Lesson) -> None:
         if not decoder()[1]:
             st.caption(words["missing"])
         pick(frame, "part", words["part"], words["parts"])
-        records, cards, seen = list(frame.ask_each(asked(said(frame)), height=330)), {}, {}
-        # all are there before the first is drawn: a browser that draws takes longer from the models than they take one after the other
-        for column, name, record in zip(columns(), FAMILIES, records, strict=True):
-            cards[name] = record.card
-            kind = KINDS[frame.controls["part"]] if name == "both" else record.kinds[0]
-            with column:
-                seen[name] = _may(lesson, name, record, kind)
+        cards, seen = {}, {}
+        with closing(frame.ask_each(asked(said(frame)), height=330)) as answers:   # each is drawn while the next one is computed
+            for column, name, record in zip(columns(), FAMILIES, answers, strict=True):
+                cards[name] = record.card
+                kind = KINDS[frame.controls["part"]] if name == "both" else record.kinds[0]
+                with column:
+                    seen[name] = _may(lesson, name, record, kind)
         lesson.notes("three", shown=(families.allowed,), shapes={"allowed": seen["decoder"]}, encoder=seen["encoder"].mean(),
                      decoder=seen["decoder"].mean(), tokens=len(seen["decoder"]), vector=cards["encoder"].d_model, title=cards["decoder"].title)
 
