@@ -146,6 +146,13 @@ def test_a_handle_is_dragged_a_figure_is_taken_away_and_fills_the_screen_and_the
     expect(code).to_contain_text("# weights: float64 (161, 5)")   # the shapes now
 
 
+def test_a_presented_lesson_does_not_say_what_it_builds_on_where_it_shows_no_button_to_it(watch):
+    words = strings("lesson")
+    seen = watch("/scale")
+    expect(seen.main.get_by_text(words["builds_on"])).to_be_visible(timeout=PATIENCE)
+    assert words["builds_on"] not in seen.open("/scale?present=1").main.inner_text()
+
+
 def a_handle_is_dragged_and_its_link_is_offered(seen: Watch) -> None:
     dot = seen.main.locator(".drag circle").first
     dot.scroll_into_view_if_needed()

@@ -68,7 +68,7 @@ class Lesson:
         st.markdown(self.prose["lead"], width=READABLE)
         known = pages()
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            before = [each for each in self.prose["builds_on"] if each in known]
+            before = [each for each in self.prose["builds_on"] if each in known and not self.frame.state.present]   # a lecture shows no buttons
             minutes = self.words["minutes"].format(minutes=self.prose["minutes"])
             st.caption(f"{minutes} · {self.words['builds_on']}" if before else minutes, width="content")
             for other in before:
