@@ -6,8 +6,8 @@ more browser page trains a model meanwhile. All open the page at once after a fi
 questions over the minutes and opens two other heads in between; --long of them ask 512 tokens, the others 16. Three more vanish in the middle of
 a question. At the end all ask one and the same question at once. Every picture is then held against this process's own answer.
 
-The server's memory is what it holds itself (Linux's RssAnon). The pages of files that it maps, libraries and weights, are shared, and the system takes
-them back when it wants to: with them the warm server was 420 to 579 MB in runs of one day.
+The server's memory is what it holds itself (Linux's RssAnon). The pages of files that it maps, libraries and weights, are shared, and the system
+takes them back when it wants to: with them the warm server was 420 to 579 MB in runs of one day.
 """
 import argparse
 import asyncio
