@@ -117,11 +117,11 @@ def test_every_step_inside_a_head_draws_its_picture_and_says_its_numbers(watch):
         seen.fine()
 
 
-def test_another_head_leaves_the_charts_of_its_part_where_they_stand(watch):
+def test_another_head_or_step_leaves_the_chart_where_it_stands(watch):
     seen = watch("/inside?guess=a&step=softmax")
-    expect(seen.main.locator(".st-key-chart-inside-softmax .clearhead-chart[data-drawn]")).to_be_visible(timeout=PATIENCE)
+    expect(seen.main.locator(".st-key-chart-inside-keys .clearhead-chart[data-drawn]")).to_be_visible(timeout=PATIENCE)
     before = seen.page.evaluate("""() => {
-        const chart = document.querySelector('.st-key-chart-inside-softmax .clearhead-chart');
+        const chart = document.querySelector('.st-key-chart-inside-keys .clearhead-chart');
         chart.dataset.same = 1;
         return JSON.stringify(chart.data[0].y);
     }""")
@@ -130,7 +130,10 @@ def test_another_head_leaves_the_charts_of_its_part_where_they_stand(watch):
         seen.page.keyboard.press(key)
     seen.page.wait_for_function("before => JSON.stringify(document.querySelector('.clearhead-chart[data-same]').data[0].y) !== before",
                                 arg=before, timeout=PATIENCE)
-    expect(seen.rest().main.locator(".st-key-chart-inside-softmax .clearhead-chart[data-same]")).to_have_count(1)
+    seen.rest().main.get_by_role("button", name="←").click()
+    seen.page.wait_for_function("() => document.querySelector('.clearhead-chart[data-same]')._context.toImageButtonOptions.filename"
+                                " === 'clearhead-inside-mask'", timeout=PATIENCE)
+    expect(seen.rest().main.locator(".st-key-chart-inside-keys .clearhead-chart[data-same]")).to_have_count(1)
     seen.fine()
 
 
