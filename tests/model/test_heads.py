@@ -58,6 +58,15 @@ def test_head_outputs_equal_torchs_fused_kernel():
     assert np.allclose(heads.head_outputs(part, np.array([0, 3, 6])), expected[:, [0, 3, 6]].numpy(), atol=1e-6)
 
 
+def test_a_ranking_asked_for_again_is_the_same_and_another_pair_has_its_own():
+    each = AttentionMap(Kind.CROSS, tokens(QUERIES), tokens(KEYS), (layer(2), layer(5)))
+    first, other = heads.ranked(each, 3, 8), heads.ranked(each, 4, 7)
+    first_again = heads.ranked(each, 3, 8)
+    assert first == first_again and [weight for *_, weight in other] != [weight for *_, weight in first]
+    first_again.clear()
+    assert heads.ranked(each, 3, 8) == first
+
+
 def test_ranking_is_by_weight_and_names_the_models_layers():
     each = AttentionMap(Kind.CROSS, tokens(QUERIES), tokens(KEYS), (layer(2), layer(5)))
     order = heads.ranked(each, 3, 8)
