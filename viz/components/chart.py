@@ -19,7 +19,8 @@ from viz.text import strings
 CONFIG = {"displaylogo": False, "showSendToCloud": False}
 REMOVED = ["lasso2d", "select2d", "autoScale2d", "zoomIn2d", "zoomOut2d"]   # buttons of plotly's that would only be in the way
 TOOLS = ("keep", "save")                                                     # of a chart that one can take away
-_CHART = st.components.v2.component("clearhead_chart", js=script("chart.js"), css=sheet("chart.css", "numbers.css"), isolate_styles=False)
+STYLE = sheet("chart.css", "numbers.css")
+_CHART = st.components.v2.component("clearhead_chart", js=script("chart.js"), css=STYLE, isolate_styles=False)
 
 
 @functools.cache

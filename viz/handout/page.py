@@ -20,6 +20,7 @@ from viz.handout.item import Item
 from viz.handout.pictures import head_of
 from viz.text import strings, visible
 
+STYLE = style("handout") + sheet("numbers.css")
 KEPT = "".join(chr(sign) for sign in range(33, 127) if chr(sign) not in '"#%&') + " "   # what stands for itself in a quoted data: address
 
 
@@ -40,7 +41,7 @@ def page(handout: Handout) -> bytes:
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="generator" content="Clearhead">
 <title>{html.escape(title)}</title>
-<style>{style("handout")}{sheet("numbers.css")}</style>
+<style>{STYLE}</style>
 <noscript><style>figure.inked .live {{ display: none; }} .paper {{ display: block; max-width: 100%; }}</style></noscript>
 <body>
 <header><h1>{html.escape(title)}</h1><p>{html.escape(made)}</p>

@@ -8,7 +8,7 @@ import streamlit
 from streamlit.testing.v1 import AppTest
 
 from viz.components import chart
-from viz.components.bundle import sheet
+from viz.handout import page as handout
 
 
 def page():
@@ -42,6 +42,7 @@ def test_where_plotly_is_gone_the_error_names_the_way_out(monkeypatch, tmp_path)
         chart.plotly_file.__wrapped__()
 
 
-def test_numbers_in_cells_that_nobody_could_read_are_left_out():
-    sizes = re.search(r"\.heatmap-label text:is\(([^)]*)\)\{display:none", sheet("numbers.css")).group(1)
+@pytest.mark.parametrize("css", [chart.STYLE, handout.STYLE], ids=["page", "handout"])
+def test_numbers_in_cells_that_nobody_could_read_are_left_out(css):
+    sizes = re.search(r"\.heatmap-label text:is\(([^)]*)\)\{display:none", css).group(1)
     assert [int(size) for size in re.findall(r'\[style\*=" (\d+)px"\]', sizes)] == list(range(1, 9))

@@ -8,7 +8,7 @@ import pytest
 from viz import theme as colours
 from viz.components.figure import as_csv, html
 from viz.figures.bars import bars, histogram
-from viz.figures.base import chart, room
+from viz.figures.base import chart, room, width
 from viz.figures.by_layer import by_layer
 from viz.figures.habits import habits
 from viz.figures.head_map import head_map, kept
@@ -109,8 +109,10 @@ def test_a_bounds_words_stand_where_no_curve_is(log):
 
 def test_a_y_axis_name_keeps_away_from_the_labels_of_its_ticks():
     axis = chart("light", "x", "y").layout.yaxis
-    assert axis.automargin and axis.title.standoff >= 8
-    assert room(["because 9"], "token") - room(["because 9"], "") >= axis.title.standoff + axis.title.font.size * 0.9
+    edge = 12   # pixels that plotly leaves free beside what it measures
+    assert axis.automargin and axis.title.standoff >= 8 and chart("light", "x").layout.yaxis.title.text is None   # plotly keeps room for ""
+    assert room(["because 9"], "token") >= width("because 9") + axis.ticklen + axis.title.standoff + 16 + edge
+    assert room(["because 9"], "") >= width("because 9") + axis.ticklen + edge
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
