@@ -1,6 +1,8 @@
 """How many threads torch may use."""
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
+LITTLE = 1.5e9   # operations: some thirty tokens of MiniLM
 
 
 @contextmanager
@@ -14,3 +16,9 @@ def one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def threads_for(operations: float) -> AbstractContextManager[None]:
+    """One thread for a pass of LITTLE work: several would wait for each other at every layer, and all of them for whatever else the machine does,
+    such as a browser that draws the answer before."""
+    return one_thread() if operations < LITTLE else nullcontext()

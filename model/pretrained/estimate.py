@@ -2,16 +2,13 @@
 import functools
 import os
 import time
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from model.query import UserError
-from model.threads import one_thread
 
 FLOAT = 4  # bytes
 SMALL_BYTES, SMALL_OPERATIONS = 1e8, 1e11  # below both no machine needs asking
-LITTLE = 1.5e9  # operations: some thirty tokens of MiniLM
 SLOWEST = 5e9  # operations a second that any machine with torch does; measured less, it is only busy
 LONGEST_WAIT = float(os.environ.get("CLEARHEAD_LONGEST_WAIT", "600"))  # seconds that an answer may take by the estimate
 
@@ -66,12 +63,6 @@ def refuse_what_does_not_fit(plan: Plan, n: int, title: str) -> None:
         low, high = (middle, high) if fits(middle) else (low, middle)
     raise UserError(f"{n:,} tokens would take about {plan.bytes_for(n) / 1e9:,.1f} GB and {plan.operations_for(n) / speed:,.0f} s with {title}, and "
                     f"{room / 1e9:,.1f} GB are free (limit {LONGEST_WAIT:,.0f} s); shorten the text to {low:,} tokens.")
-
-
-def threads(plan: Plan, n: int) -> AbstractContextManager[None]:
-    """One thread for a pass of LITTLE work: several would wait for each other at every layer, and all of them for whatever else the machine does,
-    such as a browser that draws the answer before."""
-    return one_thread() if plan.operations_for(n) < LITTLE else nullcontext()
 
 
 def refuse_weights(parameters: int, title: str) -> None:

@@ -9,6 +9,7 @@ from model.pretrained import calls, capture, estimate, patching, predict, report
 from model.pretrained.reading import Question, read, with_target
 from model.query import Hide, Kind, NoNextWord, Query, UserError
 from model.record import AttentionMap, AttentionRecord, Card, Verification
+from model.threads import threads_for
 
 Tick = Callable[[float, str], None]
 
@@ -48,7 +49,7 @@ class PretrainedModel:
 
     def threads(self, question: Question) -> AbstractContextManager[None]:
         """As many threads as a pass of this question can use."""
-        return estimate.threads(self.plan, max(each or 0 for each in question.lengths))
+        return threads_for(self.plan.operations_for(max(each or 0 for each in question.lengths)))
 
     def question(self, query: Query, tick: Tick) -> Question:
         """The query as the network takes it, with an encoder–decoder's target side. Raises UserError where it cannot be asked."""

@@ -1,6 +1,6 @@
 """How each of our models reads a question and what it answers: texts to tokens, one recorded pass, a prediction."""
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager
 
 import torch
 from torch import Tensor
@@ -12,12 +12,11 @@ from model.record import AttentionRecord, Card, Omission, Prediction, Tokens
 from model.scratch import edits, recorder
 from model.scratch import tokens as texts
 from model.scratch.transformer import Transformer
-from model.threads import one_thread
+from model.threads import threads_for
 
 Tick = Callable[[float, str], None]
 Sides = dict[str, Tokens]
 CANDIDATES = 20  # of a prediction, at each position
-LITTLE = 2**24   # bytes of weights up to which a pass is so quick that a second thread would mostly wait for the first
 
 
 class ScratchModel:
@@ -29,7 +28,6 @@ class ScratchModel:
     def __init__(self, card: Card, transformer: Transformer, tokenizer):
         self.card, self.transformer, self.tokenizer = card, transformer, tokenizer
         self.nbytes = sum(each.numel() * each.element_size() for each in transformer.parameters())
-        self.threads = one_thread if self.nbytes <= LITTLE else nullcontext
 
     def answer(self, query: Query, tick: Tick) -> AttentionRecord:
         """The record of one text, of a pair (text_b), or of source and target. Raises UserError for blank texts and impossible edits."""
@@ -37,7 +35,7 @@ class ScratchModel:
         lengths = {side: len(each) for side, each in sides.items()}
         edits.check(self.transformer, query.edits, lengths)
         recorder.check_rows(self.transformer, query.edits, lengths)
-        with self.threads():
+        with self.threads(sides):
             logits, seen = self.run(query, sides, tick)
             maps = recorder.maps(self.transformer, seen, sides, query.edits)
             return AttentionRecord(query, self.card, maps, recorder.verify(self.transformer, seen, maps), self.prediction(sides, logits),
@@ -48,8 +46,12 @@ class ScratchModel:
         taken = self.taken(query)
         for edit, numbers in taken.items():
             check_lengths(edit.from_query, len(numbers), len(sides.get(edits.query_side(self.transformer, edit.kind), ())))
-        with self.threads():
+        with self.threads(sides):
             return recorder.run(self.transformer, [each.ids for each in sides.values()], query.edits, tick, taken)
+
+    def threads(self, sides: Sides) -> AbstractContextManager[None]:
+        """As many as a pass over these tokens is worth: about two operations for each weight of four bytes and each token."""
+        return threads_for(self.nbytes / 2 * sum(map(len, sides.values())))
 
     def taken(self, query: Query) -> dict[Patch, Tensor]:
         """The head's output (q, d_v) that each patch of the query takes from another pass."""
@@ -196,7 +198,7 @@ class Translator(Induction):
 
         edits.check(self.transformer, {each for each in query.edits if getattr(each, "side", "source") == "source"}, {"source": len(source)})
         recorder.check_rows(self.transformer, query.edits, {"source": len(source), "target": 1})
-        with self.threads(), edits.edited(self.transformer, query.edits, self.taken(query)):
+        with self.threads({"source": source}), edits.edited(self.transformer, query.edits, self.taken(query)):
             return tuple(greedy(self.transformer, torch.tensor([source.ids]))[0])
 
     def positions(self, sides: Sides) -> list[int]:
