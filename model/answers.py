@@ -24,7 +24,7 @@ from model.lessons.scores import ScoresQuery, side_by_side
 from model.lessons.short_run import RunQuery
 from model.next_word import NextWordQuery
 from model.patching import PatchQuery
-from model.query import CardQuery, MeasuresQuery, NoNextWord, OverviewQuery, Query, UserError
+from model.query import CardQuery, FirstLayerQuery, MeasuresQuery, NoNextWord, OverviewQuery, Query, UserError
 from model.record import AttentionRecord
 from model.repeats import HabitsQuery
 from model.silencing import SilencingQuery
@@ -78,6 +78,13 @@ def beside(model_id: str, name: str):
 
 def _record(question: Query, tick: Tick):
     return models.open(question.model, question.revision, tick).answer(question, tick)
+
+
+def _first_layer(question: FirstLayerQuery, tick: Tick):
+    opened = models.open(question.query.model, question.query.revision, tick)
+    if desk.cache.get(question.query) is None and hasattr(opened, "first_layer"):
+        return opened.first_layer(question.query, tick)
+    return _kept(question.query, tick)
 
 
 def _overview(question: OverviewQuery, tick: Tick):
@@ -251,7 +258,8 @@ def _small_world(question: DecisionQuery | DecisionSetQuery | HabitsQuery | Trai
     return small_world.answer(question, lambda model_id: models.open(model_id, question.revision, tick), tick)
 
 
-ANSWERS: dict[type, Callable] = {NextWordQuery: _next_word, Query: _record, OverviewQuery: _overview, MeasuresQuery: _measures, FitsQuery: _fits,
+ANSWERS: dict[type, Callable] = {NextWordQuery: _next_word, Query: _record, FirstLayerQuery: _first_layer,
+                                 OverviewQuery: _overview, MeasuresQuery: _measures, FitsQuery: _fits,
                                  SilencingQuery: _silencing, TextsQuery: _texts, CardQuery: _card,
                                  TraceQuery: _trace, LastQuery: _last, AttributionQuery: _attribution, SwapQuery: _swapped,
                                  CasesQuery: _cases, AnswersQuery: _answers,

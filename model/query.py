@@ -110,6 +110,14 @@ class Query:
 
 
 @dataclass(frozen=True)
+class FirstLayerQuery:
+    """The record of the first layer alone, without a prediction, for what must not wait for the rest of the pass: answered by
+    `model.record.AttentionRecord`. The whole record of a model that reads two sides, or that only reports its weights."""
+
+    query: Query
+
+
+@dataclass(frozen=True)
 class OverviewQuery:
     """Thumbnails of every head of one kind: answered by `model.heads.Overview`."""
 

@@ -11,8 +11,9 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-# one thread in each of pytest's processes, set before torch is imported: more would wait for one another
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+if "PYTEST_VERSION" in os.environ:   # not in a benchmark, whose server has the threads that a user's has
+    # one thread in each of pytest's processes, set before torch is imported: more would wait for one another
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import hypothesis
 import pytest

@@ -7,6 +7,7 @@ in a context variable, so that calls never meet and nothing stays behind in the 
 import functools
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
@@ -43,8 +44,9 @@ class Session:
 
     taken: for each patch the head's output, a tensor (q, d_v), in the other pass. mixed: {(kind, layer): every head's output (q, head, d_v)},
     where it is a dictionary and not None. rows: for a pass that only answers, with the same text in every row: what each row's patched heads
-    are, {(kind, layer, head): (q, d_v)}; nothing is recorded then. later: gives each call in turn; small ones are understood together after the
-    pass, as the same Python costs more between two large products. calls: all of them, once the pass is over.
+    are, {(kind, layer, head): (q, d_v)}; nothing is recorded then. most: the calls after which the pass
+    ends. later: gives each call in turn; small ones are understood together after the pass, as the same Python costs more between two large
+    products. calls: all of them, once the pass is over.
     """
 
     names: dict[int, str]
@@ -54,6 +56,7 @@ class Session:
     taken: Mapping = field(default_factory=dict)
     mixed: dict | None = None
     rows: list[dict] | None = None
+    most: int | None = None
     later: list[Callable[[], Call]] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
@@ -74,13 +77,15 @@ class Session:
             call.outputs = in_own_pages(array(outputs).swapaxes(0, 1), large)
             return call
 
-        if not large:
+        if large:
+            call = complete()
+            self.later.append(lambda: call)
+        else:
             self.later.append(complete)
-            return
-        call = complete()
-        self.later.append(lambda: call)
-        if len(self.later) % HOLES == 0:
+        if large and len(self.later) % HOLES == 0:
             give_back_holes()
+        if len(self.later) == self.most:
+            raise _Enough
 
     def edits_at(self, slot: Slot | None) -> tuple[tuple[int, ...], dict[int, float], list[Silence | Patch]]:
         """Hidden keys, temperatures by head, and silenced or patched heads of one attention."""
@@ -90,6 +95,10 @@ class Session:
         hidden = tuple(sorted(edit.token for edit in self.edits if isinstance(edit, Hide) and edit.side == slot.side))
         return (hidden, {edit.head: edit.temperature for edit in here if isinstance(edit, Temper)},
                 [edit for edit in here if isinstance(edit, Silence | Patch)])
+
+
+class _Enough(Exception):
+    """The pass has recorded what was asked for."""
 
 
 _session: ContextVar[Session | None] = ContextVar("clearhead_capture", default=None)
@@ -113,13 +122,15 @@ def _every_mask(*arguments, **options):
 
 
 def run(session: Session, forward: Callable):
-    """`forward()` with every attention call handed to the session."""
+    """`forward()` with every attention call handed to the session; None where the session ended it."""
     import torch
 
     token = _session.set(session)
     try:
         with torch.inference_mode():
-            output = forward()
+            output = None
+            with suppress(_Enough):
+                output = forward()
             session.calls = [each() for each in session.later]
             return output
     finally:

@@ -9,7 +9,7 @@ from model.pretrained import calls, capture, estimate, patching, predict, report
 from model.pretrained.reading import Question, read, with_target
 from model.query import Hide, Kind, NoNextWord, Query, UserError
 from model.record import AttentionMap, AttentionRecord, Card, Verification
-from model.threads import threads_for
+from model.threads import one_thread, threads_for
 
 Tick = Callable[[float, str], None]
 
@@ -47,6 +47,16 @@ class PretrainedModel:
         prediction = predict.prediction(self, question, output)
         return AttentionRecord(query, self.card, maps, verification, prediction, question.omitted, question.notes)
 
+    def first_layer(self, query: Query, tick: Tick) -> AttentionRecord:
+        """The answer's first layer, from a pass that ends there, so without a prediction; the whole answer of an encoder–decoder, and where only
+        reported weights can be shown. Raises UserError as `answer` does."""
+        if self.wiring is None or self.network.config.is_encoder_decoder:
+            return self.answer(query, tick)
+        question = self.question(query, tick)
+        with one_thread():
+            maps, verification, _ = self._captured(query, question, self.wiring, tick, layers=1)
+        return AttentionRecord(query, self.card, maps, verification, None, question.omitted, question.notes)
+
     def threads(self, question: Question) -> AbstractContextManager[None]:
         """As many threads as a pass of this question can use."""
         return threads_for(self.plan.operations_for(max(each or 0 for each in question.lengths)))
@@ -80,17 +90,18 @@ class PretrainedModel:
         return NextWord(logits.numpy(), tuple(ids), tuple(predict.text_of(self.tokenizer, each) for each in ids),
                         tuple(ends) if isinstance(ends, list) else () if ends is None else (ends,))
 
-    def _captured(self, query: Query, question: Question, wiring: verify.Wiring, tick: Tick):
+    def _captured(self, query: Query, question: Question, wiring: verify.Wiring, tick: Tick, layers: int | None = None):
         session = patching.session(self, query, question.lengths, lambda done, text: tick(0.05 + 0.85 * done, text))
+        session.most = layers
         output = capture.run(session, lambda: self.network(**question.tensors, **predict.last_only(self)))
         tick(0.92, "checking the picture")
         slots = [self._slot(call, wiring) for call in session.calls]
-        layers = [call.layer(slot.index) for call, slot in zip(session.calls, slots, strict=True)]
-        verification = verify.check_answer(session.calls, layers, wiring)
+        found = [call.layer(slot.index) for call, slot in zip(session.calls, slots, strict=True)]
+        verification = verify.check_answer(session.calls, found, wiring)
         if verification.status == "refused":
             raise UserError(f"{self.card.title} is not shown for this text: {verification.reasons[-1]}, so the picture may be wrong; "
                             "try another text or model.")
-        members = {kind: tuple(layer for layer, slot in zip(layers, slots, strict=True) if slot.kind is kind) for kind in Kind}
+        members = {kind: tuple(layer for layer, slot in zip(found, slots, strict=True) if slot.kind is kind) for kind in Kind}
         return _maps(members, question), verification, output
 
     def _slot(self, call, wiring: verify.Wiring) -> capture.Slot:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from model import sources
 from model.lessons import families
-from model.query import Hide, Kind, Query
+from model.query import FirstLayerQuery, Hide, Kind, Query
 from model.record import AttentionRecord, Tokens
 from model.trace import LastQuery
 from viz.components.controls import bound
@@ -58,19 +58,22 @@ def three_families(frame: Frame, lesson: Lesson) -> None:
         if not decoder()[1]:
             st.caption(words["missing"])
         pick(frame, "part", words["part"], words["parts"])
-        cards, seen = {}, {}
-        with closing(frame.ask_each(asked(said(frame)), height=330)) as answers:   # each is drawn while the next one is computed
-            for column, name, record in zip(columns(), FAMILIES, answers, strict=True):
+        queries, places, cards, seen = asked(said(frame)), columns(), {}, {}
+        with closing(frame.ask_each(map(FirstLayerQuery, queries), height=330)) as answers:   # each is drawn while the next one is computed
+            for column, name, record in zip(places, FAMILIES, answers, strict=True):
                 cards[name] = record.card
                 kind = KINDS[frame.controls["part"]] if name == "both" else record.kinds[0]
                 with column:
                     seen[name] = _may(lesson, name, record, kind)
+        with closing(frame.ask_each(queries)) as answers:   # what they say needs every layer
+            for column, name, record in zip(places, FAMILIES, answers, strict=True):
+                column.caption(words["says"][name].format(says=_says(record), tokens=len(seen[name])))
         lesson.notes("three", shown=(families.allowed,), shapes={"allowed": seen["decoder"]}, encoder=seen["encoder"].mean(),
                      decoder=seen["decoder"].mean(), tokens=len(seen["decoder"]), vector=cards["encoder"].d_model, title=cards["decoder"].title)
 
 
 def _may(lesson: Lesson, name: str, record: AttentionRecord, kind: Kind) -> np.ndarray:
-    """One family's picture and what it predicts; who may look where, bool (query, key)."""
+    """One family's picture; who may look where, bool (query, key)."""
     words, attention = lesson.prose["three"], record[kind]
     square = families.allowed(attention)
     rows, columns = _short(attention.queries), _short(attention.keys)
@@ -78,7 +81,6 @@ def _may(lesson: Lesson, name: str, record: AttentionRecord, kind: Kind) -> np.n
     figure(lambda theme: matrix(theme, np.where(square, 1.0, np.nan), rows, columns, axes=(words["key"], words["query"]), height=330, ruler=False,
                                 digits=0, angle=UPRIGHT),
            key=f"families-may-{name}", alt=lesson.alt("three", name=words[name], share=square.mean(), queries=len(rows), keys=len(columns)))
-    st.caption(words["says"][name].format(says=_says(record), tokens=len(rows)))
     return square
 
 

@@ -6,7 +6,7 @@ from torch.nn import functional
 
 from model import heads, sources
 from model.lessons import families
-from model.query import Hide, Kind
+from model.query import FirstLayerQuery, Hide, Kind
 from model.trace import LastQuery, TraceQuery
 
 TEXT = "The animal didn't cross the street because it was too tired."
@@ -29,6 +29,16 @@ def test_who_may_look_where_is_what_torch_draws(translated):
                 Kind.CAUSAL: (torch.nn.Transformer.generate_square_subsequent_mask(shapes[Kind.CAUSAL][0]) == 0)}
     for kind, square in expected.items():
         np.testing.assert_array_equal(families.allowed(record[kind]), square.bool().numpy())
+
+
+@pytest.mark.parametrize("model", ["minilm", "translator", "induction"])
+def test_who_may_look_where_is_known_from_the_first_layer_before_the_rest_and_after_it(model):
+    query = sources.open_query(model, f"A {model} reads this and nothing else.")
+    before, record, after = ask(FirstLayerQuery(query)), ask(query), ask(FirstLayerQuery(query))
+    for kind in record.kinds:
+        for each in (before, after):
+            np.testing.assert_array_equal(families.allowed(each[kind]), families.allowed(record[kind]))
+    assert (before.prediction is None) == (model == "minilm") and record.prediction is not None
 
 
 def test_keys_and_values_of_every_layer_are_made_of_one_memory(translated):

@@ -48,6 +48,22 @@ def test_every_weight_equals_the_models_own_eager_weights(opened, name):
             np.testing.assert_allclose(ours, expected[0].numpy(), atol=2e-5)
 
 
+@pytest.mark.parametrize("name", (*VERIFIED, "bloom"))
+def test_the_first_layer_alone_is_the_records_from_a_pass_that_ends_there(opened, name):
+    model, told = opened(name), []
+    query = Query("m", "r", TEXT, edits=frozenset([Hide("source", 2)] if name in VERIFIED else []))
+    whole, first = model.answer(query, lambda fraction, text: None), model.first_layer(query, lambda fraction, text: told.append(text))
+    assert (first.card, first.kinds, first.notes) == (whole.card, whole.kinds, whole.notes) and first.verification.status == whole.verification.status
+    for kind in whole.kinds:
+        np.testing.assert_array_equal(heads.weights(first[kind].layers[0], 1), heads.weights(whole[kind].layers[0], 1))
+        assert (first[kind].queries, first[kind].keys) == (whole[kind].queries, whole[kind].keys)
+    if len(whole.kinds) > 1 or name == "bloom":
+        assert len(first.maps[0].layers) == len(whole.maps[0].layers)
+    else:
+        assert len(first.maps[0].layers) == 1 and first.prediction is None
+        assert not any(text.startswith("attention layer 2 ") for text in told)
+
+
 def test_sinks_take_their_share_and_it_is_never_spread_over_the_rest(opened):
     record = ask(opened("gpt_oss"))
     assert record.verification.status == "verified"
