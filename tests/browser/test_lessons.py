@@ -31,6 +31,7 @@ def answered(name: str) -> str:
 def test_a_lesson_moves_its_link_brings_the_state_back_on_any_screen_and_it_asks_before_it_tells(watch, name):
     seen, prose = watch(answered(name)), strings(f"lessons/{name}")
     expect(seen.main.locator("h2").first).to_have_text(prose["question"])
+    assert drawn_twice(seen) == []
     every_control_moves(seen)
     nothing_sticks_out(seen)
     wanted, link, pictures = seen.params(), urlsplit(seen.page.url), drawn(seen)
@@ -57,6 +58,14 @@ def drawn(seen: Watch) -> list[str]:
         return JSON.stringify([chart.data.map(({ type, name, x, y, z, text }) => [name, x, y, z, type === 'heatmap' ? null : text]), cells,
                                (chart.layout.annotations ?? []).map(({ text }) => text)]);
     })""")
+
+
+def drawn_twice(seen: Watch) -> list[str]:
+    """The charts whose margins were too small for the names of their axes, so that plotly drew them again, which takes as long once more."""
+    expect(seen.main.locator(".clearhead-chart[data-drawn]").first).to_be_visible(timeout=PATIENCE)
+    return seen.rest().page.evaluate("""() => [...document.querySelectorAll('.clearhead-chart.js-plotly-plot')]
+        .filter((chart) => chart._fullLayout._redrawFromAutoMarginCount !== undefined)
+        .map((chart) => chart.closest('[class*=st-key-chart-]').className)""")
 
 
 def expect_pictures(seen: Watch, pictures: list[str]) -> None:

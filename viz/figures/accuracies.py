@@ -3,8 +3,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viz.figures.base import ACCENT, MUTED, chart, series
+from viz.figures.base import ACCENT, MUTED, chart, room, series
 from viz.figures.drawing import Drawing
+
+DECADES = ["0.0001", "0.001", "0.01", "0.1", "1"]
 
 
 def accuracies(theme: str, names: Sequence[str], accuracy: np.ndarray, mass: np.ndarray, *, best: int, interval: tuple[float, float],
@@ -21,15 +23,15 @@ def accuracies(theme: str, names: Sequence[str], accuracy: np.ndarray, mass: np.
                        textposition="top center", hovertext=list(names), customdata=mass,
                        marker={"size": 9, "opacity": 0.75, "color": colours},
                        hovertemplate="<b>%{hovertext}</b><br>%{x:.1%}<br>%{customdata:.3f}<extra></extra>")
-    room = [float(np.log10(shown.min())) - 0.2, float(np.log10(shown.max())) + 0.3]   # decades: the best head's name stands above its dot
-    figure.update_yaxes(type="log", range=room, tickvals=[1e-4, 1e-3, 1e-2, 1e-1, 1], ticktext=["0.0001", "0.001", "0.01", "0.1", "1"])
+    span = [float(np.log10(shown.min())) - 0.2, float(np.log10(shown.max())) + 0.3]   # decades: the best head's name stands above its dot
+    figure.update_yaxes(type="log", range=span, tickvals=[float(each) for each in DECADES], ticktext=DECADES)
     figure.update_xaxes(range=[low, min(1.02, high)], tickformat=".0%")
     words = [((start + end) / 2, text) for start, end, text in bands] + list(lines)
     figure.update_layout(
         showlegend=False, shapes=[_rectangle(start, end, theme) for start, end, _ in bands] + [_line(at, theme) for at, _ in lines],
         annotations=[{"x": at, "xref": "x", "y": 1.0, "yref": "paper", "yanchor": "bottom", "yshift": 16 * place, "text": text,
                       "showarrow": False, "font": {"size": 12, "color": MUTED[theme]}} for place, (at, text) in enumerate(words)],
-        margin_t=24 + 16 * len(words))
+        margin_t=24 + 16 * len(words), margin_l=room(DECADES, axes[1]))
     return figure
 
 

@@ -3,7 +3,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from viz.figures.base import ACCENT, LEFT_OUT, MUTED, chart, series
+from viz.figures.base import ACCENT, LEFT_OUT, MUTED, chart, room, series
 from viz.figures.drawing import Drawing
 
 ROW = 34          # pixels
@@ -31,7 +31,7 @@ def agreement(theme: str, names: Sequence[str], columns: Mapping[str, np.ndarray
                        "line": {"color": MUTED[theme], "width": 2, "dash": "dash"}})
         words.append((ceiling[0], ceiling[1], "center"))
     shapes.append({"type": "line", "x0": 0, "x1": 0, "yref": "paper", "y0": 0, "y1": 1, "line": {"color": LEFT_OUT[theme], "width": 1}})
-    figure.update_layout(shapes=shapes, legend={"y": 1.02 + 30 / (ROW * len(names) + 60)}, margin_t=74, annotations=[
+    figure.update_layout(shapes=shapes, legend={"y": 1.02 + 30 / (ROW * len(names) + 60)}, margin_t=74, margin_l=room(names, ""), annotations=[
         {"x": x, "y": 1, "yref": "paper", "yanchor": "bottom", "text": text, "xanchor": side, "showarrow": False,
          "font": {"size": 11.5, "color": MUTED[theme]}} for x, text, side in words])
     lowest = min([-0.25 if chance is None else -chance[0], *(float(np.nanmin(each)) for each in columns.values() if np.isfinite(each).any())])

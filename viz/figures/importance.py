@@ -3,7 +3,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viz.figures.base import MUTED, chart, labelled, scale
+from viz.figures.base import MUTED, chart, labelled, room, scale, stand
 from viz.figures.drawing import Drawing
 from viz.figures.numbers import add_cells, signed_text
 
@@ -33,8 +33,10 @@ def importance(theme: str, groups: Sequence[Sequence[tuple[str, np.ndarray]]], t
              for name, row in zip(names, cells, strict=True)]
     add_cells(figure, np.abs(cells) / largest, said if len(order) <= WRITTEN else None, span=(0, 1), stops=scale(theme), showscale=False,
               xgap=1, ygap=1, customdata=hover, name=title, hovertemplate="%{customdata}<extra></extra>")
-    figure.update_xaxes(**labelled(["" if place < 0 else tokens[place] for place in order]), showgrid=False, side="bottom", ticks="",
-                        constrain="domain", automargin=True)
+    columns = ["" if place < 0 else tokens[place] for place in order]
+    figure.update_xaxes(**labelled(columns), showgrid=False, side="bottom", ticks="", constrain="domain")
+    stand(figure, columns)
+    figure.update_layout(margin_l=room(names, ""))
     figure.update_yaxes(tickmode="array", tickvals=list(range(len(names))), ticktext=names, showgrid=False, autorange="reversed", ticks="")
     if any(apart):
         figure.add_annotation(x=(len(order) - 1 + order.index(-1) + 1) / 2, y=1, yref="paper", yanchor="bottom", text=apart_title, showarrow=False,

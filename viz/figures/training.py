@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from viz.figures.base import LEFT_OUT, MUTED, chart, point_out, series
+from viz.figures.base import LEFT_OUT, MUTED, chart, point_out, room, series
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -31,7 +31,8 @@ def training(theme: str, curves: tuple[np.ndarray, np.ndarray, np.ndarray], head
     axis = figure.layout.yaxis.to_plotly_json()
     share = {"range": [-0.04, 1.04], "tickvals": [0, 0.5, 1], "tickformat": ".0%"}
     figure.update_layout(yaxis=axis | {"domain": PANELS[0], "rangemode": "tozero"}, yaxis2=axis | share | {"domain": PANELS[1]},
-                         yaxis3=axis | share | {"domain": PANELS[2], "tickformat": ".1f"}, showlegend=False, hovermode="closest")
+                         yaxis3=axis | share | {"domain": PANELS[2], "tickformat": ".1f"}, showlegend=False, hovermode="closest",
+                         margin_l=room(["100%"], ""))
     figure.update_xaxes(range=[0, max(last, 1)], anchor="y3")
     point_out(figure, theme, [] if at is None else [at], taken=1)
     if guessing is not None:   # its words stand at the right, where the curve has left

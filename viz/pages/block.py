@@ -13,6 +13,7 @@ from viz.components.strips import columns_switch, named, strips
 from viz.components.turns import pick, slide
 from viz.control import Choice, Number
 from viz.figures.bars import bars, histogram
+from viz.figures.base import UPRIGHT
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
 from viz.page import Frame, Page
@@ -168,7 +169,8 @@ def _means(lesson: Lesson, norm: Norm, tokens: Tokens) -> None:
     words = lesson.prose["norm"]
     names = [named(tokens, place) for place in range(min(ROWS, len(norm.input)))]
     x = norm.input[:ROWS].astype(np.float64)
-    figure(lambda theme: bars(theme, names, {words["mean"]: x.mean(-1), words["spread"]: x.std(-1)}, axes=("token", words["value"]), height=280),
+    figure(lambda theme: bars(theme, names, {words["mean"]: x.mean(-1), words["spread"]: x.std(-1)}, axes=("token", words["value"]), height=300,
+                              angle=UPRIGHT),
            key="block-means", alt=words["alt_means"].format(count=len(names)))
 
 

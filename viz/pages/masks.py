@@ -10,6 +10,7 @@ from viz.components.real_head import real_head
 from viz.components.turns import pick, push, slide, switch
 from viz.control import Choice, Number, Places, Switch
 from viz.figures.bars import bars
+from viz.figures.base import ASLANT
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
 from viz.page import Frame, Page
@@ -221,11 +222,12 @@ def _real(frame: Frame, lesson: Lesson) -> None:
         left, right = st.columns(2, gap="medium")
         with left:
             figure(lambda theme: bars(theme, [titles[each] for each in lost], {words["lost"]: np.array([lost[each][place] for each in lost])},
-                                      axes=("", words["lost"]), y_range=(0, 1), height=340),
+                                      axes=("", words["lost"]), y_range=(0, 1), height=390, angle=ASLANT),
                    key="masks-lost", alt=lesson.alt("real", layer=view.layer, head=view.head, name=titles[name], lost=lost[name][place]))
         with right:
             heads = [str(head) for head in range(grid.shape[1])]
-            figure(lambda theme: matrix(theme, grid, [str(layer) for layer in layers], heads, axes=("head", "layer"), square=False, height=340),
+            figure(lambda theme: matrix(theme, grid, [str(layer) for layer in layers], heads, axes=("head", "layer"), square=False, height=390,
+                                        title=words["lost_by"].format(name=titles[name])),
                    key="masks-heads", alt=words["alt_heads"].format(name=titles[name]))
         ranked = sorted(lost[name].items(), key=lambda each: each[1])
         (least, least_lost), (most, most_lost) = ranked[0], ranked[-1]
