@@ -3,7 +3,8 @@
 The same model (MiniLM, 6 × 12 heads), text, machine and Chromium. The time runs from the text's submission to the painted picture; both have
 their model open and have drawn a first text before. A length is measured three times with three texts and the median counts; once if it takes over
 ten seconds. A view of BertViz is stopped after two minutes, and no longer text is tried with it. Needs npm; SmolLM2's bar needs
-`python -m model fetch smollm2`, and is told as not measured without. Five to eight minutes.
+`python -m model fetch smollm2`, and is told as not measured without. Five to eight minutes. OMP_NUM_THREADS=1 gives each side one thread of torch, as
+in benchmarks/versus_bertviz.md.
 """
 import argparse
 import json

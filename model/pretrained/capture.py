@@ -44,9 +44,9 @@ class Session:
 
     taken: for each patch the head's output, a tensor (q, d_v), in the other pass. mixed: {(kind, layer): every head's output (q, head, d_v)},
     where it is a dictionary and not None. rows: for a pass that only answers, with the same text in every row: what each row's patched heads
-    are, {(kind, layer, head): (q, d_v)}; nothing is recorded then. most: the calls after which the pass
-    ends. later: gives each call in turn; small ones are understood together after the pass, as the same Python costs more between two large
-    products. calls: all of them, once the pass is over.
+    are, {(kind, layer, head): (q, d_v)}; nothing is recorded then. most: the calls after which the pass ends. later:
+    gives each call in turn; small ones are understood together after the pass, as the same Python costs more between two large products. calls:
+    all of them, once the pass is over.
     """
 
     names: dict[int, str]
@@ -80,10 +80,10 @@ class Session:
         if large:
             call = complete()
             self.later.append(lambda: call)
+            if len(self.later) % HOLES == 0:
+                give_back_holes()
         else:
             self.later.append(complete)
-        if large and len(self.later) % HOLES == 0:
-            give_back_holes()
         if len(self.later) == self.most:
             raise _Enough
 

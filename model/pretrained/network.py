@@ -9,7 +9,7 @@ from model.pretrained import calls, capture, estimate, patching, predict, report
 from model.pretrained.reading import Question, read, with_target
 from model.query import Hide, Kind, NoNextWord, Query, UserError
 from model.record import AttentionMap, AttentionRecord, Card, Verification
-from model.threads import one_thread, threads_for
+from model.threads import threads_for
 
 Tick = Callable[[float, str], None]
 
@@ -53,13 +53,13 @@ class PretrainedModel:
         if self.wiring is None or self.network.config.is_encoder_decoder:
             return self.answer(query, tick)
         question = self.question(query, tick)
-        with one_thread():
+        with self.threads(question, 1 / len(self.plan.shapes)):
             maps, verification, _ = self._captured(query, question, self.wiring, tick, layers=1)
         return AttentionRecord(query, self.card, maps, verification, None, question.omitted, question.notes)
 
-    def threads(self, question: Question) -> AbstractContextManager[None]:
-        """As many threads as a pass of this question can use."""
-        return threads_for(self.plan.operations_for(max(each or 0 for each in question.lengths)))
+    def threads(self, question: Question, part: float = 1.0) -> AbstractContextManager[None]:
+        """As many threads as a pass of this question, or that part of one, can use."""
+        return threads_for(part * self.plan.operations_for(max(each or 0 for each in question.lengths)))
 
     def question(self, query: Query, tick: Tick) -> Question:
         """The query as the network takes it, with an encoder–decoder's target side. Raises UserError where it cannot be asked."""

@@ -68,6 +68,13 @@ def drawn_twice(seen: Watch) -> list[str]:
         .map((chart) => chart.closest('[class*=st-key-chart-]').className)""")
 
 
+def test_a_chart_that_is_drawn_twice_is_noticed(watch):
+    seen = watch("/softmax")
+    assert drawn_twice(seen) == []
+    seen.page.evaluate("() => Plotly.relayout(document.querySelector('.clearhead-chart.js-plotly-plot'), {'margin.l': 0})")
+    assert len(drawn_twice(seen)) == 1
+
+
 def expect_pictures(seen: Watch, pictures: list[str]) -> None:
     """Controls that were moved have led to what their link shows a newcomer: no chart kept what it showed before."""
     end = time.monotonic() + PATIENCE / 1000

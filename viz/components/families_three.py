@@ -58,16 +58,17 @@ def three_families(frame: Frame, lesson: Lesson) -> None:
         if not decoder()[1]:
             st.caption(words["missing"])
         pick(frame, "part", words["part"], words["parts"])
-        queries, places, cards, seen = asked(said(frame)), columns(), {}, {}
+        queries, captions, cards, seen = asked(said(frame)), {}, {}, {}
         with closing(frame.ask_each(map(FirstLayerQuery, queries), height=330)) as answers:   # each is drawn while the next one is computed
-            for column, name, record in zip(places, FAMILIES, answers, strict=True):
+            for column, name, query, record in zip(columns(), FAMILIES, queries, answers, strict=True):
                 cards[name] = record.card
                 kind = KINDS[frame.controls["part"]] if name == "both" else record.kinds[0]
                 with column:
                     seen[name] = _may(lesson, name, record, kind)
-        with closing(frame.ask_each(queries)) as answers:   # what they say needs every layer
-            for column, name, record in zip(places, FAMILIES, answers, strict=True):
-                column.caption(words["says"][name].format(says=_says(record), tokens=len(seen[name])))
+                    captions[name] = st.empty()
+                    captions[name].caption(words["says"][name].format(says=_says(sources.kept(query) or record, name), tokens=len(seen[name])))
+        whole = frame.ask(queries[FAMILIES.index("decoder")], height=0)   # what it says needs every layer
+        captions["decoder"].caption(words["says"]["decoder"].format(says=_says(whole, "decoder"), tokens=len(seen["decoder"])))
         lesson.notes("three", shown=(families.allowed,), shapes={"allowed": seen["decoder"]}, encoder=seen["encoder"].mean(),
                      decoder=seen["decoder"].mean(), tokens=len(seen["decoder"]), vector=cards["encoder"].d_model, title=cards["decoder"].title)
 
@@ -88,11 +89,13 @@ def _short(tokens: Tokens) -> list[str]:
     return [html.escape(text if len(text) <= 10 else text[:9] + "…") for text in tokens.texts]
 
 
-def _says(record: AttentionRecord) -> str:
-    """The best guess at the last position, or the size of the vector."""
+def _says(record: AttentionRecord, name: str) -> str:
+    """The best guess at the last position, "…" as long as it is not known; of an encoder the size of the vector."""
     answer = record.prediction
-    if answer is None or answer.vector is not None:
+    if name == "encoder":
         return str(record.card.d_model)
+    if answer is None:
+        return "…"
     if len(answer.texts) > 1:
         return " ".join(literal(best[0]) for best in answer.texts)
     return f"**{literal(answer.texts[-1][0])}** ({answer.probabilities[-1][0]:.3f})"

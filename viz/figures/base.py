@@ -21,7 +21,7 @@ GRID = {"light": "#e6e9ee", "dark": "#252c38"}
 LEFT_OUT = {"light": "#b9c0ca", "dark": "#4a5363"}      # series that are there only to be counted
 LETTER = 12.5                             # pixels, of a figure's letters
 SIGN, WIDE, TICK, EDGE = 8, 13, 8, 12     # pixels: a sign of a tick's label, a wide one, the tick before it, what plotly leaves free at the edge
-NARROW = "fijlrt.,:;'|!()[] "             # signs of 5 pixels at most
+SIGNS = dict.fromkeys("fijlrt.,:;'|!()[] ", 5) | dict.fromkeys("%@mMwW", WIDE)
 GAP, NAME = 8, 20                         # pixels: between the ticks' labels of a y axis and its name, and the name with that gap
 UPRIGHT, ASLANT = 90, -40                 # degrees by which names under an axis are turned
 ROW, LEGEND = 18, 28                      # pixels: a row of words above a plot, and a legend of one row
@@ -73,8 +73,7 @@ def room(names: Sequence[str], title: str) -> int:
 
 def width(name: str) -> int:
     """Pixels of a name in letters of LETTER in DejaVu Sans, the widest of FONT, rather too many than too few."""
-    return sum(5 if sign in NARROW else WIDE if sign in "%@mMwW" or unicodedata.east_asian_width(sign) in "WF" else SIGN + sign.isupper()
-               for sign in name)
+    return sum(SIGNS.get(sign) or (WIDE if unicodedata.east_asian_width(sign) in "WF" else SIGN + sign.isupper()) for sign in name)
 
 
 def stand(figure: Drawing, names: Sequence[str], angle: int | None = None) -> None:
