@@ -16,6 +16,7 @@ from model.query import UserError
 
 log = logging.getLogger("clearhead")
 AHEAD = "ahead"   # who waits for what is answered ahead
+PAUSE = 0.1       # seconds without a question before anything is answered ahead: a page that is being drawn soon asks again
 
 
 class Cancelled(Exception):
@@ -104,7 +105,8 @@ class Desk:
         self._compute, self.cache, self._patience = answer, Cache(cache_bytes), patience
         self._queues: dict[str, deque[Job]] = {}
         self._ahead: dict[str, deque[Hashable]] = {}
-        self._early: Job | None = None   # what is being answered ahead
+        self._early: tuple[Job, deque[Hashable]] | None = None   # what is being answered ahead, first of these questions
+        self._asked = 0.0                                        # when somebody asked or was answered last
         self._jobs: dict[Hashable, Job] = {}
         self._lock = threading.Lock()
         self._work = threading.Condition(self._lock)
@@ -112,6 +114,7 @@ class Desk:
 
     def ask(self, question: Hashable, session: str = "") -> Job:
         """The job that answers this question; an answer that is cached is there at once."""
+        self._asked = time.monotonic()
         cached = self.cache.get(question)
         if cached is not None:
             answered = Job(question)
@@ -126,14 +129,14 @@ class Desk:
                 if len(queue) == 1:
                     self._turn(job)
                 if self._early is not None:
-                    self._early.leave(AHEAD)
+                    self._early[0].leave(AHEAD)
             job.waiters.add(session)
             self._wake()
         return job
 
     def ahead(self, questions: Iterable[Hashable], session: str = "") -> None:
         """Has these answered while nobody waits for anything, instead of what is left of those that this session named before. Somebody's own
-        question stops the one that is being answered at its next tick."""
+        question stops the one that is being answered at its next tick; it is answered later."""
         with self._lock:
             self._ahead.pop(session, None)
             wanted = deque(each for each in questions if self.cache.get(each) is None)
@@ -153,10 +156,11 @@ class Desk:
 
     def _next(self) -> Job:
         with self._lock:
-            while not self._queues and not self._ahead:
-                self._work.wait()
-            if not self._queues:
-                return self._next_ahead()
+            while not self._queues:
+                rest = self._rest()
+                if rest == 0:
+                    return self._next_ahead()
+                self._work.wait(rest)
             session = min(self._queues, key=lambda session: self._queues[session][0].due)
             queue = self._queues[session]
             job = queue.popleft()
@@ -166,28 +170,41 @@ class Desk:
                 del self._queues[session]
             return job
 
+    def _rest(self) -> float | None:
+        """Seconds until something is answered ahead; None with nothing to answer."""
+        return max(0.0, self._asked + PAUSE - time.monotonic()) if self._ahead else None
+
     def _next_ahead(self) -> Job:
         """Sessions take turns here, too."""
-        session = next(iter(self._ahead))
-        questions = self._ahead.pop(session)
-        job = self._early = Job(questions.popleft())
+        session, questions = next(iter(self._ahead.items()))
+        self._ahead[session] = self._ahead.pop(session)
+        job = Job(questions[0])
         job.waiters.add(AHEAD)
-        self._jobs[job.question] = job
-        if questions:
-            self._ahead[session] = questions
+        self._jobs[job.question], self._early = job, (job, questions)
         return job
+
+    def _ended(self, cancelled: bool) -> None:
+        """What was answered ahead is named no longer; what was cancelled stays the first of its session's questions."""
+        if self._early is None:
+            self._asked = time.monotonic()
+            return
+        if not cancelled:
+            self._early[1].popleft()
+        self._ahead = {session: questions for session, questions in self._ahead.items() if questions}
+        self._early = None
 
     def _serve(self) -> None:
         while True:
             self._answer(self._next())
 
     def _answer(self, job: Job) -> None:
-        answer, error = None, None
+        answer, error, cancelled = None, None, False
         try:
             job.tick(0.0, "starting")
             answer = self.cache.get(job.question) or self._compute(job.question, job.tick)
             self.cache.put(job.question, answer)
         except Cancelled:
+            cancelled = True
             error = UserError("The question was withdrawn before it was answered; ask it again.")
         except UserError as known:
             error = known
@@ -199,8 +216,7 @@ class Desk:
         with self._lock:
             if self._jobs.get(job.question) is job:
                 del self._jobs[job.question]
-            if self._early is job:
-                self._early = None
+            self._ended(cancelled)
             job.finish(answer, error)
 
 

@@ -27,6 +27,14 @@ def gated_desk(**kwargs):
     return Desk(answer, 10**6, **kwargs), gate, taken
 
 
+def until(holds):
+    """Returns as soon as this holds."""
+    end = time.monotonic() + LONG
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
 def test_equal_questions_share_a_job_and_are_computed_once():
     desk, gate, taken = gated_desk()
     one, two = desk.ask("q", "a"), desk.ask("q", "b")
@@ -87,31 +95,47 @@ def test_what_is_answered_ahead_waits_for_everybody_and_is_then_there():
     desk.ask("soon", "b")
     gate.release(5)
     job.result(LONG)
-    end = time.monotonic() + LONG
-    while desk.cache.get("two") is None and time.monotonic() < end:
-        time.sleep(0.01)
+    until(lambda: desk.cache.get("two"))
     assert taken == ["now", "soon", "one", "four", "two"]
 
 
 def test_ones_own_question_stops_what_is_answered_ahead_unless_it_is_the_same():
     desk, gate, taken = gated_desk()
-
-    def begun(question):
-        end = time.monotonic() + LONG
-        while question not in taken and time.monotonic() < end:
-            time.sleep(0.01)
-
     desk.ahead(["probably"], "a")
-    begun("probably")
+    until(lambda: "probably" in taken)
     job = desk.ask("other", "a")
     gate.release(2)
     assert job.result(LONG).question == "other" and desk.cache.get("probably") is None
+    gate.release()
+    until(lambda: desk.cache.get("probably"))   # it is answered after the other one
     desk.ahead(["this"], "a")
-    begun("this")
+    until(lambda: "this" in taken)
     job = desk.ask("this", "a")
     desk.ask("another", "b")
     gate.release(2)
     assert job.result(LONG).question == "this" and taken.count("this") == 1
+
+
+def test_what_was_stopped_is_not_answered_when_its_session_has_named_something_else():
+    desk, gate, taken = gated_desk()
+    desk.ahead(["stopped", "next"], "a")
+    until(lambda: "stopped" in taken)
+    desk.ask("now", "a")
+    desk.ahead(["other"], "a")
+    gate.release(4)
+    until(lambda: desk.cache.get("other"))
+    assert taken == ["stopped", "now", "other"]
+
+
+def test_nothing_is_answered_ahead_while_a_page_that_is_being_drawn_still_asks(monkeypatch):
+    monkeypatch.setattr("model.jobs.PAUSE", 1.0)
+    desk, gate, taken = gated_desk()
+    gate.release(3)
+    desk.ask("one", "a").result(LONG)
+    desk.ahead(["probably"], "a")
+    desk.ask("two", "a").result(LONG)
+    until(lambda: desk.cache.get("probably"))
+    assert taken == ["one", "two", "probably"]
 
 
 def test_an_exception_becomes_one_sentence_and_the_next_question_is_answered(caplog):
