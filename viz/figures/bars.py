@@ -38,7 +38,7 @@ def bars(theme: str, names: Sequence[str], groups: Mapping[str, np.ndarray], *, 
                        hovertemplate="%{customdata}: %{y:.4g}")
     step = 1 + len(names) // WRITTEN
     written = [at for at in places if at == places[-1] or (at % step == 0 and at + step <= places[-1])]
-    figure.update_xaxes(tickmode="array", tickvals=written, ticktext=[names[at] for at in written], ticklabeloverflow="allow")
+    figure.update_xaxes(tickmode="array", tickvals=written, ticktext=[names[at] for at in written])
     figure.update_layout(barmode="group", showlegend=len(groups) > 1)
     stand(figure, [names[at] for at in written], angle)
     if y_range is not None:

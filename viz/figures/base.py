@@ -51,7 +51,8 @@ def chart(theme: str, x: str = "", y: str = "", *, height: int = 340, title: str
     """An empty figure with two named axes. The title says what is drawn in a few words; the height is in pixels."""
     ink, paper = colours.INK[theme], colours.PAPER[theme]
     axis: dict[str, Any] = {"gridcolor": GRID[theme], "linecolor": LEFT_OUT[theme], "zeroline": False, "ticks": "outside", "ticklen": 4,
-                            "tickcolor": LEFT_OUT[theme], "title_font_size": 13}
+                            "tickcolor": LEFT_OUT[theme], "title_font_size": 13,
+                            "ticklabeloverflow": "allow"}   # otherwise plotly measures all labels of an axis again for each that it places
     return Drawing(
         height=height, paper_bgcolor=paper, plot_bgcolor=paper, font={"family": FONT, "size": LETTER, "color": ink},
         margin={"l": 76 if y else 40, "r": 20, "t": 56 if title else 46, "b": 46 if x else 26},
