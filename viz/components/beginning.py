@@ -1,8 +1,9 @@
 """What a server does before its first visitor: it asks the first page's question, so that the models' packages come while a browser still loads."""
+import gc
 import logging
 import threading
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import streamlit as st
 from streamlit import cli_util
@@ -28,11 +29,21 @@ def ask_first() -> Job | None:
         return None
 
 
+def start() -> None:
+    """Asks first. What that has imported stays, half a million objects: Python's search for garbage leaves them out from then on, as going through
+    them stops every thread for a fifth of a second."""
+    job = ask_first()
+    if job is not None:
+        with suppress(UserError):
+            job.result()
+        gc.freeze()
+
+
 @asynccontextmanager
 async def begun(app: st.App) -> AsyncIterator[None]:
     """For st.App: a thread of its own asks, as the server answers browsers meanwhile."""
     keep_order()
-    threading.Thread(target=ask_first, name="clearhead-start", daemon=True).start()
+    threading.Thread(target=start, name="clearhead-start", daemon=True).start()
     yield
 
 

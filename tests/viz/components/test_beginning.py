@@ -1,5 +1,6 @@
 """Before the first visitor the first question is asked, once, and `streamlit run app.py` opens a browser as for any script."""
 import asyncio
+import gc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,6 +19,20 @@ ROOT = Path(__file__).parents[3]
 def test_the_first_page_finds_its_answer():
     beginning.ask_first().result(120)
     assert sources.kept(sources.open_query(*State().question)) is not None
+
+
+def test_what_the_first_answer_has_brought_is_no_longer_searched_for_garbage():
+    try:
+        beginning.start()
+        assert gc.get_freeze_count() > 100_000   # torch and transformers
+    finally:
+        gc.unfreeze()
+
+
+def test_a_server_starts_without_an_answer(monkeypatch):
+    monkeypatch.setattr(beginning, "ask_first", lambda: None)
+    beginning.start()
+    assert gc.get_freeze_count() == 0
 
 
 def test_a_question_that_cannot_be_asked_ends_nothing(monkeypatch):
