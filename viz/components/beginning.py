@@ -37,6 +37,7 @@ def start() -> None:
         with suppress(UserError):
             job.result()
         gc.freeze()
+        gc.collect()   # quick now; Python searches again once a quarter more has come than the last search left
 
 
 @asynccontextmanager
