@@ -30,7 +30,7 @@ def ask_first() -> Job | None:
 
 
 def start() -> None:
-    """Asks first. What that has imported stays, half a million objects: Python's search for garbage leaves them out from then on, as going through
+    """Asks first. What that has imported stays, over 400,000 objects: Python's search for garbage leaves them out from then on, as going through
     them stops every thread for a fifth of a second."""
     job = ask_first()
     if job is not None:
