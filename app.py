@@ -7,17 +7,17 @@ from typing import Any
 
 import streamlit as st
 
-from model import sources
-from model.query import NotOnDisk, UserError
-from viz.components.beginning import begun_for_one
-from viz.components.keep import handout
-from viz.components.presenting import hide_controls, presenting
-from viz.components.sidebar import ask_widgets, fetching, offer_to_fetch, put, show_badge
-from viz.components.waiting import ahead, ask, ask_each, place_to_wait, session
+from model.ask import sources
+from model.core.query import NotOnDisk, UserError
 from viz.link import address, from_params, to_params
 from viz.page import SECTIONS, Frame, Page, pages, turned
+from viz.startup import begun_for_one
 from viz.state import State, resolved
 from viz.text import literal, strings
+from viz.widgets.handout_button import handout
+from viz.widgets.presentation import hide_controls, presenting
+from viz.widgets.sidebar import ask_widgets, fetching, offer_to_fetch, put, show_badge
+from viz.widgets.waiting import ahead, ask, ask_each, place_to_wait, session
 
 HOME = "heads"
 ENTRIES: dict[str, Any] = {}   # the menu's entries of this run by the page's name

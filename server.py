@@ -47,7 +47,7 @@ import streamlit as st  # noqa: E402, as what it and the models read at import s
 from starlette.datastructures import MutableHeaders  # noqa: E402
 from starlette.middleware import Middleware  # noqa: E402
 
-from viz.components.beginning import begun  # noqa: E402
+from viz.startup import begun  # noqa: E402
 
 
 def inline_scripts() -> str:

@@ -152,8 +152,8 @@ async def emptied(watch: Watch) -> tuple[int, int]:
 
 def wrong_numbers(people: list[Person]) -> int:
     """Pictures that differ from this process's own answer to the same text by more than one step of 255."""
-    from model import sources
-    from model.query import Kind, OverviewQuery
+    from model.ask import sources
+    from model.core.query import Kind, OverviewQuery
 
     wrong = 0
     for person in people:

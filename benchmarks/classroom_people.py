@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.clearhead_pages import DRAWN, WATCH
 from benchmarks.session import Session
-from viz.components.wire import unpack
+from viz.components.messages import unpack
 
 HEADS = 72              # of MiniLM, 12 a layer
 PATIENCE = 60.0         # seconds after which no answer is an error

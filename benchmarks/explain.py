@@ -15,10 +15,10 @@ from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
-from model import sources
-from model.explain_cases import SETS, questions, set_of, texts
-from model.explain_report import COLUMNS, by_layer, report
-from model.query import UserError
+from model.ask import sources
+from model.core.query import UserError
+from model.studies.faithfulness.cases import SETS, questions, set_of, texts
+from model.studies.faithfulness.report import COLUMNS, by_layer, report
 
 PAGE = Path(__file__).with_name("explain.md")
 MODELS = {"minilm": "vector", "smollm2": "next", "resolver-narrow": "label", "resolver-wide": "label", "translator": "target", "induction": "next"}

@@ -93,9 +93,9 @@ def measure(name: str, tokens: int, networks, seconds: float) -> Row:
     """One row of the table. networks: Clearhead's model, and a second copy of the network for the plain and the eager pass."""
     import torch
 
-    from model import heads
+    from model.core import heads
+    from model.core.query import Query
     from model.pretrained import predict
-    from model.query import Query
 
     model, own = networks
     text = text_of(model.tokenizer, tokens)

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import numpy as np
 
 from benchmarks import families_models
-from model import heads
-from model.masks import Causal, Chunk, Full, Window
-from model.query import Kind, Query, UserError
-from model.record import AttentionRecord, Layer
+from model.core import heads
+from model.core.masks import Causal, Chunk, Full, Window
+from model.core.query import Kind, Query, UserError
+from model.core.record import AttentionRecord, Layer
 
 TOLERANCE = 1e-4   # of a weight, to the model's own eager weights
 UNEVEN = 0.2       # share of a row that must lie elsewhere than in even weights, in the mean, for a family to count as tested
@@ -54,10 +54,10 @@ def check(model_type: str) -> Outcome:
 
 def _build(model_type: str):
     """As Clearhead loads: with its own attention function where the family lets it, else eager."""
-    from model.pretrained import capture
+    from model.capture import forward_pass
 
     try:
-        return families_models.build(model_type, capture.IMPLEMENTATION)
+        return families_models.build(model_type, forward_pass.IMPLEMENTATION)
     except (KeyError, ValueError):
         return families_models.build(model_type, "eager")
 
@@ -69,11 +69,11 @@ def said(error: BaseException) -> str:
 
 
 def _open(model_type: str, network):
-    from model.pretrained import opening
+    from model.pretrained import build
 
     place = SimpleNamespace(id=model_type, folder=Path("/nowhere"), title=model_type, licence="", entry=None)
     words = families_models.tokenizer(network.config.get_text_config().vocab_size)
-    return opening.wired(place, "walk", network, words, families_models.head_of(model_type, network))
+    return build.wired(place, "walk", network, words, families_models.head_of(model_type, network))
 
 
 def _query(network, seed: int = 7) -> Query:
@@ -199,9 +199,9 @@ def _unwindowed(allowed):
 @contextmanager
 def planted(fault: Callable) -> Iterator[None]:
     """Within, every attention call that Clearhead reads is spoilt in one way. The model itself runs on as it should."""
-    from model.pretrained import capture
+    from model.capture import forward_pass
 
-    understand = capture.understand
+    understand = forward_pass.understand
 
     def spoilt(*arguments):
         call = understand(*arguments)
@@ -209,19 +209,20 @@ def planted(fault: Callable) -> Iterator[None]:
             setattr(call, name, value)
         return call
 
-    capture.understand = spoilt
+    forward_pass.understand = spoilt
     try:
         yield
     finally:
-        capture.understand = understand
+        forward_pass.understand = understand
 
 
 def catches(model, fault: Callable) -> str:
     """How many of the two checks notice: the one at load, and the one on an answer of a model that was verified before the fault."""
-    from model.pretrained import opening, verify
+    from model.capture import verify
+    from model.pretrained import build
 
     with planted(fault):
-        wiring = verify.wire(model.network, *opening.probe_of(model.network))
+        wiring = verify.wire(model.network, *build.probe_of(model.network))
         at_load = bool(wiring.reasons)
         try:
             model.answer(_query(model.network, seed=11), lambda fraction, text: None)

@@ -15,8 +15,7 @@ from pathlib import Path
 
 import torch
 
-from model.lessons import copying, scores
-from model.scratch import recurrent
+from model.lessons import copying, recurrent, scores
 
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
 SCORE_SEEDS, COPY_SEEDS = (1, 2, 3, 4, 5), (1, 2, 3)

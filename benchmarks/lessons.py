@@ -140,7 +140,7 @@ def write(path: Path, found: dict) -> None:
 
 
 def main() -> None:
-    from viz.components.lesson import lessons
+    from viz.widgets.lesson import lessons
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="lessons; all without")

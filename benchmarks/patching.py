@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.tasks_table import table
-from model.patching import Patched, PatchQuery
-from model.query import Kind, Query, UserError
+from model.core.query import Kind, Query, UserError
+from model.core.threads import one_thread
 from model.scratch import patching
-from model.scratch.answer import open_model
+from model.scratch.source import open_model
 from model.scratch.tasks import resolver, translator
-from model.threads import one_thread
+from model.studies.patching import Patched, PatchQuery
 
 PAGE = Path(__file__).with_name("patching.md")
 MODELS = {"resolver-narrow": (Kind.SELF,), "resolver-wide": (Kind.SELF,), "translator": tuple(Kind)}

@@ -1,7 +1,7 @@
 """A session of Streamlit without a browser: protobuf messages over a WebSocket (streamlit/proto), as a browser sends and reads them.
 
 It keeps what a browser keeps: the ids of widgets by their keys, the page's address, and messages that the server may name by their hash. Of what
-is drawn it keeps the last body of each component (viz/components/wire.py), with the clock's time at which it came.
+is drawn it keeps the last body of each component (viz/components/messages.py), with the clock's time at which it came.
 """
 import asyncio
 import json
@@ -14,7 +14,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets import Subprotocol
 from websockets.asyncio.client import ClientConnection, connect
 
-from viz.components.wire import unpack
+from viz.components.messages import unpack
 
 PATIENCE = 120.0   # seconds
 TRIGGER = "$$STREAMLIT_INTERNAL_KEY_{}__events"   # the widget under which a component's events go

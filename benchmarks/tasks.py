@@ -19,14 +19,14 @@ import numpy as np
 import torch
 
 from benchmarks import tasks_table
-from model import repeats
-from model.query import Kind, Silence
-from model.scratch import baseline, edits, grammar, study, weights
-from model.scratch.answer import open_model
+from model.core.query import Kind, Silence
+from model.core.threads import one_thread
+from model.scratch import baseline, edits, grammar, head_analysis, weights
 from model.scratch.catalogue import WEIGHTS
+from model.scratch.source import open_model
 from model.scratch.tasks import resolver, translator
 from model.scratch.transformer import Transformer
-from model.threads import one_thread
+from model.studies import induction
 
 PAGE = Path(__file__).with_name("tasks.md")
 STRONGEST = 6  # heads of a large decoder that are listed, by each score
@@ -46,23 +46,23 @@ def pronoun_right(model: Transformer, sentences: list[grammar.Sentence]) -> list
 
 def by_role(right: np.ndarray, sentences: list[grammar.Sentence]) -> dict[str, dict[str, float]]:
     """The share that is right, by frame and by which noun is meant."""
-    return {role: study.by_frame(right[answer::2], sentences[answer::2]) for answer, role in enumerate(tasks_table.ROLES)}
+    return {role: head_analysis.by_frame(right[answer::2], sentences[answer::2]) for answer, role in enumerate(tasks_table.ROLES)}
 
 
 def positions(sentences: list[grammar.Sentence]) -> dict[str, dict[str, float]]:
     """How often the nearest and the first noun is the right one, by frame: near a half, or the position would give the answer away."""
     nearest = [sentence.places[sentence.answer] == min(sentence.places, key=lambda at: abs(sentence.pronoun - at)) for sentence in sentences]
-    return {"nearest": study.by_frame(nearest, sentences), "first": study.by_frame([sentence.answer == 0 for sentence in sentences], sentences)}
+    return {"nearest": head_analysis.by_frame(nearest, sentences), "first": head_analysis.by_frame([sentence.answer == 0 for sentence in sentences], sentences)}
 
 
-def heads_named(model: Transformer, encode: study.Encode, kind: Kind, row: Callable, splits: dict[str, list]) -> list[dict]:
+def heads_named(model: Transformer, encode: head_analysis.Encode, kind: Kind, row: Callable, splits: dict[str, list]) -> list[dict]:
     """Each head: its name by the validation sentences, its figures on the test sentences."""
-    seen = {split: study.pointing(study.looks(model, sentences, encode, kind, row), sentences, kind) for split, sentences in splits.items()}
+    seen = {split: head_analysis.pointing(head_analysis.looks(model, sentences, encode, kind, row), sentences, kind) for split, sentences in splits.items()}
     return [{"name": judged.name, **asdict(figures)} for judged, figures in zip(seen["validation"], seen["test"], strict=True)]
 
 
 def share(model: Transformer, sentences: list, right: Callable) -> Callable[[Iterable[Silence]], float]:
-    return lambda silences: float(study.judged(model, sentences, right, silences).mean())
+    return lambda silences: float(head_analysis.judged(model, sentences, right, silences).mean())
 
 
 def look_at_resolver(name: str, folder: Path, size: int) -> dict:
@@ -70,10 +70,10 @@ def look_at_resolver(name: str, folder: Path, size: int) -> dict:
     splits = {split: resolver.test_sentences(split, size) for split in grammar.SPLITS[1:]}
     named = heads_named(model, resolver.batch, Kind.SELF, lambda sentence: sentence.pronoun, splits)
     pointers = [(Kind.SELF, each["layer"], each["head"]) for each in named if each["name"]]
-    right = study.judged(model, splits["test"], resolver_right)
-    accuracy = {split: float(study.judged(model, each, resolver_right).mean()) for split, each in splits.items()}
+    right = head_analysis.judged(model, splits["test"], resolver_right)
+    accuracy = {split: float(head_analysis.judged(model, each, resolver_right).mean()) for split, each in splits.items()}
     return {"command": about["command"], "accuracy": accuracy, "by_role": by_role(right, splits["test"]), "heads": named,
-            "silenced": study.silenced(model, share(model, splits["test"], resolver_right), pointers)}
+            "silenced": head_analysis.silenced(model, share(model, splits["test"], resolver_right), pointers)}
 
 
 def look_at_translator(folder: Path, size: int) -> dict:
@@ -88,8 +88,8 @@ def look_at_translator(folder: Path, size: int) -> dict:
     pronoun = share(model, mixed, pronoun_right)
     return {"command": about["command"], "exact": float(exact.mean()), "validation": float(validation.mean()),
             "by_role": by_role(exact, test), "mixed": len(mixed), "pronoun": pronoun(()), "heads": encoder + decoder,
-            "silenced": study.silenced(model, pronoun, pointers), "stages": stages(model, pronoun),
-            "swapped": {name: study.swapped(model, test, translator.batch, words) for name, words in SWAPS.items()}}
+            "silenced": head_analysis.silenced(model, pronoun, pointers), "stages": stages(model, pronoun),
+            "swapped": {name: head_analysis.swapped(model, test, translator.batch, words) for name, words in SWAPS.items()}}
 
 
 SWAPS: dict[str, Callable[[grammar.Sentence], list[int]]] = {
@@ -112,23 +112,23 @@ def stages(model: Transformer, right: Callable[[Iterable[Silence]], float]) -> d
 def look_at_induction(folder: Path) -> dict:
     opened = open_model("induction", folder=folder)
     about = weights.read_metadata(folder / "induction.safetensors")
-    plain = repeats.mean_scores(opened)
+    plain = induction.mean_scores(opened)
     strongest = int(plain.prefix.argmax())
     costs = {}
     for layer, head in plain.heads:
         if layer == 0:
-            after = repeats.mean_scores(opened, frozenset({Silence(Kind.CAUSAL, layer, head)}))
+            after = induction.mean_scores(opened, frozenset({Silence(Kind.CAUSAL, layer, head)}))
             costs[f"{layer}·{head}"] = float(plain.prefix[strongest] - after.prefix[strongest])
     return {"command": about["command"], **about["scores"], "uniform": plain.uniform, "silencing_lowers_prefix_by": costs,
             "heads": [{"layer": layer, "head": head, "previous": float(plain.previous[i]), "prefix": float(plain.prefix[i]),
-                       "copying": study.copying(opened.transformer, layer, head)} for i, (layer, head) in enumerate(plain.heads)]}
+                       "copying": head_analysis.copying(opened.transformer, layer, head)} for i, (layer, head) in enumerate(plain.heads)]}
 
 
 def look_at_decoder(model_id: str) -> list[dict]:
     """The heads of a pretrained decoder that score highest, those that look back one token before those that match prefixes."""
     from model.pretrained import load
 
-    found = repeats.mean_scores(load.open_model(model_id, lambda fraction, text: None))
+    found = induction.mean_scores(load.open_model(model_id, lambda fraction, text: None))
     chosen = dict.fromkeys(int(i) for figures in (found.previous, found.prefix) for i in np.argsort(-figures)[:STRONGEST])
     return [{"head": "·".join(map(str, found.heads[i])), "previous": float(found.previous[i]), "prefix": float(found.prefix[i])} for i in chosen]
 

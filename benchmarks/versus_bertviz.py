@@ -103,7 +103,7 @@ def bertviz(launch, lengths: list[int], networks) -> list[Row]:
 def clearhead(launch, server, lengths: list[int], tokenizer) -> tuple[list[Row], dict]:
     """The grid of all heads, and the open head after it, and what the bars need besides."""
     from benchmarks.clearhead_pages import Page
-    from viz.components.wire import unpack
+    from viz.components.messages import unpack
 
     rows, overview, cells, opened = [], 0.0, 0.0, []
     for tokens in lengths:

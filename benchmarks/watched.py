@@ -14,7 +14,7 @@ from streamlit.runtime import Runtime
 
 from server import Guard  # its settings stand before anything of model is read
 
-from model.answers import desk  # isort: skip
+from model.ask.answers import desk  # isort: skip
 
 compute = desk._compute
 

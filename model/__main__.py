@@ -9,13 +9,13 @@ from dataclasses import asdict
 
 import click
 
-from model import sources
-from model.coref_cli import coref_command
-from model.query import UserError
-from model.record import AttentionRecord, Tokens
-from model.scratch.cli import train_command
-from model.terminal import answer_to
-from model.texts_cli import measures_command
+from model.ask import sources
+from model.cli.coreference import coref_command
+from model.cli.corpus import measures_command
+from model.cli.progress import answer_to
+from model.cli.train import train_command
+from model.core.query import UserError
+from model.core.record import AttentionRecord, Tokens
 
 PROBE_TEXT = "The animal didn't cross the street because it was too tired."
 EXIT = {"verified": 0, "reported": 3, "refused": 1}
@@ -79,7 +79,7 @@ def ask(model_id: str, text: str, text_b: str | None, target: str | None, pair: 
     record = answer_to(sources.open_query(model_id, text, text_b, target))
     ranking = None if pair is None else _ranking(record, *pair)
     if output["npz"]:
-        from model.npz import write_npz
+        from model.core.npz import write_npz
 
         write_npz(record, output["npz"])
     if output["as_json"]:
@@ -131,7 +131,7 @@ def _position(tokens: Tokens, wanted: str, texts: tuple[str, ...]) -> int | None
 
 def _ranking(record: AttentionRecord, wanted: str, looked_at: str) -> list[dict]:
     """Every head by the weight from one token to another, best first, over all kinds that have both."""
-    from model import heads
+    from model.core import heads
 
     query, ranking = record.query, []
     source = (query.text,) if query.text_b is None else (query.text, query.text_b)

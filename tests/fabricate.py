@@ -1,9 +1,9 @@
 """Records made of random numbers, with a different prime for every axis and one token that occurs twice."""
 import numpy as np
 
-from model.masks import Causal, Full
-from model.query import Kind, Query
-from model.record import AttentionMap, AttentionRecord, Card, Layer, Tokens, Verification
+from model.core.masks import Causal, Full
+from model.core.query import Kind, Query
+from model.core.record import AttentionMap, AttentionRecord, Card, Layer, Tokens, Verification
 
 LAYERS, HEADS, KV_HEADS, QUERIES, KEYS, D_K, D_V = 2, 6, 3, 7, 11, 5, 13
 

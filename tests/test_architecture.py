@@ -12,7 +12,7 @@ RULES = [
     ("model", ("viz", "streamlit", "plotly", "matplotlib", "app"), ()),
     ("viz", ("streamlit",), ("viz.pages", "viz.components")),
     ("viz", ("torch", "transformers", "model.scratch", "model.pretrained"), ()),
-    ("viz", ("model.sources",), SOURCES),
+    ("viz", ("model.ask.sources",), SOURCES),
     ("model", ("transformers",), ("model.pretrained",)),
     ("model.scratch", ("model.pretrained",), ()),
     ("model.pretrained", ("model.scratch",), ()),
@@ -58,7 +58,7 @@ def test_imports_follow_the_design(path):
 @pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_heavy_packages_are_imported_where_they_are_used(path):
     """The first page must not wait for what it does not use."""
-    light = not under(name_of(path), "model.scratch") and name_of(path) not in ("model.attention",)
+    light = not under(name_of(path), "model.scratch") and name_of(path) not in ("model.core.attention",)
     for line, module, top in imports(path):
         heavy = under(module, "transformers") or under(module, "matplotlib") or (light and under(module, "torch"))
         assert not (top and heavy), f"{path.relative_to(ROOT)}:{line} imports {module} at its top; move it into the function that needs it"

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import click
 
-from model import sources
-from model.query import Kind, UserError
-from model.record import AttentionRecord, Tokens
-from model.terminal import answer_to
-from model.view import LENSES, SCALES, View
+from model.ask import sources
+from model.cli.progress import answer_to
+from model.core.query import Kind, UserError
+from model.core.record import AttentionRecord, Tokens
+from model.core.view import LENSES, SCALES, View
 from viz import export as files
 
 
@@ -71,14 +71,14 @@ def handout(file: Path, to_html: Path | None, to_pdf: Path | None):
     python -m viz handout lesson.handout.json --html lesson.html
     python -m viz handout lesson.handout.json --pdf lesson.pdf
     """
-    from viz.handout import page, printing
+    from viz.handout import page, pdf
     from viz.handout.files import load
 
     if not (to_html or to_pdf):
         raise _Refused("Nothing was asked for; say --html OUT or --pdf OUT.")
     try:
         found = load(file.read_bytes())
-        for out, write in ((to_html, page.page), (to_pdf, printing.pdf)):
+        for out, write in ((to_html, page.page), (to_pdf, pdf.pdf)):
             if out:
                 content = write(found)
                 out.write_bytes(content)

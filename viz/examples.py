@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from model.record import Tokens
+from model.core.record import Tokens
 from viz.text import strings
 
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
-from model.measures import BY_NAME
-from model.query import Kind
-from model.view import LENSES, QUADRANTS, SCALES, View
-from viz.control import Control
+from model.core.measures import BY_NAME
+from model.core.query import Kind
+from model.core.view import LENSES, QUADRANTS, SCALES, View
+from viz.page_controls import Control
 from viz.state import State
 
 LONGEST = 1500  # bytes of text in a URL: with everything else it stays under the 8 kB that proxies pass on

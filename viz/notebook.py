@@ -9,13 +9,13 @@ notebook that is saved, sent, or converted to HTML.
 import html
 from dataclasses import replace
 
-from model import sources
-from model.query import Kind
-from model.record import AttentionRecord
-from model.terminal import answer_to
-from model.view import View
+from model.ask import sources
+from model.cli.progress import answer_to
+from model.core.query import Kind
+from model.core.record import AttentionRecord
+from model.core.view import View
+from viz.handout.build import grid_item, head_item
 from viz.handout.files import Handout
-from viz.handout.made import grid_item, head_item
 from viz.handout.page import page
 
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from model.query import Query
-from model.record import AttentionRecord
-from model.view import View
-from viz.control import Control
+from model.core.query import Query
+from model.core.record import AttentionRecord
+from model.core.view import View
+from viz.page_controls import Control
 from viz.state import State
 
 SECTIONS = ("Look", "Learn")
@@ -40,7 +40,7 @@ class Page:
 @dataclass(frozen=True)
 class Frame:
     """What a page gets. record() waits for the answer with progress; ask(question) for any other; both without a skeleton if height=0;
-    ask_each(questions) for many, of which `missed` hears where there is no answer (viz/components/waiting.py);
+    ask_each(questions) for many, of which `missed` hears where there is no answer (viz/widgets/waiting.py);
     ahead(part, questions) has answered what the next click in this part probably asks, while nobody waits; view is complete once record() was called.
 
     choose(**changes) changes the view, put(**changes) the question; called from a widget, both run the page again. link(state) is the

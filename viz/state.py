@@ -2,10 +2,10 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from model import heads
-from model.query import Kind
-from model.record import AttentionRecord, Tokens
-from model.view import View
+from model.core import heads
+from model.core.query import Kind
+from model.core.record import AttentionRecord, Tokens
+from model.core.view import View
 from viz.examples import Example, example_for, examples, token_of
 
 CHOSEN = ("kind", "head", "pair", "token")   # what is worked out from the record until somebody chooses it

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from model.query import UserError
+from model.core.query import UserError
 
 ENTRIES = 5_000           # arrays in a file
 TEXT_BYTES = 16 * 2**20   # of an array of strings

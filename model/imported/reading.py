@@ -1,6 +1,6 @@
 """An NPZ file of attention as maps: which array is what, and whether these are softmax weights at all.
 
-Two ways to name the arrays: Clearhead's own export (model/npz.py), or `attention` (layer, head, query, key) with `tokens`, or with `queries`
+Two ways to name the arrays: Clearhead's own export (model/core/npz.py), or `attention` (layer, head, query, key) with `tokens`, or with `queries`
 and `keys` where those differ. Square attention without a weight above the diagonal is taken for a decoder's.
 """
 import os
@@ -10,10 +10,10 @@ from typing import BinaryIO, cast
 
 import numpy as np
 
+from model.core.masks import Causal, Full
+from model.core.query import Kind, UserError
+from model.core.record import ROW_SUM_TOLERANCE, AttentionMap, Reported, Tokens
 from model.imported.arrays import Arrays
-from model.masks import Causal, Full
-from model.query import Kind, UserError
-from model.record import ROW_SUM_TOLERANCE, AttentionMap, Reported, Tokens
 
 LIMIT = int(os.environ.get("CLEARHEAD_IMPORT_MB", "256")) * 2**20   # bytes of weights as float32
 TOKENS = 4096                # a side

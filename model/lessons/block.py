@@ -5,8 +5,8 @@ from typing import cast
 
 import numpy as np
 
-from model.query import Kind
-from model.trace import Block, Norm
+from model.core.query import Kind
+from model.core.trace import Block, Norm
 
 WIDTH, HEADS, TEXTS, TOKENS, WORDS = 64, 4, 4, 16, 50    # the small model whose depth is varied
 

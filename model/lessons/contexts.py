@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.masks import frozen_array
-from model.query import Query, UserError
-from model.record import Tokens
-from model.trace import Trace
+from model.core.masks import frozen_array
+from model.core.query import Query, UserError
+from model.core.record import Tokens
+from model.core.trace import Trace
 
 NEAREST = 12
 DRAWN = 5000       # pairs of pieces that the baseline is drawn from

@@ -1,9 +1,9 @@
-"""What is asked of the recurrent encoder–decoders that copy, and what is answered; the networks are in model.scratch.recurrent."""
+"""What is asked of the recurrent encoder–decoders that copy, and what is answered; the networks are in model.lessons.recurrent."""
 from dataclasses import dataclass
 
 import numpy as np
 
-from model.masks import frozen_array
+from model.core.masks import frozen_array
 
 KINDS = ("fixed", "wide", "attention")   # of the runs in assets/lessons
 LIVE = ("fixed", "attention")            # of those that a page trains
@@ -40,6 +40,6 @@ class Copying:
 
 def code() -> tuple:
     """The functions that a page shows as the code of its picture."""
-    from model.scratch.recurrent import Copier
+    from model.lessons.recurrent import Copier
 
     return Copier.forward, Copier.weights

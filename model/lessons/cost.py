@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.query import UserError
+from model.core.query import UserError
 
 WAYS = ("plain", "fused", "window", "linear")
 D_K = 64
@@ -48,7 +48,7 @@ class Cost:
 
 def plain(query, key, value):
     """Equation (1) as it is written, (head, n, d_k): the whole matrix of scores, then the whole matrix of weights."""
-    from model import attention
+    from model.core import attention
 
     return attention.attention(query, key, value)[0]
 
@@ -65,7 +65,7 @@ def window(query, key, value, side: int = WINDOW):
     import torch
     from torch.nn.functional import pad
 
-    from model import attention
+    from model.core import attention
 
     n = query.shape[-2]
     rest = -n % side
@@ -116,7 +116,7 @@ def bytes_needed(way: str, n: int, d_model: int) -> int:
 
 def room() -> float:
     """Bytes that a measurement may take: CLEARHEAD_MEASURE_MB (1024), and never more than a quarter of what is free."""
-    from model.pretrained.estimate import memory_free
+    from model.core.memory import memory_free
 
     return min(MOST_BYTES, SHARE * memory_free())
 
@@ -172,7 +172,7 @@ def measure(question: CostQuery, tick: Callable[[float, str], None]) -> Cost:
     """Measures; stops between the two calls when nobody waits any more. Raises UserError for what is no question or does not fit."""
     import torch
 
-    from model.threads import one_thread
+    from model.core.threads import one_thread
 
     way, n, d_model = question.way, question.n, question.d_model
     if way not in WAYS or not 1 <= n <= END or not D_K <= d_model <= MOST_WIDTH or d_model % D_K:

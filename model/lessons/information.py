@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model import heads
-from model.query import Kind, Query, UserError
-from model.record import AttentionMap, Layer, Reported
+from model.core import heads
+from model.core.query import Kind, Query, UserError
+from model.core.record import AttentionMap, Layer, Reported
 
 BUDGET = 4e8              # numbers that the comparison of all pairs of heads of one text goes through at most; rows are left out evenly to keep it
 LONGEST = 2048            # tokens of a text: every head's whole matrix is looked at

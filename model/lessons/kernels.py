@@ -37,7 +37,7 @@ def dot_product_weights(query: np.ndarray, keys: np.ndarray, temperature: float,
     """softmax((q · k + bias) / T), (query, key), by equation (1) of the Transformer: the function that draws every head. bias: one number a key."""
     import torch
 
-    from model import attention
+    from model.core import attention
 
     scores = attention.scores(torch.tensor(query), torch.tensor(keys), scale=1.0, bias=None if bias is None else torch.tensor(bias))
     return attention.softmax(scores, temperature=temperature).numpy()

@@ -32,7 +32,7 @@ def masked_weights(scores: np.ndarray, allowed: np.ndarray, method: str) -> np.n
     """
     import torch
 
-    from model import attention
+    from model.core import attention
 
     logits, may = torch.from_numpy(np.array(scores, np.float64)), torch.from_numpy(np.array(allowed))
     if method == "before":

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.masks import frozen_array
+from model.core.masks import frozen_array
 
 KINDS = ("additive", "scaled", "plain")
 SYMBOLS, LENGTH, CLASSES, D_VALUE = 12, 6, 8, 16
@@ -48,7 +48,7 @@ def score(kind: str, query, key, v):
     """The scores (..., query, key) of query (..., query, d_k) and key (..., key, d_k). v (d_k) is the additive one's own vector."""
     import torch
 
-    from model import attention
+    from model.core import attention
 
     if kind == "additive":
         return torch.tanh(query[..., :, None, :] + key[..., None, :, :]) @ v

@@ -115,7 +115,7 @@ def taught(seed: int):
 
 def run(question: RunQuery, tick: Tick = lambda fraction, text: None) -> Run:
     """Trains with these settings, a few seconds on one core; tick is called after every step and stops it by raising."""
-    from model.threads import one_thread
+    from model.core.threads import one_thread
 
     with one_thread():
         needs = question.target in ("teacher", "other")

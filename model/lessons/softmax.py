@@ -16,7 +16,7 @@ def softmax_rows(logits: np.ndarray, temperatures: np.ndarray | Sequence[float],
     """
     import torch
 
-    from model import attention
+    from model.core import attention
 
     row = torch.tensor(np.asarray(logits, np.float64)).expand(len(temperatures), -1)
     divisor = torch.tensor(np.asarray(temperatures, np.float64))[:, None]

@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from model.attribution import LONGEST, AttributionQuery
-from model.pretrained import capture, predict
-from model.pretrained.reading import read
-from model.query import Hide, Query, UserError
-from model.record import Tokens
-from model.subject import Head, Subject, answered, beginning, last_word, target_word
+from model.capture import forward_pass
+from model.core.query import Hide, Query, UserError
+from model.core.record import Tokens
+from model.pretrained import predict
+from model.pretrained.inputs import read
+from model.studies.attribution import LONGEST, AttributionQuery
+from model.studies.token_removal import Head, Subject, answered, beginning, last_word, target_word
 
 Tick = Callable[[float, str], None]
 
@@ -36,8 +37,8 @@ class PretrainedSubject(Subject):
         return output.logits[:, place if self.opened.head == "mask" else -1].float()
 
     def forward_hidden(self, token: int):
-        session = capture.Session(self.opened.names, self.opened.wiring.slots, frozenset([Hide("source", token)]))
-        return capture.run(session, lambda: self.forward(self.tensors, self.place))
+        session = forward_pass.Session(self.opened.names, self.opened.wiring.slots, frozenset([Hide("source", token)]))
+        return forward_pass.run(session, lambda: self.forward(self.tensors, self.place))
 
     @property
     def table(self):

@@ -3,8 +3,8 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from model.query import Kind
-from model.record import Card
+from model.core.query import Kind
+from model.core.record import Card
 
 UNLIMITED = 1_000_000  # for models whose positions have no end; memory and time set their limit
 POSITION_NAMES = re.compile(r"(position|pos_emb|wpe)")

@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from model.query import NotOnDisk, UserError
+from model.core.query import NotOnDisk, UserError
 
 CATALOGUE_ONLY = "CLEARHEAD_CATALOGUE_ONLY"  # set to 1 on a server for strangers: no hub id, no folder, only what is listed here
 WEIGHTS = "model.safetensors"

@@ -11,9 +11,9 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+from model.core.query import UserError
 from model.pretrained import catalogue, files, gguf
 from model.pretrained.hub import FULL, SHUT, Hub, Unreachable, check_id, download
-from model.query import UserError
 
 Tick = Callable[[float, str], None]
 MARK = "clearhead.json"  # written last: what the folder holds and the checksums of its weights

@@ -6,7 +6,7 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
-from model.query import UserError
+from model.core.query import UserError
 
 SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".gguf", ".jinja", ".spm")  # what transformers reads of a folder; never a pickle
 HEADER_LIMIT = 100_000_000  # bytes; the limit that the safetensors format sets itself

@@ -2,8 +2,9 @@
 import re
 from pathlib import Path
 
-from model.pretrained import catalogue, estimate, files
-from model.query import NotOnDisk, UserError
+from model.core import memory
+from model.core.query import NotOnDisk, UserError
+from model.pretrained import catalogue, files
 
 SUFFIX = ".gguf"
 
@@ -63,4 +64,4 @@ def _refuse_what_does_not_fit(path: Path) -> None:
     except (ValueError, KeyError, IndexError, OverflowError, OSError) as error:
         said = (str(error).splitlines() or [type(error).__name__])[0][:120]
         raise UserError(f"{path.name} is cut off or no GGUF file ({said}); copy or download it again.") from error
-    estimate.refuse_weights(parameters, path.name)
+    memory.refuse_weights(parameters, path.name)

@@ -1,7 +1,8 @@
 """How probable a model finds some words of a text: after what stands before them, or, for a masked-word model, at masks in their place."""
-from model.pretrained import capture, patching
-from model.pretrained.reading import read
-from model.query import Query, UserError
+from model.capture import forward_pass
+from model.core.query import Query, UserError
+from model.pretrained import patching
+from model.pretrained.inputs import read
 
 
 def log_probability(model, query: Query, span: tuple[int, int]) -> float:
@@ -26,5 +27,5 @@ def log_probability(model, query: Query, span: tuple[int, int]) -> float:
         masked[0, places] = model.tokenizer.mask_token_id
         tensors["input_ids"] = masked
     session = patching.session(model, query, question.lengths)
-    logits = capture.run(session, lambda: model.network(**tensors)).logits[0, [token - before for token in places]].float()
+    logits = forward_pass.run(session, lambda: model.network(**tensors)).logits[0, [token - before for token in places]].float()
     return float(logits.log_softmax(-1)[torch.arange(len(places)), said].mean())

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from model.core.query import NotOnDisk, UserError
 from model.pretrained import catalogue, files, gguf
 from model.pretrained.fetch import MARK
 from model.pretrained.hub import check_id
 from model.pretrained.untrained import SUFFIX, untrained
-from model.query import NotOnDisk, UserError
 
 Tick = Callable[[float, str], None]
 SETTINGS = {"HF_HUB_DISABLE_TELEMETRY": "1", "TOKENIZERS_PARALLELISM": "false", "TRANSFORMERS_VERBOSITY": "error", "TQDM_DISABLE": "1"}
@@ -82,7 +82,7 @@ def open_model(model_id: str, tick: Tick):
     fingerprint = _fingerprint(model_id, place)
     with _opening:
         prepare()
-        from model.pretrained.opening import open_folder
+        from model.pretrained.build import open_folder
 
         opened = open_folder(place, fingerprint, tick)
         return untrained(opened, place, fingerprint) if model_id.endswith(SUFFIX) else opened
@@ -94,11 +94,11 @@ def prepare() -> None:
         os.environ.setdefault(name, value)
     from transformers.utils import logging
 
-    from model.pretrained import calls, capture
+    from model.capture import attention_call, forward_pass
 
     logging.disable_progress_bar()
-    capture.register()
-    calls.keep_heap()
+    forward_pass.register()
+    attention_call.keep_heap()
 
 
 def _check_files(place: Place) -> None:

@@ -4,10 +4,11 @@ from typing import cast
 
 import numpy as np
 
-from model.patching import Answer, Patched, PatchQuery, check_lengths
-from model.patching import patched as effects
-from model.pretrained import capture, predict
-from model.query import Kind, Patch, Query, UserError
+from model.capture import forward_pass
+from model.core.query import Kind, Patch, Query, UserError
+from model.pretrained import predict
+from model.studies.patching import Answer, Patched, PatchQuery, check_lengths
+from model.studies.patching import patched as effects
 
 TOKENS = 256   # of all rows of a pass in which several heads are patched, each in a row of its own
 Tick = Callable[[float, str], None]
@@ -17,13 +18,13 @@ def quiet(fraction: float, text: str) -> None:
     """A tick that nobody watches."""
 
 
-def session(model, query: Query, lengths: tuple[int, int | None], tick: Tick = quiet) -> capture.Session:
+def session(model, query: Query, lengths: tuple[int, int | None], tick: Tick = quiet) -> forward_pass.Session:
     """A session for the pass of a query of `lengths` tokens (source, target), with its edits and with what its patches take from other passes.
 
     Raises UserError for another text of another number of tokens.
     """
     slots = model.wiring.slots if model.wiring else {}
-    return capture.Session(model.names, slots, query.edits, tick, taken(model, query, lengths))
+    return forward_pass.Session(model.names, slots, query.edits, tick, taken(model, query, lengths))
 
 
 def taken(model, query: Query, lengths: tuple[int, int | None]) -> dict:
@@ -46,8 +47,8 @@ def looking(kind: Kind, lengths: tuple[int, int | None]) -> int:
 def passed(model, query: Query):
     """(question, {(kind, layer): every head's output (q, head, d_v)}, the network's output) of the pass of a query without edits."""
     question = model.question(query, quiet)
-    watching = capture.Session(model.names, model.wiring.slots, mixed={})
-    output = capture.run(watching, lambda: model.network(**question.tensors, **predict.last_only(model)))
+    watching = forward_pass.Session(model.names, model.wiring.slots, mixed={})
+    output = forward_pass.run(watching, lambda: model.network(**question.tensors, **predict.last_only(model)))
     return question, watching.mixed, output
 
 
@@ -67,9 +68,9 @@ def patched(model, question: PatchQuery, tick: Tick) -> Patched:
         for start in range(0, len(trials), size):
             rows = [{(question.kind, layer, head): mixed[question.kind, layer][:, head] for layer, head in chosen}
                     for chosen in trials[start:start + size]]
-            watching = capture.Session(model.names, model.wiring.slots, rows=rows)
+            watching = forward_pass.Session(model.names, model.wiring.slots, rows=rows)
             tensors = {name: each.repeat(len(rows), 1) for name, each in first.tensors.items()}
-            output = capture.run(watching, lambda tensors=tensors: model.network(**tensors, **predict.last_only(model)))
+            output = forward_pass.run(watching, lambda tensors=tensors: model.network(**tensors, **predict.last_only(model)))
             yield from (_answer(model, first, output, row) for row in range(len(rows)))
 
     answers = _answer(model, first, plain), _answer(model, second, other)

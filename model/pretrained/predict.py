@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
+from model.core.record import Prediction
 from model.pretrained import files
-from model.pretrained.reading import parameters_of
+from model.pretrained.inputs import parameters_of
 from model.pretrained.tokens import visible
-from model.record import Prediction
 
 BEST = 20
 

@@ -8,8 +8,8 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from model.pretrained.align import fill
-from model.record import Tokens
+from model.core.record import Tokens
+from model.pretrained.token_offsets import fill
 
 VISIBLE = {" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥"}
 JOINER = "\u200d"

@@ -13,13 +13,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from model import heads
-from model.pretrained import capture, patching, predict
-from model.pretrained.capture import Slot
-from model.pretrained.parts import Unfollowed, close, feed_forward, norm_of, pairs_of
-from model.query import Kind, Patch, Query, Silence, UserError
-from model.record import AttentionRecord, Layer
-from model.trace import AttentionTrace, Block, Embedded, Last, LastQuery, Projection, Trace
+from model.capture import forward_pass
+from model.capture.forward_pass import Slot
+from model.core import heads
+from model.core.query import Kind, Patch, Query, Silence, UserError
+from model.core.record import AttentionRecord, Layer
+from model.core.trace import AttentionTrace, Block, Embedded, Last, LastQuery, Projection, Trace
+from model.pretrained import patching, predict
+from model.pretrained.block_parts import Unfollowed, close, feed_forward, norm_of, pairs_of
 
 Tick = Callable[[float, str], None]
 LARGEST = 2**29     # bytes of activations that a trace may hold
@@ -82,7 +83,7 @@ def last(model, question: LastQuery, tick: Tick) -> Last:
     try:
         session = patching.session(model, question.query, asked.lengths, tick)
         with model.threads(asked):
-            capture.run(session, lambda: model.network(**asked.tensors, **predict.last_only(model)))
+            forward_pass.run(session, lambda: model.network(**asked.tensors, **predict.last_only(model)))
     finally:
         hook.remove()
     return Last(seen[-1].astype(np.float32))

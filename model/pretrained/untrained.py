@@ -9,7 +9,7 @@ def untrained(model, place, fingerprint: str):
     """A `PretrainedModel` like `model` whose weights are drawn anew as its own family initialises them, with a fixed seed."""
     import torch
 
-    from model.pretrained.opening import wired
+    from model.pretrained.build import wired
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(SEED)

@@ -4,13 +4,13 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from model.attribution import LONGEST, AttributionQuery
-from model.query import Hide, Query, UserError
-from model.record import Tokens
-from model.scratch import edits, recorder
-from model.scratch.reader import Induction, Resolver, ScratchModel, Translator
+from model.core.query import Hide, Query, UserError
+from model.core.record import Tokens
+from model.scratch import edits, record_pass
+from model.scratch.models import Induction, Resolver, ScratchModel, Translator
 from model.scratch.tokens import UNKNOWN
-from model.subject import Head, Subject, answered, beginning, last_word, target_word
+from model.studies.attribution import LONGEST, AttributionQuery
+from model.studies.token_removal import Head, Subject, answered, beginning, last_word, target_word
 
 Tick = Callable[[float, str], None]
 
@@ -32,7 +32,7 @@ class ScratchSubject(Subject):
 
     def forward_hidden(self, token: int):
         hidden = frozenset([Hide("source", token)])
-        recorder.check_rows(self.opened.transformer, hidden, {"source": len(self.tokens), "target": self.target.shape[1]})
+        record_pass.check_rows(self.opened.transformer, hidden, {"source": len(self.tokens), "target": self.target.shape[1]})
         with edits.edited(self.opened.transformer, hidden):
             return self.forward(self.tensors, self.place)
 

@@ -13,7 +13,7 @@ OFFERS = {   # name: (title, what it is good for)
 }
 TRANSLATOR = "translator"   # the one that the page Translate is about
 NAMES = {name: title for name, (title, _) in OFFERS.items()}
-RUNS: dict[str, Path] = {}   # trainings that run beside a page: their name and where their weights will be (model/trainings.py)
+RUNS: dict[str, Path] = {}   # trainings that run beside a page: their name and where their weights will be (model/training/processes.py)
 SNAPSHOT = "@"  # induction@400 is the model after 400 steps of training; @0 is its untrained twin
 
 

@@ -7,10 +7,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.masks import Causal, Full, Hidden, Mask
-from model.patching import check_lengths
-from model.query import Edit, Hide, Kind, Patch, Silence, Temper, UserError
+from model.core.masks import Causal, Full, Hidden, Mask
+from model.core.query import Edit, Hide, Kind, Patch, Silence, Temper, UserError
 from model.scratch.transformer import MultiHeadAttention, Transformer
+from model.studies.patching import check_lengths
 
 
 def attentions(model: Transformer) -> dict[tuple[Kind, int], tuple[str, MultiHeadAttention]]:

@@ -3,10 +3,10 @@ from collections.abc import Callable, Iterator
 
 import torch
 
-from model.patching import Answer, Patched, PatchQuery, check_lengths
-from model.patching import patched as effects
-from model.query import Patch, UserError
-from model.scratch import edits, recorder
+from model.core.query import Patch, UserError
+from model.scratch import edits, record_pass
+from model.studies.patching import Answer, Patched, PatchQuery, check_lengths
+from model.studies.patching import patched as effects
 
 Tick = Callable[[float, str], None]
 
@@ -31,7 +31,7 @@ def patched(model, question: PatchQuery, tick: Tick) -> Patched:
     def again(trials: list[list[tuple[int, int]]]) -> Iterator[Answer]:
         for chosen in trials:
             taken = {Patch(question.kind, layer, head, question.second): seen[f"{paths[layer]}.mixed"][0, head] for layer, head in chosen}
-            yield answer(sides[0], recorder.run(model.transformer, [each.ids for each in sides[0].values()], frozenset(taken),
+            yield answer(sides[0], record_pass.run(model.transformer, [each.ids for each in sides[0].values()], frozenset(taken),
                                                 lambda fraction, text: None, taken)[0])
 
     places = [(layer, head) for layer in paths for head in range(model.transformer.config.heads)]

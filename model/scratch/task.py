@@ -9,7 +9,7 @@ from functools import cache
 import torch
 from torch import Tensor, nn
 
-from model.query import UserError
+from model.core.query import UserError
 from model.scratch.transformer import PADDING, Config, Transformer
 
 NO_TARGET = -100  # positions whose output is not asked

@@ -7,7 +7,7 @@ import unicodedata
 from dataclasses import dataclass
 from functools import cached_property
 
-from model.record import Tokens
+from model.core.record import Tokens
 
 APOSTROPHES, JOINER, NON_JOINER = "'’", "\u200d", "\u200c"
 PADDING, UNKNOWN, BEGIN, END = 0, 1, 2, 3

@@ -6,12 +6,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from model.query import Kind, Query, UserError
+from model.core.query import Kind, Query, UserError
+from model.core.trace import AttentionTrace, Block, Embedded, FeedForwardTrace, Last, LastQuery, Norm, Projection, Trace
 from model.scratch import positions
 from model.scratch.edits import attentions
 from model.scratch.probe import capture
 from model.scratch.transformer import AddAndNorm, DecoderLayer, EncoderLayer, FeedForward, MultiHeadAttention, Transformer
-from model.trace import AttentionTrace, Block, Embedded, FeedForwardTrace, Last, LastQuery, Norm, Projection, Trace
 
 Tick = Callable[[float, str], None]
 

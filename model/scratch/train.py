@@ -10,12 +10,12 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from model.core.threads import one_thread
 from model.scratch import task as tasks
 from model.scratch import weights
 from model.scratch.catalogue import film_path
 from model.scratch.task import Task
 from model.scratch.transformer import Transformer
-from model.threads import one_thread
 
 MOST_FRAMES = 24
 RECORD_EVERY = 10       # steps between two points of the curves

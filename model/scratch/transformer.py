@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from model import attention
+from model.core import attention
 from model.scratch import positions
 from model.scratch.probe import Probe
 
@@ -66,7 +66,7 @@ def look_ahead_mask(length: int) -> Tensor:
 # 3.2.1  Scaled dot-product attention, figure 2 (left)
 
 class ScaledDotProductAttention(nn.Module):
-    """Equation (1), from model/attention.py, as a module: so that an edit can change its mask or its temperature from outside."""
+    """Equation (1), from model/core/attention.py, as a module: so that an edit can change its mask or its temperature from outside."""
 
     def forward(self, query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None, bias: Tensor | None = None,
                 temperature: float | Tensor = 1.0) -> Tensor:

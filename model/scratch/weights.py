@@ -10,7 +10,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from model.query import UserError
+from model.core.query import UserError
 from model.scratch.transformer import Config, Transformer
 
 STEP = ".step"          # behind a matrix's name: the step size of its rows

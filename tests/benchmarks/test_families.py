@@ -7,8 +7,8 @@ import pytest
 
 from benchmarks import families, families_check, families_models, families_table
 from benchmarks.families_check import Outcome
-from model.masks import Causal, Chunk, Full, Window
-from model.record import AttentionMap
+from model.core.masks import Causal, Chunk, Full, Window
+from model.core.record import AttentionMap
 
 pytestmark = pytest.mark.filterwarnings("ignore")   # the walk itself ignores what odd families warn of
 

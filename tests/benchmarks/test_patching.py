@@ -2,7 +2,7 @@
 import pytest
 
 from benchmarks import patching as benchmark
-from model.query import Kind
+from model.core.query import Kind
 
 
 def test_the_narrow_resolver_turns_by_either_of_its_heads_and_the_page_says_so():

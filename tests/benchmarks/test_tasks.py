@@ -5,9 +5,9 @@ import pytest
 
 from benchmarks import tasks as benchmark
 from benchmarks import tasks_table
+from model.core.threads import one_thread
 from model.scratch import lexicon, task
 from model.scratch.train import train
-from model.threads import one_thread
 
 SCORES = dict.fromkeys(("loss_unseen", "right_unseen", "loss_longer", "right_longer"), 0.25)
 

@@ -2,7 +2,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from model.coref_cases import FOLDER
+from model.studies.coreference.cases import FOLDER
 from tests.browser.watch import STILL
 
 PATIENCE = 180_000   # ms: a set is 280 passes of the model on a busy machine

@@ -4,14 +4,14 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import expect
 
-from model import sources
-from model.view import View
+from model.ask import sources
+from model.core.view import View
 from tests.browser.watch import PATIENCE
 from tests.hostile import RUNS
-from viz.components.figure import html
 from viz.export import Options, export, formats
 from viz.figures.bars import bars
 from viz.text import strings
+from viz.widgets.figure import html
 
 TEXT = " it ".join(RUNS)
 

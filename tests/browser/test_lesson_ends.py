@@ -2,9 +2,9 @@
 import pytest
 
 from tests import links
-from viz.components.lesson import lessons
-from viz.control import Choice, Number
 from viz.page import pages
+from viz.page_controls import Choice, Number
+from viz.widgets.lesson import lessons
 
 
 def ends(name: str) -> list[dict[str, str]]:

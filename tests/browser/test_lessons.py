@@ -7,9 +7,9 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.watch import PATIENCE, Watch
-from viz.components.lesson import lessons
 from viz.page import pages
 from viz.text import strings
+from viz.widgets.lesson import lessons
 
 # what a page may hold, and how it is moved: a key for those that one focuses, a click for the others
 KINDS = {"handle": (".drag [role=slider]", "ArrowUp"), "cell": (".cells button", "Space"), "box": (".block [aria-checked=true]", "ArrowUp"),

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.watch import PATIENCE, soon
-from tests.model.pretrained import tiny
+from tests.model import tiny
 
 STEPS = 3
 

@@ -2,8 +2,9 @@
 import numpy as np
 from playwright.sync_api import expect
 
-from model import heads, sources
-from model.query import Kind
+from model.ask import sources
+from model.core import heads
+from model.core.query import Kind
 from tests.browser.watch import PATIENCE
 from viz.text import strings
 

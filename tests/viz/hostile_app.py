@@ -5,7 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from viz.components.labels import label
+from viz.components.token_labels import label
 from viz.text import literal
 
 TEXTS = json.loads(Path(os.environ["HOSTILE_TEXTS"]).read_text())

@@ -3,12 +3,12 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from model.measures import BY_NAME, MEASURES
+from model.core.measures import BY_NAME, MEASURES
 from viz import glossary
-from viz.components.lesson import lessons
 from viz.link import from_params, to_params
 from viz.page import pages
 from viz.text import strings
+from viz.widgets.lesson import lessons
 
 
 def sections(page: str) -> dict[str, dict]:

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.coref_cases import read_bytes
-from model.query import UserError
+from model.core.query import UserError
+from model.studies.coreference.cases import read_bytes
 from tests.fabricate import record
 from tests.hostile import CELLS, JSON, PIECES, TEXTS, examples
 from tests.viz.handout.made_up import curve, grid, head, squares
-from viz.components.figure import as_csv
-from viz.export import provenance
+from viz import provenance
 from viz.export.csv import guarded, unguarded
 from viz.figures.bars import bars
 from viz.handout.files import Handout, load, save
+from viz.widgets.figure import as_csv
 
 GOOD = save(Handout("made up", (head(), grid(), squares(), curve())))
 MESSAGE = st.binary(max_size=60) | st.builds(lambda header, tail: len(json.dumps(header)).to_bytes(4, "little") + json.dumps(header).encode() + tail,
@@ -91,7 +91,7 @@ def test_a_guarded_cell_is_harmless_and_gives_back_what_a_file_can_hold(text):
 @examples(300)
 @given(JSON | TEXTS, st.data())
 def test_any_provenance_is_read_or_refused_in_one_sentence(found, data):
-    from model.view import View
+    from model.core.view import View
 
     whole = json.loads(provenance.dumps(record(5), View(layer=1, head=2)))
     whole[data.draw(st.sampled_from(list(whole)))] = data.draw(JSON | TEXTS)

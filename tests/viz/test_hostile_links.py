@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.displayed import displayed
-from model.query import Kind, UserError
+from model.core.displayed import displayed
+from model.core.query import Kind, UserError
 from tests.fabricate import record
 from tests.hostile import JSON, NUMBERS, PIECES, TEXTS, examples
 from viz.link import from_params, to_params

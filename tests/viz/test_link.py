@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.query import Kind
-from model.view import View
+from model.core.query import Kind
+from model.core.view import View
 from viz.link import START, address, from_params, to_params, too_long
 from viz.state import State
 

@@ -7,9 +7,9 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
-from model import sources
-from model.jobs import Job
-from model.query import Kind, UserError
+from model.ask import sources
+from model.ask.jobs import Job
+from model.core.query import Kind, UserError
 from tests.conftest import chromium
 from tests.viz.export.fabricated import provenance_of, record
 from tests.viz.handout import made_up

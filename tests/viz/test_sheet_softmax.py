@@ -3,9 +3,10 @@ import numpy as np
 import pytest
 from scipy import special
 
-from model import heads, sources
-from model.lessons import masking, scale, softmax
-from model.query import Kind
+from model.ask import sources
+from model.core import heads
+from model.core.query import Kind
+from model.lessons import masking, softmax, sqrt_dk
 from viz.examples import examples
 from viz.pages.softmax import GRID, LOGITS
 from viz.text import FOLDER
@@ -22,11 +23,11 @@ def test_the_slope_is_steepest_near_the_temperature_that_the_sheet_says():
 
 @pytest.mark.parametrize(("d_k", "said"), [(512, 23), (128, 11)])
 def test_the_histograms_are_as_wide_as_the_sheet_says(d_k, said):
-    assert f"± {said}" in SHEET and scale.rows_of(d_k, 64, 0, "normal")[2].std() == pytest.approx(said, abs=1) == pytest.approx(d_k**0.5, abs=1)
+    assert f"± {said}" in SHEET and sqrt_dk.rows_of(d_k, 64, 0, "normal")[2].std() == pytest.approx(said, abs=1) == pytest.approx(d_k**0.5, abs=1)
 
 
 def test_the_median_slope_without_the_division_is_about_a_hundredth():
-    found = scale.reasons(512, 64, 0, "normal").slope
+    found = sqrt_dk.reasons(512, 64, 0, "normal").slope
     assert "about a hundredth" in SHEET and 0.005 < found["plain"] / found["scaled"] < 0.02
 
 

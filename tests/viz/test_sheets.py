@@ -7,15 +7,17 @@ from urllib.parse import parse_qs
 import numpy as np
 import pytest
 
-from model import coref_report, heads, sources
-from model.coref_cases import AnswersQuery, Case, CasesQuery, shipped
-from model.coreference import looks, map_of, words_of
-from model.decision import DecisionQuery
+from model.ask import sources
+from model.core import heads
+from model.core.query import Kind, Silence
 from model.lessons import positions
-from model.query import Kind, Silence
-from viz.coref_claims import Twins
+from model.studies.coreference import report as coref_report
+from model.studies.coreference.cases import AnswersQuery, Case, CasesQuery, shipped
+from model.studies.coreference.heads import looks, map_of, words_of
+from model.studies.pronoun_choice import DecisionQuery
 from viz.link import from_params, to_params
 from viz.page import pages
+from viz.pages.coreference.claims import Twins
 from viz.state import resolved
 from viz.text import FOLDER
 

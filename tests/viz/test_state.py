@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from model.query import Kind
+from model.core.query import Kind
 from tests.fabricate import HEADS, record
 from viz.state import State, resolved
 
@@ -11,7 +11,7 @@ OWN = State(model="fake", text="the text")
 
 
 def test_without_a_choice_the_strongest_head_for_the_pair_is_open():
-    from model import heads
+    from model.core import heads
 
     answer = record(N)
     view = resolved(OWN.choose(pair=(3, 5)), answer)

@@ -51,14 +51,14 @@ def script(*modules: str) -> str:
 
 
 def shelved(component: str, when: str = "") -> str:
-    """A module that lays the component's code and style on its shelf (shelf.js): as it runs, or when what stands in `when` says."""
+    """A module that lays the component's code and style on its shelf (js/code_registry.js): as it runs, or when what stands in `when` says."""
     laid = f"shelf({json.dumps(component)}).resolve({{mount, css: {json.dumps(style(component))}}});\n"
-    return script(f"{component}/{component}.js", "shelf.js") + when + laid
+    return script(f"{component}/{component}.js", "js/code_registry.js") + when + laid
 
 
 def style(component: str) -> str:
     """The component's CSS after what all components share."""
-    return sheet("shared.css", f"{component}/{component}.css")
+    return sheet("js/shared.css", f"{component}/{component}.css")
 
 
 @functools.cache

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from model.query import UserError
-from model.record import AttentionRecord
-from model.view import View
+from model.core.query import UserError
+from model.core.record import AttentionRecord
+from model.core.view import View
 
 SUBJECTS = ("matrix", "lines", "text", "grid", "numbers")
 

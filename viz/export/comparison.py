@@ -5,15 +5,15 @@ import json
 import math
 from dataclasses import dataclass
 
-from model.displayed import Shown
-from model.record import AttentionRecord
-from model.view import View
-from viz.export import provenance
+from model.core.displayed import Shown
+from model.core.record import AttentionRecord
+from model.core.view import View
+from viz import provenance
 from viz.export.csv import guarded
-from viz.export.draw import matrix
-from viz.export.draw.page import beside
-from viz.export.draw.plan import SAID
-from viz.export.draw.sheet import pen, save
+from viz.print import matrix
+from viz.print.layout import SAID
+from viz.print.page import beside
+from viz.print.sheet import pen, save
 
 NAMES = ("first", "second", "difference")
 KINDS = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}

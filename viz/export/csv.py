@@ -11,11 +11,12 @@ UTF-8 reader takes, are written U+0000 and so on; the text itself is unchanged i
 import csv
 import io
 
-from model.displayed import WHOLE, displayed
-from model.query import UserError
-from model.record import AttentionRecord
-from model.view import View
-from viz.export import PLAIN, Format, Options, provenance
+from model.core.displayed import WHOLE, displayed
+from model.core.query import UserError
+from model.core.record import AttentionRecord
+from model.core.view import View
+from viz import provenance
+from viz.export import PLAIN, Format, Options
 
 FORMAT = Format("CSV", ".csv", "text/csv", ("numbers",), "the open head's numbers, for spreadsheets")
 ACTS = "=+-@＝＋－＠\t\r\n'"   # what makes a spreadsheet run a cell, full width too, and the guard itself

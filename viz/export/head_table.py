@@ -3,9 +3,9 @@ import csv
 import io
 from typing import Any
 
-from model.fits import HeadFits
-from model.measures import HeadMeasures
-from model.silencing import Silencing
+from model.core.measures import HeadMeasures
+from model.studies.patterns import HeadFits
+from model.studies.silencing import Silencing
 
 Place = tuple[int, int]
 

@@ -2,8 +2,8 @@
 
 It is a handout of one figure (viz/handout/page.py), so that there is one way in which a picture leaves the app alive.
 """
-from model.record import AttentionRecord
-from model.view import View
+from model.core.record import AttentionRecord
+from model.core.view import View
 from viz.export import PLAIN, Format, Options
 
 FORMAT = Format("HTML", ".html", "text/html", ("matrix", "lines", "text", "grid"), "a page that answers the pointer, offline")
@@ -11,8 +11,8 @@ FORMAT = Format("HTML", ".html", "text/html", ("matrix", "lines", "text", "grid"
 
 def export(record: AttentionRecord, view: View, options: Options = PLAIN) -> bytes:
     """The page. Raises UserError where the view cannot be shown."""
+    from viz.handout.build import grid_item, head_item
     from viz.handout.files import Handout
-    from viz.handout.made import grid_item, head_item
     from viz.handout.page import page
 
     item = (grid_item if options.grid else head_item)(record, view, link=options.link, id="figure")

@@ -1,16 +1,17 @@
 """NPZ: the weights of all heads for numpy. The provenance is its entry "provenance".
 
-Arrays as `model.npz.write_npz` names them: float32 KIND (layer, head, query, key), or KIND_INDEX a layer where head counts differ, with
+Arrays as `model.core.npz.write_npz` names them: float32 KIND (layer, head, query, key), or KIND_INDEX a layer where head counts differ, with
 queries_KIND and keys_KIND. These are the model's own weights, whatever the view filters; the view is in the provenance.
 """
 import io
 import math
 
-from model.npz import write_npz
-from model.query import UserError
-from model.record import AttentionRecord
-from model.view import View
-from viz.export import PLAIN, Format, Options, provenance
+from model.core.npz import write_npz
+from model.core.query import UserError
+from model.core.record import AttentionRecord
+from model.core.view import View
+from viz import provenance
+from viz.export import PLAIN, Format, Options
 
 FORMAT = Format("NPZ", ".npz", "application/octet-stream", ("numbers",), "the weights of all heads, for numpy")
 LIMIT = 512 * 2**20   # bytes of weights in one file; it is made in memory, because a download needs it whole

@@ -1,9 +1,10 @@
 """PDF: shapes and embedded fonts for papers; the provenance is its subject."""
-from model.record import AttentionRecord
-from model.view import View
-from viz.export import PLAIN, Format, Options, provenance
-from viz.export.draw import figure
-from viz.export.draw.sheet import pen, save
+from model.core.record import AttentionRecord
+from model.core.view import View
+from viz import provenance
+from viz.export import PLAIN, Format, Options
+from viz.print import figure
+from viz.print.sheet import pen, save
 
 FORMAT = Format("PDF", ".pdf", "application/pdf", ("matrix", "lines", "text", "grid"), "a drawing in vectors with its fonts, for papers")
 

@@ -1,9 +1,10 @@
 """PNG: pixels for slides and web pages, `zoom` of them a point; the provenance is its text chunk "provenance"."""
-from model.record import AttentionRecord
-from model.view import View
-from viz.export import PLAIN, Format, Options, provenance
-from viz.export.draw import figure
-from viz.export.draw.sheet import pen, save
+from model.core.record import AttentionRecord
+from model.core.view import View
+from viz import provenance
+from viz.export import PLAIN, Format, Options
+from viz.print import figure
+from viz.print.sheet import pen, save
 
 FORMAT = Format("PNG", ".png", "image/png", ("matrix", "lines", "text", "grid"), "a picture in pixels, for slides and web pages")
 

@@ -1,11 +1,12 @@
 """SVG: shapes and real text for web pages and drawing programs; the provenance is its description, in the metadata and as <desc>."""
 from xml.sax.saxutils import escape
 
-from model.record import AttentionRecord
-from model.view import View
-from viz.export import PLAIN, Format, Options, provenance
-from viz.export.draw import figure
-from viz.export.draw.sheet import pen, save
+from model.core.record import AttentionRecord
+from model.core.view import View
+from viz import provenance
+from viz.export import PLAIN, Format, Options
+from viz.print import figure
+from viz.print.sheet import pen, save
 
 FORMAT = Format("SVG", ".svg", "image/svg+xml", ("matrix", "lines", "text", "grid"), "a drawing in vectors, for web pages and drawing programs")
 

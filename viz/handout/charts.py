@@ -7,7 +7,7 @@ import json
 import math
 from typing import Any
 
-from model.query import UserError
+from model.core.query import UserError
 from viz.figures.drawing import Drawing
 
 MOST = 8 * 2**20   # bytes of one chart

@@ -4,11 +4,12 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from model.query import UserError
+from model.core.query import UserError
 from viz.handout.item import Item
 
 MOST, ITEMS, TITLE = 24 * 2**20, 100, 200   # bytes of a file, figures of a handout, characters of its title
 MADE_BY, VERSION = "Clearhead handout", 1
+RENAMED = {"drag": "handles", "cells": "mask_editor", "anatomy": "transformer_diagram"}   # kinds as files saved before 2026-12 call them
 FIELDS = ("kind", "caption", "about", "link", "source", "body", "state")
 
 
@@ -50,6 +51,8 @@ def load(content: bytes) -> Handout:
         if found["version"] != VERSION:
             raise UserError("This handout was saved by a newer Clearhead; open it with that one.")
         texts: list[dict[str, Any]] = [{name: _text(each[name]) for name in FIELDS} for each in found["items"][:ITEMS + 1]]
+        for each in texts:
+            each["kind"] = RENAMED.get(each["kind"], each["kind"])
         title = _text(found["title"])
         messages: list[dict[str, Any]] = [{name: base64.b64decode(each[name], validate=True) for name in ("body", "state")} for each in texts]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

@@ -4,7 +4,7 @@ import uuid
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
-from model.query import UserError
+from model.core.query import UserError
 from viz.handout import charts, parts, pictures, tables
 
 CAPTION, ABOUT, LINK = 2000, 1000, 8000   # characters, at most
@@ -16,7 +16,7 @@ class Item:
     """kind: of KINDS, the component that draws it, or a chart or a table. caption: what the reader is told. about: where it comes from, in words.
 
     link: the address of the state, "" if there is none. source: its provenance as JSON, for machines. body and state: the component's two
-    messages (viz/components/wire.py); of a chart the body is plotly's JSON, of a table its cells', and there is no state. Raises UserError for
+    messages (viz/components/messages.py); of a chart the body is plotly's JSON, of a table its cells', and there is no state. Raises UserError for
     anything that an item cannot be, so that whatever comes from a file is checked by being made.
     """
 

@@ -12,15 +12,15 @@ import re
 import zlib
 from urllib.parse import quote
 
-from model.query import UserError
+from model.core.query import UserError
 from viz.components.bundle import script, sheet, shelved, style
-from viz.handout import paper, tables
+from viz.handout import print_svg, tables
 from viz.handout.files import Handout
 from viz.handout.item import Item
 from viz.handout.pictures import head_of
 from viz.text import strings, visible
 
-STYLE = style("handout") + sheet("numbers.css")
+STYLE = style("handout") + sheet("chart/numbers.css")
 KEPT = "".join(chr(sign) for sign in range(33, 127) if chr(sign) not in '"#%&') + " "   # what stands for itself in a quoted data: address
 
 
@@ -82,7 +82,7 @@ def _json(value) -> str:
 
 
 def _figure(item: Item, number: int, words: dict) -> str:
-    printed = paper.svg(item)
+    printed = print_svg.svg(item)
     ink = f'<img class="paper" alt="" src="data:image/svg+xml,{quote(printed, safe=KEPT)}">' if printed else ""
     body, state = (base64.b64encode(zlib.compress(each, 9)).decode() for each in (item.body, item.state))
     if item.kind == "chart":

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from viz.components.anatomy import payload as anatomy_payload
 from viz.components.block_diagram import payload as block_payload
-from viz.components.cells import payload as cells_payload
-from viz.components.drag import payload as drag_payload
+from viz.components.handles import payload as drag_payload
+from viz.components.mask_editor import payload as cells_payload
+from viz.components.messages import unpack
 from viz.components.token_strip import payload as strip_payload
-from viz.components.wire import unpack
-from viz.control import Numbers
-from viz.handout.reading import must, number, reading, switch, text, whole
+from viz.components.transformer_diagram import payload as anatomy_payload
+from viz.handout.validation import must, number, reading, switch, text, whole
+from viz.page_controls import Numbers
 from viz.text import strings
 
 MOST, TOKENS = 64, 4096   # boxes, handles, cells a side; tokens of a strip
@@ -101,4 +101,4 @@ def anatomy_of(body: bytes, state: bytes) -> Part:
 
 
 PARTS: dict[str, Callable[[bytes, bytes], Part]] = {
-    "block_diagram": block_of, "drag": handles_of, "cells": cells_of, "token_strip": strip_of, "anatomy": anatomy_of}
+    "block_diagram": block_of, "handles": handles_of, "mask_editor": cells_of, "token_strip": strip_of, "transformer_diagram": anatomy_of}

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.displayed import WHOLE, Shown, Unit
-from model.heads import Overview
-from model.query import Kind
-from model.view import LENSES, SCALES, View
+from model.core.displayed import WHOLE, Shown, Unit
+from model.core.heads import Overview
+from model.core.query import Kind
+from model.core.view import LENSES, SCALES, View
 from viz.components.head_grid import payload as grid_payload
 from viz.components.head_view import payload as view_payload
 from viz.components.head_view.payload import Guess
-from viz.components.labels import JOINED, SPECIAL, UNKNOWN
-from viz.components.wire import NOTHING, unpack
+from viz.components.messages import NOTHING, unpack
+from viz.components.token_labels import JOINED, SPECIAL, UNKNOWN
 from viz.handout import parts
-from viz.handout.reading import must, number, reading, switch, text, whole
+from viz.handout.validation import must, number, reading, switch, text, whole
 
 HEADS, NOTES = 8, 12   # heads over one another; sentences of a picture
 COVER = Guess("cover", marking=True, alone=True)

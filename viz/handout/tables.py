@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from viz.handout.reading import must, reading, text
+from viz.handout.validation import must, reading, text
 from viz.text import visible
 
 ROWS, COLUMNS, MOST = 2000, 40, 2 * 2**20   # bytes of one table

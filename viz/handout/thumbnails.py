@@ -12,8 +12,8 @@ import numpy as np
 
 from viz import theme
 from viz.components.head_grid.payload import Place, places
-from viz.export.draw.matrix import STRUCK, pooled
 from viz.handout.pictures import Grid
+from viz.print.matrix import STRUCK, pooled
 from viz.text import strings
 
 CELLS, LEVELS = 40_000, 32                # cells of all thumbnails together; colours from nothing to all

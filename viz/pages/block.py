@@ -2,22 +2,22 @@
 import numpy as np
 import streamlit as st
 
+from model.core.query import Kind, UserError
+from model.core.record import AttentionRecord, Tokens
+from model.core.trace import Block, Norm, Trace, TraceQuery
 from model.lessons import block
-from model.query import Kind, UserError
-from model.record import AttentionRecord, Tokens
-from model.trace import Block, Norm, Trace, TraceQuery
 from viz.components.block_diagram import Drawn, block_diagram
-from viz.components.figure import figure
-from viz.components.lesson import GUESS, Lesson, computing
-from viz.components.strips import columns_switch, named, strips
-from viz.components.turns import pick, slide
-from viz.control import Choice, Number
 from viz.figures.bars import bars, histogram
 from viz.figures.base import UPRIGHT
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
 from viz.page import Frame, Page
+from viz.page_controls import Choice, Number
 from viz.text import literal
+from viz.widgets.control_widgets import pick, slide
+from viz.widgets.figure import figure
+from viz.widgets.lesson import GUESS, Lesson, computing
+from viz.widgets.vector_heatmap import columns_switch, named, strips
 
 BOXES = ("in", "attention", "cross", "feed_forward", *(f"{name}{number}" for name in ("norm", "behind", "add") for number in (1, 2, 3)))
 DEPTHS = (2, 4, 6, 8, 12, 16, 20, 24)

@@ -4,18 +4,19 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from model import sources
-from model.lessons import cost, layer_types, tiles
-from model.query import UserError
-from viz.components.drag import drag
-from viz.components.figure import figure, sketch, theme
-from viz.components.lesson import GUESS, Lesson, computing, follow
-from viz.components.turns import pick, push, slide, switch
-from viz.control import Choice, Number, Numbers, Switch
+from model.ask import sources
+from model.core.query import UserError
+from model.lessons import cost, layer_types
+from model.lessons import online_softmax as tiles
+from viz.components.handles import drag
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
-from viz.figures.powers import Power, powers
+from viz.figures.power_law import Power, powers
 from viz.page import Frame, Page
+from viz.page_controls import Choice, Number, Numbers, Switch
+from viz.widgets.control_widgets import pick, push, slide, switch
+from viz.widgets.figure import figure, sketch, theme
+from viz.widgets.lesson import GUESS, Lesson, computing, follow
 
 WIDTHS = (64, 128, 256, 512)             # d_model of the layer that is counted and measured
 LENGTHS = tuple(cost.START * 2**power for power in range(1 + (cost.END // cost.START).bit_length() - 1))

@@ -1,12 +1,12 @@
 """Every measure and term of Clearhead: equation, unit, paper, and a link to where it is shown."""
 import streamlit as st
 
-from viz.components.controls import bound
-from viz.components.lesson import READABLE
-from viz.control import Words
 from viz.glossary import Term, address, search, shown, terms
 from viz.page import Frame, Page
+from viz.page_controls import Words
 from viz.text import literal, strings
+from viz.widgets.fields import bound
+from viz.widgets.lesson import READABLE
 
 PAGE = Page("Glossary", "Learn", 90, "nothing", controls=(Words("find", "", 60), Words("term", "", 60)))
 IN_A_ROW = 2

@@ -4,27 +4,27 @@ from dataclasses import replace
 
 import streamlit as st
 
-from model import sources
-from model.query import UserError
-from viz.components import anatomy, block_diagram, cells, drag, head_grid, head_view, token_strip
+from model.ask import sources
+from model.core.query import UserError
+from viz.components import block_diagram, handles, head_grid, head_view, mask_editor, token_strip, transformer_diagram
 from viz.components.chart import replay as replay_chart
 from viz.components.chart import replay_table
-from viz.components.controls import hold
-from viz.components.keep import change, handout, remember
-from viz.components.lesson import READABLE
-from viz.control import Number
-from viz.handout import printing
+from viz.handout import pdf
 from viz.handout.files import ITEMS, TITLE, Handout, load, save
 from viz.handout.item import CAPTION, Item
 from viz.handout.page import page
 from viz.handout.pictures import checked
 from viz.page import Frame, Page
+from viz.page_controls import Number
 from viz.text import literal, strings
+from viz.widgets.fields import hold
+from viz.widgets.handout_button import change, handout, remember
+from viz.widgets.lesson import READABLE
 
 PAGE = Page("Handout", "Look", 99, "nothing", controls=(Number("figure", 1, 1, ITEMS, whole=True),))
 STAGE = 390   # pixels of a picture, before it is enlarged: with its caption it fits a projector's 900
-COMPONENTS = {"head_view": head_view, "head_grid": head_grid, "block_diagram": block_diagram, "drag": drag, "cells": cells,
-              "token_strip": token_strip, "anatomy": anatomy}
+COMPONENTS = {"head_view": head_view, "head_grid": head_grid, "block_diagram": block_diagram, "handles": handles, "mask_editor": mask_editor,
+              "token_strip": token_strip, "transformer_diagram": transformer_diagram}
 REPLAY: dict[str, Callable] = {name: each.replay for name, each in COMPONENTS.items()} | {"chart": replay_chart, "table": replay_table}
 
 
@@ -70,10 +70,10 @@ def _title(kept: Handout) -> None:
 
 def _out(frame: Frame, kept: Handout) -> None:
     """The ways to take it away; each file is made when its button is pressed."""
-    words, name = strings("handout"), printing.filename(kept.title)
+    words, name = strings("handout"), pdf.filename(kept.title)
     st.download_button(words["html"], lambda: page(kept), f"{name}.html", "text/html", type="primary", on_click="ignore", key="handout-html")
-    if printing.browser():
-        st.download_button(words["pdf"], lambda: printing.pdf(kept), f"{name}.pdf", "application/pdf", on_click="ignore", key="handout-pdf")
+    if pdf.browser():
+        st.download_button(words["pdf"], lambda: pdf.pdf(kept), f"{name}.pdf", "application/pdf", on_click="ignore", key="handout-pdf")
     st.download_button(words["save"], lambda: save(kept), f"{name}.handout.json", "application/json", on_click="ignore", key="handout-save",
                        help=words["save_help"])
     st.button(words["present"], key="handout-present", help=words["present_help"], on_click=_present)

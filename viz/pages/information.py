@@ -2,22 +2,22 @@
 import numpy as np
 import streamlit as st
 
-from model import sources
-from model.lessons import information, scaling
-from model.query import Query
-from viz.components.controls import bound
-from viz.components.figure import figure
-from viz.components.lesson import GUESS, Lesson, computing
-from viz.components.real_head import real_head
-from viz.components.turns import pick, slide
-from viz.control import Choice, Number, Words
+from model.ask import sources
+from model.core.query import Query
+from model.lessons import information, mds
 from viz.figures.bars import bars
 from viz.figures.by_layer import by_layer
-from viz.figures.head_map import head_map, kept
+from viz.figures.head_mds import head_map, kept
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
 from viz.page import Frame, Page
+from viz.page_controls import Choice, Number, Words
 from viz.text import literal
+from viz.widgets.control_widgets import pick, slide
+from viz.widgets.fields import bound
+from viz.widgets.figure import figure
+from viz.widgets.head_picker import real_head
+from viz.widgets.lesson import GUESS, Lesson, computing
 
 SIZES = (2, 4, 8, 16, 32, 64)
 SHARES = np.linspace(0, 3, 61)
@@ -159,23 +159,23 @@ def _map(frame: Frame, lesson: Lesson, found: information.Information) -> None:
         pick(frame, "method", words["method"], words["methods"])
         with computing():
             wanted = np.sqrt(found.divergence)
-            at = scaling.plane(wanted, frame.controls["method"])
+            at = mds.plane(wanted, frame.controls["method"])
         here = found.places.index((view.layer, view.head))
         near = [int(place) for place in np.argsort(wanted[here]) if place != here][:NEAREST]
-        both = {method: scaling.stress(scaling.plane(wanted, method), wanted) for method in words["methods"]}
+        both = {method: mds.stress(mds.plane(wanted, method), wanted) for method in words["methods"]}
         left, right = st.columns([3, 2], gap="medium")
         with left:
             figure(lambda theme: head_map(theme, found.places, at, marked=found.places[here], near=near, layer_word=words["layer"]),
                    key="information-map", alt=lesson.alt("map", heads=len(at), stress=both[frame.controls["method"]]))
         with right:
-            figure(lambda theme: kept(theme, wanted, scaling.between(at), axes=("√JS", words["in_plane"])), key="information-kept",
+            figure(lambda theme: kept(theme, wanted, mds.between(at), axes=("√JS", words["in_plane"])), key="information-kept",
                    alt=words["alt_kept"].format(stress=both[frame.controls["method"]]))
         name = "{}·{}".format(*found.places[here])
         rows = [words["table_head"].format(head=name), "|---|---:|---:|"]
-        apart = scaling.between(at)
+        apart = mds.between(at)
         rows += [f"| {'{}·{}'.format(*found.places[other])} | {wanted[here, other]:.3f} | {apart[here, other]:.3f} |" for other in near]
         st.markdown("\n".join(rows))
         same, other = information.within_and_between(found, wanted)
-        lesson.notes("map", shown=(information.divergences, scaling.classical, scaling.smacof, scaling.stress), shapes={"√JS": wanted, "plane": at},
+        lesson.notes("map", shown=(information.divergences, mds.classical, mds.smacof, mds.stress), shapes={"√JS": wanted, "plane": at},
                      same=same, other=other, head=name, closest="{}·{}".format(*found.places[near[0]]), distance=wanted[here, near[0]],
                      **{f"stress_{method}": value for method, value in both.items()})

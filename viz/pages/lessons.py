@@ -1,10 +1,10 @@
 """Where to begin: the Transformer's own figure, each box opening its lesson; the list of all lessons; sheets for the classroom."""
 import streamlit as st
 
-from viz.components.anatomy import Door, anatomy
-from viz.components.lesson import READABLE, follow, go_where_wanted, lessons
+from viz.components.transformer_diagram import Door, anatomy
 from viz.page import Frame, Page, pages
 from viz.text import FOLDER, strings
+from viz.widgets.lesson import READABLE, follow, go_where_wanted, lessons
 
 PAGE = Page("Start here", "Learn", 0, "nothing")
 IN_A_ROW = 3     # cards

@@ -2,18 +2,18 @@
 import numpy as np
 import streamlit as st
 
-from model.lessons import effects, masking, patterns
-from viz.components.cells import cells
-from viz.components.figure import figure
-from viz.components.lesson import GUESS, Lesson, computing
-from viz.components.real_head import real_head
-from viz.components.turns import pick, push, slide, switch
-from viz.control import Choice, Number, Places, Switch
+from model.lessons import edit_effects, masking, sparse_masks
+from viz.components.mask_editor import cells
 from viz.figures.bars import bars
 from viz.figures.base import ASLANT
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
 from viz.page import Frame, Page
+from viz.page_controls import Choice, Number, Places, Switch
+from viz.widgets.control_widgets import pick, push, slide, switch
+from viz.widgets.figure import figure
+from viz.widgets.head_picker import real_head
+from viz.widgets.lesson import GUESS, Lesson, computing
 
 N = 8                                    # tokens of the small matrix
 LENGTHS = (16, 32, 64, 128)              # tokens of the patterns
@@ -23,7 +23,7 @@ SEEDS = 100
 PAGE = Page("Who may look where: masks", "Learn", 6, "nothing", controls=(
     GUESS, Number("pad", 2, 0, 4, whole=True), Switch("ahead", True), Places("flips", N * N, N * N), Number("row", 3, 0, N - 1, whole=True),
     Number("seed", 0, 0, SEEDS - 1, whole=True), Choice("method", "before", masking.METHODS),
-    Choice("pattern", "bigbird", patterns.NAMES), Number("n", 32, min(LENGTHS), max(LENGTHS), whole=True), Switch("causal"),
+    Choice("pattern", "bigbird", sparse_masks.NAMES), Number("n", 32, min(LENGTHS), max(LENGTHS), whole=True), Switch("causal"),
     Number("window", 2, 1, 16, whole=True), Number("dilation", 2, 1, 8, whole=True), Number("global", 1, 0, 8, whole=True),
     Number("random", 2, 0, 8, whole=True), Number("draw", 0, 0, SEEDS - 1, whole=True), Switch("real")))
 
@@ -140,9 +140,9 @@ def _blind(lesson: Lesson) -> None:
         lesson.notes("blind", shown=(masking.blind_row,), shapes={"row": f"({N},)"})
 
 
-def _shape(frame: Frame) -> patterns.Shape:
+def _shape(frame: Frame) -> sparse_masks.Shape:
     turned = frame.controls
-    return patterns.Shape(turned["window"], turned["dilation"], turned["global"], turned["random"], turned["draw"])
+    return sparse_masks.Shape(turned["window"], turned["dilation"], turned["global"], turned["random"], turned["draw"])
 
 
 def _sparse(frame: Frame, lesson: Lesson) -> None:
@@ -159,8 +159,8 @@ def _patterns(frame: Frame, lesson: Lesson) -> None:
         left, right = st.columns([2, 3], gap="medium")
         with left:
             _pattern_controls(frame, words, name)
-        chosen = patterns.pattern(name, n, shape, causal)
-        shares = {each: patterns.reach(patterns.pattern(each, n, shape, causal), causal) for each in patterns.NAMES}
+        chosen = sparse_masks.pattern(name, n, shape, causal)
+        shares = {each: sparse_masks.reach(sparse_masks.pattern(each, n, shape, causal), causal) for each in sparse_masks.NAMES}
         with right:
             figure(lambda theme: matrix(theme, chosen.astype(float), [str(place) for place in range(n)], [str(place) for place in range(n)],
                                         height=420, ruler=False), key="masks-pattern",
@@ -173,8 +173,8 @@ def _patterns(frame: Frame, lesson: Lesson) -> None:
         figure(lambda theme: lines(theme, layers, drawn, axes=(words["layers"], words["connected"]), y_range=(0, 1.03),
                                    log="x" if len(layers) > 8 else "", height=340),
                key="masks-reach", alt=words["alt_reach"].format(layers=len(shares[name]), name=words["names"][name]))
-        needed = patterns.layers_needed(shares[name])
-        lesson.notes("patterns", shown=(patterns.window, patterns.dilated, patterns.global_tokens, patterns.random_keys, patterns.reach),
+        needed = sparse_masks.layers_needed(shares[name])
+        lesson.notes("patterns", shown=(sparse_masks.window, sparse_masks.dilated, sparse_masks.global_tokens, sparse_masks.random_keys, sparse_masks.reach),
                      shapes={"allowed": chosen}, name=words["names"][name], share=chosen.mean(), n=n, open=int(chosen.sum()), all=n * n,
                      needed=words["never"] if needed is None else words["after"].format(count=needed), window=turned["window"],
                      straight=-(-(n - 1) // turned["window"]))
@@ -195,11 +195,11 @@ def _pattern_controls(frame: Frame, words: dict, name: str) -> None:
     switch(frame, "causal", words["causal"])
 
 
-def _pattern_table(words: dict, n: int, shape: patterns.Shape, causal: bool, shares: dict[str, np.ndarray]) -> str:
+def _pattern_table(words: dict, n: int, shape: sparse_masks.Shape, causal: bool, shares: dict[str, np.ndarray]) -> str:
     rows = [words["table_head"], "|---|---:|---:|"]
-    for name in patterns.NAMES:
-        needed = patterns.layers_needed(shares[name])
-        rows.append(f"| {words['names'][name]} | {patterns.share(patterns.pattern(name, n, shape, causal)):.1%} | "
+    for name in sparse_masks.NAMES:
+        needed = sparse_masks.layers_needed(shares[name])
+        rows.append(f"| {words['names'][name]} | {sparse_masks.share(sparse_masks.pattern(name, n, shape, causal)):.1%} | "
                     f"{words['never_short'] if needed is None else needed} |")
     return "\n".join(rows)
 
@@ -212,12 +212,12 @@ def _real(frame: Frame, lesson: Lesson) -> None:
             return
         record, view = real_head(frame, token=False)
         attention_map = record[view.kind]
-        if not patterns.fits(attention_map):
+        if not sparse_masks.fits(attention_map):
             st.info(words["cross"])
             return
         n = len(attention_map.queries)
-        lost = {each: patterns.lost(attention_map, patterns.pattern(each, n, shape)) for each in patterns.NAMES}
-        grid, layers = effects.by_layer(lost[name])
+        lost = {each: sparse_masks.lost(attention_map, sparse_masks.pattern(each, n, shape)) for each in sparse_masks.NAMES}
+        grid, layers = edit_effects.by_layer(lost[name])
         place, titles = (view.layer, view.head), lesson.prose["patterns"]["names"]
         left, right = st.columns(2, gap="medium")
         with left:
@@ -231,6 +231,6 @@ def _real(frame: Frame, lesson: Lesson) -> None:
                    key="masks-heads", alt=words["alt_heads"].format(name=titles[name]))
         ranked = sorted(lost[name].items(), key=lambda each: each[1])
         (least, least_lost), (most, most_lost) = ranked[0], ranked[-1]
-        lesson.notes("real", shown=(patterns.lost,), shapes={"lost": grid}, layer=view.layer, head=view.head, name=titles[name], n=n,
+        lesson.notes("real", shown=(sparse_masks.lost,), shapes={"lost": grid}, layer=view.layer, head=view.head, name=titles[name], n=n,
                      lost=lost[name][place], least=f"{least[0]}·{least[1]}", least_lost=least_lost, most=f"{most[0]}·{most[1]}", most_lost=most_lost,
-                     share=patterns.pattern(name, n, shape).mean())
+                     share=sparse_masks.pattern(name, n, shape).mean())

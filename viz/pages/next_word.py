@@ -4,21 +4,22 @@ import html
 import numpy as np
 import streamlit as st
 
-from model import heads, sources
-from model.displayed import displayed
-from model.next_word import NextWord, NextWordQuery, distribution
-from model.query import Kind, NoNextWord, OverviewQuery, Query
-from model.record import AttentionMap, AttentionRecord
-from model.view import View
-from viz.components.figure import figure
+from model.ask import sources
+from model.core import heads
+from model.core.displayed import displayed
+from model.core.query import Kind, NoNextWord, OverviewQuery, Query
+from model.core.record import AttentionMap, AttentionRecord
+from model.core.view import View
+from model.studies.next_token import NextWord, NextWordQuery, distribution
 from viz.components.head_grid import head_grid
 from viz.components.head_view import head_view
 from viz.components.token_strip import token_strip
-from viz.components.turns import push, slide
-from viz.control import Number, Steps
 from viz.figures.bars import bars
 from viz.page import Frame, Page
+from viz.page_controls import Number, Steps
 from viz.text import literal, strings
+from viz.widgets.control_widgets import push, slide
+from viz.widgets.figure import figure
 
 PAGE = Page("Next word", "Look", 5, "record",
             controls=(Steps("wrote", 10**7, 256), Number("t", 1.0, 0.05, 10), Number("top_k", 0, 0, 1000, whole=True), Number("top_p", 1.0, 0.01, 1)))

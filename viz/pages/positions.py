@@ -2,19 +2,19 @@
 import numpy as np
 import streamlit as st
 
+from model.core.query import UserError
+from model.core.trace import TraceQuery
 from model.lessons import positions
-from model.query import UserError
-from model.trace import TraceQuery
-from viz.components.figure import figure
-from viz.components.lesson import GUESS, LETTERS, Lesson, computing
-from viz.components.turns import pick, push, slide
-from viz.control import Choice, Number, Steps
 from viz.figures.bars import bars
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
-from viz.figures.plane import Points, plane
+from viz.figures.vector_plane import Points, plane
 from viz.page import Frame, Page
+from viz.page_controls import Choice, Number, Steps
 from viz.text import literal
+from viz.widgets.control_widgets import pick, push, slide
+from viz.widgets.figure import figure
+from viz.widgets.lesson import GUESS, LETTERS, Lesson, computing
 
 WORDS = ("dog", "bites", "man", "while", "it", "rains")
 ORDERS = {"first": (2, 1, 0, 3, 4, 5), "all": (5, 3, 1, 0, 4, 2), "end": (0, 1, 2, 3, 5, 4)}

@@ -2,17 +2,17 @@
 import numpy as np
 import streamlit as st
 
-from model.lessons import real_scale, scale
-from model.record import Layer
-from viz.components.figure import figure
-from viz.components.lesson import GUESS, Lesson, computing, follow
-from viz.components.real_head import real_head
-from viz.components.turns import pick, push, slide, switch
-from viz.control import Choice, Number, Switch
+from model.core.record import Layer
+from model.lessons import sqrt_dk, sqrt_dk_in_heads
 from viz.figures.bars import bars, histogram
 from viz.figures.lines import Line, lines
 from viz.page import Frame, Page
+from viz.page_controls import Choice, Number, Switch
 from viz.text import literal
+from viz.widgets.control_widgets import pick, push, slide, switch
+from viz.widgets.figure import figure
+from viz.widgets.head_picker import real_head
+from viz.widgets.lesson import GUESS, Lesson, computing, follow
 
 KEYS = (8, 16, 32, 64)
 SEEDS = 100
@@ -20,7 +20,7 @@ BINS = 41
 TEMPERATURES = np.geomspace(0.1, 100, 61)
 PAGE = Page("Why divide by √d_k", "Learn", 2, "nothing", controls=(
     GUESS, Number("dk", 64, 1, 4096, whole=True), Number("keys", 64, min(KEYS), max(KEYS), whole=True), Number("seed", 0, 0, SEEDS - 1, whole=True),
-    Choice("draw", "normal", scale.KINDS), Switch("real")))
+    Choice("draw", "normal", sqrt_dk.KINDS), Switch("real")))
 
 
 def render(frame: Frame) -> None:
@@ -30,20 +30,20 @@ def render(frame: Frame) -> None:
     survey, dots = lesson.live(_draws, frame, lesson, leads=lesson.controls("dk", "keys", "seed", "draw"))
     d_k, n_keys, seed, kind = (frame.controls[name] for name in ("dk", "keys", "seed", "draw"))
     _softmax(lesson, survey, d_k, n_keys, revealed)
-    _reasons(lesson, scale.reasons(d_k, n_keys, seed, kind), d_k, revealed)
+    _reasons(lesson, sqrt_dk.reasons(d_k, n_keys, seed, kind), d_k, revealed)
     _temperature(frame, lesson, dots, d_k)
     lesson.live(_real, frame, lesson)
     lesson.end()
 
 
-def _draws(frame: Frame, lesson: Lesson) -> tuple[scale.Survey, np.ndarray]:
+def _draws(frame: Frame, lesson: Lesson) -> tuple[sqrt_dk.Survey, np.ndarray]:
     """The random queries and keys, over all d_k and at the chosen one."""
     with lesson.section("variance"):
         _controls(frame, lesson.prose["widgets"])
         d_k, n_keys, seed, kind = (frame.controls[name] for name in ("dk", "keys", "seed", "draw"))
         with computing():
-            survey = scale.survey(n_keys, seed, kind)
-            dots = scale.rows_of(d_k, n_keys, seed, kind)[2]
+            survey = sqrt_dk.survey(n_keys, seed, kind)
+            dots = sqrt_dk.rows_of(d_k, n_keys, seed, kind)[2]
         _variance(lesson, survey, dots, d_k)
     return survey, dots
 
@@ -51,7 +51,7 @@ def _draws(frame: Frame, lesson: Lesson) -> tuple[scale.Survey, np.ndarray]:
 def _controls(frame: Frame, words: dict) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
-        slide(frame, "dk", words["dk"], scale.WIDTHS, say=lambda value: f"{value:,}", help=words["dk_help"])
+        slide(frame, "dk", words["dk"], sqrt_dk.WIDTHS, say=lambda value: f"{value:,}", help=words["dk_help"])
     with right:
         slide(frame, "keys", words["keys"], KEYS, help=words["keys_help"])
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -59,10 +59,10 @@ def _controls(frame: Frame, words: dict) -> None:
         push(frame, words["again"], "draw-again", seed=(frame.controls["seed"] + 1) % SEEDS)
 
 
-def _variance(lesson: Lesson, survey: scale.Survey, dots: np.ndarray, d_k: int) -> None:
-    widths = np.array(scale.WIDTHS)
-    measured, low, high = scale.band(survey.variance)
-    t5, t5_low, t5_high = scale.band(scale.t5_variance())
+def _variance(lesson: Lesson, survey: sqrt_dk.Survey, dots: np.ndarray, d_k: int) -> None:
+    widths = np.array(sqrt_dk.WIDTHS)
+    measured, low, high = sqrt_dk.band(survey.variance)
+    t5, t5_low, t5_high = sqrt_dk.band(sqrt_dk.t5_variance())
     drawn = [Line("d_k (theory)", widths.astype(float), None, "dash"), Line("q · k, measured", measured, 0, "dots", (low, high)),
              Line("q · k, T5's start", t5, 2, "dots", (t5_low, t5_high))]
     first, second, third = st.columns([4, 3, 3], gap="small")
@@ -77,7 +77,7 @@ def _variance(lesson: Lesson, survey: scale.Survey, dots: np.ndarray, d_k: int) 
                        curve=(lesson.prose["variance"]["theory"], theory), height=340),
                    key=f"scale-histogram-{name}", alt=lesson.prose["variance"]["alt_histogram"].format(name=lesson.prose["variance"][name],
                                                                                                        spread=(dots / divisor).std()))
-    lesson.notes("variance", shown=(scale.components, scale.rows_of, scale.t5_variance), shapes={"dots": dots, "survey.variance": survey.variance},
+    lesson.notes("variance", shown=(sqrt_dk.components, sqrt_dk.rows_of, sqrt_dk.t5_variance), shapes={"dots": dots, "survey.variance": survey.variance},
                  d_k=d_k, measured=dots.var(), spread=dots.std(), root=d_k**0.5, rows=len(dots), divided=(dots / d_k**0.5).var())
 
 
@@ -89,12 +89,12 @@ def _histogram(numbers: np.ndarray, deviation: float) -> tuple[np.ndarray, np.nd
     return edges, counts / numbers.size, np.exp(-((centres / deviation) ** 2) / 2) / np.sqrt(2 * np.pi) * 8 / BINS
 
 
-def _softmax(lesson: Lesson, survey: scale.Survey, d_k: int, n_keys: int, revealed: bool) -> None:
-    widths, prose = np.array(scale.WIDTHS), lesson.prose["softmax"]
+def _softmax(lesson: Lesson, survey: sqrt_dk.Survey, d_k: int, n_keys: int, revealed: bool) -> None:
+    widths, prose = np.array(sqrt_dk.WIDTHS), lesson.prose["softmax"]
     here = int(np.abs(np.log(widths / d_k)).argmin())
 
     def both(numbers: dict[str, np.ndarray]) -> list[Line]:
-        return [Line(prose[name], scale.band(numbers[name])[0], colour, band=scale.band(numbers[name])[1:])
+        return [Line(prose[name], sqrt_dk.band(numbers[name])[0], colour, band=sqrt_dk.band(numbers[name])[1:])
                 for name, colour in (("plain", 1), ("scaled", 0))]
 
     with lesson.section("softmax"):
@@ -115,13 +115,13 @@ def _softmax(lesson: Lesson, survey: scale.Survey, d_k: int, n_keys: int, reveal
                            theme, widths, both(numbers) + means, axes=("d_k", axis), log="xy", marks=[(d_k, f"d_k = {d_k:,}")], y_range=(1e-4, 40)),
                        key=f"scale-{name}", alt=prose[f"alt_{name}"].format(plain=np.median(numbers["plain"][here]),
                                                                             scaled=np.median(numbers["scaled"][here]), d_k=int(widths[here])))
-        lesson.notes("softmax", shown=(scale.survey, scale.gradient_norm), shapes={"entropy": survey.entropy["plain"]}, n_keys=n_keys,
+        lesson.notes("softmax", shown=(sqrt_dk.survey, sqrt_dk.gradient_norm), shapes={"entropy": survey.entropy["plain"]}, n_keys=n_keys,
                      bits=np.log2(n_keys), d_k=int(widths[here]), **{f"{name}_{which}": float(np.median(getattr(survey, name)[which][here]))
                                                                     for name in ("entropy", "slope", "gradient") for which in ("plain", "scaled")},
                      mean=float(survey.gradient["plain"][here].mean()))
 
 
-def _reasons(lesson: Lesson, found: scale.Reasons, d_k: int, revealed: bool) -> None:
+def _reasons(lesson: Lesson, found: sqrt_dk.Reasons, d_k: int, revealed: bool) -> None:
     """The four reasons as a table: what is said, what was measured, what is true of it."""
     with lesson.section("reasons"):
         if not revealed:
@@ -130,17 +130,17 @@ def _reasons(lesson: Lesson, found: scale.Reasons, d_k: int, revealed: bool) -> 
         words = lesson.prose["reasons"]
         both = ("slope", "gradient", "gradient_mean", "spread", "output", "largest", "overflow")
         numbers = {f"{name}_{which}": value for name in both for which, value in getattr(found, name).items()}
-        numbers |= {"grown": found.grown_overflow, "factor": scale.GROWN, "end": scale.FLOAT32_END}
+        numbers |= {"grown": found.grown_overflow, "factor": sqrt_dk.GROWN, "end": sqrt_dk.FLOAT32_END}
         table = [words["table_head"].format(d_k=f"{d_k:,}"), "|---|---|---|---|"]
         table += ["| " + " | ".join(cell.format(**numbers) for cell in row) + " |" for row in words["rows"]]
         st.markdown("\n".join(table))
-        lesson.notes("reasons", shown=(scale.reasons, scale.overflows), shapes={"keys": f"float32 ({scale.DRAWS}, keys, {d_k})"}, **numbers)
+        lesson.notes("reasons", shown=(sqrt_dk.reasons, sqrt_dk.overflows), shapes={"keys": f"float32 ({sqrt_dk.DRAWS}, keys, {d_k})"}, **numbers)
 
 
 def _temperature(frame: Frame, lesson: Lesson, dots: np.ndarray, d_k: int) -> None:
     root = d_k**0.5   # a temperature
-    middle, low, high = scale.band(scale.entropy_over(dots, TEMPERATURES))
-    at = {name: float(np.median(scale.entropy_over(dots, np.array([value]))[0])) for name, value in (("plain", 1.0), ("scaled", root))}
+    middle, low, high = sqrt_dk.band(sqrt_dk.entropy_over(dots, TEMPERATURES))
+    at = {name: float(np.median(sqrt_dk.entropy_over(dots, np.array([value]))[0])) for name, value in (("plain", 1.0), ("scaled", root))}
     with lesson.section("temperature"):
         figure(lambda theme: lines(theme, TEMPERATURES, [Line("entropy", middle, 0, band=(low, high))], axes=("temperature T", "entropy in bits"),
                                    log="x", marks=[(1.0, "T = 1: no division"), *([(root, f"T = √{d_k:,} = {root:.3g}")] if d_k > 1 else [])],
@@ -148,7 +148,7 @@ def _temperature(frame: Frame, lesson: Lesson, dots: np.ndarray, d_k: int) -> No
                key="scale-temperature", alt=lesson.alt("temperature", d_k=d_k, **at))
         st.button(lesson.prose["widgets"]["see"].format(root=f"{root:.3g}"), key="see-softmax", on_click=follow, args=("softmax",),
                   kwargs={"t": root})
-        lesson.notes("temperature", shown=(scale.entropy_over, scale.weights_of), shapes={"dots": dots, "T": TEMPERATURES}, root=root, d_k=d_k, **at)
+        lesson.notes("temperature", shown=(sqrt_dk.entropy_over, sqrt_dk.weights_of), shapes={"dots": dots, "T": TEMPERATURES}, root=root, d_k=d_k, **at)
 
 
 def _real(frame: Frame, lesson: Lesson) -> None:
@@ -162,13 +162,13 @@ def _real(frame: Frame, lesson: Lesson) -> None:
         if not isinstance(layer, Layer):
             st.info(words["reported"])
             return
-        found = real_scale.head_scale(layer, view.head)
+        found = sqrt_dk_in_heads.head_scale(layer, view.head)
         names = list(record[view.kind].queries.texts)
         rows = {words["own"].format(divisor=found.divisor): found.entropy["own"], words["undone"]: found.entropy["undone"]}
         figure(lambda theme: bars(theme, names, rows, axes=("token that looks", "entropy in bits"), height=340),
                key="scale-real", alt=lesson.alt("real", layer=view.layer, head=view.head, own=found.entropy["own"].mean(),
                                                 undone=found.entropy["undone"].mean()))
-        lesson.notes("real", shown=(real_scale.head_scale,), shapes={"query": layer.query[view.head], "scale": f"{layer.scale:.6g}"},
+        lesson.notes("real", shown=(sqrt_dk_in_heads.head_scale,), shapes={"query": layer.query[view.head], "scale": f"{layer.scale:.6g}"},
                      own=found.entropy["own"].mean(), undone=found.entropy["undone"].mean(), divisor=found.divisor, d_k=found.d_k,
                      root=found.d_k**0.5, q=found.component[0], k=found.component[1], predicted=found.predicted, measured=found.measured,
                      absorbed=found.absorbed, model=literal(record.card.title),

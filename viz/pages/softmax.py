@@ -4,21 +4,22 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from model import heads, sources
-from model.lessons import effects, softmax
-from model.query import Temper
-from model.record import AttentionRecord, Layer
-from model.view import View
-from viz.components.drag import drag
-from viz.components.figure import figure
-from viz.components.lesson import GUESS, Lesson, computing
-from viz.components.real_head import real_head
-from viz.components.turns import pick, push, several, slide, stops, switch
-from viz.control import Choice, Number, Numbers, Places, Switch
+from model.ask import sources
+from model.core import heads
+from model.core.query import Temper
+from model.core.record import AttentionRecord, Layer
+from model.core.view import View
+from model.lessons import edit_effects, softmax
+from viz.components.handles import drag
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
 from viz.page import Frame, Page
+from viz.page_controls import Choice, Number, Numbers, Places, Switch
 from viz.text import literal, strings
+from viz.widgets.control_widgets import pick, push, several, slide, stops, switch
+from viz.widgets.figure import figure
+from viz.widgets.head_picker import real_head
+from viz.widgets.lesson import GUESS, Lesson, computing
 
 LOGITS = Numbers("z", (3.0, 2.0, 1.0, 0.0, -1.0), -10, 10, 5, 5)
 PAGE = Page("Softmax and temperature", "Learn", 1, "nothing", controls=(
@@ -128,7 +129,7 @@ def _first_numbers(lesson: Lesson, row: Row, weights: np.ndarray, here: np.ndarr
 
 
 def _equation():
-    from model import attention
+    from model.core import attention
 
     return attention.softmax
 
@@ -239,14 +240,14 @@ def _scope(record: AttentionRecord, view: View, scope: str) -> list[tuple[int, i
 
 def _changes(lesson: Lesson, before: AttentionRecord, after: AttentionRecord, view: View, temperature: float) -> None:
     words = lesson.prose["inside"]
-    moved = effects.head_changes(before, after, view.kind)
-    grid, layers = effects.by_layer(moved)
+    moved = edit_effects.head_changes(before, after, view.kind)
+    grid, layers = edit_effects.by_layer(moved)
     own = moved[view.layer, view.head]
     later = [value for (layer, _), value in moved.items() if layer > view.layer]
     figure(lambda theme: matrix(theme, grid, [str(layer) for layer in layers], [str(head) for head in range(grid.shape[1])], kind="plain",
                                 axes=("head", "layer"), height=120 + 30 * len(layers), square=False, bound=max(0.05, float(np.nanmax(grid)))),
            key="softmax-inside", alt=lesson.alt("inside", t=temperature, layer=view.layer, head=view.head, own=own))
-    answer = effects.answer_change(before.prediction, after.prediction)
+    answer = edit_effects.answer_change(before.prediction, after.prediction)
     said = words["answers"][answer[0]].format(change=answer[1]) if answer else words["answers"]["none"]
-    lesson.notes("inside", shown=(effects.row_change, effects.head_changes), shapes={"share moved": grid}, t=temperature, layer=view.layer,
+    lesson.notes("inside", shown=(edit_effects.row_change, edit_effects.head_changes), shapes={"share moved": grid}, t=temperature, layer=view.layer,
                  head=view.head, own=own, later=max(later, default=0.0), answer=said, text=literal(strings("frame")["title"]))

@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model import heads, sources
-from model.imported import answer, reading
+from model.ask import sources
+from model.core import heads
+from model.core.npz import write_npz
+from model.core.query import Kind, MeasuresQuery, Silence, UserError
+from model.core.record import AttentionMap
+from model.core.view import View
+from model.imported import reading, source
 from model.imported.reading import read
-from model.npz import write_npz
-from model.query import Kind, MeasuresQuery, Silence, UserError
-from model.record import AttentionMap
-from model.view import View
 from tests import fabricate
 from viz.export import export
 
@@ -196,10 +197,10 @@ def test_it_is_asked_like_a_model_and_never_called_verified():
 
 
 def test_what_needs_the_model_itself_is_refused_in_one_sentence():
-    from model.chain import ChainQuery
-    from model.coref_cases import CasesQuery, shipped
-    from model.next_word import NextWordQuery
-    from model.trace import TraceQuery
+    from model.core.trace import TraceQuery
+    from model.studies.coreference.cases import CasesQuery, shipped
+    from model.studies.next_token import NextWordQuery
+    from model.studies.perplexity import ChainQuery
 
     model, text = sources.import_file(saved(attention=GOOD, tokens=TOKENS), "mine.npz")
     query = sources.open_query(model, text)
@@ -212,7 +213,7 @@ def test_what_needs_the_model_itself_is_refused_in_one_sentence():
 
 
 def test_the_store_is_bounded_and_says_what_is_gone(monkeypatch):
-    monkeypatch.setattr(answer, "STORE", GOOD.astype(np.float32).nbytes * 2)
+    monkeypatch.setattr(source, "STORE", GOOD.astype(np.float32).nbytes * 2)
     models = [sources.import_file(saved(attention=softmax(1, 2, 5, 5, seed=seed), tokens=TOKENS), f"{seed}.npz")[0] for seed in range(3)]
     with pytest.raises(UserError, match="open it again"):
         sources.open_query(models[0], "x")

@@ -4,9 +4,9 @@ import pytest
 import torch
 from scipy import integrate, stats
 
+from model.core.query import UserError
+from model.core.record import Tokens
 from model.lessons import contexts
-from model.query import UserError
-from model.record import Tokens
 
 TEXT = "The bank, a bank!"
 TOKENS = Tokens(("[CLS]", "The", "ba", "nk", ",", "a", "bank", "!", "[SEP]"), tuple(range(9)), (True, *[False] * 7, True),

@@ -4,10 +4,10 @@ import pytest
 import torch
 from scipy import stats
 
-from model import sources
-from model.jobs import Cancelled
+from model.ask import sources
+from model.ask.jobs import Cancelled
+from model.core.query import UserError
 from model.lessons import cost
-from model.query import UserError
 
 HEADS, N = 2, 150
 

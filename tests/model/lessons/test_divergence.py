@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from torch.nn import functional
 
+from model.lessons import distillation
 from model.lessons import divergence as d
-from model.lessons import targets
 from model.lessons.softmax import entropy
 
 SHARES = st.lists(st.floats(0.01, 1), min_size=4, max_size=4).map(lambda each: np.array(each) / sum(each))
@@ -53,19 +53,19 @@ def test_without_smoothing_the_floor_is_0_and_the_gap_has_no_end():
 
 def test_the_slope_of_every_target_is_what_torch_differentiates():
     logits = torch.randn(6, dtype=torch.float64, requires_grad=True, generator=torch.Generator().manual_seed(2))
-    for target in (targets.only(2, 6), targets.softened(np.arange(6.0), 2.0)):
+    for target in (distillation.only(2, 6), distillation.softened(np.arange(6.0), 2.0)):
         functional.cross_entropy(logits, torch.tensor(target)).backward()
         said = logits.detach().softmax(-1).numpy()
-        np.testing.assert_allclose(targets.slope(target, said), logits.grad.numpy(), atol=1e-12)
-        floor, gap, loss = targets.parts(target, said)
+        np.testing.assert_allclose(distillation.slope(target, said), logits.grad.numpy(), atol=1e-12)
+        floor, gap, loss = distillation.parts(target, said)
         assert loss == pytest.approx(floor + gap)
         logits.grad = None
 
 
 def test_students_are_the_teachers_own_snapshots_and_speak_its_signs():
-    from model.scratch.answer import open_model
+    from model.scratch.source import open_model
 
-    taken = targets.steps()
+    taken = distillation.steps()
     assert taken[0] == 0 and taken == sorted(taken)
-    words = open_model(targets.student(taken[1])).tokenizer.words
-    assert words[targets.number("q")] == "q" and targets.number("é") is None and targets.number("[PAD]") is None
+    words = open_model(distillation.student(taken[1])).tokenizer.words
+    assert words[distillation.number("q")] == "q" and distillation.number("é") is None and distillation.number("[PAD]") is None

@@ -4,10 +4,11 @@ import pytest
 import torch
 from torch.nn import functional
 
-from model import heads, sources
+from model.ask import sources
+from model.core import heads
+from model.core.query import FirstLayerQuery, Hide, Kind
+from model.core.trace import LastQuery, TraceQuery
 from model.lessons import families
-from model.query import FirstLayerQuery, Hide, Kind
-from model.trace import LastQuery, TraceQuery
 
 TEXT = "The animal didn't cross the street because it was too tired."
 

@@ -4,10 +4,10 @@ import pytest
 from scipy import stats
 from scipy.spatial.distance import jensenshannon
 
-from model import heads, measures
+from model.core import heads, measures
+from model.core.query import Kind, UserError
+from model.core.record import AttentionMap
 from model.lessons import information
-from model.query import Kind, UserError
-from model.record import AttentionMap
 from tests.fabricate import HEADS, LAYERS, layer, record, tokens
 
 N = 13

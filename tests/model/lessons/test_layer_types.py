@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import torch
 
-from model.lessons import layer_types, patterns
+from model.lessons import layer_types, sparse_masks
 
 W = layer_types.weights()
 TOKENS = np.random.default_rng(3).standard_normal((layer_types.TOKENS, layer_types.WIDTH))
@@ -17,7 +17,7 @@ def test_the_layers_are_torchs():
     query, key, value = given(TOKENS @ W.a, TOKENS @ W.b, TOKENS @ W.c)
     wanted = torch.nn.functional.scaled_dot_product_attention(query[None], key[None], value[None])[0].numpy()
     assert layer_types.run("attention", TOKENS, W) == pytest.approx(wanted, abs=1e-12)
-    near = torch.from_numpy(patterns.window(layer_types.TOKENS, patterns.Shape(window=2)))
+    near = torch.from_numpy(sparse_masks.window(layer_types.TOKENS, sparse_masks.Shape(window=2)))
     wanted = torch.nn.functional.scaled_dot_product_attention(query[None], key[None], value[None], attn_mask=near)[0].numpy()
     assert layer_types.run("restricted", TOKENS, W, 5) == pytest.approx(wanted, abs=1e-12)
     recurrent = torch.nn.RNN(layer_types.WIDTH, layer_types.WIDTH, bias=False, dtype=torch.float64)
@@ -45,7 +45,7 @@ def test_the_neighbourhood_has_r_keys():
 def test_the_longest_path_is_that_of_a_walk():
     """Attention over r keys on each side, walked layer by layer; a dilated convolution of kernel k reaches k^L tokens after L layers."""
     n, r = 64, 8
-    walked = patterns.layers_needed(patterns.reach(patterns.window(n, patterns.Shape(window=r))))
+    walked = sparse_masks.layers_needed(sparse_masks.reach(sparse_masks.window(n, sparse_masks.Shape(window=r))))
     assert abs(walked - layer_types.table("restricted", n, 4, 2, r)["path"]) <= 1
     assert layer_types.table("convolution", 64, 4, 4, r)["path"] == pytest.approx(3)
 

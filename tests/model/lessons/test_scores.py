@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 import torch
 
+from model.core.threads import one_thread
 from model.lessons import scores
-from model.threads import one_thread
 
 
 def test_scores_are_torchs():

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch.nn import functional
 
-from model import sources
-from model.jobs import Cancelled
+from model.ask import sources
+from model.ask.jobs import Cancelled
 from model.lessons import short_run
 from model.lessons.divergence import floor
 from model.lessons.short_run import RunQuery

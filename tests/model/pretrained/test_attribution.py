@@ -3,10 +3,12 @@ import numpy as np
 import pytest
 import torch
 
-from model import heads, norms
-from model.attribution import REMOVALS, AttributionQuery, SwapQuery, agreement, attribute, ceiling, swap
-from model.pretrained import attribution, capture, trace
-from model.query import Kind, Query, Temper, UserError
+from model.capture import forward_pass
+from model.core import heads
+from model.core.query import Kind, Query, Temper, UserError
+from model.pretrained import attribution, trace
+from model.studies import value_norms
+from model.studies.attribution import REMOVALS, AttributionQuery, SwapQuery, agreement, attribute, ceiling, swap
 
 TEXT = "the animal didn't cross the street because it was too tired."
 OTHER = "a cat sat on the mat in the garden"
@@ -38,15 +40,15 @@ def test_the_vectors_sum_to_what_the_layer_puts_out_also_behind_residual_and_nor
     for layer in record.maps[0].layers:
         attention, block = found.attention(record.maps[0].kind, layer.index), found.block(record.maps[0].kind, layer.index)
         weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
-        changed, around = norms.transformed(layer, attention), norms.sublayer(block, attention)
+        changed, around = value_norms.transformed(layer, attention), value_norms.sublayer(block, attention)
         assert around.after is not None and (around.behind is not None) == (family == "gemma2")
         bias = np.zeros(model.card.d_model) if attention.b_output is None else attention.b_output
         for row in (0, 3, layer.shape[1] - 1):
-            stages = around.parts(norms.mixed(weights, changed, row), row)
+            stages = around.parts(value_norms.mixed(weights, changed, row), row)
             close(stages["norm"].sum(0) + bias, attention.output[row])
-            summed = bias if around.behind is None else norms.through(around.behind, row, bias) + _bias(around.behind)
+            summed = bias if around.behind is None else value_norms.through(around.behind, row, bias) + _bias(around.behind)
             close(stages["norm_residual"].sum(0) + summed, around.after.input[row])
-            close(stages["norm_layernorm"].sum(0) + norms.through(around.after, row, summed) + _bias(around.after), around.after.output[row])
+            close(stages["norm_layernorm"].sum(0) + value_norms.through(around.after, row, summed) + _bias(around.after), around.after.output[row])
 
 
 def _bias(norm) -> np.ndarray:
@@ -56,11 +58,11 @@ def _bias(norm) -> np.ndarray:
 def test_lengths_of_one_head_are_those_of_its_vectors(minilm, tick):
     query = asked(minilm).query
     layer = minilm.answer(query, tick)[Kind.SELF].layer(2)
-    changed = norms.transformed(layer, trace.trace(minilm, query, tick).attention(Kind.SELF, 2))
+    changed = value_norms.transformed(layer, trace.trace(minilm, query, tick).attention(Kind.SELF, 2))
     weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
     rows = np.eye(layer.shape[1])[4]
     vectors = weights[5, 4][:, None] * changed[5]
-    np.testing.assert_allclose(norms.by_head(weights, changed, rows)[5], np.linalg.norm(vectors, axis=1), atol=1e-12)
+    np.testing.assert_allclose(value_norms.by_head(weights, changed, rows)[5], np.linalg.norm(vectors, axis=1), atol=1e-12)
 
 
 def log_chances(model, ids: list[int], place: int, **more) -> torch.Tensor:
@@ -143,8 +145,8 @@ def test_equal_weights_are_the_edit_of_a_high_temperature_and_ones_own_change_no
     before, question = hooks(), asked(model, at=TEXT.index("tired"))
     subject, record, found = parts(model, question, tick)
     swapped = swap(SwapQuery(question, 1, 2, draws=5), subject, record, found, tick)
-    session = capture.Session(model.names, model.wiring.slots, frozenset([Temper(Kind.CAUSAL, 1, 2, 1e6)]))
-    even = capture.run(session, lambda: model.network(**subject.tensors).logits[0, -1].softmax(-1))
+    session = forward_pass.Session(model.names, model.wiring.slots, frozenset([Temper(Kind.CAUSAL, 1, 2, 1e6)]))
+    even = forward_pass.run(session, lambda: model.network(**subject.tensors).logits[0, -1].softmax(-1))
     plain = log_chances(model, list(subject.tokens.ids), -1).exp()
     assert swapped.even == pytest.approx(float((even - plain).abs().sum() / 2), abs=1e-4)
     layer = record[Kind.CAUSAL].layer(1)

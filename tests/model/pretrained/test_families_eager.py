@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from benchmarks import families_models
-from model import heads
-from model.pretrained import capture
+from model.capture import forward_pass
+from model.core import heads
 from model.pretrained.load import prepare
 
 SOURCE, TARGET = families_models.LENGTHS
@@ -15,7 +15,7 @@ FAMILIES = ["bert", "modernbert", "gpt2", "llama", "mistral", "gemma2", "gpt_oss
 MASKED = {"nllb-moe"}  # its decoder does not say that it is causal
 
 
-def run(model_type: str, implementation: str, session: capture.Session):
+def run(model_type: str, implementation: str, session: forward_pass.Session):
     network = families_models.build(model_type, implementation)
     draw = torch.Generator().manual_seed(5)
     size = network.config.get_text_config().vocab_size
@@ -25,11 +25,11 @@ def run(model_type: str, implementation: str, session: capture.Session):
         inputs.pop("decoder_input_ids")
     inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])
     session.names = {id(module): name for name, module in network.named_modules()}
-    return capture.run(session, lambda: network(**inputs, output_attentions=implementation == "eager"))
+    return forward_pass.run(session, lambda: network(**inputs, output_attentions=implementation == "eager"))
 
 
 def eager_weights(model_type: str) -> list[np.ndarray]:
-    output = run(model_type, "eager", capture.Session({}))
+    output = run(model_type, "eager", forward_pass.Session({}))
     wanted = SHAPES if "encoder_attentions" in output else {"attentions": (SOURCE, SOURCE)}
     found = [each[0].numpy() for name, shape in wanted.items() for each in output[name] if tuple(each.shape[2:]) == shape]
     assert len(found) >= 2
@@ -39,8 +39,8 @@ def eager_weights(model_type: str) -> list[np.ndarray]:
 @pytest.mark.parametrize("model_type", FAMILIES)
 def test_captured_heads_are_the_models_own(model_type):
     prepare()
-    session = capture.Session({})
-    run(model_type, capture.MASKED if model_type in MASKED else capture.IMPLEMENTATION, session)
+    session = forward_pass.Session({})
+    run(model_type, forward_pass.MASKED if model_type in MASKED else forward_pass.IMPLEMENTATION, session)
     order = list(SHAPES.values())
     calls = sorted(session.calls, key=lambda call: order.index((call.query.shape[1], call.key.shape[1])))
     for index, (call, eager) in enumerate(zip(calls, eager_weights(model_type), strict=True)):
@@ -56,8 +56,8 @@ def test_captured_heads_are_the_models_own(model_type):
 def test_a_sink_takes_the_share_that_granite_gives_it():
     """The share by its own formula, sigmoid(logsumexp - sink), from the scores that the record keeps."""
     prepare()
-    session = capture.Session({})
-    run("granite_swa", capture.IMPLEMENTATION, session)
+    session = forward_pass.Session({})
+    run("granite_swa", forward_pass.IMPLEMENTATION, session)
     layer = session.calls[1].layer(1)
     for head in range(layer.heads):
         scores = heads.scores(layer, head).astype(np.float64)
@@ -67,8 +67,8 @@ def test_a_sink_takes_the_share_that_granite_gives_it():
 
 def test_sparse_attention_looks_at_the_chosen_keys_only():
     prepare()
-    session = capture.Session({})
-    run("deepseek_v32", capture.IMPLEMENTATION, session)
+    session = forward_pass.Session({})
+    run("deepseek_v32", forward_pass.IMPLEMENTATION, session)
     for call in session.calls:
         counts = call.allowed.block(slice(0, SOURCE), slice(0, SOURCE)).sum(-1)
         np.testing.assert_array_equal(counts, np.minimum(np.arange(1, SOURCE + 1), 7))   # index_topk of its sizes

@@ -3,13 +3,13 @@ import errno
 import threading
 
 import pytest
-import tiny
 from test_fetch import FakeHub
 
-from model import answers, sources
-from model.pretrained import estimate
+from model.ask import answers, sources
+from model.core import memory
+from model.core.query import CardQuery, UserError
 from model.pretrained import fetch as fetching
-from model.query import CardQuery, UserError
+from tests.model import tiny
 
 TEXT = "the cat sat on mat"
 
@@ -66,7 +66,7 @@ def test_an_exception_inside_a_forward_pass(sound, caplog):
 def test_a_model_larger_than_memory_is_refused_before_it_is_read(sound, tmp_path, monkeypatch):
     large = tiny.save(tmp_path / "large", "llama", seed=3)
     with monkeypatch.context() as small:
-        small.setattr(estimate, "memory_free", lambda: 1000.0)
+        small.setattr(memory, "memory_free", lambda: 1000.0)
         assert "large has" in told(CardQuery(str(large), sources.revision(str(large))))
     assert answered(large)
 

@@ -7,12 +7,12 @@ import zipfile
 from typing import ClassVar
 
 import pytest
-import tiny
 
+from model.core.query import Query, UserError
 from model.pretrained import catalogue, load
 from model.pretrained import fetch as fetching
 from model.pretrained.hub import Remote, Unreachable, check_id, download
-from model.query import Query, UserError
+from tests.model import tiny
 
 
 def blob(content: bytes) -> str:

@@ -1,10 +1,11 @@
 """GGUF files: converted exactly, once, and never when they are cut off or larger than memory."""
 import pytest
-import tiny
 
-from model.pretrained import estimate, gguf, load
+from model.core import memory
+from model.core.query import NotOnDisk, Query, UserError
+from model.pretrained import gguf, load
 from model.pretrained.fetch import fetch
-from model.query import NotOnDisk, Query, UserError
+from tests.model import tiny
 
 
 @pytest.fixture(autouse=True)
@@ -81,6 +82,6 @@ def test_ones_own_gguf_file_is_converted_once_and_opened_by_its_path(tmp_path, t
 
 def test_a_gguf_file_larger_than_memory_is_refused_by_its_header(tmp_path, monkeypatch, tick):
     written_gguf(tmp_path / "large.gguf")
-    monkeypatch.setattr(estimate, "memory_free", lambda: 1000.0)
+    monkeypatch.setattr(memory, "memory_free", lambda: 1000.0)
     with pytest.raises(UserError, match="memory"):
         fetch(str(tmp_path / "large.gguf"), tick)

@@ -1,10 +1,10 @@
 """ln P of some words, against the network asked directly, and the untrained twin."""
 import pytest
 
+from model.core.query import Kind, Query, Silence, UserError
 from model.pretrained.likelihood import log_probability
 from model.pretrained.load import open_model, revision
 from model.pretrained.untrained import SUFFIX
-from model.query import Kind, Query, Silence, UserError
 
 TEXT = "the animal sat on mat because it was wide ."
 
@@ -50,7 +50,7 @@ def test_what_cannot_be_asked_says_so(opened):
 
 
 def test_the_untrained_twin_has_the_same_shape_and_other_weights(opened, tmp_path):
-    import tiny
+    from tests.model import tiny
 
     folder = str(tiny.save(tmp_path, "llama"))
     twin, again = (open_model(folder + SUFFIX, lambda *_: None) for _ in range(2))

@@ -2,8 +2,8 @@
 import numpy as np
 import pytest
 
-from model import heads
-from model.query import Hide, Kind, Query, UserError
+from model.core import heads
+from model.core.query import Hide, Kind, Query, UserError
 
 TIRED = "The animal didn't cross the street because it was too tired."
 

@@ -2,10 +2,11 @@
 import numpy as np
 import pytest
 
-from model import heads, patching
-from model.patching import PatchQuery
+from model.core import heads
+from model.core.query import Kind, Patch, Query, Silence, UserError
 from model.pretrained import patching as passes
-from model.query import Kind, Patch, Query, Silence, UserError
+from model.studies import patching
+from model.studies.patching import PatchQuery
 
 TEXT, TWIN = "the animal didn ' t cross the street because [MASK] was too tired", "the animal didn ' t cross the street because [MASK] was too wide"
 CHANGED = 13   # tokens: [CLS] first, then twelve words before the one that is changed

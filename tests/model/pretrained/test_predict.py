@@ -1,10 +1,10 @@
 """Predictions travel with the record and equal what the model itself says."""
 import numpy as np
 import pytest
-import tiny
 
+from model.core.query import Kind, Query, Silence
 from model.pretrained import load
-from model.query import Kind, Query, Silence
+from tests.model import tiny
 
 
 def ask(model, text, **more):

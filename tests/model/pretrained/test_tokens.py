@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.pretrained.align import align, fill
 from model.pretrained.predict import _as_bytes
+from model.pretrained.token_offsets import align, fill
 from model.pretrained.tokens import Piece, _word_numbers, readable, visible, word_numbers
 
 

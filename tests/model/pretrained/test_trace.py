@@ -3,11 +3,11 @@ import numpy as np
 import pytest
 import torch
 
+from model.core.query import Hide, Kind, Query, Silence, UserError
+from model.core.trace import LastQuery
 from model.pretrained import trace
-from model.pretrained.parts import pairs_of
-from model.query import Hide, Kind, Query, Silence, UserError
+from model.pretrained.block_parts import pairs_of
 from model.scratch import positions
-from model.trace import LastQuery
 
 TEXT = "the animal didn't cross the street because it was too tired."
 FOLLOWED = ("bert", "roberta", "distilbert", "modernbert", "gpt2", "llama", "mistral", "gemma2", "t5", "bart", "marian")
@@ -38,7 +38,7 @@ def test_projections_make_the_records_vectors(opened, tick, family):
 
 @pytest.mark.parametrize("family", FOLLOWED)
 def test_the_heads_through_w_output_sum_to_what_the_sub_layer_put_out(opened, tick, family):
-    from model import heads
+    from model.core import heads
 
     model = opened(family)
     record, found = model.answer(asked(model), tick), trace.trace(model, asked(model), tick)

@@ -3,13 +3,14 @@ import numpy as np
 import pytest
 import torch
 
-from model import heads, norms
-from model.attribution import AttributionQuery, SwapQuery, attribute, swap
-from model.explain_cases import texts
-from model.query import Kind, Query, Silence, UserError
+from model.core import heads
+from model.core.query import Kind, Query, Silence, UserError
 from model.scratch import attribution, edits, trace
-from model.scratch.answer import open_model
+from model.scratch.source import open_model
 from model.scratch.transformer import look_ahead_mask
+from model.studies import value_norms
+from model.studies.attribution import AttributionQuery, SwapQuery, attribute, swap
+from model.studies.faithfulness.cases import texts
 
 RESOLVER, INDUCTION = texts("resolver")[4].text, texts("induction")[0].text
 
@@ -41,11 +42,11 @@ def test_the_vectors_sum_to_what_the_layer_puts_out_also_behind_residual_and_nor
     for layer in record.maps[0].layers:
         attention, block = found.attention(record.maps[0].kind, layer.index), found.block(record.maps[0].kind, layer.index)
         weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
-        changed, around = norms.transformed(layer, attention), norms.sublayer(block, attention)
+        changed, around = value_norms.transformed(layer, attention), value_norms.sublayer(block, attention)
         for row in range(layer.shape[1]):
-            stages = around.parts(norms.mixed(weights, changed, row), row)
+            stages = around.parts(value_norms.mixed(weights, changed, row), row)
             close(stages["norm"].sum(0) + attention.b_output, attention.output[row])
-            bias = norms.through(around.after, row, attention.b_output) + around.after.bias
+            bias = value_norms.through(around.after, row, attention.b_output) + around.after.bias
             close(stages["norm_layernorm"].sum(0) + bias, around.after.output[row])
 
 
@@ -62,7 +63,7 @@ def test_cross_attention_brings_the_source_to_the_word_that_is_written(opened):
     attention = seen.attention(Kind.CROSS, 1)
     weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
     np.testing.assert_allclose(found.by_head["weight"][1], weights[:, place], atol=1e-6)
-    vectors = norms.mixed(weights, norms.transformed(layer, attention), place)
+    vectors = value_norms.mixed(weights, value_norms.transformed(layer, attention), place)
     close(vectors.sum(0) + attention.b_output, attention.output[place])
     np.testing.assert_allclose(found.by_layer["norm"][1], np.linalg.norm(vectors, axis=1), atol=1e-9)
 

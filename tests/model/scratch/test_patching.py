@@ -3,11 +3,11 @@ import numpy as np
 import pytest
 import torch
 
-from model import heads
-from model.patching import PatchQuery
-from model.query import Kind, Patch, Query, UserError
-from model.scratch import answer, patching
-from tests.model.scratch.test_answer import TARGET, TEXT, ask, quiet, small
+from model.core import heads
+from model.core.query import Kind, Patch, Query, UserError
+from model.scratch import patching, source
+from model.studies.patching import PatchQuery
+from tests.model.scratch.test_source import TARGET, TEXT, ask, quiet, small
 
 TWIN = "a cat saw a mouse it"   # TEXT with its fifth word changed
 CHANGED = 4
@@ -79,7 +79,7 @@ def test_the_untrained_model_has_no_answer_that_could_turn(model):
 
 @pytest.mark.parametrize("name", ["resolver-narrow", "resolver-wide"])
 def test_the_resolvers_answer_turns_as_if_asked_head_by_head(name):
-    opened = answer.open_model(name)
+    opened = source.open_model(name)
     frame, *ends = NOUNS
     first, second = (Query(name, opened.card.revision, frame.format(word)) for word in ends)
     found = patching.patched(opened, PatchQuery(first, second, Kind.SELF), quiet)
@@ -99,7 +99,7 @@ def test_the_resolvers_answer_turns_as_if_asked_head_by_head(name):
 
 
 def test_the_translator_writes_on_under_a_patch_of_its_decoder():
-    opened = answer.open_model("translator")
+    opened = source.open_model("translator")
     frame, *ends = NOUNS
     first, second = (Query("translator", opened.card.revision, frame.format(word)) for word in ends)
     for kind in (Kind.SELF, Kind.CROSS):

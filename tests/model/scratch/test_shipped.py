@@ -3,8 +3,8 @@ import random
 
 import pytest
 
-from model.query import Kind, Query
-from model.scratch import answer, grammar, study, weights
+from model.core.query import Kind, Query
+from model.scratch import grammar, head_analysis, source, weights
 from model.scratch.catalogue import NAMES, WEIGHTS, film_path, place
 from model.scratch.tasks import resolver, translator
 
@@ -37,8 +37,8 @@ def test_resolvers_are_as_good_as_they_say(name):
 def test_one_head_of_the_narrow_resolver_is_right_on_both_twins():
     model, _ = weights.load(WEIGHTS / "resolver-narrow.safetensors")
     sentences = fresh(200)
-    seen = study.looks(model, sentences, resolver.batch, Kind.SELF, lambda sentence: sentence.pronoun)
-    best = max(study.pointing(seen, sentences, Kind.SELF), key=lambda head: head.both)
+    seen = head_analysis.looks(model, sentences, resolver.batch, Kind.SELF, lambda sentence: sentence.pronoun)
+    best = max(head_analysis.pointing(seen, sentences, Kind.SELF), key=lambda head: head.both)
     assert best.name == "resolving" and best.mass > 0.9
     assert sum(share >= 0.95 for share in best.by_frame.values()) >= len(best.by_frame) / 2
 
@@ -50,7 +50,7 @@ def test_the_translator_is_as_good_as_it_says():
 
 
 def test_a_word_never_seen_is_told_beside_the_answer():
-    model = answer.open_model("resolver-narrow")
+    model = source.open_model("resolver-narrow")
     record = model.answer(Query("resolver-narrow", model.card.revision, "The wombat didn't cross the road because it was too wide."),
                           lambda fraction, text: None)
     tokens = record[Kind.SELF].queries

@@ -3,11 +3,11 @@ import numpy as np
 import pytest
 import torch
 
-from model.query import Hide, Kind, Query, UserError
+from model.core.query import Hide, Kind, Query, UserError
+from model.core.trace import LastQuery
 from model.scratch import trace
-from model.scratch.answer import open_model
 from model.scratch.probe import capture
-from model.trace import LastQuery
+from model.scratch.source import open_model
 
 TEXT, TARGET = "The animal did not cross the street", "das Tier ging"
 

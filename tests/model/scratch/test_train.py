@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from model.query import UserError
+from model.core.query import UserError
 from model.scratch import task as tasks
 from model.scratch import train as training
 from model.scratch import weights
@@ -138,7 +138,7 @@ def test_missing_broken_and_foreign_files_are_told(task, tmp_path):
 def test_the_command_trains_and_tells(task, tmp_path, monkeypatch):
     from click.testing import CliRunner
 
-    from model.scratch.cli import train_command
+    from model.cli.train import train_command
 
     monkeypatch.setattr(tasks, "named", lambda name: [task])
     result = CliRunner().invoke(train_command, ["induction", "--out", str(tmp_path), "--steps", "3"])

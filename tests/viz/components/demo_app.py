@@ -4,8 +4,8 @@
 """
 import streamlit as st
 
-from model.query import Kind
-from model.view import View
+from model.core.query import Kind
+from model.core.view import View
 from tests.viz.components import fabricated
 from viz.components.head_grid import head_grid
 from viz.components.head_view import head_view

@@ -1,12 +1,12 @@
 """Records made up for the components: any number of layers, heads and tokens, no model."""
 import numpy as np
 
-from model.displayed import Shown, displayed
-from model.heads import Overview, overview
-from model.masks import Causal, Full
-from model.query import Kind, Query
-from model.record import AttentionMap, AttentionRecord, Card, Layer, Tokens, Verification
-from model.view import View
+from model.core.displayed import Shown, displayed
+from model.core.heads import Overview, overview
+from model.core.masks import Causal, Full
+from model.core.query import Kind, Query
+from model.core.record import AttentionMap, AttentionRecord, Card, Layer, Tokens, Verification
+from model.core.view import View
 
 SENTENCE = ["[CLS]", "The", "animal", "didn", "'", "t", "cross", "the", "street", "because", "it", "was", "too", "tired", ".", "[SEP]"]
 

@@ -16,12 +16,12 @@ def test_a_component_is_one_module_that_imports_nothing(name):
 
 
 def test_what_is_quoted_is_not_touched():
-    assert '"(prefers-color-scheme: dark)"' in script("shared.js")
-    assert "translate(${x}px, ${y}px)" in script("shared.js")
+    assert '"(prefers-color-scheme: dark)"' in script("js/shared.js")
+    assert "translate(${x}px, ${y}px)" in script("js/shared.js")
 
 
 def test_what_travels_is_small():
     """The grid has 20 kB beside its thumbnails; its code and style take less."""
     assert len(script("head_grid/head_grid.js")) + len(style("head_grid")) < 18_800
     assert len(script("slider/slider.js")) + len(sheet("slider/slider.css")) < 6_500   # with every move of a slider
-    assert len(script("body.js")) + len(script("state.js")) < 2_000
+    assert len(script("js/body.js")) + len(script("js/state.js")) < 2_000

@@ -5,33 +5,33 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.displayed import displayed
-from model.heads import overview
-from model.query import Kind
-from model.view import View
+from model.core.displayed import displayed
+from model.core.heads import overview
+from model.core.query import Kind
+from model.core.view import View
 from tests.fabricate import record
 from tests.hostile import JSON, TEXTS, examples
-from viz.components import anatomy
-from viz.components.anatomy.payload import Door
-from viz.components.anatomy.payload import read as read_door
+from viz.components import transformer_diagram
 from viz.components.block_diagram.payload import Drawn
 from viz.components.block_diagram.payload import read as read_box
-from viz.components.cells.payload import read as read_cells
 from viz.components.chart import TOOLS, pressed
-from viz.components.drag.payload import read as read_drag
+from viz.components.handles.payload import read as read_drag
 from viz.components.head_grid.payload import GridEvent, places
 from viz.components.head_grid.payload import read as read_grid
-from viz.components.head_table import chosen
 from viz.components.head_view.payload import ViewEvent
 from viz.components.head_view.payload import read as read_view
-from viz.components.labels import label
+from viz.components.mask_editor.payload import read as read_cells
+from viz.components.messages import pack, unpack
 from viz.components.slider.payload import LATEST
 from viz.components.slider.payload import message as slider_message
 from viz.components.slider.payload import read as read_slider
+from viz.components.token_labels import label
 from viz.components.token_strip.payload import StripEvent
 from viz.components.token_strip.payload import read as read_strip
-from viz.components.wire import pack, unpack
-from viz.control import Numbers
+from viz.components.transformer_diagram.payload import Door
+from viz.components.transformer_diagram.payload import read as read_door
+from viz.page_controls import Numbers
+from viz.widgets.head_table import chosen
 
 MADE = record(7)
 GRID, SHOWN = overview(MADE[Kind.SELF]), displayed(MADE, View())
@@ -88,6 +88,6 @@ def test_the_components_are_all_here():
     """A component that sends something back and is not tested above would be a way in."""
     from pathlib import Path
 
-    folder = Path(anatomy.__file__).parents[1]
+    folder = Path(transformer_diagram.__file__).parents[1]
     with_events = {path.parent.name for path in folder.glob("*/payload.py") if "def read(" in path.read_text()}
-    assert with_events == {"anatomy", "block_diagram", "cells", "drag", "head_grid", "head_view", "slider", "token_strip"}
+    assert with_events == {"block_diagram", "handles", "head_grid", "head_view", "mask_editor", "slider", "token_strip", "transformer_diagram"}

@@ -11,9 +11,9 @@ import numpy as np
 import pypdf
 from PIL import Image
 
-from model.masks import Causal, Full
-from model.query import Kind, Query
-from model.record import AttentionMap, AttentionRecord, Card, Layer, Tokens, Verification
+from model.core.masks import Causal, Full
+from model.core.query import Kind, Query
+from model.core.record import AttentionMap, AttentionRecord, Card, Layer, Tokens, Verification
 
 HOSTILE = ("$x_1$", "<script>alert(1)</script>", "=SUM(A1)", "+1", "-", "@here", "'quoted", "\t=1", " =1", "a\0b", "\0", "\ud800", "x\u202ey",
            "\ufffe", "👨‍👩‍👧‍👦", "العربية", "שלום", "中文字", "한국어", "हिन्दी", "it", "it", "", " ", "\n", '"', "a,b", "]]>", "&amp;", "\\",

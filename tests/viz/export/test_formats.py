@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.query import Hide, Kind, Patch, Query, Silence, Temper, UserError
-from model.view import View
+from model.core.query import Hide, Kind, Patch, Query, Silence, Temper, UserError
+from model.core.view import View
 from tests.hostile import TEXTS, examples
 from tests.viz.export.fabricated import HOSTILE, acting, provenance_of, record, tokens_of
-from viz.export import SUBJECTS, Format, Options, export, filename, formats, provenance
+from viz import provenance
+from viz.export import SUBJECTS, Format, Options, export, filename, formats
 
 SUFFIXES = sorted(formats())
 DRAWN = [suffix for suffix in SUFFIXES if "matrix" in formats()[suffix][0].subjects]

@@ -5,15 +5,15 @@ import json
 
 import pytest
 
-from model.fits import fit
-from model.measures import measure
-from model.query import Kind
-from model.silencing import Silencing
-from model.view import View
+from model.core.measures import measure
+from model.core.query import Kind
+from model.core.view import View
+from model.studies.patterns import fit
+from model.studies.silencing import Silencing
 from tests.fabricate import record
-from viz.components.head_table import columns
-from viz.export import provenance
+from viz import provenance
 from viz.export.head_table import as_csv, rows
+from viz.widgets.head_table import columns
 
 MADE = record(7)
 MEASURES, FITS = measure(MADE[Kind.SELF]), fit(MADE[Kind.SELF])

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import viz.export.npz
-from model import heads
-from model.displayed import displayed
-from model.query import Kind, UserError
-from model.record import AttentionMap
-from model.view import View
+from model.core import heads
+from model.core.displayed import displayed
+from model.core.query import Kind, UserError
+from model.core.record import AttentionMap
+from model.core.view import View
 from tests.viz.export.fabricated import HOSTILE, record
 from viz.export import export
 from viz.export.csv import ACTS, guarded, unguarded

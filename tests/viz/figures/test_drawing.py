@@ -7,10 +7,10 @@ import pytest
 from tests.viz.figures.test_figures import drawn
 from viz.figures.accuracies import accuracies
 from viz.figures.drawing import Drawing
-from viz.figures.landscape import landscape
-from viz.figures.lengths import lengths
-from viz.figures.plane import Points, plane
+from viz.figures.loss_surface import landscape
+from viz.figures.stacked_bars import lengths
 from viz.figures.twins import twins
+from viz.figures.vector_plane import Points, plane
 
 RNG = np.random.default_rng(2)
 PAIRS, LETTERS = RNG.random((3, 2)), ["a", "b", "a"]

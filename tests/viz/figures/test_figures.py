@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from viz import theme as colours
-from viz.components.figure import as_csv, html
 from viz.figures.bars import bars, histogram
 from viz.figures.base import chart, room, width
 from viz.figures.by_layer import by_layer
-from viz.figures.habits import habits
-from viz.figures.head_map import head_map, kept
+from viz.figures.head_mds import head_map, kept
+from viz.figures.induction_scatter import habits
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
-from viz.figures.powers import Power, powers
+from viz.figures.power_law import Power, powers
 from viz.figures.table import rows
+from viz.widgets.figure import as_csv, html
 
 X = np.geomspace(0.1, 10, 5)
 PLACES = [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0)]

@@ -2,10 +2,10 @@
 import numpy as np
 import pytest
 
-from viz.components.figure import html
 from viz.figures.agreement import agreement
 from viz.figures.importance import importance
 from viz.figures.table import rows
+from viz.widgets.figure import html
 
 TOKENS, APART = ["[CLS]", "a", "b", "c"], [True, False, False, False]
 GROUPS = [[("deleted", np.array([9.0, -2.0, 1.0, np.nan]))], [("rollout", np.array([0.5, 0.001, 0.25, 0.125])), ("none", np.zeros(4))]]

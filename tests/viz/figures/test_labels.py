@@ -3,9 +3,9 @@ import numpy as np
 import pytest
 
 from viz.figures.base import LETTER, width
-from viz.figures.head_map import head_map
+from viz.figures.head_mds import head_map
 from viz.figures.labels import BEYOND, SIDES, places
-from viz.figures.plane import Points, plane
+from viz.figures.vector_plane import Points, plane
 
 RNG = np.random.default_rng(0)
 ROOM, AT = np.array([300.0, 300.0]), RNG.uniform(20, 280, (40, 2))

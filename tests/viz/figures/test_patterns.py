@@ -1,7 +1,7 @@
 """The two pictures of the page Measures: every head is drawn once, in its pattern's colour, where its numbers say."""
 import pytest
 
-from model.fits import TITLES
+from model.studies.patterns import TITLES
 from viz.figures.patterns import LARGEST, SMALLEST, colour_of, effects, grid
 
 BEST = {(0, 0): ("even", 0.9), (0, 1): ("first", 1.0), (2, 0): ("even", 0.3), (2, 1): ("previous", 0.7)}

@@ -3,22 +3,22 @@ from dataclasses import replace
 
 import numpy as np
 
-from model import heads
-from model.view import View
+from model.core import heads
+from model.core.view import View
 from tests.viz.components import fabricated
-from viz.components.anatomy import payload as anatomy_payload
 from viz.components.block_diagram import payload as block_payload
 from viz.components.block_diagram.payload import Drawn
-from viz.components.cells import payload as cells_payload
-from viz.components.drag import payload as drag_payload
+from viz.components.handles import payload as drag_payload
 from viz.components.head_grid import payload as grid_payload
 from viz.components.head_view import payload
+from viz.components.mask_editor import payload as cells_payload
 from viz.components.token_strip import payload as strip_payload
-from viz.control import Numbers
+from viz.components.transformer_diagram import payload as anatomy_payload
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
+from viz.handout.build import chart_item, grid_item, head_item, picture_item, table_item
 from viz.handout.item import Item
-from viz.handout.made import chart_item, grid_item, head_item, picture_item, table_item
+from viz.page_controls import Numbers
 
 HOSTILE = "</script><script>document.title = 'run'</script><img src=x onerror=\"document.title='run'\">"
 NUMBERS = np.linspace(-1, 1, 24).reshape(4, 6)
@@ -63,12 +63,12 @@ def covered() -> Item:
 
 def handles() -> Item:
     control = Numbers("z", (1.0, 2.0, -1.5), -5, 5, 3, 3)
-    return picture_item("drag", drag_payload.body(control, ["a", "b", "c"], room="", mode="bars", name="logits", unit="nats", height=200),
+    return picture_item("handles", drag_payload.body(control, ["a", "b", "c"], room="", mode="bars", name="logits", unit="nats", height=200),
                         drag_payload.state(control.start, room="", faint=(1,)))
 
 
 def cells() -> Item:
-    return picture_item("cells", cells_payload.body(list("abcd"), room=""), cells_payload.state(np.tri(4, dtype=bool), room="", marked=2))
+    return picture_item("mask_editor", cells_payload.body(list("abcd"), room=""), cells_payload.state(np.tri(4, dtype=bool), room="", marked=2))
 
 
 def strip() -> Item:
@@ -77,7 +77,7 @@ def strip() -> Item:
 
 def figure() -> Item:
     door = anatomy_payload.Door("softmax", "What is a softmax?", 10, ("scale",))
-    return picture_item("anatomy", anatomy_payload.body({"softmax": door}, room=""), anatomy_payload.state(room=""))
+    return picture_item("transformer_diagram", anatomy_payload.body({"softmax": door}, room=""), anatomy_payload.state(room=""))
 
 
 def table() -> Item:

@@ -7,18 +7,18 @@ import re
 import numpy as np
 import pytest
 
-from model.query import UserError
-from model.view import View
+from model.core.query import UserError
+from model.core.view import View
 from tests.viz.components import fabricated
 from tests.viz.handout import made_up
 from viz import theme
-from viz.components.wire import pack, unpack
+from viz.components.messages import pack, unpack
+from viz.handout.build import grid_item, head_item, table_item
 from viz.handout.files import MOST, Handout, load, save
 from viz.handout.item import Item
-from viz.handout.keeping import Keeping
-from viz.handout.made import grid_item, head_item, table_item
-from viz.handout.paper import svg
 from viz.handout.pictures import checked, grid_of, head_of
+from viz.handout.print_svg import svg
+from viz.handout.store import Keeping
 from viz.handout.tables import as_html
 
 ALL = {"head": lambda: made_up.head(lens="lines", scale="log", overlay=((0, 3),)), "grid": made_up.grid, "squares": made_up.squares,

@@ -7,11 +7,11 @@ import pypdf
 import pytest
 from playwright.sync_api import expect
 
-from model.view import View
+from model.core.view import View
 from tests.viz.components import fabricated
 from tests.viz.handout import made_up
+from viz.handout.build import head_item
 from viz.handout.files import Handout
-from viz.handout.made import head_item
 from viz.handout.page import page
 
 SHOWN = fabricated.shown(fabricated.record(fabricated.tokens(), heads=(12,) * 6), layer=0, head=0)

@@ -1,10 +1,10 @@
 """One block as a drawing from the bottom up, the residual connections beside it: a click on a box opens it."""
 from collections.abc import Callable, Sequence
 
-from model.record import AttentionRecord
-from model.view import View
+from model.core.record import AttentionRecord
+from model.core.view import View
 from viz.components.block_diagram.payload import Drawn, body, read, state
-from viz.components.mounted import Component
+from viz.components.component import Component
 
 __all__ = ["Drawn", "block_diagram"]
 
@@ -19,6 +19,6 @@ def block_diagram(boxes: Sequence[Drawn], opened: str, *, alt: str, source: tupl
     messages = body(boxes, room=key, alt=alt), state(opened, room=key)
     _COMPONENT.show(key, *messages, lambda value: read(value, boxes), on_open)
     if source:
-        from viz.components.keep import keep_picture  # a handout's items read this package's messages
+        from viz.widgets.handout_button import keep_picture  # a handout's items read this package's messages
 
         keep_picture("block_diagram", key, messages, source, View(kind=source[0].kinds[0]))

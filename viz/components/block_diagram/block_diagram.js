@@ -1,7 +1,7 @@
 // One block. A box opens by click, Enter or Space; arrow keys go up and down. What is opened is sent as {box}.
-import { draw, wire } from "../drawing.js";
-import { unpack } from "../wire.js";
-import { frame, node, palette } from "../shared.js";
+import { draw, wire } from "../js/svg.js";
+import { unpack } from "../js/messages.js";
+import { frame, node, palette } from "../js/shared.js";
 
 export function mount(element, bytes, send) {
   const { root, on, draw: redraw, end } = frame(element, "block", () => palette(root, body.colours)), stage = node("div", "stage", undefined, root);

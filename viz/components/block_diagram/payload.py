@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 from viz import theme
-from viz.components.wire import pack
+from viz.components.messages import pack
 
 ACROSS, STEP, WIDE, HIGH = 300, 64, 208, 44    # the drawing's width, from box to box, a box
 MIDDLE, ASIDE = 112, 284                       # where the stream and the residual connection run

@@ -1,6 +1,6 @@
 // A chart drawn by plotly, which the page carries. Its heatmaps become shapes, so that paper and projector get edges and not pixels.
-import { draw } from "../drawing.js";
-import { STRUCK } from "../signs.js";
+import { draw } from "../js/svg.js";
+import { STRUCK } from "../js/negative_marks.js";
 import { fits } from "./present.js";
 
 const CELLS = 512 * 512, STRIKE = 8;   // cells of a heatmap; pixels from which on a negative cell is struck through

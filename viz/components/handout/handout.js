@@ -1,7 +1,7 @@
 // A handout without a server: every figure finds its messages beside it and its component on the shelf; nothing is asked of any machine.
-import { header } from "../header.js";
-import { node } from "../shared.js";
-import { shelf } from "../shelf.js";
+import { header } from "../js/header.js";
+import { node } from "../js/shared.js";
+import { shelf } from "../js/code_registry.js";
 import { chart } from "./chart.js";
 import { fits, present } from "./present.js";
 import { table } from "./table.js";

@@ -1,5 +1,5 @@
 // Presentation: one figure fills the screen, its letters large. P or the address's #present begins, arrows step, Escape ends.
-import { fill, node } from "../shared.js";
+import { fill, node } from "../js/shared.js";
 
 const STEPS = { ArrowRight: 1, ArrowDown: 1, PageDown: 1, " ": 1, ArrowLeft: -1, ArrowUp: -1, PageUp: -1 };
 const FRAME = 112, LEGEND = 76;   // pixels: round picture and caption; over and under a picture, before it is enlarged

@@ -2,11 +2,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from model.heads import Overview
-from model.record import AttentionRecord
-from model.view import View
+from model.core.heads import Overview
+from model.core.record import AttentionRecord
+from model.core.view import View
+from viz.components.component import Component
 from viz.components.head_grid.payload import GridEvent, Place, body, read, state
-from viz.components.mounted import Component
 
 __all__ = ["GridEvent", "Switch", "head_grid"]
 
@@ -43,7 +43,7 @@ def head_grid(overview: Overview, *, open_head: Place, order: Sequence[Place] | 
                       of=of, by_value=by_value, silences=silence is not None and silence.on))
     event = _COMPONENT.show(key, *messages, lambda value: read(value, overview), on_event)
     if source:
-        from viz.components.keep import keep_picture  # a handout's items read this package's messages
+        from viz.widgets.handout_button import keep_picture  # a handout's items read this package's messages
 
         view = View(kind=overview.kind, layer=open_head[0], head=open_head[1])
         keep_picture("head_grid", key, messages, source, view, None if silence is None else silence.draw)

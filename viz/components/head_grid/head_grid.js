@@ -1,7 +1,7 @@
 // Every head as a thumbnail on one canvas. Hovering and moving happen here; only a choice is sent: the number of the head, or {silence: number}.
-import { number, unpack } from "../wire.js";
-import { canvasOf, figure, short, fill, frame, node, paint, palette, pixels, place, tooltip, within } from "../shared.js";
-import { STRUCK, signedBar, strike } from "../signs.js";
+import { number, unpack } from "../js/messages.js";
+import { canvasOf, figure, short, fill, frame, node, paint, palette, pixels, place, tooltip, within } from "../js/shared.js";
+import { STRUCK, signedBar, strike } from "../js/negative_marks.js";
 import { byLayer, byRank } from "./layout.js";
 
 const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from model.heads import Overview
+from model.core.heads import Overview
 from viz import theme
-from viz.components.wire import pack, range_codes
+from viz.components.messages import pack, range_codes
 from viz.text import strings
 
 Place = tuple[int, int]   # (layer, head)

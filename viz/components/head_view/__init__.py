@@ -2,11 +2,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from model.displayed import Shown
-from model.record import AttentionRecord
-from model.view import View
+from model.core.displayed import Shown
+from model.core.record import AttentionRecord
+from model.core.view import View
+from viz.components.component import Component
 from viz.components.head_view.payload import Guess, ViewEvent, body, read, state
-from viz.components.mounted import Component
 
 __all__ = ["Guess", "ViewEvent", "head_view"]
 
@@ -27,7 +27,7 @@ def head_view(shown: Shown, view: View, *, overlay: Sequence[Shown] = (), focus:
                 state(shown, view, room=key, focus=focus, pair=pair, guess=guess))
     event = _COMPONENT.show(key, *messages, lambda value: read(value, shown), on_event)
     if source:
-        from viz.components.keep import keep_picture  # a handout's items read this package's messages
+        from viz.widgets.handout_button import keep_picture  # a handout's items read this package's messages
 
         keep_picture("head_view", key, messages, source, replace(view, token=focus, pair=pair))
     return event

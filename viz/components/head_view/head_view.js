@@ -1,12 +1,12 @@
 // One head through one of three lenses, or the difference of two. Pointer, keyboard, tooltip and table are the same for all; only a choice is
 // sent, as {token, pair}. While a reader predicts, the head is covered: no weights are here, cells are marked, and {marks} is sent in the end.
-import { number, unpack } from "../wire.js";
-import { figure, fill, frame, node, palette, short, tooltip } from "../shared.js";
-import { signedBar } from "../signs.js";
-import { covered, scored } from "./alone.js";
+import { number, unpack } from "../js/messages.js";
+import { figure, fill, frame, node, palette, short, tooltip } from "../js/shared.js";
+import { signedBar } from "../js/negative_marks.js";
+import { covered, scored } from "./offline_prediction.js";
 import { strength, valueOf } from "./codes.js";
 import { lines } from "./lines.js";
-import { marksOf } from "./marks.js";
+import { marksOf } from "./marked_cells.js";
 import { matrix } from "./matrix.js";
 import { text } from "./text.js";
 

@@ -1,6 +1,6 @@
 // The lines lens: two columns of tokens, a line for each weight; thicker and darker is more. One colour a head.
-import { canvasOf, node, place, within } from "../shared.js";
-import { inWindow, token } from "../tokens.js";
+import { canvasOf, node, place, within } from "../js/shared.js";
+import { inWindow, token } from "../js/token_element.js";
 import { CODES, READABLE, strengths, widest } from "./codes.js";
 
 const PITCH = 26, MOST = 4000, FAINTEST = 0.02;

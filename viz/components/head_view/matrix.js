@@ -1,7 +1,7 @@
 // The matrix lens: queries down, keys across (or transposed). The cells are one canvas; everything that moves is a box above it.
-import { canvasOf, node, paint, pixels, place, within } from "../shared.js";
-import { STRUCK, strike } from "../signs.js";
-import { inWindow, token } from "../tokens.js";
+import { canvasOf, node, paint, pixels, place, within } from "../js/shared.js";
+import { STRUCK, strike } from "../js/negative_marks.js";
+import { inWindow, token } from "../js/token_element.js";
 import { CODES, READABLE, strength, strengths, valueOf, widest } from "./codes.js";
 
 const LARGEST = 44, SHADES = 1024;

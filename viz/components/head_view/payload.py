@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from model.displayed import Shown
-from model.query import Kind
-from model.view import View
+from model.core.displayed import Shown
+from model.core.query import Kind
+from model.core.view import View
 from viz import theme
-from viz.components.labels import unit_axis
+from viz.components.messages import pack, range_codes, root_codes, signed_codes
+from viz.components.token_labels import unit_axis
 from viz.components.token_strip.payload import chosen
-from viz.components.wire import pack, range_codes, root_codes, signed_codes
 from viz.text import strings
 
 HEIGHT = 560              # pixels

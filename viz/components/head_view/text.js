@@ -1,6 +1,6 @@
 // The text lens: the sentence as flowing words, each on the colour of the weight that the focused token gives it.
-import { node, pixels } from "../shared.js";
-import { token } from "../tokens.js";
+import { node, pixels } from "../js/shared.js";
+import { token } from "../js/token_element.js";
 import { strengths } from "./codes.js";
 
 const TINTS = 96;

@@ -5,8 +5,8 @@ from typing import Any
 import streamlit as st
 
 from viz.components.bundle import script, sheet
-from viz.components.controls import sent
 from viz.components.slider.payload import message, read
+from viz.widgets.fields import sent
 
 __all__ = ["slider"]
 

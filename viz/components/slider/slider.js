@@ -1,5 +1,5 @@
 // A thumb on a line over the words of its options. The server is told at once, then at most every PAUSE, and always of the last place.
-import { kept } from "../kept.js";
+import { kept } from "../js/lifecycle.js";
 
 const PAUSE = 80, PATIENCE = 20_000;
 

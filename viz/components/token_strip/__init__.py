@@ -1,8 +1,8 @@
 """The sentence as a strip of tokens: a click focuses one, a second makes a pair."""
 from collections.abc import Callable
 
-from model.record import Tokens
-from viz.components.mounted import Component
+from model.core.record import Tokens
+from viz.components.component import Component
 from viz.components.token_strip.payload import StripEvent, body, read, state
 
 __all__ = ["StripEvent", "token_strip"]
@@ -19,7 +19,7 @@ def token_strip(tokens: Tokens, *, focus: int | None = None, pair: tuple[int, in
     the pair. Clicking the same again, or Escape, clears. Without `pairs` every click focuses: for one of two strips, where the pair stands
     across both. on_event is called before the page runs again. Beside it stands the sign that puts it into the handout.
     """
-    from viz.components.keep import keep_beside  # a handout's items read this package's messages
+    from viz.widgets.handout_button import keep_beside  # a handout's items read this package's messages
 
     messages = body(tokens, room=key), state(room=key, focus=focus, pair=pair, pairs=pairs)
     with keep_beside("token_strip", key, messages):

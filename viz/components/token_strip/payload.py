@@ -3,10 +3,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from model.record import Tokens
+from model.core.record import Tokens
 from viz import theme
-from viz.components.labels import token_axis
-from viz.components.wire import pack
+from viz.components.messages import pack
+from viz.components.token_labels import token_axis
 from viz.text import strings
 
 COLOURS = {"ramp": theme.RAMP, "ink": theme.INK, "paper": theme.PAPER, "accent": theme.ACCENT}

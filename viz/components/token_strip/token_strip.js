@@ -1,6 +1,6 @@
 // The sentence as buttons. What is chosen is sent as {token, pair}; everything else happens here.
-import { unpack } from "../wire.js";
-import { fill, frame, node, palette } from "../shared.js";
+import { unpack } from "../js/messages.js";
+import { fill, frame, node, palette } from "../js/shared.js";
 
 export function mount(element, bytes, send) {
   const { root, on, draw, end } = frame(element, "strip", () => palette(root, body.colours));

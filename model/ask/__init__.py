@@ -1,0 +1,1 @@
+"""ask(question) -> Job: the sources of models, the queue, the cache."""

@@ -1,0 +1,63 @@
+"""What the models trained here bring along: films of their training, the vocabulary of their small world, and answers about how they do it.
+
+Imports torch only to answer.
+"""
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+from model.scratch.vocabulary import Swap
+from model.studies import induction
+from model.studies.induction import HabitsQuery
+from model.studies.pronoun_choice import DecisionQuery, DecisionSetQuery
+from model.training import film as films_of
+from model.training.film import Film, TraitsQuery, read
+
+
+def films() -> dict[str, str]:
+    """The models whose training was filmed, {id: title}."""
+    from model.scratch import catalogue
+
+    return {name: title for name, title in catalogue.NAMES.items() if catalogue.film_path(catalogue.place(name)[0]).exists()}
+
+
+def film(model: str) -> Film:
+    """The film of a model's training as far as it goes. Raises UserError if there is none."""
+    from model.scratch import catalogue
+
+    return read(catalogue.film_path(catalogue.place(model)[0]))
+
+
+def vocabulary(model: str) -> dict[str, tuple[str, ...]]:
+    """Phrases of a small model's vocabulary by group, to be clicked together; nothing for a model that reads any word."""
+    from model.scratch import catalogue
+    from model.scratch import vocabulary as phrases
+
+    return phrases.groups(model) if catalogue.ours(model) else {}
+
+
+def clicked(model: str, chosen: Iterable[str]) -> str:
+    """Phrases of its vocabulary as a text."""
+    from model.scratch import vocabulary as phrases
+
+    return phrases.joined(model, list(chosen))
+
+
+def swap(text: str) -> Swap | None:
+    """What the adjective of a sentence of the small world may be exchanged for; None for any other text."""
+    from model.scratch import vocabulary as phrases
+
+    return phrases.swap(text)
+
+
+def answer(question: DecisionQuery | DecisionSetQuery | HabitsQuery | TraitsQuery, opened: Callable[[str], Any], tick: Callable[[float, str], None]):
+    """The answer; `opened(model id)` gives an open model. Raises UserError for a model that the question does not fit."""
+    from model.scratch import catalogue, head_scores, pronoun_choice
+
+    if isinstance(question, TraitsQuery):
+        return films_of.run(question, lambda model_id: head_scores.of(opened(model_id)), tick)
+    model = opened(question.model)
+    if isinstance(question, HabitsQuery):
+        found = induction.mean_scores(model, draws=question.draws, tick=tick)
+        return replace(found, copying=head_scores.copying(model, found.heads)) if catalogue.ours(question.model) else found
+    return pronoun_choice.decide(question, model, tick) if isinstance(question, DecisionQuery) else pronoun_choice.decide_set(question, model, tick)

@@ -1,0 +1,137 @@
+"""ask(question) -> Job: the one door to every model, from scratch or pretrained.
+
+A question is a frozen value: a `Query` is answered by an AttentionRecord, an `OverviewQuery` by thumbnails, a `MeasuresQuery` by
+measures; model/ask/answers.py has them all.
+"""
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from model.ask.answers import Tick, desk, home
+from model.ask.jobs import Desk, Job
+from model.core.query import Edit, Query, UserError
+
+LONGEST_TEXT = int(os.environ.get("CLEARHEAD_LONGEST_TEXT", "1000000"))  # characters; cutting more into tokens takes longer than anybody waits
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A model of the catalogue as a menu shows it; size in bytes, 0 for one that is made on the spot."""
+
+    id: str
+    title: str
+    good_for: str
+    licence: str = "Apache-2.0"
+    size: int = 0
+    on_disk: bool = True
+    translates: bool = False
+    every_byte: bool = False   # reads any text without an unknown token
+    writes: bool = False       # the next word of any text
+
+
+def may_fetch() -> bool:
+    """Whether people on this server may download models, unless CLEARHEAD_FETCH=0."""
+    return os.environ.get("CLEARHEAD_FETCH") != "0"
+
+
+def handouts() -> Path | None:
+    """The folder in which handouts outlive the server, in CLEARHEAD_HOME; None where CLEARHEAD_HANDOUTS=0 says that nothing is to be written."""
+    from model.pretrained.catalogue import home as kept
+
+    return None if os.environ.get("CLEARHEAD_HANDOUTS") == "0" else kept() / "handouts"
+
+
+def catalogue_only() -> bool:
+    """Whether this server is for strangers: no folders and no hub ids, by CLEARHEAD_CATALOGUE_ONLY=1."""
+    return os.environ.get("CLEARHEAD_CATALOGUE_ONLY") == "1"
+
+
+def offers() -> tuple[Offer, ...]:
+    """Every model of the catalogue that can be had here, from scratch ones last."""
+    from model.pretrained import catalogue as pretrained
+    from model.scratch import catalogue as scratch
+
+    found = [Offer(each.name, each.title, each.good_for, each.licence, each.size, pretrained.on_disk(each), each.translates, each.every_byte,
+                   each.writes)
+             for each in pretrained.ENTRIES if may_fetch() or pretrained.on_disk(each)]
+    own = [Offer(name, title, good_for, translates=name == scratch.TRANSLATOR) for name, (title, good_for) in scratch.OFFERS.items()]
+    return (*found, *own)
+
+
+@dataclass(frozen=True)
+class FetchQuery:
+    """Bring a model to this disk: answered by its folder. A download has a worker of its own, so that nobody's question waits for it."""
+
+    model: str
+
+
+def _fetch(question: FetchQuery, tick: Tick):
+    from model.pretrained.fetch import fetch
+
+    return fetch(question.model, tick)
+
+
+downloads = Desk(_fetch, 10_000)
+
+
+def fetch(model: str, session: str = "") -> Job:
+    """The job that brings a model to this disk; it stops when its last waiter leaves, and goes on from there when it is asked again."""
+    if not may_fetch():
+        raise UserError("This server downloads no models; choose one that is marked as on disk.")
+    return downloads.ask(FetchQuery(model), session)
+
+
+def ask(question, session: str = "") -> Job:
+    """The job that answers a question; `session` names who waits, so that nobody's long text starves the others."""
+    return desk.ask(question, session)
+
+
+def ahead(questions: Iterable, session: str = "") -> None:
+    """Has answered what this session will probably ask next, while nobody waits for anything; instead of what it named before."""
+    desk.ahead(questions, session)
+
+
+def kept(question):
+    """The answer if it is in the cache, else None; never computes."""
+    return desk.cache.get(question)
+
+
+def revision(model: str) -> str:
+    """The fingerprint of a model, for questions that have no text of their own. Raises UserError for an unknown model."""
+    return home(model).revision(model)
+
+
+def import_file(content: bytes, name: str) -> tuple[str, str]:
+    """(model, text) under which attention that another tool saved as NPZ can be asked for; kept in this process only. Raises UserError."""
+    from model.imported import source
+
+    return source.keep(content, name)
+
+
+def imported_name(model: str) -> str | None:
+    """The file's name of a model that is an imported file; None for any other."""
+    from model.imported import source
+
+    return source.title(model) if source.ours(model) else None
+
+
+def untrained(model: str) -> str:
+    """The id of a model's untrained twin: of one that was trained here the start of its film; the one that never was trained is its own."""
+    from model.pretrained.untrained import SUFFIX
+    from model.scratch.catalogue import SNAPSHOT, ours
+
+    if not ours(model):
+        return model + SUFFIX
+    return model if model == "scratch" else f"{model.split(SNAPSHOT)[0]}{SNAPSHOT}0"
+
+
+def open_query(model: str, text: str, text_b: str | None = None, target: str | None = None, continuation: Iterable[int] = (),
+               edits: Iterable[Edit] = ()) -> Query:
+    """A Query with the model's revision resolved. Raises UserError for a text that cannot be asked and for an unknown model."""
+    for name, each in (("text", text), ("second text", text_b), ("target", target)):
+        if each is not None and len(each) > LONGEST_TEXT:
+            raise UserError(f"The {name} has {len(each):,} characters and the limit is {LONGEST_TEXT:,}; shorten it.")
+    if not text.strip():
+        raise UserError("There is no text to look at; type a sentence or choose an example.")
+    return Query(model, revision(model), text, text_b or None, target or None, tuple(continuation), frozenset(edits))

@@ -1,0 +1,1 @@
+"""How attention is read out of a running model, edited on the way, and checked."""

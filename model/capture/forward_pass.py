@@ -1,0 +1,272 @@
+"""How attention is read out of a running model, and how edits are put in.
+
+One attention function and its mask function are registered with transformers. A model that is loaded with them runs its own forward
+pass with the fused kernel; each call hands over its queries, keys, values, scale, mask and bias, without copies. Who listens is held
+in a context variable, so that calls never meet and nothing stays behind in the model.
+"""
+import functools
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from model.capture.attention_call import OWN_PAGES, SINKS, Call, Memory, Unsupported, array, give_back_holes, in_own_pages, understand
+from model.core.heads import tensor_of
+from model.core.masks import Hidden
+from model.core.query import Edit, Hide, Kind, Patch, Silence, Temper, UserError
+
+IMPLEMENTATION = "clearhead"
+MASKED = "clearhead_masked"  # the same, for families whose modules do not say that they are causal and would look ahead without a mask
+HOLES = 5   # large calls after which the heap's free pages are handed back
+ROWS = 256  # rows of queries at a time where equation (1) replaces the kernel, so that an edit needs no n² memory
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One attention of the model: its kind, its layer's number, its module's name, and which of that module's calls in a pass it is.
+
+    side: whose tokens are its keys, "source" or "target".
+    """
+
+    kind: Kind
+    index: int
+    module: str
+    occurrence: int
+    side: str
+
+
+@dataclass(eq=False)
+class Session:
+    """One forward pass under observation. names: id(module) to its name. slots: empty while the wiring is not known yet.
+
+    taken: for each patch the head's output, a tensor (q, d_v), in the other pass. mixed: {(kind, layer): every head's output (q, head, d_v)},
+    where it is a dictionary and not None. rows: for a pass that only answers, with the same text in every row: what each row's patched heads
+    are, {(kind, layer, head): (q, d_v)}; nothing is recorded then. most: the calls after which the pass ends. later:
+    gives each call in turn; small ones are understood together after the pass, as the same Python costs more between two large products. calls:
+    all of them, once the pass is over.
+    """
+
+    names: dict[int, str]
+    slots: dict[tuple[str, int], Slot] = field(default_factory=dict)
+    edits: frozenset[Edit] = frozenset()
+    tick: Callable[[float, str], None] = lambda fraction, text: None
+    taken: Mapping = field(default_factory=dict)
+    mixed: dict | None = None
+    rows: list[dict] | None = None
+    most: int | None = None
+    later: list[Callable[[], Call]] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    memory: Memory = field(default_factory=Memory)
+
+    def identify(self, module) -> tuple[str, int]:
+        """The module's name and how often it was called before in this pass (some models share one layer)."""
+        name = self.names.get(id(module), type(module).__name__)
+        occurrence = self.counts.get(name, 0)
+        self.counts[name] = occurrence + 1
+        return name, occurrence
+
+    def keep(self, understood: Callable[[], Call], name: str, occurrence: int, outputs, large: bool) -> None:
+        """Keeps one call with its outputs (1, row, head, d_v) of `sample_rows`."""
+        def complete() -> Call:
+            call = understood()
+            call.module, call.occurrence, call.rows = name, occurrence, sample_rows(call.query.shape[1])
+            call.outputs = in_own_pages(array(outputs).swapaxes(0, 1), large)
+            return call
+
+        if large:
+            call = complete()
+            self.later.append(lambda: call)
+            if len(self.later) % HOLES == 0:
+                give_back_holes()
+        else:
+            self.later.append(complete)
+        if len(self.later) == self.most:
+            raise _Enough
+
+    def edits_at(self, slot: Slot | None) -> tuple[tuple[int, ...], dict[int, float], list[Silence | Patch]]:
+        """Hidden keys, temperatures by head, and silenced or patched heads of one attention."""
+        if slot is None or not self.edits:
+            return (), {}, []
+        here = [edit for edit in self.edits if not isinstance(edit, Hide) and (edit.kind, edit.layer) == (slot.kind, slot.index)]
+        hidden = tuple(sorted(edit.token for edit in self.edits if isinstance(edit, Hide) and edit.side == slot.side))
+        return (hidden, {edit.head: edit.temperature for edit in here if isinstance(edit, Temper)},
+                [edit for edit in here if isinstance(edit, Silence | Patch)])
+
+
+class _Enough(Exception):
+    """The pass has recorded what was asked for."""
+
+
+_session: ContextVar[Session | None] = ContextVar("clearhead_capture", default=None)
+
+
+def register() -> None:
+    """Makes both implementations known to transformers. Without a mask function the mask would be missing, and attention would look ahead."""
+    from transformers import AttentionInterface, AttentionMaskInterface
+    from transformers.masking_utils import sdpa_mask
+
+    for name, mask_function in ((IMPLEMENTATION, sdpa_mask), (MASKED, _every_mask)):
+        AttentionInterface.register(name, attention_function)
+        AttentionMaskInterface.register(name, mask_function)
+
+
+def _every_mask(*arguments, **options):
+    """The fused kernel's mask, made even where `is_causal` would say the same."""
+    from transformers.masking_utils import sdpa_mask
+
+    return sdpa_mask(*arguments, **{**options, "allow_is_causal_skip": False, "allow_is_bidirectional_skip": False})
+
+
+def run(session: Session, forward: Callable):
+    """`forward()` with every attention call handed to the session; None where the session ended it."""
+    import torch
+
+    token = _session.set(session)
+    try:
+        with torch.inference_mode():
+            output = None
+            with suppress(_Enough):
+                output = forward()
+            session.calls = [each() for each in session.later]
+            return output
+    finally:
+        _session.reset(token)
+
+
+def attention_function(module, query, key, value, attention_mask=None, **options):
+    """What transformers calls in each attention layer: query (1, head, q, d_k), key and value (1, kv_head, k, d); gives (1, q, head, d_v)."""
+    session = _session.get()
+    if session is None:
+        return _native(module, query, key, value, _chosen(attention_mask, options.pop("indices", None), key.shape[2]), options), None
+    name, occurrence = session.identify(module)
+    if session.slots:
+        session.tick(len(session.later) / len(session.slots), f"attention layer {len(session.later) + 1} of {len(session.slots)}")
+    slot = session.slots.get((name, occurrence))
+    attention_mask = _chosen(attention_mask, options.pop("indices", None), key.shape[2])
+    if session.rows is not None:
+        return _with_rows(_native(module, query, key, value, attention_mask, options), slot, session.rows), None
+    hidden, temperatures, replaced = session.edits_at(slot)
+    large = query.numel() * 4 >= OWN_PAGES
+    understood = functools.partial(understand, session.memory, module, (query, key, value), attention_mask, options)
+    if hidden or temperatures:
+        call = _edited(understood(), hidden, temperatures)
+        output = _equation_one(call)
+        understood = lambda: call
+    else:
+        output = _native(module, query, key, value, attention_mask, options)
+    session.keep(understood, name, occurrence, output.index_select(1, _row_index(query.shape[2])), large)
+    for edit in replaced:
+        output[:, :, edit.head] = _instead(output[:, :, edit.head], edit, session.taken)
+    if session.mixed is not None and slot is not None:
+        session.mixed[slot.kind, slot.index] = output[0]
+    return output, None
+
+
+def _edited(call: Call, hidden: tuple[int, ...], temperatures: dict[int, float]) -> Call:
+    """The call with its hidden keys and its heads' temperatures."""
+    if hidden:
+        call.allowed = Hidden(call.allowed, hidden)
+        _check_rows(call)
+    if temperatures:
+        call.temperature = np.array([temperatures.get(head, 1.0) for head in range(len(call.query))], np.float32)
+    return call
+
+
+def _with_rows(output, slot: Slot | None, rows: list[dict]):
+    """The output (row, q, head, d_v) of one attention with the patched heads of each row in place."""
+    for row, heads in enumerate(rows):
+        for (kind, layer, head), taken in heads.items():
+            if slot is not None and (kind, layer) == (slot.kind, slot.index):
+                output[row, :, head] = taken
+    return output
+
+
+def _instead(output, edit: Silence | Patch, taken: Mapping):
+    """What stands in the place of one head's output (1, q, d_v)."""
+    if isinstance(edit, Patch):
+        return taken[edit][None]
+    return 0 if edit.mode == "zero" else output.mean(1, keepdim=True)
+
+
+def _chosen(mask, indices, n_keys: int):
+    """The mask with the keys that sparse attention chose for each query, indices (1, query, chosen); transformers leaves that to its kernels,
+    and makes a mask of them only for its own eager and fused attention (DeepSeek-V3.2, 2025)."""
+    if indices is None:
+        return mask
+    import torch
+
+    if mask is None:
+        raise Unsupported("it chooses keys without a mask that says what they may be chosen from")
+    left_out = torch.ones(1, indices.shape[1], n_keys, dtype=torch.bool).scatter(-1, indices.long(), False)[:, None]
+    return mask & ~left_out if mask.dtype == torch.bool else mask.masked_fill(left_out, torch.finfo(mask.dtype).min)
+
+
+@functools.lru_cache(64)
+def sample_rows(n_queries: int) -> np.ndarray:
+    """The queries whose outputs are recomputed on every answer: the first (it shows a missing look-ahead mask), the last (it shows a
+    missing window), and two between."""
+    return np.unique(np.linspace(0, n_queries - 1, 4).astype(int))
+
+
+@functools.lru_cache(64)
+def _row_index(n_queries: int):
+    import torch
+
+    return torch.from_numpy(sample_rows(n_queries))
+
+
+def _native(module, query, key, value, attention_mask, options: dict):
+    """The output of the model's own attention: fused, except where the fused kernel would raise or silently ignore a soft-cap or a sink."""
+    from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+    if options.get("softcap") is None and all(options.get(word) is None for word in SINKS):
+        return sdpa_attention_forward(module, query, key, value, attention_mask, **options)[0]
+    eager = getattr(sys.modules[type(module).__module__], "eager_attention_forward", None)
+    if eager is None:
+        raise Unsupported(f"{type(module).__name__} passes a soft-cap or a sink, and its family has no eager attention to ask")
+    mask = _additive(module, query, key, attention_mask, options.get("is_causal"))
+    return eager(module, query, key, value, mask, **options)[0]
+
+
+def _additive(module, query, key, mask, is_causal: bool | None):
+    """The mask as eager attention wants it: 0 where a query may look, the smallest number elsewhere, (1, 1 or head, q, k)."""
+    import torch
+
+    if mask is None and query.shape[2] > 1 and (getattr(module, "is_causal", True) if is_causal is None else is_causal):
+        mask = torch.ones(query.shape[2], key.shape[2], dtype=torch.bool).tril()[None, None]
+    if mask is None or mask.dtype != torch.bool:
+        return mask
+    return torch.zeros(mask.shape, dtype=query.dtype).masked_fill_(~mask, torch.finfo(query.dtype).min)
+
+
+def _blocks(n_queries: int):
+    return (slice(start, min(start + ROWS, n_queries)) for start in range(0, n_queries, ROWS))
+
+
+def _equation_one(call: Call):
+    """The attention output (1, q, head, d_v) by our own equation (1), for edits that no kernel knows."""
+    import torch
+
+    from model.core import attention
+
+    as_tensor = lambda numbers: tensor_of(np.ascontiguousarray(numbers))
+    group = len(call.query) // len(call.key)
+    key, value = (as_tensor(np.repeat(each, group, axis=0)) for each in (call.key, call.value))
+    per_head = lambda numbers: as_tensor(numbers)[:, None, None]
+    keys = slice(0, call.key.shape[1])
+    parts = [attention.attention(
+        as_tensor(call.query[:, rows]), key, value, as_tensor(call.allowed.block(rows, keys)), scale=call.scale, softcap=call.softcap,
+        bias=None if call.bias is None else as_tensor(call.bias.block(rows, keys)), sink=None if call.sink is None else per_head(call.sink),
+        temperature=1.0 if call.temperature is None else per_head(call.temperature))[0] for rows in _blocks(call.query.shape[1])]
+    return torch.cat(parts, dim=1).transpose(0, 1)[None].contiguous()
+
+
+def _check_rows(call: Call) -> None:
+    """Hiding must leave every row a key, unless a sink can take it all."""
+    keys = slice(0, call.key.shape[1])
+    if call.sink is None and not all(call.allowed.block(rows, keys).any(-1).all() for rows in _blocks(call.query.shape[1])):
+        raise UserError("Hiding this would leave some token with nothing to look at; hide fewer tokens, or not the only one that it may see.")

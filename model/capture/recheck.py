@@ -1,0 +1,69 @@
+"""Recomputes weights · value from a record's own queries and keys, for a few rows of every head, beside what the model really put out."""
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+
+from model.capture.attention_call import Call
+from model.core import heads
+from model.core.masks import Full
+from model.core.record import Layer
+
+SMALL = 1 << 18  # numbers; layers whose keys are fewer together are recomputed together, as the calls would cost more than the arithmetic
+
+
+def against_outputs(calls: list[Call], layers: list[Layer]) -> tuple[float, float, int]:
+    """(largest difference from the outputs of this pass, as a share of the layer's largest; distance of row sums from 1; rows compared)."""
+    worst, row_error, rows = 0.0, 0.0, 0
+    for members, layer in _together(calls, layers):
+        outputs = np.concatenate([call.outputs for call in members])
+        largest = np.abs(outputs).reshape(len(members), -1).max(1).repeat(len(outputs) // len(members))
+        mixed, sums = recompute(layer, cast(np.ndarray, members[0].rows))
+        errors = np.abs(mixed - outputs).max((1, 2)) / np.where(largest > 0, largest, 1)
+        worst = max(worst, float(errors.max()) if np.isfinite(errors).all() else float("inf"))
+        if layer.sink is None:
+            row_error = max(row_error, float(np.abs(sums - 1).max()))
+        rows += mixed.shape[0] * mixed.shape[1]
+    return worst, row_error, rows
+
+
+def _together(calls: list[Call], layers: list[Layer]) -> Iterator[tuple[list[Call], Layer | Call]]:
+    """Each layer with its call; small layers that differ in their numbers only as one layer with all their heads."""
+    groups: dict[tuple, list[int]] = {}
+    for place, layer in enumerate(layers):
+        plain = layer.bias is None and layer.softcap is None and layer.sink is None and layer.temperature is None
+        same = (layer.query.shape, layer.key.shape, layer.value.shape, layer.scale, layer.allowed)
+        groups.setdefault(same if plain and layer.key.size * len(layers) <= SMALL else (place,), []).append(place)
+    for places in groups.values():
+        first: Layer | Call = layers[places[0]]
+        if len(places) > 1:
+            query, key, value = (np.concatenate([getattr(layers[place], name) for place in places]) for name in ("query", "key", "value"))
+            first = replace(calls[places[0]], query=query, key=key, value=value)
+        yield [calls[place] for place in places], first
+
+
+def recompute(layer: Layer | Call, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """weights · value (head, row, d_v) and the weights' sums (head, row) for some queries, by equation (1); key heads are never copied."""
+    from model.core import attention
+
+    kv_heads, n_keys, _ = layer.key.shape
+    group, keys = len(layer.query) // kv_heads, slice(0, n_keys)
+    split = lambda each: heads.tensor_of(each.reshape(kv_heads, group, *each.shape[1:]))
+    gather = lambda part: np.concatenate([part.block(slice(row, row + 1), keys) for row in rows], axis=-2)
+    asked = heads.tensor_of(layer.query[:, rows].reshape(kv_heads, group * len(rows), -1))
+    numbers = attention.scores(asked, heads.tensor_of(layer.key), scale=layer.scale, softcap=layer.softcap)
+    numbers = numbers.view(kv_heads, group, len(rows), n_keys)
+    if layer.bias is not None:
+        bias = gather(layer.bias)
+        numbers = numbers + (split(bias) if bias.ndim == 3 else heads.tensor_of(bias))
+    allowed = None
+    if not isinstance(layer.allowed, Full):
+        mask = gather(layer.allowed)
+        allowed = split(mask) if mask.ndim == 3 else heads.tensor_of(mask)
+    sink = None if layer.sink is None else split(layer.sink)[..., None, None]
+    temperature = 1.0 if layer.temperature is None else split(layer.temperature)[..., None, None]
+    weights = attention.softmax(numbers, allowed, temperature=temperature, sink=sink)
+    mixed = weights.flatten(1, 2) @ heads.tensor_of(layer.value)
+    shape = (len(layer.query), len(rows))
+    return mixed.reshape(*shape, -1).numpy(), weights.sum(-1).reshape(shape).numpy()

@@ -1,0 +1,107 @@
+"""python -m model measures: every head over a file of texts, resumable."""
+import hashlib
+import json
+import os
+import sys
+import time
+from itertools import islice
+from pathlib import Path
+
+import click
+
+from model.ask import sources
+from model.cli.progress import answer_to
+from model.core.query import Kind, UserError
+from model.studies.corpus import BATCH, Averages, TextsQuery, as_csv, as_object, from_object, merged
+from model.studies.corpus_files import FIELD, texts
+
+SAVED_EVERY = 5   # seconds: what a stop costs at most
+
+
+@click.command("measures")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--model", "model_id", default="minilm", show_default=True, help="A name of the catalogue, a hub id, a folder, or a GGUF file.")
+@click.option("--kind", type=click.Choice([each.value for each in Kind]), help="Which attention; the model's first one unless given.")
+@click.option("--field", default=FIELD, show_default=True, help="The CSV's column, or the JSONL's field, that holds the texts.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="The CSV to write; FILE-measures.csv beside FILE unless given.")
+def measures_command(file: Path, model_id: str, kind: str | None, field: str, out: Path | None):
+    """What every head does over a file of texts: means and standard deviations, one row a head, as CSV.
+
+    FILE is .txt (a text a line), .csv or .jsonl, in UTF-8, of any length: one text at a time is in memory. Stopped with Ctrl-C it goes on from
+    there the next time; what is done so far is kept beside the output, as OUT.part.
+
+    \b
+    python -m model measures reviews.txt
+    python -m model measures reviews.csv --field review --model smollm2 --out smollm2.csv
+    """
+    out = out or file.with_name(f"{file.stem}-measures.csv")
+    part = out.with_name(out.name + ".part")
+    try:
+        named = {"model": model_id, "revision": sources.revision(model_id), "asked_kind": kind, "field": field, "file": file.name,
+                 "sha256": _sha256(file)}
+        found = _averages(file, named, part)
+        _write(out, as_csv(found, {name: value for name, value in named.items() if name != "asked_kind"}))
+        part.unlink(missing_ok=True)
+    except OSError as error:
+        raise UserError(f"{error.filename or out} cannot be read or written ({error.strerror or error}); choose another place.") from error
+    short = f"; {found.cut:,} of them were longer than the model reads, and cut" if found.cut else ""
+    click.echo(f"{out}: {len(found.places)} heads over {found.texts:,} texts of {found.tokens:,} tokens{short}")
+
+
+def _averages(file: Path, named: dict, part: Path) -> Averages:
+    """All texts of the file, from where an earlier run was stopped."""
+    total, saved, kind = _resumed(part, named), time.monotonic(), named["asked_kind"]
+    done = total.texts if total else 0
+    if done:
+        click.echo(f"{part.name} holds {done:,} texts of an earlier run; going on from there.", err=True)
+    with file.open("rb") as opened:
+        left = islice(texts(opened, file.name, named["field"]), done, None)
+        while batch := tuple(islice(left, BATCH)):
+            try:
+                found = answer_to(TextsQuery(named["model"], named["revision"], kind and Kind(kind), batch))
+            except UserError as error:
+                raise UserError(f"{file.name}, {error}") from error
+            except KeyboardInterrupt:
+                _save(part, named, total)
+                raise
+            total = found if total is None else merged(total, found)
+            _say(total.texts, batch[-1][0])
+            if time.monotonic() - saved > SAVED_EVERY:
+                _save(part, named, total)
+                saved = time.monotonic()
+    if total is None:
+        raise UserError(f"{file.name} has no text in it; write one text a line.")
+    return total
+
+
+def _save(part: Path, named: dict, total: Averages | None) -> None:
+    if total is not None:
+        _write(part, json.dumps(named | {"found": as_object(total)}))
+
+
+def _say(count: int, line: int) -> None:
+    if sys.stderr.isatty():
+        click.echo(f"\r{count:,} texts, up to line {line:,} ", nl=False, err=True)
+
+
+def _resumed(part: Path, named: dict) -> Averages | None:
+    """What an earlier run had found of this very file with this very model; None if there is nothing of the kind."""
+    try:
+        kept = json.loads(part.read_text(encoding="utf-8"))
+        return from_object(kept["found"]) if {name: kept[name] for name in named} == named else None
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{part} is not what an earlier run left there; delete it, or choose another --out.") from error
+
+
+def _write(path: Path, text: str) -> None:
+    """Whole or not at all."""
+    new = path.with_name(path.name + ".new")
+    new.write_text(text, encoding="utf-8", newline="")
+    os.replace(new, path)
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()

@@ -1,0 +1,210 @@
+"""What views ask of a record: weights, scores, pairs, thumbnails. All of it is arithmetic on queries and keys; nothing runs the model.
+
+torch is imported where it computes, so that a page can import this module before torch is there.
+"""
+import functools
+from collections.abc import Iterator, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from model.core.masks import Causal, Chunk, Full, Mask, Window
+from model.core.query import Kind
+from model.core.record import AttentionMap, Layer, Reported
+
+ROWS = 128        # rows of queries computed at a time: about 5 MB of scores for 9 heads and 1,024 keys, so that they stay in the cache
+THUMBNAIL = 64    # cells a side, at most, that stand for one head in the overview
+# ((query, key), ranking) last asked of each: a page asks for its pair several times in every run, and every head's row is needed for it
+_RANKED: MutableMapping[AttentionMap, tuple] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, eq=False)
+class Overview:
+    """One thumbnail a head. cells: a uint8 array (head, rows, columns) a layer, each byte round(255 · √weight), max-pooled over `pool` tokens."""
+
+    kind: Kind
+    layers: tuple[int, ...]
+    cells: tuple[np.ndarray, ...]
+    pool: tuple[int, int]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(each.nbytes for each in self.cells)
+
+
+def tensor_of(array: np.ndarray):
+    """The array's memory as a tensor, without a copy where it may be had; nothing here writes to it."""
+    import torch
+
+    try:
+        alias = array.view()
+        alias.flags.writeable = True   # torch warns about read-only memory
+    except ValueError:
+        alias = array.copy()
+    return torch.from_numpy(alias)
+
+
+def _heads_of(layer: Layer, heads: slice):
+    """The query, key and per-head extras of some query heads as tensors, key heads repeated to match (grouped-query attention)."""
+    group = layer.heads // layer.key.shape[0]
+    wanted = np.arange(layer.heads)[heads]
+    key = tensor_of(layer.key[wanted // group] if group > 1 or len(wanted) < layer.heads else layer.key)
+    given = {name: getattr(layer, name) for name in ("sink", "temperature")}
+    each = {name: None if numbers is None else tensor_of(numbers[wanted])[:, None, None] for name, numbers in given.items()}
+    return tensor_of(layer.query[heads]), key, wanted, each
+
+
+def _mask_of(layer: Layer, heads: np.ndarray, rows: slice, keys: slice):
+    """What these rows may look at, as a bool tensor; None where they may look at all of it."""
+    if isinstance(layer.allowed, Full):
+        return None
+    block = layer.allowed.block(rows, keys)
+    return None if block.all() else tensor_of(np.ascontiguousarray(block[heads] if block.ndim == 3 else block))
+
+
+def _shut(layer: Layer, heads: np.ndarray, rows: slice, keys: slice) -> tuple[slice, Any] | None:
+    """The columns in which the mask forbids something, and what closes them: 0 or -∞ to be added, which is three times as fast as filling."""
+    if isinstance(layer.allowed, Causal | Window | Chunk):
+        return _ruled(layer.allowed, rows.start, rows.stop, keys.start, keys.stop)
+    return _closing(_mask_of(layer, heads, rows, keys))
+
+
+@functools.lru_cache(16)
+def _ruled(mask: Mask, *ends: int):
+    """The same for a mask that is a rule, whatever the layer: drawn once for all of them."""
+    return _closing(tensor_of(mask.block(slice(*ends[:2]), slice(*ends[2:]))))
+
+
+def _closing(allowed):
+    import torch
+
+    if allowed is None or allowed.all():
+        return None
+    columns = (~allowed).flatten(0, -2).any(0).nonzero()
+    some = slice(int(columns[0]), int(columns[-1]) + 1)
+    return some, torch.zeros(allowed[..., some].shape).masked_fill_(~allowed[..., some], -float("inf"))
+
+
+def _block(layer: Layer, heads: slice, rows: slice, keys: slice, prepared=None, keep_scores: bool = True):
+    """Scores, weights and mask of some heads and rows over `keys`, as tensors (head, row, key). Without `keep_scores` the scores are used up."""
+    from model.core import attention
+
+    query, key, wanted, each = prepared or _heads_of(layer, heads)
+    bias = None if layer.bias is None else layer.bias.block(rows, keys)
+    if bias is not None and bias.ndim == 3:
+        bias = bias[wanted]
+    scores = attention.scores(query[:, rows], key[:, keys], scale=layer.scale, softcap=layer.softcap,
+                              bias=None if bias is None else tensor_of(np.ascontiguousarray(bias)))
+    allowed = None
+    if keep_scores:
+        allowed = _mask_of(layer, wanted, rows, keys)
+    elif (shut := _shut(layer, wanted, rows, keys)) is not None:
+        scores[..., shut[0]] += shut[1]
+    temperature = 1.0 if each["temperature"] is None else each["temperature"]
+    return scores, attention.softmax(scores, allowed, temperature=temperature, sink=each["sink"]), allowed
+
+
+def weight_blocks(layer: Layer | Reported, heads: slice = slice(None), size: int = ROWS) -> Iterator[tuple[slice, slice, np.ndarray]]:
+    """Weights of the layer in blocks of rows: (rows, keys, float32 (head, row, key)), where no row may look outside `keys`."""
+    return ((rows, keys, block.numpy()) for rows, keys, block in _tensor_blocks(layer, heads, size))
+
+
+def _tensor_blocks(layer: Layer | Reported, heads: slice, size: int) -> Iterator:
+    """The same as tensors."""
+    _, n_queries, n_keys = layer.shape
+    prepared = _heads_of(layer, heads) if isinstance(layer, Layer) else None
+    for start in range(0, n_queries, size):
+        rows = slice(start, min(start + size, n_queries))
+        keys = layer.allowed.reach(rows, n_keys)
+        if isinstance(layer, Reported):
+            yield rows, keys, tensor_of(layer.weights[heads, rows, keys])
+        else:
+            yield rows, keys, _block(layer, heads, rows, keys, prepared, keep_scores=False)[1]
+
+
+def weights(layer: Layer | Reported, head: int, rows: slice | None = None) -> np.ndarray:
+    """The weights of one head, float32 (query, key); each row sums to 1, or to 1 minus the sink's share. `rows` takes some queries only."""
+    rows = rows or slice(0, layer.shape[1])
+    if isinstance(layer, Reported):
+        return layer.weights[head, rows]
+    return _block(layer, slice(head, head + 1), rows, slice(0, layer.shape[2]))[1][0].numpy()
+
+
+def scores(layer: Layer | Reported, head: int, rows: slice | None = None) -> np.ndarray | None:
+    """The scores of one head before mask and softmax, float32 (query, key), NaN where the mask forbids; None if the model did not tell."""
+    if isinstance(layer, Reported):
+        return None
+    rows = rows or slice(0, layer.shape[1])
+    numbers, _, allowed = _block(layer, slice(head, head + 1), rows, slice(0, layer.shape[2]))
+    return (numbers if allowed is None else numbers.masked_fill(~allowed, float("nan")))[0].numpy()
+
+
+def shares(layer: Layer | Reported, head: int) -> np.ndarray:
+    """Each cell's weight divided by its sum over all heads of the layer, float32 (query, key), 0 where that sum is 0: how Tensor2Tensor's notebook
+    hello_t2t normalises before it draws (visualization/attention.js, resize). Rows do not sum to 1."""
+    total = sum(weights(layer, each) for each in range(layer.heads))
+    return np.divide(weights(layer, head), total, out=np.zeros(layer.shape[1:], np.float32), where=total > 0)
+
+
+def row_weights(layer: Layer | Reported, query: int) -> np.ndarray:
+    """What one token looks at in every head of the layer, float32 (head, key)."""
+    if isinstance(layer, Reported):
+        return layer.weights[:, query]
+    return _block(layer, slice(None), slice(query, query + 1), slice(0, layer.shape[2]))[1][:, 0].numpy()
+
+
+def pair_weights(attention_map: AttentionMap, query: int, key: int) -> dict[tuple[int, int], float]:
+    """The weight from one token to another in every head: {(layer, head): weight}."""
+    return {(layer.index, head): float(weight)
+            for layer in attention_map.layers for head, weight in enumerate(row_weights(layer, query)[:, key])}
+
+
+def ranked(attention_map: AttentionMap, query: int, key: int) -> list[tuple[int, int, float]]:
+    """(layer, head, weight) for a pair of tokens, the largest weight first; ties in the model's own order."""
+    pair, (last, ranking) = (query, key), _RANKED.get(attention_map, (None, ()))
+    if last != pair:
+        pairs = pair_weights(attention_map, query, key)
+        ranking = sorted(((layer, head, weight) for (layer, head), weight in pairs.items()), key=lambda each: (-each[2], each[0], each[1]))
+        _RANKED[attention_map] = pair, tuple(ranking)
+    return list(ranking)
+
+
+def head_outputs(layer: Layer, rows: np.ndarray) -> np.ndarray:
+    """weights · value for some queries, float32 (head, row, d_v): what equation (1) says the layer's heads put out."""
+    group = layer.heads // layer.value.shape[0]
+    mixed = np.stack([_block(layer, slice(None), slice(row, row + 1), slice(0, layer.shape[2]))[1][:, 0].numpy() for row in rows], axis=1)
+    return np.stack([mixed[head] @ layer.value[head // group] for head in range(layer.heads)])
+
+
+def overview(attention_map: AttentionMap) -> Overview:
+    """Thumbnails of every head, of at most 64 × 64 cells whatever the length; max-pooled, so that a single strong weight never disappears."""
+    pool = -(-len(attention_map.queries) // THUMBNAIL), -(-len(attention_map.keys) // THUMBNAIL)
+    cells = tuple(_thumbnails(layer, pool) for layer in attention_map.layers)
+    return Overview(attention_map.kind, tuple(layer.index for layer in attention_map.layers), cells, pool)
+
+
+def _thumbnails(layer: Layer | Reported, pool: tuple[int, int]) -> np.ndarray:
+    heads, n_queries, n_keys = layer.shape
+    high, wide = (-(-n // size) for n, size in zip((n_queries, n_keys), pool))
+    cells = np.zeros((heads, high, wide), np.float32)
+    for rows, keys, block in _tensor_blocks(layer, slice(None), max(1, ROWS // pool[0]) * pool[0]):
+        top, first = rows.start // pool[0], keys.start // pool[1]
+        pooled = _pooled(block, pool, keys.start % pool[1]).numpy()
+        cells[:, top:top + pooled.shape[1], first:first + pooled.shape[2]] = pooled
+    return np.round(255 * np.sqrt(cells)).astype(np.uint8)
+
+
+def _pooled(block, pool: tuple[int, int], before: int):
+    """The largest of every pool of a block (head, row, key) whose first key stands `before` keys behind the beginning of its pool.
+
+    Rows come first: their pools lie side by side in memory, and the keys are then so many times fewer.
+    """
+    import torch
+
+    heads, n_rows, n_keys = block.shape
+    if n_rows % pool[0] or before or n_keys % pool[1]:
+        block = torch.nn.functional.pad(block, (before, -(before + n_keys) % pool[1], 0, -n_rows % pool[0]))
+    by_row = block.view(heads, -1, pool[0], block.shape[2]).amax(2)
+    return by_row.view(heads, by_row.shape[1], -1, pool[1]).amax(3)

@@ -1,0 +1,101 @@
+"""How much memory and time an answer takes, told before anything is computed."""
+import functools
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from model.core.query import UserError
+
+FLOAT = 4  # bytes
+SMALL_BYTES, SMALL_OPERATIONS = 1e8, 1e11  # below both no machine needs asking
+SLOWEST = 5e9  # operations a second that any machine with torch does; measured less, it is only busy
+LONGEST_WAIT = float(os.environ.get("CLEARHEAD_LONGEST_WAIT", "600"))  # seconds that an answer may take by the estimate
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One attention layer as far as size goes. quadratic: numbers per (head, query, key) that it needs at once, 0 with the fused kernel."""
+
+    heads: int
+    kv_heads: int
+    d_k: int
+    d_v: int
+    quadratic: float = 0.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the size of an answer depends on. Lengths are tokens; widths are numbers a token."""
+
+    parameters: int
+    width: int                # of the widest set of numbers that a layer holds for each token
+    vocabulary: int           # numbers a token that the answer's head puts out at once, 0 if it puts out few
+    shapes: tuple[Shape, ...]
+    keeps_weights: bool       # reported models keep every matrix
+
+    def bytes_for(self, n: int) -> float:
+        """Peak memory above the model, in bytes, for n tokens."""
+        kept = sum(n * (shape.heads * shape.d_k + shape.kv_heads * (shape.d_k + shape.d_v)) for shape in self.shapes)
+        square = sum(shape.heads * n * n for shape in self.shapes) if self.keeps_weights else 0
+        working = max((shape.heads * shape.quadratic * n * n for shape in self.shapes), default=0)
+        return FLOAT * (kept + square + working + n * (self.width + self.vocabulary))
+
+    def operations_for(self, n: int) -> float:
+        """Multiplications and additions of one forward pass over n tokens."""
+        return 2 * self.parameters * n + sum(2 * n * n * shape.heads * (shape.d_k + shape.d_v) for shape in self.shapes)
+
+
+def refuse_what_does_not_fit(plan: Plan, n: int, title: str) -> None:
+    """Raises UserError with the numbers and the nearest length that fits."""
+    if plan.bytes_for(n) < SMALL_BYTES and plan.operations_for(n) < SMALL_OPERATIONS:
+        return
+    room, speed = memory_free(), operations_per_second()
+
+    def fits(length: int) -> bool:
+        return plan.bytes_for(length) <= room and plan.operations_for(length) <= speed * LONGEST_WAIT
+
+    if fits(n):
+        return
+    low, high = 0, n
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    raise UserError(f"{n:,} tokens would take about {plan.bytes_for(n) / 1e9:,.1f} GB and {plan.operations_for(n) / speed:,.0f} s with {title}, and "
+                    f"{room / 1e9:,.1f} GB are free (limit {LONGEST_WAIT:,.0f} s); shorten the text to {low:,} tokens.")
+
+
+def refuse_weights(parameters: int, title: str) -> None:
+    """Raises UserError if a model's weights do not fit into memory as float32."""
+    needed, room = FLOAT * parameters * 1.15, memory_free()
+    if needed > room:
+        raise UserError(f"{title} has {parameters / 1e9:,.2f} thousand million parameters, which take {needed / 1e9:,.1f} GB in float32, and "
+                        f"{room / 1e9:,.1f} GB of memory are free; choose a smaller model.")
+
+
+def memory_free() -> float:
+    """Bytes that may still be taken: what the system calls available, or what the container's limit leaves."""
+    free = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        free = float(next(line.split()[1] for line in lines if line.startswith("MemAvailable"))) * 1024
+        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
+        if limit.isdigit():
+            free = min(free, float(limit) - float(Path("/sys/fs/cgroup/memory.current").read_text()))
+    except (OSError, StopIteration, ValueError):
+        return free
+    return free
+
+
+@functools.cache
+def operations_per_second() -> float:
+    """What this machine does in a matrix product, measured once in a few milliseconds."""
+    import torch
+
+    left, right = torch.ones(256, 768), torch.ones(768, 768)
+    shortest = float("inf")
+    for _ in range(8):  # the fastest of several: another process may hold the cores for a moment
+        start = time.perf_counter()
+        left @ right
+        shortest = min(shortest, time.perf_counter() - start)
+    return max(2 * 256 * 768 * 768 / max(shortest, 1e-6), SLOWEST)

@@ -1,0 +1,141 @@
+"""What can be asked: the wiring, the edits and the `Query`. Primitives only, so a query is a cache key and what a link means."""
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """The wiring. Who may really look where is each layer's `allowed`."""
+
+    SELF = "self"      # an encoder over itself
+    CAUSAL = "causal"  # a decoder over what it has so far
+    CROSS = "cross"    # a decoder over its encoder
+
+
+class UserError(Exception):
+    """Something that the person at the screen can do something about: one sentence that says what happened and the way out."""
+
+
+class NotOnDisk(UserError):
+    """A model that could be fetched."""
+
+
+class NoNextWord(UserError):
+    """A model that writes no next word was asked for one."""
+
+
+@dataclass(frozen=True, order=True)
+class Silence:
+    """This head's slice of the attention output becomes 0, or its mean over positions; biases after it stay."""
+
+    kind: Kind
+    layer: int
+    head: int
+    mode: str = "zero"
+
+    def __post_init__(self):
+        if self.mode not in ("zero", "mean"):
+            raise UserError(f"Silence: expected mode zero or mean, got {self.mode!r}; choose one of the two.")
+
+
+@dataclass(frozen=True, order=True)
+class Temper:
+    """Every finite logit of this head is divided by `temperature` before mask and softmax, inside the model."""
+
+    kind: Kind
+    layer: int
+    head: int
+    temperature: float
+
+    def __post_init__(self):
+        if not 1e-6 <= self.temperature <= 1e6:
+            raise UserError(f"Temper: expected a temperature from 0.000001 to 1000000, got {self.temperature}; choose one in that range.")
+
+
+@dataclass(frozen=True, order=True)
+class Hide:
+    """This token is no key anywhere on its side ("source" or "target"); its own row stays."""
+
+    side: str
+    token: int
+
+    def __post_init__(self):
+        if self.side not in ("source", "target") or self.token < 0:
+            raise UserError(f"Hide: expected source or target and a token from 0, got {self.side!r} and {self.token}; choose a token of the text.")
+
+
+@dataclass(frozen=True)
+class Patch:
+    """This head's slice of the attention output is what it is in the pass of `from_query`, at every position; biases after it stay.
+
+    That is activation patching, or interchange intervention (Vig et al. 2020; Geiger et al. 2021). The two passes must have as many tokens on
+    the side that looks: the source for an encoder's heads, the target for a decoder's, cross-attention included.
+    """
+
+    kind: Kind
+    layer: int
+    head: int
+    from_query: "Query"
+
+    def __post_init__(self):
+        if self.from_query.edits:
+            raise UserError("Patch: the other sentence is read as it is, without edits of its own; take them away.")
+
+
+Edit = Silence | Temper | Hide | Patch
+
+
+@dataclass(frozen=True)
+class Query:
+    """What was asked. Primitives only: it is the cache key, and what a link means.
+
+    `revision` is the resolved fingerprint of weights, config and tokenizer; `continuation` holds generated token ids, so that
+    stepping through a text equals the model's own generate.
+    """
+
+    model: str
+    revision: str
+    text: str
+    text_b: str | None = None
+    target: str | None = None
+    continuation: tuple[int, ...] = ()
+    edits: frozenset[Edit] = frozenset()
+
+    def __post_init__(self):
+        if any(isinstance(edit, Patch) and (edit.from_query.model, edit.from_query.revision) != (self.model, self.revision) for edit in self.edits):
+            raise UserError("A head's output can only be taken from another text of the same model; choose the same model for both.")
+        outputs = [(edit.kind, edit.layer, edit.head) for edit in self.edits if isinstance(edit, Silence | Patch)]
+        for place in outputs:
+            if outputs.count(place) > 1:
+                raise UserError("Layer {1} head {2} ({0}) has two edits of its output, and only one can hold; take one away.".format(*place))
+
+
+@dataclass(frozen=True)
+class FirstLayerQuery:
+    """The record of the first layer alone, without a prediction, for what must not wait for the rest of the pass: answered by
+    `model.core.record.AttentionRecord`. The whole record of a model that reads two sides, or that only reports its weights."""
+
+    query: Query
+
+
+@dataclass(frozen=True)
+class OverviewQuery:
+    """Thumbnails of every head of one kind: answered by `model.core.heads.Overview`."""
+
+    query: Query
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class MeasuresQuery:
+    """The measures of every head of one kind: answered by `model.core.measures.HeadMeasures`."""
+
+    query: Query
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class CardQuery:
+    """A model's card without a text: answered by `model.core.record.Card`; opens the model, which verifies it."""
+
+    model: str
+    revision: str

@@ -1,0 +1,59 @@
+"""One loss, three targets: what a small decoder should say next, by the text, by a larger model, or by somebody's wish."""
+import numpy as np
+
+from model.lessons.divergence import cross_entropy, divergence
+from model.lessons.softmax import entropy
+from model.studies.next_token import distribution
+
+TEACHER = "induction"   # the trained decoder; its students are its own snapshots on the way
+
+
+def steps() -> list[int]:
+    """The steps of training at which the teacher was photographed, the first untrained."""
+    from model.scratch import weights
+    from model.scratch.catalogue import film_path, place
+
+    return weights.read_metadata(film_path(place(TEACHER)[0]))["frames"]
+
+
+def student(step: int) -> str:
+    """The id of the teacher as it was after `step` steps."""
+    from model.scratch.catalogue import SNAPSHOT
+
+    return f"{TEACHER}{SNAPSHOT}{step}"
+
+
+def number(sign: str) -> int | None:
+    """The id of a sign in their common vocabulary, None for one that is not in it."""
+    from model.scratch.tasks.induction import WORDS
+
+    return WORDS.index(sign) if len(sign) == 1 and sign in WORDS else None
+
+
+def signs(numbers: list[int]) -> list[str]:
+    """The signs that have these ids."""
+    from model.scratch.tasks.induction import WORDS
+
+    return [WORDS[each] for each in numbers]
+
+
+def only(right: int, words: int) -> np.ndarray:
+    """All probability on one word, float64 (word): what a text says comes next."""
+    found = np.zeros(words)
+    found[right] = 1
+    return found
+
+
+def softened(logits: np.ndarray, temperature: float) -> np.ndarray:
+    """What a teacher says at a temperature, float64 (word): softmax(z / T), Hinton, Vinyals and Dean 2015."""
+    return distribution(logits, temperature)
+
+
+def parts(target: np.ndarray, said: np.ndarray) -> tuple[float, float, float]:
+    """(H(target), D_KL(target‖said), −Σ target ln said), nats: the floor, what learning can take away, and the loss."""
+    return float(entropy(target)), float(divergence(target, said)), float(cross_entropy(target, said))
+
+
+def slope(target: np.ndarray, said: np.ndarray) -> np.ndarray:
+    """∂loss / ∂logits (word) = said − target: the same formula for every target."""
+    return said - target

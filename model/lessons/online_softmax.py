@@ -1,0 +1,80 @@
+r"""The online softmax: a row is read tile by tile with a running maximum and a running sum, and never stored.
+
+After the tiles with keys J: m = max_J s_j, l = Σ_J e^(s_j − m), o = Σ_J e^(s_j − m) v_j. A new tile with maximum m' makes the old l and o worth
+e^(m − max(m, m')) of themselves. Milakov & Gimelshein 2018, algorithm 3; with the values in the same pass: Dao et al. 2022, algorithm 1.
+"""
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """After one tile. keys: its places (from, to). m, l, o (d_v): running maximum, sum and mix. kept: what the old l and o were multiplied by."""
+
+    keys: tuple[int, int]
+    m: float
+    l: float  # noqa: E741 (the paper's letter)
+    o: np.ndarray
+    kept: float
+
+    @property
+    def answer(self) -> np.ndarray:
+        """The row's output if the text ended here, (d_v)."""
+        return self.o / self.l
+
+
+def steps(scores: np.ndarray, values: np.ndarray, tile: int) -> list[Step]:
+    """One row's scores (key) and the values (key, d_v), `tile` keys at a time; float64. The last step's answer is the row's output."""
+    found = []
+    m, total, mix = -np.inf, 0.0, np.zeros(values.shape[1])
+    for start in range(0, len(scores), tile):
+        part, there = scores[start:start + tile], values[start:start + tile]
+        top = max(m, float(part.max()))
+        kept, raised = float(np.exp(m - top)), np.exp(part - top)
+        m, total, mix = top, kept * total + float(raised.sum()), kept * mix + raised @ there
+        found.append(Step((start, start + len(part)), m, total, mix, kept))
+    return found
+
+
+def tiled_attention(query: np.ndarray, key: np.ndarray, value: np.ndarray, tile: int) -> np.ndarray:
+    """softmax(Q Kᵀ / √d_k) V, (query, d_v), with no more than tile × tile scores at a time: all rows of a tile of queries take the steps at once."""
+    out = np.empty((len(query), value.shape[1]), query.dtype)
+    for first in range(0, len(query), tile):
+        rows = query[first:first + tile]
+        m, total = np.full((len(rows), 1), -np.inf, query.dtype), np.zeros((len(rows), 1), query.dtype)
+        mix = np.zeros((len(rows), value.shape[1]), query.dtype)
+        for start in range(0, len(key), tile):
+            scores = rows @ key[start:start + tile].T / np.sqrt(query.shape[1]).astype(query.dtype)
+            top = np.maximum(m, scores.max(1, keepdims=True))
+            kept, raised = np.exp(m - top), np.exp(scores - top)
+            m, total, mix = top, kept * total + raised.sum(1, keepdims=True), kept * mix + raised @ value[start:start + tile]
+        out[first:first + tile] = mix / total
+    return out
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The same attention three ways on random numbers, float32: how far tiles and torch's fused kernel are from the formula, and numbers held."""
+
+    n: int
+    tiled: float
+    fused: float
+    held_plain: int
+    held_tiled: int
+
+
+@functools.cache
+def agreement(n: int, tile: int, d_k: int = 64, seed: int = 0) -> Agreement:
+    """The largest differences from equation (1) in float64; held: scores that each way has in memory at once."""
+    import torch
+
+    from model.core import attention
+
+    query, key, value = np.random.default_rng(seed).standard_normal((3, n, d_k)).astype(np.float32)
+    exact = attention.attention(*(torch.from_numpy(each.astype(np.float64)) for each in (query, key, value)))[0].numpy()
+    queries, keys, values = (torch.from_numpy(each)[None] for each in (query, key, value))
+    fused = torch.nn.functional.scaled_dot_product_attention(queries, keys, values)[0].numpy()
+    ours = tiled_attention(query, key, value, tile)
+    return Agreement(n, float(np.abs(ours - exact).max()), float(np.abs(fused - exact).max()), n * n, tile * tile)

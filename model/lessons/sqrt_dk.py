@@ -1,0 +1,148 @@
+r"""Why attention divides by √d_k: random queries and keys of unit variance, with the division and without.
+
+Shapes: queries float32 (draw, d_k), keys float32 (draw, key, d_k), dots float64 (draw, key). A draw is one query with all its keys, that is,
+one row of an attention matrix. Vaswani et al. 2017, footnote 4: if the components are independent with mean 0 and variance 1, q · k has
+mean 0 and variance d_k.
+"""
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.lessons import softmax
+
+DRAWS = 20
+WIDTHS = tuple(2**power for power in range(13))                # d_k from 1 to 4,096
+KINDS = ("normal", "uniform", "sign")
+FLOAT32_END = float(np.log(np.finfo(np.float32).max))          # 88.72: the largest exponent of a float32 exponential
+GROWN = 60.0                                                   # how far the queries of the overflow test have grown
+
+
+def components(shape: tuple[int, ...], rng: np.random.Generator, kind: str) -> np.ndarray:
+    """Independent numbers with mean 0 and variance 1, float32: normal, uniform from −√3 to √3, or −1 and 1 with equal chance."""
+    if kind == "normal":
+        return rng.standard_normal(shape, np.float32)
+    if kind == "uniform":
+        return (rng.random(shape, np.float32) - np.float32(0.5)) * np.float32(np.sqrt(12))
+    return rng.integers(0, 2, shape, np.int8).astype(np.float32) * 2 - 1
+
+
+def rows_of(d_k: int, n_keys: int, seed: int, kind: str, draws: int = DRAWS) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Queries, keys and their dots q · k for `draws` rows, always the same for the same seed."""
+    rng = np.random.default_rng([seed, d_k, n_keys, KINDS.index(kind)])
+    queries, keys = components((draws, d_k), rng, kind), components((draws, n_keys, d_k), rng, kind)
+    return queries, keys, np.einsum("rd,rkd->rk", queries, keys, optimize=True).astype(np.float64)
+
+
+def weights_of(dots: np.ndarray, divisor: float) -> np.ndarray:
+    """softmax(q · k / divisor), float64 (draw, key), by the function that draws every head."""
+    import torch
+
+    from model.core import attention
+
+    return attention.softmax(torch.from_numpy(dots / divisor)).numpy()
+
+
+def distances(keys: np.ndarray) -> np.ndarray:
+    """|k_i − k_j|², float64 (draw, key, key)."""
+    products = (keys @ keys.transpose(0, 2, 1)).astype(np.float64)
+    squares = np.einsum("rkk->rk", products)
+    return np.maximum(squares[:, :, None] + squares[:, None, :] - 2 * products, 0)
+
+
+def gradient_norm(weights: np.ndarray, apart: np.ndarray, divisor: float) -> np.ndarray:
+    """Frobenius norm of ∂p/∂q = (diag p − p pᵀ) K / divisor, (draw): what reaches the query, and through it W_Q.
+
+    Its rows are p_i (k_i − m) with the mean key m = Σ p_j k_j; |k_i − m|² comes from the keys' distances `apart` (draw, key, key).
+    """
+    from_mean = np.einsum("rkj,rj->rk", apart, weights)
+    squares = from_mean - np.einsum("rk,rk->r", from_mean, weights)[:, None] / 2
+    return np.sqrt((weights**2 * np.maximum(squares, 0)).sum(-1)) / divisor
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """What each width does, float64 (width, draw). `plain` is without the division, `scaled` with it."""
+
+    variance: np.ndarray
+    entropy: dict[str, np.ndarray]
+    slope: dict[str, np.ndarray]
+    gradient: dict[str, np.ndarray]
+
+
+@functools.lru_cache(maxsize=8)
+def survey(n_keys: int, seed: int, kind: str) -> Survey:
+    """Every width of WIDTHS, DRAWS rows each. variance: of the row's dots; entropy in bits; slope: ‖diag p − p pᵀ‖; gradient: ‖∂p/∂q‖."""
+    found: dict[str, dict[str, list]] = {name: {"plain": [], "scaled": []} for name in ("entropy", "slope", "gradient")}
+    variances = []
+    for d_k in WIDTHS:
+        _, keys, dots = rows_of(d_k, n_keys, seed, kind)
+        apart = distances(keys)
+        variances.append(dots.var(1))
+        for name, divisor in (("plain", 1.0), ("scaled", d_k**0.5)):
+            weights = weights_of(dots, divisor)
+            found["entropy"][name].append(softmax.entropy(weights) / np.log(2))
+            found["slope"][name].append(softmax.jacobian_norm(weights, 1.0))
+            found["gradient"][name].append(gradient_norm(weights, apart, divisor))
+    arrays = {name: {which: np.array(values) for which, values in each.items()} for name, each in found.items()}
+    return Survey(np.array(variances), **arrays)
+
+
+def band(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Median, 5th and 95th percentile over the draws of (width, draw)."""
+    low, middle, high = np.percentile(numbers, [5, 50, 95], axis=1)
+    return middle, low, high
+
+
+@functools.cache
+def t5_variance(d_model: int = 32, draws: int = 20, n_keys: int = 32) -> np.ndarray:
+    """Variance of undivided q · k when W_Q starts with standard deviation (d_model · d_k)^−½ and W_K with d_model^−½, as in T5; (width, draw)."""
+    rng = np.random.default_rng(0)
+    found = np.empty((len(WIDTHS), draws))
+    for place, d_k in enumerate(WIDTHS):
+        for draw in range(draws):
+            w_q = rng.standard_normal((d_k, d_model), np.float32) * (d_model * d_k) ** -0.5
+            w_k = rng.standard_normal((d_k, d_model), np.float32) * d_model**-0.5
+            token, others = rng.standard_normal(d_model, np.float32), rng.standard_normal((n_keys, d_model), np.float32)
+            found[place, draw] = (others @ (w_k.T @ (w_q @ token))).var()
+    return found
+
+
+def overflows(dots: np.ndarray, divisor: float) -> float:
+    """Share of rows in which e^(dot/divisor), as written and in float32, overflows."""
+    return float(np.mean([not np.isfinite(softmax.naive_softmax(row, divisor, np.float32)).all() for row in dots]))
+
+
+def entropy_over(dots: np.ndarray, temperatures: np.ndarray) -> np.ndarray:
+    """Entropy in bits of softmax(q · k / T), (temperature, draw): √d_k is one of these temperatures."""
+    return np.array([softmax.entropy(weights_of(dots, temperature)) / np.log(2) for temperature in temperatures])
+
+
+@dataclass(frozen=True, eq=False)
+class Reasons:
+    """The four reasons of the textbooks, measured on the same rows: one number without the division ("plain") and one with it ("scaled")."""
+
+    slope: dict[str, float]        # median of ‖diag p − p pᵀ‖
+    gradient: dict[str, float]     # median of ‖∂p/∂q‖
+    gradient_mean: dict[str, float]
+    spread: dict[str, float]       # standard deviation of what goes into the softmax
+    output: dict[str, float]       # root mean square of a component of Σ p_j v_j, for values of variance 1
+    largest: dict[str, float]      # median of the largest weight
+    overflow: dict[str, float]     # share of rows that overflow as written in float32
+    grown_overflow: float          # the same with the division, after the queries grew GROWN-fold
+
+
+def reasons(d_k: int, n_keys: int, seed: int, kind: str) -> Reasons:
+    """All four on the rows of one width."""
+    _, keys, dots = rows_of(d_k, n_keys, seed, kind)
+    apart, values = distances(keys), components((*dots.shape, 64), np.random.default_rng(seed + 1), kind)
+    found: dict[str, dict[str, float]] = {name: {} for name in list(Reasons.__dataclass_fields__)[:-1]}
+    for name, divisor in (("plain", 1.0), ("scaled", d_k**0.5)):
+        weights = weights_of(dots, divisor)
+        gradients = gradient_norm(weights, apart, divisor)
+        output = np.einsum("rk,rkd->rd", weights, values)
+        numbers = (np.median(softmax.jacobian_norm(weights, 1.0)), np.median(gradients), gradients.mean(), (dots / divisor).std(),
+                   np.sqrt((output**2).mean()), np.median(weights.max(1)), overflows(dots, divisor))
+        for each, number in zip(found, numbers, strict=True):
+            found[each][name] = float(number)
+    return Reasons(**found, grown_overflow=overflows(GROWN * dots, d_k**0.5))

@@ -1,0 +1,192 @@
+"""From a checked folder to a `PretrainedModel`: transformers loads it, the probe verifies it."""
+import inspect
+from collections.abc import Callable
+
+from model.capture import forward_pass, reported, verify
+from model.capture.attention_call import Unsupported
+from model.core import memory
+from model.core.query import UserError
+from model.pretrained import files, predict
+from model.pretrained.card import ATTENTIONLESS, Seen, card_of, longest, smallest_window
+from model.pretrained.inputs import as_tensors
+from model.pretrained.model import PretrainedModel
+
+Tick = Callable[[float, str], None]
+SAFE = {"local_files_only": True, "trust_remote_code": False}
+PROBE, PROBE_TARGET = 24, 13   # tokens; two different numbers tell the two sides of an encoder–decoder apart
+PROBE_COST = 3e12              # operations that the probe may take, about a minute; longer windows are left to the check on every answer
+PERMUTED = frozenset({"xlnet"})  # decoders that look at later tokens by design, unless a permutation is passed
+ENDINGS = (("MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES", "target"), ("MODEL_FOR_MASKED_LM_MAPPING_NAMES", "mask"),
+           ("MODEL_FOR_CAUSAL_LM_MAPPING_NAMES", "next"), ("MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES", "label"))
+
+
+def open_folder(place, fingerprint: str, tick: Tick) -> PretrainedModel:
+    """Loads and verifies. The caller holds the lock, has checked the files and prepared transformers. Raises UserError if it cannot be shown."""
+    tick(0.1, "reading the configuration")
+    config = _quietly(place, "configuration", _config)
+    weights = files.weights_of(place.folder)
+    memory.refuse_weights(weights.parameters, place.title)
+    tokenizer = _quietly(place, "tokenizer", _tokenizer)
+    tick(0.2, "loading the weights")
+    network, head = _network(place, config)
+    tick(0.7, "verifying against the model's own attention")
+    return wired(place, fingerprint, network, tokenizer, head, dtype_of(weights.dtypes))
+
+
+def dtype_of(stored: tuple[str, ...]) -> str:
+    """How the weights are computed with, and how they are stored where that differs."""
+    return "float32" if set(stored) <= {"F32", "I64", "I32", "U8", "BOOL"} else f"float32, stored as {' and '.join(stored)}"
+
+
+def wired(place, fingerprint: str, network, tokenizer, head: str, dtype: str = "float32") -> PretrainedModel:
+    """A loaded network, verified or at least reported. Raises UserError if its picture cannot be trusted."""
+    network.eval()
+    forward, lengths = probe_of(network)
+    wiring: verify.Wiring | None = None
+    reasons: tuple[str, ...] = ()
+    looks_ahead = False
+    try:
+        wiring = verify.wire(network, forward, lengths)
+        reasons = wiring.reasons
+    except Unsupported as error:
+        reasons = (str(error),)
+    except ValueError as error:   # numbers that are none
+        found = str(error).split(";")[0]
+        raise UserError(f"{place.title} is not opened, as its weights are damaged ({found}); fetch them again or choose another model.") from error
+    shapes = [] if wiring is None else list(wiring.shapes.values())
+    if reasons:
+        wiring, looks_ahead = None, _report(place, network, head, reasons)
+        shapes = _shapes_of(network)
+    pooling = predict.pooling_of(place.folder)
+    slots = () if wiring is None else tuple(wiring.slots.values())
+    seen = Seen(tuple((each.heads, each.kv_heads, each.d_k) for each in shapes), frozenset(slot.index for slot in slots),
+                frozenset(slot.kind for slot in slots), lengths[0], dtype)
+    card = card_of(place, fingerprint, network, tokenizer, seen)
+    names = {id(module): name for name, module in network.named_modules()}
+    return PretrainedModel(card, network, tokenizer, wiring, "vector" if pooling else head, pooling, looks_ahead, reasons, names,
+                           _plan(network, card, head, shapes, wiring is None))
+
+
+class Probe:
+    """A forward pass over the same tokens each time, but for what it is called with."""
+
+    def __init__(self, network, tensors: dict):
+        self.network, self.tensors = network, tensors
+
+    def __call__(self, **options):
+        return self.network(**self.tensors | options)
+
+
+def probe_of(network) -> tuple[Probe, tuple[int, int | None]]:
+    """A forward pass over random tokens, longer than the smallest window if that is affordable, and its lengths on both sides."""
+    import torch
+
+    config = network.config.get_text_config()
+    parameters = sum(each.numel() for each in network.parameters())
+    wanted = (smallest_window(config) or 0) + 8
+    length = max(PROBE, wanted if 4 * parameters * wanted < PROBE_COST else 0)
+    draw = torch.Generator().manual_seed(0)
+    sides = {"input_ids": min(length, longest(network))}
+    if network.config.is_encoder_decoder:
+        sides["decoder_input_ids"] = max(PROBE_TARGET, sides["input_ids"] - 11)
+    ids = {name: torch.randint(config.vocab_size // 10, config.vocab_size, (count,), generator=draw).tolist() for name, count in sides.items()}
+    tensors = as_tensors(network, {**ids, "attention_mask": [1] * sides["input_ids"]})
+
+    return Probe(network, tensors), (sides["input_ids"], sides.get("decoder_input_ids"))
+
+
+def _config(folder):
+    from transformers import AutoConfig
+
+    config = AutoConfig.from_pretrained(folder, **SAFE)
+    if config.model_type in ATTENTIONLESS:
+        raise UserError(f"{folder.name} is a {config.model_type} model, which has no attention to show; choose a Transformer.")
+    for each in (config, config.get_text_config()):
+        each.use_cache = False
+    return config
+
+
+def _tokenizer(folder):
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(folder, **SAFE)
+
+
+def _quietly(place, what: str, open_: Callable):
+    """What transformers says about a folder that it cannot read, as one sentence."""
+    try:
+        return open_(place.folder)
+    except UserError:
+        raise
+    except Exception as error:
+        said = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise UserError(f"The {what} of {place.title} cannot be opened ({said}); check the folder's files or choose another model.") from error
+
+
+def _network(place, config):
+    """The network as its architecture says, and what its head predicts."""
+    import torch
+    import transformers
+
+    architecture = (config.architectures or ["AutoModel"])[0]
+    found = getattr(transformers, architecture, transformers.AutoModel)
+    head = next((head for names, head in ENDINGS if architecture in getattr(transformers.models.auto.modeling_auto, names).values()), "none")
+    options = {"config": config, "use_safetensors": True, "dtype": torch.float32, "output_loading_info": True, **SAFE}
+
+    def load(folder):
+        try:
+            return found.from_pretrained(folder, attn_implementation=forward_pass.IMPLEMENTATION, **options)
+        except (KeyError, ValueError):
+            return found.from_pretrained(folder, attn_implementation="eager", **options)
+
+    network, info = _quietly(place, "weights", load)
+    missing = sorted(name for name in info["missing_keys"] if "pooler" not in name)
+    if missing:
+        raise UserError(f"{place.folder} lacks {len(missing)} of the model's tensors, {missing[0]} first; copy or download the model again.")
+    if "input_ids" not in inspect.signature(network.forward).parameters:
+        raise UserError(f"{place.title} is a {config.model_type} model that reads {network.main_input_name}, not text; choose a text model.")
+    return network, head
+
+
+def _report(place, network, head: str, reasons: tuple[str, ...]) -> bool:
+    """Switches to the model's own weights and checks them on the probe; tells whether it looks ahead. Raises UserError if they fail."""
+    import torch
+
+    try:
+        if any("sink" in name for name, _ in network.named_parameters()):
+            raise Unsupported("it has sinks, whose share what it reports may be spread over the rest")
+        _make_eager(network)
+        forward, lengths = probe_of(network)
+        with torch.inference_mode():
+            ahead = lengths[1] is None and reported.looks_ahead(lambda ids: forward(input_ids=ids), forward.tensors["input_ids"])
+            if ahead and head == "next" and network.config.model_type not in PERMUTED:
+                raise Unsupported("it predicts the next token, yet its output changes with tokens that come later")
+            reported.layers_of(forward(output_attentions=True), lengths, ahead)
+    except Exception as error:
+        said = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise UserError(f"{place.title} is refused, as no picture of it can be trusted: {reasons[-1]}, and {said}; choose another model.") from error
+    return ahead
+
+
+def _make_eager(network) -> None:
+    """Eager attention with eager masks everywhere. A family that ignores the registry also ignores transformers' own switch, and would go on
+    with masks made for the fused kernel, which it does not understand: BLOOM then looks ahead."""
+    for module in network.modules():
+        if hasattr(getattr(module, "config", None), "_attn_implementation"):
+            module.config._attn_implementation = "eager"
+
+
+def _shapes_of(network) -> list[memory.Shape]:
+    config = network.config.get_text_config()
+    heads = getattr(config, "num_attention_heads", None) or 1
+    width = getattr(config, "hidden_size", None) or heads
+    layers = getattr(config, "num_hidden_layers", None) or 1
+    return [memory.Shape(heads, heads, width // heads, width // heads)] * (layers * (3 if network.config.is_encoder_decoder else 1))
+
+
+def _plan(network, card, head: str, shapes: list[memory.Shape], keeps_weights: bool) -> memory.Plan:
+    config = network.config.get_text_config()
+    inner = getattr(config, "intermediate_size", None) or getattr(config, "d_ff", None) or 4 * card.d_model
+    inner = max(inner) if isinstance(inner, list) else inner  # one a layer, in Gemma 3n
+    every_token = head in ("mask", "target") or (head == "next" and "logits_to_keep" not in inspect.signature(network.forward).parameters)
+    return memory.Plan(card.parameters, 8 * card.d_model + 3 * inner, 2 * config.vocab_size if every_token else 0, tuple(shapes), keeps_weights)

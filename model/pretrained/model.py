@@ -1,0 +1,143 @@
+"""A loaded model that answers queries: tokens in, one captured forward pass, a record out."""
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+from model.capture import attention_call, forward_pass, reported, verify
+from model.core import memory
+from model.core.query import Hide, Kind, NoNextWord, Query, UserError
+from model.core.record import AttentionMap, AttentionRecord, Card, Verification
+from model.core.threads import threads_for
+from model.pretrained import patching, predict
+from model.pretrained.inputs import Question, read, with_target
+from model.studies.next_token import NAMED, NextWord
+
+Tick = Callable[[float, str], None]
+
+
+@dataclass(frozen=True, eq=False)
+class PretrainedModel:
+    """A network with its tokenizer and card. Nothing in it changes after it is opened, so it may serve several threads.
+
+    wiring: None where the capture cannot follow, and then the model's own reported weights are shown, for these reasons.
+    """
+
+    card: Card
+    network: Any     # of transformers, whose models and tokenizers have no type in common that says what they take
+    tokenizer: Any
+    wiring: verify.Wiring | None
+    head: str                         # what it predicts: next, mask, target, label or none
+    pooling: predict.Pooling | None
+    looks_ahead: bool
+    reasons: tuple[str, ...]
+    names: dict[int, str]
+    plan: memory.Plan
+
+    @property
+    def nbytes(self) -> int:
+        return sum(each.numel() * each.element_size() for each in self.network.parameters())
+
+    def answer(self, query: Query, tick: Tick) -> AttentionRecord:
+        """The record of this query. Raises UserError where it cannot be answered, or not be shown without doubt."""
+        question = self.question(query, tick)
+        with self.threads(question):
+            if self.wiring is None:
+                maps, verification, output = self._reported(question, tick)
+            else:
+                maps, verification, output = self._captured(query, question, self.wiring, tick)
+        prediction = predict.prediction(self, question, output)
+        return AttentionRecord(query, self.card, maps, verification, prediction, question.omitted, question.notes)
+
+    def first_layer(self, query: Query, tick: Tick) -> AttentionRecord:
+        """The answer's first layer, from a pass that ends there, so without a prediction; the whole answer of an encoder–decoder, and where only
+        reported weights can be shown. Raises UserError as `answer` does."""
+        if self.wiring is None or self.network.config.is_encoder_decoder:
+            return self.answer(query, tick)
+        question = self.question(query, tick)
+        with self.threads(question, 1 / len(self.plan.shapes)):
+            maps, verification, _ = self._captured(query, question, self.wiring, tick, layers=1)
+        return AttentionRecord(query, self.card, maps, verification, None, question.omitted, question.notes)
+
+    def threads(self, question: Question, part: float = 1.0) -> AbstractContextManager[None]:
+        """As many threads as a pass of this question, or that part of one, can use."""
+        return threads_for(part * self.plan.operations_for(max(each or 0 for each in question.lengths)))
+
+    def question(self, query: Query, tick: Tick) -> Question:
+        """The query as the network takes it, with an encoder–decoder's target side. Raises UserError where it cannot be asked."""
+        tick(0.02, "reading the text")
+        if query.continuation and self.head != "next":
+            raise UserError(f"{self.card.title} does not predict the next word, so there is nothing to continue; choose a decoder such as SmolLM2.")
+        question = read(self.network, self.tokenizer, query, self.card.max_tokens)
+        memory.refuse_what_does_not_fit(self.plan, len(question.source), self.card.title)
+        if self.network.config.is_encoder_decoder:
+            question = with_target(self.network, self.tokenizer, query, question, self.card.max_tokens, tick)
+            memory.refuse_what_does_not_fit(self.plan, max(each for each in question.lengths if each), self.card.title)
+        self._check_edits(query, question)
+        return question
+
+    def next_word(self, query: Query, tick: Tick) -> NextWord:
+        """All logits of the last position, from a plain pass with the model's own kernel. Raises NoNextWord for a model that is no decoder."""
+        import torch
+
+        if self.head != "next":
+            raise NoNextWord(f"{self.card.title} does not write a next token; choose a decoder, such as SmolLM2.")
+        tick(0.05, "reading the text")
+        question = read(self.network, self.tokenizer, query, self.card.max_tokens)
+        memory.refuse_what_does_not_fit(self.plan, len(question.source), self.card.title)
+        with torch.inference_mode():
+            logits = self.network(**question.tensors, **predict.last_only(self)).logits[0, -1].float()
+        ids = logits.topk(min(NAMED, len(logits))).indices.tolist()
+        ends = self.network.generation_config.eos_token_id if self.network.can_generate() else None
+        return NextWord(logits.numpy(), tuple(ids), tuple(predict.text_of(self.tokenizer, each) for each in ids),
+                        tuple(ends) if isinstance(ends, list) else () if ends is None else (ends,))
+
+    def _captured(self, query: Query, question: Question, wiring: verify.Wiring, tick: Tick, layers: int | None = None):
+        session = patching.session(self, query, question.lengths, lambda done, text: tick(0.05 + 0.85 * done, text))
+        session.most = layers
+        output = forward_pass.run(session, lambda: self.network(**question.tensors, **predict.last_only(self)))
+        tick(0.92, "checking the picture")
+        slots = [self._slot(call, wiring) for call in session.calls]
+        found = [call.layer(slot.index) for call, slot in zip(session.calls, slots, strict=True)]
+        verification = verify.check_answer(session.calls, found, wiring)
+        if verification.status == "refused":
+            raise UserError(f"{self.card.title} is not shown for this text: {verification.reasons[-1]}, so the picture may be wrong; "
+                            "try another text or model.")
+        members = {kind: tuple(layer for layer, slot in zip(found, slots, strict=True) if slot.kind is kind) for kind in Kind}
+        return _maps(members, question), verification, output
+
+    def _slot(self, call, wiring: verify.Wiring) -> forward_pass.Slot:
+        slot = wiring.slots.get((call.module, call.occurrence))
+        if slot is None:
+            raise UserError(f"{self.card.title} used {call.module} in a way that was not seen when it was verified; try another text or model.")
+        return slot
+
+    def _reported(self, question: Question, tick: Tick):
+        import torch
+
+        tick(0.1, "asking the model for its own weights")
+        with torch.inference_mode():
+            output = self.network(**question.tensors, output_attentions=True)
+        try:
+            members = reported.layers_of(output, question.lengths, self.looks_ahead)
+        except attention_call.Unsupported as error:
+            raise UserError(f"{self.card.title} is not shown for this text: {error}; try another text or model.") from error
+        apart = max(abs(float(layer.weights.sum(-1).max()) - 1) for layers in members.values() for layer in layers)
+        return _maps(members, question), Verification("reported", row_sum_error=apart, reasons=self.reasons), output
+
+    def _check_edits(self, query: Query, question: Question) -> None:
+        if query.edits and self.wiring is None:
+            raise UserError(f"{self.card.title} reports its weights but cannot be edited; choose a verified model.")
+        sides = {"source": question.source, "target": question.target}
+        for edit in sorted(query.edits, key=repr):
+            if isinstance(edit, Hide):
+                if edit.token >= len(sides[edit.side] or ()):
+                    raise UserError(f"There is no token {edit.token} on the {edit.side} side of this text; hide one that is shown.")
+            elif self.wiring is not None and edit.head not in range(self.wiring.heads(edit.kind, edit.layer)):
+                raise UserError(f"{self.card.title} has no head {edit.head} in {edit.kind} layer {edit.layer}; choose one that the grid shows.")
+
+
+def _maps(members: dict[Kind, tuple], question: Question) -> tuple[AttentionMap, ...]:
+    source, target = question.source, question.target or question.source
+    ends = {Kind.SELF: (source, source), Kind.CAUSAL: (target, target), Kind.CROSS: (target, source)}
+    return tuple(AttentionMap(kind, *ends[kind], layers) for kind, layers in members.items() if layers)

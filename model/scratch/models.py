@@ -1,0 +1,205 @@
+"""How each of our models reads a question and what it answers: texts to tokens, one recorded pass, a prediction."""
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+import torch
+from torch import Tensor
+
+from model.core.query import Patch, Query, UserError
+from model.core.record import AttentionRecord, Card, Omission, Prediction, Tokens
+from model.core.threads import threads_for
+from model.scratch import edits, record_pass
+from model.scratch import tokens as texts
+from model.scratch.transformer import Transformer
+from model.studies.next_token import NAMED, NextWord
+from model.studies.patching import check_lengths
+
+Tick = Callable[[float, str], None]
+Sides = dict[str, Tokens]
+CANDIDATES = 20  # of a prediction, at each position
+
+
+class ScratchModel:
+    """The untrained encoder–decoder, and what all our models share. Read-only after construction: one instance serves everybody."""
+
+    says = "none"              # what kind of prediction it makes
+    separator = texts.UNKNOWN  # an untrained model has learned no sign for it, so any number does
+
+    def __init__(self, card: Card, transformer: Transformer, tokenizer):
+        self.card, self.transformer, self.tokenizer = card, transformer, tokenizer
+        self.nbytes = sum(each.numel() * each.element_size() for each in transformer.parameters())
+
+    def answer(self, query: Query, tick: Tick) -> AttentionRecord:
+        """The record of one text, of a pair (text_b), or of source and target. Raises UserError for blank texts and impossible edits."""
+        sides, omitted, notes = self.sides(query)
+        lengths = {side: len(each) for side, each in sides.items()}
+        edits.check(self.transformer, query.edits, lengths)
+        record_pass.check_rows(self.transformer, query.edits, lengths)
+        with self.threads(sides):
+            logits, seen = self.run(query, sides, tick)
+            maps = record_pass.maps(self.transformer, seen, sides, query.edits)
+            return AttentionRecord(query, self.card, maps, record_pass.verify(self.transformer, seen, maps), self.prediction(sides, logits),
+                                   omitted, notes + self.unknown(sides))
+
+    def run(self, query: Query, sides: Sides, tick: Tick) -> tuple[Tensor, dict]:
+        """One pass over these tokens under the query's edits: logits (q, vocabulary) and the probes' tensors."""
+        taken = self.taken(query)
+        for edit, numbers in taken.items():
+            check_lengths(edit.from_query, len(numbers), len(sides.get(edits.query_side(self.transformer, edit.kind), ())))
+        with self.threads(sides):
+            return record_pass.run(self.transformer, [each.ids for each in sides.values()], query.edits, tick, taken)
+
+    def threads(self, sides: Sides) -> AbstractContextManager[None]:
+        """As many as a pass over these tokens is worth: about two operations for each weight of four bytes and each token."""
+        return threads_for(self.nbytes / 2 * sum(map(len, sides.values())))
+
+    def taken(self, query: Query) -> dict[Patch, Tensor]:
+        """The head's output (q, d_v) that each patch of the query takes from another pass."""
+        patches = [edit for edit in query.edits if isinstance(edit, Patch)]
+        found, places = {}, edits.attentions(self.transformer)
+        for other in {edit.from_query for edit in patches}:
+            _, seen = self.run(other, self.sides(other)[0], lambda fraction, text: None)
+            for edit in (each for each in patches if each.from_query == other):
+                path, _ = places[edit.kind, edit.layer]
+                if f"{path}.mixed" not in seen:
+                    raise UserError(f"“{other.text[:60]}” was read without a target, so its decoder did nothing to take; give it a target.")
+                found[edit] = seen[f"{path}.mixed"][0, edit.head]
+        return found
+
+    def sides(self, query: Query) -> tuple[Sides, Omission | None, tuple[str, ...]]:
+        """The tokens of the source and, where there is one, of the target; what did not fit; what else to say."""
+        if query.continuation:
+            raise UserError("An untrained model has nothing to continue a text with; choose a trained one.")
+        pieces = self.pieces(query.text, "text")
+        second = None
+        if query.text_b is not None:
+            second = len(pieces) + 1
+            pieces += [texts.special("[SEP]", self.separator, len(query.text)), *self.pieces(query.text_b, "second text")]
+        kept, omitted = self.fit(pieces, query.text_b if query.text_b and second and second < self.card.max_tokens else query.text)
+        sides: Sides = {"source": texts.tokens(kept, second)}
+        notes: tuple[str, ...] = ()
+        if query.target is not None:
+            sides["target"], notes = self.target([texts.special("[BOS]", texts.BEGIN, 0), *self.pieces(query.target, "target")])
+        return sides, omitted, notes
+
+    def target(self, pieces: list[texts.Piece]) -> tuple[Tokens, tuple[str, ...]]:
+        left_out = len(pieces) - self.card.max_tokens
+        notes = (f"{left_out} tokens at the end of the target did not fit and were left out.",) if left_out > 0 else ()
+        return texts.tokens(pieces[:self.card.max_tokens]), notes
+
+    def pieces(self, text: str, name: str) -> list[texts.Piece]:
+        pieces = self.tokenizer.pieces(text)
+        if not pieces:
+            raise UserError(f"The {name} has nothing to look at; type a word.")
+        return pieces
+
+    def fit(self, pieces: list[texts.Piece], text: str) -> tuple[list[texts.Piece], Omission | None]:
+        """As many pieces as there are positions, and what was left out: its characters in `text`, from the first piece that did not fit."""
+        limit = self.card.max_tokens
+        if len(pieces) <= limit:
+            return pieces, None
+        return pieces[:limit], Omission(len(pieces) - limit, text[pieces[limit].span[0]:], limit)
+
+    def prediction(self, sides: Sides, logits: Tensor) -> Prediction | None:
+        """What the model answers; an untrained one nothing."""
+        positions = self.positions(sides)
+        return self.ranked(self.says, logits, positions) if positions else None
+
+    def positions(self, sides: Sides) -> list[int]:
+        """The tokens at which it answers."""
+        return []
+
+    def unknown(self, sides: Sides) -> tuple[str, ...]:
+        """A sentence about the words that the model never saw, or nothing."""
+        missing = dict.fromkeys(text for each in sides.values() for text, unknown in zip(each.texts, each.unknown, strict=True) if unknown)
+        if not missing:
+            return ()
+        return (f"{self.card.title} never saw {', '.join(missing)}: each is read as [UNK], so the answer may mean nothing; "
+                "use words of its vocabulary or a pretrained model.",)
+
+    def ranked(self, kind: str, logits: Tensor, positions: list[int]) -> Prediction:
+        """The most probable words at some positions; logits (q, vocabulary)."""
+        chosen = logits[positions]
+        best = chosen.log_softmax(-1).topk(min(CANDIDATES, chosen.shape[-1]))
+        ids = tuple(map(tuple, best.indices.tolist()))
+        return Prediction(kind, tuple(positions), ids, tuple(tuple(self.tokenizer.words[i] for i in row) for row in ids),
+                          tuple(map(tuple, best.values.exp().tolist())), tuple(chosen.logsumexp(-1).tolist()))
+
+    def refuse(self, query: Query, *fields: str) -> None:
+        """Raises UserError for a field that this model cannot read."""
+        for name in fields:
+            if getattr(query, name):
+                raise UserError(f"{self.card.title} reads no {name.replace('text_b', 'second text')}; leave it empty or choose another model.")
+
+
+class Resolver(ScratchModel):
+    """One text; at each "it" the noun that it stands for."""
+
+    says = "label"
+
+    def sides(self, query: Query) -> tuple[Sides, Omission | None, tuple[str, ...]]:
+        self.refuse(query, "text_b", "target", "continuation")
+        sides, omitted, _ = super().sides(query)
+        return sides, omitted, () if self.positions(sides) else ('There is no "it" in this text, so there is nothing to resolve.',)
+
+    def positions(self, sides: Sides) -> list[int]:
+        return [i for i, text in enumerate(sides["source"].texts) if text.lower() == "it"]
+
+
+class Induction(ScratchModel):
+    """One text of single signs, and at each the sign that follows."""
+
+    says = "next"
+
+    def sides(self, query: Query) -> tuple[Sides, Omission | None, tuple[str, ...]]:
+        self.refuse(query, "text_b", "target")
+        kept, omitted = self.fit([texts.special("[BOS]", texts.BEGIN, 0), *self.pieces(query.text, "text"),
+                                  *self.continued(query.continuation, len(query.text))], query.text)
+        return {"source": texts.tokens(kept)}, omitted, ()
+
+    def continued(self, ids: tuple[int, ...], place: int) -> list[texts.Piece]:
+        """Pieces for generated ids. Raises UserError for an id that the vocabulary lacks."""
+        words = self.tokenizer.words
+        if any(not 0 <= i < len(words) for i in ids):
+            raise UserError(f"A continuation of {self.card.title} holds numbers from 0 to {len(words) - 1}; start again from the text.")
+        return [texts.Piece(words[i], i, (place, place), unknown=i == texts.UNKNOWN) for i in ids]
+
+    def positions(self, sides: Sides) -> list[int]:
+        return list(range(len(sides["source"])))
+
+    def next_word(self, query: Query, tick: Tick) -> NextWord:
+        """What comes after the text and its continuation."""
+        sides, _, _ = self.sides(query)
+        logits, _ = self.run(query, sides, tick)
+        ids = tuple(logits[-1].topk(min(NAMED, len(self.tokenizer.words))).indices.tolist())
+        return NextWord(logits[-1].numpy(), ids, tuple(self.tokenizer.words[i] for i in ids), ())
+
+
+class Translator(Induction):
+    """An English text and its French: the one given, or the model's own, word by word the most probable."""
+
+    says = "target"
+
+    def sides(self, query: Query) -> tuple[Sides, Omission | None, tuple[str, ...]]:
+        self.refuse(query, "text_b")
+        kept, omitted = self.fit(self.pieces(query.text, "text"), query.text)
+        source = texts.tokens(kept)
+        pieces = [texts.special("[BOS]", texts.BEGIN, 0)]
+        if query.target is not None:
+            pieces += self.pieces(query.target, "target")
+        if query.target is None and not query.continuation:
+            pieces += self.continued(self.decoded(source, query), 0)
+        target, notes = self.target(pieces + self.continued(query.continuation, len(query.target or "")))
+        return {"source": source, "target": target}, omitted, notes
+
+    def decoded(self, source: Tokens, query: Query) -> tuple[int, ...]:
+        """Greedy decoding with the question's edits in place, as ids."""
+        from model.scratch.tasks.translator import greedy
+
+        edits.check(self.transformer, {each for each in query.edits if getattr(each, "side", "source") == "source"}, {"source": len(source)})
+        record_pass.check_rows(self.transformer, query.edits, {"source": len(source), "target": 1})
+        with self.threads({"source": source}), edits.edited(self.transformer, query.edits, self.taken(query)):
+            return tuple(greedy(self.transformer, torch.tensor([source.ids]))[0])
+
+    def positions(self, sides: Sides) -> list[int]:
+        return list(range(len(sides["target"])))

@@ -1,0 +1,97 @@
+"""One forward pass of our own model as attention maps, and the check that the maps are what the model did."""
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from typing import cast
+
+import numpy as np
+import torch
+
+from model.core import heads
+from model.core.masks import Relative
+from model.core.query import Edit, Kind, Patch, UserError
+from model.core.record import AttentionMap, Layer, Tokens, Verification
+from model.scratch import edits as editing
+from model.scratch import positions
+from model.scratch.probe import capture
+from model.scratch.transformer import Transformer
+
+SAMPLE = 8  # rows of each head that are checked on every answer; the first and the last are always among them
+Tick = Callable[[float, str], None]
+
+
+def run(model: Transformer, ids: list[tuple[int, ...]], edits: frozenset[Edit], tick: Tick,
+        taken: Mapping[Patch, torch.Tensor] | None = None) -> tuple[torch.Tensor, dict]:
+    """One pass over one text (or source and target): logits (q, vocabulary) and the probes' tensors. `tick` is called at each attention.
+
+    taken: what patches put in, as `edits.edited` wants it.
+    """
+    places = editing.attentions(model)
+    with torch.inference_mode(), ExitStack() as hooks:
+        seen = hooks.enter_context(capture(model))
+        hooks.enter_context(editing.edited(model, edits, taken))
+        for i, ((kind, layer), (_, attention)) in enumerate(places.items()):
+            announce = _announcer(tick, i / len(places), f"layer {layer}, {kind} attention")
+            hooks.callback(attention.attend.register_forward_pre_hook(announce).remove)
+        inputs = [torch.tensor([each]) for each in ids]
+        logits = model.encode(*inputs) if len(ids) < _sides(model) else model(*inputs)
+    return logits[0], seen
+
+
+def _announcer(tick: Tick, share: float, text: str):
+    def announce(_attend, _inputs):
+        tick(share, text)
+    return announce
+
+
+def _sides(model: Transformer) -> int:
+    return 2 if model.config.encoder_layers and model.config.decoder_layers else 1
+
+
+def check_rows(model: Transformer, edits: frozenset[Edit], lengths: dict[str, int]) -> None:
+    """Raises UserError if the hidden tokens leave a row with nothing to look at."""
+    for kind in {kind for kind, _ in editing.attentions(model)}:
+        n_keys = lengths.get(editing.key_side(model, kind), 0)
+        n_queries = lengths.get("target", 0) if kind == Kind.CROSS else n_keys
+        open_rows = editing.mask(model, kind, edits).block(slice(0, n_queries), slice(0, n_keys)).any(-1)
+        if not open_rows.all():
+            raise UserError(f"Token {int(np.argmin(open_rows))} would have nothing left to look at in {kind} attention; hide fewer tokens.")
+
+
+def maps(model: Transformer, seen: dict, sides: dict[str, Tokens], edits: frozenset[Edit]) -> tuple[AttentionMap, ...]:
+    """The attention maps of a pass, from its probes. `sides` has the tokens of "source" and, where there is one, of "target"."""
+    found: dict[Kind, list[Layer]] = {}
+    for (kind, index), (path, _) in editing.attentions(model).items():
+        if f"{path}.query" in seen:
+            found.setdefault(kind, []).append(_layer(model, kind, index, seen, path, edits))
+    source, target = sides["source"], sides.get("target", sides["source"])
+    ends = {Kind.SELF: (source, source), Kind.CAUSAL: (target, target), Kind.CROSS: (target, source)}
+    return tuple(AttentionMap(kind, *ends[kind], tuple(layers)) for kind, layers in found.items())
+
+
+def _layer(model: Transformer, kind: Kind, index: int, seen: dict, path: str, edits: frozenset[Edit]) -> Layer:
+    query, key, value = (seen[f"{path}.{name}"][0].contiguous().numpy() for name in ("query", "key", "value"))
+    bias = None
+    if model.config.positions == "alibi" and kind != Kind.CROSS:
+        length = query.shape[1]
+        distance = np.abs(np.arange(1 - length, length, dtype=np.float32))
+        bias = Relative(-positions.slopes(model.config.heads).numpy()[:, None] * distance, length)
+    return Layer(index, query, key, value, scale=query.shape[-1] ** -0.5, allowed=editing.mask(model, kind, edits), bias=bias,
+                 temperature=editing.temperatures(model, kind, index, edits))
+
+
+def verify(model: Transformer, seen: dict, maps: tuple[AttentionMap, ...], tolerance: float = 1e-4) -> Verification:
+    """Does weights · value, recomputed from the record, equal the attention output that the model produced in this very pass?"""
+    error = row_error = 0.0
+    checked = 0
+    places = editing.attentions(model)
+    for each in maps:
+        rows = np.unique(np.linspace(0, len(each.queries) - 1, SAMPLE).round().astype(int))
+        for layer in each.layers:
+            produced = seen[f"{places[each.kind, layer.index][0]}.mixed"][0].numpy()
+            difference = np.abs(heads.head_outputs(cast(Layer, layer), rows) - produced[:, rows]).max()
+            error = max(error, float(difference / max(np.abs(produced).max(), 1e-30)))
+            row_error = max(row_error, max(float(np.abs(heads.row_weights(layer, row).sum(-1) - 1).max()) for row in rows))
+            checked += layer.heads * len(rows)
+    right = error <= tolerance and row_error <= tolerance
+    reasons = () if right else (f"weights · value differs from the model's own output by {error:.2g} of the largest, rows from 1 by {row_error:.2g}",)
+    return Verification("verified" if right else "refused", error, row_error, tolerance=tolerance, rows_checked=checked, reasons=reasons)

@@ -1,0 +1,96 @@
+"""Our own models behind the same door as the pretrained ones: `open_model` gives one, its `answer` turns a Query into a record.
+
+torch is imported where it computes, so that `revision` costs nothing.
+"""
+import hashlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from model.core.query import UserError
+from model.core.record import Card
+from model.scratch.catalogue import NAMES, RUNS, SNAPSHOT, WEIGHTS, ours, place, title
+
+Tick = Callable[[float, str], None]
+VOCABULARY, LONGEST, SEED = 8_192, 512, 2017
+FIRST_WORD = 4       # smaller numbers are for special tokens
+LONGEST_TRAINED = 64
+UNTRAINED = ("It is untrained: its weights are random, drawn with a fixed seed, so no head means anything yet. "
+             "A word's number is a hash, so two words may share one.")
+
+
+def revision(model_id: str, folder: Path = WEIGHTS) -> str:
+    """The fingerprint of weights, configuration and tokenizer, 12 hex digits. Raises UserError for an unknown model and for missing weights."""
+    if not ours(model_id):
+        raise UserError(f"There is no model of ours named {model_id!r}; choose one of {', '.join(NAMES)}.")
+    if model_id == "scratch":
+        made_of = f"{model_id} {VOCABULARY} {LONGEST} {SEED} torch {_torch_version()}"
+        return hashlib.sha256(made_of.encode()).hexdigest()[:12]
+    if model_id.split(SNAPSHOT)[0] in RUNS:
+        return model_id.split(SNAPSHOT)[0].rsplit("-", 1)[1]   # its file grows, but a snapshot never changes
+    path, _ = place(model_id, folder)
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    except OSError:
+        raise UserError(f"The weights {path.name} are missing; make them with: python -m model train {model_id.split(SNAPSHOT)[0]}.") from None
+
+
+@cache
+def _torch_version() -> str:
+    """What is installed, read once: every question asks for the revision."""
+    import importlib.metadata
+
+    return importlib.metadata.version("torch")
+
+
+def open_model(model_id: str, tick: Tick = lambda fraction, text: None, folder: Path = WEIGHTS):
+    """The model of this name, or its snapshot NAME@STEP, ready to answer. Raises UserError for an unknown one.
+
+    `folder` holds the weights: those that came with Clearhead, or the `out` of a training.
+    """
+    fingerprint = revision(model_id, folder)
+    tick(0.0, f"opening {title(model_id)}")
+    return _untrained(fingerprint) if model_id == "scratch" else _trained(model_id, fingerprint, folder)
+
+
+def _untrained(fingerprint: str):
+    import torch
+
+    from model.scratch import models, tokens
+    from model.scratch.transformer import Config, Transformer
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(SEED)
+        transformer = Transformer(Config(vocabulary=VOCABULARY)).eval()
+    told = {"tokenizer": "words and signs, numbered by a hash", "max_tokens": LONGEST, "note": UNTRAINED}
+    return models.ScratchModel(card("scratch", fingerprint, transformer, told), transformer, tokens.HashTokenizer(VOCABULARY, FIRST_WORD))
+
+
+def _trained(model_id: str, fingerprint: str, folder: Path):
+    from model.scratch import models, tokens, weights
+
+    transformer, about = weights.load(*place(model_id, folder))
+    kind = model_id.split("-")[0].split(SNAPSHOT)[0]
+    behaviour = {"resolver": models.Resolver, "translator": models.Translator, "induction": models.Induction}[kind]
+    words, signs = tuple(about["words"]), kind == "induction"
+    tokenizer = tokens.SignTokenizer(words) if signs else tokens.WordTokenizer(words)
+    known = len(words) - len(tokens.SPECIALS)
+    told = {"tokenizer": f"single signs, {known} of them" if signs else f"words, {known} of them", "max_tokens": LONGEST_TRAINED * (1 + signs),
+            "note": f"Trained here, by: {about['command']}."}
+    if SNAPSHOT in model_id:
+        told["note"] = f"A snapshot of its training: step {model_id.split(SNAPSHOT)[1]} of {about['steps']}, rounded to 8 bits."
+    return behaviour(card(model_id, fingerprint, transformer, told), transformer, tokenizer)
+
+
+def card(model_id: str, fingerprint: str, transformer, told: dict) -> Card:
+    """What the model is. `told` has what its weights do not say: tokenizer, max_tokens, note."""
+    from model.scratch.positions import NAMES as schemes
+
+    config = transformer.config
+    halves = {"encoder": config.encoder_layers, "decoder": config.decoder_layers}
+    return Card(
+        id=model_id, title=title(model_id), revision=fingerprint,
+        architecture="–".join(half for half, layers in halves.items() if layers) + ", Vaswani et al. 2017",
+        parameters=sum(each.numel() for each in transformer.parameters()), d_model=config.d_model, d_head=config.d_model // config.heads,
+        layers=config.encoder_layers + config.decoder_layers, heads=config.heads, kv_heads=config.heads, positions=schemes[config.positions],
+        licence="same as Clearhead", **told)

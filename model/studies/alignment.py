@@ -1,0 +1,169 @@
+"""Which tokens of two records stand for the same characters: a changed word, an inserted word, a different tokenizer."""
+import difflib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.core.query import Kind
+from model.core.record import AttentionRecord, Tokens
+
+IDEOGRAMS = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"   # written without spaces: each is compared alone
+WORD = re.compile(rf"[{IDEOGRAMS}]|[^\W{IDEOGRAMS}]+|[^\w\s]")
+ALIKE = 0.6   # Ratcliff and Obershelp's ratio, from which a changed word is followed sign by sign
+Bundle = tuple[list[int], list[int]]   # tokens of the first text, of the second
+
+
+@dataclass(frozen=True)
+class Group:
+    """Tokens of two texts that stand for the same characters, or that one word was changed into; one side is empty for an inserted word."""
+
+    text: str
+    first: tuple[int, ...]
+    second: tuple[int, ...]
+
+    @property
+    def both(self) -> bool:
+        return bool(self.first and self.second)
+
+
+def written(record: AttentionRecord, kind: Kind, side: str) -> tuple[str, list[tuple[int, int]]]:
+    """The text that the queries or keys of a kind were cut from, and each token's span in it; empty for special tokens."""
+    tokens, query = getattr(record[kind], side), record.query
+    target = Kind.CROSS in record.kinds and (kind is Kind.CAUSAL or (kind is Kind.CROSS and side == "queries"))
+    text = query.text if query.text_b is None else f"{query.text}\n{query.text_b}"
+    starts = {0: 0, 1: len(query.text) + 1}
+    if not target and not query.continuation:
+        return text, [(0, 0) if special else (starts.get(segment, 0) + start, starts.get(segment, 0) + end)
+                      for (start, end), special, segment in zip(tokens.spans, tokens.special, tokens.segments, strict=True)]
+    pieces, spans = "", []
+    for each, special in zip(tokens.texts, tokens.special, strict=True):
+        spans.append((0, 0) if special else (len(pieces), len(pieces) + len(each)))
+        pieces += "" if special else f"{each} "
+    return pieces, spans
+
+
+def blocks(first: Sequence[str], second: Sequence[str]) -> list[tuple[bool, tuple[int, int], tuple[int, int]]]:
+    """(equal, places in the first, places in the second) in order: runs of equal words, and what stands between them.
+
+    With the fewest words changed, put in or taken out (Levenshtein 1966; Wagner and Fischer 1974), so that a text that repeats itself is not
+    shifted to where most of it happens to be the same, as a diff by longest blocks would.
+    """
+    numbers = {word: number for number, word in enumerate(dict.fromkeys((*first, *second)))}
+    one, other = (np.array([numbers[word] for word in side], int) for side in (first, second))
+    costs, along = np.zeros((len(one) + 1, len(other) + 1), np.int32), np.arange(len(other) + 1, dtype=np.int32)
+    costs[0] = along
+    for i, number in enumerate(one, 1):
+        costs[i, 0] = i
+        costs[i, 1:] = np.minimum(costs[i - 1, :-1] + (other != number), costs[i - 1, 1:] + 1)
+        costs[i] = np.minimum.accumulate(costs[i] - along) + along
+    steps, i, j = [], len(one), len(other)
+    while i or j:
+        both = i > 0 and j > 0 and costs[i, j] == costs[i - 1, j - 1] + (one[i - 1] != other[j - 1])
+        down = both or (i > 0 and costs[i, j] == costs[i - 1, j] + 1)
+        i, j = i - int(down), j - int(both or not down)
+        steps.append((bool(both and one[i] == other[j]), i, j))
+    found: list[tuple[bool, tuple[int, int], tuple[int, int]]] = []
+    i_end, j_end = len(one), len(other)
+    for equal, i, j in steps:   # from the end
+        if found and found[-1][0] == equal:
+            _, (_, i_end), (_, j_end) = found.pop()
+        found.append((equal, (i, i_end), (j, j_end)))
+        i_end, j_end = i, j
+    return found[::-1]
+
+
+def _anchors(first: str, second: str) -> tuple[np.ndarray, np.ndarray]:
+    """A number for each character of both texts, int; characters that belong together have the same one, those that stand alone −1."""
+    words = [[(each.group().casefold(), each.span()) for each in WORD.finditer(text)] for text in (first, second)]
+    found = np.full(len(first), -1), np.full(len(second), -1)
+    for equal, (i, i_end), (j, j_end) in blocks(*([word for word, _ in side] for side in words)):
+        ones, others = ([span for _, span in side[start:end]] for side, start, end in zip(words, (i, j), (i_end, j_end), strict=True))
+        if ones and others:
+            if len(ones) != len(others):
+                ones, others = [(ones[0][0], ones[-1][1])], [(others[0][0], others[-1][1])]
+            for (start, end), (begin, stop) in zip(ones, others, strict=True):
+                same = equal and end - start == stop - begin
+                marks = (np.arange(start, end),) * 2 if same else _changed(first[start:end], second[begin:stop], start)
+                found[0][start:end], found[1][begin:stop] = marks
+    return found
+
+
+def _changed(one: str, other: str, start: int) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers of a word's characters, from `start`, and of those of the word that it was changed into: sign by sign where most signs are kept,
+    as in a string of single signs; else all one number."""
+    found = np.full(len(one), start), np.full(len(other), start)
+    matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
+    if matcher.ratio() < ALIKE:
+        return found
+    for kind, i, i_end, j, j_end in matcher.get_opcodes():
+        found[0][i:i_end] = np.arange(start + i, start + i_end) if kind == "equal" else start + i if kind == "replace" else -1
+        found[1][j:j_end] = np.arange(start + i, start + i_end) if kind == "equal" else start + i if kind == "replace" else -1
+    return found
+
+
+def align(first: AttentionRecord, second: AttentionRecord, kinds: tuple[Kind, Kind], side: str) -> tuple[Group, ...]:
+    """The queries or keys of two records in groups, in the order of the first; what only the second has stands where it stands there.
+
+    Words are matched with the fewest changes; pieces of different tokenizers meet where they share a character; special tokens by their text.
+    """
+    tokens = [getattr(record[kind], side) for record, kind in zip((first, second), kinds, strict=True)]
+    (one, spans), (other, others) = (written(record, kind, side) for record, kind in zip((first, second), kinds, strict=True))
+    anchors = _anchors(one, other)
+    meets = [_meets(each, places, found) for each, places, found in zip(tokens, (spans, others), anchors, strict=True)]
+    return tuple(_named(group, tokens) for group in _ordered(_joined(meets)))
+
+
+def _joined(meets: list[list[set]]) -> list[Bundle]:
+    """Tokens that meet, directly or through others, as groups: the parts of a graph, by union and find (Tarjan 1975)."""
+    parent: dict = {}
+
+    def root(node):
+        while parent[node] != node:
+            parent[node] = node = parent[parent[node]]
+        return node
+
+    nodes = [(place, token) for place in range(2) for token in range(len(meets[place]))]
+    parent.update({node: node for node in nodes})
+    for place, token in nodes:
+        for mark in meets[place][token]:
+            parent.setdefault(("mark", mark), (place, token))
+            parent[root((place, token))] = root(("mark", mark))
+    groups: dict = {}
+    for place, token in nodes:
+        groups.setdefault(root((place, token)), ([], []))[place].append(token)
+    return list(groups.values())
+
+
+def _meets(tokens: Tokens, spans: list[tuple[int, int]], anchors: np.ndarray) -> list[set]:
+    """What each token can be met by: its characters' numbers, or its text and how often it was there before where it is special."""
+    seen: dict[str, int] = {}
+    found: list[set] = []
+    for token, (start, end) in enumerate(spans):
+        if tokens.special[token]:
+            count = seen[tokens.texts[token]] = seen.get(tokens.texts[token], -1) + 1
+            found.append({(tokens.texts[token], count)})
+        else:
+            found.append({int(each) for each in anchors[start:end] if each >= 0})
+    return found
+
+
+def _ordered(groups: list[Bundle]) -> list[Bundle]:
+    """By the place in the first text; a group of the second alone comes behind what stands before it there."""
+    place = {token: each[0][0] for each in groups if each[0] for token in each[1]}
+    behind, most = {}, -1
+    for token in range(1 + max((token for each in groups for token in each[1]), default=-1)):
+        behind[token] = most
+        most = max(most, place.get(token, -1))
+
+    def key(each: Bundle) -> tuple[float, int]:
+        return (each[0][0], -1) if each[0] else (behind[each[1][0]] + 0.5, each[1][0])
+
+    return sorted(groups, key=key)
+
+
+def _named(group: Bundle, tokens: list[Tokens]) -> Group:
+    said = ["".join(side.texts[token].removeprefix("##") for token in mine).strip() for side, mine in zip(tokens, group, strict=True)]
+    text = said[0] if said[0].casefold() == said[1].casefold() else " ⇄ ".join(each or "∅" for each in said)
+    return Group(text, *map(tuple, group))

@@ -1,0 +1,1 @@
+"""The test of "it": cases, every head over them, and what the result is worth."""

@@ -1,0 +1,183 @@
+"""Cases for the test of "it": a sentence, a pronoun, the noun it stands for and one it does not; read from CSV and paired into twins."""
+import csv
+import functools
+import io
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from model.core.query import UserError
+
+FOLDER = Path(__file__).parents[3] / "assets" / "cases"
+REQUIRED = ("sentence", "pronoun", "correct", "wrong")
+MOST = 20_000          # rows of a file; more than anybody waits for
+SHARED = 1 / 2         # twins have at least this share of their words in common, at the start and at the end
+Span = tuple[int, int]  # characters of the sentence, from 0, the end not included
+
+
+@dataclass(frozen=True)
+class Case:
+    """One sentence with its question. Spans are (start, end) in characters.
+
+    frame: the situation; intervals and halves are drawn by it. pair: shared by twins. answer and other: the right and the wrong word that a
+    model would have to say after the pronoun's place, for sets that ask for a word instead of a noun (agreement); else empty.
+    """
+
+    sentence: str
+    pronoun: Span
+    correct: Span
+    wrong: Span
+    frame: str = ""
+    pair: str = ""
+    answer: str = ""
+    other: str = ""
+
+    def word(self, name: str) -> str:
+        """The words of the span of this name: pronoun, correct or wrong."""
+        return self.sentence[slice(*getattr(self, name))]
+
+
+@dataclass(frozen=True)
+class CasesQuery:
+    """A set of cases put to one model: answered by `model.studies.coreference.heads.SetAnswer`."""
+
+    model: str
+    revision: str
+    cases: tuple[Case, ...]
+
+
+@dataclass(frozen=True)
+class AnswersQuery:
+    """What the model itself would answer, with its edits: answered by `model.studies.coreference.model_answers.Answers`."""
+
+    model: str
+    revision: str
+    cases: tuple[Case, ...]
+    edits: frozenset = frozenset()
+
+
+def places(sentence: str, words: str) -> list[Span]:
+    """Where these words stand in the sentence as whole words; as they are written if they occur so, else whatever their case."""
+    pattern = rf"(?<!\w){re.escape(words)}(?!\w)"
+    exact = [match.span() for match in re.finditer(pattern, sentence)]
+    return exact or [match.span() for match in re.finditer(pattern, sentence, re.IGNORECASE)]
+
+
+def make_case(sentence: str, pronoun: str, correct: str, wrong: str, start: int | None = None, **more: str) -> Case:
+    """A case from its words. Raises UserError where one of them is not in the sentence.
+
+    A pronoun that occurs more than once is the first one behind both candidates, unless `start` says which; a candidate that occurs more than
+    once is the last one before the pronoun.
+    """
+    candidates = [_found(sentence, each, name) for name, each in (("correct", correct), ("wrong", wrong))]
+    asked = _pronoun(sentence, pronoun, start, candidates)
+    chosen = [next((span for span in reversed(spans) if span[1] <= asked[0]), spans[0]) for spans in candidates]
+    if chosen[0] == chosen[1] or asked in chosen:
+        raise UserError(f"Pronoun, correct and wrong must be three places of the sentence {_short(sentence)}, but two of them are the same.")
+    return Case(sentence, asked, chosen[0], chosen[1], **more)
+
+
+def _found(sentence: str, words: str, name: str) -> list[Span]:
+    spans = places(sentence, words) if words.strip() else []
+    if not spans:
+        raise UserError(f"The {name} word {words!r} is not in the sentence {_short(sentence)}; write it as it stands there.")
+    return spans
+
+
+def _pronoun(sentence: str, pronoun: str, start: int | None, candidates: list[list[Span]]) -> Span:
+    if start is not None:
+        if sentence[start:start + len(pronoun)].lower() != pronoun.lower() or not pronoun:
+            raise UserError(f"There is no {pronoun!r} at character {start} of {_short(sentence)}; pronoun_start counts characters from 0.")
+        return start, start + len(pronoun)
+    spans = _found(sentence, pronoun, "pronoun")
+    behind = max(each[0][1] for each in candidates)
+    return next((span for span in spans if span[0] >= behind), spans[-1])
+
+
+def _short(sentence: str) -> str:
+    return repr(sentence if len(sentence) < 80 else sentence[:77] + "…")
+
+
+def read_csv(text: str, name: str = "the file") -> tuple[Case, ...]:
+    """The cases of a CSV text with the columns sentence, pronoun, correct, wrong, and optionally pronoun_start, frame, pair, answer, other.
+
+    Raises UserError with the row (as a spreadsheet counts, the header being row 1) that cannot be used.
+    """
+    rows = csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline=""))
+    missing = [each for each in REQUIRED if each not in (rows.fieldnames or ())]
+    if missing:
+        raise UserError(f"{name} has no column {', '.join(missing)}; its first row must name at least {', '.join(REQUIRED)}.")
+    cases: list[Case] = []
+    for number, row in enumerate(rows, 2):
+        if len(cases) >= MOST:
+            raise UserError(f"{name} has more than {MOST:,} rows; cut it into several files.")
+        try:
+            cases.append(_case({key: (value or "").strip() if key != "sentence" else value or "" for key, value in row.items() if key}))
+        except UserError as error:
+            raise UserError(f"Row {number} of {name}: {error}") from None
+    if not cases:
+        raise UserError(f"{name} has no row below its header; give at least one sentence.")
+    return paired(cases)
+
+
+def _case(row: dict[str, str]) -> Case:
+    start = row.get("pronoun_start") or None
+    if start is not None and not re.fullmatch(r"\d{1,9}(\.0+)?", start, re.ASCII):
+        raise UserError(f"pronoun_start is {start!r}, but should be a whole number of characters from 0, or empty.")
+    more = {key: row.get(key, "") for key in ("frame", "pair", "answer", "other")}
+    sentence, pronoun, correct, wrong = (row[key] for key in REQUIRED)
+    return make_case(sentence, pronoun, correct, wrong, None if start is None else int(float(start)), **more)
+
+
+def paired(cases: list[Case]) -> tuple[Case, ...]:
+    """The cases with a pair each. Those without one are twins where right and wrong change places and most words are the same; any other is alone."""
+    from dataclasses import replace
+
+    pairs = [case.pair for case in cases]
+    waiting: dict[tuple, list[int]] = {}
+    for number, case in enumerate(cases):
+        if pairs[number]:
+            continue
+        pairs[number] = f"case {number}"
+        words = case.word("pronoun").lower(), case.frame
+        twins = waiting.get((*words, case.word("wrong").lower(), case.word("correct").lower()), [])
+        twin = next((each for each in twins if _shared(cases[each].sentence, case.sentence) >= SHARED), None)
+        if twin is not None:
+            twins.remove(twin)
+            pairs[number] = pairs[twin]
+        else:
+            waiting.setdefault((*words, case.word("correct").lower(), case.word("wrong").lower()), []).append(number)
+    return tuple(replace(case, pair=pair) for case, pair in zip(cases, pairs))
+
+
+def _shared(one: str, other: str) -> float:
+    """The share of words that two sentences have in common at their start and at their end."""
+    a, b = one.split(), other.split()
+    shorter = min(len(a), len(b))
+    start = next((i for i in range(shorter) if a[i] != b[i]), shorter)
+    end = next((i for i in range(shorter - start) if a[-1 - i] != b[-1 - i]), shorter - start)
+    return (start + end) / max(len(a), len(b))
+
+
+@functools.cache
+def shipped(name: str) -> tuple[Case, ...]:
+    """One of the sets of assets/cases: coreference or agreement."""
+    return read_csv((FOLDER / f"{name}.csv").read_text(encoding="utf-8"), f"{name}.csv")
+
+
+def read_file(path: str | Path) -> tuple[Case, ...]:
+    """The cases of a CSV file in UTF-8. Raises UserError if it cannot be read."""
+    try:
+        return read_bytes(Path(path).read_bytes(), Path(path).name)
+    except OSError as error:
+        raise UserError(f"{path} cannot be read ({type(error).__name__}); give a CSV file.") from None
+
+
+def read_bytes(content: bytes, name: str) -> tuple[Case, ...]:
+    """The cases of a CSV file's bytes. Raises UserError if they are not UTF-8 or not such a file."""
+    try:
+        return read_csv(content.decode("utf-8"), name)
+    except UnicodeDecodeError:
+        raise UserError(f"{name} is not text in UTF-8; save it as CSV in UTF-8.") from None
+    except csv.Error as error:
+        raise UserError(f"{name} is not a CSV file that can be read ({error}); save it as CSV in UTF-8.") from None

@@ -1,0 +1,88 @@
+"""Everything that a set says about a model's heads, in one value: what the page shows and what the command line prints."""
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.studies.coreference import statistics
+from model.studies.coreference.cases import Case
+from model.studies.coreference.heads import Head, SetAnswer
+from model.studies.coreference.statistics import HeldOut, Interval, Luck
+
+CHANCE = 0.5
+
+
+@dataclass(frozen=True)
+class HeadScore:
+    """One head over a set. accuracy: how often the right noun gets more weight. mass: mean weight on both nouns together.
+
+    both: the share of twins that are both right; a head that always points at the same noun has 0, one that guesses 0.25; NaN without twins.
+    received: the accuracy if the nouns were chosen by the weight that this head gives them from everywhere else.
+    """
+
+    kind: str
+    layer: int
+    head: int
+    accuracy: Interval
+    mass: float
+    both: float
+    received: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """n sentences in `pairs` pairs and `frames` frames. rows: the row that was read, pronoun or later. heads in the model's order."""
+
+    cases: tuple[Case, ...]
+    n: int
+    pairs: int
+    frames: int
+    rows: str
+    heads: tuple[HeadScore, ...]
+    best: HeadScore
+    held_out: HeldOut | None
+    luck: Luck
+    baselines: Mapping[str, float]
+
+    def named(self, number: int) -> HeadScore:
+        """The head of this number, as `held_out` gives it."""
+        return self.heads[number]
+
+
+def report(answer: SetAnswer, rows: str = "pronoun", select: SetAnswer | None = None) -> Report:
+    """The report on one set. With `select` the held-out head is the best one of that set; without, of the other half of this one.
+
+    Raises ValueError if the two sets were not put to the same model.
+    """
+    if select is not None and (select.heads, select.query.revision) != (answer.heads, answer.query.revision):
+        raise ValueError("report: expected both sets answered by the same model; ask the model for both.")
+    cases, weights = answer.query.cases, getattr(answer, rows)
+    correct, frames, pairs = statistics.right(weights), statistics.frames_of(cases), statistics.pairs_of(cases)
+    scores = _scores(answer.heads, weights, correct, statistics.right(answer.received).mean(0), frames, pairs)
+    best = statistics.best(correct, weights)
+    names = list(dict.fromkeys(case.frame or case.pair for case in cases))
+    held_out = (statistics.held_out(correct, weights, frames, statistics.halves(frames, names)) if select is None
+                else _selected(getattr(select, rows), correct, frames))
+    return Report(cases, len(cases), int(pairs.max()) + 1, int(frames.max()) + 1, rows, scores, scores[best], held_out,
+                  statistics.luck(correct, pairs),
+                  {"chance": CHANCE, "nearest": float(statistics.nearest(cases).mean()), "first": float(statistics.first(cases).mean()),
+                   "received": scores[best].received})
+
+
+def _scores(heads: tuple[Head, ...], weights, correct, received, frames, pairs) -> tuple[HeadScore, ...]:
+    mass, both, intervals = weights.sum(-1).mean(0), both_right(correct, pairs), statistics.intervals(correct, frames)
+    return tuple(HeadScore(kind.value, layer, head, intervals[i], float(mass[i]), float(both[i]), float(received[i]))
+                 for i, (kind, layer, head) in enumerate(heads))
+
+
+def _selected(weights: np.ndarray, correct: np.ndarray, frames: np.ndarray) -> HeldOut:
+    chosen = statistics.best(statistics.right(weights), weights)
+    return HeldOut(statistics.intervals(correct[:, [chosen]], frames)[0], (chosen,))
+
+
+def both_right(correct: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """The share of pairs of two whose members are both right, float64 (head); NaN where no case has a twin."""
+    twins = np.flatnonzero(np.bincount(pairs) == 2)
+    if not len(twins):
+        return np.full(correct.shape[1], np.nan)
+    return np.mean([(correct[pairs == pair] == 1).all(0) for pair in twins], axis=0)

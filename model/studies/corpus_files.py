@@ -1,0 +1,88 @@
+"""Texts from a file, one after the other and never all at once: TXT (a text a line), CSV (a column) and JSONL (a field). UTF-8 only.
+
+Whatever cannot be read is one sentence that names the file and the line.
+"""
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import BinaryIO
+
+from model.core.query import UserError
+
+LONGEST = 20_000       # characters of a text; every model here reads far fewer tokens
+LINE_BYTES = 1_000_000   # bytes of a line, with all its other columns
+SUFFIXES = (".txt", ".csv", ".jsonl")
+FIELD = "text"
+OTHER_CODES = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x1f\x8b": "gzip", b"PK\x03\x04": "ZIP", b"%PDF-": "PDF"}
+
+
+def texts(file: BinaryIO, name: str, field: str = FIELD) -> Iterator[tuple[int, str]]:
+    """(line, text) of every text that is not blank; the line counts from 1. `name` ends in one of SUFFIXES; `field` is the CSV's column or the
+    JSONL's field. Raises UserError, at the latest at the end for a file without a text."""
+    reader = {".txt": _plain, ".csv": _table, ".jsonl": _objects}.get(PurePath(name).suffix.lower())
+    if reader is None:
+        raise UserError(f"{name} does not say what it is; end its name in {', '.join(SUFFIXES)}.")
+    found = False
+    for line, text in reader(_lines(file, name), name, field):
+        if len(text) > LONGEST:
+            raise UserError(f"{name}, line {line}: the text has {len(text):,} characters and the limit is {LONGEST:,}; split it.")
+        if text.strip():
+            found = True
+            yield line, text
+    if not found:
+        raise UserError(f"{name} has no text in it; write one text a line.")
+
+
+def _lines(file: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
+    """(number, line with its end), decoded; a byte order mark of UTF-8 is left out."""
+    number = 0
+    while raw := file.readline(LINE_BYTES + 1):
+        number += 1
+        if number == 1:
+            code = next((code for start, code in OTHER_CODES.items() if raw.startswith(start)), None)
+            if code is not None:
+                raise UserError(f"{name} is {code}, not UTF-8 text; save it as UTF-8 and try again.")
+            raw = raw.removeprefix(b"\xef\xbb\xbf")
+        if len(raw) > LINE_BYTES:
+            raise UserError(f"{name}, line {number}: the line has more than {LINE_BYTES:,} bytes; write one text a line.")
+        if b"\0" in raw:
+            raise UserError(f"{name}, line {number}: there is a zero byte, so this is no text file; choose a file of texts in UTF-8.")
+        try:
+            yield number, raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            byte = f"byte {error.start + 1} (0x{raw[error.start]:02X})"
+            raise UserError(f"{name}, line {number}: {byte} is not UTF-8; save the file as UTF-8.") from error
+
+
+def _plain(lines: Iterator[tuple[int, str]], name: str, field: str) -> Iterator[tuple[int, str]]:
+    return ((number, line.rstrip("\r\n")) for number, line in lines)
+
+
+def _table(lines: Iterator[tuple[int, str]], name: str, field: str) -> Iterator[tuple[int, str]]:
+    """RFC 4180: a quoted cell may go over several lines; its row has the number of its last."""
+    reader = csv.reader((line for _, line in lines), strict=True)
+    try:
+        header = next(reader, [])
+        if field not in header:
+            columns = ", ".join(header)[:200]
+            raise UserError(f"{name}, line 1: there is no column {field!r} among {columns or 'none'}; give the texts' column that name.")
+        place = header.index(field)
+        for row in reader:
+            yield reader.line_num, row[place] if place < len(row) else ""
+    except csv.Error as error:
+        raise UserError(f"{name}, line {reader.line_num}: this is not CSV ({error}); save the table again as CSV.") from error
+
+
+def _objects(lines: Iterator[tuple[int, str]], name: str, field: str) -> Iterator[tuple[int, str]]:
+    for number, line in lines:
+        if not line.strip():
+            continue
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise UserError(f"{name}, line {number}: this is not JSON; write one object a line, with a field {field!r}.") from error
+        text = found.get(field) if isinstance(found, dict) else found
+        if not isinstance(text, str):
+            raise UserError(f"{name}, line {number}: there is no text under {field!r}; write one object a line, with the text in that field.")
+        yield number, text

@@ -1,0 +1,65 @@
+"""The texts over which importance is measured, as questions for a model: assets/cases/explain.csv, and the verbs of assets/cases/agreement.csv."""
+import csv
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+
+from model.core.query import Query
+from model.studies.attribution import AttributionQuery
+from model.studies.coreference.cases import places, shipped
+
+FILE = Path(__file__).parents[3] / "assets" / "cases" / "explain.csv"
+SETS = ("sentences", "agreement")   # of models that read any text; ours have a set of their own
+OWN = {"label": "resolver", "next": "induction", "target": "resolver"}   # the translator reads the resolvers' sentences
+
+
+@dataclass(frozen=True)
+class Text:
+    """at: where the word begins that is asked for, None for what comes next. word, rival: empty for what stands there, and for none. other: the
+    sentence that a sentence vector is compared with. group: shared by texts that are alike."""
+
+    text: str
+    at: int | None
+    word: str
+    rival: str
+    other: str
+    group: str
+
+
+@functools.cache
+def texts(which: str) -> tuple[Text, ...]:
+    """The texts of a set: sentences, agreement, resolver or induction."""
+    if which == "agreement":
+        return _agreement()
+    with FILE.open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["set"] == which]
+    return tuple(Text(row["text"], places(row["text"], row["word"])[-1][0] if row["word"] else None, "", "", row["other"], row["group"])
+                 for row in rows)
+
+
+def _agreement() -> tuple[Text, ...]:
+    """The verb against the same verb in the other number, as Linzen et al. 2016 and Abnar & Zuidema 2020 ask; the other sentence is the twin."""
+    cases = shipped("agreement")
+    found = []
+    for case in cases:
+        twin = next(each for each in cases if each.pair == case.pair and each is not case)
+        verb = next(start for start, _ in places(case.sentence, case.answer) if start >= case.pronoun[1])
+        found.append(Text(case.sentence, verb, case.answer, case.other, twin.sentence, case.frame))
+    return tuple(found)
+
+
+def set_of(model: str, kind: str, which: str) -> str:
+    """The set that fits a model: ours know only their own words."""
+    from model.scratch import catalogue
+
+    return OWN[kind] if catalogue.ours(model) else which
+
+
+def questions(model: str, revision: str, kind: str, which: str) -> tuple[AttributionQuery, ...]:
+    """The texts of the set that fits the model, in their order, as questions for one that answers in this way (`Answer.kind`)."""
+    found = []
+    for each in texts(set_of(model, kind, which)):
+        query = Query(model, revision, each.text)
+        asked = {"vector": AttributionQuery(query, other=each.other), "target": AttributionQuery(query)}
+        found.append(asked.get(kind, AttributionQuery(query, each.at, each.word, each.rival)))
+    return tuple(found)

@@ -1,0 +1,89 @@
+"""What measures of importance are worth over a set of texts: mean rank correlations with the measured effect, with intervals. numpy only."""
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.core import rank_agreement
+from model.core.rank_agreement import Mean
+from model.core.ranks import ranks
+from model.studies.attribution import METHODS, NULLS, REMOVALS, Attribution, agreement, ceiling
+
+COLUMNS = (*REMOVALS, "all")   # the last: the mean over the three definitions
+Head = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Report:
+    """methods: {name: a Mean for each of COLUMNS}. ceiling: the agreement of each definition with the two others, and of all. best: the rank
+    correlation of a head that was chosen on the other half of the texts, and the two heads that were chosen. words: ranked words a text, the mean."""
+
+    methods: dict[str, tuple[Mean, ...]]
+    ceiling: tuple[Mean, ...]
+    best: Mean
+    chosen: tuple[Head, ...]
+    texts: int
+    words: float
+
+
+def report(found: Sequence[Attribution], groups: Sequence[str], layer: int, head: int) -> Report:
+    """Over attributions of one model, with one head open. groups: of texts that are alike, for the intervals and the halves."""
+    numbers = np.unique(list(groups), return_inverse=True)[1]
+    each = [agreement(one, layer, head) for one in found]
+    names = [name for name in _order() if any(name in one for one in each)]
+    empty = np.full(len(REMOVALS), np.nan)
+    methods = {name: _means(np.array([one.get(name, empty) for one in each]), numbers) for name in names}
+    best, chosen = _held_out(found, numbers)
+    return Report(methods, _means(np.array([ceiling(one) for one in found]), numbers), best, chosen, len(found),
+                  float(np.mean([one.ranked.sum() for one in found])))
+
+
+def _order() -> list[str]:
+    """The methods, each null behind what it belongs to."""
+    return [name for method in METHODS for name in (method, f"{method}_even") if name in (*METHODS, *NULLS)]
+
+
+def _means(values: np.ndarray, groups: np.ndarray) -> tuple[Mean, ...]:
+    """Of (text, definition): each definition, and the mean of the three where all are there."""
+    return tuple(rank_agreement.means(np.concatenate([values, values.mean(1, keepdims=True)], 1), groups))
+
+
+def by_head(found: Attribution) -> np.ndarray:
+    """The rank correlation of every head's row with the measured effect, the mean over the three definitions, float64 (head), layer by layer."""
+    chosen = found.ranked
+    if chosen.sum() < rank_agreement.FEWEST:
+        return np.full(sum(map(len, found.by_head["weight"])), np.nan)
+    rows = np.concatenate([each[:, chosen] for each in found.by_head["weight"]])
+    effects = np.stack([np.abs(found.removed[name][chosen]) for name in REMOVALS])
+    one, other = (np.stack([ranks(rank_agreement.even(each)) for each in part]) for part in (rows, effects))
+    one, other = (each - each.mean(1, keepdims=True) for each in (one, other))
+    size = np.linalg.norm(one, axis=1)[:, None] * np.linalg.norm(other, axis=1)
+    return np.divide(one @ other.T, size, out=np.full(size.shape, np.nan), where=size > 0).mean(1)
+
+
+def _held_out(found: Sequence[Attribution], groups: np.ndarray) -> tuple[Mean, tuple[Head, ...]]:
+    """Heads chosen on the groups of even number and scored on those of odd number, and the other way round."""
+    values = np.stack([by_head(one) for one in found])
+    places = [(layer, head) for layer, rows in zip(found[0].layers, found[0].by_head["weight"], strict=True) for head in range(len(rows))]
+    scores, chosen = np.full(len(found), np.nan), []
+    for half in (0, 1):
+        there = np.isfinite(values[groups % 2 == half])
+        sums = np.where(there, values[groups % 2 == half], 0).sum(0)
+        best = int(np.argmax(np.where(there.any(0), sums / np.maximum(there.sum(0), 1), -2)))
+        chosen.append(places[best])
+        scores[groups % 2 != half] = values[groups % 2 != half, best]
+    return rank_agreement.means(scores[:, None], groups)[0], tuple(chosen)
+
+
+def by_layer(found: Sequence[Attribution], measure: str) -> list[float]:
+    """The mean rank correlation of a measure of `by_layer` in each layer, over texts and definitions, as Abnar & Zuidema 2020 show them."""
+    result = []
+    for place in range(len(found[0].layers)):
+        values = []
+        for one in found:
+            chosen, scores = one.ranked, one.by_layer.get(measure, ())
+            if scores and len(scores[place]):
+                values += [rank_agreement.spearman(scores[place][chosen], np.abs(one.removed[name][chosen])) for name in REMOVALS]
+        values = [each for each in values if np.isfinite(each)]
+        result.append(float(np.mean(values)) if values else float("nan"))
+    return result

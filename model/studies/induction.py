@@ -1,0 +1,99 @@
+"""Random tokens twice over: which heads look back one token, which look at what came after the same token last time (Olsson et al. 2022).
+
+Offered for any decoder: random tokens mean nothing, so what a head does with them is its own habit.
+"""
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.core import heads
+from model.core.query import Edit, Kind, Query, UserError
+from model.core.record import AttentionMap
+
+Tick = Callable[[float, str], None]
+START = "a"  # a text has to begin with something
+
+
+@dataclass(frozen=True)
+class RepeatsQuery:
+    """`length` random tokens, all different, then the same again, put to a decoder: answered by `Repeats`."""
+
+    model: str
+    revision: str
+    length: int = 25
+    seed: int = 1
+    edits: frozenset[Edit] = frozenset()
+
+
+@dataclass(frozen=True)
+class HabitsQuery:
+    """The same with several random repeats: answered by `Repeats`, each score the mean over `draws` of them."""
+
+    model: str
+    revision: str
+    draws: int = 8
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """What every head did with the repeat, one number per head in the order of `heads` (layer, head); all from 0 to 1.
+
+    previous: mean weight of a token on the one before it. prefix: mean weight from a token's second occurrence to the token after its
+    first (Olsson et al. 2022, "prefix matching"). What uniform rows would give is about `uniform`. copying: whether a head says what it
+    looks at, from -1 to 1 (model/scratch/head_analysis.py); None where nobody asked or the model's weights are not ours to multiply.
+    """
+
+    heads: tuple[tuple[int, int], ...]
+    previous: np.ndarray
+    prefix: np.ndarray
+    uniform: float
+    copying: np.ndarray | None = None
+
+    @property
+    def nbytes(self) -> int:
+        return self.previous.nbytes + self.prefix.nbytes
+
+
+def ask(question: RepeatsQuery, opened, tick: Tick) -> Repeats:
+    """Puts the repeat to an open model. Raises UserError for a model that is no decoder on its own."""
+    tokenizer = opened.tokenizer
+    if not hasattr(tokenizer, "all_special_ids"):
+        raise UserError(f"{opened.card.title} does not write a next token; choose a decoder, such as SmolLM2.")
+    usable = sorted(set(range(len(tokenizer))) - set(tokenizer.all_special_ids))
+    if question.length > len(usable):
+        raise UserError(f"{opened.card.title} has only {len(usable)} different tokens; ask for a repeat of at most as many.")
+    chosen = random.Random(question.seed).sample(usable, question.length)
+    record = opened.answer(Query(question.model, question.revision, START, continuation=(*chosen, *chosen), edits=question.edits), tick)
+    if Kind.CAUSAL not in record.kinds or Kind.CROSS in record.kinds:
+        raise UserError(f"{opened.card.title} is not a decoder on its own; choose one, such as SmolLM2.")
+    return scores(record[Kind.CAUSAL], question.length)
+
+
+def mean_scores(opened, edits: frozenset[Edit] = frozenset(), draws: int = 20, tick: Tick = lambda fraction, text: None) -> Repeats:
+    """The scores as means over several random repeats."""
+    found = []
+    for seed in range(draws):
+        tick(seed / draws, f"random tokens {seed + 1} of {draws}")
+        found.append(ask(RepeatsQuery(opened.card.id, opened.card.revision, seed=seed, edits=edits), opened, lambda fraction, text: None))
+    previous, prefix = (np.mean([getattr(each, name) for each in found], axis=0) for name in ("previous", "prefix"))
+    return Repeats(found[0].heads, previous, prefix, found[0].uniform)
+
+
+def scores(attention_map: AttentionMap, length: int) -> Repeats:
+    """The scores of a causal map whose last 2 · `length` tokens are a piece and its repeat."""
+    begin = len(attention_map.queries) - 2 * length
+    if begin < 1 or length < 2:
+        raise ValueError(f"repeats: expected a token, then twice a length of at least 2, got {len(attention_map.queries)} tokens "
+                         f"and length {length}; ask through `ask`.")
+    names, previous, prefix = [], [], []
+    second = np.arange(begin + length, begin + 2 * length - 1)  # the last token's follower is not inside the piece
+    rows = np.arange(begin, begin + 2 * length)
+    for layer in attention_map.layers:
+        for head in range(layer.heads):
+            weights = heads.weights(layer, head)
+            names.append((layer.index, head))
+            previous.append(weights[rows, rows - 1].mean())
+            prefix.append(weights[second, second - length + 1].mean())
+    return Repeats(tuple(names), np.array(previous), np.array(prefix), float((1 / (second + 1)).mean()))

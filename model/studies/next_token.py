@@ -1,0 +1,46 @@
+"""The next token: all logits of the last position, and the distribution that sampling draws from. numpy only."""
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.core.query import Query
+
+NAMED = 50   # tokens whose text travels along, the most probable first
+
+
+@dataclass(frozen=True)
+class NextWordQuery:
+    """What does a decoder say comes next after this text and continuation? Answered by a `NextWord`."""
+
+    query: Query
+
+
+@dataclass(frozen=True, eq=False)
+class NextWord:
+    """logits: float32 (vocabulary). ids and texts: the NAMED most probable tokens, best first. ends: ids that end a text."""
+
+    logits: np.ndarray
+    ids: tuple[int, ...]
+    texts: tuple[str, ...]
+    ends: tuple[int, ...]
+
+    @property
+    def nbytes(self) -> int:
+        return self.logits.nbytes
+
+
+def distribution(logits: np.ndarray, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0) -> np.ndarray:
+    """The probabilities (vocabulary), float64, that sampling draws from: divide by the temperature, then keep the top_k largest (0: all), then
+    the fewest largest that together reach top_p (Holtzman et al. 2020), and renormalise; the order of transformers' generate.
+    """
+    scaled = logits.astype(np.float64) / temperature
+    if 0 < top_k < len(scaled):
+        scaled = np.where(scaled < np.partition(scaled, -top_k)[-top_k], -np.inf, scaled)
+    probabilities = np.exp(scaled - scaled.max())
+    probabilities /= probabilities.sum()
+    if top_p < 1:
+        order = np.argsort(-probabilities, kind="stable")
+        before = np.cumsum(probabilities[order]) - probabilities[order]
+        probabilities[order[before >= top_p]] = 0
+        probabilities /= probabilities.sum()
+    return probabilities

@@ -1,0 +1,129 @@
+r"""Which simple pattern a head fits best, and how well.
+
+A pattern names, for every token that looks, the keys that it would look at, each with an equal share. A head's fit is 1 minus the mean
+Jensen–Shannon divergence in bits between its rows and the pattern's (Lin 1991): 1 is exactly the pattern, 0 has nothing of it.
+*even* (an equal share for every allowed key) is a pattern among the others, so that a head without a habit is called by that name.
+"""
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.core import heads
+from model.core.query import Kind, Query
+from model.core.record import AttentionMap, Layer, Reported
+
+ROWS_WITH_IT = 0.5    # share of the rows that must have a key of the pattern; on fewer rows a fit is luck
+
+
+@dataclass(frozen=True)
+class FitsQuery:
+    """The fit of every head of one kind to every pattern: answered by `HeadFits`."""
+
+    query: Query
+    kind: Kind
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """What patterns know of a text: which keys are special, and the keys' numbers in the vocabulary, each (key)."""
+
+    special: np.ndarray
+    ids: np.ndarray
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """keys(i, j, sides): bool (row, key) for column vectors of queries i and row vectors of keys j. crosses: it has a meaning when
+    queries and keys are different texts. paper: where heads like it were described."""
+
+    name: str
+    title: str
+    paper: str
+    keys: Callable[[np.ndarray, np.ndarray, Sides], np.ndarray]
+    crosses: bool = False
+
+
+def _equal(i: np.ndarray, j: np.ndarray, sides: Sides) -> np.ndarray:
+    """Other tokens like this one; special ones have no text to share."""
+    return (sides.ids[j] == sides.ids[i]) & (i != j) & ~sides.special[i]
+
+
+def _after_equal(i: np.ndarray, j: np.ndarray, sides: Sides) -> np.ndarray:
+    return (j > 0) & _equal(i, np.maximum(j - 1, 0), sides)
+
+
+CLARK, KOVALEVA = "Clark et al. 2019, section 3", "Kovaleva et al. 2019 (diagonal)"
+WANG, OLSSON = "Wang et al. 2023 (duplicate-token heads)", "Olsson et al. 2022 (induction heads)"
+PATTERNS = (
+    Pattern("previous", "the previous token", CLARK, lambda i, j, sides: j == i - 1),
+    Pattern("next", "the next token", CLARK, lambda i, j, sides: j == i + 1),
+    Pattern("same", "itself", CLARK, lambda i, j, sides: j == i),
+    Pattern("first", "the first token", CLARK, lambda i, j, sides: (j == 0) & (i >= 0), crosses=True),
+    Pattern("end", "the special tokens at the end", CLARK, lambda i, j, sides: sides.special[j] & (j > 0) & (i >= 0), crosses=True),
+    Pattern("near", "two tokens to each side and itself", KOVALEVA, lambda i, j, sides: np.abs(j - i) <= 2),
+    Pattern("equal", "the same token elsewhere", WANG, _equal),
+    Pattern("after", "what stood behind the same token elsewhere", OLSSON, _after_equal),
+    Pattern("even", "all tokens evenly", CLARK, lambda i, j, sides: (i >= 0) & (j >= 0), crosses=True),
+)
+TITLES = {each.name: each.title for each in PATTERNS}
+
+
+@dataclass(frozen=True, eq=False)
+class HeadFits:
+    """fits[pattern]: {(layer, head): fit, 0 to 1}, without the heads to whose rows the pattern does not apply."""
+
+    kind: Kind
+    fits: dict[str, dict[tuple[int, int], float]]
+
+    def best(self, place: tuple[int, int]) -> tuple[str, float]:
+        """The pattern that this head fits best, and how well; of equals the first of PATTERNS."""
+        return max(((name, each[place]) for name, each in self.fits.items() if place in each), key=lambda entry: entry[1])
+
+    @property
+    def nbytes(self) -> int:
+        return 200 * sum(len(each) for each in self.fits.values())
+
+
+def _x_log_x(numbers: np.ndarray) -> np.ndarray:
+    return numbers * np.log2(numbers, out=np.zeros_like(numbers), where=numbers > 0)
+
+
+def divergences(block: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, int]:
+    """The sum over rows of the divergence between weights (head, row, key) and equal shares on `cells`, bool (row, key): float64 (head) in bits,
+    and how many rows have such a cell. Only weights on the cells matter: all others are half as large in the mixture, which costs 1/2 bit.
+
+    What a row lacks to 1 (a sink's share) is one more key that no pattern names.
+    """
+    counts = cells.sum(1)
+    shares = np.repeat(0.5 / np.maximum(counts, 1), counts)
+    half = block[:, cells].astype(np.float64) / 2
+    rows = counts[counts > 0]
+    return (_x_log_x(half) - _x_log_x(half + shares)).sum(1) + (0.5 - np.log2(rows) / 2).sum(), len(rows)
+
+
+def _blocks(layer: Layer | Reported, sides: Sides, patterns: list[Pattern]) -> Iterator[tuple[str, np.ndarray, int]]:
+    """(pattern, sum over rows, rows) of every block of rows."""
+    for rows, keys, block in heads.weight_blocks(layer):
+        allowed = layer.allowed.block(rows, keys)
+        allowed = allowed if allowed.ndim == 2 else np.any(allowed, axis=0)
+        i, j = np.arange(rows.start, rows.stop)[:, None], np.arange(keys.start, keys.stop)[None, :]
+        for pattern in patterns:
+            yield pattern.name, *divergences(block, pattern.keys(i, j, sides) & allowed)
+
+
+def fit(attention_map: AttentionMap) -> HeadFits:
+    """Every head against every pattern that applies to at least half of the rows."""
+    sides = Sides(np.array(attention_map.keys.special), np.array(attention_map.keys.ids))
+    patterns = [each for each in PATTERNS if each.crosses or attention_map.kind is not Kind.CROSS]
+    found: dict[str, dict[tuple[int, int], float]] = {each.name: {} for each in patterns}
+    for layer in attention_map.layers:
+        totals, counts = {each.name: np.zeros(layer.heads) for each in patterns}, dict.fromkeys(found, 0)
+        for name, total, rows in _blocks(layer, sides, patterns):
+            totals[name] += total
+            counts[name] += rows
+        for name, total in totals.items():
+            if counts[name] >= max(1, ROWS_WITH_IT * layer.shape[1]):
+                fits = np.clip(1 - total / counts[name], 0, 1)
+                found[name].update({(layer.index, head): float(number) for head, number in enumerate(fits)})
+    return HeadFits(attention_map.kind, {name: each for name, each in found.items() if each})

@@ -1,0 +1,46 @@
+"""A text as a product: how probable a decoder finds each token after what stands before it. numpy only."""
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.core.masks import frozen_array
+from model.core.query import Query
+
+
+@dataclass(frozen=True)
+class ChainQuery:
+    """P(y | x) = Π_t P(y_t | y_<t, x) of a query's text (a decoder) or target (an encoder–decoder): answered by a `Chain`."""
+
+    query: Query
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """texts: the tokens that are predicted, in order. log_probabilities: ln P(y_t | y_<t, x) in nats, float64 (t). ids: their numbers.
+
+    A model without a start token says nothing of its first token, which is then not among them.
+    """
+
+    texts: tuple[str, ...]
+    ids: tuple[int, ...]
+    log_probabilities: np.ndarray
+
+    def __post_init__(self):
+        if not len(self.texts) == len(self.ids) == len(self.log_probabilities):
+            raise ValueError(f"Chain: expected one number a token, got {len(self.texts)} texts, {len(self.ids)} ids and "
+                             f"{len(self.log_probabilities)} numbers; cut them alike.")
+        object.__setattr__(self, "log_probabilities", frozen_array(self.log_probabilities, np.float64))
+
+    @property
+    def nbytes(self) -> int:
+        return self.log_probabilities.nbytes + 100 * len(self.texts)
+
+    @property
+    def products(self) -> np.ndarray:
+        """ln P(y_1 … y_t | x) in nats, float64 (t): the probabilities multiplied up."""
+        return np.cumsum(self.log_probabilities)
+
+    @property
+    def perplexity(self) -> float:
+        """exp of the mean −ln P: as unsure as if that many tokens were equally likely each time."""
+        return float(np.exp(-self.log_probabilities.mean()))

@@ -1,0 +1,83 @@
+"""How well a reader predicted a head: its weight on the marked cells, against the best and the uniform choice of as many. numpy only."""
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from model.core.displayed import Shown, Unit
+from model.core.record import Layer, Reported
+
+
+@dataclass(frozen=True)
+class RowScore:
+    """One row of a prediction, of `count` marked cells out of `allowed`. found: the head's weight on them. best: on its `count` largest cells.
+    uniform: on as many chosen at random, in expectation; `whole` is the weight on all that may be looked at and is shown, 1 without filters."""
+
+    row: int
+    count: int
+    allowed: int
+    found: float
+    best: float
+    whole: float
+
+    @property
+    def uniform(self) -> float:
+        return self.whole * self.count / self.allowed
+
+
+@dataclass(frozen=True)
+class Score:
+    """A prediction: its rows, and the means over them."""
+
+    rows: tuple[RowScore, ...]
+
+    def mean(self, name: str) -> float:
+        """The mean of found, best or uniform over the rows."""
+        return float(np.mean([getattr(row, name) for row in self.rows]))
+
+    @property
+    def count(self) -> int:
+        return sum(row.count for row in self.rows)
+
+    @property
+    def above_chance(self) -> float:
+        """How far from the uniform choice (0) to the best (1); NaN where both hold the same, as with every cell marked."""
+        room = self.mean("best") - self.mean("uniform")
+        return (self.mean("found") - self.mean("uniform")) / room if room > 1e-9 else float("nan")
+
+
+def allowed(layer: Layer | Reported, shown: Shown) -> np.ndarray:
+    """Which cells of a displayed head the mask leaves open, bool (row, column); a word may look at another if any of their pieces may."""
+    mask = layer.allowed.block(slice(0, layer.shape[1]), slice(0, layer.shape[2]))
+    mask = mask[shown.head] if mask.ndim == 3 else np.broadcast_to(mask, layer.shape[1:])
+    rows, columns = (_members(side, size) for side, size in zip((shown.rows, shown.columns), layer.shape[1:], strict=True))
+    return rows @ mask.astype(np.float32) @ columns.T > 0
+
+
+def _members(units: tuple[Unit, ...], count: int) -> np.ndarray:
+    """Float32 (unit, token), 1 where the token belongs to the unit."""
+    found = np.zeros((len(units), count), np.float32)
+    for place, unit in enumerate(units):
+        found[place, list(unit.tokens)] = 1
+    return found
+
+
+def covered(shown: Shown, may: np.ndarray) -> Shown:
+    """The head without a number in it: all weights 0, and scores that say no more than what the mask forbids."""
+    return replace(shown, weights=np.zeros_like(shown.weights), scores=np.where(may, np.float32(0), np.float32("nan")))
+
+
+def score(shown: Shown, may: np.ndarray, marks: Iterable[tuple[int, int]]) -> Score:
+    """marks: (query token, key token); what is not shown or not allowed does not count. may: bool (row, column) from `allowed`."""
+    places = {(shown.row_of(query), shown.column_of(key)) for query, key in marks}
+    chosen = np.zeros(may.shape, bool)
+    for row, column in places:
+        if row is not None and column is not None:
+            chosen[row, column] = may[row, column]
+    found = []
+    for at in map(int, np.flatnonzero(chosen.any(1))):
+        weights, count = shown.weights[at].astype(np.float64), int(chosen[at].sum())
+        open_ = weights[may[at]]
+        found.append(RowScore(at, count, len(open_), float(weights[chosen[at]].sum()), float(np.sort(open_)[::-1][:count].sum()),
+                              float(open_.sum())))
+    return Score(tuple(found))

@@ -1,0 +1,121 @@
+"""Attention over all layers at once: rollout and attention flow (Abnar & Zuidema 2020), and what a model that looks evenly would give. numpy only.
+
+Both read a token's way back to the input from the heads' mean W of each layer, with half of it staying in the residual stream: A = ½W + ½I.
+Rollout multiplies the A of all layers; flow takes them as the capacities of pipes and asks how much can run from the output to each input token.
+"""
+from collections import deque
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from model.core.masks import Mask
+
+EMPTY = 1e-12   # a pipe with less room than this is full
+
+
+def with_residual(weights: np.ndarray) -> np.ndarray:
+    """½W + ½I, float64 (query, key), of weights (head, query, key) averaged over heads (Abnar & Zuidema 2020)."""
+    return weights.astype(np.float64).mean(0) / 2 + np.eye(weights.shape[-1]) / 2
+
+
+def rollout(steps: Sequence[np.ndarray]) -> np.ndarray:
+    """A_L · … · A_1, float64 (query, key), of the layers' A in the model's order (Abnar & Zuidema 2020, equation 1)."""
+    total = np.eye(len(steps[0]))
+    for step in steps:
+        total = step @ total
+    return total
+
+
+def even(allowed: Mask, tokens: int) -> np.ndarray:
+    """Weights (1 or head, query, key) of a layer that looks at every allowed key alike: under a causal mask the null of both measures."""
+    may = allowed.block(slice(0, tokens), slice(0, tokens)).astype(np.float64).reshape(-1, tokens, tokens)
+    return may / np.maximum(may.sum(-1, keepdims=True), 1)
+
+
+def flow(steps: Sequence[np.ndarray], rows: np.ndarray, tick: Callable[[float], None] = lambda share: None) -> np.ndarray:
+    """The maximum flow from the last layer's tokens, which may give `rows` (token) of it, to each input token, float64 (token).
+
+    Each token has the network for itself (Abnar & Zuidema 2020), so the numbers do not sum to one. Exact up to rounding: Dinic 1970.
+    """
+    tokens, found = len(rows), []
+    for sink in range(tokens):
+        tick(sink / tokens)
+        found.append(_Pipes(steps, rows).most(sink))
+    return np.array(found)
+
+
+class _Pipes:
+    """The network: node layer · tokens + token, layer 0 the input, and a source above the last. Edge e and its way back e ^ 1 stand side by side."""
+
+    def __init__(self, steps: Sequence[np.ndarray], rows: np.ndarray):
+        tokens = len(rows)
+        self.source = (len(steps) + 1) * tokens
+        self.to: list[int] = []
+        self.room: list[float] = []
+        self.out: list[list[int]] = [[] for _ in range(self.source + 1)]
+        for token in np.flatnonzero(rows):
+            self._join(self.source, len(steps) * tokens + int(token), float(rows[token]))
+        for layer, step in enumerate(steps):
+            for query, key in np.argwhere(step > EMPTY).tolist():
+                self._join((layer + 1) * tokens + query, layer * tokens + key, float(step[query, key]))
+
+    def _join(self, start: int, end: int, room: float) -> None:
+        for node, other, size in ((start, end, room), (end, start, 0.0)):
+            self.out[node].append(len(self.to))
+            self.to.append(other)
+            self.room.append(size)
+
+    def most(self, sink: int) -> float:
+        """The maximum flow to this node: as long as there is a way, all shortest ways are filled."""
+        total = 0.0
+        while (far := self._distances(sink))[self.source] >= 0:
+            total += self._fill(sink, far)
+        return total
+
+    def _distances(self, sink: int) -> list[int]:
+        """How many pipes with room lie between each node and the sink; −1 where there is no way."""
+        far = [-1] * len(self.out)
+        far[sink] = 0
+        waiting = deque([sink])
+        while waiting:
+            node = waiting.popleft()
+            for edge in self.out[node]:
+                other = self.to[edge]
+                if far[other] < 0 and self.room[edge ^ 1] > EMPTY:
+                    far[other] = far[node] + 1
+                    waiting.append(other)
+        return far
+
+    def _fill(self, sink: int, far: list[int]) -> float:
+        """Fills every way that comes one pipe nearer with each step. The path is a list of edges from the source."""
+        path: list[int] = []
+        total, node, tried = 0.0, self.source, [0] * len(self.out)
+        while True:
+            if node == sink:
+                push = min(self.room[edge] for edge in path)
+                total += push
+                for edge in path:
+                    self.room[edge] -= push
+                    self.room[edge ^ 1] += push
+                full = next(place for place, edge in enumerate(path) if self.room[edge] <= EMPTY)
+                node = self.to[path[full] ^ 1]
+                del path[full:]
+            following = self._next(node, far, tried)
+            if following is not None:
+                path.append(following)
+                node = self.to[following]
+            elif node == self.source:
+                return total
+            else:
+                node = self.to[path.pop() ^ 1]
+                tried[node] += 1
+
+    def _next(self, node: int, far: list[int], tried: list[int]) -> int | None:
+        """The first pipe of a node, from those not tried, that has room and comes nearer."""
+        edges = self.out[node]
+        while tried[node] < len(edges):
+            edge = edges[tried[node]]
+            if self.room[edge] > EMPTY and far[self.to[edge]] == far[node] - 1:
+                return edge
+            tried[node] += 1
+        return None

@@ -1,0 +1,205 @@
+"""An open model with one question put to it, of which tokens can be taken away: what both kinds of models share. torch is imported where it
+computes.
+
+A subject of a package gives `forward` (logits or vectors of variants of the text), `forward_hidden` (with one token hidden as key), `table` (the
+module of input embeddings) and `reader` (the module that reads the heads' mixed values of one layer).
+"""
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from model.core.query import Kind, Query, UserError
+from model.core.record import Tokens
+from model.studies.attribution import Answer
+from model.studies.pronoun_choice import pronoun_of
+
+DIGITS = {"word": 5, "vector": 6}   # decimals of an effect in nats and of a cosine: what is smaller is the rounding of float32
+CELLS = 1024   # tokens of all variants in one pass: what logits of a large vocabulary may take
+FEWEST = 3     # tokens, one of which answers
+TOO_FEW = "There are too few tokens before the word that is asked for to compare any; choose a later word, or a longer text."
+Head = tuple[Kind, int, int]
+
+
+class Subject:
+    """tensors: the arguments of a forward pass, each (1, token), of the tokens that can be taken away. place: the one whose output answers, None
+    for a vector of all tokens and where a token of the other side answers. rows (query): how much each row of attention counts for the answer.
+    neutral: the id that replaces a token."""
+
+    def __init__(self, query: Query, tokens: Tokens, tensors: dict, place: int | None, neutral: int):
+        if len(tokens) < FEWEST:
+            raise UserError(TOO_FEW)
+        self.query, self.tokens, self.tensors, self.place, self.neutral = query, tokens, tensors, place, neutral
+        self.rows = np.full(len(tokens), 1 / len(tokens)) if place is None else np.eye(len(tokens))[place]
+        self.ids: tuple[int, ...] = ()
+        self.other: Any = None
+        self.answer: Answer
+
+    def forward(self, tensors: dict, place: int | None):
+        """Logits (variant, vocabulary) at the place, or sentence vectors (variant, d)."""
+        raise NotImplementedError
+
+    def forward_hidden(self, token: int):
+        """The same for the text with one token hidden as key. Raises UserError where a row would be empty."""
+        raise NotImplementedError
+
+    @property
+    def table(self):
+        raise NotImplementedError
+
+    def reader(self, head: Head, output: np.ndarray):
+        """The module of W_O; output: its weights as the trace has them."""
+        raise NotImplementedError
+
+    def value(self, outputs):
+        """The answer of each output (variant, width), a tensor (variant): ln P(word) − ln P(rival), or the cosine with the other vector."""
+        if self.other is not None:
+            from torch.nn.functional import cosine_similarity
+
+            return cosine_similarity(outputs.double(), self.other.double())
+        chances = outputs.double().log_softmax(-1)
+        return chances[:, self.ids[0]] - (chances[:, self.ids[1]] if len(self.ids) > 1 else 0)
+
+    def removed(self, tick: Callable[[float], None]) -> dict[str, np.ndarray]:
+        """{definition: the answer as it is − the answer without each token}, float64 (token). The token that answers is not deleted."""
+        import torch
+
+        count, found = len(self.tokens), {}
+        free = [token for token in range(count) if token != self.place]
+        with torch.inference_mode():
+            here = float(self.value(self.forward(self.tensors, self.place))[0])
+            found["deleted"] = self._effects(here, free, self._deleted, lambda share: tick(share / 4))
+            found["replaced"] = self._effects(here, free, self._replaced, lambda share: tick(0.25 + share / 4))
+            found["hidden"] = np.full(count, np.nan)
+            for done, token in enumerate(free):
+                tick(0.5 + done / (2 * count))
+                found["hidden"][token] = here - self._without_key(token)
+        digits = DIGITS["word" if self.other is None else "vector"]
+        return {name: np.round(each, digits) for name, each in found.items()}
+
+    def _without_key(self, token: int) -> float:
+        try:
+            return float(self.value(self.forward_hidden(token))[0])
+        except UserError:   # a row with nothing left to look at: the first token of a decoder
+            return float("nan")
+
+    def _effects(self, here: float, free: list[int], variants: Callable, tick: Callable[[float], None]) -> np.ndarray:
+        """Variants of one length and one place in passes of CELLS tokens."""
+        found, size = np.full(len(self.tokens), np.nan), max(1, CELLS // len(self.tokens))
+        before = [token for token in free if self.place is not None and token < self.place]
+        for group in (before, [token for token in free if token not in before]):
+            for start in range(0, len(group), size):
+                some = group[start:start + size]
+                tick(len(found[np.isfinite(found)]) / len(found))
+                tensors, place = variants(some)
+                found[some] = here - self.value(self.forward(tensors, place)).numpy()
+        return found
+
+    def _deleted(self, tokens: list[int]) -> tuple[dict, int | None]:
+        """All on one side of the place, which moves by one if they stand before it."""
+        import torch
+
+        kept = [[place for place in range(len(self.tokens)) if place != token] for token in tokens]
+        place = self.place if self.place is None or tokens[0] > self.place else self.place - 1
+        return {name: torch.cat([each[:, keep] for keep in kept]) for name, each in self.tensors.items()}, place
+
+    def _replaced(self, tokens: list[int]) -> tuple[dict, int | None]:
+        tensors = {name: each.repeat(len(tokens), 1) for name, each in self.tensors.items()}
+        for row, token in enumerate(tokens):
+            tensors["input_ids"][row, token] = self.neutral
+        return tensors, self.place
+
+    def gradient(self) -> np.ndarray:
+        """Gradient × input, signed, float64 (token): the answer's gradient at each token's row of the table, times that row (Denil et al. 2014)."""
+        import torch
+
+        leaves = []
+
+        def watch(module, arguments, output):
+            leaves.append(output.detach().requires_grad_())
+            return leaves[-1]
+
+        with torch.enable_grad(), _hooked(self.table.register_forward_hook(watch)):
+            value = self.value(self.forward(self.tensors, self.place))[0]
+        slope, = torch.autograd.grad(value, leaves[0])
+        return (slope * leaves[0]).sum(-1)[0].detach().double().numpy()
+
+    def exchanged(self, head: Head, output: np.ndarray, mixes: np.ndarray, tick: Callable[[float, str], None]) -> tuple[np.ndarray, np.ndarray]:
+        """(distances of the output from what it is, changes of the answer), float64 (variant), with the head's mixed values exchanged.
+
+        mixes (variant, token, d_v). output: W_O of the layer by head (head, d_v, d_model).
+        """
+        import torch
+
+        size, width = max(1, CELLS // len(self.tokens)), mixes.shape[-1]
+        parts, module = slice(head[2] * width, (head[2] + 1) * width), self.reader(head, output)
+        with torch.inference_mode():
+            outputs = [self.forward(self.tensors, self.place)]
+            for start in range(0, len(mixes), size):
+                tick(start / len(mixes), f"other weights: {start} of {len(mixes)}")
+                some = torch.tensor(mixes[start:start + size], dtype=torch.float32)
+                with _hooked(module.register_forward_pre_hook(_exchange(parts, some))):
+                    outputs.append(self.forward({name: each.repeat(len(some), 1) for name, each in self.tensors.items()}, self.place))
+            plain, others = outputs[0], torch.cat(outputs[1:])
+            return self._distances(plain, others), (self.value(others) - self.value(plain)).numpy()
+
+    def _distances(self, plain, others) -> np.ndarray:
+        if self.other is not None:
+            from torch.nn.functional import cosine_similarity
+
+            return (1 - cosine_similarity(others.double(), plain.double())).numpy()
+        return ((others.double().softmax(-1) - plain.double().softmax(-1)).abs().sum(-1) / 2).numpy()
+
+
+def _exchange(parts: slice, mixes):
+    def before_output(module, inputs):
+        changed = inputs[0].clone().view(len(mixes), mixes.shape[1], -1)
+        changed[..., parts] = mixes
+        return changed.view(inputs[0].shape)
+    return before_output
+
+
+@contextmanager
+def _hooked(*hooks: Any) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def answered(subject: Subject, kind: str, words: Callable[[int], str]) -> Answer:
+    """What the subject's answer is, once its ids are known."""
+    import torch
+
+    with torch.inference_mode():
+        outputs = subject.forward(subject.tensors, subject.place)
+        value = float(subject.value(outputs)[0])
+    if kind == "vector":
+        return Answer(kind, "", "", value, 0, words(subject.neutral))
+    names = [*map(words, subject.ids), ""]
+    rank = int((outputs[0] > outputs[0, subject.ids[0]]).sum()) + 1
+    return Answer(kind, names[0], names[1], value, rank, words(subject.neutral))
+
+
+def beginning(tokens: Tokens, count: int) -> Tokens:
+    """The first `count` tokens: what a decoder has read. Raises UserError where that is next to nothing."""
+    if count < FEWEST:
+        raise UserError(TOO_FEW)
+    return Tokens(**{name: getattr(tokens, name)[:count] for name in tokens.__dataclass_fields__})
+
+
+def last_word(tokens: Tokens, text: str) -> int:
+    """The character where the last word of the (first) text begins; the text's end where nothing closes the sentence, so that the next is asked."""
+    if not text.rstrip().endswith((".", "!", "?", "…", "。", "！", "？")):
+        return len(text)
+    words = [start for (start, end), special, segment in zip(tokens.spans, tokens.special, tokens.segments, strict=True)
+             if not special and segment == 0 and text[start:end].strip()[:1].isalnum()]
+    return words[-1] if words else len(text)
+
+
+def target_word(tokens: Tokens) -> int:
+    """The token of a target that is asked for where none is named: the last il or elle, or else the last word."""
+    found = pronoun_of(tokens)
+    return found if found is not None else max(token for token, special in enumerate(tokens.special) if not special or token < 2)

@@ -1,0 +1,103 @@
+"""The film of a training: its snapshots, its curves, and what each head did at each snapshot. numpy only.
+
+A training writes one film file and lets it grow (model/scratch/train.py); the shipped models have theirs beside their weights. A snapshot is
+opened as a model of its own, NAME@STEP.
+"""
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from model.core.query import Kind, UserError
+
+Tick = Callable[[float, str], None]
+FORMED = 0.5   # of a score from 0 to 1: a head that reaches it has formed
+SMOOTH = 5     # points of a curve whose mean is taken before its fall is looked for; one batch is a noisy witness
+
+
+@dataclass(frozen=True, eq=False)
+class Film:
+    """frames: the steps that have a snapshot. step, loss, right (as long as each other): the loss in nats and the share of right rows of the
+    batch that was trained on at that step, drawn anew and never seen before. about: what made it, as in the file's metadata.
+    """
+
+    frames: tuple[int, ...]
+    step: np.ndarray
+    loss: np.ndarray
+    right: np.ndarray
+    about: dict[str, Any]
+
+    @property
+    def guessing(self) -> float:
+        """The loss of a model that finds all its words equally likely, in nats."""
+        return float(np.log(self.about["config"]["vocabulary"]))
+
+
+@dataclass(frozen=True)
+class TraitsQuery:
+    """What do the heads of some snapshots of a model do? Answered by `Traits`."""
+
+    model: str
+    revision: str
+    steps: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Traits:
+    """values: float32 (frame, trait, head), from 0 to 1. traits: prefix and previous (model/studies/induction.py) for a decoder; both for a model that
+    resolves "it": the share of twins in which the row in question gives the right noun more weight, in both sentences.
+    """
+
+    names: tuple[str, ...]
+    heads: tuple[tuple[Kind, int, int], ...]
+    values: np.ndarray
+
+    @property
+    def nbytes(self) -> int:
+        return self.values.nbytes
+
+    def of(self, name: str) -> np.ndarray:
+        """float32 (frame, head)"""
+        return self.values[:, self.names.index(name)]
+
+
+def read(path: Path) -> Film:
+    """The film in a file. Raises UserError if it is not there or broken."""
+    import json
+
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "numpy") as file:
+            about = {name: json.loads(each) for name, each in (file.metadata() or {}).items()}
+            step, loss, right = (np.asarray(file.get_tensor(f"history.{name}")) for name in ("step", "loss", "right"))
+    except (OSError, SafetensorError, ValueError) as error:
+        raise UserError(f"The film {path.name} cannot be read ({type(error).__name__}); make it with: python -m model train TASK.") from error
+    return Film(tuple(sorted(about["frames"])), step, loss, right, about)
+
+
+def run(question: TraitsQuery, traits: Callable[[str], tuple[tuple[str, ...], tuple, np.ndarray]], tick: Tick) -> Traits:
+    """The traits of every snapshot; `traits(model id)` gives names, heads and float32 (trait, head) of one of them."""
+    found = []
+    for number, step in enumerate(question.steps):
+        tick(number / len(question.steps), f"snapshot {number + 1} of {len(question.steps)}")
+        found.append(traits(f"{question.model}@{step}"))
+    return Traits(found[0][0], found[0][1], np.stack([values for _, _, values in found]).astype(np.float32))
+
+
+def formed(steps: Sequence[int], scores: np.ndarray) -> tuple[int, int] | None:
+    """Between which two snapshots a head's score (frame) reaches FORMED for good; None if it does not, or was there from the start."""
+    below = np.flatnonzero(np.asarray(scores) < FORMED)
+    if len(below) == 0 or below[-1] == len(scores) - 1:
+        return None
+    return steps[below[-1]], steps[below[-1] + 1]
+
+
+def fall(film: Film) -> int | None:
+    """The step at which the smoothed loss passes the middle between its first and its last value; None for a curve that is too short."""
+    if len(film.loss) < 2 * SMOOTH:
+        return None
+    smooth = np.convolve(film.loss, np.ones(SMOOTH) / SMOOTH, "valid")
+    return int(film.step[int(np.argmax(smooth < (smooth[0] + smooth[-1]) / 2)) + SMOOTH // 2]) if smooth[-1] < smooth[0] else None

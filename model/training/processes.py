@@ -1,0 +1,156 @@
+"""Trainings that run beside a page, each in a process of its own, so that nobody else on the server waits for it. No torch here.
+
+A training lives on a lease: a file that its page touches as long as somebody looks at it. The process reads the file's age at every step and
+ends by itself when it is older than LEASE, so nothing has to be told that a browser is gone, and nothing outlives the server.
+"""
+import atexit
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import uuid
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from model.core.query import UserError
+
+MOST = int(os.environ.get("CLEARHEAD_TRAININGS", "2"))   # at once on one server
+LEASE = 30.0   # seconds after which a training ends that nobody looks at
+KEPT = 3600.0  # seconds after which what such a training wrote is removed
+TASKS = ("induction", "resolver")
+LIMITS = {"layers": (1, 4), "heads": (1, 8), "learning_rate": (1e-4, 2e-2), "steps": (50, 6000)}
+STATES = ("starting", "running", "done", "stopped", "failed")
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a person may set. heads is a divisor of 64, the width of these models; steps of training are batches of 32 or 64 texts."""
+
+    task: str
+    layers: int
+    heads: int
+    learning_rate: float
+    steps: int
+
+    def __post_init__(self):
+        if self.task not in TASKS or 64 % self.heads:
+            raise UserError(f"There is no training of {self.task!r} with {self.heads} heads; choose {' or '.join(TASKS)} and 1, 2, 4 or 8 heads.")
+        for name, (low, high) in LIMITS.items():
+            if not low <= getattr(self, name) <= high:
+                raise UserError(f"A training here takes {name.replace('_', ' ')} from {low:g} to {high:g}, not {getattr(self, name):g}; change it.")
+
+
+@dataclass(frozen=True)
+class News:
+    """Where a training stands: one of STATES, its curves so far as (step, loss in nats, share right), and why it failed if it did."""
+
+    state: str
+    step: int
+    steps: int
+    curves: tuple[tuple[float, float, float], ...]
+    failure: str = ""
+
+
+class Training:
+    """One training and its process. `name` is the model id under which its snapshots can be asked."""
+
+    def __init__(self, settings: Settings):
+        from model.scratch import catalogue
+
+        self.settings, self.folder = settings, Path(tempfile.mkdtemp(prefix="clearhead-training-"))
+        self.name = f"{settings.task}-{uuid.uuid4().hex[:12]}"
+        catalogue.RUNS[self.name] = self.weights
+        (self.folder / "settings.json").write_text(json.dumps(asdict(settings)))
+        self.renew()
+        self._stopped = False
+        with (self.folder / "errors.txt").open("w") as errors:
+            self._process = subprocess.Popen([sys.executable, "-m", "model.training.worker", str(self.folder)], cwd=ROOT, stdin=subprocess.DEVNULL,
+                                             stdout=errors, stderr=errors)
+
+    @property
+    def weights(self) -> Path:
+        """Where the weights will be; the film lies beside them."""
+        return self.folder / "trained.safetensors"
+
+    @property
+    def running(self) -> bool:
+        return self._process.poll() is None
+
+    def renew(self) -> None:
+        """Another LEASE seconds. Called by whoever looks at it."""
+        (self.folder / "lease").touch()
+
+    @property
+    def forgotten(self) -> bool:
+        """Whether nobody has looked for so long that nobody will."""
+        return not self.running and time.time() - (self.folder / "lease").stat().st_mtime > KEPT
+
+    def news(self) -> News:
+        """Never raises: a process that died, whatever of, is told as one sentence."""
+        running = self.running   # before the file is read: what a process wrote last is there when it has ended
+        try:
+            told = json.loads((self.folder / "progress.json").read_text())
+        except (OSError, ValueError):
+            told = {"step": 0, "curves": [], "failure": ""}
+        state = "running" if told["curves"] else "starting"
+        if not running:
+            state = "stopped" if self._stopped else "done" if self.weights.exists() else "failed"
+        failure = ""
+        if state == "failed":
+            failure = told["failure"] or (f"The training's process ended with code {self._process.returncode} before it was done; start it again, "
+                                          "or with fewer layers and steps.")
+        return News(state, told["step"], self.settings.steps, tuple(map(tuple, told["curves"])), failure)
+
+    def stop(self) -> None:
+        """Ends the process; what it has learned so far stays."""
+        if self.running:
+            self._stopped = True
+            self._process.terminate()
+            self._process.wait(10)
+
+    def forget(self) -> None:
+        """Ends the process and removes everything it wrote."""
+        from model.scratch import catalogue
+
+        self.stop()
+        catalogue.RUNS.pop(self.name, None)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+_all: list[Training] = []
+_lock = threading.Lock()
+
+
+def start(settings: Settings) -> Training:
+    """A training on its way. Raises UserError while MOST of them run."""
+    with _lock:
+        for old in [each for each in _all if each.forgotten]:
+            old.forget()
+            _all.remove(old)
+        if sum(each.running for each in _all) >= MOST:
+            raise UserError(f"This server trains {MOST} model{'s' * (MOST > 1)} at a time and {'both are' if MOST == 2 else 'all are'} taken; "
+                            "try again in a minute or two, or watch a film meanwhile.")
+        training = Training(settings)
+        _all.append(training)
+    return training
+
+
+def end(training: Training) -> None:
+    """Nobody looks at it any more."""
+    with _lock:
+        training.forget()
+        if training in _all:
+            _all.remove(training)
+
+
+def _end_all() -> None:
+    for training in list(_all):
+        training.forget()
+
+
+atexit.register(_end_all)

@@ -1,0 +1,76 @@
+"""The process of a training that runs beside a page: python -m model.training.worker FOLDER. model/training/processes.py starts it and reads what it writes.
+
+FOLDER has settings.json; lease, whose age says whether anybody still looks; progress.json, the curves so far; the weights and the film.
+"""
+import json
+import math
+import os
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from model.core.query import UserError
+from model.scratch import task as tasks
+from model.scratch.task import Task
+from model.scratch.train import RECORD_EVERY, Progress, train
+from model.training.processes import LEASE, Settings
+
+TELL_EVERY = 0.3           # seconds
+FILM_BYTES = 20_000_000    # it is thrown away with the folder, so it may have more snapshots than a shipped one
+
+
+def task_of(settings: Settings) -> Task:
+    """The shipped task with these settings; the resolver's is the narrow one's."""
+    task = tasks.tasks()["resolver-narrow" if settings.task == "resolver" else settings.task]
+    encoder, decoder = (settings.layers, task.config.decoder_layers) if task.config.encoder_layers else (0, settings.layers)
+    return replace(task, name="trained", learning_rate=settings.learning_rate, film_bytes=FILM_BYTES,
+                   config=replace(task.config, heads=settings.heads, encoder_layers=encoder, decoder_layers=decoder))
+
+
+class Teller:
+    """Called after each step: keeps the curves, tells them now and then, and ends the training when nobody looks or nothing is learned."""
+
+    def __init__(self, folder: Path):
+        self.folder, self.told = folder, 0.0
+        self.curves: list[tuple[int, float, float]] = []
+
+    def __call__(self, now: Progress) -> None:
+        if (now.step - 1) % RECORD_EVERY == 0:
+            self.curves.append((now.step - 1, now.loss, now.right))
+        if not math.isfinite(now.loss):
+            raise UserError(f"The loss was no longer a number after {now.step} steps; start again with a smaller learning rate.")
+        if self.abandoned():
+            raise UserError(f"The training ended at step {now.step}, because no page looked at it for {LEASE:.0f} seconds; train again.")
+        if time.monotonic() - self.told > TELL_EVERY or now.step == now.steps:
+            self.tell(now.step)
+
+    def abandoned(self) -> bool:
+        try:
+            return time.time() - (self.folder / "lease").stat().st_mtime > LEASE
+        except OSError:
+            return True
+
+    def tell(self, step: int, failure: str = "") -> None:
+        beside = self.folder / "progress.part"
+        curves = [each for each in self.curves if all(map(math.isfinite, each))]
+        beside.write_text(json.dumps({"step": step, "curves": curves, "failure": failure}))
+        os.replace(beside, self.folder / "progress.json")
+        self.told = time.monotonic()
+
+
+def main(folder: Path) -> None:
+    if hasattr(os, "nice"):
+        os.nice(10)   # the pages of others come first
+    settings = Settings(**json.loads((folder / "settings.json").read_text()))
+    teller = Teller(folder)
+    try:
+        train(task_of(settings), folder, settings.steps, progress=teller)
+    except UserError as error:
+        if folder.exists():   # it is gone if the page was left
+            teller.tell(len(teller.curves) * RECORD_EVERY, str(error))
+        raise SystemExit(1) from None
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

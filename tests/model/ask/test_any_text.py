@@ -1,0 +1,147 @@
+"""Any string gives a record that keeps its promises, or a typed error of one sentence: 5,000 texts through eight readers.
+
+WordPiece, byte-level BPE and BPE with byte fallback stand before tiny random networks, opened from a folder as a person's own would be; the
+others are models that come with Clearhead.
+"""
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from model.ask import sources
+from model.ask.answers import home
+from model.core import heads
+from model.core.query import Kind, UserError
+from model.core.record import AttentionRecord
+from tests.hostile import TEXTS, examples
+
+COUNTS = {"wordpiece": 1200, "bytes": 1900, "fallback": 1500, "scratch": 60, "resolver-narrow": 150, "induction": 100, "translator": 30,
+          "minilm": 60}
+FEWEST = 5000
+SIZES = {"hidden_size": 16, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "max_position_embeddings": 128}
+
+
+def test_there_are_enough():
+    assert sum(COUNTS.values()) >= FEWEST
+
+
+def quiet(fraction: float, text: str) -> None:
+    """A tick that nobody watches."""
+
+
+def wordpiece(folder: Path) -> None:
+    """A BERT of 16 dimensions with MiniLM's own tokenizer."""
+    from transformers import AutoTokenizer, BertConfig, BertModel
+
+    from model.pretrained import catalogue
+
+    tokenizer = AutoTokenizer.from_pretrained(catalogue.folder_of(catalogue.named("minilm")))
+    BertModel(BertConfig(vocab_size=len(tokenizer), **SIZES)).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def bytes_of_text(folder: Path) -> None:
+    """A GPT-2 of 16 dimensions that reads bytes (Radford et al. 2019), without a merge."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+
+    signs = sorted(pre_tokenizers.ByteLevel.alphabet())
+    made = Tokenizer(models.BPE({sign: number for number, sign in enumerate([*signs, "<|endoftext|>"])}, []))
+    made.pre_tokenizer, made.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    sizes = {"vocab_size": 257, "n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 128, "bos_token_id": 256, "eos_token_id": 256}
+    GPT2LMHeadModel(GPT2Config(**sizes)).save_pretrained(folder)
+    PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<|endoftext|>").save_pretrained(folder)
+
+
+def fallback(folder: Path) -> None:
+    """A Llama of 16 dimensions whose vocabulary has ▁, some letters and 256 bytes (Touvron et al. 2023, section 2.1)."""
+    from tokenizers import Tokenizer, decoders, models, normalizers, processors
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    names = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), "▁", *map(chr, range(0x61, 0x7B))]
+    made = Tokenizer(models.BPE({name: number for number, name in enumerate(names)}, [], unk_token="<unk>", byte_fallback=True, fuse_unk=True))
+    made.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    made.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
+    made.post_processor = processors.TemplateProcessing("<s> $A", None, [("<s>", 1)])
+    LlamaForCausalLM(LlamaConfig(vocab_size=len(names), num_key_value_heads=1, bos_token_id=1, eos_token_id=2, **SIZES)).save_pretrained(folder)
+    PreTrainedTokenizerFast(tokenizer_object=made, bos_token="<s>", eos_token="</s>", unk_token="<unk>").save_pretrained(folder)
+
+
+MADE = {"wordpiece": wordpiece, "bytes": bytes_of_text, "fallback": fallback}
+
+
+def one_sentence(error: UserError) -> bool:
+    said = str(error)
+    return said.endswith((".", "?")) and "\n" not in said and "Traceback" not in said and 10 < len(said) < 700
+
+
+def check(record: AttentionRecord, text: str) -> None:
+    """What every record promises, looked at without the code that made it."""
+    assert record.query.text == text and record.verification.status == "verified", record.verification
+    for each in record.maps:
+        for tokens, said in ((each.queries, each.kind), (each.keys, each.kind)):
+            _check_tokens(tokens, text if tokens is record.maps[0].queries else None, said)
+        for layer in each.layers:
+            weights = heads.weights(layer, 0)
+            assert weights.shape == (len(each.queries), len(each.keys)) and np.isfinite(weights).all() and weights.min() >= 0
+            assert np.abs(weights.sum(1) - 1).max() < 1e-5
+            if each.kind is Kind.CAUSAL:
+                assert not np.triu(weights, 1).any()
+    if record.prediction is not None:
+        assert np.isfinite([number for row in record.prediction.probabilities for number in row]).all()
+        assert record.prediction.vector is None or np.isfinite(record.prediction.vector).all()
+    json.dumps([each.queries.texts for each in record.maps])
+
+
+def _check_tokens(tokens, text: str | None, said: Kind) -> None:
+    assert all(isinstance(each, str) for each in tokens.texts) and all(type(each) is int for each in tokens.ids), said
+    if text is None:
+        return
+    ends = [end for _, end in tokens.spans]
+    assert all(0 <= start <= end <= len(text) for start, end in tokens.spans) and ends[:-1] == sorted(ends[:-1]), tokens.spans
+    covered = {place for start, end in tokens.spans for place in range(start, end)}
+    last = max(ends)
+    missing = "".join(text[place] for place in range(last) if place not in covered)
+    assert not any(each.isalnum() and each.isascii() for each in missing), missing   # no letter is lost on the way to the last token
+
+
+@pytest.fixture(scope="module")
+def readers(tmp_path_factory):
+    kept = {}
+
+    def reader(name: str):
+        if name not in kept:
+            import torch
+
+            place = name
+            if name in MADE:
+                folder = tmp_path_factory.mktemp(name)
+                with torch.random.fork_rng(devices=[]):
+                    torch.manual_seed(5)
+                    MADE[name](folder)
+                place = str(folder)
+            kept[name] = replace(sources.open_query(place, "x"), text=""), home(place).open_model(place, quiet)
+        return kept[name]
+
+    return reader
+
+
+@pytest.mark.parametrize("name", list(COUNTS))
+def test_any_string_gives_a_record_or_one_sentence(readers, name):
+    asked, opened = readers(name)
+
+    @examples(COUNTS[name])
+    @given(TEXTS)
+    def ask(text):
+        try:
+            sources.open_query("scratch", text)   # whether it can be asked at all
+            record = opened.answer(replace(asked, text=text), quiet)
+        except UserError as error:
+            assert one_sentence(error), str(error)
+        else:
+            check(record, text)
+
+    ask()

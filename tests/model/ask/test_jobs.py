@@ -1,0 +1,181 @@
+import threading
+import time
+
+import pytest
+
+from model.ask.jobs import Cancelled, Desk
+from model.core.query import UserError
+
+LONG = 10.0   # seconds; every wait below ends long before
+
+
+class Answer:
+    def __init__(self, question, nbytes=0):
+        self.question, self.nbytes = question, nbytes
+
+
+def gated_desk(**kwargs):
+    """A desk whose worker waits for the gate before each answer, and the order in which it took the questions."""
+    gate, taken = threading.Semaphore(0), []
+
+    def answer(question, tick):
+        taken.append(question)
+        assert gate.acquire(timeout=LONG)
+        tick(0.5, "half")
+        return Answer(question)
+
+    return Desk(answer, 10**6, **kwargs), gate, taken
+
+
+def until(holds):
+    """Returns as soon as this holds."""
+    end = time.monotonic() + LONG
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_equal_questions_share_a_job_and_are_computed_once():
+    desk, gate, taken = gated_desk()
+    one, two = desk.ask("q", "a"), desk.ask("q", "b")
+    assert one is two
+    gate.release()
+    assert one.result(LONG) is desk.ask("q", "c").result(LONG) and taken == ["q"]
+
+
+def test_sessions_take_turns():
+    desk, gate, taken = gated_desk()
+    jobs = [desk.ask(question, session) for question, session in [("a1", "a"), ("a2", "a"), ("a3", "a"), ("b1", "b"), ("c1", "c")]]
+    gate.release(len(jobs))
+    for job in jobs:
+        job.result(LONG)
+    assert taken.index("b1") < taken.index("a3") and taken.index("c1") < taken.index("a3")
+
+
+def test_a_short_question_goes_before_a_long_one_but_not_for_ever():
+    desk, gate, taken = gated_desk(patience=lambda question: 0.2 * question.startswith("long"))
+    jobs = [desk.ask(question, question) for question in ("first", "long", "short")]
+    time.sleep(0.3)   # seconds: now the long one is due
+    jobs.append(desk.ask("late", "late"))
+    gate.release(len(jobs))
+    for job in jobs:
+        job.result(LONG)
+    assert taken == ["first", "short", "long", "late"]
+
+
+def test_a_job_ends_when_its_last_waiter_leaves_and_can_be_asked_again():
+    desk, gate, _ = gated_desk()
+    job = desk.ask("q", "a")
+    desk.ask("q", "b")
+    job.leave("a")
+    job.leave("b")
+    again = desk.ask("q", "a")
+    assert again is not job
+    gate.release(2)
+    with pytest.raises(UserError, match="withdrawn"):
+        job.result(LONG)
+    assert again.result(LONG).question == "q"
+
+
+def test_one_waiter_that_stays_keeps_the_job():
+    desk, gate, _ = gated_desk()
+    job = desk.ask("q", "a")
+    desk.ask("q", "b")
+    job.leave("a")
+    gate.release()
+    assert job.result(LONG).question == "q"
+
+
+def test_what_is_answered_ahead_waits_for_everybody_and_is_then_there():
+    desk, gate, taken = gated_desk()
+    job = desk.ask("now", "a")
+    desk.ahead(["one", "two"], "a")
+    desk.ahead(["three"], "b")
+    desk.ahead(["four"], "b")     # instead of what is left of three
+    desk.ask("soon", "b")
+    gate.release(5)
+    job.result(LONG)
+    until(lambda: desk.cache.get("two"))
+    assert taken == ["now", "soon", "one", "four", "two"]
+
+
+def test_ones_own_question_stops_what_is_answered_ahead_unless_it_is_the_same():
+    desk, gate, taken = gated_desk()
+    desk.ahead(["probably"], "a")
+    until(lambda: "probably" in taken)
+    job = desk.ask("other", "a")
+    gate.release(2)
+    assert job.result(LONG).question == "other" and desk.cache.get("probably") is None
+    gate.release()
+    until(lambda: desk.cache.get("probably"))   # it is answered after the other one
+    desk.ahead(["this"], "a")
+    until(lambda: "this" in taken)
+    job = desk.ask("this", "a")
+    desk.ask("another", "b")
+    gate.release(2)
+    assert job.result(LONG).question == "this" and taken.count("this") == 1
+
+
+def test_what_was_stopped_is_not_answered_when_its_session_has_named_something_else():
+    desk, gate, taken = gated_desk()
+    desk.ahead(["stopped", "next"], "a")
+    until(lambda: "stopped" in taken)
+    desk.ask("now", "a")
+    desk.ahead(["other"], "a")
+    gate.release(4)
+    until(lambda: desk.cache.get("other"))
+    assert taken == ["stopped", "now", "other"]
+
+
+def test_nothing_is_answered_ahead_while_a_page_that_is_being_drawn_still_asks(monkeypatch):
+    monkeypatch.setattr("model.ask.jobs.PAUSE", 1.0)
+    desk, gate, taken = gated_desk()
+    gate.release(3)
+    desk.ask("one", "a").result(LONG)
+    desk.ahead(["probably"], "a")
+    desk.ask("two", "a").result(LONG)
+    until(lambda: desk.cache.get("probably"))
+    assert taken == ["one", "two", "probably"]
+
+
+def test_an_exception_becomes_one_sentence_and_the_next_question_is_answered(caplog):
+    def answer(question, tick):
+        if question == "bad":
+            raise ZeroDivisionError("first line\nsecond line")
+        return Answer(question)
+
+    desk = Desk(answer, 10**6)
+    with pytest.raises(UserError, match=r"failed \(ZeroDivisionError: first line\)"):
+        desk.ask("bad").result(LONG)
+    assert desk.ask("good").result(LONG).question == "good"
+    assert desk.cache.get("bad") is None
+
+
+def test_the_cache_is_bounded_and_forgets_the_least_recently_used():
+    desk = Desk(lambda question, tick: Answer(question, 400_000), 1_000_000)
+    for question in ("one", "two"):
+        desk.ask(question).result(LONG)
+    desk.ask("one").result(LONG)
+    desk.ask("three").result(LONG)
+    assert desk.cache.get("two") is None and desk.cache.get("one") is not None and desk.cache.used <= 1_000_000
+
+
+def test_progress_travels_with_the_job():
+    desk, gate, _ = gated_desk()
+    seen = desk.ask("q")
+    gate.release()
+    seen.result(LONG)
+    assert (seen.fraction, seen.text) == (0.5, "half")
+
+
+def test_tick_raises_once_nobody_waits():
+    from model.ask.jobs import Job
+
+    job = Job("q")
+    job.waiters.add("a")
+    job.tick(0.1, "one")
+    job.leave("a")
+    with pytest.raises(Cancelled):
+        job.tick(0.2, "two")
+    start = time.monotonic()
+    assert not job.wait(0.01) and time.monotonic() - start < LONG

@@ -1,0 +1,35 @@
+"""Fixtures: MiniLM once, small random models once each, all without a network."""
+import pytest
+
+
+def quiet(fraction: float, text: str) -> None:
+    """A tick that nobody watches."""
+
+
+@pytest.fixture(scope="session")
+def minilm():
+    from model.pretrained import load
+
+    return load.open_model("minilm", quiet)
+
+
+@pytest.fixture(scope="session")
+def opened(tmp_path_factory):
+    """opened(family) is that small model, opened from its folder as a person's own would be."""
+    from model.pretrained import load
+    from tests.model import tiny
+
+    kept = {}
+
+    def open_family(name: str):
+        if name not in kept:
+            folder = tiny.save(tmp_path_factory.mktemp(name), name)
+            kept[name] = load.open_model(str(folder), quiet)
+        return kept[name]
+
+    return open_family
+
+
+@pytest.fixture
+def tick():
+    return quiet

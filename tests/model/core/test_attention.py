@@ -1,0 +1,55 @@
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy.special import softmax as reference
+
+from model.core.attention import attention, scores, softmax
+
+G = torch.Generator().manual_seed(0)
+QUERY, KEY, VALUE = (torch.randn(2, 3, n, d, generator=G) for n, d in ((5, 7), (11, 7), (11, 13)))
+MASK = torch.rand(5, 11, generator=G) > 0.4
+MASK[:, 0] = True
+
+
+@pytest.mark.parametrize("mask", [None, MASK])
+def test_equals_torchs_own_scaled_dot_product_attention(mask):
+    mixed, _ = attention(QUERY, KEY, VALUE, mask)
+    assert torch.allclose(mixed, torch.nn.functional.scaled_dot_product_attention(QUERY, KEY, VALUE, mask), atol=1e-6)
+
+
+def test_weights_equal_scipys_softmax_and_rows_sum_to_one():
+    numbers = scores(QUERY, KEY)
+    assert np.allclose(softmax(numbers).numpy(), reference(numbers.numpy(), axis=-1), atol=1e-7)
+    assert torch.allclose(softmax(numbers, MASK).sum(-1), torch.ones(2, 3, 5))
+
+
+def test_the_order_of_cap_and_bias_is_cap_first():
+    bias = torch.randn(5, 11, generator=G)
+    plain = QUERY @ KEY.transpose(-2, -1) * 0.3
+    assert torch.allclose(scores(QUERY, KEY, scale=0.3, softcap=2.0, bias=bias), 2 * torch.tanh(plain / 2) + bias)
+
+
+def test_cold_is_argmax_with_ties_split_and_hot_is_uniform_over_what_is_allowed():
+    row = torch.tensor([[1.0, 3.0, 3.0, 2.0, 9.0]])
+    allowed = torch.tensor([[True, True, True, True, False]])
+    assert torch.allclose(softmax(row, allowed, temperature=1e-4), torch.tensor([[0, 0.5, 0.5, 0, 0]]), atol=1e-6)
+    assert torch.allclose(softmax(row, allowed, temperature=1e4), torch.tensor([[0.25, 0.25, 0.25, 0.25, 0]]), atol=1e-3)
+
+
+def test_a_sink_is_one_more_key_whose_weight_nobody_gets():
+    row, sink = torch.tensor([[0.5, -1.0, 2.0]]), torch.tensor([[1.5]])
+    whole = reference(np.array([0.5, -1.0, 2.0, 1.5]))
+    assert np.allclose(softmax(row, sink=sink).numpy()[0], whole[:3], atol=1e-6)
+    assert math.isclose(float(softmax(row, sink=sink, temperature=1e4).sum()), 0.75, abs_tol=1e-3)
+
+
+@pytest.mark.parametrize("size", [1e4, 1e30])
+def test_no_score_overflows(size):
+    found = softmax(torch.tensor([[size, -size, 0.0]]))
+    assert torch.equal(found, torch.tensor([[1.0, 0.0, 0.0]]))
+
+
+def test_a_row_that_may_look_at_nothing_is_nan():
+    assert softmax(torch.zeros(1, 3), torch.zeros(1, 3, dtype=torch.bool)).isnan().all()

@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+
+from model.core.masks import Causal, Chunk, Dense, Full, Hidden, Relative, Window, recognise_bias, recognise_mask
+
+RULES = [Full(), Causal(), Window(3), Window(2, 4), Chunk(4), Hidden(Causal(), (2,))]
+N = 13
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_blocks_tile_the_whole_mask_and_reach_misses_no_allowed_key(rule):
+    whole = rule.block(slice(0, N), slice(0, N))
+    for start in range(0, N, 5):
+        rows = slice(start, min(start + 5, N))
+        keys = rule.reach(rows, N)
+        assert (rule.block(rows, keys) == whole[rows, keys]).all()
+        outside = whole[rows].copy()
+        outside[:, keys] = False
+        assert not outside.any()
+
+
+def test_causal_is_the_lower_triangle_and_window_a_band():
+    assert (Causal().block(slice(0, N), slice(0, N)) == np.tri(N, dtype=bool)).all()
+    i, j = np.ogrid[:N, :N]
+    assert (Window(2, 4).block(slice(0, N), slice(0, N)) == ((i - j <= 2) & (j - i <= 4))).all()
+
+
+@pytest.mark.parametrize("rule", [Full(), Causal(), Window(3), Window(2, 4), Chunk(4)], ids=str)
+def test_a_rule_is_recognised_from_its_mask(rule):
+    assert recognise_mask(rule.block(slice(0, N), slice(0, N))) == rule
+
+
+def test_a_mask_without_a_rule_stays_as_it_is():
+    odd = np.tri(N, dtype=bool)
+    odd[5, 2] = False
+    found = recognise_mask(odd)
+    assert isinstance(found, Dense) and (found.values == odd).all()
+
+
+def test_a_mask_that_is_the_same_for_every_head_loses_its_head_axis_and_another_keeps_it():
+    same = np.broadcast_to(np.tri(N, dtype=bool), (3, N, N))
+    assert recognise_mask(same) == Causal()
+    differs = same.copy()
+    differs[1] = True
+    assert recognise_mask(differs).block(slice(0, 2), slice(0, N)).shape == (3, 2, N)
+
+
+def test_a_bias_that_follows_the_distance_is_kept_in_one_number_a_distance():
+    slopes = np.array([0.5, 0.25, 0.125], np.float32)[:, None, None]
+    i, j = np.ogrid[:7, :11]
+    bias = (-slopes * np.abs(i - j)).astype(np.float32)
+    found = recognise_bias(bias)
+    assert isinstance(found, Relative) and found.by_offset.shape == (3, 17)
+    assert (found.block(slice(2, 5), slice(1, 9)) == bias[:, 2:5, 1:9]).all()
+    bias[0, 3, 4] += 1
+    assert isinstance(recognise_bias(bias), Dense)
+    assert recognise_bias(np.zeros((3, 7, 11), np.float32)) is None
+
+
+def test_masks_and_biases_are_read_only():
+    with pytest.raises(ValueError, match="read-only"):
+        Dense(np.ones((2, 3), bool)).values[0, 0] = False

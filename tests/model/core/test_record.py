@@ -1,0 +1,96 @@
+import numpy as np
+import pytest
+
+from model.core.masks import Causal, Dense, Full, Relative
+from model.core.query import Hide, Kind, Silence, Temper, UserError
+from model.core.record import AttentionMap, AttentionRecord, Reported, Tokens
+from tests.fabricate import HEADS, KEYS, KV_HEADS, QUERIES, layer, record, tokens
+
+
+def test_arrays_are_read_only_and_not_copied():
+    query = np.zeros((HEADS, QUERIES, 5), np.float32)
+    born = layer(query=query)
+    assert born.query.base is query or np.shares_memory(born.query, query)
+    with pytest.raises(ValueError, match="read-only"):
+        born.query[0, 0, 0] = 1
+
+
+@pytest.mark.parametrize("name", ["query", "key", "value"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_numbers_that_are_not_finite_are_refused_by_name(name, bad):
+    array = np.array(getattr(layer(), name))
+    array[0, 1, 2] = bad
+    with pytest.raises(ValueError, match=f"expected {name} to be finite"):
+        layer(**{name: array})
+
+
+@pytest.mark.parametrize("changes", [
+    {"key": np.zeros((4, KEYS, 5), np.float32)},            # six query heads do not share four key heads
+    {"key": np.zeros((KV_HEADS, KEYS, 7), np.float32)},     # another d_k
+    {"value": np.zeros((KV_HEADS, KEYS + 1, 13), np.float32)},
+    {"query": np.zeros((HEADS, QUERIES), np.float32)},
+    {"query": np.zeros((HEADS, QUERIES, 5), np.float64)},
+    {"sink": np.zeros(HEADS + 1, np.float32)},
+    {"allowed": Dense(np.ones((KEYS, QUERIES), bool))},     # transposed
+    {"bias": Relative(np.zeros((HEADS, QUERIES + KEYS), np.float32), QUERIES)},
+])
+def test_shapes_that_do_not_fit_are_refused_with_what_was_expected(changes):
+    with pytest.raises(ValueError, match=r"expected .*got"):
+        layer(**changes)
+
+
+def test_a_row_that_may_look_at_nothing_is_an_error_that_names_the_row():
+    mask = np.ones((QUERIES, KEYS), bool)
+    mask[3] = False
+    with pytest.raises(UserError, match="Token 3 may look at nothing"):
+        layer(allowed=Dense(mask))
+    layer(allowed=Dense(mask), sink=np.zeros(HEADS, np.float32))   # a sink always takes the rest
+
+
+def weights() -> np.ndarray:
+    numbers = np.random.default_rng(0).random((HEADS, QUERIES, KEYS)).astype(np.float32)
+    return numbers / numbers.sum(-1, keepdims=True)
+
+
+def test_reported_weights_must_be_weights():
+    Reported(0, weights(), Full())
+    with pytest.raises(ValueError, match="rows that sum to 1"):
+        Reported(0, weights() * np.float32(0.9), Full())
+    with pytest.raises(ValueError, match="looks where it must not"):
+        Reported(0, weights(), Causal())
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        Reported(0, -weights(), Full())
+
+
+def test_a_map_must_fit_its_tokens_and_number_its_layers_once():
+    with pytest.raises(ValueError, match="does not fit 5 queries and 11 keys"):
+        AttentionMap(Kind.CROSS, tokens(5), tokens(KEYS), (layer(),))
+    with pytest.raises(ValueError, match="each layer once"):
+        AttentionMap(Kind.CROSS, tokens(QUERIES), tokens(KEYS), (layer(3), layer(3)))
+
+
+def test_layers_keep_the_models_own_numbers():
+    each = AttentionMap(Kind.CROSS, tokens(QUERIES), tokens(KEYS), (layer(2), layer(5)))
+    assert each.layer(5).index == 5 and each.has(5, HEADS - 1) and not each.has(0, 0) and not each.has(5, HEADS)
+    with pytest.raises(KeyError):
+        each.layer(0)
+
+
+def test_tokens_need_one_entry_per_field_and_at_least_one():
+    with pytest.raises(ValueError, match="as many entries"):
+        Tokens(("a",), (1, 2), (False,), ((0, 1),), (0,), (0,), (False,))
+
+
+def test_bytes_count_shared_arrays_once():
+    one = record(7)
+    parts = one.maps[0].layers
+    assert one.nbytes == sum(part.query.nbytes + part.key.nbytes + part.value.nbytes for part in parts)
+    again = AttentionMap(Kind.CAUSAL, one.maps[0].queries, one.maps[0].keys, parts)
+    both = AttentionRecord(one.query, one.card, (one.maps[0], again), one.verification)
+    assert both.nbytes == one.nbytes
+
+
+def test_edits_are_checked_where_they_are_born():
+    for make in (lambda: Silence(Kind.SELF, 0, 0, "half"), lambda: Temper(Kind.SELF, 0, 0, 0.0), lambda: Hide("left", 0)):
+        with pytest.raises(UserError):
+            make()

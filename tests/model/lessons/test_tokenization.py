@@ -1,0 +1,88 @@
+"""Pieces against WordPiece written out by hand and against bytes; merges against counting, and against what the library itself then cuts."""
+import json
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.lessons import tokenization
+from viz.text import strings
+
+TEXTS = ("Unbelievable! The café's tokenizer isn't naïve.", "今天天气怎么样？", "x_1 ** 2  # ok", "👩‍🚀 ≈ π\tü", "")
+BOOK = "low low low low low lower lower newest newest newest newest newest newest widest widest widest"
+
+
+def greedy(word: str, vocabulary: set[str]) -> list[str]:
+    """WordPiece by its definition: from the left the longest piece that there is, ## inside a word; [UNK] for the word if there is none."""
+    found, start = [], 0
+    while start < len(word):
+        ends = (end for end in range(len(word), start, -1) if ("##" if start else "") + word[start:end] in vocabulary)
+        end = next(ends, None)
+        if end is None:
+            return ["[UNK]"]
+        found.append(("##" if start else "") + word[start:end])
+        start = end
+    return found
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_wordpiece_is_the_longest_piece_from_the_left(text):
+    cut = tokenization.cut(text, "minilm")
+    vocabulary = set(tokenization._tokenizer("minilm").get_vocab())
+    assert [piece for piece, added in zip(cut.pieces, cut.special, strict=True) if not added] == [
+        piece for word in cut.words for piece in greedy(word, vocabulary)]
+    assert cut.vocabulary == len(vocabulary) and [tokenization._tokenizer("minilm").id_to_token(each) for each in cut.ids] == list(cut.pieces)
+    assert [each == "[UNK]" for each in cut.pieces] == list(cut.unknown)
+
+
+def test_labels_are_what_was_typed_and_the_textbooks_split_is_nobodys():
+    minilm, own = tokenization.cut("今天天气怎么样？", "minilm"), tokenization.cut_by_own("今天天气怎么样？", BOOK)
+    assert minilm.labels[:3] == ("[CLS]", "[UNK] 今", "天") and sum(minilm.unknown) == 5 and minilm.count == 8
+    assert own.labels[:3] == ("今₁", "今₂", "今₃") and own.count == len("今天天气怎么样？".encode()) and not any(own.unknown)
+    assert tokenization.cut("Café", "minilm").normalised == "cafe" and tokenization.cut_by_own("Café", BOOK).normalised == "Café"
+
+
+@given(st.text(max_size=40))
+def test_byte_level_pieces_are_the_bytes_of_the_text(text):
+    cut = tokenization.cut_by_own(text, BOOK)
+    assert bytes(tokenization._bytes_of()[sign] for sign in "".join(cut.pieces)) == text.encode()
+
+
+@given(st.text("ab c天", max_size=60))
+def test_every_merge_is_of_a_most_frequent_pair_and_lengths_count_the_pieces(book):
+    found = tokenization.merges(book)
+    for done, pair in enumerate(found.pairs):
+        counts = tokenization.pair_counts(found.words, found.pairs[:done])
+        assert counts[pair] == max(counts.values()) >= 2
+    assert max(tokenization.pair_counts(found.words, found.pairs).values(), default=0) < 2
+    for done in (0, len(found.pairs)):
+        assert found.lengths[done] == sum(times * len(tokenization.apply(word, found.pairs[:done])) for word, times in found.words)
+
+
+def test_merges_in_their_order_are_what_the_library_cuts():
+    made, found = tokenization.trained(BOOK), tokenization.merges(BOOK)
+    for text in (BOOK, " lowest newer wide", "slow  westerly"):
+        words = [word for word, _ in made.pre_tokenizer.pre_tokenize_str(text)]
+        assert [piece for word in words for piece in tokenization.apply(word, found.pairs)] == made.encode(text).tokens
+
+
+def test_sennrichs_words_are_merged_as_in_his_paper():
+    """Algorithm 1 on low, lower, newest, widest: es, est and lo, low are among the first merges; est is counted in newest and widest."""
+    found = tokenization.merges(BOOK)
+    first = [(tokenization.shown(one), tokenization.shown(other)) for one, other in found.pairs[:4]]
+    assert set(first) == {("e", "s"), ("es", "t"), ("l", "o"), ("lo", "w")}
+    counts = tokenization.pair_counts(found.words, ())
+    assert counts[("e", "s")] == 9 and Counter(dict(found.words)).total() == len(BOOK.split())
+    assert json.loads(tokenization.trained(BOOK).to_str())["model"]["type"] == "BPE"
+
+
+def test_merging_a_pair_takes_it_from_the_left():
+    assert tokenization.merged(("a", "a", "a", "b"), ("a", "a")) == ("aa", "a", "b")
+    assert tokenization.shown("Ġlow") == "␣low" and tokenization.shown("ä»") == "E4 BB" and tokenization.shown("å¤©æ") == "天 E6"
+
+
+def test_the_chinese_text_of_the_page_learns_a_word_and_what_is_no_word():
+    book = strings("lessons/vectors")["presets"]["books"]["chinese"]
+    learnt = {tokenization.shown(piece) for word, _ in tokenization.merges(book).words for piece in tokenization.apply(word, tokenization.merges(book).pairs)}
+    assert {"苹果", "天天气"} <= learnt and "今天" not in learnt

@@ -1,0 +1,143 @@
+"""How the trained models read and answer. With untrained weights of their shapes: what they say is not the question here, how is."""
+import pytest
+import torch
+
+from model.core.query import Hide, Kind, Query, Silence, UserError
+from model.scratch import catalogue, models, tokens
+from model.scratch import task as tasks
+from model.scratch.source import card, open_model, revision
+from model.scratch.train import train
+from model.scratch.transformer import Transformer
+
+HEADLINE = "The animal didn't cross the street because it was too tired."
+
+
+def quiet(_fraction, _text):
+    return None
+
+
+def opened(name: str, limit: int = 64):
+    task = tasks.tasks()[name]
+    behaviour = {"resolver-wide": models.Resolver, "translator": models.Translator, "induction": models.Induction}[name]
+    tokenizer = (tokens.SignTokenizer if name == "induction" else tokens.WordTokenizer)(task.words)
+    torch.manual_seed(3)
+    model = Transformer(task.config).eval()
+    return behaviour(card("induction", "r", model, {"tokenizer": "", "max_tokens": limit, "note": ""}), model, tokenizer)
+
+
+def ask(model, text, **rest):
+    return model.answer(Query("m", "r", text, **rest), quiet)
+
+
+@pytest.fixture(scope="module")
+def resolver():
+    return opened("resolver-wide")
+
+
+@pytest.fixture(scope="module")
+def translator():
+    return opened("translator")
+
+
+@pytest.fixture(scope="module")
+def induction():
+    return opened("induction")
+
+
+def test_the_resolver_answers_at_every_it(resolver):
+    record = ask(resolver, "It was tired. The dog saw it.")
+    assert record.prediction.kind == "label" and record.prediction.positions == (0, 7)
+    assert len(record.prediction.texts[0]) == 20 and sum(record.prediction.probabilities[0]) < 1
+    assert record.verification.status == "verified"
+
+
+def test_a_text_without_it_has_no_answer_and_says_so(resolver):
+    record = ask(resolver, "The dog barked.")
+    assert record.prediction is None and any('no "it"' in note for note in record.notes)
+
+
+def test_words_never_seen_are_marked_and_named(resolver):
+    record = ask(resolver, "The blorp didn't cross the street because it was too tired.")
+    side = record[Kind.SELF].keys
+    assert [text for text, unknown in zip(side.texts, side.unknown, strict=True) if unknown] == ["blorp"]
+    assert any("blorp" in note and "never saw" in note for note in record.notes)
+    assert not ask(resolver, HEADLINE).notes
+
+
+@pytest.mark.parametrize("fields", [{"text_b": "a"}, {"target": "a"}, {"continuation": (5,)}])
+def test_what_a_model_cannot_read_is_refused(resolver, fields):
+    with pytest.raises(UserError, match="reads no"):
+        ask(resolver, HEADLINE, **fields)
+
+
+def test_the_translator_writes_a_target_of_its_own(translator):
+    record = ask(translator, HEADLINE)
+    written = record[Kind.CAUSAL].queries
+    prediction = record.prediction
+    assert record.kinds == (Kind.SELF, Kind.CAUSAL, Kind.CROSS) and prediction.kind == "target"
+    assert written.texts[0] == "[BOS]" and prediction.positions == tuple(range(len(written)))
+    assert [row[0] for row in prediction.ids[:-1]] == list(written.ids[1:])  # greedy: each word is the most probable at the one before
+
+
+def test_the_translator_takes_a_target_and_a_continuation(translator):
+    given = ask(translator, HEADLINE, target="L’animal n'a pas")
+    assert given[Kind.CROSS].queries.texts == ("[BOS]", "L’", "animal", "n'", "a", "pas")
+    assert not any(given[Kind.CROSS].queries.unknown)
+    step = ask(translator, HEADLINE, continuation=given[Kind.CAUSAL].queries.ids[1:4])
+    assert step[Kind.CAUSAL].queries.ids == given[Kind.CAUSAL].queries.ids[:4]
+    assert step.prediction.ids == given.prediction.ids[:4]
+
+
+def test_edits_are_in_place_while_the_translator_decodes(translator):
+    silences = frozenset(Silence(Kind.CROSS, layer, head) for layer in range(2) for head in range(4))
+    record = ask(translator, HEADLINE, edits=silences)
+    other = ask(translator, "The dog didn't fear the cat.", edits=silences)
+    assert record[Kind.CAUSAL].queries.ids == other[Kind.CAUSAL].queries.ids  # cut off from the source, it always writes the same
+    assert ask(translator, HEADLINE, edits=frozenset({Hide("source", 1)})).verification.status == "verified"
+
+
+@pytest.mark.parametrize("edit", [Hide("target", 0), Hide("source", 99), Silence(Kind.CROSS, 5, 0)])
+def test_edits_that_cannot_be_are_refused_before_decoding(translator, edit):
+    with pytest.raises(UserError):
+        ask(translator, HEADLINE, edits=frozenset({edit}))
+
+
+def test_induction_reads_single_signs_and_continues(induction):
+    record = ask(induction, "q7 q", continuation=(30,))
+    side = record[Kind.CAUSAL].queries
+    assert side.texts == ("[BOS]", "q", "7", "q", induction.tokenizer.words[30])
+    assert record.prediction.kind == "next" and record.prediction.positions == (0, 1, 2, 3, 4)
+    following = induction.next_word(Query("m", "r", "q7 q", continuation=(30,)), quiet)
+    assert following.ids[:20] == record.prediction.ids[-1] and len(following.logits) == len(induction.tokenizer)
+    assert any(side.unknown) is False and ask(induction, "é").notes
+
+
+def test_a_continuation_outside_the_vocabulary_is_refused(induction):
+    with pytest.raises(UserError, match="from 0 to 65"):
+        ask(induction, "a", continuation=(66,))
+
+
+def test_what_does_not_fit_a_trained_model_is_told():
+    record = ask(opened("induction", limit=7), "abcdefghij")
+    assert (record.omitted.count, record.omitted.text) == (4, "ghij") and len(record[Kind.CAUSAL].queries) == 7
+
+
+def test_a_trained_model_and_its_snapshots_open_by_name(tmp_path):
+    train(tasks.tasks()["induction"], tmp_path, 2)
+    model = open_model("induction", folder=tmp_path)
+    untrained = open_model("induction@0", folder=tmp_path)
+    assert "python -m model train induction" in model.card.note and model.card.architecture.startswith("decoder")
+    assert "step 0 of 2" in untrained.card.note and untrained.card.title.endswith("step 0")
+    assert model.card.revision == revision("induction", tmp_path) != untrained.card.revision
+    for wrong in ("induction@1000", "induction@now"):
+        with pytest.raises(UserError, match="no snapshot"):
+            open_model(wrong, folder=tmp_path)
+
+
+def test_missing_weights_say_how_to_make_them(tmp_path):
+    with pytest.raises(UserError, match="python -m model train induction"):
+        revision("induction", tmp_path)
+
+
+def test_names_with_a_step_are_ours():
+    assert catalogue.ours("induction@40") and catalogue.ours("scratch") and not catalogue.ours("minilm")

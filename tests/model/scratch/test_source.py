@@ -1,0 +1,201 @@
+"""The untrained model behind the common door: records, edits, honest limits."""
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from model.core import heads
+from model.core.query import Hide, Kind, Query, Silence, Temper, UserError
+from model.scratch import edits, models, record_pass, source
+from model.scratch import tokens as texts
+from model.scratch.transformer import Config, Transformer
+
+SHAPE = {"vocabulary": 101, "d_model": 30, "heads": 5, "d_ff": 13, "encoder_layers": 2, "decoder_layers": 3}
+TEXT, TARGET = "a cat saw a dog it", "le chat a vu le"
+
+
+def quiet(_fraction, _text):
+    return None
+
+
+def small(**changes) -> models.ScratchModel:
+    torch.manual_seed(7)
+    model = Transformer(Config(**{**SHAPE, **changes})).eval()
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)  # far from uniform
+    card = source.card("scratch", "r", model, {"tokenizer": "", "max_tokens": source.LONGEST, "note": ""})
+    return models.ScratchModel(card, model, texts.HashTokenizer(101, 3))
+
+
+@pytest.fixture(scope="module")
+def model():
+    return small()
+
+
+def ask(model, text=TEXT, edits=(), **rest):
+    return model.answer(Query("scratch", "r", text, edits=frozenset(edits), **rest), quiet)
+
+
+def test_the_catalogue_model_is_reproducible_and_says_that_it_is_untrained():
+    first, second = (source.open_model("scratch") for _ in range(2))
+    assert "untrained" in first.card.note and "sinusoidal" in first.card.positions
+    records = [ask(each, "The animal didn't cross the street.") for each in (first, second)]
+    assert records[0].verification.status == "verified" and records[0].verification.max_error < 1e-5
+    np.testing.assert_array_equal(*(each[Kind.SELF].layer(5).query for each in records))
+    assert first.card.revision == source.revision("scratch")
+
+
+def test_opening_leaves_the_random_numbers_of_others_alone():
+    torch.manual_seed(1)
+    expected = torch.rand(1)
+    torch.manual_seed(1)
+    source.open_model("scratch")
+    assert torch.equal(torch.rand(1), expected)
+
+
+def test_an_unknown_name_is_refused_in_a_sentence():
+    with pytest.raises(UserError, match="scratch"):
+        source.revision("nobody")
+
+
+def test_one_text_has_the_encoders_heads_only(model):
+    record = ask(model)
+    assert record.kinds == (Kind.SELF,)
+    assert [layer.shape for layer in record[Kind.SELF].layers] == [(5, 6, 6)] * 2
+
+
+def test_source_and_target_have_all_three_wirings(model):
+    record = ask(model, target=TARGET)
+    assert record.kinds == (Kind.SELF, Kind.CAUSAL, Kind.CROSS)
+    assert record[Kind.CROSS].queries.texts == ("[BOS]", "le", "chat", "a", "vu", "le")
+    assert record[Kind.CROSS].layer(2).shape == (5, 6, 6)
+    causal = heads.weights(record[Kind.CAUSAL].layer(1), 3)
+    assert not np.triu(causal, 1).any()
+    assert record.verification.status == "verified" and record.verification.rows_checked == 5 * 6 * (2 + 3 + 3)
+
+
+@pytest.mark.parametrize("scheme", ["none", "learned", "rotary", "alibi"])
+def test_every_scheme_is_recorded_and_verified(scheme):
+    record = ask(small(positions=scheme), target=TARGET)
+    assert record.verification.status == "verified" and record.verification.max_error < 1e-5
+
+
+def test_a_pair_is_one_text_with_a_separator(model):
+    tokens = ask(model, "a b a", text_b="c a")[Kind.SELF].keys
+    assert tokens.texts == ("a", "b", "a", "[SEP]", "c", "a") and tokens.segments == (0, 0, 0, -1, 1, 1)
+
+
+@pytest.mark.parametrize("text", ["👨‍👩‍👧", "\x00", "\ud83d", "שלום عالم", "<script>$x$</script>", "x"])
+def test_any_text_has_an_answer(model, text):
+    assert ask(model, text).verification.status == "verified"
+
+
+@pytest.mark.parametrize("fields", [{"text": "\u200b \n", "target": " "}, {"text": "   "}, {"text": "a", "text_b": "\t"}])
+def test_blank_texts_are_refused(model, fields):
+    with pytest.raises(UserError, match="nothing to look at"):
+        ask(model, **fields)
+
+
+def test_what_does_not_fit_is_told(model):
+    text = " ".join(f"w{i}" for i in range(source.LONGEST + 3))
+    record = ask(model, text)
+    assert len(record[Kind.SELF].keys) == source.LONGEST
+    assert (record.omitted.count, record.omitted.text, record.omitted.limit) == (3, "w512 w513 w514", source.LONGEST)
+
+
+def test_a_target_that_does_not_fit_is_told(model):
+    assert "2 tokens" in ask(model, "a", target="b " * (source.LONGEST + 1)).notes[0]
+
+
+def test_progress_is_told_once_a_layer_and_can_stop_the_pass(model):
+    seen = []
+    model.answer(Query("scratch", "r", TEXT, target=TARGET), lambda fraction, text: seen.append((fraction, text)))
+    assert len(seen) == 2 + 3 + 3 and seen == sorted(seen, key=lambda each: each[0])
+
+    def stop(fraction, _text):
+        if fraction > 0:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        model.answer(Query("scratch", "r", TEXT), stop)
+    assert not [module for module in model.transformer.modules() if module._forward_hooks or module._forward_pre_hooks]
+
+
+@pytest.mark.parametrize("mode", ["zero", "mean"])
+def test_silence_equals_an_independent_change_of_the_output_projection(model, mode):
+    """Zeroing a head is the same as zeroing its columns of W^O; its mean is the same as a constant added after it."""
+    torch.manual_seed(2)
+    mine = small()
+    edit = Silence(Kind.SELF, 0, 3, mode)
+    record = ask(mine, edits=[edit])
+    plain = heads.head_outputs(ask(mine)[Kind.SELF].layer(0), np.arange(6))[3]
+    attention = mine.transformer.encoder.layers[0].attention
+    columns = slice(3 * 6, 4 * 6)
+    with torch.no_grad():
+        if mode == "mean":
+            attention.w_output.bias += attention.w_output.weight[:, columns] @ torch.from_numpy(plain.mean(0))
+        attention.w_output.weight[:, columns] = 0
+    expected = ask(mine)
+    np.testing.assert_allclose(record[Kind.SELF].layer(1).query, expected[Kind.SELF].layer(1).query, atol=1e-4)
+    assert record.verification.status == "verified"
+
+
+def test_hide_takes_the_token_out_of_every_row_of_its_side(model):
+    record = ask(model, target=TARGET, edits=[Hide("source", 2), Hide("target", 3)])
+    for kind, token in ((Kind.SELF, 2), (Kind.CROSS, 2), (Kind.CAUSAL, 3)):
+        for layer in record[kind].layers:
+            assert not np.stack([heads.weights(layer, head) for head in range(5)])[:, :, token].any()
+    assert record.verification.status == "verified"
+
+
+def test_hiding_the_last_allowed_key_is_refused(model):
+    with pytest.raises(UserError, match="nothing left to look at"):
+        ask(model, target=TARGET, edits=[Hide("target", 0)])
+    with pytest.raises(UserError, match="nothing left to look at"):
+        ask(model, "a b", edits=[Hide("source", 0), Hide("source", 1)])
+
+
+@pytest.mark.parametrize("scheme", ["sinusoidal", "alibi"])
+def test_temper_flattens_or_sharpens_one_head_inside_the_model(scheme):
+    mine = small(positions=scheme)
+    record = ask(mine, edits=[Temper(Kind.SELF, 0, 2, 1e4), Temper(Kind.SELF, 0, 4, 1e-4)])
+    layer, plain = record[Kind.SELF].layer(0), ask(mine)[Kind.SELF].layer(0)
+    np.testing.assert_allclose(heads.weights(layer, 2), 1 / 6, atol=1e-2)
+    np.testing.assert_allclose(heads.weights(layer, 4), np.eye(6)[heads.scores(plain, 4).argmax(1)], atol=1e-6)
+    np.testing.assert_allclose(heads.weights(layer, 1), heads.weights(plain, 1), rtol=1e-5)   # torch's one-pass softmax beside our own
+    assert record.verification.status == "verified"
+    assert not np.allclose(record[Kind.SELF].layer(1).query, ask(mine)[Kind.SELF].layer(1).query, atol=1e-3)
+
+
+def test_temper_of_one_changes_nothing(model):
+    edited, plain = ask(model, edits=[Temper(Kind.SELF, 1, 0, 1.0)]), ask(model)
+    np.testing.assert_array_equal(edited[Kind.SELF].layer(1).value, plain[Kind.SELF].layer(1).value)
+    assert edited[Kind.SELF].layer(1).temperature is None
+
+
+@pytest.mark.parametrize("edit", [
+    Silence(Kind.SELF, 2, 0), Silence(Kind.CROSS, 0, 5), Temper(Kind.CAUSAL, 9, 0, 2.0), Hide("source", 6), Hide("target", 0)])
+def test_an_edit_of_what_is_not_there_is_refused(model, edit):
+    with pytest.raises(UserError, match="choose"):
+        ask(model, edits=[edit])
+
+
+@pytest.mark.parametrize("fault", ["scale", "mask", "heads swapped", "value"])
+def test_the_check_on_every_answer_catches_planted_faults(model, fault):
+    sides = {"source": texts.tokens(model.tokenizer.pieces(TEXT)), "target": texts.tokens(model.tokenizer.pieces(TARGET))}
+    _, seen = record_pass.run(model.transformer, [each.ids for each in sides.values()], frozenset(), quiet)
+    maps = record_pass.maps(model.transformer, seen, sides, frozenset())
+    assert record_pass.verify(model.transformer, seen, maps).status == "verified"
+    causal = maps[1]
+    layer = causal.layers[0]
+    broken = {"scale": {"scale": layer.scale * 1.1}, "mask": {"allowed": edits.Full()}, "heads swapped": {"query": layer.query[::-1].copy()},
+              "value": {"value": layer.value + np.float32(0.01)}}[fault]
+    wrong = dataclasses.replace(causal, layers=(dataclasses.replace(layer, **broken), *causal.layers[1:]))
+    verdict = record_pass.verify(model.transformer, seen, (maps[0], wrong, maps[2]))
+    assert verdict.status == "refused" and "differs" in verdict.reasons[0]
+
+
+def test_an_untrained_model_does_not_continue_a_text(model):
+    with pytest.raises(UserError, match="trained"):
+        ask(model, continuation=(4,))

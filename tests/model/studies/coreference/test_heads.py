@@ -1,0 +1,93 @@
+"""The weights of a case against sums by hand, on records made of random numbers."""
+import numpy as np
+import pytest
+
+from model.ask import sources
+from model.core import heads
+from model.core.query import CardQuery, Kind, UserError
+from model.studies.coreference.cases import Case, CasesQuery, make_case, shipped
+from model.studies.coreference.heads import Words, looks, pieces, run, words_of
+from tests.fabricate import record, tokens
+
+
+def by_hand(attention_map, place: Words):
+    """Every head with its whole matrix, token by token."""
+    kept = {"pronoun": [], "later": [], "received": []}
+    for layer in attention_map.layers:
+        for head in range(layer.heads):
+            matrix = heads.weights(layer, head).astype(np.float64)
+            behind = range(max(place.pronoun) + 1, place.last + 1)
+            for name, rows in (("pronoun", place.pronoun), ("later", behind)):
+                kept[name].append([np.mean([sum(matrix[row, key] for key in noun) for row in rows]) for noun in (place.correct, place.wrong)])
+            others = [[row for row in range(len(matrix)) if row not in (*place.pronoun, *noun) and
+                       (attention_map.kind is Kind.SELF or row > max(noun))] for noun in (place.correct, place.wrong)]
+            kept["received"].append([np.mean([sum(matrix[row, key] for key in noun) for row in rows])
+                                     for noun, rows in zip((place.correct, place.wrong), others)])
+    return {name: np.array(values) for name, values in kept.items()}
+
+
+@pytest.mark.parametrize("kind", [Kind.SELF, Kind.CAUSAL])
+@pytest.mark.parametrize("place", [Words((7,), (1,), (4,), 10), Words((7, 8), (2, 3), (5,), 10)])
+def test_pieces_are_summed_where_looked_at_and_averaged_where_looking(kind, place):
+    attention_map = record(11, kind)[kind]
+    found, wanted = looks(attention_map, place), by_hand(attention_map, place)
+    assert found.heads == tuple((kind, layer, head) for layer in range(2) for head in range(6))
+    for name, numbers in wanted.items():
+        np.testing.assert_allclose(getattr(found, name), numbers, atol=1e-6, err_msg=name)
+
+
+def test_a_word_is_every_token_that_shares_a_character_with_it():
+    known = tokens(7)   # spans (0, 2), (3, 5), …
+    assert pieces(known, (3, 5)) == (1,) and pieces(known, (4, 7)) == (1, 2) and pieces(known, (2, 3)) == ()
+
+
+def test_a_word_that_was_not_read_is_named():
+    case = make_case("aa bb cc dd ee ff gg hh ii jj it", "it", "aa", "bb")
+    with pytest.raises(UserError, match="does not read as far as 'it'"):
+        words_of(tokens(7), case)
+
+
+def test_a_set_is_its_sentences_one_after_the_other_and_can_be_stopped():
+    asked, text = [], "0123456789012345678901"
+    cases = (Case(text, (15, 17), (3, 5), (6, 8), pair="a"), Case(text, (15, 17), (6, 8), (3, 5), pair="a"))
+
+    class Model:
+        def answer(self, query, tick):
+            asked.append(query.text)
+            return record(7)
+
+    ticks = []
+    answer = run(CasesQuery("fake", "0", cases), Model(), lambda fraction, text: ticks.append(fraction))
+    assert answer.pronoun.shape == (2, 12, 2) and asked == [case.sentence for case in cases] and ticks == [0, 0.5]
+    np.testing.assert_array_equal(answer.pronoun[0], answer.pronoun[1][:, ::-1])
+
+    def stop(fraction, text):
+        raise InterruptedError
+    with pytest.raises(InterruptedError):
+        run(CasesQuery("fake", "0", cases), Model(), stop)
+
+
+def test_minilm_shows_the_famous_head_and_the_untrained_twin_does_not():
+    case = make_case("The animal didn't cross the street because it was too tired.", "it", "animal", "street")
+    ids = ("minilm", sources.untrained("minilm"))
+    trained, untrained = (sources.ask(CasesQuery(each, sources.revision(each), (case,))).result() for each in ids)
+    head = trained.heads.index((Kind.SELF, 3, 1))
+    np.testing.assert_allclose(trained.pronoun[0, head], [0.677, 0.050], atol=2e-3)
+    assert untrained.heads == trained.heads and np.abs(untrained.pronoun - 1 / 17).max() < 0.03
+    card = sources.ask(CardQuery(ids[1], sources.revision(ids[1]))).result()
+    assert "untrained" in card.title and sources.revision(ids[0]) != sources.revision(ids[1])
+
+
+def test_a_resolver_looks_at_the_right_noun_of_both_twins_and_the_start_of_its_film_does_not():
+    cases = tuple(make_case(f"The animal didn't cross the street because it was too {adjective}.", "it", *nouns)
+                  for adjective, nouns in (("tired", ("animal", "street")), ("wide", ("street", "animal"))))
+    ids = ("resolver-narrow", sources.untrained("resolver-narrow"))
+    trained, untrained = (sources.ask(CasesQuery(each, sources.revision(each), cases)).result().pronoun[:, 1] for each in ids)
+    assert (trained[:, 0] > 0.9).all() and (untrained[:, 0] < 0.5).all()
+    assert sources.untrained("scratch") == "scratch"
+
+
+def test_shipped_sentences_are_read_whole_by_minilm():
+    cases = shipped("coreference")[::47]
+    answer = sources.ask(CasesQuery("minilm", sources.revision("minilm"), cases)).result()
+    assert np.isfinite(answer.pronoun).all() and (answer.pronoun >= 0).all() and (answer.pronoun.sum(-1) <= 1).all() and answer.unknown == 0

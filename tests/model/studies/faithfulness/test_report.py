@@ -1,0 +1,85 @@
+"""The set of texts and what is said over it: against scipy, on attributions made by hand."""
+import numpy as np
+import pytest
+from scipy import stats
+
+from model.core.query import Kind, Query
+from model.core.record import Tokens
+from model.studies.attribution import REMOVALS, Answer, Attribution, AttributionQuery, agreement, ceiling, permuted
+from model.studies.faithfulness.cases import SETS, questions, set_of, texts
+from model.studies.faithfulness.report import by_head, by_layer, report
+
+COUNT = 9
+
+
+def made(seed: int, truth: tuple[int, int] | None = None) -> Attribution:
+    """An attribution of nine tokens, two layers of two heads; the first token special, the last answers. truth: a head whose row is the effect."""
+    rng = np.random.default_rng(seed)
+    effect = rng.random(COUNT)
+    removed = {name: np.where(np.arange(COUNT) == COUNT - 1, np.nan, effect * sign) for name, sign in zip(REMOVALS, (1, -1, 1), strict=True)}
+    removed["hidden"] = removed["hidden"] + 0.3 * rng.random(COUNT)
+    rows = [rng.random((2, COUNT)) for _ in range(2)]
+    if truth is not None:
+        rows[truth[0]][truth[1]] = effect
+    tokens = Tokens(tuple("abcdefghi"), tuple(range(COUNT)), (True, *[False] * 8), ((0, 1),) * COUNT, (0,) * COUNT, (0,) * COUNT, (False,) * COUNT)
+    query = Query("m", "r", "text")
+    means = {"weight": tuple(each.mean(0) for each in rows), "norm": (rows[0][0], np.zeros(0))}
+    return Attribution(AttributionQuery(query), query, Kind.CAUSAL, tokens, Answer("next", "a", "", 0.0, 1, "?"), COUNT - 1, (3, 5), removed,
+                       {"weight": tuple(rows), "norm": tuple(rows)}, means,
+                       {"rollout": rng.random(COUNT), "rollout_even": np.linspace(1, 0, COUNT), "gradient": rng.normal(size=COUNT)}, {})
+
+
+def test_agreement_compares_sizes_over_words_without_the_token_that_answers():
+    found = made(1)
+    assert found.ranked.tolist() == [False, *[True] * 7, False]
+    expected = [stats.spearmanr(np.abs(found.scores["gradient"][1:8]), np.abs(found.removed[name][1:8])).statistic for name in REMOVALS]
+    np.testing.assert_allclose(agreement(found, 5, 1)["gradient"], expected)
+    pairs = {frozenset(pair): stats.spearmanr(*(np.abs(found.removed[name][1:8]) for name in pair)).statistic
+             for pair in (REMOVALS[:2], REMOVALS[1:], REMOVALS[::2])}
+    np.testing.assert_allclose(ceiling(found)[1], (pairs[frozenset(REMOVALS[:2])] + pairs[frozenset(REMOVALS[1:])]) / 2)
+    assert list(agreement(found, 3, 0)) == ["weight_head", "weight_layer", "norm_head", "norm", "rollout", "rollout_even", "gradient"]
+    assert "norm" not in agreement(found, 5, 0)
+
+
+def test_the_report_is_the_mean_over_texts_and_a_head_is_scored_where_it_was_not_chosen():
+    found = [made(seed, truth=(1, 0)) for seed in range(12)]
+    groups = [str(seed) for seed in range(12)]
+    said = report(found, groups, 5, 0)
+    each = np.array([agreement(one, 5, 0)["weight_head"] for one in found])
+    assert [mean.value for mean in said.methods["weight_head"]] == pytest.approx([*each.mean(0), each.mean()])
+    assert said.methods["weight_head"][0].value == pytest.approx(1) and said.texts == 12 and said.words == 7
+    assert said.chosen == ((5, 0), (5, 0)) and said.best.value == pytest.approx(each.mean())
+    assert said.ceiling[3].value == pytest.approx(np.mean([ceiling(one) for one in found]))
+    np.testing.assert_allclose(by_head(found[0])[2], agreement(found[0], 5, 0)["weight_head"].mean())
+    expected = np.nanmean([agreement(one, 3, 0)["weight_layer"] for one in found])
+    assert by_layer(found, "weight")[0] == pytest.approx(expected) and np.isnan(by_layer(found, "norm")[1])
+
+
+def test_permuted_rows_keep_their_weights_and_their_mask():
+    rng = np.random.default_rng(0)
+    may = np.tri(6, dtype=bool)
+    weights = np.where(may, rng.random((6, 6)), 0)
+    found = permuted(weights, may, rng)
+    np.testing.assert_allclose(np.sort(found), np.sort(weights))
+    assert (found[~may] == 0).all() and not np.array_equal(found, weights)
+
+
+@pytest.mark.parametrize("which", [*SETS, "resolver", "induction"])
+def test_every_set_has_more_than_fifty_texts_and_asks_for_a_word_that_stands_there(which):
+    found = texts(which)
+    assert len(found) >= 60 and len({each.text for each in found}) == len(found) and len({each.group for each in found}) >= 16
+    for each in found:
+        if each.at is None:
+            assert which == "induction"
+        else:
+            assert each.at == 0 or not each.text[each.at - 1].isalnum()
+            assert each.text[each.at:].startswith({"agreement": each.word, "resolver": "it"}.get(which, ""))
+        assert which not in SETS or (each.other and each.other != each.text)
+
+
+def test_questions_fit_the_model():
+    assert set_of("resolver-wide", "label", "sentences") == "resolver" and set_of("induction", "next", "agreement") == "induction"
+    assert set_of("minilm", "vector", "agreement") == "agreement"
+    one = questions("smollm2", "r", "next", "agreement")[0]
+    assert one.query.text[one.at:].startswith(one.word) and one.rival and not one.other
+    assert questions("minilm", "r", "vector", "sentences")[0].other and questions("minilm", "r", "vector", "sentences")[0].at is None

@@ -1,0 +1,89 @@
+"""Tokens of two records meet where they share characters: a changed word, an inserted one, another tokenizer, another script."""
+import functools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.ask import sources
+from model.core.query import Kind
+from model.studies.alignment import align, blocks
+
+TIRED = "The animal didn't cross the street because it was too tired."
+
+
+def record(model: str, text: str, **more):
+    return sources.ask(sources.open_query(model, text, **more), "test").result(120)
+
+
+def groups(first, second, kinds=(Kind.SELF, Kind.SELF), side="queries"):
+    found = align(first, second, kinds, side)
+    for at, (each, kind) in enumerate(zip((first, second), kinds, strict=True)):
+        members = [token for group in found for token in (group.second if at else group.first)]
+        assert sorted(members) == list(range(len(getattr(each[kind], side))))   # every token once
+    return found
+
+
+def test_the_same_text_meets_itself_token_by_token():
+    found = groups(record("minilm", TIRED), record("minilm", TIRED))
+    assert all(each.first == each.second == (place,) for place, each in enumerate(found))
+
+
+def test_a_changed_word_meets_the_word_it_was_changed_into():
+    found = groups(record("minilm", TIRED), record("minilm", TIRED.replace("tired", "wide")))
+    assert [each.text for each in found if "⇄" in each.text] == ["tired ⇄ wide"]
+    assert all(each.first == each.second for each in found)
+
+
+def test_an_inserted_word_stands_alone_at_its_place():
+    found = groups(record("minilm", TIRED), record("minilm", TIRED.replace("street", "long street")))
+    alone = [place for place, each in enumerate(found) if not each.both]
+    assert len(alone) == 1 and found[alone[0]].text == "∅ ⇄ long"
+    assert [found[alone[0] + step].text for step in (-1, 1)] == ["the", "street"]
+    assert found[0].text == "[CLS]" and found[-1].text == "[SEP]" and found[-1].both
+
+
+def test_pieces_of_another_tokenizer_meet_where_they_share_characters():
+    found = groups(record("minilm", TIRED), record("translator", TIRED))
+    whole = next(each for each in found if len(each.first) > 1)
+    assert whole.both and len(whole.first) == 3 and len(whole.second) == 1      # didn, ', t and didn't
+    assert {each.text for each in found if not each.second} == {"[CLS] ⇄ ∅", "[SEP] ⇄ ∅"}
+
+
+def test_the_targets_of_an_encoder_decoder_are_aligned_by_what_they_say():
+    first, second = record("translator", TIRED), record("translator", TIRED.replace("tired", "wide"))
+    found = groups(first, second, (Kind.CROSS, Kind.CROSS), "queries")
+    assert {each.text for each in found if "⇄" in each.text} == {"il ⇄ elle", "fatigué ⇄ large"}
+
+
+@pytest.mark.parametrize("other", ["今天我吃苹果。", "今天他喝水。"])
+def test_a_script_without_spaces_is_compared_sign_by_sign(other):
+    found = groups(record("minilm", "今天我喝水。"), record("minilm", other))
+    assert [each.both for each in found[1:3]] == [True, True] and found[-2].text == "。"
+
+
+def test_single_signs_are_followed_where_most_are_kept():
+    found = groups(record("induction", "k7Qx2bVk7Q"), record("induction", "k7Qx2cVk7"), (Kind.CAUSAL, Kind.CAUSAL))
+    assert [each.text for each in found] == ["[BOS]", "k", "7", "Q", "x", "2", "b ⇄ c", "V", "k", "7", "Q ⇄ ∅"]
+    found = groups(record("minilm", "He didn't sleep."), record("minilm", "He don't sleep."))
+    assert "didn ⇄ don" in {each.text for each in found} and sum(each.both for each in found) == len(found)
+
+
+@given(st.text("abc", max_size=8), st.text("abc", max_size=8))
+def test_the_fewest_words_are_changed_and_every_word_is_in_one_block(one, other):
+    @functools.cache
+    def distance(i, j):
+        if not i or not j:
+            return i + j
+        return min(distance(i - 1, j - 1) + (one[i - 1] != other[j - 1]), distance(i - 1, j) + 1, distance(i, j - 1) + 1)
+
+    found = blocks(one, other)
+    assert "".join(one[i:end] for _, (i, end), _ in found) == one and "".join(other[j:end] for _, _, (j, end) in found) == other
+    assert all((one[slice(*ones)] == other[slice(*others)]) or not equal for equal, ones, others in found)
+    assert sum(max(i_end - i, j_end - j) for equal, (i, i_end), (j, j_end) in found if not equal) == distance(len(one), len(other))
+
+
+def test_a_text_that_repeats_itself_is_not_shifted():
+    text = "The cat sat on the mat and the dog saw it. " * 12
+    found = groups(record("minilm", text), record("minilm", text.replace("dog", "fox", 5)))
+    assert [each.text for each in found if "⇄" in each.text] == ["dog ⇄ fox"] * 5

@@ -1,0 +1,147 @@
+"""Two records side by side: the difference against plain subtraction, the divergence against scipy, and what cannot be compared."""
+import dataclasses
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import jensenshannon
+
+from model.ask import sources
+from model.core import heads
+from model.core.query import Kind, Silence, UserError
+from model.core.record import AttentionMap, Tokens
+from model.studies.comparison import (
+    LONGEST,
+    AlignmentQuery,
+    ComparisonQuery,
+    aligned,
+    answers,
+    compare,
+    cosine,
+    difference,
+    divergence,
+    drawn,
+    pooled,
+)
+from tests import fabricate
+from tests.model.studies.test_alignment import TIRED, record
+
+RNG = np.random.default_rng(7)
+
+
+def asked(first, second, kinds=(Kind.SELF, Kind.SELF), head=None):
+    return compare(ComparisonQuery(first.query, second.query, kinds, head), first, second, lambda fraction, text: None)
+
+
+def meet(first, second, kinds=(Kind.SELF, Kind.SELF)):
+    return aligned(AlignmentQuery(first.query, second.query, kinds), first, second)
+
+
+def long_record(n: int, changed: int = 0):
+    """n words of a long text, each token one word; every `changed`-th is another one."""
+    words = [f"w{place}{'x' if changed and place % changed == 0 else ''}" for place in range(n)]
+    starts = np.cumsum([0, *(len(word) + 1 for word in words)])
+    side = Tokens(tuple(words), tuple(range(n)), (False,) * n, tuple((int(at), int(at) + len(word)) for at, word in zip(starts, words)),
+                  tuple(range(n)), (0,) * n, (False,) * n)
+    made = fabricate.record(n, special=(), text=" ".join(words), **({"seed": 5} if changed else {}))
+    return dataclasses.replace(made, maps=(AttentionMap(Kind.SELF, side, side, made.maps[0].layers),))
+
+
+def test_the_divergence_is_scipys_squared_in_bits():
+    p, q = RNG.dirichlet(np.ones(9), 40), RNG.dirichlet(np.full(9, 0.2), 40)
+    np.testing.assert_allclose(divergence(p, q), jensenshannon(p, q, base=2, axis=-1) ** 2, atol=1e-12)
+    assert divergence(np.array([1.0, 0.0]), np.array([0.0, 1.0])) == 1 and divergence(p, p).max() == 0
+
+
+def test_pieces_are_summed_as_keys_and_averaged_as_queries():
+    weights = RNG.dirichlet(np.ones(4), 3)
+    found = pooled(weights, [(0, 2), (1,), ()], [(0,), (1, 2, 3), ()])
+    assert found[0] == pytest.approx([weights[[0, 2], 0].mean(), weights[[0, 2], 1:].sum(1).mean(), np.nan], nan_ok=True)
+    assert found[1, 1] == pytest.approx(weights[1, 1:].sum()) and np.isnan(found[2]).all()
+
+
+def test_a_changed_word_is_compared_as_if_by_hand():
+    first, second = record("minilm", TIRED), record("minilm", TIRED.replace("tired", "wide"))
+    found = asked(first, second)
+    layers = [each[Kind.SELF].layer(3) for each in (first, second)]
+    one, other = (heads.weights(layer, 1) for layer in layers)
+    _, _, change = difference(one, other, meet(first, second).rows, meet(first, second).columns)
+    np.testing.assert_allclose(change, other.astype(np.float64) - one, atol=1e-7)
+    expected = (jensenshannon(one.astype(np.float64), other.astype(np.float64), base=2, axis=-1) ** 2).mean()
+    assert found.changed[3, 1] == pytest.approx(expected, abs=1e-6) and len(found.changed) == 72
+    assert found.ranked[0][2] == max(found.changed.values())
+
+
+def test_the_same_question_changes_nothing_and_an_edit_nothing_before_itself():
+    first = record("minilm", TIRED)
+    assert max(asked(first, first).changed.values()) == 0
+    found = asked(first, record("minilm", TIRED, edits=[Silence(Kind.SELF, 3, 1)])).changed
+    assert max(value for (layer, _), value in found.items() if layer <= 3) < 1e-6 < max(value for (layer, _), value in found.items() if layer > 3)
+
+
+def test_what_only_one_text_has_is_the_rest_of_a_row():
+    first, second = record("minilm", TIRED), record("minilm", TIRED.replace("street", "long street"))
+    found, meeting = asked(first, second), meet(first, second)
+    both = [each for each in meeting.columns if each.both]
+    one = pooled(heads.weights(first[Kind.SELF].layer(0), 0), [each.first for each in both], [each.first for each in both])
+    other = pooled(heads.weights(second[Kind.SELF].layer(0), 0), [each.second for each in both], [each.second for each in both])
+    p, q = (np.column_stack([each, np.clip(1 - each.sum(1), 0, None)]) for each in (one, other))
+    assert found.changed[0, 0] == pytest.approx((jensenshannon(p, q, base=2, axis=-1) ** 2).mean(), abs=1e-6)
+
+
+def test_models_of_other_shapes_need_an_open_head():
+    first, second = record("minilm", TIRED), record("translator", TIRED)
+    with pytest.raises(UserError, match="open head"):
+        asked(first, second)
+    found = asked(first, second, head=(1, 2)).changed
+    assert len(found) == 72 and min(found.values()) > 0 and max(found.values()) <= 1
+
+
+def test_texts_without_a_common_token_and_long_ones_are_refused():
+    with pytest.raises(UserError, match="share no token"):
+        asked(fabricate.record(special=(), text="   "), fabricate.record(special=(), text="   "))
+    long = fabricate.record(LONGEST + 1)
+    with pytest.raises(UserError, match="at most 2,048"):
+        asked(long, long)
+
+
+def test_what_is_drawn_is_the_two_heads_and_their_difference_over_the_same_groups():
+    first, second = record("minilm", TIRED), record("minilm", TIRED.replace("street", "long street"))
+    found = meet(first, second)
+    one, other, change = drawn(first, second, ((Kind.SELF, 3, 1), (Kind.SELF, 3, 1)), found)
+    gap = next(place for place, group in enumerate(found.columns) if not group.both)
+    assert [unit.text for unit in one.columns] == [group.text for group in found.columns] and one.rows[gap].tokens == (gap,)
+    assert one.rows[0].special and not one.rows[1].special and (one.layer, one.head) == (3, 1)
+    plain = heads.weights(second[Kind.SELF].layer(3), 1)
+    np.testing.assert_allclose(other.weights, plain, atol=1e-6)
+    np.testing.assert_allclose(np.delete(np.delete(one.weights, gap, 0), gap, 1), heads.weights(first[Kind.SELF].layer(3), 1), atol=1e-6)
+    assert np.isnan(one.weights[gap]).all() and np.isnan(change.weights[:, gap]).all() and np.isfinite(change.weights[0, 0])
+    np.testing.assert_allclose(change.weights, other.weights - one.weights, atol=1e-6)
+
+
+def test_long_texts_are_aligned_and_compared_in_seconds():
+    """Once each token of the other's, once every third word changed."""
+    first, second = long_record(700), long_record(700, changed=3)
+    found, rows = asked(first, second), meet(first, second).rows
+    assert len(rows) == 700 and all(group.both for group in rows) and sum("⇄" in group.text for group in rows) == 234
+    one, other = (heads.weights(each[Kind.SELF].layer(1), 2).astype(np.float64) for each in (first, second))
+    expected = (jensenshannon(one, other, base=2, axis=-1) ** 2).mean()
+    assert found.changed[1, 2] == pytest.approx(expected, abs=1e-6)
+
+
+def test_predictions_beside_each_other_are_the_records_own():
+    first, second = record("induction", "k7Qx2bVk7Q"), record("induction", "k7Qx2bVk7")
+    rows = answers(first, second)
+    assert rows[0][:2] == (first.prediction.texts[-1][0], first.prediction.probabilities[-1][0])
+    assert second.prediction.texts[-1][0] in {name for name, _, _ in rows}
+    one, other = record("minilm", TIRED), record("minilm", TIRED.replace("tired", "wide"))
+    assert answers(one, other) == [] and cosine(first, second) is None
+    a, b = (each.prediction.vector for each in (one, other))
+    assert cosine(one, other) == pytest.approx(float(np.dot(a, b) / np.linalg.norm(a) / np.linalg.norm(b)), abs=1e-6)
+
+
+def test_the_desk_answers_a_comparison():
+    queries = [sources.open_query("minilm", text) for text in (TIRED, TIRED.replace("tired", "wide"))]
+    found = sources.ask(ComparisonQuery(*queries, (Kind.SELF, Kind.SELF)), "test").result(120)
+    assert len(found.changed) == 72 and found.nbytes > 0
+    groups = sources.ask(AlignmentQuery(*queries, (Kind.SELF, Kind.SELF)), "test").result(120)
+    assert len(groups.rows) == len(groups.columns) == 16 and groups.nbytes > 0

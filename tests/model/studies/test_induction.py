@@ -1,0 +1,44 @@
+"""Previous-token and prefix-matching scores on maps whose heads are made to do just that."""
+import numpy as np
+import pytest
+
+from model.core.masks import Causal
+from model.core.query import Kind
+from model.core.record import AttentionMap, Reported, Tokens
+from model.studies import induction
+
+LENGTH, BEFORE = 7, 2
+N = BEFORE + 2 * LENGTH
+
+
+def side() -> Tokens:
+    return Tokens(("a",) * N, (1,) * N, (False,) * N, tuple((i, i + 1) for i in range(N)), tuple(range(N)), (0,) * N, (False,) * N)
+
+
+def looking(target) -> np.ndarray:
+    """Each row puts all its weight on `target(row)`, at most itself."""
+    weights = np.zeros((N, N), np.float32)
+    weights[np.arange(N), [min(i, max(0, target(i))) for i in range(N)]] = 1
+    return weights
+
+
+def scores_of(*members: np.ndarray) -> induction.Repeats:
+    return induction.scores(AttentionMap(Kind.CAUSAL, side(), side(), (Reported(3, np.stack(members), Causal()),)), LENGTH)
+
+
+def test_a_previous_token_head_and_an_induction_head_are_told_apart():
+    found = scores_of(looking(lambda i: i - 1), looking(lambda i: i - LENGTH + 1), looking(lambda i: i - LENGTH), looking(lambda i: 0))
+    np.testing.assert_allclose(found.previous, [1, 0, 0, 0], atol=1e-6)
+    np.testing.assert_allclose(found.prefix, [0, 1, 0, 0], atol=1e-6)
+    assert found.heads == ((3, 0), (3, 1), (3, 2), (3, 3))
+
+
+def test_uniform_rows_score_what_is_said():
+    uniform = np.tril(np.ones((N, N), np.float32)) / np.arange(1, N + 1, dtype=np.float32)[:, None]
+    found = scores_of(uniform)
+    assert found.prefix[0] == pytest.approx(found.uniform)
+
+
+def test_a_map_without_room_for_the_repeat_is_refused():
+    with pytest.raises(ValueError, match="twice a length"):
+        induction.scores(AttentionMap(Kind.CAUSAL, side(), side(), (Reported(0, looking(lambda i: 0)[None], Causal()),)), N)

@@ -1,0 +1,64 @@
+"""What silencing does to an answer, against scipy, and against a model that is asked by hand."""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.distance import jensenshannon
+
+from model.ask import sources
+from model.core.query import Kind, Silence, UserError
+from model.core.record import Prediction
+from model.studies.comparison import cosine
+from model.studies.silencing import SilencingQuery, change, run
+from tests import fabricate
+
+TEXT = "The animal didn't cross the street because it was too tired."
+
+
+def answer(probabilities, ids=None, kind="next") -> Prediction:
+    ids = [tuple(range(len(row))) for row in probabilities] if ids is None else ids
+    return Prediction(kind, tuple(range(len(ids))), tuple(ids), tuple(tuple(map(str, row)) for row in ids), tuple(map(tuple, probabilities)),
+                      (0.0,) * len(ids))
+
+
+@given(st.integers(0, 999))
+def test_whole_distributions_give_the_divergence_and_listed_ones_no_more(seed):
+    p, q = np.random.default_rng(seed).dirichlet(np.full(30, 0.5), 2)
+    true = jensenshannon(p, q, base=2)**2
+    assert change(answer([p]), answer([q])) == pytest.approx(true, abs=1e-9)
+    best = [np.argsort(-each)[:20] for each in (p, q)]
+    listed = change(*(answer([each[order]], [tuple(map(int, order))]) for each, order in zip((p, q), best, strict=True)))
+    assert -1e-12 <= listed <= true + 1e-9
+
+
+def test_equal_answers_do_not_differ_and_other_ones_differ_by_one_bit():
+    assert change(answer([[0.6, 0.4]]), answer([[0.6, 0.4]])) == 0
+    assert change(answer([[1.0, 0.0]]), answer([[0.0, 1.0]])) == pytest.approx(1)
+
+
+def test_a_text_that_the_model_writes_is_compared_as_far_as_both_wrote_the_same():
+    before = answer([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3]], [(1, 2), (3, 4), (5, 6)], "target")
+    after = answer([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3]], [(1, 2), (4, 3), (6, 5)], "target")
+    assert change(before, after) == pytest.approx(jensenshannon([0.8, 0.2], [0.2, 0.8], base=2)**2 / 2)   # the third place follows other words
+
+
+def test_two_kinds_of_answer_are_not_compared():
+    with pytest.raises(ValueError, match="one kind"):
+        change(answer([[1.0]]), answer([[1.0]], kind="mask"))
+
+
+def test_a_model_that_answers_nothing_is_refused():
+    with pytest.raises(UserError, match="choose a model that predicts"):
+        run(SilencingQuery(fabricate.record().query, Kind.SELF), fabricate.record(), lambda query: None, lambda fraction, text: None)
+
+
+def test_every_head_of_minilm_is_silenced_once_and_changes_the_vector_as_asked_by_hand():
+    query = sources.open_query("minilm", TEXT)
+    record = sources.ask(query).result(120)
+    found = sources.ask(SilencingQuery(query, Kind.SELF)).result(120)
+    assert found.measure == "vector" and set(found.changes) == {(layer, head) for layer in range(6) for head in range(12)}
+    for place in ((0, 0), (5, 11)):
+        other = sources.ask(replace(query, edits=frozenset({Silence(Kind.SELF, *place)}))).result(120)
+        assert found.changes[place] == pytest.approx(1 - cosine(record, other), abs=1e-9) and found.changes[place] > 0

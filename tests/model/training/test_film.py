@@ -1,0 +1,54 @@
+"""Films: what is read is what was written; moments on curves whose truth is known."""
+import numpy as np
+import pytest
+
+from model.ask import small_models, sources
+from model.core.query import UserError
+from model.studies.induction import HabitsQuery
+from model.training import film as films
+from model.training.film import Film, TraitsQuery, fall, formed
+
+ABOUT = {"config": {"vocabulary": 66}}
+
+
+def test_a_head_forms_where_its_score_stays_above_one_half():
+    steps = (0, 10, 20, 30, 40)
+    assert formed(steps, np.array([0, 0.6, 0.1, 0.7, 0.9])) == (20, 30)
+    assert formed(steps, np.array([0, 0.1, 0.2, 0.3, 0.4])) is None
+    assert formed(steps, np.array([0.5, 0.6, 0.7, 0.8, 0.9])) is None
+
+
+def test_the_fall_is_where_a_step_steps_down():
+    step = np.arange(0, 1000, 10, dtype=np.float32)
+    loss = np.where(step < 600, 4, 0).astype(np.float32)
+    assert abs(fall(Film((), step, loss, loss, ABOUT)) - 600) <= 10
+    assert fall(Film((), step, np.ones(100), loss, ABOUT)) is None and fall(Film((), step[:5], loss[:5], loss[:5], ABOUT)) is None
+
+
+def test_the_shipped_film_shows_an_induction_head_appear_when_the_loss_falls():
+    film = small_models.film("induction")
+    assert film.guessing == pytest.approx(np.log(66)) and len(film.step) == len(film.loss) == len(film.right)
+    ends = (film.frames[0], film.frames[-1])
+    traits = sources.ask(TraitsQuery("induction", sources.revision(f"induction@{ends[1]}"), ends), "test").result(120)
+    prefix, previous = traits.of("prefix"), traits.of("previous")
+    assert prefix[0].max() < 0.2 and prefix[1].max() > 0.9 and traits.heads[prefix[1].argmax()][1] == 1
+    assert previous[1].max() > 0.7 and traits.heads[previous[1].argmax()][1] == 0
+    assert "induction" in small_models.films()
+
+
+def test_a_film_that_is_not_there_or_broken_is_told_in_a_sentence(tmp_path):
+    with pytest.raises(UserError, match="cannot be read"):
+        films.read(tmp_path / "none.safetensors")
+    (tmp_path / "broken.safetensors").write_bytes(b"\x00" * 20)
+    with pytest.raises(UserError, match="cannot be read"):
+        films.read(tmp_path / "broken.safetensors")
+
+
+def test_the_scores_are_offered_for_any_decoder_and_refused_for_others():
+    found = sources.ask(HabitsQuery("induction", sources.revision("induction"), 3), "test").result(120)
+    best = int(found.prefix.argmax())
+    assert found.heads[best][0] == 1 and found.copying[best] > 0.5 and found.prefix[best] > 10 * found.uniform
+    large = sources.ask(HabitsQuery("smollm2", sources.revision("smollm2"), 1), "test").result(240)
+    assert len(large.heads) == 270 and large.prefix.max() > 0.8 and large.copying is None
+    with pytest.raises(UserError, match="choose a decoder"):
+        sources.ask(HabitsQuery("minilm", sources.revision("minilm"), 1), "test").result(120)

@@ -1,0 +1,106 @@
+"""Trainings beside a page: they learn in a process of their own, end with their lease, and tell why they ended."""
+import os
+import time
+from dataclasses import replace
+
+import pytest
+
+from model.ask import small_models, sources
+from model.core.query import Kind, UserError
+from model.scratch.task import tasks
+from model.scratch.train import Progress
+from model.training import processes, worker
+from model.training.film import TraitsQuery
+from model.training.processes import Settings, Training
+
+SMALL = Settings("induction", 1, 2, 3e-3, 50)
+PATIENCE = 240   # seconds: a machine that does other things too starts torch slowly
+
+
+@pytest.fixture
+def started():
+    """Starts trainings that are ended and forgotten after the test."""
+    all_of_them = []
+
+    def start(settings):
+        all_of_them.append(processes.start(settings))
+        return all_of_them[-1]
+
+    yield start
+    for each in all_of_them:
+        processes.end(each)
+
+
+def until(training, *states) -> processes.News:
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        training.renew()
+        if (news := training.news()).state in states:
+            return news
+        time.sleep(0.1)
+    raise AssertionError(f"still {training.news().state}: {(training.folder / 'errors.txt').read_text()}")
+
+
+def test_a_training_learns_in_its_own_process_and_its_snapshots_are_models(started):
+    training = started(SMALL)
+    news = until(training, "done", "failed")
+    assert (news.state, news.step, news.failure) == ("done", 50, "")
+    assert [point[0] for point in news.curves] == [0, 10, 20, 30, 40] and news.curves[-1][1] < news.curves[0][1]
+    film = small_models.film(training.name)
+    assert film.frames[0] == 0 and film.frames[-1] == 50 and film.about["config"]["decoder_layers"] == 1
+    last = f"{training.name}@50"
+    record = sources.ask(sources.open_query(last, "abcabc"), "test").result(PATIENCE)
+    assert record[Kind.CAUSAL].layers[0].heads == 2 and record.card.title == "Trained on this page, step 50"
+    traits = sources.ask(TraitsQuery(training.name, sources.revision(last), (0, 50)), "test").result(PATIENCE)
+    assert traits.names == ("prefix", "previous") and traits.values.shape == (2, 2, 2)
+    processes.end(training)
+    assert not training.folder.exists()
+    with pytest.raises(UserError):
+        small_models.film(training.name)
+
+
+def test_the_server_takes_so_many_and_one_that_is_killed_is_told_in_a_sentence(started, monkeypatch):
+    monkeypatch.setattr(processes, "MOST", 1)
+    long = replace(SMALL, steps=6000)
+    first = started(long)
+    with pytest.raises(UserError, match="at a time"):
+        started(long)
+    first._process.kill()
+    news = until(first, "failed")
+    assert "ended with code -9" in news.failure and news.failure.count(". ") == 0
+    second = started(long)
+    second.stop()
+    assert second.news().state == "stopped" and not second.running
+
+
+@pytest.mark.parametrize("changes", [{"task": "translator"}, {"heads": 3}, {"layers": 5}, {"steps": 10**6}, {"learning_rate": float("nan")}])
+def test_settings_out_of_range_are_refused_in_a_sentence(changes):
+    with pytest.raises(UserError, match=r"choose|change"):
+        replace(SMALL, **changes)
+
+
+def test_the_settings_are_what_is_trained():
+    task = worker.task_of(Settings("resolver", 3, 4, 1e-3, 100))
+    assert (task.config.encoder_layers, task.config.decoder_layers, task.config.heads, task.learning_rate) == (3, 0, 4, 1e-3)
+    assert task.words == tasks()["resolver-narrow"].words
+
+
+def test_a_training_that_nobody_looks_at_or_that_diverges_ends_with_its_reason(tmp_path):
+    teller = worker.Teller(tmp_path)
+    with pytest.raises(UserError, match="no page looked"):
+        teller(Progress(1, 50, 4.0, 0.0))
+    (tmp_path / "lease").touch()
+    teller(Progress(2, 50, 4.0, 0.0))
+    with pytest.raises(UserError, match="smaller learning rate"):
+        teller(Progress(3, 50, float("nan"), 0.0))
+    os.utime(tmp_path / "lease", (0, 0))
+    with pytest.raises(UserError, match="no page looked"):
+        teller(Progress(4, 50, 4.0, 0.0))
+
+
+def test_what_an_abandoned_training_wrote_is_removed_when_the_next_one_starts(started):
+    first: Training = started(SMALL)
+    first.stop()
+    os.utime(first.folder / "lease", (0, 0))
+    started(SMALL)
+    assert not first.folder.exists()

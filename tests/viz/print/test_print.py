@@ -1,0 +1,236 @@
+"""Pictures say what the numbers say: cells have the ramp's colours, labels are whole, text is text, notes are printed."""
+import dataclasses
+import io
+import math
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pypdf
+import pytest
+from PIL import Image
+
+from model.core import heads
+from model.core.displayed import displayed
+from model.core.query import Kind, UserError
+from model.core.record import Layer
+from model.core.view import View
+from tests.viz.export.fabricated import HOSTILE, record
+from viz import print, theme
+from viz.export import Options, export
+from viz.print import fonts, matrix, sheet
+
+WORDS = ("[CLS]", "the", "animal", "it", "the")
+LENSES = ("matrix", "lines", "text")
+
+
+def drawn(made, view, options=Options(), raster=True):  # noqa: B008
+    with sheet.pen():
+        return print.figure(made, view, options, raster)
+
+
+def pixels(content: bytes) -> np.ndarray:
+    with Image.open(io.BytesIO(content)) as image:
+        return np.asarray(image.convert("RGB"))
+
+
+def words_of(figure) -> list[str]:
+    return [text.get_text() for text in figure.axes[0].texts]
+
+
+def svg_texts(content: bytes) -> list[str]:
+    return ["".join(each.itertext()) for each in ET.fromstring(content).iter("{http://www.w3.org/2000/svg}text")]
+
+
+@pytest.mark.parametrize("scale", ["linear", "root", "log"])
+@pytest.mark.parametrize("transpose", [False, True])
+@pytest.mark.parametrize("zoom", [1, 3])
+@pytest.mark.parametrize("kind", [Kind.SELF, Kind.CROSS, Kind.CAUSAL])
+def test_each_cell_has_the_colour_of_its_weight(scale, transpose, zoom, kind):
+    made = record(WORDS, kind, ("u", "v", "u", "w", "x", "y", "z") if kind is Kind.CROSS else None)
+    view = View(kind=kind, layer=1, head=2, scale=scale, transpose=transpose)
+    left, right, bottom, top = drawn(made, view).axes[0].images[0].get_extent()
+    weights = heads.weights(made[kind].layer(1), 2)
+    forbidden = np.triu(np.ones(weights.shape, bool), 1) & (kind is Kind.CAUSAL)
+    expected = theme.ramp()[np.round(255 * theme.strength(weights, scale)).astype(int)]
+    expected[forbidden] = theme.rgb(theme.FORBIDDEN)
+    if transpose:
+        expected = expected.transpose(1, 0, 2)
+    rows, columns = expected.shape[:2]
+    y = (zoom * (top + (np.arange(rows) + 0.5) * (bottom - top) / rows)).astype(int)
+    x = (zoom * (left + (np.arange(columns) + 0.5) * (right - left) / columns)).astype(int)
+    assert (pixels(export(".png", made, view, Options(zoom=zoom)))[np.ix_(y, x)] == expected).all()
+
+
+def test_cells_of_a_long_text_are_whole_pixels():
+    made = record([f"t{place}" for place in range(200)], layers=1)
+    left, right, bottom, top = drawn(made, View()).axes[0].images[0].get_extent()
+    assert (right - left) == (bottom - top) and (right - left) % 200 == 0 and left % 1 == top % 1 == 0
+
+
+def test_a_grid_thumbnail_has_the_colours_of_its_head():
+    made = record(WORDS)
+    figure = drawn(made, View(), Options(grid=True))
+    image = figure.axes[0].images[0].get_array()
+    weights = heads.weights(made[Kind.SELF].layer(0), 0)
+    expected = {tuple(colour) for colour in theme.ramp()[np.round(255 * np.sqrt(weights)).astype(int)].reshape(-1, 3)}
+    assert expected <= {tuple(colour) for colour in np.unique(image.reshape(-1, 3), axis=0)}
+    assert "all 6 heads" in words_of(figure)
+
+
+@pytest.mark.parametrize("order", ["pair", "entropy", "previous"])
+def test_an_ordered_grid_begins_with_the_largest(order):
+    from model.core import measures
+
+    made, view = record(WORDS), View(order=order, pair=(3, 2), token=3)
+    ranked = heads.ranked(made[Kind.SELF], 3, 2) if order == "pair" else measures.measure(made[Kind.SELF]).ranked(order)
+    names = [text.split()[0] for text in words_of(drawn(made, view, Options(grid=True))) if "·" in text and text[0].isdigit()]
+    assert names == [f"{layer}·{head}" for layer, head, _ in ranked]
+
+
+@pytest.mark.parametrize("lens", LENSES)
+@pytest.mark.parametrize("texts", [WORDS, HOSTILE, ("a",), tuple("long-winded-token-text" + str(place) for place in range(60)), ("a", "b") * 150],
+                         ids=["words", "hostile", "one", "long labels", "300"])
+@pytest.mark.parametrize("transpose", [False, True])
+def test_no_letter_is_clipped(lens, texts, transpose):
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    view = View(lens=lens, token=0, pair=(0, len(texts) - 1), transpose=transpose)
+    figure = drawn(record(texts, layers=1), view, Options(link="http://x/" + "y" * 500))
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    page = figure.bbox
+    with sheet.pen():
+        boxes = [(text, text.get_window_extent(renderer)) for text in figure.axes[0].texts]
+    for text, box in boxes:
+        assert box.x0 >= page.x0 - 1 and box.x1 <= page.x1 + 1 and box.y0 >= page.y0 - 1 and box.y1 <= page.y1 + 1, text.get_text()
+
+
+@pytest.mark.parametrize("lens", LENSES)
+def test_a_vector_picture_holds_the_tokens_as_text(lens):
+    made = record(WORDS)
+    view = View(lens=lens, token=3, pair=(3, 2))
+    texts = svg_texts(export(".svg", made, view))
+    assert set(WORDS) <= set(texts) and "layer 0 · head 0" in texts
+    page = pypdf.PdfReader(io.BytesIO(export(".pdf", made, view))).pages[0]
+    assert all(word in page.extract_text() for word in WORDS)
+    for font in page["/Resources"]["/Font"].values():
+        described = font["/DescendantFonts"][0] if "/DescendantFonts" in font else font
+        assert "/FontFile2" in described["/FontDescriptor"] or "/FontFile3" in described["/FontDescriptor"], "a font is not embedded"
+
+
+def test_markup_in_tokens_is_text_in_svg():
+    content = export(".svg", record(HOSTILE), View())
+    assert "<script>alert(1)</script>"[:24] in "".join(svg_texts(content)) and b"<script" not in content
+    assert not [each for each in ET.fromstring(content).iter() if each.tag.endswith("script")]
+
+
+def test_small_matrices_are_shapes_and_large_ones_an_image():
+    small, large = (record(["t"] * count, layers=1) for count in (matrix.VECTOR, matrix.VECTOR + 1))
+    assert [len(drawn(made, View(), raster=False).axes[0].images) for made in (small, large)] == [1, 2]   # the bar is one
+
+
+def test_lines_stand_for_the_largest_weights():
+    made = record(WORDS)
+    view = View(lens="lines", scale="linear")
+    lines = drawn(made, view).axes[0].collections[0]
+    weights = displayed(made, view).weights
+    assert len(lines.get_linewidths()) == (weights >= 0.02).sum()
+    assert np.allclose(lines.get_linewidths(), 0.4 + 2.8 * np.sort(weights[weights >= 0.02]), atol=1e-5)
+
+
+def test_what_differs_from_the_plain_head_is_printed_without_a_caption_too():
+    made = record(WORDS, special=(0,))
+    texts = words_of(drawn(made, View(hide_special=True), Options(caption=False)))
+    assert any("special tokens hidden" in text for text in texts) and not any("Fabricated (" in text for text in texts)
+    sums = displayed(made, View(hide_special=True)).weights.sum(1)
+    assert any(f"rows sum to {sums.min():.2f} to {sums.max():.2f}" in text for text in texts)
+
+
+def test_the_orientation_is_true():
+    made = record(WORDS)
+    assert any("row = the token that looks; each row sums to 1" in text for text in words_of(drawn(made, View())))
+    assert any("column = the token that looks; each column sums to 1" in text for text in words_of(drawn(made, View(transpose=True))))
+    base = made[Kind.SELF].layers[0]
+    parts = {name: getattr(base, name) for name in ("query", "key", "value", "scale", "allowed")}
+    sunk = Layer(0, **parts, sink=np.full(base.heads, 2, np.float32))
+    with_sink = dataclasses.replace(made, maps=(dataclasses.replace(made[Kind.SELF], layers=(sunk,)),))
+    said = words_of(drawn(with_sink, View()))
+    assert any("rows sum to" in text for text in said) and any("sink" in text for text in said)
+
+
+def test_the_pair_is_marked_with_its_weight():
+    made, view = record(WORDS), View(layer=1, head=1, token=3, pair=(3, 2))
+    assert f"it → animal {displayed(made, view).weights[3, 2]:.3f}" in " ".join(words_of(drawn(made, view)))
+
+
+def test_right_to_left_text_does_not_turn_the_arrow():
+    figure = drawn(record(("שלום", "中文", "العربية")), View(token=0, pair=(0, 2)))
+    arrow = next(text for text in figure.axes[0].texts if text.get_text() == "→")
+    line = sorted((text.get_position()[0], text.get_text()) for text in figure.axes[0].texts if text.get_position()[1] == arrow.get_position()[1])
+    assert [text for _, text in line[:3]] == ["שלום", "→", "العربية"]
+
+
+@pytest.fixture
+def without_cjk(monkeypatch):
+    """A machine that has the fonts of matplotlib and no others."""
+    def forget():
+        for cached in (fonts.font, fonts.width, fonts._drawable):
+            cached.cache_clear()
+
+    monkeypatch.setattr(theme, "MONO", ("DejaVu Sans Mono",))
+    monkeypatch.setattr(theme, "FALLBACK", ("DejaVu Sans",))
+    forget()
+    yield
+    monkeypatch.undo()
+    forget()
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
+def test_a_machine_without_a_font_shows_code_points_and_says_so(without_cjk, suffix):
+    made = record(("中", "a"))
+    texts = words_of(drawn(made, View()))
+    assert "U+4E2D" in texts and any("no font of this machine" in text for text in texts)
+    assert export(suffix, made, View())
+
+
+@pytest.mark.parametrize("text, shown", [("می\u200cخواهم", "می\u200cخواهم"), ("a\u200db", "aU+200Db"), ("\u200f", "U+200F"), ("a\u0301", "a\u0301")])
+def test_invisible_signs_stay_where_they_shape_a_word(text, shown):
+    assert fonts.label(text) == shown
+
+
+def test_latin_text_needs_no_excuse():
+    assert not any("U+" in text for text in words_of(drawn(record(WORDS), View(token=1))))
+
+
+@pytest.mark.parametrize("text", ["", "a", "a b", "word " * 80, "x" * 300, "中文" * 100, "· · a"])
+def test_lines_of_prose_fit_and_lose_nothing(text):
+    text = fonts.readable(text, mono=False)   # as a page does: which signs have a letter depends on the machine's fonts
+    with sheet.pen():
+        lines = fonts.wrap(text, 7, 200)
+        assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+        assert all(fonts.width(line.removesuffix(" ·"), 7, mono=False) <= 200 for line in lines)
+
+
+def test_thinned_labels_keep_the_token_in_focus_and_say_so():
+    texts = words_of(drawn(record([f"t{place}" for place in range(300)], layers=1), View(token=101, pair=(101, 3))))
+    assert {"t0", "t101", "t3"} <= set(texts) and "t5" not in texts
+    assert any("Of 300 tokens, every" in text for text in texts)
+
+
+def test_pooled_cells_are_the_largest():
+    cells = np.random.default_rng(0).random((7, 11)).astype(np.float32)
+    small = matrix.pooled(cells, 3)
+    assert small.shape == (3, 4)
+    for row in range(3):
+        for column in range(4):
+            assert small[row, column] == cells[3 * row:3 * row + 3, 3 * column:3 * column + 3].max()
+    assert (matrix.pooled(cells, 1) == cells).all() and matrix.pooled(-cells, 3)[0, 0] == -cells[:3, :3].max(), "the largest, whatever its sign"
+
+
+def test_a_picture_too_large_is_refused_with_the_way_out(monkeypatch):
+    made = record(WORDS)
+    high, wide = (math.prod(pixels(export(".png", made, View(), Options(zoom=zoom))).shape[:2]) for zoom in (2, 1))
+    assert high == pytest.approx(4 * wide, rel=0.02)
+    monkeypatch.setattr(sheet, "PIXELS", wide + 1)
+    with pytest.raises(UserError, match="choose a smaller zoom"):
+        export(".png", made, View(), Options(zoom=2))
+    assert export(".svg", made, View(), Options(zoom=2))

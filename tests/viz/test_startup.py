@@ -1,0 +1,65 @@
+"""Before the first visitor the first question is asked, once, and `streamlit run app.py` opens a browser as for any script."""
+import asyncio
+import gc
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.web.server.app_discovery import discover_asgi_app
+
+from model.ask import sources
+from model.core.query import UserError
+from viz import startup
+from viz.state import State
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_first_page_finds_its_answer():
+    startup.ask_first().result(120)
+    assert sources.kept(sources.open_query(*State().question)) is not None
+
+
+def test_what_the_first_answer_has_brought_is_no_longer_searched_for_garbage():
+    try:
+        startup.start()
+        assert gc.get_freeze_count() > 100_000   # torch and transformers
+    finally:
+        gc.unfreeze()
+
+
+def test_a_server_starts_without_an_answer(monkeypatch):
+    monkeypatch.setattr(startup, "ask_first", lambda: None)
+    startup.start()
+    assert gc.get_freeze_count() == 0
+
+
+def test_a_question_that_cannot_be_asked_ends_nothing(monkeypatch):
+    def refuse(*_):
+        raise UserError("not here")
+
+    monkeypatch.setattr(sources, "open_query", refuse)
+    assert startup.ask_first() is None
+
+
+@pytest.mark.parametrize("name", ["app", "server"])
+def test_streamlit_finds_the_app_that_asks_before_it_answers(name):
+    assert discover_asgi_app(ROOT / f"{name}.py").import_string == f"{name}:app"
+    assert "lifespan=begun" in (ROOT / f"{name}.py").read_text()
+
+
+@pytest.mark.parametrize(("headless", "opened"), [(True, 0), (False, 1)])
+def test_a_browser_opens_where_there_is_one(monkeypatch, headless, opened):
+    addresses, asked = [], []
+    monkeypatch.setattr(startup.cli_util, "open_browser", addresses.append)
+    monkeypatch.setattr(startup, "ask_first", lambda: asked.append(1))
+    monkeypatch.setattr(st, "get_option", lambda name: headless if name == "server.headless" else None)
+
+    async def start():
+        async with startup.begun_for_one(st.App(ROOT / "app.py")):
+            pass
+
+    with ThreadPoolExecutor() as threads:   # in pytest's own a browser's loop may run
+        threads.submit(lambda: asyncio.run(start())).result()
+    assert len(addresses) == opened and asked == [1]

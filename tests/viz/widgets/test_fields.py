@@ -1,0 +1,21 @@
+"""Text fields: what somebody types is not written over by the answer to what was typed before."""
+from streamlit.testing.v1 import AppTest
+
+
+def page():
+    import streamlit as st
+
+    from viz.widgets.fields import hold
+
+    said = st.session_state.setdefault("said", "one")
+    st.text_area("text", **hold("field", said), on_change=lambda: st.session_state.update(said=st.session_state["field"]))
+    st.button("example", on_click=lambda: st.session_state.update(said="from an example"))
+
+
+def test_a_text_field_is_written_when_the_app_changes_it_and_left_alone_when_a_person_did():
+    app = AppTest.from_function(page).run(timeout=30)
+    assert app.text_area[0].value == app.text_area[0].proto.default == "one"
+    app.text_area[0].set_value("typed").run(timeout=30)
+    assert app.text_area[0].value == app.text_area[0].proto.default == "typed" and not app.text_area[0].proto.set_value
+    app.button[0].click().run(timeout=30)
+    assert app.text_area[0].value == "from an example" and app.text_area[0].proto.set_value

@@ -1,0 +1,48 @@
+"""A chart on a page: the browser keeps it where it stands and draws other numbers into it."""
+import json
+import re
+from pathlib import Path
+
+import pytest
+import streamlit
+from streamlit.testing.v1 import AppTest
+
+from viz.components import chart
+from viz.handout import page as handout
+
+
+def page():
+    import streamlit as st
+
+    from viz.figures.bars import bars
+    from viz.widgets.figure import figure
+
+    high = st.number_input("high", value=1.0)
+    figure(lambda theme: bars(theme, ["a", "b"], {"p": [high, 0.5]}, axes=("", "p")), key="drawn", alt=f"Two bars, the first {high}.")
+
+
+def test_a_chart_with_other_numbers_stands_where_it_stood_and_is_sent_them_and_its_words():
+    app = AppTest.from_function(page).run(timeout=30)
+    before = app.get("bidi_component")[0].proto
+    app.number_input[0].set_value(2.0).run(timeout=30)
+    after = app.get("bidi_component")[0].proto
+    assert not app.exception and before.component_name == "clearhead_chart" and before.id == after.id
+    sent, then = json.loads(before.json), json.loads(after.json)
+    assert sent["data"] != then["data"] and then["alt"] == "Two bars, the first 2.0." and sent["file"] == then["file"]
+
+
+def test_the_file_that_brings_plotly_is_there_and_lays_it_on_the_window():
+    text = (Path(streamlit.__file__).parent / "static" / "static" / "js" / chart.plotly_file()).read_text(encoding="utf-8")
+    assert "window.Plotly=" in text
+
+
+def test_where_plotly_is_gone_the_error_names_the_way_out(monkeypatch, tmp_path):
+    monkeypatch.setattr(chart.st, "__file__", str(tmp_path / "__init__.py"))
+    with pytest.raises(FileNotFoundError, match=r"requirements\.txt"):
+        chart.plotly_file.__wrapped__()
+
+
+@pytest.mark.parametrize("css", [chart.STYLE, handout.STYLE], ids=["page", "handout"])
+def test_numbers_in_cells_that_nobody_could_read_are_left_out(css):
+    sizes = re.search(r"\.heatmap-label text:is\(([^)]*)\)\{display:none", css).group(1)
+    assert [int(size) for size in re.findall(r'\[style\*=" (\d+)px"\]', sizes)] == list(range(1, 9))

@@ -1,0 +1,46 @@
+"""Waiting for answers: many quick ones show how far they are, one quick one shows nothing, and a wait that is dropped leaves its jobs."""
+import threading
+from contextlib import nullcontext
+from types import SimpleNamespace
+
+import pytest
+
+from model.ask.jobs import Job
+from viz.widgets import waiting
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """What the bar was told, and "gone" when its place was emptied."""
+    found = []
+    bar = SimpleNamespace(progress=lambda **how: found.append(how["text"]) or bar)
+    place = SimpleNamespace(container=nullcontext, empty=lambda: found.append("gone"))
+    monkeypatch.setattr(waiting, "st", SimpleNamespace(empty=lambda: place, progress=bar.progress, skeleton=lambda height: None,
+                                                       session_state={"session": "me"}))
+    return found
+
+
+def asked(monkeypatch, seconds: float, count: int) -> list[Job]:
+    """Jobs that are answered one after the other, each so many seconds after the last."""
+    jobs = [Job(number) for number in range(count)]
+    for job in jobs:
+        job.waiters.add("me")
+        threading.Timer(seconds * (job.question + 1), job.finish, (job.question,)).start()
+    monkeypatch.setattr(waiting.sources, "ask", lambda question, who: jobs[question])
+    return jobs
+
+
+def test_many_quick_answers_show_how_far_they_are(told, monkeypatch):
+    jobs = asked(monkeypatch, 0.03, 20)
+    assert list(waiting.ask_each(range(20), say=lambda number, text: f"{number + 1} of 20")) == list(range(20))
+    assert len(told) > 4 and told[-1] == "gone" and "19 of 20" in told and not any(job.waiters for job in jobs)
+
+
+def test_a_quick_answer_shows_nothing_and_a_dropped_wait_leaves_its_jobs(told, monkeypatch):
+    asked(monkeypatch, 0.05, 1)
+    assert waiting.ask(0) == 0 and told == []
+    jobs = asked(monkeypatch, 0.05, 3)
+    answers = waiting.ask_each(range(3))
+    assert next(answers) == 0
+    answers.close()
+    assert told == [] and not any(job.waiters for job in jobs)

@@ -1,0 +1,89 @@
+"""plotly's charts on a page; a chart or a table that was kept, drawn again; and charts for a lecture room.
+
+Streamlit's own plotly_chart makes a new chart whenever a number in it changes; this one changes in place, which is what makes a control feel
+immediate. plotly itself is the one that Streamlit brings: a browser loads it once.
+"""
+import functools
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from viz.components.bundle import script, sheet
+from viz.text import strings
+from viz.widgets.fields import sent
+from viz.widgets.presentation import LARGER
+
+CONFIG = {"displaylogo": False, "showSendToCloud": False}
+REMOVED = ["lasso2d", "select2d", "autoScale2d", "zoomIn2d", "zoomOut2d"]   # buttons of plotly's that would only be in the way
+TOOLS = ("keep", "save")                                                     # of a chart that one can take away
+STYLE = sheet("chart/chart.css", "chart/numbers.css")
+_CHART = st.components.v2.component("clearhead_chart", js=script("chart/chart.js"), css=STYLE, isolate_styles=False)
+
+
+@functools.cache
+def plotly_file() -> str:
+    """The file of Streamlit's browser side that holds plotly, named with a hash of what is in it. Raises FileNotFoundError."""
+    found = sorted((Path(st.__file__).parent / "static" / "static" / "js").glob("PlotlyChart.*.js"))
+    if not found:
+        raise FileNotFoundError("This version of Streamlit has its plotly somewhere else: install what requirements.txt says.")
+    return found[0].name
+
+
+def chart(spec: Mapping[str, Any], *, key: str, alt: str = "", config: Mapping[str, Any] | None = None, saving: bool = False,
+          on_tool: Callable[[str], None] | None = None) -> None:
+    """Draws plotly's {"data", "layout"}. alt: what it shows, for those who do not see it. config: of plotly's, beside what every chart has.
+    on_tool: gets the name of the tool (TOOLS) that is pressed, before the page runs again; without it there are none. saving: whether *Save* is open.
+    """
+    def hand_on() -> None:
+        tool = pressed(sent(key))
+        if tool is not None and on_tool is not None:
+            on_tool(tool)
+
+    text = {"full": strings("lesson")["full_screen"]}
+    if on_tool:
+        text |= {"keep": strings("handout")["add"], "save": strings("lesson")["save"]}
+    said = CONFIG | {"displayModeBar": "hover", "modeBarButtonsToRemove": REMOVED} | dict(config or {})
+    _CHART(key=key, data={**spec, "config": said, "alt": alt, "file": plotly_file(), "text": text, "saving": saving}, on_event_change=hand_on)
+
+
+def pressed(value: Any) -> str | None:
+    """What a browser sent: the name of a tool; None for anything else."""
+    return value if isinstance(value, str) and value in TOOLS else None
+
+
+def replay(body: bytes, state: bytes, *, key: str, height: int | None = None) -> None:
+    """Draws plotly's JSON, which the item has checked; it has no state. height: pixels, at most, before they are enlarged."""
+    spec = json.loads(body)
+    if height is not None:
+        spec["layout"]["height"] = min(height, spec["layout"].get("height", height))
+    chart(sized(spec), key=key)
+
+
+def replay_table(body: bytes, state: bytes, *, key: str, height: int | None = None) -> None:
+    """Draws a table that was kept; it has no state. height: pixels, at most."""
+    from viz.handout.tables import table_of
+
+    names, rows = table_of(body)
+    high = min(38 + 35 * len(rows), height or 460)
+    st.dataframe([dict(zip(names, row, strict=True)) for row in rows], hide_index=True, height=high, key=key)
+
+
+def sized(spec: dict) -> dict:
+    """The chart as it is, or in a presentation larger by itself: the page's zoom passes its inside by (presenting.STYLE), as under a zoom plotly
+    would look for the pointer where it is not."""
+    state = st.session_state.get("state")
+    return _larger(spec) if state is not None and state.present else spec
+
+
+def _larger(value: Any, where: str = "") -> Any:
+    """Every letter, every margin, the height and the rows of words times LARGER."""
+    if isinstance(value, list):
+        return [_larger(each, where) for each in value]
+    if not isinstance(value, dict):
+        return value
+    grows = {"layout": ("height",), "margin": ("l", "r", "t", "b"), "annotations": ("yshift",)}.get(
+        where, ("size",) if where.endswith("font") else ())
+    return {name: each * LARGER if name in grows else _larger(each, name) for name, each in value.items()}

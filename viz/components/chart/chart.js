@@ -1,0 +1,103 @@
+// A chart of plotly's, changed in place when its numbers change, and its tools. Streamlit's own is taken away and built anew, at several times
+// the cost; and each of its buttons beside every chart would be drawn again with every run of the page.
+import { kept } from "../js/lifecycle.js";
+import { node } from "../js/shared.js";
+
+const STRIP = 36;       // pixels below a chart that fills the screen, for plotly's buttons (chart.css)
+const PATIENCE = 500;   // milliseconds until a chart that nobody sees yet is drawn, however busy the page is
+const FULL = { width: 24, height: 24, path: "M3 3h7v3H6v4H3zM14 3h7v7h-3V6h-4zM3 14h3v4h4v3H3zM18 14h3v7h-7v-3h4z" };
+
+// The plotly that Streamlit brings, from the file that holds it: as every build of plotly.js that a page loads it lays itself on the window.
+const plotly = (file) => (globalThis.clearheadPlotly ??= import(new URL(file, document.querySelector("script[type=module][src]").src))
+  .then(() => globalThis.Plotly));
+
+const ICONS = { keep: "M3 6h12v2H3zm0 5h12v2H3zm0 5h7v2H3zm13-2h2v3h3v2h-3v3h-2v-3h-3v-2h3z", save: "M11 4h2v8h3l-4 4-4-4h3zM5 18h14v2H5z" };
+
+// The buttons below a chart: `text` has the words of each.
+function tools(parent, text, tell) {
+  const row = node("div", "clearhead-tools", undefined, parent);
+  for (const [name, path] of Object.entries(ICONS)) {
+    const button = node("button", name, undefined, row);
+    button.innerHTML = `<svg viewBox="0 0 24 24" width="18" height="18" aria-hidden="true"><path fill="currentColor" d="${path}"/></svg>`;
+    node("span", "", text[name], button);
+    button.onclick = () => tell(name);
+  }
+  return row;
+}
+
+function begin(parent) {
+  const one = { root: node("div", "clearhead-chart", undefined, parent) }, { root } = one;
+  const fill = () => document.fullscreenElement === root ? innerHeight - STRIP : one.data.layout.height;
+  const fit = () => {
+    if (one.width && root.clientWidth && (root.clientWidth !== one.width || fill() !== one.height)) draw();
+  };
+  const sizes = new ResizeObserver(fit);
+  const views = new IntersectionObserver((entries) => {
+    one.seen = entries.at(-1).isIntersecting;
+    if (one.seen) soon();
+  });
+  sizes.observe(root);
+  views.observe(root);
+  root.addEventListener("fullscreenchange", fit);
+
+  // What is on the screen first and at once, the rest when the browser has nothing else to do.
+  function soon() {
+    cancelIdleCallback(one.later);
+    if (one.seen) {
+      if (one.waits) draw();
+    } else if (one.waits) one.later = requestIdleCallback(draw, { timeout: PATIENCE });
+  }
+
+  // the same object as long as it says the same: plotly builds a chart anew under another one
+  function configured(config) {
+    const said = JSON.stringify(config);
+    if (said !== one.said) {
+      const title = one.data.text.full, click = () => (document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen());
+      Object.assign(one, { said, config: { ...config, modeBarButtonsToAdd: [{ name: "full", title, icon: FULL, click }] } });
+    }
+    return one.config;
+  }
+
+  async function draw() {
+    const lib = globalThis.Plotly ?? await plotly(one.data.file), { data, layout, config } = one.data;
+    if (one.ended || !root.clientWidth) return;
+    cancelIdleCallback(one.later);
+    one.waits = false;
+    [one.width, one.height] = [root.clientWidth, fill()];
+    root.style.background = layout.paper_bgcolor;
+    await lib.react(root, data, { ...layout, width: one.width, height: one.height }, configured(config));
+    if (!one.ended) root.dataset.drawn = "";
+  }
+
+  one.update = ({ data, setTriggerValue }) => {
+    [one.data, one.tell] = [data, setTriggerValue];
+    if (data.text.keep) one.tools ??= tools(parent, data.text, (name) => one.tell("event", name));
+    one.tools?.querySelector(".save").setAttribute("aria-expanded", data.saving);
+    root.style.height = `${data.layout.height}px`;
+    for (const [name, value] of Object.entries({ role: data.alt && "figure", "aria-label": data.alt })) {
+      value ? root.setAttribute(name, value) : root.removeAttribute(name);
+    }
+    const sent = JSON.stringify([data.data, data.layout, data.config]);
+    if (sent === one.sent) return;   // the page ran again and came to the same picture
+    one.sent = sent;
+    one.waits = true;
+    delete root.dataset.drawn;
+    if (one.seen === undefined) {
+      const { top, bottom } = root.getBoundingClientRect();
+      one.seen = bottom > 0 && top < innerHeight;   // the observer says it a frame later
+    }
+    soon();
+  };
+  one.end = () => {
+    one.ended = true;
+    sizes.disconnect();
+    views.disconnect();
+    cancelIdleCallback(one.later);
+    globalThis.Plotly?.purge(root);
+    root.remove();
+    one.tools?.remove();
+  };
+  return one;
+}
+
+export default kept(begin);

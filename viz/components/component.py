@@ -1,0 +1,42 @@
+"""How a component stands on a page: its code, two messages, one event.
+
+The *body* holds what is large and rarely changes (thumbnails, weights, tokens), the *state* what a click changes (which head is open, which
+token is in focus). Streamlit sends an element again as a whole whenever anything in it changes; so the code and the state are elements of
+their own, without height. Then the code is sent once, and a click on a 256-token head costs a kilobyte and not a quarter of a megabyte. In
+the browser body and state meet in a room named after the key.
+"""
+import json
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from viz.components.bundle import script, shelved
+from viz.widgets.fields import sent
+
+_STATE = st.components.v2.component("clearhead_state", js=script("js/state.js"))
+
+
+class Component:
+    """A component of this folder, registered with Streamlit once, when its module is imported."""
+
+    def __init__(self, name: str):
+        self._code = st.components.v2.component(f"clearhead_{name}_code", js=shelved(name, "export default () => "))
+        self._body = st.components.v2.component(f"clearhead_{name}", js=script("js/body.js") + f"export default body({json.dumps(name)});\n")
+
+    def show(self, key: str, body: bytes, state: bytes, read: Callable[[Any], Any], on_event: Callable[[Any], None] | None) -> Any:
+        """Draws it. `read` turns what the browser sent into an event or None; `on_event` gets the event before the page runs again."""
+        def hand_on() -> None:
+            event = read(sent(key))
+            if event is not None and on_event is not None:
+                on_event(event)
+
+        with st.container(gap=None):
+            self._code(key=f"{key}-code")
+            result = self._body(key=key, data=body, on_event_change=hand_on)
+            _STATE(key=f"{key}-state", data=state)
+        return read(result["event"])
+
+    def replay(self, body: bytes, state: bytes, *, key: str) -> None:
+        """Draws messages that were made before; what is chosen in them stays in the browser."""
+        self.show(key, body, state, lambda value: None, None)

@@ -1,0 +1,103 @@
+// A square of buttons. Painting happens here; the painted square is sent when the pointer lets go, as {allowed}.
+import { unpack } from "../js/messages.js";
+import { fill, frame, node, palette } from "../js/shared.js";
+
+const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+
+export function mount(element, bytes, send) {
+  const { root, on, draw, end } = frame(element, "cells", redraw);
+  const square = node("div", "square", undefined, root), hint = node("div", "hint", undefined, root);
+  let body, allowed = [], marked, buttons = [], names = [], at = 0, brush;
+
+  const size = () => body.labels.length;
+
+  function build() {
+    const { labels, text } = body;
+    square.replaceChildren(node("span"));
+    square.style.gridTemplateColumns = `minmax(40px, 72px) repeat(${labels.length}, minmax(0, 1fr))`;
+    square.setAttribute("role", "group");
+    square.setAttribute("aria-label", text.group);
+    for (const label of labels) node("bdi", "name column", label, square).title = label;
+    buttons = [];
+    names = [];
+    labels.forEach((row, i) => {
+      names.push(node("bdi", "name row", row, square));
+      labels.forEach((column, j) => {
+        const made = node("button", "", undefined, square);
+        made.type = "button";
+        made.tabIndex = i || j ? -1 : 0;
+        made.setAttribute("aria-label", fill(text.cell, { row: `${row} (${i})`, column: `${column} (${j})` }));
+        buttons.push(made);
+      });
+    });
+    hint.textContent = text.hint;
+    at = 0;
+  }
+
+  function redraw() {
+    if (!body || !allowed.length) return;
+    const colours = palette(root, body.colours);
+    root.style.setProperty("--on", colours.ramp[colours.theme === "dark" ? 5 : 4]);
+    buttons.forEach((each, cell) => {
+      each.setAttribute("aria-pressed", String(allowed[cell] === 1));
+      each.textContent = allowed[cell] ? "" : "−∞";
+    });
+    names.forEach((each, row) => each.classList.toggle("marked", row === marked));
+  }
+
+  function paint(cell, value) {
+    if (cell < 0 || allowed[cell] === value) return;
+    allowed = allowed.map((each, i) => (i === cell ? value : each));
+    draw();
+  }
+
+  const under = (event) => buttons.indexOf(root.getRootNode().elementFromPoint(event.clientX, event.clientY));
+
+  on(square, "pointerdown", (event) => {
+    const cell = buttons.indexOf(event.target);
+    if (cell < 0 || event.button) return;
+    brush = 1 - allowed[cell];
+    paint(cell, brush);
+    rove(cell);
+    square.setPointerCapture(event.pointerId);
+    event.preventDefault();
+  });
+  on(square, "pointermove", (event) => brush !== undefined && paint(under(event), brush));
+  for (const type of ["pointerup", "pointercancel"]) {
+    on(square, type, () => {
+      if (brush === undefined) return;
+      brush = undefined;
+      send({ allowed });
+    });
+  }
+
+  function rove(cell) {
+    buttons[at].tabIndex = -1;
+    at = cell;
+    buttons[at].tabIndex = 0;
+    buttons[at].focus({ focusVisible: false });
+  }
+
+  on(square, "keydown", (event) => {
+    const step = STEPS[event.key], n = size();
+    if (step) {
+      const row = Math.min(n - 1, Math.max(0, Math.floor(at / n) + step[0])), column = Math.min(n - 1, Math.max(0, (at % n) + step[1]));
+      rove(row * n + column);
+    } else if (event.key === " " || event.key === "Enter") {
+      paint(at, 1 - allowed[at]);
+      send({ allowed });
+    } else return;
+    event.preventDefault();
+  });
+
+  function update(message) {
+    const read = unpack(message);
+    if (read.part === "body") {
+      body = read;
+      build();
+    } else if (brush === undefined) ({ allowed, marked } = read);
+    draw();
+  }
+  update(bytes);
+  return { update, destroy: end };
+}

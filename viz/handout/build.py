@@ -1,0 +1,104 @@
+"""Items made from what is on screen: the figure, a caption proposed from its state in words, where it comes from, and the way back."""
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from model.core import heads
+from model.core.displayed import Shown, displayed
+from model.core.record import AttentionRecord
+from model.core.view import View
+from viz import provenance
+from viz.components.head_grid import payload as grid_payload
+from viz.components.head_view import payload as view_payload
+from viz.figures.drawing import Drawing
+from viz.handout import charts, tables
+from viz.handout.item import ABOUT, CAPTION, Item
+from viz.handout.parts import PARTS
+from viz.handout.pictures import COVER, grid_of, head_of
+from viz.text import strings
+
+SAID, LARGEST = strings("handout")["proposed"], 3   # tokens that are named with their weights
+
+
+def head_item(record: AttentionRecord, view: View, *, link: str = "", covered: bool = False, **given) -> Item:
+    """The open head in its lens; covered: to be predicted before it is shown. Raises UserError where the view cannot be shown."""
+    shown, others = displayed(record, view), view.overlay if view.lens == "lines" else ()
+    overlay = [displayed(record, replace(view, layer=layer, head=head)) for layer, head in others]
+    messages = (view_payload.body(shown, room="", overlay=overlay), view_payload.state(
+        shown, view, room="", focus=view.token, pair=None if covered else view.pair, guess=COVER if covered else None))
+    return picture_item("head_view", *messages, records=(record,), view=view, link=link, **given)
+
+
+def grid_item(record: AttentionRecord, view: View, *, link: str = "", **given) -> Item:
+    """All heads of the view's kind. Raises UserError where the record has none."""
+    displayed(record, view)
+    overview = heads.overview(record[view.kind])
+    marks = [(layer, head, rank) for rank, (layer, head, _) in enumerate(heads.ranked(record[view.kind], *view.pair)[:5], 1)] if view.pair else []
+    messages = grid_payload.body(overview, room=""), grid_payload.state(overview, room="", open_head=(view.layer, view.head), marks=marks)
+    return picture_item("head_grid", *messages, records=(record,), view=view, link=link, **given)
+
+
+def picture_item(kind: str, body: bytes, state: bytes, *, records: tuple[AttentionRecord, ...] = (), view: View | None = None,
+                 where: str = "", link: str = "", **given) -> Item:
+    """A component as it was drawn. records, view: what it shows, two for a difference; where: the page's title."""
+    said = PARTS[kind](body, state).said if kind in PARTS else WORDS[kind](body, state)
+    about, source = [where] if where else [], ""
+    for record in records:
+        texts, lines = provenance.sentences(record)
+        said, about = " ".join([said, *texts]), [*about, *lines]
+        source = source or provenance.dumps(record, view or View(kind=record.kinds[0]), link)
+    return Item(kind, body, state, said[:CAPTION], " · ".join(dict.fromkeys(about))[:ABOUT], link, source, **given)
+
+
+def chart_item(drawn: Drawing, alt: str, *, where: str = "", link: str = "") -> Item:
+    """A chart in the light theme; its caption is what is said to those who do not see it."""
+    return Item("chart", charts.body_of(drawn), b"", alt[:CAPTION], where[:ABOUT], link)
+
+
+def table_item(rows: Sequence[Mapping[str, Any]], alt: str, *, where: str = "", link: str = "") -> Item:
+    """A table of rows by column. Raises UserError where it is too large."""
+    return Item("table", tables.body_of(rows), b"", alt[:CAPTION], where[:ABOUT], link)
+
+
+def _head(body: bytes, state: bytes) -> str:
+    """Which head, in which lens, and what the token in focus looks at."""
+    found = head_of(body, state)
+    shown, view = found.pictures[0], found.view
+    if found.covered:
+        return SAID["covered"].format(layer=shown.layer, head=shown.head, kind=SAID["kinds"][shown.kind])
+    if found.bound is not None:
+        return SAID["change"].format(bound=found.bound)
+    said = [SAID["head"].format(layer=shown.layer, head=shown.head, lens=SAID["lenses"][view.lens], kind=SAID["kinds"][shown.kind])]
+    if len(found.pictures) > 1:
+        said.append(SAID["overlay"].format(heads=", ".join(f"{each.layer}·{each.head}" for each in found.pictures[1:])))
+    row = shown.row_of(view.token)
+    pair = None if view.pair is None else (shown.row_of(view.pair[0]), shown.column_of(view.pair[1]))
+    if pair is not None and None not in pair:
+        said.append(SAID["pair"].format(a=shown.rows[pair[0]].text, b=shown.columns[pair[1]].text, weight=float(shown.weights[pair])))
+    elif row is not None:
+        said.append(SAID["row"].format(a=shown.rows[row].text, most=_most(shown, row)))
+    return " ".join([*said, *(f"{note[:1].upper()}{note[1:]}." for note in shown.notes)])
+
+
+def _most(shown: Shown, row: int) -> str:
+    order = np.argsort(-shown.weights[row], kind="stable")[:LARGEST]
+    return ", ".join(f"“{shown.columns[place].text}” {shown.weights[row, place]:.2f}" for place in order)
+
+
+def _grid(body: bytes, state: bytes) -> str:
+    """How many heads, and what their order and their marks mean."""
+    found = grid_of(body, state)
+    count = sum(len(each) for each in found.overview.cells)
+    said = [SAID["grid_values" if found.values else "grid"].format(count=count, layers=len(found.overview.layers))]
+    if found.of:
+        said.append(SAID["values_of"].format(of=found.of))
+    if found.order:
+        said.append(SAID["ordered"].format(layer=found.order[0][0], head=found.order[0][1]))
+    if found.marks:
+        said.append(SAID["marked_values" if found.by_value else "marked"].format(count=len(found.marks)))
+    return " ".join(said)
+
+
+WORDS = {"head_view": _head, "head_grid": _grid}

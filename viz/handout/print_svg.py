@@ -1,0 +1,60 @@
+"""What is printed instead of a canvas: the pictures of viz/export as SVG, made small.
+
+matplotlib writes every corner of every cell. A rectangle is said with four numbers, and two decimals of a point are a hundredth of a hair; that
+is a third of the bytes, and what the page may weigh depends on it.
+"""
+import re
+from dataclasses import replace
+
+import numpy as np
+
+from viz.handout import thumbnails
+from viz.handout.item import Item
+from viz.handout.pictures import Head, grid_of, head_of
+from viz.print import lines, matrix, strip
+from viz.print.layout import Plan
+from viz.print.page import bare
+from viz.print.sheet import pen, save
+
+NUMBER = re.compile(r"\d+\.\d{3,}")
+N = r"(-?[\d.]+)"
+CELL = re.compile(rf"M {N} {N} \nL {N} \2 \nL \3 {N} \nL \1 \4 \nL \1 \2 \nz\n")
+HEADER = re.compile(r"^.*?(?=<svg)|<metadata>.*?</metadata>|<!--.*?-->", re.DOTALL)
+
+
+def svg(item: Item) -> str:
+    """A head's or a grid's picture for paper, all of it shapes; "" for what prints as it is, as it is drawn in shapes already."""
+    if item.kind == "head_grid":
+        return thumbnails.svg(grid_of(item.body, item.state))
+    if item.kind != "head_view":
+        return ""
+    head = head_of(item.body, item.state)
+    if head.view.lens == "text" and (head.view.token is None or head.covered):
+        return ""
+    with pen():
+        return smaller(save(bare(_plan(head)), "svg", metadata={"Date": None}).decode())
+
+
+def _plan(head: Head) -> Plan:
+    """The picture in its lens; a difference is a matrix in any."""
+    pictures, view = list(head.pictures), head.view
+    if head.covered:
+        pictures = [replace(each, weights=np.zeros_like(each.weights)) for each in pictures]
+    if head.bound is not None or view.lens == "matrix":
+        return matrix.plan_of(pictures, view, False, head.bound, shapes=True)
+    # curves however many there are: an image is what a vector file takes instead of them
+    return lines.plan_of(pictures, view, True) if view.lens == "lines" else strip.plan_of(pictures, view, False)
+
+
+def smaller(drawing: str) -> str:
+    """The same drawing in fewer bytes."""
+    drawing = NUMBER.sub(lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), HEADER.sub("", drawing))
+    drawing = CELL.sub(_rectangle, drawing)
+    return re.sub(r"\n\s*", " ", re.sub(r">\s+<", "><", re.sub(r"\n([MLCz])", r"\1", drawing)))
+
+
+def _rectangle(cell: re.Match) -> str:
+    """A cell by its corner, its width and its height, which are short numbers."""
+    left, top, right, bottom = map(float, cell.groups())
+    wide, high = (f"{size:.2f}".rstrip("0").rstrip(".") for size in (right - left, bottom - top))
+    return f"M{cell[1]} {cell[2]}h{wide}v{high}h-{wide}z"

@@ -1,0 +1,47 @@
+"""Reading what a stranger may have written: each value is what it must be, or the figure is damaged."""
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from model.core.query import UserError
+
+LONGEST = 4000   # characters of a text
+BROKEN = "A figure of this handout is damaged; take it out, or save the handout again."
+
+
+def reading(read: Callable[[bytes, bytes], Any]) -> Callable[[bytes, bytes], Any]:
+    """Whatever a stranger's bytes do to the reader is one sentence."""
+    @functools.wraps(read)
+    def safely(body: bytes, state: bytes) -> Any:
+        try:
+            return read(body, state)
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OverflowError, MemoryError) as error:
+            raise UserError(BROKEN) from error
+    return safely
+
+
+def must(true: bool) -> None:
+    if not true:
+        raise ValueError("not what a payload writes")
+
+
+def text(value: Any, most: int = LONGEST) -> str:
+    must(isinstance(value, str) and len(value) <= most)
+    return value
+
+
+def whole(value: Any, low: int, high: int) -> int:
+    must(type(value) is int and low <= value <= high)
+    return value
+
+
+def number(value: Any) -> float:
+    must(isinstance(value, (int, float)) and not isinstance(value, bool) and bool(np.isfinite(value)))
+    return float(value)
+
+
+def switch(value: Any) -> bool:
+    must(isinstance(value, bool))
+    return value

@@ -1,0 +1,170 @@
+"""The parts of the page Compare: the open head in both and their difference, which heads changed most, and what the two answer."""
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from model.ask import sources
+from model.core.displayed import Shown
+from model.core.heads import Overview
+from model.core.query import Hide, Kind
+from model.core.record import AttentionRecord
+from model.core.view import SCALES, View
+from model.studies.comparison import Alignment, Comparison, answers, cosine, drawn
+from viz.components.head_grid import head_grid
+from viz.components.head_view import head_view
+from viz.export.comparison import KINDS, NAMES, Compared, as_csv, picture
+from viz.page import Frame
+from viz.text import literal, strings
+from viz.widgets.fields import buttons, segments
+
+SHOWN, SAID, EQUAL = 6, 4, 1e-6   # heads that are offered; words of each answer; weights that differ less are equal
+FEW, FEWER = 16, 10         # groups of tokens up to which three pictures in a row have room for every label; in a presentation
+HIGH = (360, 520, 760)      # pixels of one of three, of one of two, of one alone
+
+
+def alternatives(model: str) -> dict[str, str]:
+    """{id: title} of every other model that is here."""
+    return {each.id: each.title for each in sources.offers() if each.on_disk and each.id != model}
+
+
+def pictures(frame: Frame, records: tuple[AttentionRecord, AttentionRecord], view: View, other: tuple[Kind, tuple[int, int]],
+             found: Alignment) -> None:
+    """The open head in both and their difference, and below it what is true of it and what the two answer."""
+    words, (kind, head) = strings("compare"), other
+    shown = drawn(*records, ((view.kind, view.layer, view.head), (kind, *head)), found)
+    changes = np.nan_to_num(shown[2].weights)
+    bound = max(float(np.abs(changes).max()), EQUAL)
+    titles = _titles(frame, records, ((view.layer, view.head), head), bound)
+    scales = strings("heads")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"##### {words['picture']}")
+        segments(scales["scale"], {scale: scales["scales"][scale] for scale in SCALES}, frame.choose, "scale", view.scale)
+    if frame.state.present and records[0].query.text != records[1].query.text:   # the box with the other sentence is hidden
+        st.markdown(words["answers_text"].format(first=literal(records[0].query.text), second=literal(records[1].query.text)))
+    few = max(len(found.rows), len(found.columns)) <= (FEWER if frame.state.present else FEW)
+    columns = st.columns(3 if few else 2, gap="small")
+    for place, (title, each) in enumerate(zip(titles, shown, strict=True)):
+        with columns[place] if few or place < 2 else st.container():
+            st.markdown(f"**{title[0]}**" + "".join(f" · {literal(part)}" for part in title[1:]))
+            scale = None if place < 2 else bound if bound > EQUAL else 1.0
+            _picture(frame, view, each, found, f"compare-{NAMES[place]}", scale, HIGH[0 if few else 1 if place < 2 else 2],
+                     records[place:place + 1] or records)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _largest(shown, found, bound, bool(records[1].query.edits))
+        grouped = replace(view, token=_focus(view, found), pair=None)   # places are groups here
+        _take_away(Compared(shown, grouped, bound, tuple(map(" · ".join, titles)), records, frame.link(frame.state)))
+    with right:
+        _said(*records)
+
+
+def _titles(frame: Frame, records: tuple[AttentionRecord, AttentionRecord], places: tuple[tuple[int, int], tuple[int, int]],
+            bound: float) -> list[list[str]]:
+    """What stands over each of the three: its name and what it is of, in parts."""
+    words = strings("compare")
+    titles = [[words[name], f"{layer}·{head}"] for name, (layer, head) in zip(NAMES, places)]
+    if records[0].card.id != records[1].card.id:
+        titles = [[*title, each.card.title] for title, each in zip(titles, records, strict=True)]
+    for edit in records[1].query.edits:
+        where = "" if isinstance(edit, Hide) or (edit.layer, edit.head) == places[1] else f"{edit.layer}·{edit.head} "
+        titles[1].append(where + words["edits"][frame.controls["edit"]])
+    return [*titles, [words["difference"], *([words["bound"].format(bound=bound)] if bound > EQUAL else [])]]
+
+
+def _focus(view: View, found: Alignment) -> int | None:
+    """The group of the token in focus."""
+    return next((place for place, group in enumerate(found.rows) if view.token in group.first), None)
+
+
+def _take_away(found: Compared) -> None:
+    """The three pictures as one file, and the numbers; each is made when its button is pressed."""
+    words = strings("compare")
+    with st.popover(words["save"], type="tertiary", key="compare-save", on_change="rerun") as opened:
+        if not opened.open:
+            return
+        with st.container(horizontal=True):
+            for kind, mime in KINDS.items():
+                st.download_button(kind.upper(), partial(picture, found, kind), f"clearhead-compare.{kind}", mime, on_click="ignore",
+                                   key=f"compare-{kind}")
+            st.download_button("CSV", lambda: as_csv(found.shown), "clearhead-compare.csv", "text/csv", on_click="ignore", key="compare-numbers")
+
+
+def _picture(frame: Frame, view: View, shown: Shown, found: Alignment, key: str, bound: float | None, height: int,
+             source: tuple[AttentionRecord, ...]) -> None:
+    """One of the three; a row that is chosen in one of them is in focus in all, and on the page Heads."""
+    def take(event) -> None:
+        first = found.rows[event.token].first if event.token is not None else ()
+        if first:
+            frame.choose(token=first[0])
+
+    head_view(shown, replace(view, lens="matrix"), focus=_focus(view, found), height=height, bound=bound, source=source, key=key, on_event=take)
+
+
+def _largest(shown: tuple[Shown, ...], found: Alignment, bound: float, edited: bool) -> None:
+    """The largest change in words, and what could not be compared."""
+    words, changes = strings("compare"), np.nan_to_num(shown[2].weights)
+    most = np.unravel_index(np.abs(changes).argmax(), changes.shape)
+    row, column = found.rows[most[0]].text, found.columns[most[1]].text
+    st.markdown(words["unchanged"] if bound <= EQUAL else words["most"].format(
+        row=literal(row), column=literal(column), one=float(shown[0].weights[most]), other=float(shown[1].weights[most])))
+    if edited and bound <= EQUAL:
+        st.markdown(words["edited"])
+    st.caption(words["picture_about"])
+    alone = sum(not each.both for each in found.rows)
+    if alone or not all(each.both for each in found.columns):
+        st.caption(words["alone"].format(count=alone, total=len(found.rows)))
+
+
+def grid(frame: Frame, overview: Overview, view: View, found: Comparison, records: tuple[AttentionRecord, ...],
+         choose: Callable[..., None] | None) -> None:
+    """Every head of the first by how much it changed, or by how like the second's open head it is. choose(head=…) opens one that has a counterpart;
+    None where the two have none."""
+    words, ranked, counterpart = strings("compare"), found.ranked, choose is not None
+    st.markdown(f"##### {words['grid']}" if counterpart else f"##### {words['grid_alike']}")
+    st.caption(words["grid_about"] + ("" if counterpart else " " + words["grid_against"]))
+    if counterpart and ranked[0][2] <= EQUAL:
+        st.markdown(words["grid_none"])
+        return
+    values = found.changed if counterpart else {place: 1 - each for place, each in found.changed.items()}   # dark is what the title asks for
+    best = (ranked if counterpart else ranked[::-1])[:SHOWN]
+    first = [(layer, head, values[layer, head]) for layer, head, value in best if value > EQUAL or not counterpart]
+    choose = choose or frame.choose
+    coloured(overview, view, values, words["grid_value" if counterpart else "grid_likeness"], offered=first, key="compare-grid", signed=False,
+             bound=None, source=records, choose=choose)
+    buttons(words["open"], [((layer, head), f"{layer}·{head}  {value:.3g}") for layer, head, value in first], choose, "head", None, "rank_changed")
+
+
+def coloured(overview: Overview, view: View, values: dict[tuple[int, int], float], name: str, *, offered: list, key: str, signed: bool,
+             bound: float | None, source: tuple[AttentionRecord, ...], choose: Callable[..., None]) -> None:
+    """The grid of heads with a number as colour; a click opens the head here, by choose(head=…)."""
+    head_grid(overview, open_head=(view.layer, view.head), marks=[(layer, head, place) for place, (layer, head, _) in enumerate(offered, 1)],
+              values={place: max(value, 0.0) if not signed else value for place, value in values.items()}, signed=signed, of=name, by_value=True,
+              bound=bound or max(max(map(abs, values.values())), EQUAL), height=340, source=source, key=key,
+              on_event=lambda event: choose(head=(event.layer, event.head)))
+
+
+def _said(first: AttentionRecord, second: AttentionRecord) -> None:
+    """Both answers: probabilities beside each other, the texts that were written, or the angle between sentence vectors."""
+    words, kinds = strings("compare"), [getattr(each.prediction, "kind", "none") for each in (first, second)]
+    st.markdown(f"##### {words['answers']}")
+    angle = cosine(first, second)
+    if angle is not None:
+        st.markdown(words["cosine"].format(cosine=angle))
+    elif kinds == ["target", "target"]:
+        texts = [" ".join(literal(best[0]) for best in each.texts) for each in (first.prediction, second.prediction) if each is not None]
+        st.markdown(words["answers_text"].format(first=texts[0], second=texts[1]))
+    elif not answers(first, second):
+        st.markdown(words["answers_none"].format(first=words["kinds"][kinds[0]], second=words["kinds"][kinds[1]]))
+    else:
+        rows = [f"| {literal(token)} | {_share(one)} | {_share(other)} | {_share(other - one, '+')} |"
+                for token, one, other in answers(first, second, SAID)]
+        st.caption(words["answers_place"])
+        st.markdown("\n".join([f"| {' | '.join(words['answers_head'])} |", "|---|---|---|---|", *rows]))
+
+
+def _share(number: float, sign: str = "") -> str:
+    return "–" if math.isnan(number) else f"{number:{sign}.4f}".replace("-", "−")

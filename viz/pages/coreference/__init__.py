@@ -1,0 +1,162 @@
+"""Does any attention head know what "it" refers to? One sentence and its twin, then a set."""
+from inspect import getsource
+
+import numpy as np
+import streamlit as st
+
+from model.ask import sources
+from model.core.query import Kind, OverviewQuery
+from model.core.record import AttentionMap
+from model.studies.coreference import statistics
+from model.studies.coreference.cases import Case
+from model.studies.coreference.heads import looks, map_of, words_of
+from viz.components.head_grid import head_grid
+from viz.figures.twins import twins as twins_figure
+from viz.page import Frame, Page
+from viz.page_controls import Choice, Switch, Words
+from viz.pages.coreference.case_set import whole_set
+from viz.pages.coreference.claims import Twins, in_papers, name, sentence_claims
+from viz.pages.coreference.sentence import ROLES, asked, sentence, twin
+from viz.pages.coreference.silencing import proof
+from viz.pages.heads.claims import number
+from viz.text import literal, strings
+from viz.widgets.fields import bound
+from viz.widgets.figure import figure
+from viz.widgets.handout_button import keep_table
+from viz.widgets.vocabulary import unknown_words, vocabulary
+
+PAGE = Page("Coreference", "Look", 10, "record", controls=(
+    *(Words(role) for role in ROLES), Words("twin"), Choice("click", "correct", ROLES), Choice("rows", "", ("pronoun", "later")),
+    Choice("set", "coreference", ("coreference", "agreement", "own")), Switch("run"), Switch("untrained"), Switch("proof"), Switch("proof_set")))
+GRID = 330      # pixels
+READABLE = 860  # pixels: no line of prose is longer
+
+
+def render(frame: Frame) -> None:
+    words = strings("coreference")
+    st.markdown(f"## {words['question']}")
+    st.markdown(words["lead"], width=READABLE)
+    record, case = frame.record(), asked(frame)
+    unknown_words(frame, record)
+    attention_map = map_of(record)
+    rows = frame.controls["rows"] or ("later" if attention_map.kind is Kind.CAUSAL else "pronoun")
+    twins = None
+    if case is None:
+        st.info(words["ask"]["none"])
+    else:
+        sentence(frame, attention_map, case)
+        twins = _one_sentence(frame, attention_map, case, rows)
+    found = whole_set(frame, record.card, rows)
+    if case is not None and twins is not None:
+        proof(frame, case, twins, found)
+    vocabulary(record.card.id, record.card.title, lambda text: frame.put(text=text))
+    _sources(words["source"])
+
+
+def _one_sentence(frame: Frame, attention_map: AttentionMap, case: Case, rows: str) -> Twins:
+    """The sentence and its twin: what to know first, the two grids, what to notice, the picture of both, the numbers."""
+    words = strings("coreference")
+    other = None if case.answer else twin(frame, case)
+    rows = "pronoun" if case.answer else rows
+    if attention_map.kind is Kind.CAUSAL and not case.answer:
+        said = words["ask"]["causal" if rows == "later" else "causal_pronoun"]
+        st.info(said.format(model=literal(frame.record().card.title), it=f"*{literal(case.word('pronoun'))}*"))
+        names = words["ask"]["row_names"]
+        st.segmented_control(words["ask"]["rows"], list(names), format_func=names.get, required=True, **bound(frame.turn, "rows", rows))
+    place = words_of(attention_map.queries, case)
+    here, there = looks(attention_map, place), None
+    if other is not None:
+        record = frame.ask(sources.open_query(frame.state.model, other.sentence))
+        there = getattr(looks(map_of(record), words_of(map_of(record).queries, other)), rows)[:, ::-1]
+    uniform = (len(place.correct) + len(place.wrong)) / len(attention_map.keys)
+    looker = case.word("pronoun") if rows == "pronoun" else words["ask"]["behind"].format(it=case.word("pronoun"))
+    twins = Twins(here.heads, getattr(here, rows), there, uniform, (case.word("correct"), case.word("wrong"), looker))
+    _grids(frame, attention_map, case, other, twins)
+    inference, counts = sentence_claims(twins)
+    st.markdown("\n\n".join(inference), width=READABLE)
+    if there is not None:
+        _scatter(frame, twins, there, counts)
+    _table(twins)
+    return twins
+
+
+def _grids(frame: Frame, attention_map: AttentionMap, case: Case, other: Case | None, twins: Twins) -> None:
+    """Every head coloured by which noun it prefers, here and in the twin, and the numbers of the open one."""
+    words, (a, b, _) = strings("coreference")["grid"], twins.words
+    place, bold = _open(frame, twins), {"a": f"*{literal(a)}*", "b": f"*{literal(b)}*"}
+    sides = [("here", case, twins.here)] + ([] if other is None or twins.there is None else [("there", other, twins.there)])
+    reach = max(float(np.abs(each[:, 0] - each[:, 1]).max()) for _, _, each in sides)
+    for column, (side, each, weights) in zip(st.columns(len(sides), gap="large"), sides):
+        with column:
+            st.markdown(f"##### {words[side].format(**bold)}", help=words["help"].format(**bold))
+            st.caption(literal(each.sentence))
+            numbers = {noun: {head[1:]: float(each) for head, each in zip(twins.heads, weights[:, side_of])} for side_of, noun in enumerate((a, b))}
+            values = {head[1:]: float(each) for head, each in zip(twins.heads, weights[:, 0] - weights[:, 1])}
+            query = sources.open_query(frame.state.model, each.sentence)
+            overview = frame.ask(OverviewQuery(query, attention_map.kind))
+            head_grid(overview, open_head=twins.heads[place][1:], hover=numbers, values=values, signed=True, bound=reach,
+                      of=f"{a} − {b}", height=GRID, source=(frame.ask(query),), key=f"coref_{side}",
+                      on_event=lambda event: frame.choose(head=(event.layer, event.head)))
+    st.caption(words["same"].format(reach=number(reach), **bold), width=READABLE)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(_open_numbers(twins, place, bold), width="content")
+        if st.button(words["open_button"], key="coref_open", type="tertiary"):
+            frame.choose(head=twins.heads[place][1:])
+            frame.go("heads")
+
+
+def _open(frame: Frame, twins: Twins) -> int:
+    """The number of the open head: the one that was chosen, or the one that prefers the right noun most."""
+    view = frame.state.view
+    chosen = [place for place, head in enumerate(twins.heads) if "head" in frame.state.chosen and head[1:] == (view.layer, view.head)]
+    return chosen[0] if chosen else int(twins.order[0])
+
+
+def _open_numbers(twins: Twins, place: int, bold: dict[str, str]) -> str:
+    """The open head's weights in both sentences."""
+    words, facts = strings("coreference")["grid"], bold | {"head": name(twins.heads[place]), "paper": in_papers(twins.heads[place])}
+    for side, weights in (("here", twins.here), ("there", twins.there)):
+        if weights is not None:
+            facts |= {f"{side}_a": number(float(weights[place, 0])), f"{side}_b": number(float(weights[place, 1])),
+                      f"{side}_mass": number(float(weights[place].sum()))}
+    return words["open"].format(**facts) + ("" if twins.there is None else " " + words["open_twin"].format(**facts))
+
+
+def _scatter(frame: Frame, twins: Twins, there: np.ndarray, counts: list[str]) -> None:
+    """Both sentences in one picture, and what to notice in it."""
+    words, (a, b, _) = strings("coreference")["scatter"], twins.words
+    st.markdown(f"### {words['title']}")
+    st.markdown(words["lead"].format(a=f"*{literal(a)}*", b=f"*{literal(b)}*"), width=READABLE)
+    axes = words["x"].format(a=a, b=b), words["y"].format(a=a, b=b)
+    corners = tuple(each.format(a=a, b=b) for each in words["corners"])
+    names, chosen = [name(head) for head in twins.heads], _open(frame, twins)
+    left, right = st.columns([6, 5], gap="large")
+    with left:
+        figure(lambda theme: twins_figure(theme, names, twins.here, there, chosen, axes=axes, corners=corners),
+               key="coref-twins", alt=words["alt"].format(n=len(twins.heads), a=a, b=b, flips=twins.verdicts().count("flips")))
+    right.markdown("\n\n".join(counts))
+
+
+def _table(twins: Twins) -> None:
+    """Every head by how far it prefers the right noun, with the weight on both."""
+    words, (a, b, _) = strings("coreference")["table"], twins.words
+    columns = {key: title.format(a=a, b=b) for key, title in words["columns"].items()}
+    verdicts, rows = twins.verdicts(), []
+    for place in twins.order:
+        row = {"head": name(twins.heads[place]), "paper": in_papers(twins.heads[place])}
+        row |= {"here_a": twins.here[place, 0], "here_b": twins.here[place, 1], "here_mass": twins.here[place].sum()}
+        if twins.there is not None:
+            row |= {"there_a": twins.there[place, 0], "there_b": twins.there[place, 1], "there_mass": twins.there[place].sum(),
+                    "verdict": words["verdicts"][verdicts[place]].format(a=a, b=b)}
+        rows.append({columns[key]: round(float(value), 4) if isinstance(value, np.floating) else value for key, value in row.items()})
+    with st.expander(words["title"].format(n=len(twins.heads))):
+        st.dataframe(rows, hide_index=True)
+        keep_table("coref-table", rows, words["title"].format(n=len(twins.heads)))
+        st.caption(words["help"])
+
+
+def _sources(words: dict) -> None:
+    with st.expander(words["title"]):
+        st.markdown(words["formula"])
+        st.code("\n\n".join([getsource(looks), getsource(statistics.right), getsource(statistics.luck)]))
+        st.markdown(words["sources"])

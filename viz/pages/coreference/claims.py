@@ -1,0 +1,124 @@
+"""What is true of the heads in a sentence, in its twin and over a set, in words computed from the numbers."""
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.studies.coreference.heads import Head
+from model.studies.coreference.report import Report
+from model.studies.coreference.statistics import Interval
+from viz.pages.heads.claims import number
+from viz.text import literal, strings
+
+SURE = 0.01          # the p-value under which the page calls a head better than luck
+USEFUL = 0.75        # the held-out accuracy under which it does not call it a resolver
+
+
+@dataclass(frozen=True, eq=False)
+class Twins:
+    """The weights of every head to the nouns A and B, float32 (head, 2), in this sentence and in its twin. A is right here, B in the twin.
+
+    uniform: what a row of equal weights puts on both nouns together. words: the text of A, of B, and of the pronoun.
+    """
+
+    heads: tuple[Head, ...]
+    here: np.ndarray
+    there: np.ndarray | None
+    uniform: float
+    words: tuple[str, str, str]
+
+    @property
+    def preference(self) -> np.ndarray:
+        """The weight to A minus the weight to B, (head)."""
+        return self.here[:, 0] - self.here[:, 1]
+
+    @property
+    def order(self) -> np.ndarray:
+        """The heads' numbers, the strongest preference for A first."""
+        return np.argsort(-self.preference, kind="stable")
+
+    def looks(self) -> np.ndarray:
+        """Whether a head puts as much on the two nouns as a uniform row would, in each sentence, bool (head)."""
+        return (self.here.sum(1) >= self.uniform) & (self.uniform <= (self.here if self.there is None else self.there).sum(1))
+
+    def verdicts(self) -> list[str]:
+        """flips (A here, B in the twin), a or b (always the same noun), against (wrong in both), faint; for every head."""
+        if self.there is None:
+            return []
+        here, there = self.preference > 0, self.there[:, 0] > self.there[:, 1]
+        named = {(True, False): "flips", (True, True): "a", (False, False): "b", (False, True): "against"}
+        return [named[bool(one), bool(other)] if seen else "faint" for one, other, seen in zip(here, there, self.looks())]
+
+
+def name(head: Head) -> str:
+    return f"{head[1]}·{head[2]}"
+
+
+def in_papers(head: Head) -> str:
+    """Layer and head from 1, as Clark et al. 2019 write them."""
+    return f"{head[1] + 1}-{head[2] + 1}"
+
+
+def sentence_claims(twins: Twins) -> tuple[list[str], list[str]]:
+    """What the largest weight seems to say and what the twin says to it; and how many heads change their mind."""
+    words, (a, b, it) = strings("coreference")["claims"], (f"*{literal(each)}*" for each in twins.words)
+    top = int(np.argmax(twins.here.max(1)))
+    noun = (a, b)[int(twins.here[top].argmax())]
+    facts = {"a": a, "b": b, "it": it, "head": name(twins.heads[top]), "paper": in_papers(twins.heads[top]),
+             "weight": number(float(twins.here[top].max())), "noun": noun}
+    said = [words["largest_right" if noun == a else "largest_wrong"].format(**facts)]
+    if twins.there is None:
+        return said, []
+    verdicts = twins.verdicts()
+    held = "holds" if verdicts[top] == "flips" else "fails" if noun == a else "wrong_twin"
+    said.append(words[held].format(**facts, there_a=number(float(twins.there[top, 0])), there_b=number(float(twins.there[top, 1]))))
+    numbers = {f"n_{each}": verdicts.count(each) for each in ("flips", "a", "b", "against", "faint")}
+    return said, [words["counts"].format(**facts, **numbers, n=len(verdicts), uniform=number(twins.uniform)), *_flipper(twins, verdicts)]
+
+
+def _flipper(twins: Twins, verdicts: list[str]) -> list[str]:
+    """The head that changes sides most clearly, if one does."""
+    there, flips = twins.there, [place for place, verdict in enumerate(verdicts) if verdict == "flips"]
+    if there is None or not flips:
+        return []
+    first = max(flips, key=np.minimum(twins.preference, there[:, 1] - there[:, 0]).__getitem__)
+    return [strings("coreference")["claims"]["flipper"].format(head=name(twins.heads[first]), mass=number(float(twins.here[first].sum())),
+                                                               twin=number(float(there[first].sum())))]
+
+
+def percent(each: Interval) -> str:
+    """A share with its interval."""
+    words = strings("coreference")["claims"]
+    if np.isnan(each.low):
+        return words["share_alone"].format(value=f"{each.value:.1%}")
+    return words["share"].format(value=f"{each.value:.1%}", low=f"{each.low:.0%}", high=f"{each.high:.0%}")
+
+
+def verdict(report: Report) -> str:
+    """luck: the best head may be a lucky one of as many that know nothing. chance: on other sentences it is no better than chance.
+
+    weak: better, but not by much. resolves: it knows.
+    """
+    held_out = report.best.accuracy if report.held_out is None else report.held_out.accuracy
+    if report.held_out is not None and held_out.low <= report.baselines["chance"]:
+        return "chance"
+    if report.luck.p_value >= SURE:
+        return "luck"
+    return "resolves" if held_out.value >= USEFUL else "weak"
+
+
+def set_claims(report: Report) -> list[str]:
+    """What a set says about the heads, the verdict first."""
+    words, best = strings("coreference")["claims"], report.best
+    facts = {"head": f"{best.layer}·{best.head}", "paper": f"{best.layer + 1}-{best.head + 1}", "best": percent(best.accuracy),
+             "n": len(report.heads),
+             "luck": f"{report.luck.mean:.1%}", "high": f"{report.luck.high:.1%}", "p": f"{report.luck.p_value:.4f}",
+             "mass": number(best.mass), "both": "" if np.isnan(best.both) else f"{best.both:.0%}",
+             **{each: f"{value:.0%}" for each, value in report.baselines.items()}}
+    held_out = report.best.accuracy if report.held_out is None else report.held_out.accuracy
+    said = [words[f"set_{verdict(report)}"].format(**facts, held_out=percent(held_out)), words["set_best"].format(**facts)]
+    if report.held_out is not None:
+        chosen = " and ".join(f"{report.named(number).layer}·{report.named(number).head}" for number in dict.fromkeys(report.held_out.chosen))
+        said.append(words["set_held_out"].format(chosen=chosen, held_out=percent(report.held_out.accuracy)))
+    if facts["both"]:
+        said.append(words["set_both"].format(**facts))
+    return [*said, words["set_baselines"].format(**facts)]

@@ -1,0 +1,92 @@
+"""What is true of an attribution and of a set of them, in words computed from the numbers."""
+import numpy as np
+
+from model.core.rank_agreement import Mean, spearman
+from model.studies.attribution import METHODS, NULLS, Attribution, agreement, ceiling, first_token
+from model.studies.faithfulness.report import Report
+from viz.text import literal, strings
+
+POSITION = 0.9   # a measure whose order agrees this far with that of a model that looks evenly is told as one
+
+
+def label(name: str, layer: int, head: int) -> str:
+    """A measure as the figures name it."""
+    return strings("explain")["picture"]["names"][name].format(head=f"{layer}·{head}", layer=layer)
+
+
+def told(name: str, layer: int, head: int) -> str:
+    """A measure as a sentence names it, where no row above says what it belongs to."""
+    return strings("explain")["picture"]["told"].get(name) or label(name, layer, head)
+
+
+def value(mean: Mean) -> str:
+    """A mean with its interval."""
+    return strings("explain")["set"]["interval"].format(value=mean.value, low=mean.low, high=mean.high)
+
+
+def of_sentence(found: Attribution, layer: int, head: int) -> list[str]:
+    """What to notice about one answer. Sentences in Markdown; none where nothing can be correlated."""
+    words, top = strings("explain")["sentence"], float(ceiling(found).mean())
+    means = {name: float(each.mean()) for name, each in agreement(found, layer, head).items() if np.isfinite(each).all()}
+    proposed = {name: mean for name, mean in means.items() if name in METHODS}
+    if not proposed or not np.isfinite(top):
+        return []
+    best = max(proposed, key=lambda name: proposed[name])
+    said = [words["ceiling_said"].format(ceiling=top),
+            words["best"].format(best=told(best, layer, head), best_value=proposed[best],
+                                 **{name: f"{means[f'weight_{name}']:.2f}" if f"weight_{name}" in means else "–" for name in ("head", "layer")})]
+    said += [line for name in ("rollout", "flow") if (line := _position(found, name))]
+    outside = float(found.measured(layer, head)["weight_head"][~found.ranked].sum())
+    return [*said, words["sink"].format(share=outside), *_first(found, layer, head)]
+
+
+def _first(found: Attribution, layer: int, head: int) -> list[str]:
+    """What leaving the first token out does to the comparison, and what putting it in would do."""
+    words, first = strings("explain")["sentence"], first_token(found, layer, head)
+    if first is None or not np.isfinite([first.apart, first.ranked]).all():
+        return []
+    better = "flatters" if first.ranked > first.apart else "flatters_not"
+    return [words["first"].format(token=literal(found.tokens.texts[0]), head=first.head, layer=first.layer, effect=first.effect, rank=first.rank,
+                                  count=first.count, apart=first.apart, ranked=first.ranked) + " " + words[better]]
+
+
+def _position(found: Attribution, name: str) -> str:
+    """Whether a measure over all layers says more than where the words stand; nothing where the null is flat."""
+    words, chosen, null = strings("explain")["sentence"], found.ranked, f"{name}_even"
+    if name not in found.scores or null not in found.scores:
+        return ""
+    rho = spearman(found.scores[name][chosen], found.scores[null][chosen])
+    if not np.isfinite(rho):
+        return ""
+    return words["position" if rho >= POSITION else "position_not"].format(name=told(name, 0, 0), rho=rho)
+
+
+def of_set(said: Report, layer: int, head: int, heads: int) -> list[str]:
+    """What to notice over many texts."""
+    words = strings("explain")["set"]
+    proposed = {name: means[-1] for name, means in said.methods.items() if name in METHODS and means[-1].texts}
+    if not proposed:
+        return [words["few"]]
+    best = max(proposed, key=lambda name: proposed[name].value)
+    lines = [words["said"].format(texts=said.texts, words=said.words, used=said.ceiling[-1].texts),
+             words["ceiling"].format(value=value(said.ceiling[-1])),
+             words["best"].format(name=told(best, layer, head), value=value(proposed[best]))]
+    if {"weight_head", "weight_layer"} <= set(proposed):
+        lines.append(words["raw"].format(head=f"{layer}·{head}", value=value(proposed["weight_head"]), layer=value(proposed["weight_layer"])))
+    for null in NULLS:
+        name = null.removesuffix("_even")
+        if name in proposed and null in said.methods and said.methods[null][-1].texts:
+            lines.append(words["null"].format(name=told(name, layer, head), value=value(proposed[name]), null=value(said.methods[null][-1])))
+    if heads > 1 and said.best.texts:
+        chosen = " and ".join(dict.fromkeys(f"{each[0]}·{each[1]}" for each in said.chosen))
+        lines.append(words["held_out"].format(chosen=chosen, value=value(said.best), count=heads))
+    return lines
+
+
+def of_answer(found: Attribution) -> str:
+    """The number that is explained."""
+    words, answer = strings("explain")["value"], found.answer
+    form = "vector" if answer.kind == "vector" else "rival" if answer.rival else answer.kind
+    before = "" if found.place is None else literal(found.tokens.texts[found.place])
+    return words[form].format(word=f"*{literal(answer.word)}*", rival=f"*{literal(answer.rival)}*", value=answer.value, rank=answer.rank,
+                              chance=np.exp(min(answer.value, 0)), before=f"“{before}”")

@@ -1,0 +1,159 @@
+"""The other parts of the page Does attention explain?: many texts, other weights, the famous picture's normalisation, what was published."""
+import numpy as np
+import streamlit as st
+
+from model.ask import sources
+from model.core import heads
+from model.core.record import AttentionMap, AttentionRecord
+from model.core.view import View
+from model.studies.attribution import Attribution, AttributionQuery, Swapped, SwapQuery
+from model.studies.faithfulness.cases import questions, set_of, texts
+from model.studies.faithfulness.report import REMOVALS, Report, by_layer, report
+from viz.components.token_labels import label as short
+from viz.figures.agreement import agreement as agreement_figure
+from viz.figures.bars import histogram
+from viz.figures.lines import Line, lines
+from viz.figures.matrix import matrix
+from viz.page import Frame
+from viz.pages.explain.claims import label, of_set
+from viz.text import literal, strings
+from viz.widgets.control_widgets import pick, switch
+from viz.widgets.figure import figure
+from viz.widgets.lesson import READABLE
+
+HIGH = 430    # pixels of a matrix
+DRAWS = 100
+FAINT = 0.05  # a weight that nobody would point at
+
+
+def many(frame: Frame, record: AttentionRecord, view: View, kind: str) -> None:
+    """The set: which texts, the question, and what came of it. One question a text, so that a click stops it and others come in between."""
+    words, model = strings("explain")["set"], frame.state.model
+    which = set_of(model, kind, frame.controls["set"])
+    st.markdown(f"##### {words['title']}")
+    st.markdown(words["lead"], width=READABLE)
+    if which == frame.controls["set"]:
+        pick(frame, "set", words["which"], words["names"])
+    st.caption(words["about"]["target" if kind == "target" else which], width=READABLE)
+    if not frame.controls["run"]:
+        asks = words["run"].format(model=literal(record.card.title), count=len(texts(which)))
+        st.button(asks, type="primary", on_click=lambda: frame.turn(run=True))
+        st.caption(words["run_about"], width=READABLE)
+        return
+    wanted, wrong = questions(model, sources.revision(model), kind, which), []
+    answers = list(frame.ask_each(wanted, say=lambda number, text: words["progress"].format(number=number + 1, all=len(wanted)),
+                                  missed=lambda number, error: wrong.append(str(error))))
+    found = [each for each in answers if each is not None]
+    groups = [text.group for text, each in zip(texts(which), answers, strict=True) if each is not None]
+    if wrong:
+        st.warning(words["left_out"].format(count=len(wrong), all=len(wanted), first=literal(wrong[0])))
+    if not found:
+        st.info(words["nothing"])
+        return
+    _result(report(found, groups, view.layer, view.head), view, len(np.concatenate(found[0].by_head["weight"])))
+    if len(found[0].layers) > 1:
+        _layers(found)
+
+
+def _result(said: Report, view: View, count: int) -> None:
+    words, one = strings("explain")["set"], strings("explain")["sentence"]
+    shown = {name: means for name, means in said.methods.items() if means[-1].texts}
+    if not shown:
+        st.info(words["few"])
+        return
+    names = [label(name, view.layer, view.head) for name in shown]
+    quiet = [label(name, view.layer, view.head) for name in shown if name.endswith("_even")]
+    values = np.array([[(mean.value, mean.low, mean.high) for mean in means] for means in shown.values()])
+    removals, top = strings("explain")["picture"]["names"], said.ceiling[-1].value
+    left, right = st.columns([7, 5], gap="large")
+    with left:
+        figure(lambda theme: agreement_figure(
+                   theme, names, {removals[name]: values[:, place] for place, name in enumerate(REMOVALS)}, (one["mean"], values[:, -1]),
+                   ceiling=(top, one["ceiling"].format(value=top)), axis=one["axis"], quiet=quiet),
+               key="explain-set", alt=words["alt"].format(rows=len(names), texts=said.texts, ceiling=top))
+    with right:
+        st.markdown("\n".join(f"- {line}" for line in of_set(said, view.layer, view.head, count)))
+
+
+def _layers(found: list[Attribution]) -> None:
+    """Attention and its norms layer by layer (as Abnar & Zuidema 2020 do)."""
+    words, layers = strings("explain")["set"], np.array(found[0].layers)
+    weight, norm = (np.array(by_layer(found, measure)) for measure in ("weight", "norm"))
+    drawn = [Line(words["attention"], weight, 0), *([Line(words["norm"], norm, 1)] if np.isfinite(norm).any() else [])]
+    best = int(np.nanargmax(weight)) if np.isfinite(weight).any() else 0
+    with st.container(width=READABLE):
+        st.markdown(f"**{words['by_layer']}**")
+        st.caption(words["by_layer_about"])
+        figure(lambda theme: lines(theme, layers, drawn, axes=(words["layer"], strings("explain")["sentence"]["axis"]), height=280),
+               key="explain-layers", alt=words["alt_layer"].format(layer=layers[best], most=weight[best]))
+
+
+def other_weights(frame: Frame, question: AttributionQuery, found: Attribution, view: View) -> None:
+    """The open head with its rows shuffled and made equal."""
+    words, place = strings("explain")["swap"], f"{view.layer}·{view.head}"
+    st.markdown(f"##### {words['title']}")
+    st.markdown(words["lead"].format(head=place, draws=DRAWS), width=READABLE)
+    switch(frame, "swap", words["switch"])
+    if not frame.controls["swap"]:
+        return
+    said: Swapped = frame.ask(SwapQuery(question, view.layer, view.head, DRAWS))
+    low, middle, high = np.quantile(said.permuted, [0.05, 0.5, 0.95])
+    edges = np.linspace(0, max(float(said.permuted.max()), said.even, 1e-9) * 1.02, 25)
+    shares = np.histogram(said.permuted, edges)[0] / len(said.permuted)
+    form = "vector" if found.answer.kind == "vector" else "word"
+    left, right = st.columns([7, 5], gap="large")
+    with left:
+        figure(lambda theme: histogram(theme, edges, {words["shuffled"]: shares}, axes=(words["axis"][form], words["share"]),
+                                       marks=[(said.even, words["even"])]),
+               key="explain-swap", alt=words["alt"].format(draws=DRAWS, median=middle, even=said.even))
+    with right:
+        st.caption(words["about"][form])
+        st.markdown(words["said"].format(median=middle, low=low, high=high, draws=DRAWS, equal=said.even, largest=said.largest, entropy=said.entropy))
+    st.markdown(words["answer"].format(heads=sum(map(len, found.by_head["weight"]))), width=READABLE)
+
+
+def shared(frame: Frame, attention_map: AttentionMap, view: View) -> None:
+    """The open head as it is beside its share among the heads of its layer."""
+    words, layer = strings("explain")["share"], attention_map.layer(view.layer)
+    st.markdown(f"##### {words['title']}")
+    st.markdown(words["lead"].format(layer=view.layer), width=READABLE)
+    switch(frame, "share", words["switch"])
+    if not frame.controls["share"]:
+        return
+    weights, share = heads.weights(layer, view.head), heads.shares(layer, view.head)
+    rows, columns = ([short(text) for text in each.texts] for each in (attention_map.queries, attention_map.keys))
+    names = (words["row"], words["shared"].format(heads=layer.heads))
+    for column, name, numbers, key in zip(st.columns(2, gap="medium"), names, (weights, share), ("softmax", "share"), strict=True):
+        with column:
+            st.markdown(f"**{name}**")
+            figure(lambda theme, numbers=numbers: matrix(theme, numbers, rows, columns, axes=tuple(words["axes"]), height=HIGH, ruler=False),
+                   key=f"explain-{key}", alt=words["alt"].format(name=name, rows=len(rows), columns=len(columns)))
+    if layer.heads == 1:
+        st.markdown(words["one"])
+        return
+    st.markdown(_said_of_shares(attention_map, view, weights, share), width=READABLE)
+
+
+def _said_of_shares(attention_map: AttentionMap, view: View, weights: np.ndarray, share: np.ndarray) -> str:
+    words, sums = strings("explain")["share"], share.sum(1)
+    row, column = np.unravel_index(share.argmax(), share.shape)
+    count, names = attention_map.layer(view.layer).heads, (attention_map.queries.texts, attention_map.keys.texts)
+    loud = (share > 2 / count) & (weights < FAINT)
+    said = words["said"].format(low=sums.min(), high=sums.max(), row=literal(names[0][row]), column=literal(names[1][column]),
+                                share=share[row, column], weight=weights[row, column], loud=int(loud.sum()), cells=int((weights > 0).sum()),
+                                average=1 / count, faint=FAINT)
+    if view.pair is not None:
+        said += " " + words["pair"].format(row=literal(names[0][view.pair[0]]), column=literal(names[1][view.pair[1]]), weight=weights[view.pair],
+                                           share=share[view.pair])
+    return said
+
+
+def published() -> None:
+    """Short quotes, each with its source."""
+    words = strings("explain")["published"]
+    st.markdown(f"##### {words['title']}")
+    st.caption(words["lead"])
+    for column, side in zip(st.columns(2, gap="large"), ("against", "both"), strict=True):
+        with column:
+            st.markdown(f"**{words[side]}**")
+            st.markdown("\n\n".join(f"> “{quote['text']}”\n>\n> {quote['source']}" for quote in words["quotes"] if quote["side"] == side))

@@ -1,0 +1,154 @@
+"""The parts of the page Does attention explain? that are about one answer: what is asked, the measures, and whether they agree."""
+import html
+from dataclasses import replace
+
+import numpy as np
+import streamlit as st
+
+from model.core.rank_agreement import FEWEST, chance
+from model.core.record import AttentionRecord, Tokens
+from model.core.view import View
+from model.studies.attribution import FLOW_LONGEST, REMOVALS, Attribution, agreement, ceiling, kind_of
+from model.studies.token_removal import last_word, target_word
+from viz.components.token_labels import label as short
+from viz.components.token_strip import token_strip
+from viz.examples import example_for, other_twin
+from viz.figures.agreement import agreement as agreement_figure
+from viz.figures.importance import importance
+from viz.page import Frame
+from viz.pages.explain.claims import label, of_answer, of_sentence
+from viz.text import literal, strings
+from viz.widgets.control_widgets import push, switch
+from viz.widgets.fields import bound
+from viz.widgets.figure import figure
+from viz.widgets.lesson import READABLE
+
+GROUPS = (("weight_head", "weight_layer"), ("norm_head", "norm", "norm_residual", "norm_layernorm"),
+          ("rollout", "rollout_even", "flow", "flow_even"), ("gradient",))
+KINDS = ("next", "mask", "label", "target", "vector")
+
+
+def way_of(record: AttentionRecord) -> str:
+    """How the model answers: next, mask, label, target or vector; empty for any other."""
+    answered = record.prediction
+    kind = "mask" if answered is None else answered.kind
+    return kind if kind in KINDS else ""
+
+
+def asked(frame: Frame, record: AttentionRecord) -> None:
+    """The controls of what is asked: the word, its rival, or the other sentence."""
+    words, way, controls = strings("explain"), way_of(record), frame.controls
+    if not way:
+        return
+    st.caption(words["click"][way])
+    if way == "vector":
+        st.text_input(words["other"], max_chars=300, placeholder=other_of(frame), help=words["other_help"],
+                      **bound(frame.turn, "other", controls["other"]))
+        return
+    tokens = record[kind_of(record)].queries
+    if way == "target":
+        chosen = controls["at"] if controls["at"] >= 0 else target_word(tokens)
+        token_strip(tokens, focus=min(chosen, len(tokens) - 1), pairs=False, key="explain_strip",
+                    on_event=lambda event: frame.turn(at=max(1, event.token or 0)))
+    elif way != "label":
+        token_strip(tokens, focus=_focus(frame, tokens), pairs=False, key="explain_strip",
+                    on_event=lambda event: _take(frame, tokens, event))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if way == "next":
+            push(frame, words["after"], "explain_after", at=len(frame.state.text))
+        st.text_input(words["word"], max_chars=40, help=words["word_help"], width=220, **bound(frame.turn, "word", controls["word"]))
+        st.text_input(words["rival"], max_chars=40, help=words["rival_help"], width=220, **bound(frame.turn, "rival", controls["rival"]))
+
+
+def opened(record: AttentionRecord, view: View) -> View:
+    """The view on the attention that the answer's row belongs to: of an encoder–decoder that over the source, where the same head is open if it
+    has one of these numbers, else its first."""
+    kind = kind_of(record)
+    first = record[kind].layers[0].index
+    return view if kind is view.kind else replace(view, kind=kind, pair=None) if record[kind].has(view.layer, view.head) else replace(
+        view, kind=kind, pair=None, layer=first, head=0)
+
+
+def other_of(frame: Frame) -> str:
+    """The sentence that a vector is compared with: the one that was typed, or the twin of an example, or the text without its last word."""
+    typed, text = frame.controls["other"].strip(), frame.state.text
+    example = example_for(text, frame.state.text_b)
+    return typed or (example and other_twin(example, text)) or " ".join(text.split()[:-1])
+
+
+def _focus(frame: Frame, tokens: Tokens) -> int | None:
+    """The word that is asked for; None for what comes next."""
+    at = frame.controls["at"] if frame.controls["at"] >= 0 else last_word(tokens, frame.state.text)
+    return next((token for token, (start, end) in enumerate(tokens.spans) if start <= at < end and not tokens.special[token]), None)
+
+
+def _take(frame: Frame, tokens: Tokens, event) -> None:
+    if event.token is not None and not tokens.special[event.token]:
+        frame.turn(at=tokens.spans[event.token][0])
+
+
+def picture(frame: Frame, found: Attribution, view: View) -> None:
+    """Every measure of every token."""
+    words, answer = strings("explain")["picture"], found.answer
+    measured, count = found.measured(view.layer, view.head), len(found.tokens)
+    flat = all(np.ptp(found.scores[name][found.ranked]) < 1e-9 for name in ("rollout_even", "flow_even") if name in found.scores)
+    groups = [[(words["names"][name], found.removed[name]) for name in REMOVALS]]
+    groups += [[(label(name, view.layer, view.head), measured[name]) for name in group
+                if name in measured and not (flat and name.endswith("_even"))] for group in GROUPS]
+    twice = {text for text in found.tokens.texts if found.tokens.texts.count(text) > 1}
+    names = [html.escape(short(text)) + (f" {place}" if text in twice else "") for place, text in enumerate(found.tokens.texts)]
+    apart = (~found.ranked).tolist()
+    most = int(np.abs(np.where(found.ranked, found.removed["deleted"], 0)).argmax())
+    st.markdown(f"##### {words['title']}")
+    st.markdown(of_answer(found))
+    with st.container(width=READABLE):
+        unit = words["unit"]["cosine" if answer.kind == "vector" else "nats"]
+        st.caption(f"{words['lead'].format(neutral=f'“{literal(answer.neutral)}”')} {unit}")
+    figure(lambda theme: importance(theme, [each for each in groups if each], names, apart, title=words["tokens"], apart_title=words["apart"]),
+           key="explain-picture", alt=words["alt"].format(rows=sum(map(len, groups)), tokens=count, most=found.tokens.texts[most]))
+    _said_of_picture(frame, found, flat)
+
+
+def _said_of_picture(frame: Frame, found: Attribution, flat: bool) -> None:
+    words = strings("explain")["picture"]
+    there = {"special": any(found.tokens.special), "place": found.place is not None,
+             "first": not found.tokens.special[0] and np.isnan(found.removed["hidden"][0]) and found.place != 0}
+    said = [words["apart_said"].format(what="; ".join(words["apart_what"][name] for name, so in there.items() if so))] if any(there.values()) else []
+    if not flat:
+        said.append(words["even"])
+    for why in dict.fromkeys(found.missing.values()):
+        names = [literal(words["told"].get(name, words["names"][name]).format(head="", layer="").strip(" ,"))
+                 for name, each in found.missing.items() if each == why]
+        said.append(words["missing"].format(name=words["and"].join(names), why=literal(why)))
+    with st.container(width=READABLE):
+        st.caption(" ".join(said))
+    if len(found.tokens) > FLOW_LONGEST:
+        switch(frame, "flow", words["long_flow"], help=words["long_flow_help"])
+
+
+def agreements(found: Attribution, view: View) -> None:
+    """The rank correlations of this one answer, and how little one sentence says."""
+    words, count = strings("explain")["sentence"], int(found.ranked.sum())
+    st.markdown(f"##### {words['title']}")
+    if count < FEWEST:
+        st.info(words["few"].format(count=count))
+        return
+    top, luck = float(ceiling(found).mean()), chance(count)
+    if not np.isfinite(top):
+        st.info(words["flat"])
+        return
+    each = {name: rho for name, rho in agreement(found, view.layer, view.head).items() if np.isfinite(rho).any()}
+    names = [label(name, view.layer, view.head) for name in each]
+    values = np.array(list(each.values()))
+    quiet = [label(name, view.layer, view.head) for name in each if name.endswith("_even")]
+    removals = strings("explain")["picture"]["names"]
+    st.markdown(words["lead"].format(count=count), width=READABLE)
+    left, right = st.columns([7, 5], gap="large")
+    with left:
+        figure(lambda theme: agreement_figure(
+                   theme, names, {removals[name]: values[:, place] for place, name in enumerate(REMOVALS)}, (words["mean"], values.mean(1)),
+                   ceiling=(top, words["ceiling"].format(value=top)), chance=(luck, words["chance"]), axis=words["axis"], quiet=quiet),
+               key="explain-agreement", alt=words["alt"].format(rows=len(names), ceiling=top, chance=luck))
+    with right:
+        st.warning(words["warning"].format(count=count, chance=luck))
+        st.markdown(f"**{words['notice']}**\n" + "\n".join(f"- {line}" for line in of_sentence(found, view.layer, view.head)))

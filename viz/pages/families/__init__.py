@@ -1,0 +1,148 @@
+"""Encoder, decoder, or both? Three families side by side, the inputs of the decoder, a text as a product of probabilities, an open question."""
+import html
+import re
+import textwrap
+
+import numpy as np
+import streamlit as st
+
+from model.ask import sources
+from model.core.query import Kind
+from model.core.trace import TraceQuery
+from model.lessons import families
+from model.studies.perplexity import Chain, ChainQuery
+from viz.figures.bars import bars
+from viz.figures.base import UPRIGHT
+from viz.figures.lines import Line, lines
+from viz.figures.wiring import wiring
+from viz.page import Frame, Page
+from viz.page_controls import Choice, Number, Words
+from viz.pages.families.three_models import BOTH, TEXT, decoder, hidden, said, three_families
+from viz.text import literal
+from viz.widgets.control_widgets import pick, push, slide
+from viz.widgets.fields import bound
+from viz.widgets.figure import figure
+from viz.widgets.lesson import GUESS, Lesson, computing
+
+PAGE = Page("Encoder, decoder, or both", "Learn", 11, "nothing", controls=(
+    GUESS, Words("say", TEXT, 120), Choice("part", "cross", ("encoder", "decoder", "cross")), Number("hide", 4, 1, 60, whole=True),
+    Words("french", "", 160), Number("upto", 11, 1, 60, whole=True), Choice("whose", "both", ("both", "decoder"))))
+
+BEGIN = 19   # signs of the target that its box has room for
+
+
+def render(frame: Frame) -> None:
+    lesson = Lesson(frame, "families")
+    lesson.head()
+    revealed = lesson.predict()
+    with computing():
+        lesson.live(three_families, frame, lesson, leads=lesson.controls("say"))
+        lesson.live(hidden, frame, lesson)
+        lesson.live(_inputs, frame, lesson, revealed)
+        lesson.live(_factors, frame, lesson)
+    _open(lesson)
+    lesson.end()
+
+
+def _inputs(frame: Frame, lesson: Lesson, revealed: bool) -> None:
+    """The three inputs of the decoder's cross-attention, with the tensors of this sentence."""
+    words, query = lesson.prose["inputs"], sources.open_query(BOTH, said(frame))
+    record = frame.ask(query)
+    found = families.wiring(frame.ask(TraceQuery(query)), record)
+    target, layers = record[Kind.CAUSAL].queries, found.layers
+    n, m, d = len(found.memory), len(found.stream), found.memory.shape[1]
+    begins = html.escape(textwrap.shorten(" ".join(target.texts), BEGIN, placeholder=" …"))
+    boxes = {name: each.format(n=n, m=m, d=d, layers=layers, said=begins) for name, each in words["boxes"].items()}
+    arrows = words["arrows"] if revealed else ["?", "?", "?"]
+    with lesson.section("inputs"):
+        left, right = st.columns([3, 2], gap="medium")
+        with left:
+            figure(lambda theme: wiring(theme, boxes, arrows), key="families-wiring", alt=lesson.alt("inputs", n=n, m=m, d=d))
+        with right:
+            st.markdown(words["table"].format(query=found.query, key=found.key, value=found.value, memory=found.memory.shape,
+                                              stream=found.stream.shape, d=d))
+            st.metric(words["apart"], f"{found.apart:.1e}")
+        same = _prefix(frame, lesson)
+        lesson.notes("inputs", shown=(families.wiring,), shapes={"H": found.memory, "decoder's stream": found.stream}, n=n, m=m, d=d, layers=layers,
+                     apart=found.apart, **same)
+
+
+def _prefix(frame: Frame, lesson: Lesson) -> dict:
+    """y_t from the tokens before it alone, beside y_t from one pass over the whole target: teacher forcing changes nothing."""
+    words, text = lesson.prose["inputs"], said(frame)
+    whole: Chain = frame.ask(ChainQuery(sources.open_query(BOTH, text)))
+    steps = len(whole.ids) - 1
+    at = min(frame.controls["upto"], steps)
+    slide(frame, "upto", words["upto"], range(1, steps + 1), say=lambda place: f"{place}: {whole.texts[place - 1]}", closed=True)
+    part: Chain = frame.ask(ChainQuery(sources.open_query(BOTH, text, continuation=whole.ids[:at])))
+    first, second = (float(each.log_probabilities[at - 1]) for each in (whole, part))
+    return {"t": at, "word": literal(whole.texts[at - 1]), "whole": first, "part": second, "difference": abs(first - second)}
+
+
+def _factors(frame: Frame, lesson: Lesson) -> None:
+    """The factors of a text and their product; of a translation, beside another one."""
+    words, both, (model, there), text = lesson.prose["factors"], frame.controls["whose"] == "both", decoder(), said(frame)
+    with lesson.section("factors"):
+        pick(frame, "whose", words["whose"], words["whoses"])
+        if not both:
+            if not there:
+                st.caption(lesson.prose["three"]["missing"])
+            chain: Chain = frame.ask(ChainQuery(sources.open_query(model, text)))
+            _product(lesson, {words["this"]: chain}, words["alone"])
+            return
+        frame.ahead("factors", [ChainQuery(sources.open_query(model, text))])
+        own: Chain = frame.ask(ChainQuery(sources.open_query(BOTH, text)))
+        st.text_input(words["french"], max_chars=160, help=words["french_help"], placeholder=swapped(french_of(own)),
+                      **bound(frame.turn, "french", frame.controls["french"]))
+        push(frame, words["swapped"], "swapped", french="")
+        typed = frame.controls["french"].strip() or swapped(french_of(own))
+        other: Chain = frame.ask(ChainQuery(sources.open_query(BOTH, text, target=typed)))
+        same = min(len(own.ids), len(other.ids))
+        parted = next((place for place in range(same) if own.ids[place] != other.ids[place]), None)
+        says = words["equal"] if parted is None else words["parts"].format(
+            at=parted + 1, one=literal(own.texts[parted]), other=literal(other.texts[parted]),
+            p=np.exp(own.log_probabilities[parted]), q=np.exp(other.log_probabilities[parted]))
+        _product(lesson, {words["own"]: own, words["other"]: other}, says)
+
+
+def french_of(chain: Chain) -> str:
+    """Its words as one writes them, without the end; an elision takes no space."""
+    return " ".join(chain.texts[:-1]).replace("' ", "'").replace(" .", ".")
+
+
+def swapped(french: str) -> str:
+    """The same French with every pronoun of the other gender."""
+    other = {"il": "elle", "elle": "il"}
+    return re.sub(r"\b(il|elle)\b", lambda found: other[found[0]], french)
+
+
+def _product(lesson: Lesson, chains: dict[str, Chain], says: str) -> None:
+    """Bars and running product of one or two texts; the prose tells the numbers of the last."""
+    words, (name, chain) = lesson.prose["factors"], list(chains.items())[-1]
+    chances, least = np.exp(chain.log_probabilities), int(chain.log_probabilities.argmin())
+    longest = max(chains.values(), key=lambda each: len(each.ids))
+    steps = np.arange(1, len(longest.ids) + 1)
+    padded = {each: np.pad(one.log_probabilities, (0, len(steps) - len(one.ids)), constant_values=np.nan) for each, one in chains.items()}
+    factors = {each: np.exp(one) for each, one in padded.items()}
+    labels = [" / ".join(dict.fromkeys(html.escape(one.texts[place]) for one in chains.values() if place < len(one.texts)))
+              for place in range(len(steps))]
+    left, right = st.columns(2, gap="medium")
+    with left:
+        figure(lambda theme: bars(theme, labels, factors, axes=("", words["chance"]), y_range=(0, 1.02), height=340, angle=UPRIGHT),
+               key="families-chances", alt=lesson.alt("factors", n=len(chances), least=chain.texts[least], p=chances[least]))
+    drawn = [Line(each, np.cumsum(one) / np.log(10), place) for place, (each, one) in enumerate(padded.items())]
+    lowest = min(-1.0, 1.05 * min(float(one.products[-1]) for one in chains.values()) / np.log(10))
+    with right:
+        figure(lambda theme: lines(theme, steps, drawn, axes=("t", words["product"]), y_range=(lowest, -0.03 * lowest), height=340),
+               key="families-product", alt=words["alt_product"].format(product=chain.products[-1] / np.log(10)))
+    lesson.notes("factors", shown=(Chain,), shapes={"ln P(y_t | y_<t, x)": chain.log_probabilities}, n=len(chances), says=says, name=name,
+                 least=literal(chain.texts[least]), p=chances[least], total=chain.products[-1], power=chain.products[-1] / np.log(10),
+                 perplexity=chain.perplexity, mean=-chain.log_probabilities.mean())
+
+
+def _open(lesson: Lesson) -> None:
+    """What nobody has shown yet."""
+    words = lesson.prose["open"]
+    with lesson.section("open"):
+        st.markdown("\n".join([words["head"], "|---|---|---|", *(f"| {' | '.join(row)} |" for row in words["rows"])]))
+        lesson.notes("open")

@@ -1,0 +1,149 @@
+"""The part of *Encoder, decoder, or both* that sets three families side by side: who may see what, and what changes when a word is hidden."""
+import html
+import re
+from contextlib import closing
+
+import numpy as np
+import streamlit as st
+
+from model.ask import sources
+from model.core.query import FirstLayerQuery, Hide, Kind, Query
+from model.core.record import AttentionRecord, Tokens
+from model.core.trace import LastQuery
+from model.lessons import families
+from viz.figures.bars import bars
+from viz.figures.base import UPRIGHT
+from viz.figures.matrix import matrix
+from viz.page import Frame
+from viz.text import literal
+from viz.widgets.control_widgets import pick, slide
+from viz.widgets.fields import bound
+from viz.widgets.figure import figure
+from viz.widgets.lesson import Lesson
+
+TEXT = "The animal didn't cross the street because it was too tired."
+FAMILIES = ("encoder", "both", "decoder")   # the decoder is the largest: the others are on the screen before it answers
+PLACES = (0, 2, 1)                           # of their columns
+ENCODER, BOTH, STANDS_IN = "minilm", "translator", "induction"
+KINDS = {"encoder": Kind.SELF, "decoder": Kind.CAUSAL, "cross": Kind.CROSS}
+
+
+def decoder() -> tuple[str, bool]:
+    """The decoder to show, and whether it is SmolLM2: where that is not on disk, the one that was trained here stands in."""
+    there = any(each.id == "smollm2" and each.on_disk for each in sources.offers())
+    return ("smollm2", True) if there else (STANDS_IN, False)
+
+
+def said(frame: Frame) -> str:
+    """The sentence that the page is about."""
+    return frame.controls["say"].strip() or TEXT
+
+
+def asked(text: str) -> list[Query]:
+    """The same sentence put to FAMILIES."""
+    return [sources.open_query(model, text) for model in (ENCODER, BOTH, decoder()[0])]
+
+
+def columns() -> list:
+    """The columns of FAMILIES."""
+    found = st.columns(3, gap="medium")
+    return [found[place] for place in PLACES]
+
+
+def three_families(frame: Frame, lesson: Lesson) -> None:
+    """The sentence, and who may see what of it."""
+    words, widgets = lesson.prose["three"], lesson.prose["widgets"]
+    with lesson.section("three"):
+        st.text_input(widgets["say"], max_chars=120, help=widgets["say_help"], **bound(frame.turn, "say", frame.controls["say"]))
+        if not decoder()[1]:
+            st.caption(words["missing"])
+        pick(frame, "part", words["part"], words["parts"])
+        queries, captions, cards, seen = asked(said(frame)), {}, {}, {}
+        with closing(frame.ask_each(map(FirstLayerQuery, queries), height=330)) as answers:   # each is drawn while the next one is computed
+            for column, name, query, record in zip(columns(), FAMILIES, queries, answers, strict=True):
+                cards[name] = record.card
+                kind = KINDS[frame.controls["part"]] if name == "both" else record.kinds[0]
+                with column:
+                    seen[name] = _may(lesson, name, record, kind)
+                    captions[name] = st.empty()
+                    captions[name].caption(words["says"][name].format(says=_says(sources.kept(query) or record, name), tokens=len(seen[name])))
+        whole = frame.ask(queries[FAMILIES.index("decoder")], height=0)   # what it says needs every layer
+        captions["decoder"].caption(words["says"]["decoder"].format(says=_says(whole, "decoder"), tokens=len(seen["decoder"])))
+        lesson.notes("three", shown=(families.allowed,), shapes={"allowed": seen["decoder"]}, encoder=seen["encoder"].mean(),
+                     decoder=seen["decoder"].mean(), tokens=len(seen["decoder"]), vector=cards["encoder"].d_model, title=cards["decoder"].title)
+
+
+def _may(lesson: Lesson, name: str, record: AttentionRecord, kind: Kind) -> np.ndarray:
+    """One family's picture; who may look where, bool (query, key)."""
+    words, attention = lesson.prose["three"], record[kind]
+    square = families.allowed(attention)
+    rows, columns = _short(attention.queries), _short(attention.keys)
+    st.markdown(f"**{words[name]}**  \n{record.card.title}")
+    figure(lambda theme: matrix(theme, np.where(square, 1.0, np.nan), rows, columns, axes=(words["key"], words["query"]), height=330, ruler=False,
+                                digits=0, angle=UPRIGHT),
+           key=f"families-may-{name}", alt=lesson.alt("three", name=words[name], share=square.mean(), queries=len(rows), keys=len(columns)))
+    return square
+
+
+def _short(tokens: Tokens) -> list[str]:
+    return [html.escape(text if len(text) <= 10 else text[:9] + "…") for text in tokens.texts]
+
+
+def _says(record: AttentionRecord, name: str) -> str:
+    """The best guess at the last position, "…" as long as it is not known; of an encoder the size of the vector."""
+    answer = record.prediction
+    if name == "encoder":
+        return str(record.card.d_model)
+    if answer is None:
+        return "…"
+    if len(answer.texts) > 1:
+        return " ".join(literal(best[0]) for best in answer.texts)
+    return f"**{literal(answer.texts[-1][0])}** ({answer.probabilities[-1][0]:.3f})"
+
+
+def spans(text: str) -> list[tuple[int, int]]:
+    """(start, end) of each word."""
+    return [each.span() for each in re.finditer(r"\S+", text)]
+
+
+def hides(tokens: Tokens, span: tuple[int, int]) -> list[Hide]:
+    """The edits that hide the tokens of one word on the source side; a causal model's first token stays, since its row has no other key."""
+    return [Hide("source", place) for place, (start, end) in enumerate(tokens.spans)
+            if not tokens.special[place] and start < span[1] and span[0] < end and place]
+
+
+def hidden(frame: Frame, lesson: Lesson) -> None:
+    """One word is hidden from everybody: how far each token's last vector moves tells who could see it."""
+    words, text = lesson.prose["hidden"], said(frame)
+    found = spans(text)
+    with lesson.section("hidden"):
+        if len(found) < 2:
+            st.info(words["short"])
+            return
+        at = min(max(1, frame.controls["hide"]), len(found) - 1)
+        slide(frame, "hide", words["hide"], range(1, len(found)), say=lambda place: text[slice(*found[place])], closed=True)
+        records, touched, word = list(frame.ask_each(asked(text))), {}, literal(text[slice(*found[at])])
+        with closing(frame.ask_each([each for record in records for each in _before_and_after(record, found[at])])) as answers:
+            for column, name, record in zip(columns(), FAMILIES, records, strict=True):
+                change = families.moved(next(answers).vectors, next(answers).vectors)
+                touched[name] = f"{int((change > 1e-4).sum())} of {len(change)}"
+                with column:
+                    _change(lesson, name, record, change, word, touched[name])
+        near = [found[place] for place in (at - 1, at + 1, at - 2, at + 2) if 1 <= place < len(found)]
+        frame.ahead("hidden", [_before_and_after(record, span)[1] for span in near for record in records])
+        lesson.notes("hidden", shown=(families.moved,), shapes={"moved": change}, word=word, **touched)
+
+
+def _change(lesson: Lesson, name: str, record: AttentionRecord, change: np.ndarray, word: str, touched: str) -> None:
+    """How far each token of one family moved, (token)."""
+    tokens, moved = _short(record[record.kinds[0]].queries), lesson.prose["hidden"]["moved"]
+    st.markdown(f"**{lesson.prose['three'][name]}**")
+    figure(lambda theme: bars(theme, tokens, {moved: change}, axes=("", moved), height=280, angle=UPRIGHT), key=f"families-hidden-{name}",
+           alt=lesson.alt("hidden", word=word, touched=touched, name=name))
+
+
+def _before_and_after(record: AttentionRecord, span: tuple[int, int]) -> tuple[LastQuery, LastQuery]:
+    """The questions for the last vectors of the stack that reads the sentence: as it is, and with the word at `span` hidden."""
+    query, kind = record.query, record.kinds[0]
+    other = sources.open_query(query.model, query.text, edits=hides(record[kind].queries, span))
+    return LastQuery(query, kind), LastQuery(other, kind)

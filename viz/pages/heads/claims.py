@@ -1,0 +1,75 @@
+"""What is true of the open head, in words, computed from the records: rank for the pair, the twin sentence, the other noun."""
+from model.core import heads
+from model.core.query import Kind
+from model.core.record import AttentionRecord, Tokens
+from model.core.view import View
+from viz.examples import Example, token_of
+from viz.text import literal, strings
+
+BLIND = 1e-4    # weights that differ by less are the same: the row has not seen the other word
+HARDLY = 0.25   # a change of less than this share of the weight is called "hardly moves"
+PLACES = {1: "first", 2: "second"}
+
+
+def number(weight: float) -> str:
+    """A weight as the page writes it: three decimals, and never 0.000 for something that is not 0."""
+    return f"{weight:.3f}" if weight >= 0.0005 or weight == 0 else f"{weight:.1e}"
+
+
+def token_label(tokens: Tokens, token: int) -> str:
+    """A token for Markdown, with its position where the same text occurs twice."""
+    text = literal(tokens.texts[token])
+    return f"*{text}*" if tokens.texts.count(tokens.texts[token]) == 1 else f"*{text}* ({token})"
+
+
+def claims(record: AttentionRecord, view: View, twin: AttentionRecord | None = None, example: Example | None = None) -> list[str]:
+    """Sentences in Markdown about the open head and the pair of the view; empty without a pair."""
+    if view.pair is None:
+        return []
+    attention_map = record[view.kind]
+    order = heads.ranked(attention_map, *view.pair)
+    places = {(layer, head): place for place, (layer, head, _) in enumerate(order, 1)}
+    weights = {(layer, head): weight for layer, head, weight in order}
+    here = (view.layer, view.head)
+    allowed = attention_map.layer(view.layer).allowed.block(slice(view.pair[0], view.pair[0] + 1), slice(0, len(attention_map.keys)))
+    words = strings("heads")["claims"]
+    facts = {"head": "{}·{}".format(*here), "weight": number(weights[here]), "n": len(order), "rank": places[here],
+             "a": token_label(attention_map.queries, view.pair[0]), "b": token_label(attention_map.keys, view.pair[1]),
+             "uniform": number(1 / max(1, int(allowed.reshape(-1, allowed.shape[-1])[0].sum())))}
+    said = [words["largest" if places[here] == 1 else "ranked"].format(**facts)]
+    if twin is not None and example is not None:
+        said += _twin_claims(record, view, twin, example, weights)
+    return said
+
+
+def _twin_claims(record: AttentionRecord, view: View, twin: AttentionRecord, example: Example, weights: dict) -> list[str]:
+    """What the same head does in the twin sentence, if it has the same pair of words."""
+    if not example.rival or not example.swap:
+        return []
+    tokens, texts = twin[view.kind].queries, (twin.query.text, twin.query.text_b)
+    query, key, rival = (token_of(tokens, texts, word) for word in (*example.pair, example.rival))
+    mine = tuple(token_of(record[view.kind].queries, (record.query.text, record.query.text_b), word) for word in example.pair)
+    if query is None or key is None or rival is None or mine != view.pair:
+        return []
+    words, here = strings("heads")["claims"], (view.layer, view.head)
+    to_key, to_rival = heads.pair_weights(twin[view.kind], query, key), heads.pair_weights(twin[view.kind], query, rival)
+    new_word = example.swap[1] if record.query.text == example.text else example.swap[0]
+    facts = {"word": f"*{literal(new_word)}*", "rival": f"*{literal(example.rival)}*",
+             "twin": number(to_key[here]), "rival_twin": number(to_rival[here])}
+    if view.kind is Kind.CAUSAL and all(abs(to_key[place] - weight) < BLIND for place, weight in weights.items()):
+        return [words["blind"].format(**facts)]
+    other = next((layer, head) for layer, head, _ in heads.ranked(record[view.kind], *view.pair) if (layer, head) != here)
+    place = sorted(weights.values(), reverse=True).index(weights[other]) + 1
+    return [words[_verdict(weights[here], to_key[here], to_rival[here])].format(**facts),
+            words["other"].format(head="{}·{}".format(*other), place=PLACES.get(place, str(place)), weight=number(weights[other]),
+                                  twin=number(to_key[other])),
+            words["caution"]]
+
+
+def _verdict(weight: float, twin: float, rival: float) -> str:
+    """Which sentence fits: what the weight to the first noun and to its rival did when the word was swapped."""
+    if rival > twin:
+        return "switches"
+    if twin > weight * (1 + HARDLY):
+        return "grows"
+    return "weakens" if twin < weight * (1 - HARDLY) else "stays"

@@ -1,0 +1,77 @@
+"""How the open head is shown, and how it is taken away: lens, filters, export, link."""
+from collections.abc import Callable
+from dataclasses import replace
+
+import streamlit as st
+
+from model.core.displayed import Shown, displayed
+from model.core.query import Kind
+from model.core.record import AttentionRecord
+from model.core.view import LENSES, QUADRANTS, SCALES, View
+from viz.components.slider import slider
+from viz.text import strings
+from viz.widgets.fields import bound, segments, select, toggle
+
+KEEPS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)   # shares of a row's mass
+
+
+def lens_bar(view: View, choose: Callable[..., None]) -> None:
+    """The three lenses."""
+    words = strings("heads")
+    segments(words["lens"], {lens: words["lenses"][lens] for lens in LENSES}, choose, "lens", view.lens)
+
+
+def filters(record: AttentionRecord, view: View, choose: Callable[..., None]) -> None:
+    """Everything that changes how the numbers are shown; nothing here changes a number of the model."""
+    words = strings("heads")
+    with st.popover(words["show"]):
+        select(words["scale"], {scale: words["scales"][scale] for scale in SCALES}, choose, "scale", view.scale)
+        toggle(words["transpose"], choose, "transpose", view.transpose)
+        toggle(words["words"], choose, "words", view.words)
+        toggle(words["hide_special"], choose, "hide_special", view.hide_special)
+        slider(words["keep"], sorted({*KEEPS, view.keep}), view.keep, say=lambda share: f"{share:.0%}", key="slider-keep",
+               turn=lambda share: choose(keep=share))
+        toggle(words["renormalise"], choose, "renormalise", view.renormalise)
+        if 1 in record[view.kind].queries.segments and view.kind is not Kind.CROSS:
+            segments(words["quadrant"], {each: words["quadrants"][each or "all"] for each in QUADRANTS}, choose, "quadrant", view.quadrant)
+        places = [(layer.index, head) for layer in record[view.kind].layers for head in range(layer.heads)]
+        st.multiselect(words["overlay"], [place for place in places if place != (view.layer, view.head)], max_selections=7,
+                       format_func=lambda place: f"{place[0]}·{place[1]}", **bound(_tuples(choose), "overlay", list(view.overlay)))
+
+
+def _tuples(choose: Callable[..., None]) -> Callable[..., None]:
+    return lambda **changes: choose(**{name: tuple(value) for name, value in changes.items()})
+
+
+def overlays(record: AttentionRecord, view: View) -> tuple[Shown, ...]:
+    """The further heads that the lines lens draws with the open one."""
+    return tuple(displayed(record, replace(view, layer=layer, head=head)) for layer, head in view.overlay) if view.lens == "lines" else ()
+
+
+def take_away(record: AttentionRecord, view: View, link: str) -> None:
+    """Files of the open head in its lens, of the grid, of the numbers; each is made when its button is pressed."""
+    from viz import export
+
+    words = strings("heads")
+    with st.popover(words["export"]):
+        st.caption(words["link"])
+        st.code(link, language=None, wrap_lines=True)
+        zoom = st.session_state.get("export_zoom", 2)
+        slider(words["export_zoom"], (1, 2, 3, 4), zoom, key="slider-zoom", turn=lambda times: st.session_state.update(export_zoom=times))
+        caption = st.toggle(words["export_caption"], value=True, key="export_caption")
+        for subject in (view.lens, "grid", "numbers"):
+            st.caption(words["subjects"][subject])
+            options = export.Options(grid=subject == "grid", zoom=zoom, caption=caption, link=link)
+            with st.container(horizontal=True):
+                for suffix, (form, _) in export.formats().items():
+                    if subject in form.subjects:
+                        _button(suffix, record, view, options)
+
+
+def _button(suffix: str, record: AttentionRecord, view: View, options) -> None:
+    """A download whose file is made in a thread of its own when somebody asks for it."""
+    from viz import export
+
+    form, _ = export.formats()[suffix]
+    st.download_button(form.name, lambda: export.export(suffix, record, view, options), export.filename(suffix, record, view, options), form.mime,
+                       on_click="ignore", key=f"get_{suffix}_{options.grid}", help=form.about)

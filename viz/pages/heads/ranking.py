@@ -1,0 +1,52 @@
+"""Look here first: which heads rank first for the question at hand, each a button that opens it."""
+from collections.abc import Callable
+
+import streamlit as st
+
+from model.core import heads
+from model.core.measures import BY_NAME, HeadMeasures
+from model.core.record import AttentionMap
+from model.core.view import View
+from viz.glossary import address, terms
+from viz.pages.heads.claims import number, token_label
+from viz.text import strings
+from viz.widgets.fields import buttons
+
+SHOWN = 6   # heads in a ranking
+
+
+def look_here_first(attention_map: AttentionMap, view: View, measures: HeadMeasures | None, choose: Callable[..., None]) -> None:
+    """The ranking for the pair, if there is one; the measures of the open head and who is first in each."""
+    words = strings("heads")
+    st.markdown(f"##### {words['first']}")
+    if view.pair is not None:
+        a, b = token_label(attention_map.queries, view.pair[0]), token_label(attention_map.keys, view.pair[1])
+        st.markdown(words["first_pair"].format(a=a, b=b))
+        order = heads.ranked(attention_map, *view.pair)[:SHOWN]
+        buttons(words["first"], [((layer, head), f"{layer}·{head}  {number(weight)}") for layer, head, weight in order],
+                choose, "head", (view.layer, view.head), "rank_pair")
+    else:
+        st.caption(words["first_none"])
+    if measures is not None:
+        with st.expander(words["measures"], expanded=view.pair is None):
+            for name in measures.values:
+                _one_measure(measures, name, view, choose)
+
+
+def _one_measure(measures: HeadMeasures, name: str, view: View, choose: Callable[..., None]) -> None:
+    """One measure: the open head's value and rank, what a uniform row gives, and the heads with most of it."""
+    words, measure, order = strings("heads"), BY_NAME[name], measures.ranked(name)
+    here = (view.layer, view.head)
+    rank = next(place for place, (layer, head, _) in enumerate(order, 1) if (layer, head) == here)
+    left, right = st.columns([5, 6], vertical_alignment="center")
+    title = f"[{measure.title}]({address(terms()[name])})"
+    left.markdown(words["measure_line"].format(title=title, here="{}·{}".format(*here), value=number(measures.values[name][here]),
+                                               unit=measure.unit, rank=rank, n=len(order), uniform=number(measures.uniform[name][here])))
+    with right:
+        buttons(measure.title, [((layer, head), f"{layer}·{head}  {number(value)}") for layer, head, value in order[:2]],
+                choose, "head", here, f"rank_{name}")
+
+
+def hover_numbers(measures: HeadMeasures | None, pair_weights: dict[tuple[int, int], float]) -> dict[str, dict[tuple[int, int], float]]:
+    """What the grid says under the pointer: the weight for the pair, if there is one, and the measures of that head."""
+    return ({strings("heads")["pair"]: pair_weights} if pair_weights else {}) | (measures.values if measures else {})

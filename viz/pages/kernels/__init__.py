@@ -1,0 +1,168 @@
+"""Where does attention come from? Kernel regression, the score that was chosen, the sentence that did not fit into one vector, and a memory."""
+import functools
+
+import numpy as np
+import streamlit as st
+
+from model.lessons import associative_memory, kernels
+from viz.components.handles import drag
+from viz.figures.bars import bars
+from viz.figures.lines import Line, lines
+from viz.figures.regression import regression
+from viz.figures.tiles import tiles
+from viz.page import Frame, Page
+from viz.page_controls import Choice, Number, Numbers, Switch
+from viz.pages.kernels.copying import copies
+from viz.pages.kernels.score_functions import lookup
+from viz.widgets.control_widgets import pick, push, slide, stops
+from viz.widgets.figure import figure
+from viz.widgets.lesson import GUESS, LETTERS, Lesson, computing
+
+POINTS = Numbers("p", (-2.6, -1.3, -1.9, -0.9, -1.2, 0.3, -0.6, 1.6, 0.1, 1.4, 0.7, 2.0, 1.4, 0.6, 2.0, 0.2, 2.6, -1.2), -3, 3, 18, 18)   # x, y
+SEEDS = 100
+DAMAGE = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45)
+WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
+X = np.round(np.linspace(-3, 3, 121), 3)                 # places of the curves
+BANDWIDTHS = np.geomspace(0.1, 5, 41)
+TEMPERATURES = np.geomspace(0.1, 100, 41)
+PAGE = Page("From kernels to attention", "Learn", 8, "nothing", controls=(
+    GUESS, POINTS, Choice("kernel", "gaussian", kernels.KERNELS), Number("h", 0.5, 0.1, 5), Number("q", 0.5, -3, 3),
+    Choice("keys", "line", kernels.LIFTS), Number("dk", 64, min(WIDTHS), max(WIDTHS), whole=True), Number("seed", 0, 0, SEEDS - 1, whole=True),
+    Switch("train"), Choice("guess_copy", "", LETTERS), Switch("copy"), Number("again", 0, 0, SEEDS - 1, whole=True),
+    Number("pairs", 8, 2, 8, whole=True), Number("noise", 0.25, min(DAMAGE), max(DAMAGE)), Number("t", 6.3, 0.1, 100),
+    Number("asked", 2, 0, 7, whole=True), Number("draw", 0, 0, SEEDS - 1, whole=True)))
+
+
+def render(frame: Frame) -> None:
+    lesson = Lesson(frame, "kernels")
+    lesson.head()
+    revealed = lesson.predict()
+    lesson.live(_regression, frame, lesson, leads=lesson.controls("p", "h", "q"))
+    with computing():
+        lesson.live(_relabelled, frame, lesson, revealed)
+    lesson.live(lookup, frame, lesson, WIDTHS, SEEDS)
+    lesson.live(copies, frame, lesson, SEEDS)
+    lesson.live(_memory, frame, lesson)
+    lesson.end()
+
+
+def _points(frame: Frame) -> tuple[np.ndarray, np.ndarray]:
+    x, y = np.array(frame.controls["p"]).reshape(-1, 2).T
+    return x, y
+
+
+def _regression(frame: Frame, lesson: Lesson) -> None:
+    x, y = _points(frame)
+    words, turned = lesson.prose["widgets"], frame.controls
+    with lesson.section("regression"):
+        pick(frame, "kernel", words["kernel"], words["kernels"])
+        left, right = st.columns([2, 3], gap="medium")
+        with left:
+            drag(POINTS, turned["p"], [str(place) for place in range(len(x))], mode="points", name=words["points"], height=320, key="points",
+                 turn=frame.turn)
+            slide(frame, "h", words["h"], stops(0.1, 5, 12), help=words["h_help"])
+            slide(frame, "q", words["q"], [float(f"{each:.2f}") for each in np.arange(-3, 3.01, 0.1)])
+        kernel, h = turned["kernel"], turned["h"]
+        curve = kernels.kernel_weights(X[:, None], x[:, None], h, kernel) @ y
+        weights = kernels.kernel_weights(np.array([[turned["q"]]]), x[:, None], h, kernel)[0]
+        answer = float(weights @ y)
+        with right:
+            figure(lambda theme: regression(theme, X, [Line(words["estimate"], curve)], (x, y, weights),
+                                            (turned["q"], answer, f"x = {turned['q']:g}"), axes=("x", "y"), y_range=(-3, 3), height=440),
+                   key="kernels-regression", alt=lesson.alt("regression", q=turned["q"], answer=answer, h=h))
+        error = [kernels.leave_one_out(x[:, None], y, float(each), kernel) for each in BANDWIDTHS]
+        figure(lambda theme: lines(theme, BANDWIDTHS, [Line("left out", np.array(error))], axes=(words["h_axis"], words["error"]), log="x",
+                                   marks=[(h, f"h = {h:g}")], height=240),
+               key="kernels-bandwidth", alt=lesson.prose["regression"]["alt_bandwidth"].format(h=h))
+        best = words["best"].format(h=BANDWIDTHS[int(np.nanargmin(error))], error=np.nanmin(error))
+        biggest = int(np.nan_to_num(weights).argmax())
+        silent = words["nobody"] if np.isnan(weights).all() else words["weighs"].format(answer=answer, place=biggest, weight=weights[biggest])
+        lesson.notes("regression", shown=(kernels.log_kernel, kernels.kernel_weights, kernels.leave_one_out),
+                     shapes={"keys": x[:, None], "values": y}, q=turned["q"], h=h, silent=silent, best=best)
+
+
+def _relabelled(frame: Frame, lesson: Lesson, revealed: bool) -> None:
+    x, y = _points(frame)
+    words, turned = lesson.prose["relabel"], frame.controls
+    how, h, q = turned["keys"], turned["h"], turned["q"]
+    keys, query, temperature = kernels.lift(x, how), kernels.lift(np.array([q]), how), h * h
+    rows = {"kernel": kernels.kernel_weights(query, keys, h)[0], "dot": kernels.dot_product_weights(query, keys, temperature)[0],
+            "bias": kernels.dot_product_weights(query, keys, temperature, kernels.length_bias(keys))[0]}
+    with lesson.section("relabel"):
+        st.markdown(words["table"].format(q=q, h=h, t=temperature, keys=", ".join(f"{each:g}" for each in x),
+                                          values=", ".join(f"{each:g}" for each in y), answer=rows["kernel"] @ y))
+        pick(frame, "keys", words["keys"], words["key_names"])
+        if not revealed:
+            lesson.waits("relabel")
+            return
+        left, right = st.columns([2, 3], gap="medium")
+        with left:
+            figure(lambda theme: bars(theme, [str(place) for place in range(len(x))], {words["names"][name]: row for name, row in rows.items()},
+                                      axes=(words["key"], words["weight"]), y_range=(0, 1.02), height=380),
+                   key="kernels-weights", alt=lesson.alt("relabel", moved=kernels.moved(rows["kernel"], rows["dot"])))
+        places = kernels.lift(X, how)
+        curves = [Line(words["names"]["kernel"], kernels.kernel_weights(places, keys, h) @ y, 0),
+                  Line(words["names"]["dot"], kernels.dot_product_weights(places, keys, temperature) @ y, 1, "dash")]
+        with right:
+            figure(lambda theme: regression(theme, X, curves, (x, y, rows["dot"]), (q, float(rows["dot"] @ y), f"query {q:g}"),
+                                            axes=(words["axes"][0], words["axes"][1]), y_range=(-3, 3), height=380),
+                   key="kernels-relabelled", alt=words["alt_curve"].format(kernel=rows["kernel"] @ y, dot=rows["dot"] @ y))
+        lengths = np.linalg.norm(keys, axis=1)
+        lesson.notes("relabel", shown=(kernels.lift, kernels.dot_product_weights, kernels.length_bias), shapes={"query": query, "keys": keys},
+                     shortest=lengths.min(), longest=lengths.max(), moved=kernels.moved(rows["kernel"], rows["dot"]), t=temperature, h=h,
+                     biased=kernels.moved(rows["kernel"], rows["bias"]), place=int(rows["dot"].argmax()), length=lengths[int(rows["dot"].argmax())],
+                     verdict=words["verdicts"][how])
+
+
+def _memory(frame: Frame, lesson: Lesson) -> None:
+    words, turned = lesson.prose["memory"], frame.controls
+    pairs, share, temperature = turned["pairs"], turned["noise"], turned["t"]
+    asked = min(turned["asked"], pairs - 1)
+    keys, values = associative_memory.stored(pairs)
+    query = associative_memory.damaged(keys[asked], share, turned["draw"])
+    mixed, weights = associative_memory.recall(query, keys, values, temperature)
+    with lesson.section("memory"):
+        left, right = st.columns([2, 3], gap="medium")
+        with left:
+            slide(frame, "asked", words["asked"], range(pairs), say=lambda place: associative_memory.KEYS[place], closed=True)
+            slide(frame, "noise", words["noise"], DAMAGE, say=lambda value: f"{value:.0%}")
+            slide(frame, "t", words["t"], stops(0.1, 100, 10), help=words["t_help"])
+            slide(frame, "pairs", words["pairs"], range(2, 9))
+            push(frame, words["again"], "damage-again", draw=(turned["draw"] + 1) % SEEDS)
+        with right:
+            _pictures(lesson, query[0], mixed[0], keys, values, weights[0], asked)
+        best = associative_memory.best_temperature(share)
+        squared, found = _errors(pairs, share)
+        one, other = st.columns(2, gap="medium")
+        with one:
+            names = [f"{associative_memory.KEYS[place]} → {associative_memory.VALUES[place]}" for place in range(pairs)]
+            figure(lambda theme: bars(theme, names, {words["weight"]: weights[0]}, axes=(words["pair"], words["weight"]), y_range=(0, 1.02),
+                                      height=320),
+                   key="kernels-recall", alt=words["alt_weights"].format(pair=names[asked], weight=weights[0, asked]))
+        with other:
+            marks = [(temperature, f"T = {temperature:g}"), (best, words["best"].format(best=best))]
+            figure(lambda theme: lines(theme, TEMPERATURES, [Line(words["error"], squared), Line(words["on_right"], found, 2)],
+                                       axes=("temperature T", ""), log="x", marks=marks, height=320),
+                   key="kernels-sharpness", alt=words["alt_curve"].format(best=best, share=share))
+        lesson.notes("memory", shown=(associative_memory.recall, associative_memory.best_temperature, associative_memory.errors), shapes={"keys": keys, "values": values, "query": query},
+                     share=share, best=best, t=temperature, pair=names[asked], weight=weights[0, asked], turned=int((query[0] != keys[asked]).sum()),
+                     least=squared.min(), at=TEMPERATURES[int(squared.argmin())], winner=names[int(weights[0].argmax())])
+
+
+@functools.lru_cache(32)
+def _errors(pairs: int, share: float) -> tuple[np.ndarray, np.ndarray]:
+    """Over TEMPERATURES, as memory.errors has it; a slider that asks for something else need not wait for it again."""
+    return associative_memory.errors(*associative_memory.stored(pairs), share, TEMPERATURES, draws=200)
+
+
+def _pictures(lesson: Lesson, query: np.ndarray, mixed: np.ndarray, keys: np.ndarray, values: np.ndarray, weights: np.ndarray, asked: int) -> None:
+    words = lesson.prose["memory"]
+
+    def square(pixels: np.ndarray) -> np.ndarray:
+        return pixels.reshape(associative_memory.HEIGHT, associative_memory.WIDTH)
+
+    rows = [[(f"{words['key']} {associative_memory.KEYS[place]}", square(key)) for place, key in enumerate(keys)],
+            [(f"{weight:.2f} {associative_memory.VALUES[place]}", square(value)) for place, (value, weight) in enumerate(zip(values, weights, strict=True))],
+            [(words["query"], square(query)), (words["answer"], square(mixed)), (words["wanted"], square(values[asked]))]]
+    figure(lambda theme: tiles(theme, rows, height=430), key="kernels-pictures",
+           alt=lesson.alt("memory", key=associative_memory.KEYS[asked], value=associative_memory.VALUES[asked], error=float(((mixed - values[asked]) ** 2).mean())))

@@ -1,0 +1,82 @@
+"""The section of *From kernels to attention* in which recurrent encoder–decoders copy; and the runs that come with the program."""
+import functools
+import json
+from pathlib import Path
+
+import numpy as np
+import streamlit as st
+
+from model.lessons import copying
+from viz.figures.lines import Line, lines
+from viz.figures.matrix import matrix
+from viz.page import Frame
+from viz.widgets.control_widgets import push, switch
+from viz.widgets.figure import figure
+from viz.widgets.lesson import Lesson
+
+RUNS = Path(__file__).parent.parent.parent / "assets" / "lessons" / "kernels.json"   # made by python -m benchmarks.kernels
+COLOURS = {"fixed": 1, "wide": 4, "attention": 0}
+STYLES = {"fixed": "solid", "wide": "dash", "attention": "solid"}
+
+
+@functools.cache
+def shipped() -> dict:
+    """The runs of benchmarks.kernels as they come with the program."""
+    return json.loads(RUNS.read_text(encoding="utf-8"))
+
+
+def copies(frame: Frame, lesson: Lesson, seeds: int) -> None:
+    """Accuracy by length of the runs in assets/lessons or of one's own, and where attention looked while it copied."""
+    words, turned, kept = lesson.prose["copying"], frame.controls, shipped()
+    with lesson.section("copying"):
+        told = lesson.predict("copying", "guess_copy")
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+            switch(frame, "copy", words["switch"].format(steps=copying.SHORT), help=words["switch_help"])
+            push(frame, words["again"], "copy-again", again=(turned["again"] + 1) % seeds)
+        if not told:
+            lesson.waits("copying", height=380)
+            return
+        left, right = st.columns([3, 2], gap="medium")
+        with left:
+            own = frame.ask(copying.CopyQuery(turned["again"])) if turned["copy"] else None
+            right_of = {kind: np.array(runs) for kind, runs in kept["copying"]["right"].items()}
+            if own is not None:
+                right_of = {kind: runs[None] for kind, runs in own.right.items()}
+            _by_length(lesson, right_of)
+        shown = own or _first(kept)
+        with right:
+            _alignment(lesson, shown)
+        numbers = {"date": kept["date"], "command": kept["command"], "machine": kept["machine"], "seeds": len(kept["copy_seeds"]),
+                   "steps": kept["copy_steps"]}
+        st.caption(words["from"].format(**numbers) if own is None else
+                   words["own"].format(steps=copying.SHORT,
+                                        seconds=", ".join(f"{words['names'][kind]} {each:.1f} s" for kind, each in own.seconds.items())))
+        long = list(copying.LENGTHS).index(20)
+        short, trained = list(copying.LENGTHS).index(4), list(copying.LENGTHS).index(copying.TRAINED)
+        at = {f"{kind}_{name}": right_of[kind].mean(0)[place] for kind in copying.LIVE
+              for name, place in (("short", short), ("trained", trained), ("long", long))}
+        lesson.notes("copying", shown=copying.code(), shapes={"alignment": shown.alignment}, trained=copying.TRAINED, **at,
+                     **kept["copying"]["parameters"], wide_trained=np.array(kept["copying"]["right"]["wide"]).mean(0)[trained])
+
+
+def _first(kept: dict) -> copying.Copying:
+    """The first seed's alignment among the shipped runs, as an answer."""
+    part = kept["copying"]
+    return copying.Copying({}, {}, {}, np.array(part["alignment"]), tuple(part["text"]), tuple(part["written"]))
+
+
+def _by_length(lesson: Lesson, right_of: dict[str, np.ndarray]) -> None:
+    words, lengths = lesson.prose["copying"], np.array(copying.LENGTHS)
+    drawn = [Line(words["names"][kind], runs.mean(0), COLOURS[kind], STYLES[kind], (runs.min(0), runs.max(0)) if len(runs) > 1 else None)
+             for kind, runs in right_of.items()]
+    figure(lambda theme: lines(theme, lengths, drawn, axes=(words["length"], words["share"]), y_range=(0, 1.03), height=380,
+                               marks=[(copying.TRAINED, words["trained"].format(longest=copying.TRAINED))], bounds=[(1 / 12, words["guessing"])]),
+           key="kernels-copying", alt=words["alt"].format(fixed=right_of["fixed"].mean(0)[-1], attention=right_of["attention"].mean(0)[-1],
+                                                          longest=lengths[-1]))
+
+
+def _alignment(lesson: Lesson, shown: copying.Copying) -> None:
+    words = lesson.prose["copying"]
+    read, written = ([chr(ord("a") + each) for each in side] for side in (shown.text, shown.written))
+    figure(lambda theme: matrix(theme, shown.alignment, written, read, axes=(words["read"], words["written"]), height=380),
+           key="kernels-alignment", alt=words["alt_alignment"].format(text=" ".join(read), written=" ".join(written)))

@@ -1,0 +1,180 @@
+"""How does a model learn? The loss as lengths, its targets, Adam, the rate and clipping; and what each does to a training that takes seconds."""
+import numpy as np
+import streamlit as st
+
+from model.lessons import descent, divergence, softmax
+from model.lessons.short_run import STEPS, TARGETS, WIDTH
+from viz.components.handles import drag
+from viz.figures.lines import Line, lines
+from viz.figures.loss_surface import landscape
+from viz.figures.stacked_bars import lengths
+from viz.page import Frame, Page
+from viz.page_controls import Choice, Number, Numbers, Switch, Words
+from viz.pages.learning.short_run import asked, real_run
+from viz.pages.learning.targets import three_targets
+from viz.widgets.control_widgets import pick, push, slide, switch
+from viz.widgets.figure import figure
+from viz.widgets.lesson import GUESS, Lesson, computing
+
+P = Numbers("p", (0.5, 0.25, 0.15, 0.1), 0, 1, 4, 4)
+Q = Numbers("q", (0.25, 0.25, 0.25, 0.25), 0, 1, 4, 4)
+START = Numbers("start", (0.56, 0.54), 0, 1, 2, 2)
+PAGE = Page("How it learns", "Learn", 10, "nothing", controls=(
+    GUESS, P, Q, Words("signs", "k7Qx2bVk7Qx", 60), Number("step", 408, 0, 10**6, whole=True), Number("soft", 2.0, 0.5, 10), Words("wish", "Z", 1),
+    Number("eps", 0.1, 0, 0.9), Number("size", 10, 2, 37_000, whole=True), Choice("where", "others", divergence.DEFINITIONS),
+    Choice("signal", "spike", descent.SIGNALS), Number("b2", 0.999, 0.5, 0.9999), Number("ae", 1e-8, 1e-12, 1),
+    Number("rate", 0.01, 1e-4, 0.1), Number("warm", 15, 0, STEPS, whole=True), Switch("decay", True), START, Number("limit", 0.3, 0, 100),
+    Choice("goal", "word", TARGETS), Number("clip", 0, 0, 100), Number("seed", 1, 1, 20, whole=True), Switch("run")))
+PRESETS = {"same": P.start, "even": Q.start, "wrong": (0.02, 0.03, 0.05, 0.9), "never": (0.0, 0.5, 0.3, 0.2)}
+SHARES = np.concatenate([np.geomspace(0.001, 0.5, 60), 1 - np.geomspace(0.5, 0.0001, 80)[1:]])
+EPSILONS = np.linspace(0, 0.9, 91)
+PAPER_STEPS = np.arange(1, 100_001, 200)
+
+
+def render(frame: Frame) -> None:
+    lesson = Lesson(frame, "learning")
+    lesson.head()
+    revealed = lesson.predict()
+    lesson.live(_lengths, frame, lesson, revealed)
+    with computing():
+        lesson.live(three_targets, frame, lesson)
+    for part in (_smoothing, _adam, _rate):   # the run at the end takes their settings
+        lesson.live(part, frame, lesson, leads=lambda: asked(frame.controls))
+    lesson.live(_cliff, frame, lesson)
+    lesson.live(real_run, frame, lesson)
+    lesson.end()
+
+
+def _whole(values: tuple[float, ...]) -> np.ndarray:
+    """Shares as they were dragged, in hundredths, as a distribution."""
+    found = np.array(values, np.float64)
+    return found / found.sum() if found.sum() else np.full(len(found), 1 / len(found))
+
+
+def _lengths(frame: Frame, lesson: Lesson, revealed: bool) -> None:
+    words = lesson.prose["lengths"]
+    with lesson.section("lengths"):
+        left, right = st.columns(2, gap="medium")
+        with left:
+            for control in (P, Q):
+                drag(control, frame.controls[control.name], words["names"], mode="shares", name=words[control.name], unit=words[control.name],
+                     height=170, key=f"shares-{control.name}", turn=frame.turn)
+            with st.container(horizontal=True, gap="small"):
+                for preset, values in PRESETS.items():
+                    push(frame, words["presets"][preset], f"preset-{preset}", q=frame.controls["p"] if preset == "same" else values)
+        p, q = _whole(frame.controls["p"]), _whole(frame.controls["q"])
+        floor, gap, loss = (float(each) for each in (softmax.entropy(p), divergence.divergence(p, q), divergence.cross_entropy(p, q)))
+        back = float(divergence.divergence(q, p))
+        with right:
+            marks = [(floor, words["mark"].format(floor=floor))] if revealed else []
+            figure(lambda theme: lengths(theme, words["rows"], [(words["floor"], 0, np.array([floor, float(softmax.entropy(q))])),
+                                                                (words["gap"], 1, np.array([gap, back]))], axis="nats", marks=marks, height=300),
+                   key="learning-lengths", alt=lesson.alt("lengths", floor=floor, gap=gap, loss=loss))
+            with st.container(horizontal=True, gap="large", key="numbers"):
+                for label, value in ((words["loss"], loss), (words["bits"], loss / np.log(2)), (words["perplexity"], np.exp(loss))):
+                    st.metric(label, _said(value))
+        lesson.notes("lengths", shown=(softmax.entropy, divergence.cross_entropy, divergence.divergence, lengths), shapes={"p": p, "q": q},
+                     floor=floor, gap=_said(gap), loss=_said(loss), back=_said(back))
+
+
+def _said(number: float) -> str:
+    return f"{number:.3f}" if np.isfinite(number) else "∞"
+
+
+def _smoothing(frame: Frame, lesson: Lesson) -> None:
+    words, (epsilon, size, where) = lesson.prose["smoothing"], (frame.controls[name] for name in ("eps", "size", "where"))
+    with lesson.section("smoothing"):
+        first, second, third = st.columns([2, 2, 3], gap="medium")
+        with first:
+            slide(frame, "eps", words["eps"], (0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.9))
+        with second:
+            slide(frame, "size", words["size"], (2, 10, 66, 184, 1000, 10_000, 37_000), say=lambda value: f"{value:,}")
+        with third:
+            pick(frame, "where", words["where"], words["wheres"])
+        floor, peak = divergence.floor(size, epsilon, where), divergence.peak(size, epsilon, where)
+        left, right = st.columns(2, gap="medium")
+        with left:
+            drawn = [Line(words["hard"], divergence.smooth_loss(SHARES, size, 0.0, where), None, "dash"),
+                     Line(words["smooth"].format(epsilon=epsilon), divergence.smooth_loss(SHARES, size, epsilon, where), 0)]
+            figure(lambda theme: lines(theme, SHARES, drawn, axes=(words["share"], words["loss"]), marks=[(peak, words["best"].format(peak=peak))],
+                                       bounds=[(floor, words["floor"].format(floor=floor))], y_range=(0, 7), height=360),
+                   key="learning-smooth", alt=lesson.alt("smoothing", floor=floor, peak=peak, epsilon=epsilon))
+        with right:
+            floors = [Line(words["wheres"][each], np.array([divergence.floor(size, one, each) for one in EPSILONS]), place)
+                      for place, each in enumerate(divergence.DEFINITIONS)]
+            figure(lambda theme: lines(theme, EPSILONS, floors, axes=("ε", words["floor_axis"]), marks=[(epsilon, f"ε = {epsilon:g}")], height=360),
+                   key="learning-floor", alt=words["alt_floor"].format(size=size, epsilon=epsilon, floor=floor))
+        other = divergence.floor(size, epsilon, "all" if where == "others" else "others")
+        lesson.notes("smoothing", shown=(divergence.smoothed, divergence.smooth_loss, divergence.floor),
+                     shapes={"target": divergence.smoothed(0, size, epsilon, where)}, epsilon=epsilon, size=size, floor=floor, peak=peak, other=other,
+                     gap=_said(divergence.gap(size, epsilon, where)), paper=divergence.floor(37_000, 0.1, "others"))
+
+
+def _adam(frame: Frame, lesson: Lesson) -> None:
+    words, kind, beta2, epsilon = lesson.prose["adam"], *(frame.controls[name] for name in ("signal", "b2", "ae"))
+    with lesson.section("adam"):
+        pick(frame, "signal", words["signal"], words["signals"])
+        left, right = st.columns(2, gap="medium")
+        with left:
+            slide(frame, "b2", "β₂", (0.5, 0.9, 0.95, 0.98, 0.99, 0.999, 0.9999), help=words["b2_help"])
+        with right:
+            slide(frame, "ae", "ε", (1e-12, 1e-9, 1e-8, 1e-6, 1e-4, 1e-2, 1.0), say=lambda value: f"{value:.0e}", help=words["ae_help"])
+        gradients, steps = descent.signal(kind), np.arange(1, descent.STEPS + 1)
+        paper, own = descent.adam(gradients), descent.adam(gradients, beta2=beta2, epsilon=epsilon)
+        with left:
+            figure(lambda theme: lines(theme, steps, [Line(words["gradient"], gradients, 7)], axes=(words["step"], words["gradient"]),
+                                       log="y" if kind == "fading" else "", height=320),
+                   key="learning-gradient", alt=words["alt_gradient"].format(kind=words["signals"][kind]))
+        with right:
+            drawn = [Line(words["paper"], paper, 0), Line(words["own"].format(beta2=beta2, epsilon=epsilon), own, 1, "dash")]
+            figure(lambda theme: lines(theme, steps, drawn, axes=(words["step"], words["move"]), height=320),
+                   key="learning-adam", alt=lesson.alt("adam", paper=paper[descent.AT + 20], own=own[descent.AT + 20]))
+        says = words["says"][kind].format(last=own[-1], last_paper=paper[-1], mean=np.abs(own).mean(), mean_paper=np.abs(paper).mean())
+        lesson.notes("adam", shown=(descent.adam, descent.signal), shapes={"gradients": gradients, "moves": own}, first=own[0], beta2=beta2,
+                     memory=1 / (1 - beta2), says=says)
+
+
+def _rate(frame: Frame, lesson: Lesson) -> None:
+    words, peak, warm_up, decay = lesson.prose["rate"], *(frame.controls[name] for name in ("rate", "warm", "decay"))
+    with lesson.section("rate"):
+        left, right = st.columns(2, gap="medium")
+        with left:
+            slide(frame, "warm", words["warm"], (0, 5, 10, 15, 30, 60, 100, STEPS))
+        with right:
+            slide(frame, "rate", words["peak"], (1e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1))
+        switch(frame, "decay", words["decay"])
+        paper, steps = descent.rate(PAPER_STEPS, 512, 4000), np.arange(1, STEPS + 1)
+        ours = np.array([descent.scaled_rate(step, peak, warm_up, decay) for step in steps.tolist()])
+        highest = float(descent.rate(np.array(4000), 512, 4000))
+        left, right = st.columns(2, gap="medium")
+        with left:
+            figure(lambda theme: lines(theme, PAPER_STEPS, [Line("lr", paper)], axes=(words["step"], words["paper"]),
+                                       marks=[(4000, words["mark"].format(highest=highest))], height=300),
+                   key="learning-rate-paper", alt=lesson.alt("rate", highest=highest))
+        with right:
+            figure(lambda theme: lines(theme, steps, [Line("lr", ours, 1)], axes=(words["step"], words["ours"]), height=300),
+                   key="learning-rate", alt=words["alt_ours"].format(peak=peak, warm=warm_up, last=ours[-1]))
+        lesson.notes("rate", shown=(descent.rate, descent.scaled_rate), shapes={"rates": ours}, highest=highest, own=(WIDTH * 15) ** -0.5,
+                     last=ours[-1], peak=ours.max(), end=float(descent.rate(np.array(100_000), 512, 4000)), steps=STEPS)
+
+
+def _cliff(frame: Frame, lesson: Lesson) -> None:
+    words, limit = lesson.prose["cliff"], frame.controls["limit"]
+    start = tuple(low + share * (high - low) for low, high, share in zip(descent.LOW, descent.HIGH, frame.controls["start"], strict=True))
+    free, free_lengths = descent.descend(start, 0.3, 0.0)
+    tame, tame_lengths = descent.descend(start, 0.3, limit)
+    with lesson.section("cliff"):
+        left, right = st.columns([2, 3], gap="medium")
+        with left:
+            drag(START, frame.controls["start"], [words["start"]], mode="points", name=words["start"], unit=words["plane"], height=300, key="start",
+                 turn=frame.turn)
+            slide(frame, "limit", words["limit"], (0, 0.03, 0.1, 0.3, 1.0, 3.0), say=lambda value: f"{value:g}" if value else words["never"])
+        with right:
+            x, y, heights = descent.landscape()
+            paths = [(words["free"], 1, free), *([(words["tame"].format(limit=limit), 0, tame)] if limit else [])]
+            figure(lambda theme: landscape(theme, x, y, heights, paths, axes=(words["weight"], words["bias"]), name=words["loss"]),
+                   key="learning-cliff", alt=lesson.alt("cliff", longest=free_lengths.max(), limit=limit))
+        ends = [float(descent.cliff(*path[-1])[0]) for path in (free, tame)]
+        lesson.notes("cliff", shown=(descent.cliff, descent.clipped, descent.descend), shapes={"places": tame, "gradient lengths": tame_lengths},
+                     longest=free_lengths.max(), median=float(np.median(free_lengths)), begin=float(descent.cliff(*start)[0]), free=ends[0],
+                     tame=ends[1], limit=f"{limit:g}" if limit else words["never"])

@@ -1,0 +1,105 @@
+"""What does every head do? All of them in one table: the pattern that fits best, the measures, what silencing does; for one text and for many."""
+from collections import Counter
+
+import numpy as np
+import streamlit as st
+
+from model.ask import sources
+from model.core.measures import HeadMeasures
+from model.core.query import MeasuresQuery
+from model.core.ranks import spearman
+from model.studies import patterns
+from model.studies.patterns import PATTERNS, TITLES, FitsQuery, HeadFits
+from model.studies.silencing import Silencing, SilencingQuery
+from viz.figures.patterns import WORST, effects, grid
+from viz.page import Frame, Page
+from viz.pages.measures.corpus import many_texts
+from viz.text import literal, strings
+from viz.widgets.fields import segments
+from viz.widgets.figure import figure
+from viz.widgets.head_table import silence_all, table
+from viz.widgets.lesson import READABLE, listing
+
+PAGE = Page("Measures", "Look", 3, "record")
+POOR = 0.6     # a fit below which the best pattern says little
+
+
+def render(frame: Frame) -> None:
+    words, record = strings("measures"), frame.record()
+    view = frame.view()
+    st.markdown(f"## {words['question']}")
+    st.markdown(words["lead"], width=READABLE)
+    if len(record.kinds) > 1:
+        segments(strings("heads")["kind"], {kind: strings("heads")["kinds"][kind] for kind in record.kinds}, frame.choose, "kind", view.kind)
+    fitted: HeadFits = frame.ask(FitsQuery(record.query, view.kind))
+    measures: HeadMeasures = frame.ask(MeasuresQuery(record.query, view.kind))
+    question = SilencingQuery(record.query, view.kind)
+    silencing: Silencing | None = sources.kept(question)
+    best = {place: fitted.best(place) for place in next(iter(measures.values.values()))}
+    left, right = st.columns([7, 5], gap="large")
+    with left:
+        _grid(best)
+    with right:
+        _notice(best)
+    table(frame, measures, fitted, silencing)
+    if silencing is not None:
+        _effects(best, silencing)
+    elif record.prediction is not None and record.verification.status == "verified":
+        silence_all(frame, question, len(best))
+    many_texts(frame, record.query.model, record.query.revision, view.kind)
+    _formula()
+
+
+def _grid(best: dict) -> None:
+    words, counts = strings("measures"), Counter(name for name, _ in best.values())
+    st.markdown(f"##### {words['grid']}")
+    alt = words["grid_alt"].format(n=len(best), counts=", ".join(f"{TITLES[name]} {count}" for name, count in counts.most_common()))
+    figure(lambda theme: grid(theme, best, TITLES, axes=tuple(words["axes"])), key="measures-grid", alt=alt)
+    st.caption(words["grid_about"].format(worst=WORST))
+
+
+def _notice(best: dict) -> None:
+    """What holds of all heads together, counted here."""
+    words, counts = strings("measures"), Counter(name for name, _ in best.values())
+    (layer, head), (name, fit) = max(best.items(), key=lambda each: each[1][1])
+    said = [words["counts"].format(counts=", ".join(words["count"].format(title=TITLES[each], count=count) for each, count in counts.most_common(3)),
+                                   n=len(best)),
+            words["top"].format(head=f"{layer}·{head}", title=TITLES[name], fit=fit)]
+    poor = sum(fit < POOR for _, fit in best.values())
+    said += [words["poor"].format(count=poor, limit=POOR)] if poor else []
+    said += [words["even"].format(title=TITLES["even"])] if "even" in counts else []
+    st.markdown(f"##### {words['notice']}")
+    st.markdown("\n".join(f"- {each}" for each in [*said, words["one_text"]]))
+
+
+def _effects(best: dict, silencing: Silencing) -> None:
+    """What silencing did, beside how well a pattern fits: two different things."""
+    words, changes = strings("measures"), silencing.changes
+    place = max(changes, key=lambda each: changes[each])
+    facts = {"head": "{}·{}".format(*place), "most": changes[place], "title": literal(TITLES[best[place][0]]), "fit": best[place][1]}
+    st.markdown(f"##### {words['effects']}")
+    axes = (words["effects_axes"]["x"], words["effects_axes"][silencing.measure])
+    left, right = st.columns([7, 5], gap="large")
+    with left:
+        figure(lambda theme: effects(theme, best, changes, TITLES, axes=axes), key="measures-effects",
+               alt=words["effects_alt"].format(n=len(changes), **facts))
+    with right:
+        rho = spearman(*(np.array([each[place] for place in changes]) for each in ({key: fit for key, (_, fit) in best.items()}, changes)))
+        st.markdown(words[f"silenced_{silencing.measure}"])
+        st.markdown(words["effects_most"].format(**facts))
+        if np.isfinite(rho):
+            st.markdown(words["effects_rank"].format(n=len(changes), rho=rho))
+        st.markdown(words["effects_quiet"].format(median=float(np.median(list(changes.values())))))
+
+
+def _formula() -> None:
+    """The measure of fit, the patterns with those who described them, and the functions behind the table."""
+    from model.core import measures
+    from model.studies import silencing
+
+    words = strings("measures")
+    with st.expander(words["formula_title"]):
+        st.latex(words["formula"])
+        st.markdown(words["formula_words"])
+        st.markdown(f"**{words['patterns_title']}**\n" + "\n".join(f"- {each.title}: {each.paper}" for each in PATTERNS))
+        st.code(listing((patterns.divergences, patterns.fit, measures.measure, silencing.change, silencing.run), {}), language="python")

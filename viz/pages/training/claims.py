@@ -1,0 +1,91 @@
+"""What is true of a film, in words, computed from its curves and its heads' scores."""
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.core.query import Kind
+from model.core.record import AttentionRecord
+from model.training.film import Film, Traits, fall, formed
+from viz.text import strings
+
+Head = tuple[Kind, int, int]
+
+
+def name(head: Head) -> str:
+    """As the page writes it: layer·head, with its kind where a model has more than one."""
+    return f"{head[1]}·{head[2]}" if head[0] is not Kind.CROSS else f"cross {head[1]}·{head[2]}"
+
+
+@dataclass(frozen=True, eq=False)
+class Story:
+    """A film's heads over its snapshots `steps`, as far as they were looked at."""
+
+    film: Film
+    traits: Traits
+    steps: tuple[int, ...]
+
+    @property
+    def main(self) -> str:
+        """The score that the film is about."""
+        return self.traits.names[0]
+
+    def best(self, trait: str) -> int:
+        """The head with the highest score at the end."""
+        return int(self.traits.of(trait)[-1].argmax())
+
+    @property
+    def moment(self) -> tuple[int, int] | None:
+        """Between which two snapshots the best head formed."""
+        return formed(self.steps, self.traits.of(self.main)[:, self.best(self.main)])
+
+    def lines(self) -> tuple[dict[str, np.ndarray], list[str]]:
+        """What the third panel draws: every head's main score, and the best one's of each further score; and the names that stand out."""
+        words = strings("training")["traits"]
+        drawn = {words[self.main].format(head=name(head)): each for head, each in zip(self.traits.heads, self.traits.of(self.main).T)}
+        bold = []
+        for trait in self.traits.names:
+            best = self.best(trait)
+            bold.append(words[trait].format(head=name(self.traits.heads[best])))
+            drawn[bold[-1]] = self.traits.of(trait)[:, best]
+        return drawn, bold
+
+
+def claims(story: Story, step: int) -> list[str]:
+    """Sentences in Markdown, the moment first."""
+    words, best = strings("training")["claims"], story.best(story.main)
+    facts = {"head": name(story.traits.heads[best]), "what": words["roles"][story.main], "score": words["scores"][story.main],
+             "value": float(story.traits.of(story.main)[-1, best])}
+    moment, half = story.moment, fall(story.film)
+    if moment is not None and half is not None:
+        said = [words["formed"].format(start=moment[0], end=moment[1], fall=half, **facts)]
+        if "previous" in story.traits.names:
+            said += _partner(story, moment)
+    else:
+        said = [words["unformed" if facts["value"] < 0.5 else "always"].format(**facts)]
+    if len(story.film.step):
+        at = int(np.abs(story.film.step - step).argmin())
+        said.append(words["now"].format(step=step, loss=float(story.film.loss[at]), right=float(story.film.right[at])))
+    return said
+
+
+def _partner(story: Story, moment: tuple[int, int]) -> list[str]:
+    """The previous-token head beside an induction head, if there is one that formed during the film."""
+    words, best = strings("training")["claims"], story.best("previous")
+    own = formed(story.steps, story.traits.of("previous")[:, best])
+    if own is None:
+        return []
+    when = words["when"]["same" if own == moment else "before" if own[0] < moment[0] else "after"]
+    return [words["before"].format(head=name(story.traits.heads[best]), start=own[0], end=own[1], when=when)]
+
+
+def pair_of(record: AttentionRecord, kind: Kind) -> tuple[int | None, tuple[int, int] | None]:
+    """The row worth looking at, and what an ideal head would look at there: the token after this one's first occurrence; or the row of "it"."""
+    texts = record[kind].queries.texts
+    if kind is Kind.CAUSAL and kind == record.kinds[0]:
+        for row in range(len(texts) - 2, 0, -1):
+            if texts[row] in texts[:row]:
+                return row, (row, texts.index(texts[row]) + 1)
+        return None, None
+    wanted = ("it",) if kind is Kind.SELF else ("il", "elle")
+    places = [place for place, text in enumerate(texts) if text.lower() in wanted]
+    return (places[-1] - (kind is Kind.CROSS) if places else None), None

@@ -1,0 +1,132 @@
+"""A training of one's own on the page Learning: four settings, a process beside the server, and the film while it is made."""
+from dataclasses import replace
+
+import numpy as np
+import streamlit as st
+
+from model.ask import small_models
+from model.core.query import UserError
+from model.training import processes
+from model.training.film import Film
+from model.training.processes import News, Settings, Training
+from viz.page import Frame
+from viz.pages.training.film import READABLE, stage
+from viz.text import literal, strings
+from viz.widgets.control_widgets import pick, slide
+
+LAYERS, HEADS = ("1", "2", "3", "4"), ("1", "2", "4", "8")
+RATES = (2e-4, 5e-4, 1e-3, 2e-3, 3e-3, 4e-3, 6e-3, 1e-2, 2e-2)
+STEPS = (100, 200, 400, 600, 800, 1000, 1500, 2000, 3000, 4000, 6000)
+LOOK = 1.0       # seconds between two looks at a running training
+REST = 5.0       # and at one that has ended, so that it is not forgotten
+
+
+def leave() -> None:
+    """The page was left: the training ends."""
+    training = st.session_state.pop("training", None)
+    if training is not None:
+        processes.end(training)
+
+
+def own_training(frame: Frame) -> None:
+    """Settings, start and stop, and the film as far as it goes."""
+    words = strings("training")["settings"]
+    st.markdown(words["lead"], width=READABLE)
+    training: Training | None = st.session_state.get("training")
+    running = training is not None and training.running
+    _settings(frame, running)
+    if "training_refused" in st.session_state:
+        st.warning(literal(st.session_state.pop("training_refused")))
+    with st.container(key="own-training"):   # a place that stays, however often what is in it is drawn
+        if training is not None:
+            st.fragment(_watch, run_every=LOOK if running else REST)(frame, training, running)
+
+
+def _settings(frame: Frame, running: bool) -> None:
+    words = strings("training")["settings"]
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        pick(frame, "task", words["task"], words["tasks"])
+        for field, options in (("layers", LAYERS), ("heads", HEADS)):
+            pick(frame, field, words[field], {each: each for each in options})
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        with st.container(width=260):
+            slide(frame, "rate", words["rate"], RATES)
+        with st.container(width=260):
+            slide(frame, "steps", words["steps"], STEPS, say=lambda value: f"{value:,}")
+        if not running:
+            st.button(words["again" if "training" in st.session_state else "start"], type="primary", key="train", on_click=_start, args=(frame,))
+    st.caption(f"{words['about'][frame.controls['task']]} {words['limit'].format(most=processes.MOST)}", width=READABLE)
+
+
+def _start(frame: Frame) -> None:
+    leave()
+    chosen = frame.controls
+    try:
+        st.session_state["training"] = processes.start(Settings(chosen["task"], int(chosen["layers"]), int(chosen["heads"]), chosen["rate"],
+                                                                      chosen["steps"]))
+        frame.turn(step=-1, open="", says="")
+    except UserError as error:
+        st.session_state["training_refused"] = str(error)
+
+
+def _watch(frame: Frame, training: Training, was_running: bool) -> None:
+    """One look at the training; it renews the lease. What was clicked in it, and its end, are drawn by a run of the whole page."""
+    if st.session_state["state"] is not frame.state or st.session_state.get("training") is not training:
+        st.rerun()
+    training.renew()
+    news = training.news()
+    if was_running and news.state in ("done", "stopped", "failed"):
+        st.rerun()
+    _progress(training, news)
+    try:
+        film = small_models.film(training.name)
+    except UserError:
+        return   # before the first snapshot there is none
+    try:
+        stage(_renewing(frame, training), training.name, _with_news(film, news), news.steps, growing=True)
+    except UserError as error:
+        st.error(literal(str(error)))
+
+
+def _renewing(frame: Frame, training: Training) -> Frame:
+    """The frame, but a long wait for an answer never costs the lease."""
+    def ask(question):
+        training.renew()
+        answer = frame.ask(question)
+        training.renew()
+        return answer
+    return replace(frame, ask=ask)
+
+
+def _progress(training: Training, news: News) -> None:
+    words = strings("training")["settings"]
+    if news.state == "failed":
+        st.error(literal(news.failure))
+    elif news.state in ("done", "stopped"):
+        st.success(words[news.state].format(step=news.step, steps=news.steps))
+    else:
+        _, loss, right = news.curves[-1] if news.curves else (0, 0.0, 0.0)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            said = words["running"].format(step=news.step, steps=news.steps, loss=loss, right=right)
+            st.progress(news.step / news.steps, text=words["waiting"] if news.state == "starting" else said)
+            st.button(words["stop"], key="stop_training", on_click=training.stop)
+
+
+def _with_news(film: Film, news: News) -> Film:
+    """The film with the curves as they are now; those in its file end at the last snapshot."""
+    if not news.curves:
+        return film
+    step, loss, right = np.array(news.curves, np.float32).T
+    return Film(film.frames, step, loss, right, film.about)
+
+
+def beside(training: Training) -> None:
+    """One line about a training that goes on while another film is looked at; it renews the lease."""
+    words = strings("training")["settings"]
+
+    def look() -> None:
+        training.renew()
+        news = training.news()
+        st.caption(words["beside"].format(step=news.step, steps=news.steps) if training.running else words["beside_done"])
+
+    st.fragment(look, run_every=LOOK if training.running else REST)()

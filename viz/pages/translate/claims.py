@@ -1,0 +1,51 @@
+"""What is true of a decision between il and elle, in words, computed from its numbers."""
+from typing import Any
+
+import numpy as np
+
+from model.core.query import Kind
+from model.studies.pronoun_choice import PRONOUNS, Decision, DecisionSet, Head
+from viz.text import literal, strings
+
+LITTLE = 0.5    # a change of P by less leaves the same word ahead, if it was sure before
+
+
+def layer_name(place: tuple[Kind, int]) -> str:
+    return strings("translate")["decide"]["rows"][place[0].value].format(layer=place[1])
+
+
+def head_name(head: Head) -> str:
+    """Its layer as the page names it, and its number in it."""
+    return f"{layer_name(head[:2])}·{head[2]}"
+
+
+def decision_claims(found: Decision, mode: str) -> list[str]:
+    """Sentences in Markdown: the answer, what silencing costs, which word carries it."""
+    words, other = strings("translate")["decide"], next(each for each in PRONOUNS if each != found.said)
+    said = words["plain"].format(said=found.said, share=found.share)
+    if found.twin is not None:
+        said += " " + words["plain_twin"].format(said=found.said, twin=found.twin)
+    change = (found.zero if mode == "zero" else found.mean) - found.share
+    most, layer = int(np.abs(change).argmax()), int(np.abs(found.whole - found.share).argmax())
+    lines = [said, words["most" if abs(change[most]) >= LITTLE else "little"].format(head=head_name(found.heads[most]), change=float(change[most])),
+             words["layer"].format(layer=layer_name(found.layers[layer]), change=float(found.whole[layer] - found.share))]
+    if len(found.patched):
+        moved = 1 - found.patched
+        places = [place for place, text in enumerate(found.source) if text.lower() == "it"]
+        lines.append(words["moved"].format(word=literal(found.source[int(moved.argmax())]), other=other, share=float(moved.max()),
+                                           it=float(moved[places[-1]]) if places else float("nan")))
+    return lines
+
+
+def set_claims(found: DecisionSet) -> list[str]:
+    """Sentences in Markdown about many test sentences, the contrast to the resolver last."""
+    words = strings("translate")["decide"]
+    facts: dict[str, Any] = {}
+    for kind, (head, share, mass) in found.points.items():
+        facts |= {kind.value: share, f"{kind.value}_head": f"{head[1]}·{head[2]}", f"{kind.value}_mass": mass}
+    alone = {name: share for name, share in found.moved.items() if name not in ("it", "both nouns", "everything")}
+    most = max(alone, key=lambda name: alone[name])
+    at_it = found.moved["it"]
+    return [words["set_points"].format(**facts),
+            words["set_decoder" if at_it < 0.5 else "set_encoder"].format(it=at_it, most=words["set_words"][most], share=alone[most]),
+            words["contrast"]]

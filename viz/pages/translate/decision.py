@@ -1,0 +1,79 @@
+"""Where il or elle is decided: heads silenced live, words exchanged with the twin, and the same over many sentences."""
+import html
+
+import numpy as np
+import streamlit as st
+
+from model.ask import sources
+from model.core.query import UserError
+from model.studies.pronoun_choice import PRONOUNS, Decision, DecisionQuery, DecisionSet, DecisionSetQuery
+from viz.figures.bars import bars
+from viz.figures.matrix import matrix
+from viz.page import Frame
+from viz.pages.translate.claims import decision_claims, head_name, layer_name, set_claims
+from viz.text import literal, strings
+from viz.widgets.control_widgets import pick, switch
+from viz.widgets.figure import figure
+
+READABLE = 860   # pixels: no line of prose is longer
+PAIRS = 100      # of twins in the set
+
+
+def decided(frame: Frame, model: str, text: str, twin: str) -> None:
+    """The section; for a model or a sentence without such a decision it says so."""
+    words = strings("translate")["decide"]
+    st.markdown(f"### {words['title']}")
+    revision = sources.revision(model)
+    try:
+        found: Decision = frame.ask(DecisionQuery(model, revision, text, twin))
+    except UserError as error:
+        st.info(literal(str(error)))
+        return
+    st.markdown(words["lead"].format(said=found.said), width=READABLE)
+    left, right = st.columns(2, gap="large")
+    with left:
+        _silenced(frame, found)
+    with right:
+        if len(found.patched):
+            _patched(found)
+    st.markdown("\n".join(f"- {each}" for each in decision_claims(found, frame.controls["mode"])), width=READABLE)
+    switch(frame, "set", words["set"].format(n=2 * PAIRS))
+    if frame.controls["set"]:
+        _set(frame.ask(DecisionSetQuery(model, revision, PAIRS)))
+
+
+def _silenced(frame: Frame, found: Decision) -> None:
+    """The change of P by layer and head, with a column for all heads of the layer."""
+    words, mode = strings("translate")["decide"], frame.controls["mode"]
+    change = (found.zero if mode == "zero" else found.mean).reshape(len(found.layers), -1) - found.share
+    numbers = np.column_stack([change, found.whole - found.share])
+    columns = [*map(str, range(change.shape[1])), words["all"]]
+    most = int(np.abs(change).argmax())
+    pick(frame, "mode", words["mode"], words["modes"])
+    st.markdown(f"##### {words['change'].format(said=found.said)}")
+    figure(lambda theme: matrix(theme, numbers, [layer_name(each) for each in found.layers], columns, kind="signed", bound=1.0, square=False,
+                                axes=(words["axis"], ""), height=330), key="translate-silenced",
+           alt=words["change_alt"].format(said=found.said, heads=change.size, change=change.flat[most], head=head_name(found.heads[most])))
+
+
+def _patched(found: Decision) -> None:
+    """What the pronoun becomes when the encoder's output at one word is the twin's."""
+    words, other = strings("translate")["decide"], next(each for each in PRONOUNS if each != found.said)
+    moved, most = 1 - found.patched, int((1 - found.patched).argmax())
+    st.markdown(f"##### {words['patch']}", help=words["patch_lead"])
+    st.caption(words["patch_lead"])
+    axis = words["patch_axis"].format(other=other)
+    figure(lambda theme: bars(theme, [html.escape(word) for word in found.source], {axis: moved}, axes=("", axis), y_range=(0, 1), height=330),
+           key="translate-exchanged", alt=words["patch_alt"].format(other=other, share=moved[most], word=found.source[most]))
+
+
+def _set(found: DecisionSet) -> None:
+    words = strings("translate")["decide"]
+    names = [words["set_words"][name] for name in found.moved]
+    said = ", ".join(f"{name} {share:.0%}" for name, share in zip(names, found.moved.values()))
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.markdown(f"##### {words['set_title']}")
+        figure(lambda theme: bars(theme, names, {words["set_axis"]: np.array(list(found.moved.values()))}, axes=("", words["set_axis"]),
+                                  y_range=(0, 1.02), height=330), key="translate-set", alt=words["set_alt"].format(numbers=said))
+    right.markdown("\n\n".join(set_claims(found)))

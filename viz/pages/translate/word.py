@@ -1,0 +1,139 @@
+"""One word of a translation: what every head looked at when it was produced, and what else could have been said."""
+import html
+from dataclasses import dataclass, replace
+
+import numpy as np
+import streamlit as st
+
+from model.core import heads
+from model.core.displayed import displayed
+from model.core.query import Kind
+from model.core.record import AttentionMap, AttentionRecord, Tokens
+from model.core.view import View
+from model.studies.pronoun_choice import produced, pronoun_of
+from viz.components.head_view import head_view
+from viz.components.token_strip import token_strip
+from viz.figures.bars import bars
+from viz.figures.matrix import matrix
+from viz.page import Frame
+from viz.text import literal, strings
+from viz.widgets.control_widgets import pick, push
+from viz.widgets.figure import figure
+
+SAID = 8   # words of the chart
+
+
+@dataclass(frozen=True, eq=False)
+class Written:
+    """A translation and the word of it that is looked at: row `word` of `shown`, a map whose rows are named by what they produced."""
+
+    record: AttentionRecord
+    shown: AttentionMap
+    word: int
+
+    @property
+    def text(self) -> str:
+        return self.shown.queries.texts[self.word]
+
+    @property
+    def rows(self) -> list[tuple[tuple[int, int], np.ndarray]]:
+        """((layer, head), weights over the keys) of this word, in the model's order."""
+        return [((layer.index, head), each) for layer in self.shown.layers for head, each in enumerate(heads.row_weights(layer, self.word))]
+
+    @property
+    def largest(self) -> tuple[tuple[int, int], int, float]:
+        """(layer, head), key and weight of the largest weight."""
+        place, weights = max(self.rows, key=lambda each: each[1].max())
+        return place, int(weights.argmax()), float(weights.max())
+
+
+def written(frame: Frame, record: AttentionRecord) -> Written:
+    """The word that was chosen; without a choice the pronoun, or the first word."""
+    shown = produced(record, Kind(frame.controls["side"]))
+    pronoun = pronoun_of(shown.queries)
+    chosen = frame.controls["word"] if 0 <= frame.controls["word"] < len(shown.queries) else 0 if pronoun is None else pronoun
+    return Written(record, shown, chosen)
+
+
+def strips(frame: Frame, now: Written) -> None:
+    """The two sentences, the French one as far as it is written, and the way from word to word."""
+    words, tokens = strings("translate"), now.shown.queries
+    st.caption(words["reads"])
+    token_strip(now.record[Kind.CROSS].keys, pairs=False, key="translate_source")
+    st.caption(f"{words['written']} · {words['words']}")
+    until = now.word + 1 if frame.controls["stepping"] else len(tokens)
+    token_strip(_first(tokens, until), focus=now.word, pairs=False, key="translate_target",
+                on_event=lambda event: None if event.token is None else frame.turn(word=event.token))
+    with st.container(horizontal=True):
+        if now.word > 0:
+            push(frame, words["back"], "word-back", word=now.word - 1)
+        if now.word + 1 < len(tokens):
+            push(frame, words["forward"], "word-forward", word=now.word + 1)
+        if st.session_state.get("writing"):
+            st.button(words["pause"], key="word-pause", on_click=lambda: st.session_state.update(writing=False))
+        else:
+            st.button(words["play"], key="word-play", icon=":material/play_arrow:", on_click=_play, args=(frame,))
+        if frame.controls["stepping"]:
+            push(frame, words["all"], "word-all", stepping=False, word=-1)
+
+
+def _play(frame: Frame) -> None:
+    st.session_state["writing"] = True
+    frame.turn(word=0, stepping=True)
+
+
+def _first(tokens: Tokens, count: int) -> Tokens:
+    return Tokens(**{name: getattr(tokens, name)[:count] for name in Tokens.__dataclass_fields__})
+
+
+def looked_at(frame: Frame, now: Written) -> None:
+    """Every head's row for this word, and the open head over all words."""
+    words, place = strings("translate"), now.largest
+    names, keys = [f"{layer}·{head}" for (layer, head), _ in now.rows], [html.escape(text) for text in now.shown.keys.texts]
+    weights = np.stack([each for _, each in now.rows])
+    word, side = literal(now.text), frame.controls["side"]
+    pick(frame, "side", words["side"], words["sides"])
+    st.markdown(f"##### {words['heads_title'].format(word=word)}", help=words["heads_help"].format(word=word))
+    figure(lambda theme: matrix(theme, weights, names, keys, axes=(words["heads_axis"][side], words["heads_rows"]), square=False,
+                                height=110 + 26 * len(names)), key="translate-heads",
+           alt=words["heads_alt"].format(heads=len(names), keys=len(keys), word=now.text, weight=place[2], head="{}·{}".format(*place[0]),
+                                         key=now.shown.keys.texts[place[1]]))
+    st.markdown(words["largest"].format(head="{}·{}".format(*place[0]), weight=place[2], key=literal(now.shown.keys.texts[place[1]])))
+
+
+def open_head(frame: Frame, now: Written) -> None:
+    """One head over all words that were produced."""
+    words, kind = strings("translate"), now.shown.kind
+    layer, head = opened(frame, now)
+    options = {f"{each[0]}.{each[1]}": f"{each[0]}·{each[1]}" for each, _ in now.rows}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.markdown(f"##### {words['open_head'].format(layer=layer, head=head)}", help=words["open_help"], width="content")
+        key = "view_open"
+        st.session_state[key] = f"{layer}.{head}"
+        st.selectbox(words["heads_rows"], list(options), format_func=options.__getitem__, key=key, label_visibility="collapsed", width=110,
+                     on_change=lambda: frame.turn(open=st.session_state[key]))
+    view = View(kind, layer, head)
+    record = replace(now.record, maps=(now.shown,))
+    head_view(displayed(record, view), view, focus=now.word, height=430, source=(record,), key="translate_head",
+              on_event=lambda event: None if event.token is None else frame.turn(word=event.token))
+
+
+def opened(frame: Frame, now: Written) -> tuple[int, int]:
+    """The head that was chosen; without a choice the one with the largest weight for this word."""
+    parts = frame.controls["open"].split(".")
+    if len(parts) == 2 and all(each.isdecimal() for each in parts) and now.shown.has(int(parts[0]), int(parts[1])):
+        return int(parts[0]), int(parts[1])
+    return now.largest[0]
+
+
+def chances(now: Written) -> None:
+    """The decoder's probabilities for this word."""
+    words, prediction = strings("translate"), now.record.prediction
+    if prediction is None or now.word not in prediction.positions:
+        return
+    place = prediction.positions.index(now.word)
+    texts, shares = prediction.texts[place][:SAID], np.array(prediction.probabilities[place][:SAID])
+    st.markdown(f"##### {words['chances_title']}")
+    rest = ", ".join(f"{text} {share:.3f}" for text, share in zip(texts[1:4], shares[1:4]))
+    figure(lambda theme: bars(theme, [html.escape(text) for text in texts], {words["chances"]: shares}, axes=("", words["chances"]), y_range=(0, 1),
+                              height=240), key="translate-chances", alt=words["chances_alt"].format(first=texts[0], p=shares[0], rest=rest))

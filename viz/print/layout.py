@@ -1,0 +1,114 @@
+"""What the pictures share: a plan says how large a picture will be and what must be said of it, and paints it once its place is known."""
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.core.displayed import Shown, Unit
+from model.core.view import View
+from viz import theme
+from viz.print import fonts
+from viz.print.sheet import Sheet
+from viz.text import strings
+
+SAID = strings("export")
+MOST = 1024   # cells a side of a picture; the cells of a longer text stand for several tokens
+MIDDLE = 0.36  # of a font's size: from the baseline to the middle of its small letters
+GAP = 4       # points between a label and what it names
+
+
+@dataclass(frozen=True)
+class Plan:
+    """width, height: points. orientation: how to read it. notes: what a reader must know. bar: colours RGB uint8 (step, 3) from weight
+    0 to 1, or None where a weight is a line's thickness.
+
+    scale: of the bar. paint(sheet, x, y) draws with the top left corner there. pair: its weight in words, in parts.
+    legend: (text, colour) of each head. bound: the bar runs from −bound to bound.
+    """
+
+    width: float
+    height: float
+    orientation: str
+    notes: tuple[str, ...]
+    scale: str
+    paint: Callable[[Sheet, float, float], None]
+    bar: np.ndarray | None
+    pair: tuple[str, ...] = ()
+    legend: tuple[tuple[str, str], ...] = ()
+    bound: float | None = None
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The labels of one axis, thinned where they would overlap. texts: {place: label}. marked: those in the accent colour."""
+
+    texts: dict[int, str]
+    size: float
+    marked: frozenset[int]
+    quiet: frozenset[int]
+    unknown: frozenset[int]
+    notes: tuple[str, ...]
+
+    @property
+    def width(self) -> float:
+        return fonts.widest(list(self.texts.values()), self.size)
+
+    def colour(self, place: int) -> str:
+        return theme.ACCENT if place in self.marked else theme.QUIET if place in self.quiet else theme.INK["light"]
+
+
+def pitch(count: int) -> float:
+    """Points from one token to the next: whole ones, so that cells have whole pixels at any zoom; beyond MOST tokens 1/2, 1/3 …"""
+    if count > MOST:
+        return 1 / math.ceil(count / MOST)
+    return max(8, min(22, 480 // count)) if count <= 90 else max(1, 720 // count)
+
+
+def labels(units: tuple[Unit, ...], step: float, marked: tuple[int | None, ...] = ()) -> Labels:
+    """The labels of tokens that stand `step` points apart."""
+    size = min(10.0, max(6.5, 0.62 * step))
+    every = math.ceil((size + 1.5) / step) if step < size + 1 else 1
+    kept = frozenset(place for place in marked if place is not None)
+    places = [place for place in range(len(units)) if place in kept or (place % every == 0 and all(abs(place - other) >= every for other in kept))]
+    texts = {place: fonts.label(units[place].text) for place in places}
+    notes = [SAID["thinned"].format(count=len(units), step=_ordinal(every))] if every > 1 else []
+    if any(fonts.CODE_POINT.search(text) for text in texts.values()):
+        notes.append(SAID["code_points"])
+    if any(len(text) == fonts.LONGEST and text.endswith("…") for text in texts.values()):
+        notes.append(SAID["cut"].format(size=fonts.LONGEST))
+    return Labels(texts, size, kept, frozenset(place for place in places if units[place].special),
+                  frozenset(place for place in places if units[place].unknown), tuple(notes))
+
+
+def pair_of(shown: Shown, view: View) -> tuple[int, int] | None:
+    """The row and the column of the view's pair, if both are shown."""
+    row, column = (shown.row_of(view.pair[0]), shown.column_of(view.pair[1])) if view.pair else (None, None)
+    return None if row is None or column is None else (row, column)
+
+
+def said_pair(shown: Shown, view: View) -> tuple[str, ...]:
+    """The pair and its weight, in parts, so that right-to-left tokens cannot turn the arrow round; nothing if it is not shown."""
+    place = pair_of(shown, view)
+    if place is None:
+        return ()
+    a, b = shown.rows[place[0]], shown.columns[place[1]]
+    return fonts.label(a.text), "→", fonts.label(b.text), f"{shown.weights[place]:.3f}"
+
+
+def letter(sheet: Sheet, x: float, y: float, place: int, names: Labels, **how) -> None:
+    """One token's label; [UNK] and its like are marked loudly."""
+    fill = theme.UNKNOWN if place in names.unknown else None
+    sheet.text(x, y, names.texts[place], size=names.size, colour=names.colour(place), mono=True, fill=fill, **how)
+
+
+def _ordinal(number: int) -> str:
+    ending = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def said_sums(shown: Shown, words: dict[str, str]) -> str:
+    """What the rows really sum to, after every filter."""
+    sums = np.nansum(shown.weights, 1)
+    return words["one"] if np.abs(sums - 1).max() < 1e-3 else words["other"].format(low=sums.min(), high=sums.max())
+

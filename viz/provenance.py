@@ -1,0 +1,142 @@
+"""Where a file comes from: one JSON string that is written into every export and read back into the question and the view.
+
+The string is pure ASCII: anything else is escaped as JSON does, so that every format carries it unchanged, lone surrogates and NUL included.
+"""
+import dataclasses
+import functools
+import importlib.metadata
+import json
+import math
+import platform
+from typing import Any
+
+from model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, UserError
+from model.core.record import AttentionRecord
+from model.core.view import View
+
+MADE_BY = "Clearhead"
+QUOTED = 240   # signs of a text in a caption
+PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "matplotlib")
+EDITS: dict[str, type[Edit]] = {each.__name__.lower(): each for each in (Silence, Temper, Hide, Patch)}
+
+
+@functools.cache
+def versions() -> dict[str, str]:
+    """What computed and drew this, without importing any of it."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def describe(record: AttentionRecord, view: View, link: str = "") -> dict:
+    """The provenance as plain values: the question, the answer's model and checks, the view, the versions, the link."""
+    query, card = record.query, record.card
+    return {
+        "made_by": MADE_BY, "model": query.model, "title": card.title, "revision": query.revision, "licence": card.licence,
+        "text": query.text, "text_b": query.text_b, "target": query.target, "continuation": list(query.continuation),
+        "edits": [_plain(edit) for edit in sorted(query.edits, key=repr)],
+        "kind": view.kind.value, "layer": view.layer, "head": view.head, "view": dataclasses.asdict(view),
+        "verification": {name: _number(value) for name, value in dataclasses.asdict(record.verification).items()},
+        "omitted": None if record.omitted is None else dataclasses.asdict(record.omitted),
+        "versions": versions(), "link": link}
+
+
+def _plain(edit: Edit) -> dict:
+    """An edit as JSON can hold it; the text that a patch takes from has no edits of its own."""
+    values = {"edit": type(edit).__name__.lower(), **dataclasses.asdict(edit)}
+    if isinstance(edit, Patch):
+        values["from_query"] |= {"edits": [], "continuation": list(edit.from_query.continuation)}
+    return values
+
+
+def _number(value):
+    """JSON has no NaN: what was not measured is null."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def dumps(record: AttentionRecord, view: View, link: str = "") -> str:
+    """The provenance as one line of ASCII JSON."""
+    return json.dumps(describe(record, view, link), ensure_ascii=True, allow_nan=False)
+
+
+def loads(text: str) -> tuple[Query, View]:
+    """The question and the view that a file was made from. Raises UserError if the text is not a provenance of ours."""
+    try:
+        found = json.loads(text)
+        return _query(found, frozenset(_edit(dict(each)) for each in found["edits"])), _view(found["view"])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise UserError("This file carries no provenance that Clearhead wrote; choose a file that was exported here.") from error
+
+
+def _query(found: dict, edits: frozenset) -> Query:
+    texts = [found[name] for name in ("model", "revision", "text", "text_b", "target")]
+    if any(not isinstance(each, str) for each in texts[:3]) or any(not isinstance(each, str | None) for each in texts[3:]):
+        raise ValueError("texts")
+    model, revision, text, text_b, target = texts
+    return Query(model, revision, text, text_b, target, _places(found["continuation"]), edits)
+
+
+def _places(values) -> tuple[int, ...]:
+    """Whole numbers from 0 on. Raises ValueError for anything else."""
+    if not isinstance(values, list) or any(type(each) is not int or each < 0 for each in values):
+        raise ValueError("whole numbers")
+    return tuple(values)
+
+
+def _edit(values: dict) -> Edit:
+    _places([values[name] for name in ("layer", "head", "token") if name in values])
+    read: dict[str, Any] = {"kind": Kind(values["kind"])} if "kind" in values else {}
+    if "from_query" in values:   # a patch is taken from a question without edits of its own
+        read["from_query"] = _query(values["from_query"], frozenset())
+    return EDITS[values.pop("edit")](**values | read)
+
+
+def _view(values: dict) -> View:
+    pair = values["pair"]
+    _places([values["layer"], values["head"], *([] if values["token"] is None else [values["token"]])])
+    switches = [values[name] for name in ("transpose", "hide_special", "renormalise", "words")]
+    if any(not isinstance(each, bool) for each in switches) or not isinstance(values["order"], str):
+        raise ValueError("switches")
+    return View(**values | {"kind": Kind(values["kind"]), "pair": None if pair is None else _places(pair),
+                            "overlay": tuple(_places(each) for each in values["overlay"])})
+
+
+def sentences(record: AttentionRecord, link: str = "") -> tuple[list[str], list[str]]:
+    """The same in words, for the caption of a picture: the texts, and where the picture comes from."""
+    from viz.text import strings
+
+    said, query, card = strings("export"), record.query, record.card
+    texts = [_quoted(each, said) for each in (query.text, query.text_b, query.target) if each]
+    lines = [said["model"].format(title=card.title, model=query.model, revision=query.revision[:12])]
+    if query.edits:
+        lines.append(said["edits"] + ", ".join(_in_words(edit) for edit in sorted(query.edits, key=repr)))
+    if record.omitted is not None:
+        lines.append(said["omitted"].format(count=record.omitted.count, limit=record.omitted.limit))
+    lines.append(_checked(record, said))
+    return texts, [*lines, *([link] if link else [])]
+
+
+def _quoted(text: str, said: dict) -> str:
+    """A text in one line; of a long one the beginning, and how long it is."""
+    words = " ".join(text.split())
+    return said["quoted"].format(text=words) if len(words) <= QUOTED else said["begun"].format(text=words[:QUOTED], count=len(text))
+
+
+def _in_words(edit: Edit) -> str:
+    if isinstance(edit, Hide):
+        return f"{edit.side} token {edit.token} hidden"
+    if isinstance(edit, Patch):
+        change = f"taken from “{edit.from_query.text[:QUOTED]}”"
+    else:
+        change = "silenced" if isinstance(edit, Silence) else f"at temperature {edit.temperature:g}"
+    return f"{edit.kind} layer {edit.layer} head {edit.head} {change}"
+
+
+def _checked(record: AttentionRecord, said: dict) -> str:
+    """How far the picture was checked, with the largest difference found."""
+    errors = [each for each in (record.verification.max_error, record.verification.load_error) if math.isfinite(each)]
+    return said["checked"][record.verification.status] + (said["difference"].format(error=max(errors)) if errors else "")

@@ -1,0 +1,57 @@
+"""What a server does before its first visitor: it asks the first page's question, so that the models' packages come while a browser still loads."""
+import gc
+import logging
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+import streamlit as st
+from streamlit import cli_util
+from streamlit.web.server import server_util
+
+from model.ask import sources
+from model.ask.jobs import Job
+from model.core.query import UserError
+from viz.page import pages
+from viz.state import State
+from viz.streamlit_patch import keep_order
+
+log = logging.getLogger("clearhead")
+
+
+def ask_first() -> Job | None:
+    """Reads the pages and asks what the page without an address asks: its visitor shares the job, others find the packages there."""
+    pages()
+    try:
+        return sources.ask(sources.open_query(*State().question), "the server's start")
+    except UserError as error:
+        log.warning("nothing was asked before the first visitor: %s", error)
+        return None
+
+
+def start() -> None:
+    """Asks first. What that has imported stays, over 400,000 objects: Python's search for garbage leaves them out from then on, as going through
+    them stops every thread for a fifth of a second."""
+    job = ask_first()
+    if job is not None:
+        with suppress(UserError):
+            job.result()
+        gc.freeze()
+        gc.collect()   # quick now; Python searches again once a quarter more has come than the last search left
+
+
+@asynccontextmanager
+async def begun(app: st.App) -> AsyncIterator[None]:
+    """For st.App: a thread of its own asks, as the server answers browsers meanwhile."""
+    keep_order()
+    threading.Thread(target=start, name="clearhead-start", daemon=True).start()
+    yield
+
+
+@asynccontextmanager
+async def begun_for_one(app: st.App) -> AsyncIterator[None]:
+    """The same on somebody's own machine, whose browser opens, as it does for any script of Streamlit's."""
+    async with begun(app):
+        if not st.get_option("server.headless"):
+            cli_util.open_browser(server_util.get_url("localhost"))
+        yield

@@ -1,0 +1,97 @@
+"""The one way a figure comes onto a page: drawn in the page's theme, with words for those who do not see it, and with ways to take it away.
+
+PNG and SVG come from the camera in the figure's own menu, which saves what *Save* says. HTML (self-contained, works offline) and CSV (the
+figure's numbers) are made when their button is pressed, always in the light theme; PDF needs a Chromium on the machine that runs Clearhead.
+"""
+import csv
+import functools
+import importlib.util
+import io
+from collections.abc import Callable
+
+import streamlit as st
+
+from viz.components.chart import CONFIG, chart, sized
+from viz.export.csv import guarded
+from viz.figures import table
+from viz.figures.drawing import Drawing
+from viz.handout.pdf import browser
+from viz.text import strings
+from viz.widgets.handout_button import keep, tell
+
+
+def theme() -> str:
+    """light or dark: what the page has."""
+    return "dark" if st.context.theme.type == "dark" else "light"
+
+
+@st.fragment
+def figure(draw: Callable[..., Drawing], *, key: str, alt: str, name: str = "") -> None:
+    """Draws `draw(theme)`. `key` names the figure on the page, and its files where `name` does not; figures that take one another's place have one
+    key: the browser changes a chart in less time than it builds one. `alt` says in a sentence what it shows, with its numbers. A fragment: its
+    tools answer without the page."""
+    camera, saving, name = st.session_state.get("camera", "png"), f"saving-{key}", name or key
+    saved = {"format": camera, "filename": f"clearhead-{name}", "scale": 2 if camera == "png" else 1}
+
+    def use(tool: str) -> None:
+        if tool == "keep":
+            keep(key, lambda where, link: _kept(draw("light"), alt, where, link))
+        else:
+            st.session_state[saving] = not st.session_state.get(saving)
+
+    chart(sized(draw(theme()).sent()), key=f"chart-{key}", alt=alt, config={"toImageButtonOptions": saved}, saving=bool(st.session_state.get(saving)),
+          on_tool=use)
+    if st.session_state.get(saving):
+        _save(lambda: draw("light"), key, name, camera)
+    tell(key)
+
+
+def _kept(drawn: Drawing, alt: str, where: str, link: str):
+    from viz.handout.build import chart_item
+
+    return chart_item(drawn, alt, where=where, link=link)
+
+
+def sketch(place, drawn: Drawing, *, key: str) -> None:
+    """Draws into a place of the page while something is still being computed: nothing to take away yet."""
+    with place:
+        chart(drawn.sent(), key=key)
+
+
+def _save(light: Callable[[], Drawing], key: str, name: str, camera: str) -> None:
+    """What *Save* opens below the chart."""
+    words, chosen = strings("lesson"), f"save-{key}"
+    st.session_state[chosen] = camera
+    with st.container(border=True, key=f"open-{chosen}"):
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            st.segmented_control(words["camera"], ["png", "svg"], format_func=str.upper, key=chosen, required=True, on_change=_set_camera,
+                                 args=(chosen,))
+            st.download_button("HTML", lambda: html(light()), f"clearhead-{name}.html", "text/html", on_click="ignore", key=f"html-{key}")
+            st.download_button("CSV", lambda: as_csv(light()), f"clearhead-{name}.csv", "text/csv", on_click="ignore", key=f"csv-{key}")
+            if pdf_works():
+                st.download_button("PDF", lambda: light().plotly().to_image("pdf"), f"clearhead-{name}.pdf", "application/pdf", on_click="ignore",
+                                   key=f"pdf-{key}")
+        if not pdf_works():
+            st.caption(words["no_pdf"])
+
+
+def _set_camera(name: str) -> None:
+    st.session_state["camera"] = st.session_state[name]
+
+
+@functools.cache
+def pdf_works() -> bool:
+    """Whether kaleido and a browser that it can drive are on this machine."""
+    return importlib.util.find_spec("kaleido") is not None and browser() is not None
+
+
+def html(drawn: Drawing) -> bytes:
+    """The figure as a page of its own that asks no other machine for anything."""
+    return drawn.plotly().to_html(include_plotlyjs=True, config=CONFIG).encode("utf-8")
+
+
+def as_csv(drawn: Drawing) -> bytes:
+    """The figure's numbers: series, x, y, value; UTF-8, CRLF (RFC 4180), text harmless for spreadsheets."""
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([[guarded(cell) if isinstance(cell, str) else cell for cell in row] for row in table.rows(drawn)])
+    return text.getvalue().encode("utf-8")

@@ -1,0 +1,37 @@
+"""A row of a real head on a lesson page: which head and which token of the current model and sentence, shared with the page Heads."""
+import streamlit as st
+
+from model.core.query import Kind
+from model.core.record import AttentionRecord
+from model.core.view import View
+from viz.components.token_strip import token_strip
+from viz.page import Frame
+from viz.text import strings
+from viz.widgets.fields import bound, segments
+
+
+def real_head(frame: Frame, *, token: bool = True) -> tuple[AttentionRecord, View]:
+    """Draws the choice of kind, head and (if `token`) token, and gives the record and the view with them. Waits for the model.
+
+    What is chosen here is the open head of the page Heads too, and stands in the URL as there.
+    """
+    record, view, words = frame.record(), frame.view(), strings("lesson")
+    if token:
+        token_strip(record[view.kind].queries, focus=view.token, pairs=False, key="lesson_strip", on_event=lambda event: _take(frame, event))
+    places = [(layer.index, head) for layer in record[view.kind].layers for head in range(layer.heads)]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if len(record.kinds) > 1:
+            segments(words["kind"], {kind: words["kinds"][kind] for kind in record.kinds}, frame.choose, "kind", view.kind)
+        st.selectbox(words["head"], places, format_func=lambda place: words["head_name"].format(layer=place[0], head=place[1]), width=220,
+                     **bound(frame.choose, "head", (view.layer, view.head)))
+    return record, view
+
+
+def _take(frame: Frame, event) -> None:
+    if event.token is not None:
+        frame.choose(token=event.token)
+
+
+def names(record: AttentionRecord, kind: Kind) -> tuple[list[str], list[str]]:
+    """The texts of queries and keys of a kind."""
+    return list(record[kind].queries.texts), list(record[kind].keys.texts)

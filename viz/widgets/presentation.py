@@ -1,0 +1,48 @@
+"""Presentation mode: large letters, no controls. P turns it on and off on every page, present=1 in the URL begins with it.
+
+On the page Handout one figure fills the screen and arrows step through the others; on any other page an arrow opens the handout.
+"""
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from viz.components.bundle import script, sheet
+from viz.text import strings
+from viz.widgets.fields import sent
+
+_KEYS = st.components.v2.component("clearhead_keys", js=script("js/presentation.js"), css=sheet("js/page.css"), isolate_styles=False)   # on every page
+LARGER = 1.5   # times as large as on a desk
+CONTROLS = ("stSidebar", "stHeader", "stExpandSidebarButton", "stSelectbox", "stMultiSelect", "stTextInput", "stTextArea",
+            "stNumberInput", "stCheckbox", "stRadio", "stButtonGroup", "stPopover", "stButton", "stDownloadButton", "stFileUploader", "stExpander",
+            "stPageLink")
+# no ring of the keyboard round the page: it would strike the title through
+STYLE = ("<style>" + ", ".join(['[class*="st-key-slider-"]', *(f'[data-testid="{each}"]' for each in CONTROLS)]) + " { display: none !important; }"
+         f'[data-testid="stMainBlockContainer"] {{ max-width: none; padding: 1rem 2rem 0; zoom: {LARGER}; }}'
+         '.clearhead-tools { display: none !important; }'
+         '[data-testid="stMain"]::before { box-shadow: none !important; }'
+         f'.clearhead-chart {{ zoom: calc(1 / {LARGER}); margin-bottom: 32px; }}</style>')
+
+
+def hide_controls() -> None:
+    """Before anything is drawn: the picture alone, and larger."""
+    st.html(STYLE)
+
+
+def presenting(on: bool, present: Callable[[bool], None], step: Callable[[int], None]) -> None:
+    """Listens to the keys; the last thing on a page, for it takes a line. present(on or off) and step(+1 or -1) are called before the page runs."""
+    def hand_on() -> None:
+        said = read(sent("presentation"))
+        if said is not None:
+            (present if said[0] == "on" else step)(said[1])
+
+    _KEYS(key="presentation", data={"on": on, "leave": strings("frame")["leave_presentation"]}, on_event_change=hand_on)
+
+
+def read(value: Any) -> tuple[str, Any] | None:
+    """What a browser sent: {"on": true or false} or {"step": 1 or -1}; None for anything else."""
+    if value in ({"on": True}, {"on": False}) and isinstance(value["on"], bool):
+        return "on", value["on"]
+    if value in ({"step": 1}, {"step": -1}) and type(value["step"]) is int:
+        return "step", value["step"]
+    return None

@@ -1,0 +1,41 @@
+"""Vectors as coloured strips, lying or standing: rows as in the paper (x · W), or columns as in 3Blue1Brown (W x). The choice is the view's
+`transpose`, so that one switch holds for all pages."""
+import html
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from model.core.record import Tokens
+from viz.components.token_labels import label
+from viz.figures.matrix import matrix
+from viz.page import Frame
+from viz.widgets.fields import bound
+from viz.widgets.figure import figure
+
+STANDING = 520   # pixels: how tall columns stand
+
+
+def columns_switch(frame: Frame, words: dict) -> bool:
+    """The remembered switch; True for columns."""
+    shown = frame.view().transpose
+    st.toggle(words["columns"], help=words["columns_help"], **bound(frame.choose, "transpose", shown))
+    return shown
+
+
+def named(tokens: Tokens, place: int) -> str:
+    """A token and its place, for an axis."""
+    return f"{html.escape(label(tokens.texts[place]), quote=False)} {place}"
+
+
+def strips(vectors: Sequence[tuple[str, np.ndarray]], *, key: str, alt: str, columns: bool = False, axis: str = "dimension",
+           bound: float | None = None, name: str = "") -> None:
+    """One strip for each (name, vector); all of one length, on one scale symmetric about 0. key, alt, name: as of a figure."""
+    names, numbers = [name for name, _ in vectors], np.stack([vector for _, vector in vectors])
+    places = [str(place) for place in range(numbers.shape[1])]
+    if columns:
+        figure(lambda theme: matrix(theme, numbers.T, places, names, kind="signed", axes=("", axis), square=False, height=STANDING, bound=bound),
+               key=key, alt=alt, name=name)
+    else:
+        figure(lambda theme: matrix(theme, numbers, names, places, kind="signed", axes=(axis, ""), square=False, height=112 + 25 * len(names),
+                                    bound=bound), key=key, alt=alt, name=name)

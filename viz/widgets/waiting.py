@@ -1,0 +1,102 @@
+"""Waiting for an answer with something to see: progress and a skeleton; another click ends the wait."""
+import time
+import uuid
+from collections.abc import Callable, Generator, Hashable, Iterable
+from typing import Any
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from model.ask import sources
+from model.ask.jobs import Job
+from model.core.query import UserError
+
+POLL, SLOWEST = 0.05, 0.5   # seconds between two looks at the job, at first and in a long wait; the end of it is seen at once
+DRAWN, LOOK = 0.3, 0.02     # seconds that a fragment's pictures take the browser, and between two looks for another click
+PATIENCE = 0.25             # seconds before progress appears, so that quick answers do not flicker
+
+
+def session() -> str:
+    """The name under which this session waits."""
+    return st.session_state.setdefault("session", uuid.uuid4().hex)
+
+
+def alone() -> bool:
+    """Whether a fragment answers a click, and the page around it does not run."""
+    running = get_script_run_ctx()
+    return running is not None and bool(running.fragment_ids_this_run)
+
+
+def drawn_first(seconds: float = DRAWN) -> None:
+    """Gives the browser time to draw what a fragment sent, before the next messages come: it would draw all at once, late.
+
+    A click that runs the page ends the wait; one that a fragment answers does not: the page that follows answers it, too.
+    """
+    for _ in range(int(seconds / LOOK)):
+        time.sleep(LOOK)
+        session()   # Streamlit looks for such a click whenever the session is asked for something
+
+
+def place_to_wait():
+    """Nothing, where somebody may wait. It is there in every run: what follows would be at other places without it, and the browser build it anew
+    beside what it had."""
+    return st.empty()
+
+
+def ask(question: Hashable, height: int = 420) -> Any:
+    """The answer to a question. Raises UserError if there is none. While it is computed each look is a Streamlit call, at which a newer click
+    takes over. height: of the skeleton that stands there meanwhile, in pixels; 0 for none."""
+    return next(ask_each([question], height))
+
+
+def ask_each(questions: Iterable[Hashable], height: int = 0, say: Callable[[int, str], str] = lambda number, text: text,
+            missed: Callable[[int, UserError], None] | None = None) -> Generator[Any, None, None]:
+    """The answers to several questions, all asked at once, each as soon as it is there; waited for in one place however many they are.
+    say(number, text) is written beside the bar. Who draws between the answers closes it (contextlib.closing), as a click may end the drawing.
+
+    missed(number, error) is told of a question without an answer, which is then None among them; without it the first such error is raised.
+    """
+    who, begun = session(), time.monotonic()
+    jobs, place, bar = [sources.ask(each, who) for each in questions], place_to_wait(), None
+    try:
+        for number, job in enumerate(jobs):
+            answered = False
+            while not answered:
+                answered, waited = job.wait(min(SLOWEST, POLL + (time.monotonic() - begun) / 10)), time.monotonic() - begun
+                if waited < PATIENCE or (answered and job is jobs[-1]):
+                    continue
+                told = {"value": min(1.0, (number + (1 if answered else job.fraction)) / len(jobs)), "text": say(number, job.text)}
+                if bar is None:
+                    bar = _begun(place, height, **told)
+                else:
+                    bar.progress(**told)
+            if bar is not None and (job is jobs[-1] or (missed is None and job.failed)):
+                place.empty()
+            yield _answer(job, number, missed)
+    finally:   # also of one that is dropped half-way, wherever that happens: nothing of Streamlit's may be called here
+        for job in jobs:
+            job.leave(who)
+
+
+def _begun(place, height: int, **told: Any):
+    """The bar, and the skeleton below it."""
+    with place.container():
+        bar = st.progress(**told)
+        if height:
+            st.skeleton(height=height)
+    return bar
+
+
+def _answer(job: Job, number: int, missed: Callable[[int, UserError], None] | None) -> Any:
+    try:
+        return job.result()
+    except UserError as error:
+        if missed is None:
+            raise
+        missed(number, error)
+        return None
+
+
+def ahead(part: str, questions: Iterable[Hashable]) -> None:
+    """Has answered what a part of this session's page will probably ask next, while nobody waits for anything; instead of what it named before."""
+    sources.ahead(questions, f"{session()} {part}")
