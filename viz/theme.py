@@ -31,6 +31,7 @@ UNKNOWN = "#ffd54a"     # behind a token that the vocabulary has no piece for
 FORBIDDEN = "#f1f2f4"   # where the mask lets nobody look
 LOG_FLOOR = 1e-4        # the log scale starts here; anything below has the background's colour
 SPACE = 8               # pixels: the one spacing unit
+LARGER = 1.5            # in a presentation: times as large as on a desk
 
 
 def rgb(colour: str) -> tuple[int, int, int]:

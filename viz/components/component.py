@@ -12,9 +12,13 @@ from typing import Any
 import streamlit as st
 
 from viz.components.bundle import script, shelved
-from viz.widgets.fields import sent
 
 _STATE = st.components.v2.component("clearhead_state", js=script("js/state.js"))
+
+
+def component_value(key: str, name: str = "event") -> Any:
+    """What a component of this key last sent under this name; None where nothing is there, as of a page that was just left."""
+    return (st.session_state.get(key) or {}).get(name)
 
 
 class Component:
@@ -27,7 +31,7 @@ class Component:
     def show(self, key: str, body: bytes, state: bytes, read: Callable[[Any], Any], on_event: Callable[[Any], None] | None) -> Any:
         """Draws it. `read` turns what the browser sent into an event or None; `on_event` gets the event before the page runs again."""
         def hand_on() -> None:
-            event = read(sent(key))
+            event = read(component_value(key))
             if event is not None and on_event is not None:
                 on_event(event)
 

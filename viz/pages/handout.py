@@ -8,12 +8,12 @@ from model.ask import sources
 from model.core.query import UserError
 from viz.components import block_diagram, handles, head_grid, head_view, mask_editor, token_strip, transformer_diagram
 from viz.components.chart import replay as replay_chart
-from viz.components.chart import replay_table
 from viz.handout import pdf
 from viz.handout.files import ITEMS, TITLE, Handout, load, save
 from viz.handout.item import CAPTION, Item
 from viz.handout.page import page
 from viz.handout.pictures import checked
+from viz.handout.tables import table_of
 from viz.page import Frame, Page
 from viz.page_controls import Number
 from viz.text import literal, strings
@@ -25,7 +25,16 @@ PAGE = Page("Handout", "Look", 99, "nothing", controls=(Number("figure", 1, 1, I
 STAGE = 390   # pixels of a picture, before it is enlarged: with its caption it fits a projector's 900
 COMPONENTS = {"head_view": head_view, "head_grid": head_grid, "block_diagram": block_diagram, "handles": handles, "mask_editor": mask_editor,
               "token_strip": token_strip, "transformer_diagram": transformer_diagram}
-REPLAY: dict[str, Callable] = {name: each.replay for name, each in COMPONENTS.items()} | {"chart": replay_chart, "table": replay_table}
+
+
+def _replay_table(body: bytes, state: bytes, *, key: str, height: int | None = None) -> None:
+    """Draws a table that was kept; it has no state. height: pixels, at most."""
+    names, rows = table_of(body)
+    high = min(38 + 35 * len(rows), height or 460)
+    st.dataframe([dict(zip(names, row, strict=True)) for row in rows], hide_index=True, height=high, key=key)
+
+
+REPLAY: dict[str, Callable] = {name: each.replay for name, each in COMPONENTS.items()} | {"chart": replay_chart, "table": _replay_table}
 
 
 def render(frame: Frame) -> None:

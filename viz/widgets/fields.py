@@ -11,11 +11,6 @@ def _hand_on(choose: Callable[..., None], field: str, key: str) -> None:
         choose(**{field: value})
 
 
-def sent(key: str, name: str = "event") -> Any:
-    """What a component of this key last sent under this name; None where nothing is there, as of a page that was just left."""
-    return (st.session_state.get(key) or {}).get(name)
-
-
 def hold(key: str, text: str) -> dict[str, str]:
     """The arguments that make a text field of this key say `text`. One that says so already is left alone: what is written into the session is
     sent to the browser, where the answer to an earlier question would replace the text, or the selection, of somebody who has typed on meanwhile.

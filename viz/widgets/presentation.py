@@ -8,11 +8,11 @@ from typing import Any
 import streamlit as st
 
 from viz.components.bundle import script, sheet
+from viz.components.component import component_value
 from viz.text import strings
-from viz.widgets.fields import sent
+from viz.theme import LARGER
 
 _KEYS = st.components.v2.component("clearhead_keys", js=script("js/presentation.js"), css=sheet("js/page.css"), isolate_styles=False)   # on every page
-LARGER = 1.5   # times as large as on a desk
 CONTROLS = ("stSidebar", "stHeader", "stExpandSidebarButton", "stSelectbox", "stMultiSelect", "stTextInput", "stTextArea",
             "stNumberInput", "stCheckbox", "stRadio", "stButtonGroup", "stPopover", "stButton", "stDownloadButton", "stFileUploader", "stExpander",
             "stPageLink")
@@ -32,7 +32,7 @@ def hide_controls() -> None:
 def presenting(on: bool, present: Callable[[bool], None], step: Callable[[int], None]) -> None:
     """Listens to the keys; the last thing on a page, for it takes a line. present(on or off) and step(+1 or -1) are called before the page runs."""
     def hand_on() -> None:
-        said = read(sent("presentation"))
+        said = read(component_value("presentation"))
         if said is not None:
             (present if said[0] == "on" else step)(said[1])
 

@@ -2,7 +2,8 @@
 import pytest
 
 from viz.components.chart import _larger
-from viz.widgets.presentation import LARGER, read
+from viz.theme import LARGER
+from viz.widgets.presentation import read
 
 
 @pytest.mark.parametrize("value", [None, {}, {"on": 1}, {"step": 1.0}, {"step": 2}, {"step": True}, {"on": True, "step": 1}, "on", [1]])

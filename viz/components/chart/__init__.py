@@ -1,4 +1,4 @@
-"""plotly's charts on a page; a chart or a table that was kept, drawn again; and charts for a lecture room.
+"""plotly's charts on a page; a chart that was kept, drawn again; and charts for a lecture room.
 
 Streamlit's own plotly_chart makes a new chart whenever a number in it changes; this one changes in place, which is what makes a control feel
 immediate. plotly itself is the one that Streamlit brings: a browser loads it once.
@@ -12,9 +12,9 @@ from typing import Any
 import streamlit as st
 
 from viz.components.bundle import script, sheet
+from viz.components.component import component_value
 from viz.text import strings
-from viz.widgets.fields import sent
-from viz.widgets.presentation import LARGER
+from viz.theme import LARGER
 
 CONFIG = {"displaylogo": False, "showSendToCloud": False}
 REMOVED = ["lasso2d", "select2d", "autoScale2d", "zoomIn2d", "zoomOut2d"]   # buttons of plotly's that would only be in the way
@@ -38,7 +38,7 @@ def chart(spec: Mapping[str, Any], *, key: str, alt: str = "", config: Mapping[s
     on_tool: gets the name of the tool (TOOLS) that is pressed, before the page runs again; without it there are none. saving: whether *Save* is open.
     """
     def hand_on() -> None:
-        tool = pressed(sent(key))
+        tool = pressed(component_value(key))
         if tool is not None and on_tool is not None:
             on_tool(tool)
 
@@ -62,17 +62,8 @@ def replay(body: bytes, state: bytes, *, key: str, height: int | None = None) ->
     chart(sized(spec), key=key)
 
 
-def replay_table(body: bytes, state: bytes, *, key: str, height: int | None = None) -> None:
-    """Draws a table that was kept; it has no state. height: pixels, at most."""
-    from viz.handout.tables import table_of
-
-    names, rows = table_of(body)
-    high = min(38 + 35 * len(rows), height or 460)
-    st.dataframe([dict(zip(names, row, strict=True)) for row in rows], hide_index=True, height=high, key=key)
-
-
 def sized(spec: dict) -> dict:
-    """The chart as it is, or in a presentation larger by itself: the page's zoom passes its inside by (presenting.STYLE), as under a zoom plotly
+    """The chart as it is, or in a presentation larger by itself: the page's zoom passes its inside by (presentation.STYLE), as under a zoom plotly
     would look for the pointer where it is not."""
     state = st.session_state.get("state")
     return _larger(spec) if state is not None and state.present else spec

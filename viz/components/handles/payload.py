@@ -3,12 +3,11 @@ from typing import Any
 
 from viz import theme
 from viz.components.messages import pack
-from viz.figures.base import ACCENT
 from viz.page_controls import Numbers
 from viz.text import strings
 
 MODES = ("bars", "shares", "points")
-COLOURS = {"ramp": theme.RAMP, "ink": theme.INK, "paper": theme.PAPER, "accent": ACCENT["light"], "heads": theme.HEADS}
+COLOURS = {"ramp": theme.RAMP, "ink": theme.INK, "paper": theme.PAPER, "accent": theme.ACCENT, "heads": theme.HEADS}
 
 
 def body(control: Numbers, labels: list[str], *, room: str, mode: str, name: str, unit: str, height: int) -> bytes:

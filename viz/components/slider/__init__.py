@@ -5,8 +5,8 @@ from typing import Any
 import streamlit as st
 
 from viz.components.bundle import script, sheet
+from viz.components.component import component_value
 from viz.components.slider.payload import message, read
-from viz.widgets.fields import sent
 
 __all__ = ["slider"]
 
@@ -22,8 +22,8 @@ def slider(label: str, options: Sequence[Any], value: Any, *, key: str, turn: Ca
     words = [say(each) for each in options]
 
     def hand_on() -> None:
-        at = read(sent(key, "moved"), words)
+        at = read(component_value(key, "moved"), words)
         if at is not None:
             turn(options[at])
 
-    _SLIDER(key=key, data=message(label, words, options.index(value), help, sent(key, "moved")), on_moved_change=hand_on)
+    _SLIDER(key=key, data=message(label, words, options.index(value), help, component_value(key, "moved")), on_moved_change=hand_on)
