@@ -1,1 +1,1 @@
-"""What plotly cannot draw, and the widgets that several pages share. Streamlit is allowed here."""
+"""What runs in the browser, one folder each: Python, JavaScript and CSS. A component draws and hands back its picture; it knows no handout."""

@@ -1,4 +1,4 @@
-"""How a component stands on a page: its code, two messages, one event.
+"""How a component stands on a page: its code, two messages, one event; and the picture that it leaves behind, for whoever keeps pictures.
 
 The *body* holds what is large and rarely changes (thumbnails, weights, tokens), the *state* what a click changes (which head is open, which
 token is in focus). Streamlit sends an element again as a whole whenever anything in it changes; so the code and the state are elements of
@@ -7,10 +7,12 @@ the browser body and state meet in a room named after the key.
 """
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
+from model.core.view import View
 from viz.components.bundle import script, shelved
 
 _STATE = st.components.v2.component("clearhead_state", js=script("js/state.js"))
@@ -21,14 +23,27 @@ def component_value(key: str, name: str = "event") -> Any:
     return (st.session_state.get(key) or {}).get(name)
 
 
+@dataclass(frozen=True)
+class Picture:
+    """What a component drew: enough to draw it again somewhere else."""
+
+    component: str           # the name of its folder
+    key: str                 # under which it stands on the page
+    body: bytes              # its two messages
+    state: bytes
+    view: View | None        # of the records that it shows, where it is about a head
+
+
 class Component:
     """A component of this folder, registered with Streamlit once, when its module is imported."""
 
     def __init__(self, name: str):
+        self._name = name
         self._code = st.components.v2.component(f"clearhead_{name}_code", js=shelved(name, "export default () => "))
         self._body = st.components.v2.component(f"clearhead_{name}", js=script("js/body.js") + f"export default body({json.dumps(name)});\n")
 
-    def show(self, key: str, body: bytes, state: bytes, read: Callable[[Any], Any], on_event: Callable[[Any], None] | None) -> Any:
+    def show(self, key: str, body: bytes, state: bytes, read: Callable[[Any], Any], on_event: Callable[[Any], None] | None,
+             view: View | None = None) -> Picture:
         """Draws it. `read` turns what the browser sent into an event or None; `on_event` gets the event before the page runs again."""
         def hand_on() -> None:
             event = read(component_value(key))
@@ -37,9 +52,9 @@ class Component:
 
         with st.container(gap=None):
             self._code(key=f"{key}-code")
-            result = self._body(key=key, data=body, on_event_change=hand_on)
+            self._body(key=key, data=body, on_event_change=hand_on)
             _STATE(key=f"{key}-state", data=state)
-        return read(result["event"])
+        return Picture(self._name, key, body, state, view)
 
     def replay(self, body: bytes, state: bytes, *, key: str) -> None:
         """Draws messages that were made before; what is chosen in them stays in the browser."""

@@ -16,6 +16,7 @@ from viz.page_controls import Choice, Number
 from viz.text import literal
 from viz.widgets.control_widgets import pick, slide
 from viz.widgets.figure import figure
+from viz.widgets.handout_button import keep_picture
 from viz.widgets.lesson import GUESS, Lesson, computing
 from viz.widgets.vector_heatmap import columns_switch, named, strips
 
@@ -89,8 +90,8 @@ def _parts(frame: Frame, lesson: Lesson, trace: Trace, record: AttentionRecord) 
     left, right = st.columns([2, 5], gap="medium")
     with left:
         drawn = [Drawn(one.name, one.kind, names[one.name], _shape(one.output)) for one in found]
-        block_diagram(drawn, box.name, alt=words["alt_diagram"].format(order=", ".join(names.values())), source=(record,), key="block_diagram",
-                      on_open=lambda name: frame.turn(box=name))
+        keep_picture(block_diagram(drawn, box.name, alt=words["alt_diagram"].format(order=", ".join(names.values())), key="block_diagram",
+                                   on_open=lambda name: frame.turn(box=name)), (record,))
     with right:
         tensors = _tensors(box, each, words)
         _draw(lesson, names[box.name], box, record[each.kind].queries)

@@ -16,6 +16,7 @@ from viz.page import Frame, Page
 from viz.page_controls import Choice, Number, Numbers, Switch
 from viz.widgets.control_widgets import pick, push, slide, switch
 from viz.widgets.figure import figure, sketch, theme
+from viz.widgets.handout_button import keep_picture
 from viz.widgets.lesson import GUESS, Lesson, computing, follow
 
 WIDTHS = (64, 128, 256, 512)             # d_model of the layer that is counted and measured
@@ -202,8 +203,8 @@ def _tiles(frame: Frame, lesson: Lesson) -> None:
     with lesson.section("tiles"):
         left, right = st.columns([5, 6], gap="medium")
         with left:
-            drag(SCORES, frame.controls["s"], [str(place) for place in range(keys)], name=words["scores"], unit=words["scores"],
-                 faint=tuple(range(seen, keys)), key="tile-scores", turn=frame.turn)
+            keep_picture(drag(SCORES, frame.controls["s"], [str(place) for place in range(keys)], name=words["scores"], unit=words["scores"],
+                              faint=tuple(range(seen, keys)), key="tile-scores", turn=frame.turn))
             with st.container(horizontal=True, gap="small"):
                 for name, values in PRESETS.items():
                     push(frame, words["presets"][name], f"scores-{name}", s=values)

@@ -4,6 +4,7 @@ import streamlit as st
 from viz.components.transformer_diagram import Door, anatomy
 from viz.page import Frame, Page, pages
 from viz.text import FOLDER, strings
+from viz.widgets.handout_button import keep_picture
 from viz.widgets.lesson import READABLE, follow, go_where_wanted, lessons
 
 PAGE = Page("Start here", "Learn", 0, "nothing")
@@ -17,7 +18,7 @@ def render(frame: Frame) -> None:
     st.markdown(f"## {words['question']}")
     with st.container(width=READABLE):
         st.markdown(words["lead"])
-    anatomy(_doors(prose), key="anatomy", on_open=follow)
+    keep_picture(anatomy(_doors(prose), key="anatomy", on_open=follow))
     st.caption(words["figure_source"])
     st.markdown(f"### {words['all']}")
     for start in range(0, len(names), IN_A_ROW):

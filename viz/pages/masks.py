@@ -12,6 +12,7 @@ from viz.page import Frame, Page
 from viz.page_controls import Choice, Number, Places, Switch
 from viz.widgets.control_widgets import pick, push, slide, switch
 from viz.widgets.figure import figure
+from viz.widgets.handout_button import keep_picture
 from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import GUESS, Lesson, computing
 
@@ -61,8 +62,8 @@ def _build(frame: Frame, lesson: Lesson, texts: list[str], rule: np.ndarray, all
             push(frame, words["again"], "draw-again", seed=(frame.controls["seed"] + 1) % SEEDS)
         left, right = st.columns(2, gap="medium")
         with left:
-            cells(allowed, texts, marked=frame.controls["row"], key="mask",
-                  on_paint=lambda painted: frame.turn(flips=tuple(int(each) for each in np.flatnonzero((painted ^ rule).ravel()))))
+            keep_picture(cells(allowed, texts, marked=frame.controls["row"], key="mask",
+                               on_paint=lambda painted: frame.turn(flips=tuple(int(each) for each in np.flatnonzero((painted ^ rule).ravel())))))
         with right, computing():
             weights = masking.masked_weights(scores, allowed, "before")
             figure(lambda theme: matrix(theme, np.where(allowed, weights, np.nan), texts, texts, height=400, axes=("key", "query")),

@@ -13,13 +13,14 @@ from model.core.view import View
 from model.studies.next_token import NextWord, NextWordQuery, distribution
 from viz.components.head_grid import head_grid
 from viz.components.head_view import head_view
-from viz.components.token_strip import token_strip
 from viz.figures.bars import bars
 from viz.page import Frame, Page
 from viz.page_controls import Number, Steps
 from viz.text import literal, strings
 from viz.widgets.control_widgets import push, slide
 from viz.widgets.figure import figure
+from viz.widgets.handout_button import keep_picture
+from viz.widgets.sentence_strip import sentence_strip
 
 PAGE = Page("Next word", "Look", 5, "record",
             controls=(Steps("wrote", 10**7, 256), Number("t", 1.0, 0.05, 10), Number("top_k", 0, 0, 1000, whole=True), Number("top_p", 1.0, 0.01, 1)))
@@ -40,7 +41,7 @@ def render(frame: Frame) -> None:
         return
     record: AttentionRecord = frame.ask(query)
     tokens = record[Kind.CAUSAL].queries
-    token_strip(tokens, focus=len(tokens) - 1, key="written")
+    sentence_strip(tokens, focus=len(tokens) - 1, key="written")
     left, right = st.columns([3, 8], gap="medium")
     with left:
         _cuts(frame)
@@ -117,14 +118,13 @@ def _row(frame: Frame, query: Query, record: AttentionRecord) -> None:
     st.markdown(words["heads_lead"].format(token=literal(attention_map.queries.texts[last])))
     left, right = st.columns([5, 6], gap="medium")
     with left:
-        head_grid(frame.ask(OverviewQuery(query, Kind.CAUSAL)), open_head=opened, order=[(layer, head) for layer, head, _ in order], key="next-grid",
-                  hover={words["elsewhere"]: {(layer, head): share for layer, head, share in order}}, height=340,
-                  source=(record,),
-                  on_event=lambda event: frame.choose(head=(event.layer, event.head)))
+        keep_picture(head_grid(frame.ask(OverviewQuery(query, Kind.CAUSAL)), open_head=opened, order=[(layer, head) for layer, head, _ in order],
+                               hover={words["elsewhere"]: {(layer, head): share for layer, head, share in order}}, height=340, key="next-grid",
+                               on_event=lambda event: frame.choose(head=(event.layer, event.head))), (record,))
     with right:
         view = View(Kind.CAUSAL, *opened, token=last, lens="text", scale="root")
         st.markdown(f"**{strings('heads')['head_title'].format(layer=opened[0], head=opened[1])}**")
-        head_view(displayed(record, view), view, focus=last, height=340, source=(record,), key="next-head")
+        keep_picture(head_view(displayed(record, view), view, focus=last, height=340, key="next-head"), (record,))
 
 
 def elsewhere(attention_map: AttentionMap, query: int) -> list[tuple[int, int, float]]:

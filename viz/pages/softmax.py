@@ -18,6 +18,7 @@ from viz.page_controls import Choice, Number, Numbers, Places, Switch
 from viz.text import literal, strings
 from viz.widgets.control_widgets import pick, push, several, slide, stops, switch
 from viz.widgets.figure import figure
+from viz.widgets.handout_button import keep_picture
 from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import GUESS, Lesson, computing
 
@@ -75,8 +76,8 @@ def _choice(frame: Frame, words: dict) -> Row:
 
 def _own_row(frame: Frame, words: dict) -> Row:
     names = [f"key {place}" for place in range(len(LOGITS.start))]
-    drag(LOGITS, frame.controls["z"], names, name=words["logits"], unit=words["logits"], faint=frame.controls["masked"], key="logits",
-         turn=frame.turn)
+    keep_picture(drag(LOGITS, frame.controls["z"], names, name=words["logits"], unit=words["logits"], faint=frame.controls["masked"], key="logits",
+                      turn=frame.turn))
     with st.container(horizontal=True, gap="small"):
         for preset, values in PRESETS.items():
             push(frame, words["presets"][preset], f"preset-{preset}", z=values)

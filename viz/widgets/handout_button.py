@@ -1,10 +1,9 @@
-"""“Add to handout”: the button under every figure, and the session's handout.
+"""“Add to handout”: the button under every picture and table, and the session's handout.
 
 A handout survives a reload because the server keeps it (viz/handout/store.py) under a random name that the browser holds in a cookie; the address
 bar holds nothing of it, so that a link that one sends away shows the state and not the sender's handout.
 """
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +12,8 @@ import streamlit as st
 from model.ask import sources
 from model.core.query import UserError
 from model.core.record import AttentionRecord
-from model.core.view import View
 from viz.components.bundle import script
+from viz.components.component import Picture
 from viz.handout.files import Handout
 from viz.handout.item import Item
 from viz.handout.store import Keeping
@@ -92,10 +91,19 @@ def tell(key: str) -> None:
         remember()
 
 
-def keep_picture(kind: str, key: str, messages: tuple[bytes, bytes], records: tuple[AttentionRecord, ...] = (), view: View | None = None,
-                 beside: Callable[[], Any] | None = None) -> None:
-    """The button under a component, whose item is the two messages that it was sent. beside: draws what stands at its left."""
-    _row(key, _maker(kind, messages, records, view), beside)
+def keep_picture(picture: Picture, records: tuple[AttentionRecord, ...] = (), beside: Callable[[], Any] | None = None) -> None:
+    """The button under what a component drew. records: those that it shows. beside: draws what stands at the button's left."""
+    _row(picture.key, picture_maker(picture, records), beside)
+
+
+def picture_maker(picture: Picture, records: tuple[AttentionRecord, ...] = ()) -> Callable[[str, str], Item]:
+    """What makes the item of a picture, for `add_to_handout`."""
+    def make(where: str, link: str) -> Item:
+        from viz.handout.build import picture_item
+
+        return picture_item(picture.component, picture.body, picture.state, records=records, view=picture.view,
+                            where=where.split(" · ")[0] if records else where, link=link)
+    return make
 
 
 def _row(key: str, make: Callable[[str, str], Item], beside: Callable[[], Any] | None) -> None:
@@ -103,24 +111,6 @@ def _row(key: str, make: Callable[[str, str], Item], beside: Callable[[], Any] |
         if beside:
             beside()
         add_to_handout(key, make)
-
-
-@contextmanager
-def keep_beside(kind: str, key: str, messages: tuple[bytes, bytes]) -> Iterator[None]:
-    """The same for a component that is a line of the page: drawn inside the block, the sign at its end."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        with st.container(width="stretch"):
-            yield
-        add_to_handout(key, _maker(kind, messages), sign=True)
-
-
-def _maker(kind: str, messages: tuple[bytes, bytes], records: tuple[AttentionRecord, ...] = (),
-           view: View | None = None) -> Callable[[str, str], Item]:
-    def make(where: str, link: str) -> Item:
-        from viz.handout.build import picture_item
-
-        return picture_item(kind, *messages, records=records, view=view, where=where.split(" · ")[0] if records else where, link=link)
-    return make
 
 
 def keep_table(key: str, rows: Sequence[Mapping[str, Any]], alt: str, titles: Mapping[str, str] | None = None,

@@ -4,10 +4,10 @@ import streamlit as st
 from model.core.query import Kind
 from model.core.record import AttentionRecord
 from model.core.view import View
-from viz.components.token_strip import token_strip
 from viz.page import Frame
 from viz.text import strings
 from viz.widgets.fields import bound, segments
+from viz.widgets.sentence_strip import sentence_strip
 
 
 def real_head(frame: Frame, *, token: bool = True) -> tuple[AttentionRecord, View]:
@@ -17,7 +17,7 @@ def real_head(frame: Frame, *, token: bool = True) -> tuple[AttentionRecord, Vie
     """
     record, view, words = frame.record(), frame.view(), strings("lesson")
     if token:
-        token_strip(record[view.kind].queries, focus=view.token, pairs=False, key="lesson_strip", on_event=lambda event: _take(frame, event))
+        sentence_strip(record[view.kind].queries, focus=view.token, pairs=False, key="lesson_strip", on_event=lambda event: _take(frame, event))
     places = [(layer.index, head) for layer in record[view.kind].layers for head in range(layer.heads)]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if len(record.kinds) > 1:

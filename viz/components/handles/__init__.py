@@ -1,7 +1,7 @@
 """Numbers that one takes in the hand: a row of bars, a distribution, points in a plane. By pointer, touch and keyboard."""
 from collections.abc import Callable
 
-from viz.components.component import Component
+from viz.components.component import Component, Picture
 from viz.components.handles.payload import body, read, state
 from viz.page_controls import Numbers
 
@@ -12,7 +12,7 @@ replay = _COMPONENT.replay
 
 
 def drag(control: Numbers, values: tuple[float, ...], labels: list[str], *, mode: str = "bars", name: str, unit: str = "",
-         faint: tuple[int, ...] = (), height: int = 260, key: str, turn: Callable[..., None]) -> None:
+         faint: tuple[int, ...] = (), height: int = 260, key: str, turn: Callable[..., None]) -> Picture:
     """Draws the handles at `values`; a move calls turn(CONTROL=new values) before the page runs again, so a page passes frame.turn.
 
     mode "bars": one bar a number, between control.low and control.high. "shares": bars from 0 to 1 that always sum to 1; the others give way in
@@ -22,7 +22,4 @@ def drag(control: Numbers, values: tuple[float, ...], labels: list[str], *, mode
     """
     count = len(labels) * (2 if mode == "points" else 1)
     messages = body(control, labels, room=key, mode=mode, name=name, unit=unit, height=height), state(values, room=key, faint=faint)
-    _COMPONENT.show(key, *messages, lambda value: read(value, control, count), lambda found: turn(**{control.name: found}))
-    from viz.widgets.handout_button import keep_picture  # a handout's items read this package's messages
-
-    keep_picture("handles", key, messages)
+    return _COMPONENT.show(key, *messages, lambda value: read(value, control, count), lambda found: turn(**{control.name: found}))

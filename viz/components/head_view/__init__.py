@@ -3,9 +3,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from model.core.displayed import Shown
-from model.core.record import AttentionRecord
 from model.core.view import View
-from viz.components.component import Component
+from viz.components.component import Component, Picture
 from viz.components.head_view.payload import Guess, ViewEvent, body, read, state
 
 __all__ = ["Guess", "ViewEvent", "head_view"]
@@ -15,19 +14,14 @@ replay = _COMPONENT.replay
 
 
 def head_view(shown: Shown, view: View, *, overlay: Sequence[Shown] = (), focus: int | None = None, pair: tuple[int, int] | None = None,
-              height: int | None = None, bound: float | None = None, guess: Guess | None = None, source: tuple[AttentionRecord, ...] = (), key: str,
-              on_event: Callable[[ViewEvent], None] | None = None) -> ViewEvent | None:
-    """Draws the head through view.lens; what was just chosen, or None. Positions are tokens of the map's queries and keys, not rows and columns.
+              height: int | None = None, bound: float | None = None, guess: Guess | None = None, key: str,
+              on_event: Callable[[ViewEvent], None] | None = None) -> Picture:
+    """Draws the head through view.lens. Positions are tokens of the map's queries and keys, not rows and columns.
 
     overlay: further heads over the same rows and columns, for the lines. height: pixels, at most. bound: `shown` is the difference of two heads,
-    coloured symmetrically up to it (matrix only). guess: a reader's prediction, to be marked (matrix and text) or marked before. source: the
-    records that it shows; with them "Add to handout" stands under the head. on_event is called before the page runs again.
+    coloured symmetrically up to it (matrix only). guess: a reader's prediction, to be marked (matrix and text) or marked before.
+    on_event gets what was chosen before the page runs again.
     """
     messages = (body(shown, room=key, overlay=overlay, height=height, bound=bound),
                 state(shown, view, room=key, focus=focus, pair=pair, guess=guess))
-    event = _COMPONENT.show(key, *messages, lambda value: read(value, shown), on_event)
-    if source:
-        from viz.widgets.handout_button import keep_picture  # a handout's items read this package's messages
-
-        keep_picture("head_view", key, messages, source, replace(view, token=focus, pair=pair))
-    return event
+    return _COMPONENT.show(key, *messages, lambda value: read(value, shown), on_event, replace(view, token=focus, pair=pair))

@@ -2,7 +2,7 @@
 from collections.abc import Callable
 
 from model.core.record import Tokens
-from viz.components.component import Component
+from viz.components.component import Component, Picture
 from viz.components.token_strip.payload import StripEvent, body, read, state
 
 __all__ = ["StripEvent", "token_strip"]
@@ -12,15 +12,12 @@ replay = _COMPONENT.replay
 
 
 def token_strip(tokens: Tokens, *, focus: int | None = None, pair: tuple[int, int] | None = None, pairs: bool = True, key: str,
-                on_event: Callable[[StripEvent], None] | None = None) -> StripEvent | None:
-    """Draws the strip; what was just chosen, or None. The event holds focus and pair as they are after the choice, None for cleared.
+                on_event: Callable[[StripEvent], None] | None = None) -> Picture:
+    """Draws the strip. The event holds focus and pair as they are after the choice, None for cleared.
 
     A click focuses a token; the next click on another one makes the pair (from, to); a third begins anew. Shift-click always sets the second of
     the pair. Clicking the same again, or Escape, clears. Without `pairs` every click focuses: for one of two strips, where the pair stands
-    across both. on_event is called before the page runs again. Beside it stands the sign that puts it into the handout.
+    across both. on_event is called before the page runs again.
     """
-    from viz.widgets.handout_button import keep_beside  # a handout's items read this package's messages
-
     messages = body(tokens, room=key), state(room=key, focus=focus, pair=pair, pairs=pairs)
-    with keep_beside("token_strip", key, messages):
-        return _COMPONENT.show(key, *messages, lambda value: read(value, len(tokens)), on_event)
+    return _COMPONENT.show(key, *messages, lambda value: read(value, len(tokens)), on_event)

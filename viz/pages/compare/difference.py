@@ -20,6 +20,7 @@ from viz.export.comparison import KINDS, NAMES, Compared, as_csv, picture
 from viz.page import Frame
 from viz.text import literal, strings
 from viz.widgets.fields import buttons, segments
+from viz.widgets.handout_button import keep_picture
 
 SHOWN, SAID, EQUAL = 6, 4, 1e-6   # heads that are offered; words of each answer; weights that differ less are equal
 FEW, FEWER = 16, 10         # groups of tokens up to which three pictures in a row have room for every label; in a presentation
@@ -101,7 +102,8 @@ def _picture(frame: Frame, view: View, shown: Shown, found: Alignment, key: str,
         if first:
             frame.choose(token=first[0])
 
-    head_view(shown, replace(view, lens="matrix"), focus=_focus(view, found), height=height, bound=bound, source=source, key=key, on_event=take)
+    keep_picture(head_view(shown, replace(view, lens="matrix"), focus=_focus(view, found), height=height, bound=bound, key=key, on_event=take),
+                 source)
 
 
 def _largest(shown: tuple[Shown, ...], found: Alignment, bound: float, edited: bool) -> None:
@@ -141,10 +143,11 @@ def grid(frame: Frame, overview: Overview, view: View, found: Comparison, record
 def coloured(overview: Overview, view: View, values: dict[tuple[int, int], float], name: str, *, offered: list, key: str, signed: bool,
              bound: float | None, source: tuple[AttentionRecord, ...], choose: Callable[..., None]) -> None:
     """The grid of heads with a number as colour; a click opens the head here, by choose(head=…)."""
-    head_grid(overview, open_head=(view.layer, view.head), marks=[(layer, head, place) for place, (layer, head, _) in enumerate(offered, 1)],
-              values={place: max(value, 0.0) if not signed else value for place, value in values.items()}, signed=signed, of=name, by_value=True,
-              bound=bound or max(max(map(abs, values.values())), EQUAL), height=340, source=source, key=key,
-              on_event=lambda event: choose(head=(event.layer, event.head)))
+    keep_picture(
+        head_grid(overview, open_head=(view.layer, view.head), marks=[(layer, head, place) for place, (layer, head, _) in enumerate(offered, 1)],
+                  values={place: max(value, 0.0) if not signed else value for place, value in values.items()}, signed=signed, of=name, by_value=True,
+                  bound=bound or max(max(map(abs, values.values())), EQUAL), height=340, key=key,
+                  on_event=lambda event: choose(head=(event.layer, event.head))), source)
 
 
 def _said(first: AttentionRecord, second: AttentionRecord) -> None:

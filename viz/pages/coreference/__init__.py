@@ -22,7 +22,7 @@ from viz.pages.heads.claims import number
 from viz.text import literal, strings
 from viz.widgets.fields import bound
 from viz.widgets.figure import figure
-from viz.widgets.handout_button import keep_table
+from viz.widgets.handout_button import keep_picture, keep_table
 from viz.widgets.vocabulary import unknown_words, vocabulary
 
 PAGE = Page("Coreference", "Look", 10, "record", controls=(
@@ -94,9 +94,9 @@ def _grids(frame: Frame, attention_map: AttentionMap, case: Case, other: Case | 
             values = {head[1:]: float(each) for head, each in zip(twins.heads, weights[:, 0] - weights[:, 1])}
             query = sources.open_query(frame.state.model, each.sentence)
             overview = frame.ask(OverviewQuery(query, attention_map.kind))
-            head_grid(overview, open_head=twins.heads[place][1:], hover=numbers, values=values, signed=True, bound=reach,
-                      of=f"{a} − {b}", height=GRID, source=(frame.ask(query),), key=f"coref_{side}",
-                      on_event=lambda event: frame.choose(head=(event.layer, event.head)))
+            keep_picture(head_grid(overview, open_head=twins.heads[place][1:], hover=numbers, values=values, signed=True, bound=reach,
+                                   of=f"{a} − {b}", height=GRID, key=f"coref_{side}",
+                                   on_event=lambda event: frame.choose(head=(event.layer, event.head))), (frame.ask(query),))
     st.caption(words["same"].format(reach=number(reach), **bold), width=READABLE)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(_open_numbers(twins, place, bold), width="content")

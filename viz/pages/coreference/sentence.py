@@ -6,12 +6,12 @@ from model.core.record import AttentionMap
 from model.studies.coreference.cases import Case, make_case
 from model.studies.coreference.heads import Words, pieces, words_of
 from model.studies.coreference.suggest import guess, nouns, pronouns, same_sentence, twin_of, words_in
-from viz.components.token_strip import token_strip
 from viz.examples import example_for, other_twin
 from viz.page import Frame
 from viz.text import literal, strings
 from viz.widgets.control_widgets import pick
 from viz.widgets.fields import bound
+from viz.widgets.sentence_strip import sentence_strip
 
 ROLES = ("pronoun", "correct", "wrong")
 
@@ -34,8 +34,8 @@ def sentence(frame: Frame, attention_map: AttentionMap, case: Case) -> None:
         for role in ROLES:
             _role(frame, role, case)
         pick(frame, "click", words["click"], {role: words[role] for role in ROLES})
-    token_strip(attention_map.queries, focus=place.pronoun[0], pair=(place.pronoun[0], place.correct[0]), key="coref_strip",
-                on_event=lambda event: _clicked(frame, attention_map, case, event, place))
+    sentence_strip(attention_map.queries, focus=place.pronoun[0], pair=(place.pronoun[0], place.correct[0]), key="coref_strip",
+                   on_event=lambda event: _clicked(frame, attention_map, case, event, place))
 
 
 def _role(frame: Frame, role: str, case: Case) -> None:

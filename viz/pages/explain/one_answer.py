@@ -11,7 +11,6 @@ from model.core.view import View
 from model.studies.attribution import FLOW_LONGEST, REMOVALS, Attribution, agreement, ceiling, kind_of
 from model.studies.token_removal import last_word, target_word
 from viz.components.token_labels import label as short
-from viz.components.token_strip import token_strip
 from viz.examples import example_for, other_twin
 from viz.figures.agreement import agreement as agreement_figure
 from viz.figures.importance import importance
@@ -22,6 +21,7 @@ from viz.widgets.control_widgets import push, switch
 from viz.widgets.fields import bound
 from viz.widgets.figure import figure
 from viz.widgets.lesson import READABLE
+from viz.widgets.sentence_strip import sentence_strip
 
 GROUPS = (("weight_head", "weight_layer"), ("norm_head", "norm", "norm_residual", "norm_layernorm"),
           ("rollout", "rollout_even", "flow", "flow_even"), ("gradient",))
@@ -48,11 +48,11 @@ def asked(frame: Frame, record: AttentionRecord) -> None:
     tokens = record[kind_of(record)].queries
     if way == "target":
         chosen = controls["at"] if controls["at"] >= 0 else target_word(tokens)
-        token_strip(tokens, focus=min(chosen, len(tokens) - 1), pairs=False, key="explain_strip",
-                    on_event=lambda event: frame.turn(at=max(1, event.token or 0)))
+        sentence_strip(tokens, focus=min(chosen, len(tokens) - 1), pairs=False, key="explain_strip",
+                       on_event=lambda event: frame.turn(at=max(1, event.token or 0)))
     elif way != "label":
-        token_strip(tokens, focus=_focus(frame, tokens), pairs=False, key="explain_strip",
-                    on_event=lambda event: _take(frame, tokens, event))
+        sentence_strip(tokens, focus=_focus(frame, tokens), pairs=False, key="explain_strip",
+                       on_event=lambda event: _take(frame, tokens, event))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if way == "next":
             push(frame, words["after"], "explain_after", at=len(frame.state.text))

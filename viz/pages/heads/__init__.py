@@ -12,9 +12,8 @@ from model.core.measures import BY_NAME, HeadMeasures
 from model.core.query import Kind, MeasuresQuery, OverviewQuery, UserError
 from model.core.record import AttentionMap, AttentionRecord, Layer
 from model.core.view import View
-from viz.components.head_grid import Switch, head_grid
+from viz.components.head_grid import GridEvent, head_grid
 from viz.components.head_view import head_view
-from viz.components.token_strip import token_strip
 from viz.examples import example_for, other_twin, word_at
 from viz.handout.build import head_item
 from viz.page import Frame, Page
@@ -25,7 +24,8 @@ from viz.pages.heads.prediction import PREDICT, cover, covering, guessed, judged
 from viz.pages.heads.ranking import SHOWN, hover_numbers, look_here_first
 from viz.text import literal, strings
 from viz.widgets.fields import segments, select
-from viz.widgets.handout_button import add_to_handout
+from viz.widgets.handout_button import add_to_handout, keep_picture
+from viz.widgets.sentence_strip import sentence_strip
 from viz.widgets.vocabulary import vocabulary
 from viz.widgets.waiting import alone, drawn_first
 
@@ -112,14 +112,14 @@ def _sentence(frame: Frame, record: AttentionRecord, view: View, hidden: bool) -
     twins = _twins(frame)
     tokens, toggle = st.columns([6, 1], vertical_alignment="center") if twins else (st.container(), None)   # columns: stacked on a phone
     with tokens:
-        token_strip(attention_map.queries, focus=focus, pair=None if cross or hidden else view.pair, pairs=not (cross or hidden), key="strip",
-                    on_event=lambda event: frame.choose(token=event.token, pair=view.pair if cross or hidden else event.pair))
+        sentence_strip(attention_map.queries, focus=focus, pair=None if cross or hidden else view.pair, pairs=not (cross or hidden), key="strip",
+                       on_event=lambda event: frame.choose(token=event.token, pair=view.pair if cross or hidden else event.pair))
     if toggle:
         with toggle:
             _twin_toggle(frame, twins)
     if cross and not hidden:
-        token_strip(attention_map.keys, focus=view.pair[1] if view.pair else None, pairs=False, key="strip_keys",
-                    on_event=lambda event: frame.choose(pair=None if event.token is None else (view.token, event.token)))
+        sentence_strip(attention_map.keys, focus=view.pair[1] if view.pair else None, pairs=False, key="strip_keys",
+                       on_event=lambda event: frame.choose(pair=None if event.token is None else (view.token, event.token)))
 
 
 def _twins(frame: Frame) -> dict[str, str]:
@@ -153,22 +153,23 @@ def _grid(frame: Frame, record: AttentionRecord, view: View, measures: HeadMeasu
         values, of = grid_colours(frame, view.kind, measures)
     ranked = heads.ranked(attention_map, *view.pair) if view.pair else []
     order = {"layer": None, "pair": ranked}.get(view.order, measures.ranked(view.order) if measures and view.order in measures.values else None)
-    head_grid(overview, open_head=(view.layer, view.head), order=[(layer, head) for layer, head, _ in order] if order else None,
-                      marks=[(layer, head, place) for place, (layer, head, _) in enumerate(ranked[:SHOWN], 1)],
-                      hover=hover_numbers(measures, weights), values=values, of=of, groups=_group(attention_map), source=(record,), key="grid",
-              silence=_silencing() if record.verification.status == "verified" else None, on_event=lambda event: _take(frame, event))
+    silences = bool(st.session_state.get("click-silences")) if record.verification.status == "verified" else None
+    keep_picture(head_grid(overview, open_head=(view.layer, view.head), order=[(layer, head) for layer, head, _ in order] if order else None,
+                           marks=[(layer, head, place) for place, (layer, head, _) in enumerate(ranked[:SHOWN], 1)],
+                           hover=hover_numbers(measures, weights), values=values, of=of, groups=_group(attention_map), key="grid",
+                           silences=silences, on_event=lambda event: _take(frame, event)),
+                 (record,), beside=None if silences is None else _silencing_switch)
     if st.session_state.pop("silenced", False):
         _edit(frame, "zero")
 
 
-def _silencing() -> Switch:
+def _silencing_switch() -> None:
     """What a click on the grid does; it is no part of the state that a link holds."""
     words = strings("heads")
-    return Switch(bool(st.session_state.get("click-silences")),
-                  lambda: st.toggle(words["silences"], key="click-silences", help=words["silences_help"]))
+    st.toggle(words["silences"], key="click-silences", help=words["silences_help"])
 
 
-def _take(frame: Frame, event) -> None:
+def _take(frame: Frame, event: GridEvent) -> None:
     """A head that was clicked; one to be silenced is compared as soon as the page runs."""
     frame.choose(head=(event.layer, event.head))
     st.session_state["silenced"] = event.silence

@@ -8,7 +8,6 @@ from model.core import heads
 from model.core.query import Kind
 from model.core.record import Layer
 from model.lessons import head_steps
-from viz.components.token_strip import token_strip
 from viz.figures.vector_plane import Points, plane
 from viz.page import Frame, Page
 from viz.page_controls import Choice, Number
@@ -17,6 +16,7 @@ from viz.widgets.control_widgets import pick
 from viz.widgets.figure import figure
 from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import GUESS, Lesson, computing
+from viz.widgets.sentence_strip import sentence_strip
 from viz.widgets.vector_heatmap import columns_switch
 
 NAMES = tuple(STEPS)
@@ -71,8 +71,8 @@ def _choose(frame: Frame, lesson: Lesson) -> Here | None:
     wanted = frame.controls["to"]
     key = wanted if 0 <= wanted < len(path.weights) else int(np.argmax(path.weights))
     st.caption(words["key"])
-    token_strip(record[view.kind].keys, focus=key, pairs=False, key="inside_keys",
-                on_event=lambda event: frame.turn(to=-1 if event.token is None else event.token))
+    sentence_strip(record[view.kind].keys, focus=key, pairs=False, key="inside_keys",
+                   on_event=lambda event: frame.turn(to=-1 if event.token is None else event.token))
     trace, without = trace_of(frame, record)
     return Here(record, view, layer, path, key, view.transpose, trace, without)
 

@@ -16,6 +16,7 @@ from viz.pages.kernels.copying import copies
 from viz.pages.kernels.score_functions import lookup
 from viz.widgets.control_widgets import pick, push, slide, stops
 from viz.widgets.figure import figure
+from viz.widgets.handout_button import keep_picture
 from viz.widgets.lesson import GUESS, LETTERS, Lesson, computing
 
 POINTS = Numbers("p", (-2.6, -1.3, -1.9, -0.9, -1.2, 0.3, -0.6, 1.6, 0.1, 1.4, 0.7, 2.0, 1.4, 0.6, 2.0, 0.2, 2.6, -1.2), -3, 3, 18, 18)   # x, y
@@ -58,8 +59,8 @@ def _regression(frame: Frame, lesson: Lesson) -> None:
         pick(frame, "kernel", words["kernel"], words["kernels"])
         left, right = st.columns([2, 3], gap="medium")
         with left:
-            drag(POINTS, turned["p"], [str(place) for place in range(len(x))], mode="points", name=words["points"], height=320, key="points",
-                 turn=frame.turn)
+            keep_picture(drag(POINTS, turned["p"], [str(place) for place in range(len(x))], mode="points", name=words["points"], height=320,
+                              key="points", turn=frame.turn))
             slide(frame, "h", words["h"], stops(0.1, 5, 12), help=words["h_help"])
             slide(frame, "q", words["q"], [float(f"{each:.2f}") for each in np.arange(-3, 3.01, 0.1)])
         kernel, h = turned["kernel"], turned["h"]

@@ -14,6 +14,7 @@ from viz.pages.learning.short_run import asked, real_run
 from viz.pages.learning.targets import three_targets
 from viz.widgets.control_widgets import pick, push, slide, switch
 from viz.widgets.figure import figure
+from viz.widgets.handout_button import keep_picture
 from viz.widgets.lesson import GUESS, Lesson, computing
 
 P = Numbers("p", (0.5, 0.25, 0.15, 0.1), 0, 1, 4, 4)
@@ -57,8 +58,8 @@ def _lengths(frame: Frame, lesson: Lesson, revealed: bool) -> None:
         left, right = st.columns(2, gap="medium")
         with left:
             for control in (P, Q):
-                drag(control, frame.controls[control.name], words["names"], mode="shares", name=words[control.name], unit=words[control.name],
-                     height=170, key=f"shares-{control.name}", turn=frame.turn)
+                keep_picture(drag(control, frame.controls[control.name], words["names"], mode="shares", name=words[control.name],
+                                  unit=words[control.name], height=170, key=f"shares-{control.name}", turn=frame.turn))
             with st.container(horizontal=True, gap="small"):
                 for preset, values in PRESETS.items():
                     push(frame, words["presets"][preset], f"preset-{preset}", q=frame.controls["p"] if preset == "same" else values)
@@ -166,8 +167,8 @@ def _cliff(frame: Frame, lesson: Lesson) -> None:
     with lesson.section("cliff"):
         left, right = st.columns([2, 3], gap="medium")
         with left:
-            drag(START, frame.controls["start"], [words["start"]], mode="points", name=words["start"], unit=words["plane"], height=300, key="start",
-                 turn=frame.turn)
+            keep_picture(drag(START, frame.controls["start"], [words["start"]], mode="points", name=words["start"], unit=words["plane"], height=300,
+                              key="start", turn=frame.turn))
             slide(frame, "limit", words["limit"], (0, 0.03, 0.1, 0.3, 1.0, 3.0), say=lambda value: f"{value:g}" if value else words["never"])
         with right:
             x, y, heights = descent.landscape()

@@ -19,6 +19,7 @@ from viz.pages.training.claims import Head, Story, claims, name, pair_of
 from viz.text import literal, strings
 from viz.widgets.fields import bound, segments
 from viz.widgets.figure import figure
+from viz.widgets.handout_button import keep_picture
 
 READABLE = 860   # pixels: no line of prose is longer
 ANSWERS = 3      # of a snapshot that are told
@@ -100,12 +101,12 @@ def _heads(frame: Frame, model: str, story: Story, step: int) -> None:
         segments(words["kind"], {each: words["kinds"][each] for each in record.kinds},
                  lambda which: frame.turn(open=f"{which}.0.0"), "which", kind)
     st.markdown(f"##### {words['grid'].format(step=step)}", help=words["grid_help"])
-    head_grid(frame.ask(OverviewQuery(query, kind)), open_head=(layer, head), height=190, source=(record,), key="film_grid",
-              on_event=lambda event: frame.turn(open=f"{kind}.{event.layer}.{event.head}"))
+    keep_picture(head_grid(frame.ask(OverviewQuery(query, kind)), open_head=(layer, head), height=190, key="film_grid",
+                           on_event=lambda event: frame.turn(open=f"{kind}.{event.layer}.{event.head}")), (record,))
     st.markdown(f"##### {words['head'].format(layer=layer, head=head, step=step)}")
     row, pair = pair_of(record, kind)
     view = View(kind, layer, head)
-    head_view(displayed(record, view), view, focus=row, pair=pair, height=400, source=(record,), key="film_head")
+    keep_picture(head_view(displayed(record, view), view, focus=row, pair=pair, height=400, key="film_head"), (record,))
     _answer(record, row)
 
 

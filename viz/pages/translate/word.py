@@ -12,13 +12,14 @@ from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.view import View
 from model.studies.pronoun_choice import produced, pronoun_of
 from viz.components.head_view import head_view
-from viz.components.token_strip import token_strip
 from viz.figures.bars import bars
 from viz.figures.matrix import matrix
 from viz.page import Frame
 from viz.text import literal, strings
 from viz.widgets.control_widgets import pick, push
 from viz.widgets.figure import figure
+from viz.widgets.handout_button import keep_picture
+from viz.widgets.sentence_strip import sentence_strip
 
 SAID = 8   # words of the chart
 
@@ -59,11 +60,11 @@ def strips(frame: Frame, now: Written) -> None:
     """The two sentences, the French one as far as it is written, and the way from word to word."""
     words, tokens = strings("translate"), now.shown.queries
     st.caption(words["reads"])
-    token_strip(now.record[Kind.CROSS].keys, pairs=False, key="translate_source")
+    sentence_strip(now.record[Kind.CROSS].keys, pairs=False, key="translate_source")
     st.caption(f"{words['written']} · {words['words']}")
     until = now.word + 1 if frame.controls["stepping"] else len(tokens)
-    token_strip(_first(tokens, until), focus=now.word, pairs=False, key="translate_target",
-                on_event=lambda event: None if event.token is None else frame.turn(word=event.token))
+    sentence_strip(_first(tokens, until), focus=now.word, pairs=False, key="translate_target",
+                   on_event=lambda event: None if event.token is None else frame.turn(word=event.token))
     with st.container(horizontal=True):
         if now.word > 0:
             push(frame, words["back"], "word-back", word=now.word - 1)
@@ -114,8 +115,8 @@ def open_head(frame: Frame, now: Written) -> None:
                      on_change=lambda: frame.turn(open=st.session_state[key]))
     view = View(kind, layer, head)
     record = replace(now.record, maps=(now.shown,))
-    head_view(displayed(record, view), view, focus=now.word, height=430, source=(record,), key="translate_head",
-              on_event=lambda event: None if event.token is None else frame.turn(word=event.token))
+    keep_picture(head_view(displayed(record, view), view, focus=now.word, height=430, key="translate_head",
+                           on_event=lambda event: None if event.token is None else frame.turn(word=event.token)), (record,))
 
 
 def opened(frame: Frame, now: Written) -> tuple[int, int]:
