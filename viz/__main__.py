@@ -10,6 +10,7 @@ from model.core.query import Kind, UserError
 from model.core.record import AttentionRecord, Tokens
 from model.core.view import LENSES, SCALES, View
 from viz import export as files
+from viz.print.options import Options
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -51,7 +52,7 @@ def export(model_id: str, text: str, text_b: str | None, target: str | None, out
         if out.suffix.lower() not in files.formats():
             raise UserError(f"{out.name} does not say a format; end it in one of {', '.join(sorted(files.formats()))}.")
         record = answer_to(sources.open_query(model_id, text, text_b, target))
-        content = files.export(out.suffix, record, _view(record, shown), files.Options(shown["grid"], shown["zoom"], not shown["no_caption"]))
+        content = files.export(out.suffix, record, _view(record, shown), Options(shown["grid"], shown["zoom"], not shown["no_caption"]))
         out.write_bytes(content)
     except UserError as error:
         raise _Refused(str(error)) from error

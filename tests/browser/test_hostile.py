@@ -8,8 +8,9 @@ from model.ask import sources
 from model.core.view import View
 from tests.browser.watch import PATIENCE
 from tests.hostile import RUNS
-from viz.export import Options, export, formats
+from viz.export import export, formats
 from viz.figures.bars import bars
+from viz.print.options import Options
 from viz.text import strings
 from viz.widgets.figure import html
 

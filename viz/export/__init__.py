@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from model.core.query import UserError
 from model.core.record import AttentionRecord
 from model.core.view import View
+from viz.print.options import PLAIN, Options
 
 SUBJECTS = ("matrix", "lines", "text", "grid", "numbers")
 
@@ -32,21 +33,6 @@ class Format:
             raise ValueError(f"Format: expected a suffix with its dot and subjects of {SUBJECTS}, got {self.suffix!r} and {self.subjects}.")
 
 
-@dataclass(frozen=True)
-class Options:
-    """grid: all heads instead of the open one. zoom: pixels a point (PNG). caption: the provenance in words. link: the view's address."""
-
-    grid: bool = False
-    zoom: int = 2
-    caption: bool = True
-    link: str = ""
-
-    def __post_init__(self):
-        if not 1 <= self.zoom <= 8:
-            raise ValueError(f"Options: expected a zoom from 1 to 8 pixels a point, got {self.zoom}; choose one of them.")
-
-
-PLAIN = Options()
 Exporter = Callable[[AttentionRecord, View, Options], bytes]
 
 

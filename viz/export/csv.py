@@ -16,7 +16,8 @@ from model.core.query import UserError
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import provenance
-from viz.export import PLAIN, Format, Options
+from viz.export import Format
+from viz.print.options import PLAIN, Options
 
 FORMAT = Format("CSV", ".csv", "text/csv", ("numbers",), "the open head's numbers, for spreadsheets")
 ACTS = "=+-@＝＋－＠\t\r\n'"   # what makes a spreadsheet run a cell, full width too, and the guard itself

@@ -4,7 +4,8 @@ It is a handout of one figure (viz/handout/page.py), so that there is one way in
 """
 from model.core.record import AttentionRecord
 from model.core.view import View
-from viz.export import PLAIN, Format, Options
+from viz.export import Format
+from viz.print.options import PLAIN, Options
 
 FORMAT = Format("HTML", ".html", "text/html", ("matrix", "lines", "text", "grid"), "a page that answers the pointer, offline")
 

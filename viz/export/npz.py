@@ -11,7 +11,8 @@ from model.core.query import UserError
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import provenance
-from viz.export import PLAIN, Format, Options
+from viz.export import Format
+from viz.print.options import PLAIN, Options
 
 FORMAT = Format("NPZ", ".npz", "application/octet-stream", ("numbers",), "the weights of all heads, for numpy")
 LIMIT = 512 * 2**20   # bytes of weights in one file; it is made in memory, because a download needs it whole

@@ -2,8 +2,9 @@
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import provenance
-from viz.export import PLAIN, Format, Options
+from viz.export import Format
 from viz.print import figure
+from viz.print.options import PLAIN, Options
 from viz.print.sheet import pen, save
 
 FORMAT = Format("PNG", ".png", "image/png", ("matrix", "lines", "text", "grid"), "a picture in pixels, for slides and web pages")

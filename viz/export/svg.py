@@ -4,8 +4,9 @@ from xml.sax.saxutils import escape
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import provenance
-from viz.export import PLAIN, Format, Options
+from viz.export import Format
 from viz.print import figure
+from viz.print.options import PLAIN, Options
 from viz.print.sheet import pen, save
 
 FORMAT = Format("SVG", ".svg", "image/svg+xml", ("matrix", "lines", "text", "grid"), "a drawing in vectors, for web pages and drawing programs")

@@ -1,4 +1,4 @@
-"""What is printed instead of a canvas: the pictures of viz/export as SVG, made small.
+"""What is printed instead of a canvas: the pictures of viz/print as SVG, made small.
 
 matplotlib writes every corner of every cell. A rectangle is said with four numbers, and two decimals of a point are a hundredth of a hair; that
 is a third of the bytes, and what the page may weigh depends on it.

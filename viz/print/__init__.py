@@ -1,8 +1,8 @@
 """Pictures of a record: one figure for the PNG, SVG and PDF exports alike."""
 from model.core.record import AttentionRecord
 from model.core.view import View
-from viz.export import Options
 from viz.print import grid, lines, matrix, strip
+from viz.print.options import Options
 from viz.print.page import compose
 
 PLANS = {"matrix": matrix.plan, "lines": lines.plan, "text": strip.plan, "grid": grid.plan}

@@ -4,10 +4,10 @@ import numpy as np
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import provenance, theme
-from viz.export import Options
 from viz.print import fonts
 from viz.print.layout import SAID, Plan
 from viz.print.lines import look
+from viz.print.options import Options
 from viz.print.sheet import MARGIN, Sheet
 from viz.text import visible
 

@@ -13,7 +13,8 @@ from model.core.view import View
 from tests.hostile import TEXTS, examples
 from tests.viz.export.fabricated import HOSTILE, acting, provenance_of, record, tokens_of
 from viz import provenance
-from viz.export import SUBJECTS, Format, Options, export, filename, formats
+from viz.export import SUBJECTS, Format, export, filename, formats
+from viz.print.options import Options
 
 SUFFIXES = sorted(formats())
 DRAWN = [suffix for suffix in SUFFIXES if "matrix" in formats()[suffix][0].subjects]

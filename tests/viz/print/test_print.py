@@ -16,8 +16,9 @@ from model.core.record import Layer
 from model.core.view import View
 from tests.viz.export.fabricated import HOSTILE, record
 from viz import print, theme
-from viz.export import Options, export
+from viz.export import export
 from viz.print import fonts, matrix, sheet
+from viz.print.options import Options
 
 WORDS = ("[CLS]", "the", "animal", "it", "the")
 LENSES = ("matrix", "lines", "text")

@@ -9,6 +9,7 @@ from model.core.query import Kind
 from model.core.record import AttentionRecord
 from model.core.view import LENSES, QUADRANTS, SCALES, View
 from viz.components.slider import slider
+from viz.print.options import Options
 from viz.text import strings
 from viz.widgets.fields import bound, segments, select, toggle
 
@@ -61,14 +62,14 @@ def take_away(record: AttentionRecord, view: View, link: str) -> None:
         caption = st.toggle(words["export_caption"], value=True, key="export_caption")
         for subject in (view.lens, "grid", "numbers"):
             st.caption(words["subjects"][subject])
-            options = export.Options(grid=subject == "grid", zoom=zoom, caption=caption, link=link)
+            options = Options(grid=subject == "grid", zoom=zoom, caption=caption, link=link)
             with st.container(horizontal=True):
                 for suffix, (form, _) in export.formats().items():
                     if subject in form.subjects:
                         _button(suffix, record, view, options)
 
 
-def _button(suffix: str, record: AttentionRecord, view: View, options) -> None:
+def _button(suffix: str, record: AttentionRecord, view: View, options: Options) -> None:
     """A download whose file is made in a thread of its own when somebody asks for it."""
     from viz import export
 
