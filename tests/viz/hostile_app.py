@@ -5,7 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from viz.components.token_labels import label
+from viz.format import visible_token
 from viz.text import literal
 
 TEXTS = json.loads(Path(os.environ["HOSTILE_TEXTS"]).read_text())
@@ -16,4 +16,4 @@ names = list(SHOWN)
 for number, text in enumerate(TEXTS):
     with st.container(key=f"place-{number}"):
         SHOWN[names[number % len(names)]](literal(text))
-st.download_button("done", label("x"), key="done")
+st.download_button("done", visible_token("x"), key="done")

@@ -5,6 +5,7 @@ import numpy as np
 
 from viz.figures.base import ACCENT, MUTED, chart, series
 from viz.figures.drawing import Drawing
+from viz.format import head_label
 
 TICKS = 8   # layers written under the axis, at most; as many as a third of a page has room for
 
@@ -26,7 +27,7 @@ def by_layer(theme: str, places: Sequence[tuple[int, int]], values: np.ndarray, 
                            line={"color": MUTED[theme], "width": 1.5, "dash": "dash"}, hovertemplate="%{y:.3f}")
     if marked is not None and marked in places:
         at = list(places).index(marked)
-        figure.add_scatter(x=[marked[0]], y=[values[at]], mode="markers", name=f"{marked[0]}·{marked[1]}", hovertemplate="%{y:.3f}",
+        figure.add_scatter(x=[marked[0]], y=[values[at]], mode="markers", name=head_label(*marked), hovertemplate="%{y:.3f}",
                            marker={"color": ACCENT[theme], "size": 11, "symbol": "diamond"})
     figure.update_xaxes(dtick=-(-len(each) // TICKS), tick0=each[0], range=[each[0] - 0.5, each[-1] + 0.5], tickangle=0)
     figure.update_yaxes(rangemode="tozero")

@@ -6,6 +6,7 @@ import numpy as np
 from viz.figures.base import ACCENT, MUTED, chart, scale, series
 from viz.figures.drawing import Drawing
 from viz.figures.labels import fit, places
+from viz.format import head_label
 
 NAMED = 80           # heads up to which every one can have its name beside it
 DOT, LARGE = 10, 14  # pixels: a head; the one that stands out, and its letters
@@ -18,7 +19,7 @@ def head_map(theme: str, places: Sequence[tuple[int, int]], at: np.ndarray, *, m
     figure = chart(theme, height=height)
     figure.update_layout(margin={"l": 10, "r": 10, "t": 20, "b": BELOW})
     layers = np.array([layer for layer, _ in places])
-    names = [f"{layer}·{head}" for layer, head in places]
+    names = [head_label(layer, head) for layer, head in places]
     here = list(places).index(marked)
     for other in near:
         figure.add_scatter(x=at[[here, other], 0], y=at[[here, other], 1], mode="lines", line={"color": ACCENT[theme], "width": 1}, hoverinfo="skip",

@@ -6,6 +6,7 @@ import numpy as np
 from viz import theme as colours
 from viz.figures.base import LEFT_OUT, MUTED, chart, series
 from viz.figures.drawing import Drawing
+from viz.format import head_label
 
 SMALLEST, LARGEST, WORST = 5, 21, 0.4   # pixels of a square at a fit of WORST or less and at a fit of 1: twelve side by side on a phone
 NAMED = 6                               # heads with the largest effects that have their names beside them
@@ -30,7 +31,7 @@ def grid(theme: str, best: Mapping[Place, Fit], titles: Mapping[str, str], *, ax
         fits = np.array([best[place][1] for place in places])
         sizes = SMALLEST + (LARGEST - SMALLEST) * np.clip((fits - WORST) / (1 - WORST), 0, 1)
         figure.add_scatter(x=[head for _, head in places], y=[layers.index(layer) for layer, _ in places], mode="markers", name=titles[pattern],
-                           customdata=[f"{layer}·{head}: {titles[pattern]}, {fit:.3f}" for (layer, head), fit in zip(places, fits)],
+                           customdata=[f"{head_label(layer, head)}: {titles[pattern]}, {fit:.3f}" for (layer, head), fit in zip(places, fits)],
                            hovertemplate="%{customdata}<extra></extra>",
                            marker={"symbol": "square", "size": sizes, "opacity": 1, "line": {"width": 1, "color": colours.PAPER[theme]},
                                    "color": colour_of(theme, list(titles))[pattern]})
@@ -48,7 +49,7 @@ def effects(theme: str, best: Mapping[Place, Fit], changes: Mapping[Place, float
     loud = sorted(changes, key=lambda place: -changes[place])[:NAMED]
     for pattern in _there(best, titles):
         places = [place for place, (name, _) in best.items() if name == pattern and place in changes]
-        names = [f"{layer}·{head}" for layer, head in places]
+        names = [head_label(layer, head) for layer, head in places]
         figure.add_scatter(x=[best[place][1] for place in places], y=[changes[place] for place in places], mode="markers+text", name=titles[pattern],
                            text=[name if place in loud else "" for place, name in zip(places, names)], textposition="top center",
                            textfont={"size": 11.5, "color": MUTED[theme]}, customdata=names,

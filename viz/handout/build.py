@@ -13,6 +13,7 @@ from viz import provenance
 from viz.components.head_grid import payload as grid_payload
 from viz.components.head_view import payload as view_payload
 from viz.figures.drawing import Drawing
+from viz.format import head_label
 from viz.handout import charts, tables
 from viz.handout.item import ABOUT, CAPTION, Item
 from viz.handout.parts import PARTS
@@ -72,7 +73,7 @@ def _head(body: bytes, state: bytes) -> str:
         return SAID["change"].format(bound=found.bound)
     said = [SAID["head"].format(layer=shown.layer, head=shown.head, lens=SAID["lenses"][view.lens], kind=SAID["kinds"][shown.kind])]
     if len(found.pictures) > 1:
-        said.append(SAID["overlay"].format(heads=", ".join(f"{each.layer}·{each.head}" for each in found.pictures[1:])))
+        said.append(SAID["overlay"].format(heads=", ".join(head_label(each.layer, each.head) for each in found.pictures[1:])))
     row = shown.row_of(view.token)
     pair = None if view.pair is None else (shown.row_of(view.pair[0]), shown.column_of(view.pair[1]))
     if pair is not None and None not in pair:

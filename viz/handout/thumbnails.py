@@ -12,6 +12,7 @@ import numpy as np
 
 from viz import theme
 from viz.components.head_grid.payload import Place, places
+from viz.format import head_label
 from viz.handout.pictures import Grid
 from viz.print.matrix import STRUCK, pooled
 from viz.text import strings
@@ -105,7 +106,7 @@ def _names(grid: Grid, spots: dict[Place, tuple[int, int]]) -> Iterator[str]:
     """The numbers of layers and heads, or below each head its name."""
     if grid.order:
         for (layer, head), (x, y) in spots.items():
-            yield f"<text x='{x + SIDE / 2}' y='{y + SIDE + 10}' text-anchor='middle'>{layer}·{head}</text>"
+            yield f"<text x='{x + SIDE / 2}' y='{y + SIDE + 10}' text-anchor='middle'>{head_label(layer, head)}</text>"
         return
     for (layer, head), (x, y) in spots.items():
         if y == TOP:

@@ -10,6 +10,7 @@ from viz.figures.by_layer import by_layer
 from viz.figures.head_mds import head_map, kept
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
+from viz.format import head_label
 from viz.page import Frame, Page
 from viz.page_controls import Choice, Number, Words
 from viz.text import literal
@@ -148,7 +149,7 @@ def _layers(frame: Frame, lesson: Lesson, found: information.Information, reveal
         most, least = int(mutual.argmax()), int(mutual.argmin())
         lesson.notes("layers", shown=(information.measure_text, information.mutual, information.pooled), shapes={"I": mutual, "tokens": found.tokens},
                      heads=len(mutual), below=int((found.values["entropy"] < found.blank["entropy"] / 2).sum()), mutual=mutual.mean(),
-                     most="{}·{}".format(*found.places[most]), most_bits=mutual[most], least="{}·{}".format(*found.places[least]),
+                     most=head_label(*found.places[most]), most_bits=mutual[most], least=head_label(*found.places[least]),
                      least_bits=mutual[least], mask=words["mask" if blank.max() > 1e-9 else "no_mask"].format(
                          blank=blank.mean(), under=int((mutual < blank).sum()), heads=len(mutual)) if revealed else words["hidden"])
 
@@ -170,12 +171,12 @@ def _map(frame: Frame, lesson: Lesson, found: information.Information) -> None:
         with right:
             figure(lambda theme: kept(theme, wanted, mds.between(at), axes=("√JS", words["in_plane"])), key="information-kept",
                    alt=words["alt_kept"].format(stress=both[frame.controls["method"]]))
-        name = "{}·{}".format(*found.places[here])
+        name = head_label(*found.places[here])
         rows = [words["table_head"].format(head=name), "|---|---:|---:|"]
         apart = mds.between(at)
-        rows += [f"| {'{}·{}'.format(*found.places[other])} | {wanted[here, other]:.3f} | {apart[here, other]:.3f} |" for other in near]
+        rows += [f"| {head_label(*found.places[other])} | {wanted[here, other]:.3f} | {apart[here, other]:.3f} |" for other in near]
         st.markdown("\n".join(rows))
         same, other = information.within_and_between(found, wanted)
         lesson.notes("map", shown=(information.divergences, mds.classical, mds.smacof, mds.stress), shapes={"√JS": wanted, "plane": at},
-                     same=same, other=other, head=name, closest="{}·{}".format(*found.places[near[0]]), distance=wanted[here, near[0]],
+                     same=same, other=other, head=name, closest=head_label(*found.places[near[0]]), distance=wanted[here, near[0]],
                      **{f"stress_{method}": value for method, value in both.items()})

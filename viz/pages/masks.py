@@ -8,6 +8,7 @@ from viz.figures.bars import bars
 from viz.figures.base import ASLANT
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
+from viz.format import format_share, head_label
 from viz.page import Frame, Page
 from viz.page_controls import Choice, Number, Places, Switch
 from viz.widgets.control_widgets import pick, push, slide, switch
@@ -175,8 +176,9 @@ def _patterns(frame: Frame, lesson: Lesson) -> None:
                                    log="x" if len(layers) > 8 else "", height=340),
                key="masks-reach", alt=words["alt_reach"].format(layers=len(shares[name]), name=words["names"][name]))
         needed = sparse_masks.layers_needed(shares[name])
-        lesson.notes("patterns", shown=(sparse_masks.window, sparse_masks.dilated, sparse_masks.global_tokens, sparse_masks.random_keys, sparse_masks.reach),
-                     shapes={"allowed": chosen}, name=words["names"][name], share=chosen.mean(), n=n, open=int(chosen.sum()), all=n * n,
+        lesson.notes("patterns", shown=(sparse_masks.window, sparse_masks.dilated, sparse_masks.global_tokens, sparse_masks.random_keys,
+                                        sparse_masks.reach), shapes={"allowed": chosen},
+                     name=words["names"][name], share=chosen.mean(), n=n, open=int(chosen.sum()), all=n * n,
                      needed=words["never"] if needed is None else words["after"].format(count=needed), window=turned["window"],
                      straight=-(-(n - 1) // turned["window"]))
 
@@ -200,7 +202,7 @@ def _pattern_table(words: dict, n: int, shape: sparse_masks.Shape, causal: bool,
     rows = [words["table_head"], "|---|---:|---:|"]
     for name in sparse_masks.NAMES:
         needed = sparse_masks.layers_needed(shares[name])
-        rows.append(f"| {words['names'][name]} | {sparse_masks.share(sparse_masks.pattern(name, n, shape, causal)):.1%} | "
+        rows.append(f"| {words['names'][name]} | {format_share(sparse_masks.share(sparse_masks.pattern(name, n, shape, causal)))} | "
                     f"{words['never_short'] if needed is None else needed} |")
     return "\n".join(rows)
 
@@ -233,5 +235,5 @@ def _real(frame: Frame, lesson: Lesson) -> None:
         ranked = sorted(lost[name].items(), key=lambda each: each[1])
         (least, least_lost), (most, most_lost) = ranked[0], ranked[-1]
         lesson.notes("real", shown=(sparse_masks.lost,), shapes={"lost": grid}, layer=view.layer, head=view.head, name=titles[name], n=n,
-                     lost=lost[name][place], least=f"{least[0]}·{least[1]}", least_lost=least_lost, most=f"{most[0]}·{most[1]}", most_lost=most_lost,
+                     lost=lost[name][place], least=head_label(*least), least_lost=least_lost, most=head_label(*most), most_lost=most_lost,
                      share=sparse_masks.pattern(name, n, shape).mean())

@@ -77,7 +77,8 @@ def _variance(lesson: Lesson, survey: sqrt_dk.Survey, dots: np.ndarray, d_k: int
                        curve=(lesson.prose["variance"]["theory"], theory), height=340),
                    key=f"scale-histogram-{name}", alt=lesson.prose["variance"]["alt_histogram"].format(name=lesson.prose["variance"][name],
                                                                                                        spread=(dots / divisor).std()))
-    lesson.notes("variance", shown=(sqrt_dk.components, sqrt_dk.rows_of, sqrt_dk.t5_variance), shapes={"dots": dots, "survey.variance": survey.variance},
+    lesson.notes("variance", shown=(sqrt_dk.components, sqrt_dk.rows_of, sqrt_dk.t5_variance),
+                 shapes={"dots": dots, "survey.variance": survey.variance},
                  d_k=d_k, measured=dots.var(), spread=dots.std(), root=d_k**0.5, rows=len(dots), divided=(dots / d_k**0.5).var())
 
 
@@ -148,7 +149,8 @@ def _temperature(frame: Frame, lesson: Lesson, dots: np.ndarray, d_k: int) -> No
                key="scale-temperature", alt=lesson.alt("temperature", d_k=d_k, **at))
         st.button(lesson.prose["widgets"]["see"].format(root=f"{root:.3g}"), key="see-softmax", on_click=follow, args=("softmax",),
                   kwargs={"t": root})
-        lesson.notes("temperature", shown=(sqrt_dk.entropy_over, sqrt_dk.weights_of), shapes={"dots": dots, "T": TEMPERATURES}, root=root, d_k=d_k, **at)
+        lesson.notes("temperature", shown=(sqrt_dk.entropy_over, sqrt_dk.weights_of), shapes={"dots": dots, "T": TEMPERATURES},
+                     root=root, d_k=d_k, **at)
 
 
 def _real(frame: Frame, lesson: Lesson) -> None:

@@ -7,7 +7,7 @@ import re
 import unicodedata
 
 from viz import theme
-from viz.components import token_labels
+from viz.format import visible_token
 
 CODE_POINT = re.compile("U\\+[0-9A-F]{4}")
 LONGEST = 24   # signs of a token's label; a longer one ends in …
@@ -54,7 +54,7 @@ def _shapes(text: str, place: int) -> bool:
 
 def label(text: str) -> str:
     """A token's label as the page writes it, with what no font here has by its code point, and cut if it is very long."""
-    shown = readable(token_labels.label(text))
+    shown = readable(visible_token(text))
     return shown if len(shown) <= LONGEST else shown[:LONGEST - 1] + "…"
 
 

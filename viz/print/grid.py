@@ -9,6 +9,7 @@ from model.core.measures import BY_NAME, measure
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import theme
+from viz.format import head_label
 from viz.print.layout import SAID, Plan
 from viz.print.sheet import Sheet
 
@@ -38,7 +39,7 @@ def plan(record: AttentionRecord, view: View, raster: bool) -> Plan:
             if (layer, head) in marks:
                 sheet.text(x + left + wide * size - 1.5, y + top + 7, str(marks[layer, head]), size=7, bold=True, colour=theme.ACCENT, align="right")
             if ordered:
-                name = f"{layer}·{head}  {values[layer, head]:.2f}"
+                name = f"{head_label(layer, head)}  {values[layer, head]:.2f}"
                 sheet.text(x + left, y + top + high * size + 8, name, size=6, colour=theme.ACCENT if opened else theme.INK["light"])
         if not ordered:
             _axes(sheet, x, y, spots, (wide * size, high * size))

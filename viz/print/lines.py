@@ -7,6 +7,7 @@ from model.core.displayed import Shown, displayed
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import theme
+from viz.format import head_label
 from viz.print import fonts
 from viz.print.layout import GAP, MIDDLE, SAID, Labels, Plan, labels, letter, pair_of, said_pair, said_sums
 from viz.print.sheet import Sheet
@@ -45,7 +46,7 @@ def plan_of(pictures: list[Shown], view: View, raster: bool) -> Plan:
         _column(sheet, (edges[0] - GAP, y), left, step, ("right", SAID[_headings(view)[0]]))
         _column(sheet, (edges[1] + GAP, y), right, step, ("left", SAID[_headings(view)[1]]))
 
-    legend = tuple((f"{each.layer}·{each.head}", colour) for each, colour in zip(pictures, theme.HEADS)) if len(pictures) > 1 else ()
+    legend = tuple((head_label(each.layer, each.head), colour) for each, colour in zip(pictures, theme.HEADS)) if len(pictures) > 1 else ()
     orientation = f"{SAID['right' if view.transpose else 'left']}; {said_sums(shown, SAID['line_sums'])}"
     return Plan(sum(sides) + 2 * GAP + between, HEADING + count * step, orientation,
                 (*shown.notes, *dict.fromkeys(looking.notes + looked_at.notes), *notes), view.scale, paint, None, said_pair(shown, view), legend)

@@ -12,7 +12,8 @@ from viz.components.component import component_value
 from viz.text import strings
 from viz.theme import LARGER
 
-_KEYS = st.components.v2.component("clearhead_keys", js=script("js/presentation.js"), css=sheet("js/page.css"), isolate_styles=False)   # on every page
+# on every page
+_KEYS = st.components.v2.component("clearhead_keys", js=script("js/presentation.js"), css=sheet("js/page.css"), isolate_styles=False)
 CONTROLS = ("stSidebar", "stHeader", "stExpandSidebarButton", "stSelectbox", "stMultiSelect", "stTextInput", "stTextArea",
             "stNumberInput", "stCheckbox", "stRadio", "stButtonGroup", "stPopover", "stButton", "stDownloadButton", "stFileUploader", "stExpander",
             "stPageLink")

@@ -7,8 +7,8 @@ import numpy as np
 import streamlit as st
 
 from model.core.record import Tokens
-from viz.components.token_labels import label
 from viz.figures.matrix import matrix
+from viz.format import visible_token
 from viz.page import Frame
 from viz.widgets.fields import bound
 from viz.widgets.figure import figure
@@ -25,7 +25,7 @@ def columns_switch(frame: Frame, words: dict) -> bool:
 
 def named(tokens: Tokens, place: int) -> str:
     """A token and its place, for an axis."""
-    return f"{html.escape(label(tokens.texts[place]), quote=False)} {place}"
+    return f"{html.escape(visible_token(tokens.texts[place]), quote=False)} {place}"
 
 
 def strips(vectors: Sequence[tuple[str, np.ndarray]], *, key: str, alt: str, columns: bool = False, axis: str = "dimension",

@@ -25,11 +25,11 @@ from viz.components.messages import pack, unpack
 from viz.components.slider.payload import LATEST
 from viz.components.slider.payload import message as slider_message
 from viz.components.slider.payload import read as read_slider
-from viz.components.token_labels import label
 from viz.components.token_strip.payload import StripEvent
 from viz.components.token_strip.payload import read as read_strip
 from viz.components.transformer_diagram.payload import Door
 from viz.components.transformer_diagram.payload import read as read_door
+from viz.format import visible_token
 from viz.page_controls import Numbers
 from viz.widgets.head_table import chosen
 
@@ -76,7 +76,7 @@ def test_whatever_a_browser_sends_is_something_that_was_offered_or_nothing(messa
 @examples(200)
 @given(st.lists(TEXTS, min_size=1, max_size=4))
 def test_any_text_reaches_the_browser_as_text_that_shows_itself(texts):
-    labels = [label(text) for text in texts]
+    labels = [visible_token(text) for text in texts]
     header, arrays = unpack(pack({"texts": labels}, {"a": np.zeros(3, np.uint8)}))
     assert header["texts"] == labels and (arrays["a"] == 0).all()
     for each in labels:

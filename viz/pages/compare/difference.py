@@ -17,6 +17,7 @@ from model.studies.comparison import Alignment, Comparison, answers, cosine, dra
 from viz.components.head_grid import head_grid
 from viz.components.head_view import head_view
 from viz.export.comparison import KINDS, NAMES, Compared, as_csv, picture
+from viz.format import head_label
 from viz.page import Frame
 from viz.text import literal, strings
 from viz.widgets.fields import buttons, segments
@@ -67,11 +68,11 @@ def _titles(frame: Frame, records: tuple[AttentionRecord, AttentionRecord], plac
             bound: float) -> list[list[str]]:
     """What stands over each of the three: its name and what it is of, in parts."""
     words = strings("compare")
-    titles = [[words[name], f"{layer}·{head}"] for name, (layer, head) in zip(NAMES, places)]
+    titles = [[words[name], head_label(layer, head)] for name, (layer, head) in zip(NAMES, places)]
     if records[0].card.id != records[1].card.id:
         titles = [[*title, each.card.title] for title, each in zip(titles, records, strict=True)]
     for edit in records[1].query.edits:
-        where = "" if isinstance(edit, Hide) or (edit.layer, edit.head) == places[1] else f"{edit.layer}·{edit.head} "
+        where = "" if isinstance(edit, Hide) or (edit.layer, edit.head) == places[1] else f"{head_label(edit.layer, edit.head)} "
         titles[1].append(where + words["edits"][frame.controls["edit"]])
     return [*titles, [words["difference"], *([words["bound"].format(bound=bound)] if bound > EQUAL else [])]]
 
@@ -137,7 +138,8 @@ def grid(frame: Frame, overview: Overview, view: View, found: Comparison, record
     choose = choose or frame.choose
     coloured(overview, view, values, words["grid_value" if counterpart else "grid_likeness"], offered=first, key="compare-grid", signed=False,
              bound=None, source=records, choose=choose)
-    buttons(words["open"], [((layer, head), f"{layer}·{head}  {value:.3g}") for layer, head, value in first], choose, "head", None, "rank_changed")
+    buttons(words["open"], [((layer, head), f"{head_label(layer, head)}  {value:.3g}") for layer, head, value in first],
+            choose, "head", None, "rank_changed")
 
 
 def coloured(overview: Overview, view: View, values: dict[tuple[int, int], float], name: str, *, offered: list, key: str, signed: bool,

@@ -9,6 +9,7 @@ from model.core.record import AttentionRecord
 from model.core.view import View
 from model.studies.patching import Patched
 from viz.figures.bars import bars
+from viz.format import format_share, head_label
 from viz.pages.compare.difference import EQUAL, SHOWN, coloured
 from viz.text import literal, strings
 from viz.widgets.fields import buttons
@@ -29,8 +30,8 @@ def patches(records: tuple[AttentionRecord, ...], overview: Overview, view: View
         bound = max(FAINT * abs(found.other - found.plain), abs(ranked[0][2]), EQUAL)
         coloured(overview, view, found.effects, words["effect"], offered=ranked[:SHOWN], key="compare-patched", signed=True, bound=bound,
                  source=records, choose=choose)
-        buttons(words["open"], [((layer, head), f"{layer}·{head}  {effect:+.3g}".replace("-", "−")) for layer, head, effect in ranked[:SHOWN]],
-                choose, "head", None, "rank_patched")
+        buttons(words["open"], [((layer, head), f"{head_label(layer, head)}  {effect:+.3g}".replace("-", "−"))
+                                for layer, head, effect in ranked[:SHOWN]], choose, "head", None, "rank_patched")
     with right:
         _layers(found)
     st.markdown("\n".join(f"- {each}" for each in notes(found)), width=READABLE)
@@ -59,18 +60,17 @@ def _layers(found: Patched) -> None:
 def notes(found: Patched) -> list[str]:
     """What the numbers say: which heads turn the answer alone, which layers, and what that does not mean."""
     words = strings("compare")["patches"]
-    name = "{}·{}".format
     alone = [(place, number) for place, number in sorted(found.heads.items(), key=lambda each: -each[1]) if found.turns(number)]
     layers = [str(layer) for layer, number in found.layers.items() if found.turns(number)]
     best = max(found.effects, key=lambda place: found.effects[place])
     share = found.share(found.heads[best])
     if found.words is None:
-        said = [words["best"].format(head=name(*best), share=share, n=len(found.heads))]
+        said = [words["best"].format(head=head_label(*best), share=share, n=len(found.heads))]
     elif alone:
-        said = [words["turned"].format(heads=", ".join(f"**{name(*place)}** ({found.share(number):.0%})" for place, number in alone[:SHOWN]),
-                                       count=len(alone), n=len(found.heads), other=literal(found.words[1]))]
+        turning = ", ".join(f"**{head_label(*place)}** ({format_share(found.share(number), 0)})" for place, number in alone[:SHOWN])
+        said = [words["turned"].format(heads=turning, count=len(alone), n=len(found.heads), other=literal(found.words[1]))]
     else:
-        said = [words["none"].format(n=len(found.heads), head=name(*best), share=share)]
+        said = [words["none"].format(n=len(found.heads), head=head_label(*best), share=share)]
     if found.words is not None:
         said.append(words["whole"].format(layers=", ".join(layers)) if layers else words["no_layer"])
     return [*said, words["caution"]]

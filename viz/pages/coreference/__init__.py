@@ -12,13 +12,13 @@ from model.studies.coreference.cases import Case
 from model.studies.coreference.heads import looks, map_of, words_of
 from viz.components.head_grid import head_grid
 from viz.figures.twins import twins as twins_figure
+from viz.format import format_weight, head_label, paper_head_label
 from viz.page import Frame, Page
 from viz.page_controls import Choice, Switch, Words
 from viz.pages.coreference.case_set import whole_set
-from viz.pages.coreference.claims import Twins, in_papers, name, sentence_claims
-from viz.pages.coreference.sentence import ROLES, asked, sentence, twin
+from viz.pages.coreference.claims import Twins, sentence_claims
+from viz.pages.coreference.sentence import ROLES, asked, choose_words, twin
 from viz.pages.coreference.silencing import proof
-from viz.pages.heads.claims import number
 from viz.text import literal, strings
 from viz.widgets.fields import bound
 from viz.widgets.figure import figure
@@ -44,7 +44,7 @@ def render(frame: Frame) -> None:
     if case is None:
         st.info(words["ask"]["none"])
     else:
-        sentence(frame, attention_map, case)
+        choose_words(frame, attention_map, case)
         twins = _one_sentence(frame, attention_map, case, rows)
     found = whole_set(frame, record.card, rows)
     if case is not None and twins is not None:
@@ -97,7 +97,7 @@ def _grids(frame: Frame, attention_map: AttentionMap, case: Case, other: Case | 
             keep_picture(head_grid(overview, open_head=twins.heads[place][1:], hover=numbers, values=values, signed=True, bound=reach,
                                    of=f"{a} − {b}", height=GRID, key=f"coref_{side}",
                                    on_event=lambda event: frame.choose(head=(event.layer, event.head))), (frame.ask(query),))
-    st.caption(words["same"].format(reach=number(reach), **bold), width=READABLE)
+    st.caption(words["same"].format(reach=format_weight(reach), **bold), width=READABLE)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(_open_numbers(twins, place, bold), width="content")
         if st.button(words["open_button"], key="coref_open", type="tertiary"):
@@ -114,11 +114,12 @@ def _open(frame: Frame, twins: Twins) -> int:
 
 def _open_numbers(twins: Twins, place: int, bold: dict[str, str]) -> str:
     """The open head's weights in both sentences."""
-    words, facts = strings("coreference")["grid"], bold | {"head": name(twins.heads[place]), "paper": in_papers(twins.heads[place])}
+    words, (_, layer, head) = strings("coreference")["grid"], twins.heads[place]
+    facts = bold | {"head": head_label(layer, head), "paper": paper_head_label(layer, head)}
     for side, weights in (("here", twins.here), ("there", twins.there)):
         if weights is not None:
-            facts |= {f"{side}_a": number(float(weights[place, 0])), f"{side}_b": number(float(weights[place, 1])),
-                      f"{side}_mass": number(float(weights[place].sum()))}
+            facts |= {f"{side}_a": format_weight(float(weights[place, 0])), f"{side}_b": format_weight(float(weights[place, 1])),
+                      f"{side}_mass": format_weight(float(weights[place].sum()))}
     return words["open"].format(**facts) + ("" if twins.there is None else " " + words["open_twin"].format(**facts))
 
 
@@ -129,7 +130,7 @@ def _scatter(frame: Frame, twins: Twins, there: np.ndarray, counts: list[str]) -
     st.markdown(words["lead"].format(a=f"*{literal(a)}*", b=f"*{literal(b)}*"), width=READABLE)
     axes = words["x"].format(a=a, b=b), words["y"].format(a=a, b=b)
     corners = tuple(each.format(a=a, b=b) for each in words["corners"])
-    names, chosen = [name(head) for head in twins.heads], _open(frame, twins)
+    names, chosen = [head_label(*head[1:]) for head in twins.heads], _open(frame, twins)
     left, right = st.columns([6, 5], gap="large")
     with left:
         figure(lambda theme: twins_figure(theme, names, twins.here, there, chosen, axes=axes, corners=corners),
@@ -143,7 +144,8 @@ def _table(twins: Twins) -> None:
     columns = {key: title.format(a=a, b=b) for key, title in words["columns"].items()}
     verdicts, rows = twins.verdicts(), []
     for place in twins.order:
-        row = {"head": name(twins.heads[place]), "paper": in_papers(twins.heads[place])}
+        _, layer, head = twins.heads[place]
+        row = {"head": head_label(layer, head), "paper": paper_head_label(layer, head)}
         row |= {"here_a": twins.here[place, 0], "here_b": twins.here[place, 1], "here_mass": twins.here[place].sum()}
         if twins.there is not None:
             row |= {"there_a": twins.there[place, 0], "there_b": twins.there[place, 1], "there_mass": twins.there[place].sum(),

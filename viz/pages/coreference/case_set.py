@@ -8,6 +8,7 @@ from model.studies.coreference.cases import Case, CasesQuery, read_bytes, shippe
 from model.studies.coreference.heads import SetAnswer
 from model.studies.coreference.report import Report, report
 from viz.figures.accuracies import accuracies
+from viz.format import format_share, head_label, paper_head_label
 from viz.page import Frame
 from viz.pages.coreference.claims import percent, set_claims
 from viz.text import literal, strings
@@ -63,16 +64,16 @@ def _cases(chosen: str) -> tuple[Case, ...] | None:
 
 
 def _names(found: Report) -> list[str]:
-    return [f"{each.layer}·{each.head}" for each in found.heads]
+    return [head_label(each.layer, each.head) for each in found.heads]
 
 
 def _picture(found: Report) -> None:
     """All heads, with chance, luck and the head that was chosen elsewhere."""
     words = strings("coreference")["set"]
-    best, high = found.heads.index(found.best), f"{found.luck.high:.1%}"
+    best, high = found.heads.index(found.best), format_share(found.luck.high)
     lines = [(found.baselines["chance"], words["chance"])]
     if found.held_out is not None:
-        lines.append((found.held_out.accuracy.value, words["held_out"].format(value=f"{found.held_out.accuracy.value:.1%}")))
+        lines.append((found.held_out.accuracy.value, words["held_out"].format(value=format_share(found.held_out.accuracy.value))))
     band = (found.baselines["chance"], found.luck.high, words["luck"].format(high=high))
     interval = found.best.accuracy
     shares, masses = (np.array(each) for each in ([head.accuracy.value for head in found.heads], [head.mass for head in found.heads]))
@@ -85,7 +86,7 @@ def _table(found: Report) -> list[dict]:
     """One row a head, the most accurate first."""
     columns = strings("coreference")["set"]["columns"]
     order = sorted(found.heads, key=lambda each: (-each.accuracy.value, -each.mass))
-    rows = [{"head": f"{each.layer}·{each.head}", "paper": f"{each.layer + 1}-{each.head + 1}", "accuracy": each.accuracy.value,
+    rows = [{"head": head_label(each.layer, each.head), "paper": paper_head_label(each.layer, each.head), "accuracy": each.accuracy.value,
              "low": each.accuracy.low, "high": each.accuracy.high, "mass": round(each.mass, 4), "both": each.both, "received": each.received}
             for each in order]
     return [{columns[key]: value for key, value in row.items()} for row in rows]

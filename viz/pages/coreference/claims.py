@@ -6,7 +6,7 @@ import numpy as np
 from model.studies.coreference.heads import Head
 from model.studies.coreference.report import Report
 from model.studies.coreference.statistics import Interval
-from viz.pages.heads.claims import number
+from viz.format import format_share, format_weight, head_label, paper_head_label
 from viz.text import literal, strings
 
 SURE = 0.01          # the p-value under which the page calls a head better than luck
@@ -49,30 +49,21 @@ class Twins:
         return [named[bool(one), bool(other)] if seen else "faint" for one, other, seen in zip(here, there, self.looks())]
 
 
-def name(head: Head) -> str:
-    return f"{head[1]}·{head[2]}"
-
-
-def in_papers(head: Head) -> str:
-    """Layer and head from 1, as Clark et al. 2019 write them."""
-    return f"{head[1] + 1}-{head[2] + 1}"
-
-
 def sentence_claims(twins: Twins) -> tuple[list[str], list[str]]:
     """What the largest weight seems to say and what the twin says to it; and how many heads change their mind."""
     words, (a, b, it) = strings("coreference")["claims"], (f"*{literal(each)}*" for each in twins.words)
     top = int(np.argmax(twins.here.max(1)))
     noun = (a, b)[int(twins.here[top].argmax())]
-    facts = {"a": a, "b": b, "it": it, "head": name(twins.heads[top]), "paper": in_papers(twins.heads[top]),
-             "weight": number(float(twins.here[top].max())), "noun": noun}
+    facts = {"a": a, "b": b, "it": it, "head": head_label(*twins.heads[top][1:]), "paper": paper_head_label(*twins.heads[top][1:]),
+             "weight": format_weight(float(twins.here[top].max())), "noun": noun}
     said = [words["largest_right" if noun == a else "largest_wrong"].format(**facts)]
     if twins.there is None:
         return said, []
     verdicts = twins.verdicts()
     held = "holds" if verdicts[top] == "flips" else "fails" if noun == a else "wrong_twin"
-    said.append(words[held].format(**facts, there_a=number(float(twins.there[top, 0])), there_b=number(float(twins.there[top, 1]))))
+    said.append(words[held].format(**facts, there_a=format_weight(float(twins.there[top, 0])), there_b=format_weight(float(twins.there[top, 1]))))
     numbers = {f"n_{each}": verdicts.count(each) for each in ("flips", "a", "b", "against", "faint")}
-    return said, [words["counts"].format(**facts, **numbers, n=len(verdicts), uniform=number(twins.uniform)), *_flipper(twins, verdicts)]
+    return said, [words["counts"].format(**facts, **numbers, n=len(verdicts), uniform=format_weight(twins.uniform)), *_flipper(twins, verdicts)]
 
 
 def _flipper(twins: Twins, verdicts: list[str]) -> list[str]:
@@ -81,16 +72,16 @@ def _flipper(twins: Twins, verdicts: list[str]) -> list[str]:
     if there is None or not flips:
         return []
     first = max(flips, key=np.minimum(twins.preference, there[:, 1] - there[:, 0]).__getitem__)
-    return [strings("coreference")["claims"]["flipper"].format(head=name(twins.heads[first]), mass=number(float(twins.here[first].sum())),
-                                                               twin=number(float(there[first].sum())))]
+    here, twin = (format_weight(float(weights[first].sum())) for weights in (twins.here, there))
+    return [strings("coreference")["claims"]["flipper"].format(head=head_label(*twins.heads[first][1:]), mass=here, twin=twin)]
 
 
 def percent(each: Interval) -> str:
     """A share with its interval."""
     words = strings("coreference")["claims"]
     if np.isnan(each.low):
-        return words["share_alone"].format(value=f"{each.value:.1%}")
-    return words["share"].format(value=f"{each.value:.1%}", low=f"{each.low:.0%}", high=f"{each.high:.0%}")
+        return words["share_alone"].format(value=format_share(each.value))
+    return words["share"].format(value=format_share(each.value), low=format_share(each.low, 0), high=format_share(each.high, 0))
 
 
 def verdict(report: Report) -> str:
@@ -109,15 +100,15 @@ def verdict(report: Report) -> str:
 def set_claims(report: Report) -> list[str]:
     """What a set says about the heads, the verdict first."""
     words, best = strings("coreference")["claims"], report.best
-    facts = {"head": f"{best.layer}·{best.head}", "paper": f"{best.layer + 1}-{best.head + 1}", "best": percent(best.accuracy),
+    facts = {"head": head_label(best.layer, best.head), "paper": paper_head_label(best.layer, best.head), "best": percent(best.accuracy),
              "n": len(report.heads),
-             "luck": f"{report.luck.mean:.1%}", "high": f"{report.luck.high:.1%}", "p": f"{report.luck.p_value:.4f}",
-             "mass": number(best.mass), "both": "" if np.isnan(best.both) else f"{best.both:.0%}",
-             **{each: f"{value:.0%}" for each, value in report.baselines.items()}}
+             "luck": format_share(report.luck.mean), "high": format_share(report.luck.high), "p": f"{report.luck.p_value:.4f}",
+             "mass": format_weight(best.mass), "both": "" if np.isnan(best.both) else format_share(best.both, 0),
+             **{each: format_share(value, 0) for each, value in report.baselines.items()}}
     held_out = report.best.accuracy if report.held_out is None else report.held_out.accuracy
     said = [words[f"set_{verdict(report)}"].format(**facts, held_out=percent(held_out)), words["set_best"].format(**facts)]
     if report.held_out is not None:
-        chosen = " and ".join(f"{report.named(number).layer}·{report.named(number).head}" for number in dict.fromkeys(report.held_out.chosen))
+        chosen = " and ".join(head_label(report.named(number).layer, report.named(number).head) for number in dict.fromkeys(report.held_out.chosen))
         said.append(words["set_held_out"].format(chosen=chosen, held_out=percent(report.held_out.accuracy)))
     if facts["both"]:
         said.append(words["set_both"].format(**facts))

@@ -26,7 +26,7 @@ def asked(frame: Frame) -> Case | None:
     return guess(text, chosen)
 
 
-def sentence(frame: Frame, attention_map: AttentionMap, case: Case) -> None:
+def choose_words(frame: Frame, attention_map: AttentionMap, case: Case) -> None:
     """The tokens, of which a click sets one of the three words, and the three words with their suggestions."""
     words = strings("coreference")["ask"]
     place = words_of(attention_map.queries, case)

@@ -9,8 +9,9 @@ from model.studies.coreference.model_answers import Answers
 from model.studies.coreference.report import Report
 from model.studies.coreference.statistics import frames_of, intervals, right
 from viz.figures.bars import bars
+from viz.format import format_share, head_label
 from viz.page import Frame
-from viz.pages.coreference.claims import Twins, name, percent
+from viz.pages.coreference.claims import Twins, percent
 from viz.text import literal, strings
 from viz.widgets.control_widgets import switch
 from viz.widgets.figure import figure
@@ -34,7 +35,7 @@ def proof(frame: Frame, case: Case, twins: Twins, found: Report | None) -> None:
     a, b = (case.answer, case.other) if case.answer else twins.words[:2]
     share = float(plain.share[0])
     right_word = words["right" if share > 0.5 else "wrong"]
-    st.markdown(words["said"].format(a=f"*{literal(a)}*", b=f"*{literal(b)}*", share=f"{share:.1%}", right=right_word))
+    st.markdown(words["said"].format(a=f"*{literal(a)}*", b=f"*{literal(b)}*", share=format_share(share), right=right_word))
     switch(frame, "proof", words["switch"].format(n=min(SILENCED, len(twins.heads))))
     if frame.controls["proof"]:
         _one_by_one(frame, question, twins, (a, b), share)
@@ -47,13 +48,13 @@ def _one_by_one(frame: Frame, question: AnswersQuery, twins: Twins, choice: tupl
     words, (a, b) = strings("coreference")["proof"], choice
     heads = [twins.heads[place] for place in twins.order[:SILENCED]]
     shares = [float(answers.share[0]) for answers in frame.ask_each([_silenced(question, head) for head in heads])]
-    names = [words["base"], *map(name, heads)]
+    names = [words["base"], *(head_label(*head[1:]) for head in heads)]
     figure(lambda theme: bars(theme, names, {"P": np.array([share, *shares])}, axes=(words["x"], words["y"].format(a=a, b=b)), y_range=(0, 1)),
            key="coref-proof", alt=words["alt"].format(a=a, b=b, n=len(heads)))
     most = int(np.argmax(np.abs(np.array(shares) - share)))
     change = shares[most] - share
-    st.markdown(words["most"].format(head=name(heads[most]), share=f"{shares[most]:.1%}", change=f"{100 * change:+.1f}".replace("-", "−"))
-                if abs(change) > LITTLE else words["little"])
+    st.markdown(words["most"].format(head=head_label(*heads[most][1:]), share=format_share(shares[most]),
+                                     change=f"{100 * change:+.1f}".replace("-", "−")) if abs(change) > LITTLE else words["little"])
 
 
 def _silenced(question: AnswersQuery, head: tuple[Kind, int, int]) -> AnswersQuery:
@@ -69,4 +70,4 @@ def _whole_set(frame: Frame, found: Report) -> None:
     question = AnswersQuery(frame.state.model, sources.revision(frame.state.model), cases)
     head = (Kind(found.best.kind), found.best.layer, found.best.head)
     said = [percent(intervals(right(frame.ask(each).scores[:, None]), frames_of(cases))[0]) for each in (question, _silenced(question, head))]
-    st.markdown(words["set_said"].format(plain=said[0], silenced=said[1], head=name(head)))
+    st.markdown(words["set_said"].format(plain=said[0], silenced=said[1], head=head_label(*head[1:])))

@@ -59,6 +59,6 @@ def _formulas() -> None:
     words = strings("explain")["formulas"]
     with st.expander(words["title"]):
         st.markdown(words["text"])
-        st.code(listing((rollout.with_residual, rollout.rollout, rollout.flow, value_norms.transformed, value_norms.mixed, value_norms.through, value_norms.by_stage,
-                         rank_agreement.spearman, permuted, heads.shares), {}), language="python")
+        st.code(listing((rollout.with_residual, rollout.rollout, rollout.flow, value_norms.transformed, value_norms.mixed, value_norms.through,
+                         value_norms.by_stage, rank_agreement.spearman, permuted, heads.shares), {}), language="python")
         st.markdown(words["sources"])

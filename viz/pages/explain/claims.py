@@ -4,6 +4,7 @@ import numpy as np
 from model.core.rank_agreement import Mean, spearman
 from model.studies.attribution import METHODS, NULLS, Attribution, agreement, ceiling, first_token
 from model.studies.faithfulness.report import Report
+from viz.format import head_label
 from viz.text import literal, strings
 
 POSITION = 0.9   # a measure whose order agrees this far with that of a model that looks evenly is told as one
@@ -11,7 +12,7 @@ POSITION = 0.9   # a measure whose order agrees this far with that of a model th
 
 def label(name: str, layer: int, head: int) -> str:
     """A measure as the figures name it."""
-    return strings("explain")["picture"]["names"][name].format(head=f"{layer}·{head}", layer=layer)
+    return strings("explain")["picture"]["names"][name].format(head=head_label(layer, head), layer=layer)
 
 
 def told(name: str, layer: int, head: int) -> str:
@@ -72,13 +73,13 @@ def of_set(said: Report, layer: int, head: int, heads: int) -> list[str]:
              words["ceiling"].format(value=value(said.ceiling[-1])),
              words["best"].format(name=told(best, layer, head), value=value(proposed[best]))]
     if {"weight_head", "weight_layer"} <= set(proposed):
-        lines.append(words["raw"].format(head=f"{layer}·{head}", value=value(proposed["weight_head"]), layer=value(proposed["weight_layer"])))
+        lines.append(words["raw"].format(head=head_label(layer, head), value=value(proposed["weight_head"]), layer=value(proposed["weight_layer"])))
     for null in NULLS:
         name = null.removesuffix("_even")
         if name in proposed and null in said.methods and said.methods[null][-1].texts:
             lines.append(words["null"].format(name=told(name, layer, head), value=value(proposed[name]), null=value(said.methods[null][-1])))
     if heads > 1 and said.best.texts:
-        chosen = " and ".join(dict.fromkeys(f"{each[0]}·{each[1]}" for each in said.chosen))
+        chosen = " and ".join(dict.fromkeys(head_label(*each) for each in said.chosen))
         lines.append(words["held_out"].format(chosen=chosen, value=value(said.best), count=heads))
     return lines
 

@@ -9,11 +9,11 @@ from model.core.view import View
 from model.studies.attribution import Attribution, AttributionQuery, Swapped, SwapQuery
 from model.studies.faithfulness.cases import questions, set_of, texts
 from model.studies.faithfulness.report import REMOVALS, Report, by_layer, report
-from viz.components.token_labels import label as short
 from viz.figures.agreement import agreement as agreement_figure
 from viz.figures.bars import histogram
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
+from viz.format import head_label, visible_token
 from viz.page import Frame
 from viz.pages.explain.claims import label, of_set
 from viz.text import literal, strings
@@ -90,7 +90,7 @@ def _layers(found: list[Attribution]) -> None:
 
 def other_weights(frame: Frame, question: AttributionQuery, found: Attribution, view: View) -> None:
     """The open head with its rows shuffled and made equal."""
-    words, place = strings("explain")["swap"], f"{view.layer}·{view.head}"
+    words, place = strings("explain")["swap"], head_label(view.layer, view.head)
     st.markdown(f"##### {words['title']}")
     st.markdown(words["lead"].format(head=place, draws=DRAWS), width=READABLE)
     switch(frame, "swap", words["switch"])
@@ -121,7 +121,7 @@ def shared(frame: Frame, attention_map: AttentionMap, view: View) -> None:
     if not frame.controls["share"]:
         return
     weights, share = heads.weights(layer, view.head), heads.shares(layer, view.head)
-    rows, columns = ([short(text) for text in each.texts] for each in (attention_map.queries, attention_map.keys))
+    rows, columns = ([visible_token(text) for text in each.texts] for each in (attention_map.queries, attention_map.keys))
     names = (words["row"], words["shared"].format(heads=layer.heads))
     for column, name, numbers, key in zip(st.columns(2, gap="medium"), names, (weights, share), ("softmax", "share"), strict=True):
         with column:

@@ -10,10 +10,10 @@ from model.core.record import AttentionRecord, Tokens
 from model.core.view import View
 from model.studies.attribution import FLOW_LONGEST, REMOVALS, Attribution, agreement, ceiling, kind_of
 from model.studies.token_removal import last_word, target_word
-from viz.components.token_labels import label as short
 from viz.examples import example_for, other_twin
 from viz.figures.agreement import agreement as agreement_figure
 from viz.figures.importance import importance
+from viz.format import visible_token
 from viz.page import Frame
 from viz.pages.explain.claims import label, of_answer, of_sentence
 from viz.text import literal, strings
@@ -96,7 +96,7 @@ def picture(frame: Frame, found: Attribution, view: View) -> None:
     groups += [[(label(name, view.layer, view.head), measured[name]) for name in group
                 if name in measured and not (flat and name.endswith("_even"))] for group in GROUPS]
     twice = {text for text in found.tokens.texts if found.tokens.texts.count(text) > 1}
-    names = [html.escape(short(text)) + (f" {place}" if text in twice else "") for place, text in enumerate(found.tokens.texts)]
+    names = [html.escape(visible_token(text)) + (f" {place}" if text in twice else "") for place, text in enumerate(found.tokens.texts)]
     apart = (~found.ranked).tolist()
     most = int(np.abs(np.where(found.ranked, found.removed["deleted"], 0)).argmax())
     st.markdown(f"##### {words['title']}")

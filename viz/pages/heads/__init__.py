@@ -17,7 +17,7 @@ from viz.components.head_view import head_view
 from viz.examples import example_for, other_twin, word_at
 from viz.handout.build import head_item
 from viz.page import Frame, Page
-from viz.pages.heads.claims import claims
+from viz.pages.heads.claims import head_claims
 from viz.pages.heads.colours import COLOUR, grid_colours
 from viz.pages.heads.display import filters, lens_bar, overlays, take_away
 from viz.pages.heads.prediction import PREDICT, cover, covering, guessed, judged, offered
@@ -194,7 +194,7 @@ def _open_head(frame: Frame, record: AttentionRecord, view: View) -> None:
         take_away(record, view, frame.link(frame.state))
     if guess is not None:
         judged(frame, record, view)
-    said = claims(record, view, *_twin(frame))
+    said = head_claims(record, view, *_twin(frame))
     if said:
         st.markdown(" ".join(said))
     _ways_on(frame, record, view)

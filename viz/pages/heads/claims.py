@@ -1,9 +1,10 @@
 """What is true of the open head, in words, computed from the records: rank for the pair, the twin sentence, the other noun."""
 from model.core import heads
 from model.core.query import Kind
-from model.core.record import AttentionRecord, Tokens
+from model.core.record import AttentionRecord
 from model.core.view import View
 from viz.examples import Example, token_of
+from viz.format import format_weight, head_label, token_label
 from viz.text import literal, strings
 
 BLIND = 1e-4    # weights that differ by less are the same: the row has not seen the other word
@@ -11,18 +12,7 @@ HARDLY = 0.25   # a change of less than this share of the weight is called "hard
 PLACES = {1: "first", 2: "second"}
 
 
-def number(weight: float) -> str:
-    """A weight as the page writes it: three decimals, and never 0.000 for something that is not 0."""
-    return f"{weight:.3f}" if weight >= 0.0005 or weight == 0 else f"{weight:.1e}"
-
-
-def token_label(tokens: Tokens, token: int) -> str:
-    """A token for Markdown, with its position where the same text occurs twice."""
-    text = literal(tokens.texts[token])
-    return f"*{text}*" if tokens.texts.count(tokens.texts[token]) == 1 else f"*{text}* ({token})"
-
-
-def claims(record: AttentionRecord, view: View, twin: AttentionRecord | None = None, example: Example | None = None) -> list[str]:
+def head_claims(record: AttentionRecord, view: View, twin: AttentionRecord | None = None, example: Example | None = None) -> list[str]:
     """Sentences in Markdown about the open head and the pair of the view; empty without a pair."""
     if view.pair is None:
         return []
@@ -33,9 +23,9 @@ def claims(record: AttentionRecord, view: View, twin: AttentionRecord | None = N
     here = (view.layer, view.head)
     allowed = attention_map.layer(view.layer).allowed.block(slice(view.pair[0], view.pair[0] + 1), slice(0, len(attention_map.keys)))
     words = strings("heads")["claims"]
-    facts = {"head": "{}·{}".format(*here), "weight": number(weights[here]), "n": len(order), "rank": places[here],
+    facts = {"head": head_label(*here), "weight": format_weight(weights[here]), "n": len(order), "rank": places[here],
              "a": token_label(attention_map.queries, view.pair[0]), "b": token_label(attention_map.keys, view.pair[1]),
-             "uniform": number(1 / max(1, int(allowed.reshape(-1, allowed.shape[-1])[0].sum())))}
+             "uniform": format_weight(1 / max(1, int(allowed.reshape(-1, allowed.shape[-1])[0].sum())))}
     said = [words["largest" if places[here] == 1 else "ranked"].format(**facts)]
     if twin is not None and example is not None:
         said += _twin_claims(record, view, twin, example, weights)
@@ -55,14 +45,14 @@ def _twin_claims(record: AttentionRecord, view: View, twin: AttentionRecord, exa
     to_key, to_rival = heads.pair_weights(twin[view.kind], query, key), heads.pair_weights(twin[view.kind], query, rival)
     new_word = example.swap[1] if record.query.text == example.text else example.swap[0]
     facts = {"word": f"*{literal(new_word)}*", "rival": f"*{literal(example.rival)}*",
-             "twin": number(to_key[here]), "rival_twin": number(to_rival[here])}
+             "twin": format_weight(to_key[here]), "rival_twin": format_weight(to_rival[here])}
     if view.kind is Kind.CAUSAL and all(abs(to_key[place] - weight) < BLIND for place, weight in weights.items()):
         return [words["blind"].format(**facts)]
     other = next((layer, head) for layer, head, _ in heads.ranked(record[view.kind], *view.pair) if (layer, head) != here)
     place = sorted(weights.values(), reverse=True).index(weights[other]) + 1
     return [words[_verdict(weights[here], to_key[here], to_rival[here])].format(**facts),
-            words["other"].format(head="{}·{}".format(*other), place=PLACES.get(place, str(place)), weight=number(weights[other]),
-                                  twin=number(to_key[other])),
+            words["other"].format(head=head_label(*other), place=PLACES.get(place, str(place)), weight=format_weight(weights[other]),
+                                  twin=format_weight(to_key[other])),
             words["caution"]]
 
 

@@ -9,6 +9,7 @@ from model.core.query import Kind
 from model.core.record import AttentionRecord
 from model.core.view import LENSES, QUADRANTS, SCALES, View
 from viz.components.slider import slider
+from viz.format import format_share, head_label
 from viz.print.options import Options
 from viz.text import strings
 from viz.widgets.fields import bound, segments, select, toggle
@@ -30,14 +31,14 @@ def filters(record: AttentionRecord, view: View, choose: Callable[..., None]) ->
         toggle(words["transpose"], choose, "transpose", view.transpose)
         toggle(words["words"], choose, "words", view.words)
         toggle(words["hide_special"], choose, "hide_special", view.hide_special)
-        slider(words["keep"], sorted({*KEEPS, view.keep}), view.keep, say=lambda share: f"{share:.0%}", key="slider-keep",
+        slider(words["keep"], sorted({*KEEPS, view.keep}), view.keep, say=lambda share: format_share(share, 0), key="slider-keep",
                turn=lambda share: choose(keep=share))
         toggle(words["renormalise"], choose, "renormalise", view.renormalise)
         if 1 in record[view.kind].queries.segments and view.kind is not Kind.CROSS:
             segments(words["quadrant"], {each: words["quadrants"][each or "all"] for each in QUADRANTS}, choose, "quadrant", view.quadrant)
         places = [(layer.index, head) for layer in record[view.kind].layers for head in range(layer.heads)]
         st.multiselect(words["overlay"], [place for place in places if place != (view.layer, view.head)], max_selections=7,
-                       format_func=lambda place: f"{place[0]}·{place[1]}", **bound(_tuples(choose), "overlay", list(view.overlay)))
+                       format_func=lambda place: head_label(*place), **bound(_tuples(choose), "overlay", list(view.overlay)))
 
 
 def _tuples(choose: Callable[..., None]) -> Callable[..., None]:

@@ -10,10 +10,10 @@ from model.core.record import AttentionRecord
 from model.core.view import View
 from model.studies.prediction_game import Score, allowed, covered, score
 from viz.components.head_view import Guess, head_view
+from viz.format import format_weight
 from viz.handout.build import head_item
 from viz.page import Frame
 from viz.page_controls import Choice, Places
-from viz.pages.heads.claims import number
 from viz.text import literal, strings
 from viz.widgets.fields import segments
 from viz.widgets.handout_button import add_to_handout
@@ -129,12 +129,12 @@ def _score(found: Score, shown: Shown) -> None:
     words, several = strings("predict"), len(found.rows) > 1
     labels = words["labels_rows"] if several else words["labels"]
     for place, name, label in zip(st.columns(3), ("found", "best", "uniform"), labels, strict=True):
-        place.metric(label.format(count=found.count, rows=len(found.rows)), number(found.mean(name)))
+        place.metric(label.format(count=found.count, rows=len(found.rows)), format_weight(found.mean(name)))
     far = "" if math.isnan(found.above_chance) else " " + words["far"].format(far=found.above_chance)
     st.markdown((words["rows"] if several else words["row"]).format(
         count=found.count, rows=len(found.rows), token=literal(shown.rows[found.rows[0].row].text), allowed=found.rows[0].allowed) + far)
     if several:
-        lines = [f"| {literal(shown.rows[row.row].text)} | {row.count} | {number(row.found)} | {number(row.best)} | {number(row.uniform)} |"
+        lines = [f"| {literal(shown.rows[row.row].text)} | {row.count} | {' | '.join(map(format_weight, (row.found, row.best, row.uniform)))} |"
                  for row in found.rows]
         st.markdown("\n".join([f"| {' | '.join(words['head'])} |", "|---|---|---|---|---|", *lines]))
 

@@ -7,8 +7,8 @@ from model.core import heads
 from model.core.measures import BY_NAME, HeadMeasures
 from model.core.record import AttentionMap
 from model.core.view import View
+from viz.format import format_weight, head_label, token_label
 from viz.glossary import address, terms
-from viz.pages.heads.claims import number, token_label
 from viz.text import strings
 from viz.widgets.fields import buttons
 
@@ -23,7 +23,7 @@ def look_here_first(attention_map: AttentionMap, view: View, measures: HeadMeasu
         a, b = token_label(attention_map.queries, view.pair[0]), token_label(attention_map.keys, view.pair[1])
         st.markdown(words["first_pair"].format(a=a, b=b))
         order = heads.ranked(attention_map, *view.pair)[:SHOWN]
-        buttons(words["first"], [((layer, head), f"{layer}·{head}  {number(weight)}") for layer, head, weight in order],
+        buttons(words["first"], [((layer, head), f"{head_label(layer, head)}  {format_weight(weight)}") for layer, head, weight in order],
                 choose, "head", (view.layer, view.head), "rank_pair")
     else:
         st.caption(words["first_none"])
@@ -40,10 +40,10 @@ def _one_measure(measures: HeadMeasures, name: str, view: View, choose: Callable
     rank = next(place for place, (layer, head, _) in enumerate(order, 1) if (layer, head) == here)
     left, right = st.columns([5, 6], vertical_alignment="center")
     title = f"[{measure.title}]({address(terms()[name])})"
-    left.markdown(words["measure_line"].format(title=title, here="{}·{}".format(*here), value=number(measures.values[name][here]),
-                                               unit=measure.unit, rank=rank, n=len(order), uniform=number(measures.uniform[name][here])))
+    left.markdown(words["measure_line"].format(title=title, here=head_label(*here), value=format_weight(measures.values[name][here]),
+                                               unit=measure.unit, rank=rank, n=len(order), uniform=format_weight(measures.uniform[name][here])))
     with right:
-        buttons(measure.title, [((layer, head), f"{layer}·{head}  {number(value)}") for layer, head, value in order[:2]],
+        buttons(measure.title, [((layer, head), f"{head_label(layer, head)}  {format_weight(value)}") for layer, head, value in order[:2]],
                 choose, "head", here, f"rank_{name}")
 
 

@@ -135,8 +135,9 @@ def _average(lesson: Lesson, here: Here, revealed: bool) -> None:
         else:
             lesson.waits("average")
         said = words["squared"].format(change=head_steps.not_a_projection(weights)) if weights is not None else words["not_square"]
-        lesson.notes("average", shown=(head_steps.plane, head_steps.hull, head_steps.not_a_projection), shapes={"values": values}, share=share, squared=said,
-                     sum=path.weights.sum(), length=np.linalg.norm(path.mixed), longest=np.linalg.norm(values, axis=-1).max(),
+        lesson.notes("average", shown=(head_steps.plane, head_steps.hull, head_steps.not_a_projection), shapes={"values": values},
+                     share=share, squared=said, sum=path.weights.sum(),
+                     length=np.linalg.norm(path.mixed), longest=np.linalg.norm(values, axis=-1).max(),
                      d_k=len(path.query), d_v=len(path.mixed), token=here.query_name())
 
 

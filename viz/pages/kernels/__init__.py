@@ -10,6 +10,7 @@ from viz.figures.bars import bars
 from viz.figures.lines import Line, lines
 from viz.figures.regression import regression
 from viz.figures.tiles import tiles
+from viz.format import format_share
 from viz.page import Frame, Page
 from viz.page_controls import Choice, Number, Numbers, Switch
 from viz.pages.kernels.copying import copies
@@ -126,7 +127,7 @@ def _memory(frame: Frame, lesson: Lesson) -> None:
         left, right = st.columns([2, 3], gap="medium")
         with left:
             slide(frame, "asked", words["asked"], range(pairs), say=lambda place: associative_memory.KEYS[place], closed=True)
-            slide(frame, "noise", words["noise"], DAMAGE, say=lambda value: f"{value:.0%}")
+            slide(frame, "noise", words["noise"], DAMAGE, say=lambda value: format_share(value, 0))
             slide(frame, "t", words["t"], stops(0.1, 100, 10), help=words["t_help"])
             slide(frame, "pairs", words["pairs"], range(2, 9))
             push(frame, words["again"], "damage-again", draw=(turned["draw"] + 1) % SEEDS)
@@ -145,7 +146,8 @@ def _memory(frame: Frame, lesson: Lesson) -> None:
             figure(lambda theme: lines(theme, TEMPERATURES, [Line(words["error"], squared), Line(words["on_right"], found, 2)],
                                        axes=("temperature T", ""), log="x", marks=marks, height=320),
                    key="kernels-sharpness", alt=words["alt_curve"].format(best=best, share=share))
-        lesson.notes("memory", shown=(associative_memory.recall, associative_memory.best_temperature, associative_memory.errors), shapes={"keys": keys, "values": values, "query": query},
+        lesson.notes("memory", shown=(associative_memory.recall, associative_memory.best_temperature, associative_memory.errors),
+                     shapes={"keys": keys, "values": values, "query": query},
                      share=share, best=best, t=temperature, pair=names[asked], weight=weights[0, asked], turned=int((query[0] != keys[asked]).sum()),
                      least=squared.min(), at=TEMPERATURES[int(squared.argmin())], winner=names[int(weights[0].argmax())])
 
@@ -163,7 +165,9 @@ def _pictures(lesson: Lesson, query: np.ndarray, mixed: np.ndarray, keys: np.nda
         return pixels.reshape(associative_memory.HEIGHT, associative_memory.WIDTH)
 
     rows = [[(f"{words['key']} {associative_memory.KEYS[place]}", square(key)) for place, key in enumerate(keys)],
-            [(f"{weight:.2f} {associative_memory.VALUES[place]}", square(value)) for place, (value, weight) in enumerate(zip(values, weights, strict=True))],
+            [(f"{weight:.2f} {associative_memory.VALUES[place]}", square(value))
+             for place, (value, weight) in enumerate(zip(values, weights, strict=True))],
             [(words["query"], square(query)), (words["answer"], square(mixed)), (words["wanted"], square(values[asked]))]]
     figure(lambda theme: tiles(theme, rows, height=430), key="kernels-pictures",
-           alt=lesson.alt("memory", key=associative_memory.KEYS[asked], value=associative_memory.VALUES[asked], error=float(((mixed - values[asked]) ** 2).mean())))
+           alt=lesson.alt("memory", key=associative_memory.KEYS[asked], value=associative_memory.VALUES[asked],
+                          error=float(((mixed - values[asked]) ** 2).mean())))

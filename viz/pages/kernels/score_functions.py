@@ -4,6 +4,7 @@ import streamlit as st
 
 from model.lessons import scores
 from viz.figures.lines import Line, lines
+from viz.format import format_share
 from viz.page import Frame
 from viz.pages.kernels.copying import shipped
 from viz.widgets.control_widgets import push, slide, switch
@@ -74,7 +75,7 @@ def _live(lesson: Lesson, found: scores.Scores, d_k: int) -> None:
 def _table(words: dict, found: scores.Scores) -> str:
     rows = [words["table_head"], "|---|---:|---:|---:|---:|"]
     for kind in scores.KINDS:
-        cells = [words["names"][kind], f"{found.accuracy[kind][-SMOOTH:].mean():.0%}", f"{found.entropy[kind]:.2f}", f"{found.seconds[kind]:.2f}",
-                 f"{found.scoring[kind] * 1e6:,.0f}"]
+        cells = [words["names"][kind], format_share(found.accuracy[kind][-SMOOTH:].mean(), 0), f"{found.entropy[kind]:.2f}",
+                 f"{found.seconds[kind]:.2f}", f"{found.scoring[kind] * 1e6:,.0f}"]
         rows.append("| " + " | ".join(cells) + " |")
     return "\n".join(rows)

@@ -36,7 +36,8 @@ def three_targets(frame: Frame, lesson: Lesson) -> None:
         if right is None or wished is None or len(text) < 2:
             st.info(words["unknown"])
             return
-        said, taught = (frame.ask(NextWordQuery(sources.open_query(model, text[:-1]))).logits for model in (distillation.student(step), distillation.TEACHER))
+        said, taught = (frame.ask(NextWordQuery(sources.open_query(model, text[:-1]))).logits
+                        for model in (distillation.student(step), distillation.TEACHER))
         _draw(lesson, text, (right, wished), said, taught, step)
 
 

@@ -12,6 +12,7 @@ from model.studies import patterns
 from model.studies.patterns import PATTERNS, TITLES, FitsQuery, HeadFits
 from model.studies.silencing import Silencing, SilencingQuery
 from viz.figures.patterns import WORST, effects, grid
+from viz.format import head_label
 from viz.page import Frame, Page
 from viz.pages.measures.corpus import many_texts
 from viz.text import literal, strings
@@ -64,7 +65,7 @@ def _notice(best: dict) -> None:
     (layer, head), (name, fit) = max(best.items(), key=lambda each: each[1][1])
     said = [words["counts"].format(counts=", ".join(words["count"].format(title=TITLES[each], count=count) for each, count in counts.most_common(3)),
                                    n=len(best)),
-            words["top"].format(head=f"{layer}·{head}", title=TITLES[name], fit=fit)]
+            words["top"].format(head=head_label(layer, head), title=TITLES[name], fit=fit)]
     poor = sum(fit < POOR for _, fit in best.values())
     said += [words["poor"].format(count=poor, limit=POOR)] if poor else []
     said += [words["even"].format(title=TITLES["even"])] if "even" in counts else []
@@ -76,7 +77,7 @@ def _effects(best: dict, silencing: Silencing) -> None:
     """What silencing did, beside how well a pattern fits: two different things."""
     words, changes = strings("measures"), silencing.changes
     place = max(changes, key=lambda each: changes[each])
-    facts = {"head": "{}·{}".format(*place), "most": changes[place], "title": literal(TITLES[best[place][0]]), "fit": best[place][1]}
+    facts = {"head": head_label(*place), "most": changes[place], "title": literal(TITLES[best[place][0]]), "fit": best[place][1]}
     st.markdown(f"##### {words['effects']}")
     axes = (words["effects_axes"]["x"], words["effects_axes"][silencing.measure])
     left, right = st.columns([7, 5], gap="large")

@@ -6,14 +6,16 @@ import numpy as np
 from model.core.query import Kind
 from model.core.record import AttentionRecord
 from model.training.film import Film, Traits, fall, formed
+from viz.format import head_label
 from viz.text import strings
 
 Head = tuple[Kind, int, int]
 
 
-def name(head: Head) -> str:
-    """As the page writes it: layer·head, with its kind where a model has more than one."""
-    return f"{head[1]}·{head[2]}" if head[0] is not Kind.CROSS else f"cross {head[1]}·{head[2]}"
+def head_name(head: Head) -> str:
+    """As the page writes it: layer and head, with its kind where a model has more than one."""
+    kind, layer, number = head
+    return f"cross {head_label(layer, number)}" if kind is Kind.CROSS else head_label(layer, number)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +43,11 @@ class Story:
     def lines(self) -> tuple[dict[str, np.ndarray], list[str]]:
         """What the third panel draws: every head's main score, and the best one's of each further score; and the names that stand out."""
         words = strings("training")["traits"]
-        drawn = {words[self.main].format(head=name(head)): each for head, each in zip(self.traits.heads, self.traits.of(self.main).T)}
+        drawn = {words[self.main].format(head=head_name(head)): each for head, each in zip(self.traits.heads, self.traits.of(self.main).T)}
         bold = []
         for trait in self.traits.names:
             best = self.best(trait)
-            bold.append(words[trait].format(head=name(self.traits.heads[best])))
+            bold.append(words[trait].format(head=head_name(self.traits.heads[best])))
             drawn[bold[-1]] = self.traits.of(trait)[:, best]
         return drawn, bold
 
@@ -53,7 +55,7 @@ class Story:
 def claims(story: Story, step: int) -> list[str]:
     """Sentences in Markdown, the moment first."""
     words, best = strings("training")["claims"], story.best(story.main)
-    facts = {"head": name(story.traits.heads[best]), "what": words["roles"][story.main], "score": words["scores"][story.main],
+    facts = {"head": head_name(story.traits.heads[best]), "what": words["roles"][story.main], "score": words["scores"][story.main],
              "value": float(story.traits.of(story.main)[-1, best])}
     moment, half = story.moment, fall(story.film)
     if moment is not None and half is not None:
@@ -75,7 +77,7 @@ def _partner(story: Story, moment: tuple[int, int]) -> list[str]:
     if own is None:
         return []
     when = words["when"]["same" if own == moment else "before" if own[0] < moment[0] else "after"]
-    return [words["before"].format(head=name(story.traits.heads[best]), start=own[0], end=own[1], when=when)]
+    return [words["before"].format(head=head_name(story.traits.heads[best]), start=own[0], end=own[1], when=when)]
 
 
 def pair_of(record: AttentionRecord, kind: Kind) -> tuple[int | None, tuple[int, int] | None]:

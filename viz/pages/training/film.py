@@ -15,7 +15,7 @@ from viz.components.head_view import head_view
 from viz.components.slider import slider
 from viz.figures.training import training
 from viz.page import Frame
-from viz.pages.training.claims import Head, Story, claims, name, pair_of
+from viz.pages.training.claims import Head, Story, claims, head_name, pair_of
 from viz.text import literal, strings
 from viz.widgets.fields import bound, segments
 from viz.widgets.figure import figure
@@ -80,7 +80,7 @@ def _curves(story: Story, step: int, last: int) -> None:
     figure(lambda theme: training(theme, (film.step, film.loss, film.right), (story.steps, drawn, bold),
                                   titles=(panels["loss"], panels["right"], panels["heads"]), at=(step, words["at"].format(step=step)),
                                   formed=moment, guessing=guessing, last=last),
-           key="training", alt=words["alt"].format(steps=last, loss=_end(film.loss), right=_end(film.right), head=name(story.traits.heads[best]),
+           key="training", alt=words["alt"].format(steps=last, loss=_end(film.loss), right=_end(film.right), head=head_name(story.traits.heads[best]),
                                                    score=float(story.traits.of(story.main)[-1, best])))
     st.caption(words["grey"][story.main])
 

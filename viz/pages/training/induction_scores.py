@@ -6,6 +6,7 @@ from model.ask import sources
 from model.core.query import UserError
 from model.studies.induction import HabitsQuery, Repeats
 from viz.figures.induction_scatter import habits as drawn
+from viz.format import head_label
 from viz.page import Frame
 from viz.text import literal, strings
 from viz.widgets.control_widgets import pick
@@ -42,7 +43,7 @@ def habits(frame: Frame) -> None:
 
 
 def _names(found: Repeats) -> list[str]:
-    return [f"{layer}·{head}" for layer, head in found.heads]
+    return [head_label(layer, head) for layer, head in found.heads]
 
 
 def _picture(found: Repeats) -> None:

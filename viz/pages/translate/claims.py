@@ -5,6 +5,7 @@ import numpy as np
 
 from model.core.query import Kind
 from model.studies.pronoun_choice import PRONOUNS, Decision, DecisionSet, Head
+from viz.format import head_label
 from viz.text import literal, strings
 
 LITTLE = 0.5    # a change of P by less leaves the same word ahead, if it was sure before
@@ -16,7 +17,8 @@ def layer_name(place: tuple[Kind, int]) -> str:
 
 def head_name(head: Head) -> str:
     """Its layer as the page names it, and its number in it."""
-    return f"{layer_name(head[:2])}·{head[2]}"
+    kind, layer, number = head
+    return strings("translate")["decide"]["rows"][kind.value].format(layer=head_label(layer, number))
 
 
 def decision_claims(found: Decision, mode: str) -> list[str]:
@@ -42,7 +44,7 @@ def set_claims(found: DecisionSet) -> list[str]:
     words = strings("translate")["decide"]
     facts: dict[str, Any] = {}
     for kind, (head, share, mass) in found.points.items():
-        facts |= {kind.value: share, f"{kind.value}_head": f"{head[1]}·{head[2]}", f"{kind.value}_mass": mass}
+        facts |= {kind.value: share, f"{kind.value}_head": head_label(*head[1:]), f"{kind.value}_mass": mass}
     alone = {name: share for name, share in found.moved.items() if name not in ("it", "both nouns", "everything")}
     most = max(alone, key=lambda name: alone[name])
     at_it = found.moved["it"]

@@ -9,6 +9,7 @@ from model.core.query import UserError
 from model.studies.pronoun_choice import PRONOUNS, Decision, DecisionQuery, DecisionSet, DecisionSetQuery
 from viz.figures.bars import bars
 from viz.figures.matrix import matrix
+from viz.format import format_share
 from viz.page import Frame
 from viz.pages.translate.claims import decision_claims, head_name, layer_name, set_claims
 from viz.text import literal, strings
@@ -70,7 +71,7 @@ def _patched(found: Decision) -> None:
 def _set(found: DecisionSet) -> None:
     words = strings("translate")["decide"]
     names = [words["set_words"][name] for name in found.moved]
-    said = ", ".join(f"{name} {share:.0%}" for name, share in zip(names, found.moved.values()))
+    said = ", ".join(f"{name} {format_share(share, 0)}" for name, share in zip(names, found.moved.values()))
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown(f"##### {words['set_title']}")

@@ -14,6 +14,7 @@ from model.studies.pronoun_choice import produced, pronoun_of
 from viz.components.head_view import head_view
 from viz.figures.bars import bars
 from viz.figures.matrix import matrix
+from viz.format import head_label
 from viz.page import Frame
 from viz.text import literal, strings
 from viz.widgets.control_widgets import pick, push
@@ -90,23 +91,23 @@ def _first(tokens: Tokens, count: int) -> Tokens:
 def looked_at(frame: Frame, now: Written) -> None:
     """Every head's row for this word, and the open head over all words."""
     words, place = strings("translate"), now.largest
-    names, keys = [f"{layer}·{head}" for (layer, head), _ in now.rows], [html.escape(text) for text in now.shown.keys.texts]
+    names, keys = [head_label(layer, head) for (layer, head), _ in now.rows], [html.escape(text) for text in now.shown.keys.texts]
     weights = np.stack([each for _, each in now.rows])
     word, side = literal(now.text), frame.controls["side"]
     pick(frame, "side", words["side"], words["sides"])
     st.markdown(f"##### {words['heads_title'].format(word=word)}", help=words["heads_help"].format(word=word))
     figure(lambda theme: matrix(theme, weights, names, keys, axes=(words["heads_axis"][side], words["heads_rows"]), square=False,
                                 height=110 + 26 * len(names)), key="translate-heads",
-           alt=words["heads_alt"].format(heads=len(names), keys=len(keys), word=now.text, weight=place[2], head="{}·{}".format(*place[0]),
+           alt=words["heads_alt"].format(heads=len(names), keys=len(keys), word=now.text, weight=place[2], head=head_label(*place[0]),
                                          key=now.shown.keys.texts[place[1]]))
-    st.markdown(words["largest"].format(head="{}·{}".format(*place[0]), weight=place[2], key=literal(now.shown.keys.texts[place[1]])))
+    st.markdown(words["largest"].format(head=head_label(*place[0]), weight=place[2], key=literal(now.shown.keys.texts[place[1]])))
 
 
 def open_head(frame: Frame, now: Written) -> None:
     """One head over all words that were produced."""
     words, kind = strings("translate"), now.shown.kind
     layer, head = opened(frame, now)
-    options = {f"{each[0]}.{each[1]}": f"{each[0]}·{each[1]}" for each, _ in now.rows}
+    options = {f"{each[0]}.{each[1]}": head_label(*each) for each, _ in now.rows}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.markdown(f"##### {words['open_head'].format(layer=layer, head=head)}", help=words["open_help"], width="content")
         key = "view_open"

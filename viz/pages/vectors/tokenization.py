@@ -59,7 +59,8 @@ def own_text(frame: Frame, lesson: Lesson) -> None:
         if "own" in found:
             st.info(words["absent"])
         first, second = found.values()
-        lesson.notes("pieces", shown=(tokenization.cut, tokenization._cut), shapes={f"ids of {name}": f"({len(cut.ids)},)" for name, cut in found.items()},
+        lesson.notes("pieces", shown=(tokenization.cut, tokenization._cut),
+                     shapes={f"ids of {name}": f"({len(cut.ids)},)" for name, cut in found.items()},
                      first=first.count, second=second.count, signs=len(text), unknown=sum(first.unknown), bytes=len(text.encode()),
                      known=_pieces_of(first), vocabulary=first.vocabulary, other=second.vocabulary)
 

@@ -6,7 +6,7 @@ from model.studies.coreference import statistics
 from model.studies.coreference.cases import Case, CasesQuery
 from model.studies.coreference.heads import SetAnswer
 from model.studies.coreference.report import report
-from viz.pages.coreference.claims import Twins, in_papers, sentence_claims, set_claims, verdict
+from viz.pages.coreference.claims import Twins, sentence_claims, set_claims, verdict
 
 HEADS = tuple((Kind.SELF, layer, head) for layer in range(3) for head in range(5))
 
@@ -36,7 +36,6 @@ def test_every_head_has_its_verdict():
 
 
 def test_papers_count_from_one():
-    assert in_papers((Kind.SELF, 4, 3)) == "5-4"
 
 
 def test_the_inference_of_tutorials_is_put_to_the_twin():

@@ -1,0 +1,32 @@
+"""How a head, a weight, a share and a token are written."""
+import pytest
+
+from tests.viz.components import fabricated
+from viz.format import format_share, format_weight, head_label, paper_head_label, token_label, visible_token
+
+
+def test_a_head_is_counted_from_0_here_and_from_1_in_papers():
+    assert head_label(3, 11) == "3·11" and paper_head_label(3, 11) == "4-12"
+
+
+def test_small_weights_are_never_written_as_zero():
+    assert format_weight(0.00004) == "4.0e-05" and format_weight(0.0) == "0.000" and format_weight(0.6768) == "0.677"
+
+
+def test_a_share_is_written_in_per_cent():
+    assert format_share(0.1234) == "12.3%" and format_share(0.125, 0) == "12%" and format_share(1.0, 2) == "100.00%"
+
+
+def test_two_tokens_of_one_text_are_told_apart_and_nothing_in_them_is_markdown():
+    tokens = fabricated.tokens(["the", "*", "the"])
+    assert [token_label(tokens, place) for place in range(3)] == ["*the* (0)", r"*\**", "*the* (2)"]
+
+
+@pytest.mark.parametrize("text, wanted", [
+    ("cat", "cat"), (" cat", "␣cat"), ("  ", "␣␣"), ("a b", "a b"), ("\n", "⏎"), ("\t", "⇥"), ("\x00", "U+0000"), ("\u202ertl", "U+202Ertl"),
+    ("\ud83d", "U+D83D"), ("漢字", "漢字"), ("<b>", "<b>"), ("", ""), ("␣", "␣"),
+    ("👩\u200d💻", "👩\u200d💻"), ("\u200d", "U+200D"), ("שלום", "שלום"),
+])
+def test_everything_is_visible_and_nothing_acts(text, wanted):
+    assert visible_token(text) == wanted
+    assert visible_token(wanted) == wanted

@@ -1,0 +1,51 @@
+"""How a head, a weight, a share and a token are written, on every page, in every figure and in every file."""
+from model.core.record import Tokens
+from viz.text import literal
+
+JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")   # between two signs they belong to one picture or one word
+SPACES = {" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥", "\u00a0": "⍽"}
+
+
+def head_label(layer: int, head: int) -> str:
+    """A head: its layer and its number in it, both from 0."""
+    return f"{layer}·{head}"
+
+
+def paper_head_label(layer: int, head: int) -> str:
+    """Layer and head from 1, as Clark et al. 2019 write them."""
+    return f"{layer + 1}-{head + 1}"
+
+
+def format_weight(weight: float) -> str:
+    """A weight with three decimals, and never 0.000 for something that is not 0."""
+    return f"{weight:.3f}" if weight >= 0.0005 or weight == 0 else f"{weight:.1e}"
+
+
+def format_share(share: float, decimals: int = 1) -> str:
+    """A share of one in per cent."""
+    return f"{share:.{decimals}%}"
+
+
+def visible_token(text: str) -> str:
+    """A token as it is shown: outer spaces as ␣, line ends as ⏎, controls, bidirectional marks and lone surrogates by code point."""
+    inner = text.strip(" ")
+    if inner == text and text.isprintable():
+        return text
+    start, end = len(text) - len(text.lstrip(" ")), len(text.rstrip(" "))
+    if not inner:
+        return "␣" * len(text)
+    signs = [_visible_sign(text, place) for place in range(start, end)]
+    return "␣" * start + "".join(signs) + "␣" * (len(text) - end)
+
+
+def _visible_sign(text: str, place: int) -> str:
+    sign = text[place]
+    if sign == " " or sign.isprintable() or (sign in JOINERS and place > 0 and text[place - 1].isprintable()):
+        return sign
+    return SPACES.get(sign, f"U+{ord(sign):04X}")
+
+
+def token_label(tokens: Tokens, token: int) -> str:
+    """A token for Markdown, with its position where the same text occurs twice."""
+    text = literal(tokens.texts[token])
+    return f"*{text}*" if tokens.texts.count(tokens.texts[token]) == 1 else f"*{text}* ({token})"
