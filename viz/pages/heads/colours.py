@@ -5,28 +5,27 @@ from model.core.measures import BY_NAME, HeadMeasures
 from model.core.query import Kind
 from viz.page import Frame
 from viz.page_controls import Choice
-from viz.pages.measures.corpus import COLOURED, kept
 from viz.text import strings
+from viz.widgets.corpus_result import AVERAGES, FROM_FILE, saved_result
 from viz.widgets.fields import bound
 
-FILE = "file_"   # before the name of an average
-COLOUR = Choice("colour", "", (*BY_NAME, *(FILE + name for name in COLOURED)))
+COLOUR = Choice("colour", "", (*BY_NAME, *(FROM_FILE + name for name in AVERAGES)))
 
 
 def grid_colours(frame: Frame, kind: Kind, measures: HeadMeasures | None) -> tuple[dict[tuple[int, int], float] | None, str]:
     """Draws the choice; {(layer, head): number} and what the numbers are, or None for the weights.
     A link to a file's averages shows the weights where no file is."""
     words, query = strings("heads"), frame.query()
-    read = kept(query.model, query.revision, kind)
+    result = saved_result(query.model, query.revision, kind)
     known = measures.values if measures else {}
     options = {"": words["colour_none"], **{name: words["colour_text"].format(title=BY_NAME[name].title) for name in known}}
-    if read is not None:
-        options |= {FILE + name: words["colour_file"].format(title=COLOURED[name], name=read.name) for name in read.averages.names}
+    if result is not None:
+        options |= {FROM_FILE + name: words["colour_file"].format(title=AVERAGES[name], name=result.name) for name in result.averages.names}
     wanted = frame.controls["colour"]
     chosen = wanted if wanted in options else ""
     st.selectbox(words["colour"], list(options), format_func=lambda name: options[name], label_visibility="collapsed",
                  **bound(frame.turn, "colour", chosen))
-    if chosen.startswith(FILE) and read is not None:
-        name = chosen.removeprefix(FILE)
-        return read.averages.values(name), f"{COLOURED[name]}, {read.name}"
+    if chosen.startswith(FROM_FILE) and result is not None:
+        name = chosen.removeprefix(FROM_FILE)
+        return result.averages.values(name), f"{AVERAGES[name]}, {result.name}"
     return known.get(chosen), BY_NAME[chosen].title if chosen else ""

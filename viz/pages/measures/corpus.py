@@ -1,6 +1,5 @@
 """The measures of every head over a file of texts: read, averaged batch by batch, kept for this session, shown, taken away."""
 import io
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -9,34 +8,17 @@ import streamlit as st
 from model.ask import sources
 from model.core.measures import MEASURES
 from model.core.query import Kind, UserError
-from model.studies.corpus import BATCH, FIT, Averages, TextsQuery, as_csv, merged
+from model.studies.corpus import BATCH, Averages, TextsQuery, as_csv, merged
 from model.studies.corpus_files import SUFFIXES, texts
-from model.studies.patterns import PATTERNS, TITLES
+from model.studies.patterns import TITLES
 from viz.page import Frame
 from viz.provenance import versions
 from viz.text import literal, strings
+from viz.widgets.corpus_result import AVERAGES, FROM_FILE, CorpusResult, save_result, saved_result
 from viz.widgets.head_table import clickable, columns
 from viz.widgets.waiting import session
 
 MOST_TEXTS, MEGABYTES = 1000, 5    # what one session may have read in one go; the command line has no limit
-COLOURED = {each.name: each.title for each in MEASURES} | {FIT + each.name: f"fit: {each.title}" for each in PATTERNS}
-
-
-@dataclass(frozen=True, eq=False)
-class Read:
-    """What a session keeps of a file: its name, which model read it, the averages so far, and of how many texts there are in all."""
-
-    name: str
-    model: str
-    revision: str
-    averages: Averages
-    total: int
-
-
-def kept(model: str, revision: str, kind: Kind) -> Read | None:
-    """This session's averages, if they are of this very model and kind."""
-    found: Read | None = st.session_state.get("many")
-    return found if found is not None and (found.model, found.revision, found.averages.kind) == (model, revision, kind) else None
 
 
 def many_texts(frame: Frame, model: str, revision: str, kind: Kind) -> None:
@@ -51,7 +33,7 @@ def many_texts(frame: Frame, model: str, revision: str, kind: Kind) -> None:
             _read(file.name, _whole(file.getvalue(), file.name), (model, revision, kind))
         except UserError as error:
             st.error(literal(str(error)))
-    found = kept(model, revision, kind)
+    found = saved_result(model, revision, kind)
     if found is not None:
         _shown(frame, found)
 
@@ -85,7 +67,7 @@ def _read(name: str, found: tuple[tuple[int, str], ...], asked: tuple[str, str, 
                 break
             total, done = answer if total is None else merged(total, answer), start + len(question.texts)
     if total is not None:
-        st.session_state["many"] = Read(name, *asked[:2], total, len(found))
+        save_result(CorpusResult(name, *asked[:2], total, len(found)))
     if done == len(found):
         place.empty()
 
@@ -104,7 +86,7 @@ def _answer(question: TextsQuery, bar, start: int, count: int, name: str) -> Ave
         job.leave(session())
 
 
-def _shown(frame: Frame, found: Read) -> None:
+def _shown(frame: Frame, found: CorpusResult) -> None:
     """What came out: the table, the file, and the way to the grid."""
     words, averages = strings("measures"), found.averages
     st.markdown(words["many_done"].format(name=literal(found.name), heads=len(averages.places), texts=averages.texts, tokens=averages.tokens,
@@ -119,9 +101,9 @@ def _shown(frame: Frame, found: Read) -> None:
         provenance = {"model": found.model, "revision": found.revision, "file": found.name, "versions": versions()}
         st.download_button(words["many_csv"], lambda: as_csv(averages, provenance).encode("utf-8"), "clearhead-heads-over-texts.csv", "text/csv",
                            on_click="ignore", key="many-csv")
-        colour = st.selectbox(words["many_colour"], averages.names, format_func=lambda name: COLOURED[name], key="many-colour", width=320)
+        colour = st.selectbox(words["many_colour"], averages.names, format_func=lambda name: AVERAGES[name], key="many-colour", width=320)
         if st.button(words["many_open"], key="many-open"):
-            frame.go("heads", colour=f"file_{colour}")
+            frame.go("heads", colour=FROM_FILE + colour)
 
 
 def _rows(averages: Averages) -> list[dict[str, Any]]:

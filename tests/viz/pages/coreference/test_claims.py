@@ -35,9 +35,6 @@ def test_every_head_has_its_verdict():
     np.testing.assert_array_equal(twins().order[:2], [1, 0])
 
 
-def test_papers_count_from_one():
-
-
 def test_the_inference_of_tutorials_is_put_to_the_twin():
     inference, counts = sentence_claims(twins())
     assert "0·1" in inference[0] and "0.700" in inference[0] and "highest weight is the referent" in inference[0]
