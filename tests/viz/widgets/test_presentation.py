@@ -1,8 +1,6 @@
-"""What a browser may say of a presentation, and a chart for a lecture room."""
+"""What a browser may say of a presentation."""
 import pytest
 
-from viz.components.chart import _larger
-from viz.theme import LARGER
 from viz.widgets.presentation import read
 
 
@@ -13,12 +11,3 @@ def test_anything_else_is_nothing(value):
 
 def test_the_keys_are_understood():
     assert read({"on": True}) == ("on", True) and read({"on": False}) == ("on", False) and read({"step": -1}) == ("step", -1)
-
-
-def test_letters_and_their_room_grow_and_numbers_do_not():
-    spec = {"data": [{"marker": {"size": 4}, "y": [1, 2], "colorbar": {"tickfont": {"size": 10}}}],
-            "layout": {"height": 300, "margin": {"l": 40}, "font": {"size": 12}, "annotations": [{"font": {"size": 8}, "text": "x", "yshift": 18}]}}
-    assert _larger({"spec": spec}) == {"spec": spec | {"data": [spec["data"][0] | {"colorbar": {"tickfont": {"size": 10 * LARGER}}}],
-                                                      "layout": {"height": 300 * LARGER, "margin": {"l": 40 * LARGER}, "font": {"size": 12 * LARGER},
-                                                                 "annotations": [{"font": {"size": 8 * LARGER}, "text": "x",
-                                                                                  "yshift": 18 * LARGER}]}}}
