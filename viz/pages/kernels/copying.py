@@ -14,7 +14,7 @@ from viz.widgets.control_widgets import push, switch
 from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
 
-RUNS = Path(__file__).parent.parent.parent / "assets" / "lessons" / "kernels.json"   # made by python -m benchmarks.kernels
+RUNS = Path(__file__).parents[3] / "assets" / "lessons" / "kernels.json"   # made by python -m benchmarks.kernels
 COLOURS = {"fixed": 1, "wide": 4, "attention": 0}
 STYLES = {"fixed": "solid", "wide": "dash", "attention": "solid"}
 
