@@ -3,13 +3,13 @@ import errno
 import threading
 
 import pytest
-from test_fetch import FakeHub
 
 from model.ask import answers, sources
 from model.core import memory
 from model.core.query import CardQuery, UserError
 from model.pretrained import fetch as fetching
 from tests.model import tiny
+from tests.model.pretrained.test_fetch import FakeHub
 
 TEXT = "the cat sat on mat"
 
