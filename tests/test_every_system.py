@@ -51,7 +51,7 @@ def waits_by_another_clock(tree: ast.AST) -> Iterator[ast.Attribute]:
 
 
 def moves_without_patience(tree: ast.AST) -> Iterator[ast.Call]:
-    """Windows refuses to move a file while somebody reads it; `model.files.put` waits. A text's replace has two arguments, a Path's one."""
+    """Windows refuses to move a file while somebody reads it; `model.core.files.put` waits. A text's replace has two arguments, a Path's one."""
     for node in ast.walk(tree):
         match node:
             case ast.Call(ast.Attribute(ast.Name("os"), "replace") | ast.Attribute(ast.Name("shutil"), "move") | ast.Attribute(attr="rename")):
@@ -66,9 +66,9 @@ def faults(path: Path) -> Iterator[str]:
         yield f"{where}:{node.lineno} opens a text without saying its encoding"
     for node in waits_by_another_clock(tree):
         yield f"{where}:{node.lineno} uses time.{node.attr}; take time.perf_counter"
-    if where.parts[0] != "tests" and where != Path("model/files.py"):
+    if where.parts[0] != "tests" and where != Path("model/core/files.py"):
         for node in moves_without_patience(tree):
-            yield f"{where}:{node.lineno} moves a file; take model.files.put"
+            yield f"{where}:{node.lineno} moves a file; take model.core.files.put"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -91,7 +91,7 @@ def test_a_missing_encoding_is_found(line, wrong):
 
 def test_a_missing_encoding_that_only_a_run_shows_is_an_error_in_our_modules_and_told_by_every_child():
     with pytest.raises(EncodingWarning):
-        warnings.warn_explicit("planted", EncodingWarning, "files.py", 1, module="model.files")
+        warnings.warn_explicit("planted", EncodingWarning, "files.py", 1, module="model.core.files")
     warnings.warn_explicit("planted", EncodingWarning, "core.py", 1, module="click.core")
     child = subprocess.run([sys.executable, "-c", "open(0)"], capture_output=True, stdin=subprocess.DEVNULL)
     assert b"EncodingWarning" in child.stderr

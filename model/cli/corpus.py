@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
-from model import files
 from model.ask import sources
 from model.cli.progress import answer_to
+from model.core import files
 from model.core.query import Kind, UserError
 from model.studies.corpus import BATCH, Averages, TextsQuery, as_csv, as_object, from_object, merged
 from model.studies.corpus_files import FIELD, texts

@@ -4,8 +4,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from model.core.files import no_device
 from model.core.query import NotOnDisk, UserError
-from model.files import no_device
 
 CATALOGUE_ONLY = "CLEARHEAD_CATALOGUE_ONLY"  # set to 1 on a server for strangers: no hub id, no folder, only what is listed here
 WEIGHTS = "model.safetensors"

@@ -10,8 +10,8 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+from model.core.files import clear, put
 from model.core.query import UserError
-from model.files import clear, put
 from model.pretrained import catalogue, files, gguf
 from model.pretrained.hub import FULL, SHUT, Hub, Unreachable, check_id, download
 

@@ -3,8 +3,8 @@ import re
 from pathlib import Path
 
 from model.core import memory
+from model.core.files import no_device
 from model.core.query import NotOnDisk, UserError
-from model.files import no_device
 from model.pretrained import catalogue, files
 
 SUFFIX = ".gguf"

@@ -9,7 +9,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from model import files
+from model.core import files
 from model.core.query import UserError
 from model.scratch.transformer import Config, Transformer
 

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from model import files
+from model.core import files
 from model.core.query import UserError
 
 MOST = int(os.environ.get("CLEARHEAD_TRAININGS", "2"))   # at once on one server

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from model import files
+from model.core import files
 from model.core.query import UserError
 from model.scratch import task as tasks
 from model.scratch.task import Task

@@ -9,10 +9,10 @@ import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from model.core.files import name_for
 from model.core.query import UserError
 from model.core.record import AttentionRecord
 from model.core.view import View
-from model.files import name_for
 
 SUBJECTS = ("matrix", "lines", "text", "grid", "numbers")
 

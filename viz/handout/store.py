@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 
-from model import files
+from model.core import files
 from model.core.query import UserError
 from viz.handout.files import Handout, load, save
 

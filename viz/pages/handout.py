@@ -5,8 +5,8 @@ from dataclasses import replace
 import streamlit as st
 
 from model.ask import sources
+from model.core.files import name_for
 from model.core.query import UserError
-from model.files import name_for
 from viz.components import block_diagram, handles, head_grid, head_view, mask_editor, token_strip, transformer_diagram
 from viz.components.chart import replay as replay_chart
 from viz.components.chart import replay_table

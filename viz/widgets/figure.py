@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from model.files import name_for
+from model.core.files import name_for
 from viz.components.chart import CONFIG, chart, sized
 from viz.export.csv import guarded
 from viz.figures import table

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from model import files
+from model.core import files
 from model.core.query import UserError
 from model.pretrained import catalogue, fetch, hub
 from model.scratch import weights
