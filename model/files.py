@@ -1,5 +1,6 @@
 """Files put in their place whole or not at all, and names that every system takes."""
 import os
+import re
 import shutil
 import time
 from pathlib import Path
@@ -8,6 +9,7 @@ from model.query import UserError
 
 PATIENCE = 5.0   # seconds
 PAUSE = 0.02     # seconds
+DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{port}{number}" for port in ("COM", "LPT") for number in range(1, 10))}   # of Windows, whatever the ending
 
 
 def put(new: Path, place: Path) -> None:
@@ -45,3 +47,13 @@ def clear(folder: Path) -> None:
     while folder.exists() and time.perf_counter() < end:
         time.sleep(PAUSE)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def name_for(text: str, otherwise: str) -> str:
+    """A name for a file, without its ending, out of any text: letters, digits, dots and hyphens; `otherwise` where nothing of it is left."""
+    return no_device(re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.")[:60].rstrip("-.") or otherwise)
+
+
+def no_device(name: str) -> str:
+    """The name, changed where Windows would take it for one of its devices."""
+    return f"file-{name}" if name.partition(".")[0].upper() in DEVICES else name

@@ -46,7 +46,7 @@ def _fetch(model_id: str, tick: Tick, hub: Hub | None) -> Path:
     there = catalogue.hub_folder(hub_id)
     if there is not None:
         return there
-    name = entry.name if entry else hub_id.replace("/", "--")
+    name = entry.name if entry else catalogue.folder_name(hub_id)
     partial = catalogue.home() / "models" / f"{name}.partial"
     partial.mkdir(parents=True, exist_ok=True)
     try:

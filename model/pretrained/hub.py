@@ -60,7 +60,7 @@ class Hub:
 
 def check_id(hub_id: str) -> str:
     """The id, if it can be one. Raises UserError otherwise, so that nothing but an id is ever asked of the hub or joined to a path."""
-    if not ID.fullmatch(hub_id) or ".." in hub_id or "--" in hub_id:
+    if not ID.fullmatch(hub_id) or ".." in hub_id or "--" in hub_id or hub_id[-1] in "-.":
         raise UserError(f"{hub_id!r} is no hub id; give owner/name, such as openai-community/gpt2, or a folder.")
     return hub_id
 

@@ -6,7 +6,7 @@ from benchmarks.licences import ROOT, brought, licence_of, named
 
 
 def test_every_requirement_is_pinned_and_in_the_readme_with_its_version_reason_and_licence():
-    table = dict(re.findall(r"^\| ([\w.-]+ [\w.]+) \| [^|]{5,} \| ([^|]+) \|$", (ROOT / "README.md").read_text(), re.MULTILINE))
+    table = dict(re.findall(r"^\| ([\w.-]+ [\w.]+) \| [^|]{5,} \| ([^|]+) \|$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE))
     files = ROOT / "requirements.txt", ROOT / "requirements-dev.txt"
     licences = {each.name: each.licence for path in files for each in brought(path)}
     asked = [each for path in files for each in named(path)]

@@ -17,7 +17,7 @@ def watch(tabs, app):
     for each in watches:
         each.fine()
         tabs.give_back(each.page, app.address)
-    assert "Traceback" not in app.log.read_text()
+    assert "Traceback" not in app.log.read_text(encoding="utf-8")
 
 
 @pytest.fixture

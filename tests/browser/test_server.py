@@ -60,4 +60,4 @@ def test_it_stops_when_told_and_logs_no_typed_text(strangers):
         pass
     strangers.process.send_signal(signal.SIGTERM)
     strangers.process.wait(20)
-    assert "secret" not in strangers.log.read_text() and "Traceback" not in strangers.log.read_text()
+    assert "secret" not in strangers.log.read_text(encoding="utf-8") and "Traceback" not in strangers.log.read_text(encoding="utf-8")

@@ -15,7 +15,7 @@ def trainings(server: int) -> list[int]:
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            parent = int((folder / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
             if parent == server and b"model.scratch.beside" in (folder / "cmdline").read_bytes():
                 found.append(int(folder.name))
         except OSError:

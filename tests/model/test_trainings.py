@@ -38,7 +38,7 @@ def until(training, *states) -> trainings.News:
         if (news := training.news()).state in states:
             return news
         time.sleep(0.1)
-    raise AssertionError(f"still {training.news().state}: {(training.folder / 'errors.txt').read_text()}")
+    raise AssertionError(f"still {training.news().state}: {(training.folder / 'errors.txt').read_text(encoding='utf-8')}")
 
 
 def test_a_training_learns_in_its_own_process_and_its_snapshots_are_models(started):

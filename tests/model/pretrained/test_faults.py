@@ -94,7 +94,7 @@ def test_a_full_disk_says_so_and_what_arrived_is_kept(sound, tmp_path, monkeypat
 
 
 def test_a_home_that_cannot_be_written_to_says_which_setting_helps(tmp_path, monkeypatch, tick):
-    (tmp_path / "file").write_text("not a folder")
+    (tmp_path / "file").write_text("not a folder", encoding="utf-8")
     monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path / "file"))
     with pytest.raises(UserError, match="set CLEARHEAD_HOME"):
         fetching.fetch("owner/name", tick, FakeHub({}))
