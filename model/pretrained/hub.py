@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from model.files import put
 from model.query import UserError
 
 Tick = Callable[[float, str], None]
@@ -111,7 +112,7 @@ def _fetch(hub: Hub, hub_id: str, commit: str, remote: Remote, folder: Path, pro
     if not _right(part, remote):
         part.unlink()
         raise UserError(f"{remote.name} of {hub_id} arrived damaged (its checksum differs) and was removed; fetch the model again.")
-    part.replace(path)
+    put(part, path)
 
 
 def _right(path: Path, remote: Remote) -> bool:
