@@ -78,7 +78,7 @@ async def lesson(server, wanted) -> dict:
     people = [Person(f"client {number}", LONG if number < wanted.long else SHORT) for number in range(clients)]
     sessions = [await Session.open(server.address) for _ in people]
     seconds = wanted.minutes * 60
-    hour = Hour(time.monotonic() + 3, seconds / wanted.questions, wanted.questions, wanted.sessions)
+    hour = Hour(time.perf_counter() + 3, seconds / wanted.questions, wanted.questions, wanted.sessions)
     begun = time.time() + 3
     ghosts = asyncio.create_task(haunt(server, begun + seconds * 0.15))
     async with browsers(wanted.browsers) as pages:
@@ -130,14 +130,14 @@ async def haunt(server, clock: float) -> None:
 
 async def ask_together(watch: Watch, sessions: list[Session]) -> tuple[int, float]:
     """How often one question that all ask at once is computed, and the seconds until the last has its answer."""
-    begun, clock, text = time.monotonic(), time.time(), text_of("everybody", 0, SHORT)
+    begun, clock, text = time.perf_counter(), time.time(), text_of("everybody", 0, SHORT)
     await asyncio.gather(*(each.type("ask_text", text) for each in sessions))
 
     async def answered(session: Session) -> None:
         await session.until(lambda: session.bodies["head"][0] > begun and not session.running, PATIENCE)
 
     await asyncio.gather(*map(answered, sessions))
-    return sum(words[1] == "Query" for words in watch.lines("computed", clock)), time.monotonic() - begun
+    return sum(words[1] == "Query" for words in watch.lines("computed", clock)), time.perf_counter() - begun
 
 
 async def emptied(watch: Watch) -> tuple[int, int]:

@@ -49,7 +49,7 @@ def measures_command(file: Path, model_id: str, kind: str | None, field: str, ou
 
 def _averages(file: Path, named: dict, part: Path) -> Averages:
     """All texts of the file, from where an earlier run was stopped."""
-    total, saved, kind = _resumed(part, named), time.monotonic(), named["asked_kind"]
+    total, saved, kind = _resumed(part, named), time.perf_counter(), named["asked_kind"]
     done = total.texts if total else 0
     if done:
         click.echo(f"{part.name} holds {done:,} texts of an earlier run; going on from there.", err=True)
@@ -65,9 +65,9 @@ def _averages(file: Path, named: dict, part: Path) -> Averages:
                 raise
             total = found if total is None else merged(total, found)
             _say(total.texts, batch[-1][0])
-            if time.monotonic() - saved > SAVED_EVERY:
+            if time.perf_counter() - saved > SAVED_EVERY:
                 _save(part, named, total)
-                saved = time.monotonic()
+                saved = time.perf_counter()
     if total is None:
         raise UserError(f"{file.name} has no text in it; write one text a line.")
     return total

@@ -45,7 +45,7 @@ class Teller:
             raise UserError(f"The loss was no longer a number after {now.step} steps; start again with a smaller learning rate.")
         if self.abandoned():
             raise UserError(f"The training ended at step {now.step}, because no page looked at it for {LEASE:.0f} seconds; train again.")
-        if time.monotonic() - self.told > TELL_EVERY or now.step == now.steps:
+        if time.perf_counter() - self.told > TELL_EVERY or now.step == now.steps:
             self.tell(now.step)
 
     def abandoned(self) -> bool:
@@ -57,7 +57,7 @@ class Teller:
     def tell(self, step: int, failure: str = "") -> None:
         curves = [each for each in self.curves if all(map(math.isfinite, each))]
         files.write(self.folder / "progress.json", json.dumps({"step": step, "curves": curves, "failure": failure}).encode("utf-8"))
-        self.told = time.monotonic()
+        self.told = time.perf_counter()
 
 
 def give_way() -> None:

@@ -24,8 +24,8 @@ def trainings(server: int) -> list[int]:
 
 
 def ended(server: int, seconds: float = 30) -> bool:
-    end = time.monotonic() + seconds
-    while trainings(server) and time.monotonic() < end:
+    end = time.perf_counter() + seconds
+    while trainings(server) and time.perf_counter() < end:
         time.sleep(0.2)
     return not trainings(server)
 

@@ -32,8 +32,8 @@ def started():
 
 
 def until(training, *states) -> trainings.News:
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
+    end = time.perf_counter() + PATIENCE
+    while time.perf_counter() < end:
         training.renew()
         if (news := training.news()).state in states:
             return news
