@@ -1,5 +1,4 @@
 """What several tests need: hypothesis' profiles, a browser, the running app."""
-import fcntl
 import os
 import shutil
 import socket
@@ -53,8 +52,7 @@ def headless() -> str:
 def _installed(package: str, names: tuple[str, ...]) -> tuple[str | None, str]:
     """The first of these programs, installed from Debian's package if need be, by one process at a time; and what was tried."""
     tried: list[str] = []
-    with (Path(tempfile.gettempdir()) / "clearhead-tests.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with FileLock(Path(tempfile.gettempdir()) / "clearhead-tests.lock"):
         for command in (["apt-get", "update"], ["apt-get", "install", "-y", "--no-install-recommends", package]):
             if any(map(shutil.which, names)):
                 break
