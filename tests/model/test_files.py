@@ -1,10 +1,13 @@
 """Files are put in their place whole or not at all, also where a system refuses that while somebody reads, as Windows does."""
 import os
+import re
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from model import files
-from model.pretrained import fetch
+from model.pretrained import catalogue, fetch, hub
 from model.query import UserError
 from model.scratch import weights
 
@@ -95,3 +98,27 @@ def test_what_was_read_from_a_weights_file_does_not_hold_it(tmp_path):
         file.seek(-4 * 2**16, os.SEEK_END)
         file.write(bytes(4 * 2**16))
     assert torch.equal(read["a"], whole)
+
+
+@given(st.text(max_size=80), st.sampled_from(["", ".", " ", ".svg", ".handout"]))
+@example("CON", "")
+@example("nul.handout", "")
+@example("a" * 59 + ". b", "")
+@example("a<b>:\"/\\|?*", "")
+@example("评论 😀", "")
+def test_every_text_becomes_a_name_that_every_system_takes(text, end):
+    name = files.name_for(text + end, "handout")
+    assert re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]{0,70}", name) and name[-1] not in ".-"
+    assert name.partition(".")[0].upper() not in files.DEVICES
+
+
+def test_names_say_what_they_are_of():
+    told = {"Softmax & heads": "Softmax-heads", "评论 😀": "handout", "aux": "file-aux", "Lesson 2.": "Lesson-2"}
+    assert {text: files.name_for(text, "handout") for text in told} == told
+
+
+def test_a_model_named_as_a_device_has_a_folder_of_its_own():
+    assert catalogue.folder_name("owner/con") == "owner--con" and catalogue.folder_name("con") == "file-con"
+    for refused in ("owner/name.", "owner/name-"):
+        with pytest.raises(UserError, match="no hub id"):
+            hub.check_id(refused)
