@@ -10,7 +10,7 @@ import pytest
 
 from model.cli.progress import take_every_character
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 TEXT = "今天 it was 😀."
 
 

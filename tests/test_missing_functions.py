@@ -3,12 +3,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[1]
 CHILD = '''
 import importlib, os, pkgutil, signal, sys
 
 def answer():
-    from model import sources
+    from model.ask import sources
     from viz import export
     from model.core.view import View
     record = sources.ask(sources.open_query("minilm", "a cat sat on it")).result(200)
