@@ -12,7 +12,7 @@ import click
 from model.ask import sources
 from model.cli.coreference import coref_command
 from model.cli.corpus import measures_command
-from model.cli.progress import answer_to
+from model.cli.progress import answer_to, take_every_character
 from model.cli.train import train_command
 from model.core.query import UserError
 from model.core.record import AttentionRecord, Tokens
@@ -188,4 +188,5 @@ def _verdict(record: AttentionRecord) -> str:
 
 
 if __name__ == "__main__":
+    take_every_character()
     main(prog_name="python -m model")

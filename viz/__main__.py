@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from model.ask import sources
-from model.cli.progress import answer_to
+from model.cli.progress import answer_to, take_every_character
 from model.core.query import Kind, UserError
 from model.core.record import AttentionRecord, Tokens
 from model.core.view import LENSES, SCALES, View
@@ -116,4 +116,5 @@ def _position(tokens: Tokens, wanted: str) -> int:
 
 
 if __name__ == "__main__":
+    take_every_character()
     main(prog_name="python -m viz")

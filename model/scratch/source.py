@@ -93,4 +93,4 @@ def card(model_id: str, fingerprint: str, transformer, told: dict) -> Card:
         architecture="–".join(half for half, layers in halves.items() if layers) + ", Vaswani et al. 2017",
         parameters=sum(each.numel() for each in transformer.parameters()), d_model=config.d_model, d_head=config.d_model // config.heads,
         layers=config.encoder_layers + config.decoder_layers, heads=config.heads, kv_heads=config.heads, positions=schemes[config.positions],
-        licence="same as Clearhead", **told)
+        licence="Apache-2.0", **told)

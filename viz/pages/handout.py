@@ -5,6 +5,7 @@ from dataclasses import replace
 import streamlit as st
 
 from model.ask import sources
+from model.core.files import name_for
 from model.core.query import UserError
 from viz.components import block_diagram, handles, head_grid, head_view, mask_editor, token_strip, transformer_diagram
 from viz.components.chart import replay as replay_chart
@@ -79,7 +80,7 @@ def _title(kept: Handout) -> None:
 
 def _out(frame: Frame, kept: Handout) -> None:
     """The ways to take it away; each file is made when its button is pressed."""
-    words, name = strings("handout"), pdf.filename(kept.title)
+    words, name = strings("handout"), name_for(kept.title, "handout")
     st.download_button(words["html"], lambda: page(kept), f"{name}.html", "text/html", type="primary", on_click="ignore", key="handout-html")
     if pdf.browser():
         st.download_button(words["pdf"], lambda: pdf.pdf(kept), f"{name}.pdf", "application/pdf", on_click="ignore", key="handout-pdf")

@@ -148,8 +148,9 @@ def test_what_cannot_be_followed_is_one_sentence(opened, tick):
 
 
 def test_nothing_stays_behind_in_the_model(minilm, tick):
+    hooks = [len(module._forward_hooks) for module in minilm.network.modules()]   # transformers leaves some of its own
     trace.trace(minilm, asked(minilm, TEXT), tick)
-    assert not any(module._forward_hooks for module in minilm.network.modules())
+    assert [len(module._forward_hooks) for module in minilm.network.modules()] == hooks
 
 
 @pytest.mark.parametrize("family", FOLLOWED)
