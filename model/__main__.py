@@ -109,11 +109,11 @@ def fetch(model_id: str):
     """
     from model.pretrained.fetch import fetch as bring
 
-    def tick(fraction: float, text: str):
+    def report(fraction: float, text: str):
         if sys.stderr.isatty():
             click.echo(f"\r{fraction:4.0%} {text:<90.90}", nl=False, err=True)
 
-    folder = bring(model_id, tick)
+    folder = bring(model_id, report)
     click.echo(f"{model_id} is in {folder}")
 
 

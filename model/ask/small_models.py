@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
+from model.core.types import Progress
 from model.scratch.vocabulary import Swap
 from model.studies import induction
 from model.studies.induction import HabitsQuery
@@ -50,14 +51,16 @@ def swap(text: str) -> Swap | None:
     return phrases.swap(text)
 
 
-def answer(question: DecisionQuery | DecisionSetQuery | HabitsQuery | TraitsQuery, opened: Callable[[str], Any], tick: Callable[[float, str], None]):
+def answer(question: DecisionQuery | DecisionSetQuery | HabitsQuery | TraitsQuery, opened: Callable[[str], Any], report: Progress):
     """The answer; `opened(model id)` gives an open model. Raises UserError for a model that the question does not fit."""
     from model.scratch import catalogue, head_scores, pronoun_choice
 
     if isinstance(question, TraitsQuery):
-        return films_of.run(question, lambda model_id: head_scores.of(opened(model_id)), tick)
+        return films_of.run(question, lambda model_id: head_scores.of(opened(model_id)), report)
     model = opened(question.model)
     if isinstance(question, HabitsQuery):
-        found = induction.mean_scores(model, draws=question.draws, tick=tick)
+        found = induction.mean_scores(model, draws=question.draws, report=report)
         return replace(found, copying=head_scores.copying(model, found.heads)) if catalogue.ours(question.model) else found
-    return pronoun_choice.decide(question, model, tick) if isinstance(question, DecisionQuery) else pronoun_choice.decide_set(question, model, tick)
+    if isinstance(question, DecisionQuery):
+        return pronoun_choice.decide(question, model, report)
+    return pronoun_choice.decide_set(question, model, report)

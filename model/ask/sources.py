@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from model.ask.answers import Tick, desk, home
+from model.ask.answers import desk, home
 from model.ask.jobs import Desk, Job
 from model.core.query import Edit, Query, UserError
+from model.core.types import Progress
 
 LONGEST_TEXT = int(os.environ.get("CLEARHEAD_LONGEST_TEXT", "1000000"))  # characters; cutting more into tokens takes longer than anybody waits
 
@@ -66,10 +67,10 @@ class FetchQuery:
     model: str
 
 
-def _fetch(question: FetchQuery, tick: Tick):
+def _fetch(question: FetchQuery, report: Progress):
     from model.pretrained.fetch import fetch
 
-    return fetch(question.model, tick)
+    return fetch(question.model, report)
 
 
 downloads = Desk(_fetch, 10_000)

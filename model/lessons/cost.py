@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.core.query import UserError
+from model.core.types import Progress
 
 WAYS = ("plain", "fused", "window", "linear")
 D_K = 64
@@ -168,7 +169,7 @@ def seconds_of(call: Callable) -> float:
     return best
 
 
-def measure(question: CostQuery, tick: Callable[[float, str], None]) -> Cost:
+def measure(question: CostQuery, report: Progress) -> Cost:
     """Measures; stops between the two calls when nobody waits any more. Raises UserError for what is no question or does not fit."""
     import torch
 
@@ -183,9 +184,9 @@ def measure(question: CostQuery, tick: Callable[[float, str], None]) -> Cost:
     done = max(0.0, math.log(n / START, END / START))   # of all lengths
     with torch.inference_mode(), one_thread():
         call = prepared(way, n, d_model)
-        tick(done, f"{way}, {n:,} tokens: memory")
+        report(done, f"{way}, {n:,} tokens: memory")
         peak = peak_bytes(call)
-        tick(done, f"{way}, {n:,} tokens: time")
+        report(done, f"{way}, {n:,} tokens: time")
         return Cost(seconds_of(call), peak)
 
 

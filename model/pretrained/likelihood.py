@@ -1,11 +1,12 @@
 """How probable a model finds some words of a text: after what stands before them, or, for a masked-word model, at masks in their place."""
 from model.capture import forward_pass
 from model.core.query import Query, UserError
+from model.core.types import Span
 from model.pretrained import patching
 from model.pretrained.inputs import read
 
 
-def log_probability(model, query: Query, span: tuple[int, int]) -> float:
+def log_probability(model, query: Query, span: Span) -> float:
     """ln P of the words at `span` (characters of the text), the mean over their tokens in nats, under the query's edits.
 
     A next-word model says it after what stands before; a masked-word model says it with all tokens of the span masked at once, as Kocijan et

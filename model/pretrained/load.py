@@ -1,17 +1,16 @@
 """Opens a pretrained model safely: known files, no pickles, no code from elsewhere, no network, checked before it answers."""
 import os
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from model.core.query import NotOnDisk, UserError
+from model.core.types import Progress
 from model.pretrained import catalogue, files, gguf
 from model.pretrained.fetch import MARK
 from model.pretrained.hub import check_id
 from model.pretrained.untrained import SUFFIX, untrained
 
-Tick = Callable[[float, str], None]
 SETTINGS = {"HF_HUB_DISABLE_TELEMETRY": "1", "TOKENIZERS_PARALLELISM": "false", "TRANSFORMERS_VERBOSITY": "error", "TQDM_DISABLE": "1"}
 
 _opening = threading.Lock()  # a model's attention is switched while it is verified, and transformers' imports are not made for two threads
@@ -74,17 +73,17 @@ def _fingerprint(model_id: str, place: Place) -> str:
     return files.fingerprint(place.folder) + (SUFFIX if model_id.endswith(SUFFIX) else "")
 
 
-def open_model(model_id: str, tick: Tick):
+def open_model(model_id: str, report: Progress):
     """The model, loaded and verified, as a `PretrainedModel`. Raises UserError if it cannot be opened or shown."""
     place = locate(model_id)
-    tick(0.05, "checking the files")
+    report(0.05, "checking the files")
     _check_files(place)
     fingerprint = _fingerprint(model_id, place)
     with _opening:
         prepare()
         from model.pretrained.build import open_folder
 
-        opened = open_folder(place, fingerprint, tick)
+        opened = open_folder(place, fingerprint, report)
         return untrained(opened, place, fingerprint) if model_id.endswith(SUFFIX) else opened
 
 

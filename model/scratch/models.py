@@ -1,5 +1,4 @@
 """How each of our models reads a question and what it answers: texts to tokens, one recorded pass, a prediction."""
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 import torch
@@ -8,13 +7,13 @@ from torch import Tensor
 from model.core.query import Patch, Query, UserError
 from model.core.record import AttentionRecord, Card, Omission, Prediction, Tokens
 from model.core.threads import threads_for
+from model.core.types import Progress, quiet
 from model.scratch import edits, record_pass
 from model.scratch import tokens as texts
 from model.scratch.transformer import Transformer
 from model.studies.next_token import NAMED, NextWord
 from model.studies.patching import check_lengths
 
-Tick = Callable[[float, str], None]
 Sides = dict[str, Tokens]
 CANDIDATES = 20  # of a prediction, at each position
 
@@ -29,25 +28,25 @@ class ScratchModel:
         self.card, self.transformer, self.tokenizer = card, transformer, tokenizer
         self.nbytes = sum(each.numel() * each.element_size() for each in transformer.parameters())
 
-    def answer(self, query: Query, tick: Tick) -> AttentionRecord:
+    def answer(self, query: Query, report: Progress) -> AttentionRecord:
         """The record of one text, of a pair (text_b), or of source and target. Raises UserError for blank texts and impossible edits."""
         sides, omitted, notes = self.sides(query)
         lengths = {side: len(each) for side, each in sides.items()}
         edits.check(self.transformer, query.edits, lengths)
         record_pass.check_rows(self.transformer, query.edits, lengths)
         with self.threads(sides):
-            logits, seen = self.run(query, sides, tick)
+            logits, seen = self.run(query, sides, report)
             maps = record_pass.maps(self.transformer, seen, sides, query.edits)
             return AttentionRecord(query, self.card, maps, record_pass.verify(self.transformer, seen, maps), self.prediction(sides, logits),
                                    omitted, notes + self.unknown(sides))
 
-    def run(self, query: Query, sides: Sides, tick: Tick) -> tuple[Tensor, dict]:
+    def run(self, query: Query, sides: Sides, report: Progress) -> tuple[Tensor, dict]:
         """One pass over these tokens under the query's edits: logits (q, vocabulary) and the probes' tensors."""
         taken = self.taken(query)
         for edit, numbers in taken.items():
             check_lengths(edit.from_query, len(numbers), len(sides.get(edits.query_side(self.transformer, edit.kind), ())))
         with self.threads(sides):
-            return record_pass.run(self.transformer, [each.ids for each in sides.values()], query.edits, tick, taken)
+            return record_pass.run(self.transformer, [each.ids for each in sides.values()], query.edits, report, taken)
 
     def threads(self, sides: Sides) -> AbstractContextManager[None]:
         """As many as a pass over these tokens is worth: about two operations for each weight of four bytes and each token."""
@@ -58,7 +57,7 @@ class ScratchModel:
         patches = [edit for edit in query.edits if isinstance(edit, Patch)]
         found, places = {}, edits.attentions(self.transformer)
         for other in {edit.from_query for edit in patches}:
-            _, seen = self.run(other, self.sides(other)[0], lambda fraction, text: None)
+            _, seen = self.run(other, self.sides(other)[0], quiet)
             for edit in (each for each in patches if each.from_query == other):
                 path, _ = places[edit.kind, edit.layer]
                 if f"{path}.mixed" not in seen:
@@ -167,10 +166,10 @@ class Induction(ScratchModel):
     def positions(self, sides: Sides) -> list[int]:
         return list(range(len(sides["source"])))
 
-    def next_word(self, query: Query, tick: Tick) -> NextWord:
+    def next_word(self, query: Query, report: Progress) -> NextWord:
         """What comes after the text and its continuation."""
         sides, _, _ = self.sides(query)
-        logits, _ = self.run(query, sides, tick)
+        logits, _ = self.run(query, sides, report)
         ids = tuple(logits[-1].topk(min(NAMED, len(self.tokenizer.words))).indices.tolist())
         return NextWord(logits[-1].numpy(), ids, tuple(self.tokenizer.words[i] for i in ids), ())
 

@@ -1,5 +1,5 @@
 """One forward pass of our own model as attention maps, and the check that the maps are what the model did."""
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import cast
 
@@ -10,18 +10,18 @@ from model.core import heads
 from model.core.masks import Relative
 from model.core.query import Edit, Kind, Patch, UserError
 from model.core.record import AttentionMap, Layer, Tokens, Verification
+from model.core.types import Progress
 from model.scratch import edits as editing
 from model.scratch import positions
 from model.scratch.probe import capture
 from model.scratch.transformer import Transformer
 
 SAMPLE = 8  # rows of each head that are checked on every answer; the first and the last are always among them
-Tick = Callable[[float, str], None]
 
 
-def run(model: Transformer, ids: list[tuple[int, ...]], edits: frozenset[Edit], tick: Tick,
+def run(model: Transformer, ids: list[tuple[int, ...]], edits: frozenset[Edit], report: Progress,
         taken: Mapping[Patch, torch.Tensor] | None = None) -> tuple[torch.Tensor, dict]:
-    """One pass over one text (or source and target): logits (q, vocabulary) and the probes' tensors. `tick` is called at each attention.
+    """One pass over one text (or source and target): logits (q, vocabulary) and the probes' tensors. `report` is called at each attention.
 
     taken: what patches put in, as `edits.edited` wants it.
     """
@@ -30,16 +30,16 @@ def run(model: Transformer, ids: list[tuple[int, ...]], edits: frozenset[Edit], 
         seen = hooks.enter_context(capture(model))
         hooks.enter_context(editing.edited(model, edits, taken))
         for i, ((kind, layer), (_, attention)) in enumerate(places.items()):
-            announce = _announcer(tick, i / len(places), f"layer {layer}, {kind} attention")
+            announce = _announcer(report, i / len(places), f"layer {layer}, {kind} attention")
             hooks.callback(attention.attend.register_forward_pre_hook(announce).remove)
         inputs = [torch.tensor([each]) for each in ids]
         logits = model.encode(*inputs) if len(ids) < _sides(model) else model(*inputs)
     return logits[0], seen
 
 
-def _announcer(tick: Tick, share: float, text: str):
+def _announcer(report: Progress, share: float, text: str):
     def announce(_attend, _inputs):
-        tick(share, text)
+        report(share, text)
     return announce
 
 

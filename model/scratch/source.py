@@ -3,15 +3,14 @@
 torch is imported where it computes, so that `revision` costs nothing.
 """
 import hashlib
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 from model.core.query import UserError
 from model.core.record import Card
+from model.core.types import Progress, quiet
 from model.scratch.catalogue import NAMES, RUNS, SNAPSHOT, WEIGHTS, ours, place, title
 
-Tick = Callable[[float, str], None]
 VOCABULARY, LONGEST, SEED = 8_192, 512, 2017
 FIRST_WORD = 4       # smaller numbers are for special tokens
 LONGEST_TRAINED = 64
@@ -43,13 +42,13 @@ def _torch_version() -> str:
     return importlib.metadata.version("torch")
 
 
-def open_model(model_id: str, tick: Tick = lambda fraction, text: None, folder: Path = WEIGHTS):
+def open_model(model_id: str, report: Progress = quiet, folder: Path = WEIGHTS):
     """The model of this name, or its snapshot NAME@STEP, ready to answer. Raises UserError for an unknown one.
 
     `folder` holds the weights: those that came with Clearhead, or the `out` of a training.
     """
     fingerprint = revision(model_id, folder)
-    tick(0.0, f"opening {title(model_id)}")
+    report(0.0, f"opening {title(model_id)}")
     return _untrained(fingerprint) if model_id == "scratch" else _trained(model_id, fingerprint, folder)
 
 

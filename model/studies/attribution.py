@@ -3,7 +3,6 @@
 An `AttributionQuery` is answered by an `Attribution`, asked as a trace is. The answer is one number: a log-probability or a difference of two
 (words), or the cosine of two sentence vectors. numpy only; what asks the model is a `Subject` (model/studies/token_removal.py).
 """
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
@@ -14,9 +13,9 @@ from model.core.masks import frozen_array
 from model.core.query import Kind, Query, UserError
 from model.core.record import AttentionMap, AttentionRecord, Layer, Tokens
 from model.core.trace import Trace
+from model.core.types import Progress
 from model.studies import rollout, value_norms
 
-Tick = Callable[[float, str], None]
 REMOVALS = ("deleted", "replaced", "hidden")
 METHODS = ("weight_head", "weight_layer", "norm_head", "norm", "norm_residual", "norm_layernorm", "rollout", "flow", "gradient")
 NULLS = ("rollout_even", "flow_even")
@@ -152,17 +151,17 @@ def first_token(found: Attribution, layer: int, head: int) -> First | None:
                  int((sizes[more] > sizes[0]).sum()) + 1, int(more.sum()), apart, ranked)
 
 
-def attribute(question: AttributionQuery, subject, record: AttentionRecord, trace: Trace | str, tick: Tick) -> Attribution:
+def attribute(question: AttributionQuery, subject, record: AttentionRecord, trace: Trace | str, report: Progress) -> Attribution:
     """Everything for one answer. trace: why there is none, where the model's insides cannot be followed. Raises UserError for long texts."""
     kind = kind_of(record)
     found, count = record[kind], len(subject.tokens)
     missing: dict[str, str] = {}
-    tick(0.02, "the model's answer")
-    removed = subject.removed(lambda share: tick(0.02 + 0.5 * share, "taking each token away"))
+    report(0.02, "the model's answer")
+    removed = subject.removed(lambda share: report(0.02 + 0.5 * share, "taking each token away"))
     scores = {"gradient": subject.gradient()}
-    tick(0.55, "attention over all layers")
+    report(0.55, "attention over all layers")
     weights = [_whole(layer)[:, :len(subject.rows), :count] for layer in found.layers]
-    scores |= _over_layers(question, found, weights, subject.rows, missing, lambda share: tick(0.55 + 0.4 * share, "attention flow"))
+    scores |= _over_layers(question, found, weights, subject.rows, missing, lambda share: report(0.55 + 0.4 * share, "attention flow"))
     by_head = {"weight": tuple(np.einsum("q,hqk->hk", subject.rows, each) for each in weights)}
     by_layer = {"weight": tuple(each.mean(0) for each in by_head["weight"])}
     if isinstance(trace, Trace):
@@ -199,7 +198,7 @@ def _whole(layer) -> np.ndarray:
     return found
 
 
-def _over_layers(question: AttributionQuery, found: AttentionMap, weights: list[np.ndarray], rows: np.ndarray, missing: dict, tick) -> dict:
+def _over_layers(question: AttributionQuery, found: AttentionMap, weights: list[np.ndarray], rows: np.ndarray, missing: dict, report) -> dict:
     """Rollout and flow, and both for a model that looks evenly."""
     if found.kind is Kind.CROSS:
         missing["rollout"] = missing["flow"] = "it follows one stack from its input to its output, and here two meet"
@@ -210,8 +209,8 @@ def _over_layers(question: AttributionQuery, found: AttentionMap, weights: list[
     if len(rows) > FLOW_LONGEST and not question.long_flow:
         missing["flow"] = f"it is computed for texts of up to {FLOW_LONGEST} tokens, unless it is asked for"
         return scores
-    scores["flow"] = rollout.flow(steps, rows, lambda share: tick(share / 2))
-    return scores | {"flow_even": rollout.flow(null, rows, lambda share: tick(0.5 + share / 2))}
+    scores["flow"] = rollout.flow(steps, rows, lambda share: report(share / 2))
+    return scores | {"flow_even": rollout.flow(null, rows, lambda share: report(0.5 + share / 2))}
 
 
 def _add_norms(found: AttentionMap, weights: list[np.ndarray], trace: Trace, rows: np.ndarray, by_head: dict, by_layer: dict) -> None:
@@ -254,7 +253,7 @@ class Swapped:
         return self.permuted.nbytes + self.permuted_change.nbytes
 
 
-def swap(question: SwapQuery, subject, record: AttentionRecord, trace: Trace | str, tick: Tick) -> Swapped:
+def swap(question: SwapQuery, subject, record: AttentionRecord, trace: Trace | str, report: Progress) -> Swapped:
     """Jain & Wallace 2019 permute the weights; Wiegreffe & Pinter 2019 make them equal. Here all rows of the open head are changed, each within
     what it may look at, and nothing else in the model."""
     if not isinstance(trace, Trace):
@@ -269,7 +268,7 @@ def swap(question: SwapQuery, subject, record: AttentionRecord, trace: Trace | s
     others = [may / np.maximum(may.sum(-1, keepdims=True), 1), *(permuted(weights, may, rng) for _ in range(question.draws))]
     value = layer.value[question.head * len(layer.value) // layer.heads][:size[1]]
     output = trace.attention(kind, question.layer).w_output
-    distances, changes = subject.exchanged((kind, question.layer, question.head), output, np.stack(others) @ value, tick)
+    distances, changes = subject.exchanged((kind, question.layer, question.head), output, np.stack(others) @ value, report)
     row = subject.rows @ weights
     some = row[row > 0]
     return Swapped(float(distances[0]), float(changes[0]), distances[1:], changes[1:], float(row.max()), float(-(some * np.log2(some)).sum()))

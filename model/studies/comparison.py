@@ -3,7 +3,7 @@
 A row of weights is a distribution over keys. Two rows of different tokens are compared over the aligned keys and one more, the rest. The measure
 is the Jensen–Shannon divergence in bits (Lin 1991): 0 for equal rows, 1 for rows that share nothing.
 """
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,12 +12,12 @@ from model.core import heads
 from model.core.displayed import WHOLE, Shown, Unit
 from model.core.query import Kind, Query, UserError
 from model.core.record import AttentionMap, AttentionRecord, Tokens
+from model.core.types import HeadId, KindHeadId, Progress
 from model.lessons.information import entropy
 from model.studies.alignment import Group, align
 from model.studies.patching import cosine as cosine_of
 
 LONGEST = WHOLE   # tokens: every head's whole matrix is looked at, one after the other
-Tick = Callable[[float, str], None]
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,14 @@ class ComparisonQuery:
     first: Query
     second: Query
     kinds: tuple[Kind, Kind]
-    head: tuple[int, int] | None = None
+    head: HeadId | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """changed: {(layer, head) of the first: mean Jensen–Shannon divergence of its rows in bits}."""
 
-    changed: dict[tuple[int, int], float]
+    changed: dict[HeadId, float]
 
     @property
     def nbytes(self) -> int:
@@ -103,7 +103,7 @@ def difference(first: np.ndarray, second: np.ndarray, rows: tuple[Group, ...], c
     return one, other, other - one
 
 
-def drawn(first: AttentionRecord, second: AttentionRecord, heads_of: tuple[tuple[Kind, int, int], ...], found: Alignment) -> tuple[Shown, ...]:
+def drawn(first: AttentionRecord, second: AttentionRecord, heads_of: tuple[KindHeadId, ...], found: Alignment) -> tuple[Shown, ...]:
     """The first's head, the second's and their difference over the same groups, as they are drawn; NaN where one side has no token.
 
     heads_of: (kind, layer, head) of each side. A row or column is numbered by its group, so that a place means the same in all three.
@@ -136,7 +136,7 @@ def aligned(question: AlignmentQuery, first: AttentionRecord, second: AttentionR
     return Alignment(*(align(first, second, question.kinds, side) for side in ("queries", "keys")))
 
 
-def compare(question: ComparisonQuery, first: AttentionRecord, second: AttentionRecord, tick: Tick) -> Comparison:
+def compare(question: ComparisonQuery, first: AttentionRecord, second: AttentionRecord, report: Progress) -> Comparison:
     """Raises UserError for texts that are too long or share no token, and where heads have no counterpart."""
     one, other = first[question.kinds[0]], second[question.kinds[1]]
     found = aligned(AlignmentQuery(question.first, question.second, question.kinds), first, second)
@@ -147,9 +147,9 @@ def compare(question: ComparisonQuery, first: AttentionRecord, second: Attention
         raise UserError("The two models have different numbers of layers or heads, so that no head has a counterpart; compare with one open head.")
     ends = [([getattr(each, side) for each in rows], [getattr(each, side) for each in columns]) for side in ("first", "second")]
     given = None if question.head is None else _rows(head_of(other, *question.head), *ends[1])
-    changed: dict[tuple[int, int], float] = {}
+    changed: dict[HeadId, float] = {}
     for place, layer in enumerate(one.layers):
-        tick(place / len(one.layers), f"comparing layer {place + 1} of {len(one.layers)}")
+        report(place / len(one.layers), f"comparing layer {place + 1} of {len(one.layers)}")
         for head in range(layer.heads):
             theirs = _rows(heads.weights(other.layers[place], head), *ends[1]) if given is None else given
             changed[layer.index, head] = float(divergence(_rows(heads.weights(layer, head), *ends[0]), theirs).mean())

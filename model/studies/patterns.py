@@ -12,6 +12,7 @@ import numpy as np
 from model.core import heads
 from model.core.query import Kind, Query
 from model.core.record import AttentionMap, Layer, Reported
+from model.core.types import HeadId
 
 ROWS_WITH_IT = 0.5    # share of the rows that must have a key of the pattern; on fewer rows a fit is luck
 
@@ -74,9 +75,9 @@ class HeadFits:
     """fits[pattern]: {(layer, head): fit, 0 to 1}, without the heads to whose rows the pattern does not apply."""
 
     kind: Kind
-    fits: dict[str, dict[tuple[int, int], float]]
+    fits: dict[str, dict[HeadId, float]]
 
-    def best(self, place: tuple[int, int]) -> tuple[str, float]:
+    def best(self, place: HeadId) -> tuple[str, float]:
         """The pattern that this head fits best, and how well; of equals the first of PATTERNS."""
         return max(((name, each[place]) for name, each in self.fits.items() if place in each), key=lambda entry: entry[1])
 
@@ -116,7 +117,7 @@ def fit(attention_map: AttentionMap) -> HeadFits:
     """Every head against every pattern that applies to at least half of the rows."""
     sides = Sides(np.array(attention_map.keys.special), np.array(attention_map.keys.ids))
     patterns = [each for each in PATTERNS if each.crosses or attention_map.kind is not Kind.CROSS]
-    found: dict[str, dict[tuple[int, int], float]] = {each.name: {} for each in patterns}
+    found: dict[str, dict[HeadId, float]] = {each.name: {} for each in patterns}
     for layer in attention_map.layers:
         totals, counts = {each.name: np.zeros(layer.heads) for each in patterns}, dict.fromkeys(found, 0)
         for name, total, rows in _blocks(layer, sides, patterns):

@@ -8,6 +8,7 @@ import numpy as np
 
 from model.core.query import Kind, Query, Silence, UserError
 from model.core.record import AttentionRecord, Prediction
+from model.core.types import HeadId, Progress
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Silencing:
     changes: {(layer, head): by how much the answer changes}."""
 
     measure: str
-    changes: dict[tuple[int, int], float]
+    changes: dict[HeadId, float]
 
     @property
     def nbytes(self) -> int:
@@ -57,14 +58,14 @@ def _divergence(p: dict[int, float], q: dict[int, float]) -> float:
     return float(max(0, (rows * np.log2(ratios)).sum() / 2))
 
 
-def run(question: SilencingQuery, record: AttentionRecord, ask: Callable[[Query], AttentionRecord], tick: Callable[[float, str], None]) -> Silencing:
+def run(question: SilencingQuery, record: AttentionRecord, ask: Callable[[Query], AttentionRecord], report: Progress) -> Silencing:
     """`record` answers the question without a silenced head, `ask` any other. Raises UserError for a model that answers nothing."""
     if record.prediction is None or (record.prediction.vector is None and not record.prediction.ids):
         raise UserError(f"{record.card.title} gives no answer to this text that silencing a head could change; choose a model that predicts.")
     places = [(layer.index, head) for layer in record[question.kind].layers for head in range(layer.heads)]
     changes = {}
     for done, (layer, head) in enumerate(places):
-        tick(done / len(places), f"silencing layer {layer} head {head}")
+        report(done / len(places), f"silencing layer {layer} head {head}")
         edits = record.query.edits | {Silence(question.kind, layer, head, question.mode)}
         changes[layer, head] = change(record.prediction, cast(Prediction, ask(replace(record.query, edits=edits)).prediction))
     return Silencing("answer" if record.prediction.vector is None else "vector", changes)

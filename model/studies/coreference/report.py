@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from model.core.types import KindHeadId
 from model.studies.coreference import statistics
 from model.studies.coreference.cases import Case
-from model.studies.coreference.heads import Head, SetAnswer
+from model.studies.coreference.heads import SetAnswer
 from model.studies.coreference.statistics import HeldOut, Interval, Luck
 
 CHANCE = 0.5
@@ -69,7 +70,7 @@ def report(answer: SetAnswer, rows: str = "pronoun", select: SetAnswer | None = 
                    "received": scores[best].received})
 
 
-def _scores(heads: tuple[Head, ...], weights, correct, received, frames, pairs) -> tuple[HeadScore, ...]:
+def _scores(heads: tuple[KindHeadId, ...], weights, correct, received, frames, pairs) -> tuple[HeadScore, ...]:
     mass, both, intervals = weights.sum(-1).mean(0), both_right(correct, pairs), statistics.intervals(correct, frames)
     return tuple(HeadScore(kind.value, layer, head, intervals[i], float(mass[i]), float(both[i]), float(received[i]))
                  for i, (kind, layer, head) in enumerate(heads))

@@ -10,6 +10,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from model.core.types import Span
 from model.studies.coreference.cases import Case
 
 DRAWS = 2_000      # of the bootstrap, and of swapped sets
@@ -149,7 +150,7 @@ def first(cases: tuple[Case, ...]) -> np.ndarray:
     return _compared([[-case.correct[0], -case.wrong[0]] for case in cases])
 
 
-def _gap(one: tuple[int, int], other: tuple[int, int]) -> int:
+def _gap(one: Span, other: Span) -> int:
     return max(one[0] - other[1], other[0] - one[1])
 
 

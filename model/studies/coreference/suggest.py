@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterable
 
 from model.core.query import UserError
+from model.core.types import Span
 from model.scratch import lexicon
-from model.studies.coreference.cases import Case, Span, make_case, shipped
+from model.studies.coreference.cases import Case, make_case, shipped
 
 PRONOUNS = ("it", "he", "she", "they", "him", "her", "them", "its", "his", "their")
 ARTICLES = ("the", "a", "an")

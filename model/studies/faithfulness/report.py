@@ -7,10 +7,10 @@ import numpy as np
 from model.core import rank_agreement
 from model.core.rank_agreement import Mean
 from model.core.ranks import ranks
+from model.core.types import HeadId
 from model.studies.attribution import METHODS, NULLS, REMOVALS, Attribution, agreement, ceiling
 
 COLUMNS = (*REMOVALS, "all")   # the last: the mean over the three definitions
-Head = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Report:
     methods: dict[str, tuple[Mean, ...]]
     ceiling: tuple[Mean, ...]
     best: Mean
-    chosen: tuple[Head, ...]
+    chosen: tuple[HeadId, ...]
     texts: int
     words: float
 
@@ -61,7 +61,7 @@ def by_head(found: Attribution) -> np.ndarray:
     return np.divide(one @ other.T, size, out=np.full(size.shape, np.nan), where=size > 0).mean(1)
 
 
-def _held_out(found: Sequence[Attribution], groups: np.ndarray) -> tuple[Mean, tuple[Head, ...]]:
+def _held_out(found: Sequence[Attribution], groups: np.ndarray) -> tuple[Mean, tuple[HeadId, ...]]:
     """Heads chosen on the groups of even number and scored on those of odd number, and the other way round."""
     values = np.stack([by_head(one) for one in found])
     places = [(layer, head) for layer, rows in zip(found[0].layers, found[0].by_head["weight"], strict=True) for head in range(len(rows))]

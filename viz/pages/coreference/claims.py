@@ -3,7 +3,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.studies.coreference.heads import Head
+from model.core.types import KindHeadId
 from model.studies.coreference.report import Report
 from model.studies.coreference.statistics import Interval
 from viz.pages.heads.claims import number
@@ -20,7 +20,7 @@ class Twins:
     uniform: what a row of equal weights puts on both nouns together. words: the text of A, of B, and of the pronoun.
     """
 
-    heads: tuple[Head, ...]
+    heads: tuple[KindHeadId, ...]
     here: np.ndarray
     there: np.ndarray | None
     uniform: float
@@ -49,11 +49,11 @@ class Twins:
         return [named[bool(one), bool(other)] if seen else "faint" for one, other, seen in zip(here, there, self.looks())]
 
 
-def name(head: Head) -> str:
+def name(head: KindHeadId) -> str:
     return f"{head[1]}·{head[2]}"
 
 
-def in_papers(head: Head) -> str:
+def in_papers(head: KindHeadId) -> str:
     """Layer and head from 1, as Clark et al. 2019 write them."""
     return f"{head[1] + 1}-{head[2] + 1}"
 

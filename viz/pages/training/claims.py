@@ -5,13 +5,12 @@ import numpy as np
 
 from model.core.query import Kind
 from model.core.record import AttentionRecord
+from model.core.types import KindHeadId
 from model.training.film import Film, Traits, fall, formed
 from viz.text import strings
 
-Head = tuple[Kind, int, int]
 
-
-def name(head: Head) -> str:
+def name(head: KindHeadId) -> str:
     """As the page writes it: layer·head, with its kind where a model has more than one."""
     return f"{head[1]}·{head[2]}" if head[0] is not Kind.CROSS else f"cross {head[1]}·{head[2]}"
 

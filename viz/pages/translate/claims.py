@@ -4,7 +4,8 @@ from typing import Any
 import numpy as np
 
 from model.core.query import Kind
-from model.studies.pronoun_choice import PRONOUNS, Decision, DecisionSet, Head
+from model.core.types import KindHeadId
+from model.studies.pronoun_choice import PRONOUNS, Decision, DecisionSet
 from viz.text import literal, strings
 
 LITTLE = 0.5    # a change of P by less leaves the same word ahead, if it was sure before
@@ -14,7 +15,7 @@ def layer_name(place: tuple[Kind, int]) -> str:
     return strings("translate")["decide"]["rows"][place[0].value].format(layer=place[1])
 
 
-def head_name(head: Head) -> str:
+def head_name(head: KindHeadId) -> str:
     """Its layer as the page names it, and its number in it."""
     return f"{layer_name(head[:2])}·{head[2]}"
 
