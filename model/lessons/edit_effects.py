@@ -4,6 +4,7 @@ import numpy as np
 from model.core import heads
 from model.core.query import Kind
 from model.core.record import AttentionRecord, Prediction
+from model.core.statistics import cosine
 from model.core.types import HeadId
 
 
@@ -38,8 +39,7 @@ def answer_change(before: Prediction | None, after: Prediction | None) -> tuple[
     if before is None or after is None:
         return None
     if before.vector is not None and after.vector is not None:
-        a, b = before.vector.astype(np.float64), after.vector.astype(np.float64)
-        return "vector", float(1 - a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
+        return "vector", 1 - cosine(before.vector, after.vector)
     if not before.ids or before.ids[-1][0] not in after.ids[-1]:
         return None
     return "probability", after.probabilities[-1][after.ids[-1].index(before.ids[-1][0])] - before.probabilities[-1][0]

@@ -12,6 +12,7 @@ import numpy as np
 from model.core import heads
 from model.core.query import Kind, Query, UserError
 from model.core.record import AttentionMap, Layer, Reported
+from model.core.statistics import entropy
 from model.core.types import HeadId, Progress
 
 BUDGET = 4e8              # numbers that the comparison of all pairs of heads of one text goes through at most; rows are left out evenly to keep it
@@ -46,14 +47,9 @@ class Information:
         return self.divergence.nbytes + 100 * len(self.places)
 
 
-def entropy(rows: np.ndarray) -> np.ndarray:
-    """−Σ p log₂ p over the last axis, with 0 log 0 = 0."""
-    return -(rows * np.log2(rows, out=np.zeros_like(rows), where=rows > 0)).sum(-1)
-
-
 def mutual(weights: np.ndarray) -> np.ndarray:
     """I between query and attended position of matrices (..., query, key), in bits: H of the mean row minus the mean H of the rows."""
-    return np.maximum(entropy(weights.mean(-2)) - entropy(weights).mean(-1), 0)
+    return np.maximum(entropy(weights.mean(-2), base=2) - entropy(weights, base=2).mean(-1), 0)
 
 
 def toy(name: str, n: int, sharpness: float = 1.0) -> np.ndarray:
@@ -80,7 +76,7 @@ def measure_text(attention_map: AttentionMap, report: Progress) -> Information:
         for head in range(layer.heads):
             weights = _whole(layer, head)
             for target, rows in ((values, weights), (blank, _even(layer, head, shape))):
-                target["entropy"].append(entropy(rows).mean())
+                target["entropy"].append(entropy(rows, base=2).mean())
                 target["mutual"].append(float(mutual(rows)))
                 target["distance"].append(np.nan if attention_map.kind is Kind.CROSS else (rows[:, :shape[1]] * apart).sum(1).mean())
             places.append((layer.index, head))
@@ -114,11 +110,11 @@ def divergences(weights: np.ndarray, report: Progress) -> np.ndarray:
 
     H of the middle of two rows minus the middle of their H.
     """
-    own = entropy(weights).mean(-1, dtype=np.float64)
+    own = entropy(weights, base=2).mean(-1, dtype=np.float64)
     found = np.zeros((len(weights), len(weights)))
     for place in range(len(weights) - 1):
         report(0.3 + 0.7 * place / len(weights), f"head {place} of {len(weights)} with all others")
-        middle = entropy((weights[place + 1:] + weights[place]) / 2).mean(-1, dtype=np.float64)
+        middle = entropy((weights[place + 1:] + weights[place]) / 2, base=2).mean(-1, dtype=np.float64)
         found[place, place + 1:] = middle - (own[place + 1:] + own[place]) / 2
     return np.clip(found + found.T, 0, 1)
 
@@ -163,5 +159,5 @@ def bound(strength: float, shares: np.ndarray, size: int = 6, seed: int = 0) -> 
     given, alone = joint / joint.sum(1, keepdims=True), joint.sum(0)
     model = alone ** (1 - shares[:, None, None]) * given ** shares[:, None, None]
     model /= model.sum(-1, keepdims=True)
-    return Bound(float(entropy(joint.sum(1)) + entropy(alone) - entropy(joint.ravel())), float(entropy(alone)),
-                 -(joint * np.log2(model)).sum((1, 2)))
+    rows, columns, both = (float(entropy(each, base=2)) for each in (joint.sum(1), alone, joint.ravel()))
+    return Bound(rows + columns - both, columns, -(joint * np.log2(model)).sum((1, 2)))

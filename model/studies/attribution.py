@@ -8,7 +8,7 @@ from typing import cast
 
 import numpy as np
 
-from model.core import heads, rank_agreement
+from model.core import heads, statistics
 from model.core.masks import frozen_array
 from model.core.query import Kind, Query, UserError
 from model.core.record import AttentionMap, AttentionRecord, Layer, Tokens
@@ -19,6 +19,7 @@ from model.studies import rollout, value_norms
 REMOVALS = ("deleted", "replaced", "hidden")
 METHODS = ("weight_head", "weight_layer", "norm_head", "norm", "norm_residual", "norm_layernorm", "rollout", "flow", "gradient")
 NULLS = ("rollout_even", "flow_even")
+FEWEST = 5       # tokens that are ranked: with four, two rankings are equal or opposite one time in twelve
 LONGEST = 64      # tokens: each is taken away three times
 FLOW_LONGEST = 32  # tokens up to which the flow is computed without being asked for
 
@@ -60,7 +61,8 @@ class Attribution:
 
     place: the token whose output answers, None for the mean of all. removed: {definition: the answer as it is − without the token}, signed,
     NaN where a token cannot be taken away so. by_head: {weight or norm: ((head, token) for each layer)}; by_layer: {weight and the stages of
-    model/studies/value_norms.py: ((token) for each layer)}. scores: rollout, flow, their nulls, gradient (signed). missing: {measure: why it is not there}.
+    model/studies/value_norms.py: ((token) for each layer)}. scores: rollout, flow, their nulls, gradient (signed). missing: {measure: why it is
+    not there}.
     """
 
     question: AttributionQuery
@@ -104,11 +106,16 @@ class Attribution:
         return found
 
 
+def rank_agreement(first: np.ndarray, second: np.ndarray) -> float:
+    """Spearman's ρ of two scores of the same tokens; NaN below FEWEST, and where one of the two is constant."""
+    return statistics.spearman(first, second) if len(first) >= FEWEST else float("nan")
+
+
 def agreement(found: Attribution, layer: int, head: int) -> dict[str, np.ndarray]:
     """{method: Spearman's ρ of its size with the size of the measured effect, (definition)}; attention has no sign, so sizes are compared."""
     chosen = found.ranked
     effects = [np.abs(found.removed[name][chosen]) for name in REMOVALS]
-    return {name: np.array([rank_agreement.spearman(np.abs(score[chosen]), each) for each in effects])
+    return {name: np.array([rank_agreement(np.abs(score[chosen]), each) for each in effects])
             for name, score in found.measured(layer, head).items()}
 
 
@@ -116,7 +123,7 @@ def ceiling(found: Attribution) -> np.ndarray:
     """How far the three definitions agree with one another: for each, the mean ρ with the two others (definition)."""
     chosen = found.ranked
     effects = [np.abs(found.removed[name][chosen]) for name in REMOVALS]
-    pairs = {(one, other): rank_agreement.spearman(effects[one], effects[other]) for one in range(3) for other in range(3) if one != other}
+    pairs = {(one, other): rank_agreement(effects[one], effects[other]) for one in range(3) for other in range(3) if one != other}
     return np.array([np.mean([pairs[one, other] for other in range(3) if other != one]) for one in range(3)])
 
 
@@ -144,7 +151,7 @@ def first_token(found: Attribution, layer: int, head: int) -> First | None:
         return None
     measured, chosen = found.measured(layer, head), found.ranked
     more = chosen | (np.arange(len(chosen)) == 0)
-    apart, ranked = (float(np.mean([rank_agreement.spearman(measured["weight_layer"][which], np.abs(found.removed[name][which])) for name in names]))
+    apart, ranked = (float(np.mean([rank_agreement(measured["weight_layer"][which], np.abs(found.removed[name][which])) for name in names]))
                      for which in (chosen, more))
     sizes = np.abs(found.removed["deleted"])
     return First(float(measured["weight_head"][0]), float(measured["weight_layer"][0]), float(found.removed["deleted"][0]),
@@ -264,14 +271,13 @@ def swap(question: SwapQuery, subject, record: AttentionRecord, trace: Trace | s
         raise UserError(f"{record.card.title} only reports its weights; choose a verified model.")
     weights = heads.weights(layer, question.head)[:size[0], :size[1]].astype(np.float64)
     may = np.broadcast_to(layer.allowed.block(slice(0, size[0]), slice(0, size[1])), (layer.heads, *size))[question.head]
-    rng = np.random.default_rng(rank_agreement.SEED)
+    rng = np.random.default_rng(statistics.SEED)
     others = [may / np.maximum(may.sum(-1, keepdims=True), 1), *(permuted(weights, may, rng) for _ in range(question.draws))]
     value = layer.value[question.head * len(layer.value) // layer.heads][:size[1]]
     output = trace.attention(kind, question.layer).w_output
     distances, changes = subject.exchanged((kind, question.layer, question.head), output, np.stack(others) @ value, report)
     row = subject.rows @ weights
-    some = row[row > 0]
-    return Swapped(float(distances[0]), float(changes[0]), distances[1:], changes[1:], float(row.max()), float(-(some * np.log2(some)).sum()))
+    return Swapped(float(distances[0]), float(changes[0]), distances[1:], changes[1:], float(row.max()), float(statistics.entropy(row, base=2)))
 
 
 def permuted(weights: np.ndarray, may: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.core import heads
+from model.core import heads, statistics
 from model.core.displayed import WHOLE, Shown, Unit
 from model.core.query import Kind, Query, UserError
 from model.core.record import AttentionMap, AttentionRecord, Tokens
+from model.core.statistics import jensen_shannon
 from model.core.types import HeadId, KindHeadId, Progress
-from model.lessons.information import entropy
 from model.studies.alignment import Group, align
-from model.studies.patching import cosine as cosine_of
 
 LONGEST = WHOLE   # tokens: every head's whole matrix is looked at, one after the other
 
@@ -86,11 +85,6 @@ def _summed(numbers: np.ndarray, groups: Sequence[tuple[int, ...]]) -> np.ndarra
     return found
 
 
-def divergence(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Jensen–Shannon divergence in bits, 0 to 1, of rows (..., key) that each sum to one (Lin 1991)."""
-    return np.maximum(entropy((p + q) / 2) - (entropy(p) + entropy(q)) / 2, 0)
-
-
 def head_of(attention_map: AttentionMap, layer: int, head: int) -> np.ndarray:
     """Float32 (query, key)."""
     return heads.weights(attention_map.layer(layer), head)
@@ -152,7 +146,7 @@ def compare(question: ComparisonQuery, first: AttentionRecord, second: Attention
         report(place / len(one.layers), f"comparing layer {place + 1} of {len(one.layers)}")
         for head in range(layer.heads):
             theirs = _rows(heads.weights(other.layers[place], head), *ends[1]) if given is None else given
-            changed[layer.index, head] = float(divergence(_rows(heads.weights(layer, head), *ends[0]), theirs).mean())
+            changed[layer.index, head] = float(jensen_shannon(_rows(heads.weights(layer, head), *ends[0]), theirs).mean())
     return Comparison(changed)
 
 
@@ -171,4 +165,4 @@ def cosine(first: AttentionRecord, second: AttentionRecord) -> float | None:
     """The cosine of the two sentence vectors; None unless both answer with vectors of one length."""
     sides = [record.prediction for record in (first, second)]
     vectors = [each.vector for each in sides if each is not None and each.vector is not None]
-    return cosine_of(*vectors) if len(vectors) == 2 and vectors[0].shape == vectors[1].shape else None
+    return statistics.cosine(*vectors) if len(vectors) == 2 and vectors[0].shape == vectors[1].shape else None

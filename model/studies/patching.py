@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.core.query import Kind, Query, UserError
+from model.core.statistics import cosine
 from model.core.types import HeadId, Progress
 
 
@@ -101,12 +102,6 @@ def reading(first: Answer, second: Answer) -> tuple[Callable[[Answer], float], t
     if one == other:
         other = int(np.argsort(first.numbers[row])[-2])
     return lambda answer: float(answer.numbers[row, other]) - float(answer.numbers[row, one]), (one, other), row
-
-
-def cosine(one: np.ndarray, other: np.ndarray) -> float:
-    """Of two vectors (d), −1 to 1."""
-    a, b = one.astype(np.float64), other.astype(np.float64)
-    return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
 
 
 def patched(first: Answer, second: Answer, places: Sequence[HeadId], again: Callable[[list[list[HeadId]]], Iterator[Answer]],

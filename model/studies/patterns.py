@@ -12,6 +12,7 @@ import numpy as np
 from model.core import heads
 from model.core.query import Kind, Query
 from model.core.record import AttentionMap, Layer, Reported
+from model.core.statistics import x_log_x
 from model.core.types import HeadId
 
 ROWS_WITH_IT = 0.5    # share of the rows that must have a key of the pattern; on fewer rows a fit is luck
@@ -86,10 +87,6 @@ class HeadFits:
         return 200 * sum(len(each) for each in self.fits.values())
 
 
-def _x_log_x(numbers: np.ndarray) -> np.ndarray:
-    return numbers * np.log2(numbers, out=np.zeros_like(numbers), where=numbers > 0)
-
-
 def divergences(block: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, int]:
     """The sum over rows of the divergence between weights (head, row, key) and equal shares on `cells`, bool (row, key): float64 (head) in bits,
     and how many rows have such a cell. Only weights on the cells matter: all others are half as large in the mixture, which costs 1/2 bit.
@@ -100,7 +97,7 @@ def divergences(block: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, int]:
     shares = np.repeat(0.5 / np.maximum(counts, 1), counts)
     half = block[:, cells].astype(np.float64) / 2
     rows = counts[counts > 0]
-    return (_x_log_x(half) - _x_log_x(half + shares)).sum(1) + (0.5 - np.log2(rows) / 2).sum(), len(rows)
+    return (x_log_x(half, base=2) - x_log_x(half + shares, base=2)).sum(1) + (0.5 - np.log2(rows) / 2).sum(), len(rows)
 
 
 def _blocks(layer: Layer | Reported, sides: Sides, patterns: list[Pattern]) -> Iterator[tuple[str, np.ndarray, int]]:

@@ -46,8 +46,8 @@ class TraitsQuery:
 
 @dataclass(frozen=True, eq=False)
 class Traits:
-    """values: float32 (frame, trait, head), from 0 to 1. traits: prefix and previous (model/studies/induction.py) for a decoder; both for a model that
-    resolves "it": the share of twins in which the row in question gives the right noun more weight, in both sentences.
+    """values: float32 (frame, trait, head), from 0 to 1. traits: prefix and previous (model/studies/induction.py) for a decoder; both for a model
+    that resolves "it": the share of twins in which the row in question gives the right noun more weight, in both sentences.
     """
 
     names: tuple[str, ...]

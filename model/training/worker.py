@@ -1,5 +1,6 @@
-"""The process of a training that runs beside a page: python -m model.training.worker FOLDER. model/training/processes.py starts it and reads what it writes.
+"""The process of a training that runs beside a page: python -m model.training.worker FOLDER.
 
+model/training/processes.py starts it and reads what it writes.
 FOLDER has settings.json; lease, whose age says whether anybody still looks; progress.json, the curves so far; the weights and the film.
 """
 import json

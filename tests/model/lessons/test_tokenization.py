@@ -84,5 +84,6 @@ def test_merging_a_pair_takes_it_from_the_left():
 
 def test_the_chinese_text_of_the_page_learns_a_word_and_what_is_no_word():
     book = strings("lessons/vectors")["presets"]["books"]["chinese"]
-    learnt = {tokenization.shown(piece) for word, _ in tokenization.merges(book).words for piece in tokenization.apply(word, tokenization.merges(book).pairs)}
+    merges = tokenization.merges(book)
+    learnt = {tokenization.shown(piece) for word, _ in merges.words for piece in tokenization.apply(word, merges.pairs)}
     assert {"苹果", "天天气"} <= learnt and "今天" not in learnt

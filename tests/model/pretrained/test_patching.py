@@ -6,7 +6,6 @@ from model.core import heads
 from model.core.query import Kind, Patch, Query, Silence, UserError
 from model.core.types import quiet
 from model.pretrained import patching as passes
-from model.studies import patching
 from model.studies.patching import PatchQuery
 
 TEXT, TWIN = "the animal didn ' t cross the street because [MASK] was too tired", "the animal didn ' t cross the street because [MASK] was too wide"
@@ -153,4 +152,4 @@ def test_a_sentence_model_is_read_by_the_cosine_with_the_twins_vector(minilm):
     assert found.heads[3, 1] == pytest.approx(float(edited.prediction.vector @ vectors[1]), abs=1e-5)
     assert found.plain < found.whole < 1 and max(found.layers.values()) < found.whole
     assert [each[:2] for each in found.ranked[:1]] == [max(found.effects, key=lambda place: abs(found.effects[place]))]
-    assert heads.weights(edited[Kind.SELF].layer(3), 1).shape == (16, 16) and patching.cosine(vectors[0], vectors[0]) == pytest.approx(1)
+    assert heads.weights(edited[Kind.SELF].layer(3), 1).shape == (16, 16)

@@ -3,7 +3,8 @@ import numpy as np
 import pytest
 
 from model.core.query import Kind, Patch, Query, UserError
-from model.studies.patching import Answer, Patched, PatchQuery, check_lengths, cosine, patched, reading
+from model.core.statistics import cosine
+from model.studies.patching import Answer, Patched, PatchQuery, check_lengths, patched, reading
 
 FIRST = Answer("target", (4, 7), np.array([[0.0, 3.0, 1.0], [5.0, 1.0, 2.0]], np.float32))
 SECOND = Answer("target", (4, 7), np.array([[0.0, 2.0, 1.0], [1.0, 6.0, 2.0]], np.float32))

@@ -3,9 +3,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from model.core.statistics import MeanInterval
 from model.core.types import KindHeadId
 from model.studies.coreference.report import Report
-from model.studies.coreference.statistics import Interval
 from viz.pages.heads.claims import number
 from viz.text import literal, strings
 
@@ -85,7 +85,7 @@ def _flipper(twins: Twins, verdicts: list[str]) -> list[str]:
                                                                twin=number(float(there[first].sum())))]
 
 
-def percent(each: Interval) -> str:
+def percent(each: MeanInterval) -> str:
     """A share with its interval."""
     words = strings("coreference")["claims"]
     if np.isnan(each.low):
