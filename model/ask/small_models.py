@@ -14,6 +14,8 @@ from model.studies.pronoun_choice import DecisionQuery, DecisionSetQuery
 from model.training import film as films_of
 from model.training.film import Film, TraitsQuery, read
 
+OWN_SETS = {"label": "resolver", "next": "induction", "target": "resolver"}   # the translator reads the resolvers' sentences
+
 
 def films() -> dict[str, str]:
     """The models whose training was filmed, {id: title}."""
@@ -49,6 +51,16 @@ def swap(text: str) -> Swap | None:
     from model.scratch import vocabulary as phrases
 
     return phrases.swap(text)
+
+
+def text_set(model: str, kind: str, chosen: str) -> str:
+    """The set of texts over which importance is measured: the chosen one for a model that reads any text, else that of a small model's own words.
+
+    kind: how the model answers (`model.studies.attribution.Answer.kind`).
+    """
+    from model.scratch import catalogue
+
+    return OWN_SETS[kind] if catalogue.ours(model) else chosen
 
 
 def answer(question: DecisionQuery | DecisionSetQuery | HabitsQuery | TraitsQuery, opened: Callable[[str], Any], report: Progress):

@@ -6,13 +6,13 @@ Rotary positions (Su et al. 2021), ALiBi (Press et al. 2022), T5's buckets (Raff
 import json
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
+from model.core.assets import ASSETS
 from model.core.statistics import unit_rows
 
-BEYOND = Path(__file__).parents[2] / "assets" / "lessons" / "positions.json"
+BEYOND = ASSETS / "lessons" / "positions.json"
 SHUFFLED = {"width": 32, "heads": 4, "layers": 2}   # the small untrained model that the shuffled words run through
 
 

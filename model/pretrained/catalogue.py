@@ -8,6 +8,7 @@ from model.core.query import NotOnDisk, UserError
 
 CATALOGUE_ONLY = "CLEARHEAD_CATALOGUE_ONLY"  # set to 1 on a server for strangers: no hub id, no folder, only what is listed here
 WEIGHTS = "model.safetensors"
+MARK = "clearhead.json"   # of a folder that was fetched, written last: what it holds and the checksums of its weights
 
 
 @dataclass(frozen=True)
@@ -110,14 +111,14 @@ def place_of(entry: Entry) -> Path | None:
     if entry.source == "package":
         return _package_folder(entry.place)
     own = home() / "models" / entry.name
-    return own if (own / "clearhead.json").is_file() else hub_folder(entry.place)
+    return own if (own / MARK).is_file() else hub_folder(entry.place)
 
 
 def hub_folder(hub_id: str) -> Path | None:
     """The folder of a hub model that was fetched by us, or lies complete in the hub's own cache; None if neither."""
     name = hub_id.replace("/", "--")
     own = home() / "models" / name
-    if (own / "clearhead.json").is_file():
+    if (own / MARK).is_file():
         return own
     cache = Path(os.environ.get("HF_HUB_CACHE") or Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface") / "hub")
     reference = cache.expanduser() / f"models--{name}" / "refs" / "main"

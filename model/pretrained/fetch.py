@@ -15,8 +15,6 @@ from model.core.types import Progress
 from model.pretrained import catalogue, files, gguf
 from model.pretrained.hub import FULL, SHUT, Hub, Unreachable, check_id, download
 
-MARK = "clearhead.json"  # written last: what the folder holds and the checksums of its weights
-
 
 def fetch(model_id: str, report: Progress, hub: Hub | None = None) -> Path:
     """The folder of the model (a catalogue name, a hub id, or the path of a GGUF file), fetched or converted if it is not on disk yet.
@@ -68,7 +66,7 @@ def _finish(partial: Path, brought: dict) -> Path:
     """Checks the weights, marks the folder, and puts it in its place in one step."""
     weights = files.weights_of(partial)
     brought["sha256"] = {path.name: files.sha256(path) for path in weights.files}
-    (partial / MARK).write_text(json.dumps(brought, indent=1), encoding="utf-8")
+    (partial / catalogue.MARK).write_text(json.dumps(brought, indent=1), encoding="utf-8")
     folder = partial.with_name(partial.name.removesuffix(".partial"))
     if folder.exists():
         shutil.rmtree(folder)

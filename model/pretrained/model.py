@@ -8,7 +8,7 @@ from model.core import memory
 from model.core.query import Hide, Kind, NoNextWord, Query, UserError
 from model.core.record import AttentionMap, AttentionRecord, Card, Verification
 from model.core.threads import threads_for
-from model.core.types import Progress
+from model.core.types import Progress, Span
 from model.pretrained import patching, predict
 from model.pretrained.inputs import Question, read, with_target
 from model.studies.next_token import NAMED, NextWord
@@ -89,6 +89,31 @@ class PretrainedModel:
         ends = self.network.generation_config.eos_token_id if self.network.can_generate() else None
         return NextWord(logits.numpy(), tuple(ids), tuple(predict.text_of(self.tokenizer, each) for each in ids),
                         tuple(ends) if isinstance(ends, list) else () if ends is None else (ends,))
+
+    def log_probability(self, query: Query, span: Span) -> float:
+        """ln P of the words at `span`, the mean over their tokens in nats, under the query's edits.
+
+        A next-word model says it after what stands before; a masked-word model says it with all tokens of the span masked at once, as Kocijan et
+        al. 2019 (section 2) do. Raises UserError for a model that says neither.
+        """
+        import torch
+
+        if self.head not in ("next", "mask"):
+            raise UserError(f"{self.card.title} does not say words, so there is no probability to compare; choose a next-word or a masked-word model.")
+        question = read(self.network, self.tokenizer, query, self.card.max_tokens)
+        tokens = [token for token, (start, end) in enumerate(question.source.spans)
+                  if question.source.segments[token] == 0 and start < span[1] and span[0] < end]
+        tensors, before = dict(question.tensors), 0 if self.head == "mask" else 1
+        if not tokens or tokens[0] < before:
+            raise UserError(f"{self.card.title} has nothing to say {query.text[slice(*span)]!r} from; put words before it, or shorten the text.")
+        said = torch.tensor([question.source.ids[token] for token in tokens])
+        if self.head == "mask":
+            masked = tensors["input_ids"].clone()
+            masked[0, tokens] = self.tokenizer.mask_token_id
+            tensors["input_ids"] = masked
+        session = patching.session(self, query, question.lengths)
+        logits = forward_pass.run(session, lambda: self.network(**tensors)).logits[0, [token - before for token in tokens]].float()
+        return float(logits.log_softmax(-1)[torch.arange(len(tokens)), said].mean())
 
     def _captured(self, query: Query, question: Question, wiring: verify.Wiring, report: Progress, layers: int | None = None):
         session = patching.session(self, query, question.lengths, lambda done, text: report(0.05 + 0.85 * done, text))

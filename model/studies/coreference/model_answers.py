@@ -53,9 +53,7 @@ def _way(model) -> str:
 
 
 def _likelihoods(question: AnswersQuery, model, case: Case) -> tuple[float, float]:
-    from model.pretrained.likelihood import log_probability
-
-    right, wrong = (log_probability(model, Query(question.model, question.revision, text, edits=question.edits), span)
+    right, wrong = (model.log_probability(Query(question.model, question.revision, text, edits=question.edits), span)
                     for text, span in readings(case, _way(model)))
     return right, wrong
 
