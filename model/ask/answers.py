@@ -133,9 +133,9 @@ def _kept(question, report: Progress):
 
 
 def _cases(question: CasesQuery, report: Progress):
-    from model.studies.coreference import heads as coreference
+    from model.studies.coreference import heads as coreference_heads
 
-    return coreference.run(question, models.open(question.model, question.revision, report), report)
+    return coreference_heads.run(question, models.open(question.model, question.revision, report), report)
 
 
 def _answers(question: AnswersQuery, report: Progress):

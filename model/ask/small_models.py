@@ -11,8 +11,8 @@ from model.scratch.vocabulary import Swap
 from model.studies import induction
 from model.studies.induction import HabitsQuery
 from model.studies.pronoun_choice import DecisionQuery, DecisionSetQuery
-from model.training import film as films_of
-from model.training.film import Film, TraitsQuery, read
+from model.training import film as training_film
+from model.training.film import Film, TraitsQuery
 
 OWN_SETS = {"label": "resolver", "next": "induction", "target": "resolver"}   # the translator reads the resolvers' sentences
 
@@ -28,29 +28,29 @@ def film(model: str) -> Film:
     """The film of a model's training as far as it goes. Raises UserError if there is none."""
     from model.scratch import catalogue
 
-    return read(catalogue.film_path(catalogue.place(model)[0]))
+    return training_film.read(catalogue.film_path(catalogue.place(model)[0]))
 
 
 def vocabulary(model: str) -> dict[str, tuple[str, ...]]:
     """Phrases of a small model's vocabulary by group, to be clicked together; nothing for a model that reads any word."""
     from model.scratch import catalogue
-    from model.scratch import vocabulary as phrases
+    from model.scratch import vocabulary as scratch_vocabulary
 
-    return phrases.groups(model) if catalogue.ours(model) else {}
+    return scratch_vocabulary.groups(model) if catalogue.ours(model) else {}
 
 
 def clicked(model: str, chosen: Iterable[str]) -> str:
     """Phrases of its vocabulary as a text."""
-    from model.scratch import vocabulary as phrases
+    from model.scratch import vocabulary as scratch_vocabulary
 
-    return phrases.joined(model, list(chosen))
+    return scratch_vocabulary.joined(model, list(chosen))
 
 
 def swap(text: str) -> Swap | None:
     """What the adjective of a sentence of the small world may be exchanged for; None for any other text."""
-    from model.scratch import vocabulary as phrases
+    from model.scratch import vocabulary as scratch_vocabulary
 
-    return phrases.swap(text)
+    return scratch_vocabulary.swap(text)
 
 
 def text_set(model: str, kind: str, chosen: str) -> str:
@@ -68,7 +68,7 @@ def answer(question: DecisionQuery | DecisionSetQuery | HabitsQuery | TraitsQuer
     from model.scratch import catalogue, head_scores, pronoun_choice
 
     if isinstance(question, TraitsQuery):
-        return films_of.run(question, lambda model_id: head_scores.of(opened(model_id)), report)
+        return training_film.run(question, lambda model_id: head_scores.of(opened(model_id)), report)
     model = opened(question.model)
     if isinstance(question, HabitsQuery):
         found = induction.mean_scores(model, draws=question.draws, report=report)

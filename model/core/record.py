@@ -12,6 +12,7 @@ from model.core.masks import Bias, Dense, Mask, Relative, frozen_array
 from model.core.query import Kind, Query, UserError
 from model.core.types import Span
 
+CANDIDATES = 20           # of a prediction, at each position: the best ones, never full logits
 ROW_SUM_TOLERANCE = 1e-3  # for weights that a model reported itself; some families report them rounded to 16 bits
 
 

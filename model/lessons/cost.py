@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from model.core.memory import FLOAT
 from model.core.query import UserError
 from model.core.types import Progress
 
 WAYS = ("plain", "fused", "window", "linear")
 D_K = 64
-FLOAT = 4                                # bytes
 START, END = 64, 131_072                 # lengths: each the double of the one before
 WINDOW = 64                              # keys on each side of the sliding window
 LONGEST = 1.5                            # seconds that one computation may take by what the length before took

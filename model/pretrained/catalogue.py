@@ -6,7 +6,6 @@ from pathlib import Path
 
 from model.core.query import NotOnDisk, UserError
 
-CATALOGUE_ONLY = "CLEARHEAD_CATALOGUE_ONLY"  # set to 1 on a server for strangers: no hub id, no folder, only what is listed here
 WEIGHTS = "model.safetensors"
 MARK = "clearhead.json"   # of a folder that was fetched, written last: what it holds and the checksums of its weights
 
@@ -84,6 +83,11 @@ ENTRIES = (
 def named(name: str) -> Entry | None:
     """The entry of this name, or None."""
     return next((entry for entry in ENTRIES if entry.name == name), None)
+
+
+def catalogue_only() -> bool:
+    """Whether this server is for strangers: no folders and no hub ids, by CLEARHEAD_CATALOGUE_ONLY=1."""
+    return os.environ.get("CLEARHEAD_CATALOGUE_ONLY") == "1"
 
 
 def home() -> Path:

@@ -33,7 +33,7 @@ def fetch(model_id: str, report: Progress, hub: Hub | None = None) -> Path:
 
 def _fetch(model_id: str, report: Progress, hub: Hub | None) -> Path:
     entry = catalogue.named(model_id)
-    if entry is None and os.environ.get(catalogue.CATALOGUE_ONLY) == "1":
+    if entry is None and catalogue.catalogue_only():
         raise UserError(f"This server offers its catalogue only; choose one of {', '.join(each.name for each in catalogue.ENTRIES)}.")
     if model_id.endswith(gguf.SUFFIX):
         return _from_file(Path(model_id).expanduser(), report)

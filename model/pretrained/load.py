@@ -1,5 +1,4 @@
 """Opens a pretrained model safely: known files, no pickles, no code from elsewhere, no network, checked before it answers."""
-import os
 import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,7 +34,7 @@ def locate(model_id: str) -> ModelFiles:
     entry = catalogue.named(model_id)
     if entry is not None:
         return ModelFiles(model_id, catalogue.folder_of(entry), entry.title, entry.licence, entry)
-    if os.environ.get(catalogue.CATALOGUE_ONLY) == "1":
+    if catalogue.catalogue_only():
         raise UserError(f"This server offers its catalogue only; choose one of {', '.join(each.name for each in catalogue.ENTRIES)}.")
     if model_id.endswith(gguf.SUFFIX):
         path = Path(model_id).expanduser()

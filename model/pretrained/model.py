@@ -99,7 +99,8 @@ class PretrainedModel:
         import torch
 
         if self.head not in ("next", "mask"):
-            raise UserError(f"{self.card.title} does not say words, so there is no probability to compare; choose a next-word or a masked-word model.")
+            raise UserError(f"{self.card.title} does not say words, so there is no probability to compare; "
+                            "choose a next-word or a masked-word model.")
         question = read(self.network, self.tokenizer, query, self.card.max_tokens)
         tokens = [token for token, (start, end) in enumerate(question.source.spans)
                   if question.source.segments[token] == 0 and start < span[1] and span[0] < end]

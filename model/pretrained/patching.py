@@ -8,8 +8,7 @@ from model.capture import forward_pass
 from model.core.query import Kind, Patch, Query, UserError
 from model.core.types import HeadId, Progress, quiet
 from model.pretrained import predict
-from model.studies.patching import Answer, Patched, PatchQuery, check_lengths
-from model.studies.patching import patched as effects
+from model.studies.patching import Answer, Patched, PatchQuery, check_lengths, patch_effects
 
 TOKENS = 256   # of all rows of a pass in which several heads are patched, each in a row of its own
 
@@ -70,7 +69,7 @@ def patched(model, question: PatchQuery, report: Progress) -> Patched:
             yield from (_answer(model, first, output, row) for row in range(len(rows)))
 
     answers = _answer(model, first, plain), _answer(model, second, other)
-    return effects(*answers, places, again, lambda number: predict.name_of(model, number), report)
+    return patch_effects(*answers, places, again, lambda number: predict.name_of(model, number), report)
 
 
 def _answer(model, question, output, row: int = 0) -> Answer:

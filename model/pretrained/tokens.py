@@ -155,6 +155,15 @@ def _word_numbers(text: str) -> list[int]:
     return numbers
 
 
+@functools.cache
+def bytes_by_sign() -> dict[str, int]:
+    """How byte-level vocabularies write a byte (Radford et al. 2019, encoder.py): a printable Latin-1 sign stands for itself, the other bytes
+    are signs from U+0100 on."""
+    printable = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(byte): byte for byte in printable} | {chr(0x100 + number): byte for number, byte in enumerate(others)}
+
+
 @functools.lru_cache(1 << 14)
 def _joins(before: str, character: str, after: str, held: bool) -> bool:
     """Whether a character continues the word of the one before it; held: whether that one did."""

@@ -5,24 +5,23 @@ import torch
 from torch import Tensor
 
 from model.core.query import Patch, Query, UserError
-from model.core.record import AttentionRecord, Card, Omission, Prediction, Tokens
+from model.core.record import CANDIDATES, AttentionRecord, Card, Omission, Prediction, Tokens
 from model.core.threads import threads_for
 from model.core.types import Progress, quiet
 from model.scratch import edits, record_pass
-from model.scratch import tokens as texts
+from model.scratch import tokens as scratch_tokens
 from model.scratch.transformer import Transformer
 from model.studies.next_token import NAMED, NextWord
 from model.studies.patching import check_lengths
 
 Sides = dict[str, Tokens]
-CANDIDATES = 20  # of a prediction, at each position
 
 
 class ScratchModel:
     """The untrained encoder–decoder, and what all our models share. Read-only after construction: one instance serves everybody."""
 
     says = "none"              # what kind of prediction it makes
-    separator = texts.UNKNOWN  # an untrained model has learned no sign for it, so any number does
+    separator = scratch_tokens.UNKNOWN  # an untrained model has learned no sign for it, so any number does
 
     def __init__(self, card: Card, transformer: Transformer, tokenizer):
         self.card, self.transformer, self.tokenizer = card, transformer, tokenizer
@@ -73,26 +72,26 @@ class ScratchModel:
         second = None
         if query.text_b is not None:
             second = len(pieces) + 1
-            pieces += [texts.special("[SEP]", self.separator, len(query.text)), *self.pieces(query.text_b, "second text")]
+            pieces += [scratch_tokens.special("[SEP]", self.separator, len(query.text)), *self.pieces(query.text_b, "second text")]
         kept, omitted = self.fit(pieces, query.text_b if query.text_b and second and second < self.card.max_tokens else query.text)
-        sides: Sides = {"source": texts.tokens(kept, second)}
+        sides: Sides = {"source": scratch_tokens.tokens(kept, second)}
         notes: tuple[str, ...] = ()
         if query.target is not None:
-            sides["target"], notes = self.target([texts.special("[BOS]", texts.BEGIN, 0), *self.pieces(query.target, "target")])
+            sides["target"], notes = self.target([scratch_tokens.special("[BOS]", scratch_tokens.BEGIN, 0), *self.pieces(query.target, "target")])
         return sides, omitted, notes
 
-    def target(self, pieces: list[texts.Piece]) -> tuple[Tokens, tuple[str, ...]]:
+    def target(self, pieces: list[scratch_tokens.Piece]) -> tuple[Tokens, tuple[str, ...]]:
         left_out = len(pieces) - self.card.max_tokens
         notes = (f"{left_out} tokens at the end of the target did not fit and were left out.",) if left_out > 0 else ()
-        return texts.tokens(pieces[:self.card.max_tokens]), notes
+        return scratch_tokens.tokens(pieces[:self.card.max_tokens]), notes
 
-    def pieces(self, text: str, name: str) -> list[texts.Piece]:
+    def pieces(self, text: str, name: str) -> list[scratch_tokens.Piece]:
         pieces = self.tokenizer.pieces(text)
         if not pieces:
             raise UserError(f"The {name} has nothing to look at; type a word.")
         return pieces
 
-    def fit(self, pieces: list[texts.Piece], text: str) -> tuple[list[texts.Piece], Omission | None]:
+    def fit(self, pieces: list[scratch_tokens.Piece], text: str) -> tuple[list[scratch_tokens.Piece], Omission | None]:
         """As many pieces as there are positions, and what was left out: its characters in `text`, from the first piece that did not fit."""
         limit = self.card.max_tokens
         if len(pieces) <= limit:
@@ -152,16 +151,16 @@ class Induction(ScratchModel):
 
     def sides(self, query: Query) -> tuple[Sides, Omission | None, tuple[str, ...]]:
         self.refuse(query, "text_b", "target")
-        kept, omitted = self.fit([texts.special("[BOS]", texts.BEGIN, 0), *self.pieces(query.text, "text"),
+        kept, omitted = self.fit([scratch_tokens.special("[BOS]", scratch_tokens.BEGIN, 0), *self.pieces(query.text, "text"),
                                   *self.continued(query.continuation, len(query.text))], query.text)
-        return {"source": texts.tokens(kept)}, omitted, ()
+        return {"source": scratch_tokens.tokens(kept)}, omitted, ()
 
-    def continued(self, ids: tuple[int, ...], place: int) -> list[texts.Piece]:
+    def continued(self, ids: tuple[int, ...], place: int) -> list[scratch_tokens.Piece]:
         """Pieces for generated ids. Raises UserError for an id that the vocabulary lacks."""
         words = self.tokenizer.words
         if any(not 0 <= i < len(words) for i in ids):
             raise UserError(f"A continuation of {self.card.title} holds numbers from 0 to {len(words) - 1}; start again from the text.")
-        return [texts.Piece(words[i], i, (place, place), unknown=i == texts.UNKNOWN) for i in ids]
+        return [scratch_tokens.Piece(words[i], i, (place, place), unknown=i == scratch_tokens.UNKNOWN) for i in ids]
 
     def positions(self, sides: Sides) -> list[int]:
         return list(range(len(sides["source"])))
@@ -182,8 +181,8 @@ class Translator(Induction):
     def sides(self, query: Query) -> tuple[Sides, Omission | None, tuple[str, ...]]:
         self.refuse(query, "text_b")
         kept, omitted = self.fit(self.pieces(query.text, "text"), query.text)
-        source = texts.tokens(kept)
-        pieces = [texts.special("[BOS]", texts.BEGIN, 0)]
+        source = scratch_tokens.tokens(kept)
+        pieces = [scratch_tokens.special("[BOS]", scratch_tokens.BEGIN, 0)]
         if query.target is not None:
             pieces += self.pieces(query.target, "target")
         if query.target is None and not query.continuation:

@@ -6,8 +6,7 @@ import torch
 from model.core.query import Patch, UserError
 from model.core.types import HeadId, Progress, quiet
 from model.scratch import edits, record_pass
-from model.studies.patching import Answer, Patched, PatchQuery, check_lengths
-from model.studies.patching import patched as effects
+from model.studies.patching import Answer, Patched, PatchQuery, check_lengths, patch_effects
 
 
 def patched(model, question: PatchQuery, report: Progress) -> Patched:
@@ -34,4 +33,4 @@ def patched(model, question: PatchQuery, report: Progress) -> Patched:
                                                 quiet, taken)[0])
 
     places = [(layer, head) for layer in paths for head in range(model.transformer.config.heads)]
-    return effects(answer(sides[0], plain), answer(sides[1], other), places, again, lambda number: model.tokenizer.words[number], report)
+    return patch_effects(answer(sides[0], plain), answer(sides[1], other), places, again, lambda number: model.tokenizer.words[number], report)

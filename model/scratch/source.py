@@ -83,7 +83,7 @@ def _trained(model_id: str, fingerprint: str, folder: Path):
 
 def card(model_id: str, fingerprint: str, transformer, told: dict) -> Card:
     """What the model is. `told` has what its weights do not say: tokenizer, max_tokens, note."""
-    from model.scratch.positions import NAMES as schemes
+    from model.scratch import positions
 
     config = transformer.config
     halves = {"encoder": config.encoder_layers, "decoder": config.decoder_layers}
@@ -91,5 +91,5 @@ def card(model_id: str, fingerprint: str, transformer, told: dict) -> Card:
         id=model_id, title=title(model_id), revision=fingerprint,
         architecture="–".join(half for half, layers in halves.items() if layers) + ", Vaswani et al. 2017",
         parameters=sum(each.numel() for each in transformer.parameters()), d_model=config.d_model, d_head=config.d_model // config.heads,
-        layers=config.encoder_layers + config.decoder_layers, heads=config.heads, kv_heads=config.heads, positions=schemes[config.positions],
+        layers=config.encoder_layers + config.decoder_layers, heads=config.heads, kv_heads=config.heads, positions=positions.NAMES[config.positions],
         licence="same as Clearhead", **told)

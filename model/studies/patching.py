@@ -104,7 +104,7 @@ def reading(first: Answer, second: Answer) -> tuple[Callable[[Answer], float], t
     return lambda answer: float(answer.numbers[row, other]) - float(answer.numbers[row, one]), (one, other), row
 
 
-def patched(first: Answer, second: Answer, places: Sequence[HeadId], again: Callable[[list[list[HeadId]]], Iterator[Answer]],
+def patch_effects(first: Answer, second: Answer, places: Sequence[HeadId], again: Callable[[list[list[HeadId]]], Iterator[Answer]],
             name: Callable[[int], str], report: Progress) -> Patched:
     """Every head of `places` alone, every layer, and all of them. again(trials): the first text's answer with the heads of each trial patched;
     name(number): a word of the vocabulary. Raises UserError where there is no answer to read."""

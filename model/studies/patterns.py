@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.core import heads
+from model.core.measures import CLARK
 from model.core.query import Kind, Query
 from model.core.record import AttentionMap, Layer, Reported
 from model.core.statistics import x_log_x
@@ -55,7 +56,7 @@ def _after_equal(i: np.ndarray, j: np.ndarray, sides: Sides) -> np.ndarray:
     return (j > 0) & _equal(i, np.maximum(j - 1, 0), sides)
 
 
-CLARK, KOVALEVA = "Clark et al. 2019, section 3", "Kovaleva et al. 2019 (diagonal)"
+KOVALEVA = "Kovaleva et al. 2019 (diagonal)"
 WANG, OLSSON = "Wang et al. 2023 (duplicate-token heads)", "Olsson et al. 2022 (induction heads)"
 PATTERNS = (
     Pattern("previous", "the previous token", CLARK, lambda i, j, sides: j == i - 1),

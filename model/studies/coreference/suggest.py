@@ -21,7 +21,8 @@ def _known() -> frozenset[str]:
     """Nouns that are known for certain: those of our own world and of the sets that come with the project."""
     tables = tomllib.loads((ASSETS / "lexicon" / "nouns.toml").read_text(encoding="utf-8"))
     cases = (*shipped("coreference"), *shipped("agreement"))
-    return frozenset(noun for table in tables.values() for pool in table.values() for noun in pool) | {case.word(name).lower() for case in cases for name in ("correct", "wrong")}
+    nouns = {noun for table in tables.values() for pool in table.values() for noun in pool}
+    return frozenset(nouns | {case.word(name).lower() for case in cases for name in ("correct", "wrong")})
 
 
 def words_in(sentence: str) -> list[Span]:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.lessons import tokenization
+from model.pretrained.tokens import bytes_by_sign
 from viz.text import strings
 
 TEXTS = ("Unbelievable! The café's tokenizer isn't naïve.", "今天天气怎么样？", "x_1 ** 2  # ok", "👩‍🚀 ≈ π\tü", "")
@@ -46,7 +47,7 @@ def test_labels_are_what_was_typed_and_the_textbooks_split_is_nobodys():
 @given(st.text(max_size=40))
 def test_byte_level_pieces_are_the_bytes_of_the_text(text):
     cut = tokenization.cut_by_own(text, BOOK)
-    assert bytes(tokenization._bytes_of()[sign] for sign in "".join(cut.pieces)) == text.encode()
+    assert bytes(bytes_by_sign()[sign] for sign in "".join(cut.pieces)) == text.encode()
 
 
 @given(st.text("ab c天", max_size=60))
