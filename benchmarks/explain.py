@@ -16,8 +16,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 from model.ask import sources
+from model.ask.small_models import text_set
 from model.core.query import UserError
-from model.studies.faithfulness.cases import SETS, questions, set_of, texts
+from model.studies.faithfulness.cases import SETS, questions, texts
 from model.studies.faithfulness.report import COLUMNS, by_layer, report
 
 PAGE = Path(__file__).with_name("explain.md")
@@ -46,7 +47,7 @@ def measured(model: str, kind: str, which: str) -> dict:
     """One model over one set."""
     print(f"{model}, {which}", flush=True)
     start, found, groups, left_out = time.perf_counter(), [], [], 0
-    for question, text in zip(questions(model, sources.revision(model), kind, which), texts(set_of(model, kind, which)), strict=True):
+    for question, text in zip(questions(model, sources.revision(model), kind, which), texts(which), strict=True):
         try:
             found.append(sources.ask(question).result())
             groups.append(text.group)
@@ -105,7 +106,7 @@ def main() -> None:
     models = json.loads(given.json.read_text(encoding="utf-8"))["models"] if given.json and given.json.is_file() else {}
     here = {offer.id for offer in sources.offers() if offer.on_disk}
     for model in (each for each in given.model or MODELS if each in here):
-        for which in dict.fromkeys(set_of(model, MODELS[model], each) for each in given.set or SETS):
+        for which in dict.fromkeys(text_set(model, MODELS[model], each) for each in given.set or SETS):
             models.setdefault(model, {})[which] = measured(model, MODELS[model], which)
             write(models, given.json)   # what is there stays if the rest is stopped
     print(PAGE.read_text(encoding="utf-8"))

@@ -82,10 +82,10 @@ def prepare() -> None:
     """What every family needs is imported before the processes part, so that it is paid for once."""
     import warnings
 
-    from model.pretrained import load
+    from model.pretrained import environment
 
     warnings.filterwarnings("ignore")
-    load.prepare()
+    environment.prepare()
     from transformers.models.bart import modeling_bart  # noqa: F401
     from transformers.models.llama import modeling_llama  # noqa: F401
 

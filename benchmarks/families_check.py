@@ -13,6 +13,7 @@ from model.core import heads
 from model.core.masks import Causal, Chunk, Full, Window
 from model.core.query import Kind, Query, UserError
 from model.core.record import AttentionRecord, Layer
+from model.core.types import quiet
 
 TOLERANCE = 1e-4   # of a weight, to the model's own eager weights
 UNEVEN = 0.2       # share of a row that must lie elsewhere than in even weights, in the mean, for a family to count as tested
@@ -46,7 +47,7 @@ def check(model_type: str) -> Outcome:
         return Outcome(model_type, "not built", said(error), trace="".join(traceback.format_exception(error)[-3:]).strip())
     try:
         model = _open(model_type, network)
-        record = model.answer(_query(network), lambda fraction, text: None)
+        record = model.answer(_query(network), quiet)
     except Exception as error:
         return Outcome(model_type, "refused", said(error))
     return _judge(model_type, model, record)
@@ -225,7 +226,7 @@ def catches(model, fault: Callable) -> str:
         wiring = verify.wire(model.network, *build.probe_of(model.network))
         at_load = bool(wiring.reasons)
         try:
-            model.answer(_query(model.network, seed=11), lambda fraction, text: None)
+            model.answer(_query(model.network, seed=11), quiet)
             on_answer = False
         except UserError:
             on_answer = True

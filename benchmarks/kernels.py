@@ -15,6 +15,7 @@ from pathlib import Path
 
 import torch
 
+from model.core.types import quiet
 from model.lessons import copying, recurrent, scores
 
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
@@ -41,7 +42,7 @@ def copies() -> dict:
     print("\n" + f"{'copying':<10}{'seed':>5}{'seconds':>9}" + "".join(f"{length:>7}" for length in copying.LENGTHS))
     runs = []
     for seed in COPY_SEEDS:
-        runs.append(recurrent.run(copying.KINDS, copying.STEPS, seed, lambda fraction, text: None))
+        runs.append(recurrent.run(copying.KINDS, copying.STEPS, seed, quiet))
         for kind, right in runs[-1].right.items():
             print(f"{kind:<10}{seed:>5}{runs[-1].seconds[kind]:>9.1f}" + "".join(f"{each:>7.3f}" for each in right), flush=True)
     first = runs[0]

@@ -14,6 +14,7 @@ import numpy as np
 from benchmarks.tasks_table import table
 from model.core.query import Kind, Query, UserError
 from model.core.threads import one_thread
+from model.core.types import quiet
 from model.scratch import patching
 from model.scratch.source import open_model
 from model.scratch.tasks import resolver, translator
@@ -43,7 +44,7 @@ def pairs(name: str, count: int) -> list[tuple[str, str]]:
 
 def ask(opened, kind: Kind, texts: tuple[str, str]) -> Patched:
     first, second = (Query(opened.card.id, opened.card.revision, text) for text in texts)
-    return patching.patched(opened, PatchQuery(first, second, kind), lambda fraction, text: None)
+    return patching.patched(opened, PatchQuery(first, second, kind), quiet)
 
 
 def parts(found: Patched) -> dict[str, float]:

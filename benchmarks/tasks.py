@@ -21,6 +21,7 @@ import torch
 from benchmarks import tasks_table
 from model.core.query import Kind, Silence
 from model.core.threads import one_thread
+from model.core.types import quiet
 from model.scratch import baseline, edits, grammar, head_analysis, weights
 from model.scratch.catalogue import WEIGHTS
 from model.scratch.source import open_model
@@ -128,7 +129,7 @@ def look_at_decoder(model_id: str) -> list[dict]:
     """The heads of a pretrained decoder that score highest, those that look back one token before those that match prefixes."""
     from model.pretrained import load
 
-    found = induction.mean_scores(load.open_model(model_id, lambda fraction, text: None))
+    found = induction.mean_scores(load.open_model(model_id, quiet))
     chosen = dict.fromkeys(int(i) for figures in (found.previous, found.prefix) for i in np.argsort(-figures)[:STRONGEST])
     return [{"head": "·".join(map(str, found.heads[i])), "previous": float(found.previous[i]), "prefix": float(found.prefix[i])} for i in chosen]
 

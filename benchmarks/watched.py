@@ -19,12 +19,12 @@ from model.ask.answers import desk  # isort: skip
 compute = desk._compute
 
 
-def noted(question, tick):
+def noted(question, report):
     """The answer, and a line about it."""
     if not telling.is_alive():
         telling.start()   # before the first question Streamlit's runtime may be half made
     begun = time.time()
-    answer = compute(question, tick)
+    answer = compute(question, report)
     print(f"computed {type(question).__name__} {hash(question)} {time.time() - begun:.4f} {time.time():.4f}", flush=True)
     return answer
 

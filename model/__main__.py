@@ -107,13 +107,13 @@ def fetch(model_id: str):
 
     Interrupted with Ctrl-C, it goes on from there the next time.
     """
-    from model.pretrained.fetch import fetch as bring
+    from model.pretrained.fetch import fetch as fetch_model
 
-    def tick(fraction: float, text: str):
+    def report(fraction: float, text: str):
         if sys.stderr.isatty():
             click.echo(f"\r{fraction:4.0%} {text:<90.90}", nl=False, err=True)
 
-    folder = bring(model_id, tick)
+    folder = fetch_model(model_id, report)
     click.echo(f"{model_id} is in {folder}")
 
 

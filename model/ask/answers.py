@@ -1,6 +1,6 @@
 """Which question is answered how: models are opened by the worker and kept, least recently used first out, bounded in bytes.
 
-A question is a frozen value; its entry in ANSWERS is called with the question and a tick that reports progress.
+A question is a frozen value; its entry in ANSWERS is called with the question and a function that reports progress.
 """
 import importlib
 import os
@@ -12,6 +12,7 @@ from model.ask.jobs import Desk
 from model.core.query import CardQuery, FirstLayerQuery, MeasuresQuery, NoNextWord, OverviewQuery, Query, UserError
 from model.core.record import AttentionRecord
 from model.core.trace import LastQuery, Trace, TraceQuery
+from model.core.types import Progress, quiet
 from model.lessons.contexts import ContextsQuery, TableQuery
 from model.lessons.copying import LIVE, SHORT, CopyQuery
 from model.lessons.cost import CostQuery
@@ -33,7 +34,6 @@ from model.training.film import TraitsQuery
 
 CACHE_BYTES = int(os.environ.get("CLEARHEAD_CACHE_MB", "1024")) * 2**20
 MODEL_BYTES = int(os.environ.get("CLEARHEAD_MODELS_MB", "6144")) * 2**20
-Tick = Callable[[float, str], None]
 
 
 class Models:
@@ -43,10 +43,10 @@ class Models:
         self.limit = limit
         self._open: OrderedDict[tuple[str, str], Any] = OrderedDict()
 
-    def open(self, model_id: str, revision: str, tick: Tick):
+    def open(self, model_id: str, revision: str, report: Progress):
         key = (model_id, revision)
         if key not in self._open:
-            opened = home(model_id).open_model(model_id, tick)
+            opened = home(model_id).open_model(model_id, report)
             self._make_room(opened.nbytes)
             self._open[key] = opened
         self._open.move_to_end(key)
@@ -76,186 +76,186 @@ def beside(model_id: str, name: str):
     return importlib.import_module(f"{home(model_id).__package__}.{name}")
 
 
-def _record(question: Query, tick: Tick):
-    return models.open(question.model, question.revision, tick).answer(question, tick)
+def _record(question: Query, report: Progress):
+    return models.open(question.model, question.revision, report).answer(question, report)
 
 
-def _first_layer(question: FirstLayerQuery, tick: Tick):
-    opened = models.open(question.query.model, question.query.revision, tick)
+def _first_layer(question: FirstLayerQuery, report: Progress):
+    opened = models.open(question.query.model, question.query.revision, report)
     if desk.cache.get(question.query) is None and hasattr(opened, "first_layer"):
-        return opened.first_layer(question.query, tick)
-    return _kept(question.query, tick)
+        return opened.first_layer(question.query, report)
+    return _kept(question.query, report)
 
 
-def _overview(question: OverviewQuery, tick: Tick):
+def _overview(question: OverviewQuery, report: Progress):
     from model.core import heads
 
-    return heads.overview(_kept(question.query, tick)[question.kind])
+    return heads.overview(_kept(question.query, report)[question.kind])
 
 
-def _measures(question: MeasuresQuery, tick: Tick):
+def _measures(question: MeasuresQuery, report: Progress):
     from model.core import measures
 
-    return measures.measure(_kept(question.query, tick)[question.kind])
+    return measures.measure(_kept(question.query, report)[question.kind])
 
 
-def _fits(question: FitsQuery, tick: Tick):
+def _fits(question: FitsQuery, report: Progress):
     from model.studies import patterns
 
-    return patterns.fit(_kept(question.query, tick)[question.kind])
+    return patterns.fit(_kept(question.query, report)[question.kind])
 
 
-def _silencing(question: SilencingQuery, tick: Tick):
+def _silencing(question: SilencingQuery, report: Progress):
     from model.studies import silencing
 
-    opened = models.open(question.query.model, question.query.revision, tick)
-    return silencing.run(question, _kept(question.query, tick), lambda query: opened.answer(query, lambda fraction, text: None), tick)
+    opened = models.open(question.query.model, question.query.revision, report)
+    return silencing.run(question, _kept(question.query, report), lambda query: opened.answer(query, quiet), report)
 
 
-def _texts(question: TextsQuery, tick: Tick):
+def _texts(question: TextsQuery, report: Progress):
     from model.studies import corpus
 
-    opened = models.open(question.model, question.revision, tick)
-    return corpus.run(question, lambda query: opened.answer(query, lambda fraction, text: None), tick)
+    opened = models.open(question.model, question.revision, report)
+    return corpus.run(question, lambda query: opened.answer(query, quiet), report)
 
 
-def _card(question: CardQuery, tick: Tick):
-    return models.open(question.model, question.revision, tick).card
+def _card(question: CardQuery, report: Progress):
+    return models.open(question.model, question.revision, report).card
 
 
-def _kept(question, tick: Tick):
+def _kept(question, report: Progress):
     """The answer behind another question, such as its record, computed only if it is not there."""
     found = desk.cache.get(question)
     if found is None:
-        found = ANSWERS[type(question)](question, tick)
+        found = ANSWERS[type(question)](question, report)
         desk.cache.put(question, found)
     return found
 
 
-def _cases(question: CasesQuery, tick: Tick):
-    from model.studies.coreference import heads as coreference
+def _cases(question: CasesQuery, report: Progress):
+    from model.studies.coreference import heads as coreference_heads
 
-    return coreference.run(question, models.open(question.model, question.revision, tick), tick)
+    return coreference_heads.run(question, models.open(question.model, question.revision, report), report)
 
 
-def _answers(question: AnswersQuery, tick: Tick):
+def _answers(question: AnswersQuery, report: Progress):
     from model.studies.coreference import model_answers
 
-    return model_answers.run(question, models.open(question.model, question.revision, tick), tick)
+    return model_answers.run(question, models.open(question.model, question.revision, report), report)
 
 
-def _next_word(question: NextWordQuery, tick: Tick):
-    opened = models.open(question.query.model, question.query.revision, tick)
+def _next_word(question: NextWordQuery, report: Progress):
+    opened = models.open(question.query.model, question.query.revision, report)
     if not hasattr(opened, "next_word"):
         raise NoNextWord("This model from scratch does not write a next token of a text; choose a decoder, such as SmolLM2.")
-    return opened.next_word(question.query, tick)
+    return opened.next_word(question.query, report)
 
 
-def _trace(question: TraceQuery, tick: Tick):
-    opened = models.open(question.query.model, question.query.revision, tick)
-    return beside(question.query.model, "trace").trace(opened, question.query, tick)
+def _trace(question: TraceQuery, report: Progress):
+    opened = models.open(question.query.model, question.query.revision, report)
+    return beside(question.query.model, "trace").trace(opened, question.query, report)
 
 
-def _last(question: LastQuery, tick: Tick):
-    opened = models.open(question.query.model, question.query.revision, tick)
-    return beside(question.query.model, "trace").last(opened, question, tick)
+def _last(question: LastQuery, report: Progress):
+    opened = models.open(question.query.model, question.query.revision, report)
+    return beside(question.query.model, "trace").last(opened, question, report)
 
 
-def _chain(question: ChainQuery, tick: Tick):
-    opened = models.open(question.query.model, question.query.revision, tick)
-    return beside(question.query.model, "perplexity").chain(opened, question.query, tick)
+def _chain(question: ChainQuery, report: Progress):
+    opened = models.open(question.query.model, question.query.revision, report)
+    return beside(question.query.model, "perplexity").chain(opened, question.query, report)
 
 
-def _comparison(question: ComparisonQuery, tick: Tick):
+def _comparison(question: ComparisonQuery, report: Progress):
     from model.studies import comparison
 
-    return comparison.compare(question, _kept(question.first, tick), _kept(question.second, tick), tick)
+    return comparison.compare(question, _kept(question.first, report), _kept(question.second, report), report)
 
 
-def _alignment(question: AlignmentQuery, tick: Tick):
+def _alignment(question: AlignmentQuery, report: Progress):
     from model.studies import comparison
 
-    return comparison.aligned(question, _kept(question.first, tick), _kept(question.second, tick))
+    return comparison.aligned(question, _kept(question.first, report), _kept(question.second, report))
 
 
-def _patched(question: PatchQuery, tick: Tick):
-    opened = models.open(question.first.model, question.first.revision, tick)
-    return beside(question.first.model, "patching").patched(opened, question, tick)
+def _patched(question: PatchQuery, report: Progress):
+    opened = models.open(question.first.model, question.first.revision, report)
+    return beside(question.first.model, "patching").patched(opened, question, report)
 
 
-def _subject(question: AttributionQuery, tick: Tick) -> tuple[Any, AttentionRecord, Trace | str]:
+def _subject(question: AttributionQuery, report: Progress) -> tuple[Any, AttentionRecord, Trace | str]:
     """The model with this question put to it, the record of its pass, and the trace, or why there is none."""
-    opened = models.open(question.query.model, question.query.revision, tick)
-    subject = beside(question.query.model, "attribution").subject(opened, question, tick)
+    opened = models.open(question.query.model, question.query.revision, report)
+    subject = beside(question.query.model, "attribution").subject(opened, question, report)
     try:
-        trace = _kept(TraceQuery(subject.query), tick)
+        trace = _kept(TraceQuery(subject.query), report)
     except UserError as error:
         trace = str(error)
-    return subject, _kept(subject.query, tick), trace
+    return subject, _kept(subject.query, report), trace
 
 
-def _attribution(question: AttributionQuery, tick: Tick):
+def _attribution(question: AttributionQuery, report: Progress):
     from model.studies import attribution
 
-    return attribution.attribute(question, *_subject(question, tick), tick)
+    return attribution.attribute(question, *_subject(question, report), report)
 
 
-def _swapped(question: SwapQuery, tick: Tick):
+def _swapped(question: SwapQuery, report: Progress):
     from model.studies import attribution
 
-    return attribution.swap(question, *_subject(question.attribution, tick), tick)
+    return attribution.swap(question, *_subject(question.attribution, report), report)
 
 
-def _short_run(question: RunQuery, tick: Tick):
+def _short_run(question: RunQuery, report: Progress):
     from model.lessons import short_run
 
-    return short_run.run(question, tick)
+    return short_run.run(question, report)
 
 
-def _copying(question: CopyQuery, tick: Tick):
+def _copying(question: CopyQuery, report: Progress):
     from model.core.threads import one_thread
     from model.lessons import recurrent
 
     with one_thread():
-        return recurrent.run(LIVE, SHORT, question.seed, tick)
+        return recurrent.run(LIVE, SHORT, question.seed, report)
 
 
-def _table(question: TableQuery, tick: Tick):
+def _table(question: TableQuery, report: Progress):
     from model.lessons import embeddings
 
-    return embeddings.table(models.open(question.model, question.revision, tick), question, tick)
+    return embeddings.table(models.open(question.model, question.revision, report), question, report)
 
 
-def _contexts(question: ContextsQuery, tick: Tick):
+def _contexts(question: ContextsQuery, report: Progress):
     from model.lessons import embeddings
 
-    opened = models.open(question.first.model, question.first.revision, tick)
-    return embeddings.contexts(opened, question, lambda query: _kept(TraceQuery(query), tick))
+    opened = models.open(question.first.model, question.first.revision, report)
+    return embeddings.contexts(opened, question, lambda query: _kept(TraceQuery(query), report))
 
 
-def _scores(question: ScoresQuery, tick: Tick):
+def _scores(question: ScoresQuery, report: Progress):
     from model.core.threads import one_thread
 
     with one_thread():
-        return side_by_side(question, tick)
+        return side_by_side(question, report)
 
 
-def _cost(question: CostQuery, tick: Tick):
+def _cost(question: CostQuery, report: Progress):
     from model.lessons import cost
 
-    return cost.measure(question, tick)
+    return cost.measure(question, report)
 
 
-def _information(question: InformationQuery, tick: Tick):
+def _information(question: InformationQuery, report: Progress):
     from model.lessons import information
 
-    return information.measure_text(_kept(question.query, tick)[question.kind], tick)
+    return information.measure_text(_kept(question.query, report)[question.kind], report)
 
 
-def _small_world(question: DecisionQuery | DecisionSetQuery | HabitsQuery | TraitsQuery, tick: Tick):
+def _small_world(question: DecisionQuery | DecisionSetQuery | HabitsQuery | TraitsQuery, report: Progress):
     from model.ask import small_models
 
-    return small_models.answer(question, lambda model_id: models.open(model_id, question.revision, tick), tick)
+    return small_models.answer(question, lambda model_id: models.open(model_id, question.revision, report), report)
 
 
 ANSWERS: dict[type, Callable] = {NextWordQuery: _next_word, Query: _record, FirstLayerQuery: _first_layer,
@@ -275,4 +275,4 @@ def patience(question: Any) -> float:
     return len(getattr(getattr(question, "query", question), "text", "")) / 1000
 
 
-desk = Desk(lambda question, tick: ANSWERS[type(question)](question, tick), CACHE_BYTES, patience)
+desk = Desk(lambda question, report: ANSWERS[type(question)](question, report), CACHE_BYTES, patience)

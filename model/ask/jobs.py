@@ -3,7 +3,7 @@
 Each session's next question is due a while after its turn came, longer for a longer text; the one that is due first is answered first. So short
 texts go before long ones that were asked a little earlier, nobody waits for ever, and whoever asks much at once goes behind those who ask little.
 Equal questions share a job. What somebody will probably ask next can be answered ahead, while nobody waits for anything. A job ends when its
-last waiter leaves; the computation notices at its next `tick`. Answers are kept in one cache, least recently used first out, bounded in bytes.
+last waiter leaves; the computation notices at its next `report`. Answers are kept in one cache, least recently used first out, bounded in bytes.
 """
 import logging
 import threading
@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 from model.core.query import UserError
+from model.core.types import Progress
 
 log = logging.getLogger("clearhead")
 AHEAD = "ahead"   # who waits for what is answered ahead
@@ -56,10 +57,10 @@ class Job:
         return self._answer
 
     def leave(self, session: str = "") -> None:
-        """This session no longer waits; without waiters the job is cancelled at its next tick."""
+        """This session no longer waits; without waiters the job is cancelled at its next report."""
         self.waiters.discard(session)
 
-    def tick(self, fraction: float, text: str) -> None:
+    def report(self, fraction: float, text: str) -> None:
         if not self.waiters:
             raise Cancelled
         self.fraction, self.text = fraction, text
@@ -100,7 +101,7 @@ def _bytes(answer: Any) -> int:
 class Desk:
     """Takes questions from many sessions and has one worker answer them. patience: the seconds after which a question is due."""
 
-    def __init__(self, answer: Callable[[Any, Callable[[float, str], None]], Any], cache_bytes: int,
+    def __init__(self, answer: Callable[[Any, Progress], Any], cache_bytes: int,
                  patience: Callable[[Any], float] = lambda question: 0.0):
         self._compute, self.cache, self._patience = answer, Cache(cache_bytes), patience
         self._queues: dict[str, deque[Job]] = {}
@@ -136,7 +137,7 @@ class Desk:
 
     def ahead(self, questions: Iterable[Hashable], session: str = "") -> None:
         """Has these answered while nobody waits for anything, instead of what is left of those that this session named before. Somebody's own
-        question stops the one that is being answered at its next tick; it is answered later."""
+        question stops the one that is being answered at its next report; it is answered later."""
         with self._lock:
             self._ahead.pop(session, None)
             wanted = deque(each for each in questions if self.cache.get(each) is None)
@@ -200,8 +201,8 @@ class Desk:
     def _answer(self, job: Job) -> None:
         answer, error, cancelled = None, None, False
         try:
-            job.tick(0.0, "starting")
-            answer = self.cache.get(job.question) or self._compute(job.question, job.tick)
+            job.report(0.0, "starting")
+            answer = self.cache.get(job.question) or self._compute(job.question, job.report)
             self.cache.put(job.question, answer)
         except Cancelled:
             cancelled = True

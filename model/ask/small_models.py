@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
+from model.core.types import Progress
 from model.scratch.vocabulary import Swap
 from model.studies import induction
 from model.studies.induction import HabitsQuery
 from model.studies.pronoun_choice import DecisionQuery, DecisionSetQuery
-from model.training import film as films_of
-from model.training.film import Film, TraitsQuery, read
+from model.training import film as training_film
+from model.training.film import Film, TraitsQuery
+
+OWN_SETS = {"label": "resolver", "next": "induction", "target": "resolver"}   # the translator reads the resolvers' sentences
 
 
 def films() -> dict[str, str]:
@@ -25,39 +28,51 @@ def film(model: str) -> Film:
     """The film of a model's training as far as it goes. Raises UserError if there is none."""
     from model.scratch import catalogue
 
-    return read(catalogue.film_path(catalogue.place(model)[0]))
+    return training_film.read(catalogue.film_path(catalogue.place(model)[0]))
 
 
 def vocabulary(model: str) -> dict[str, tuple[str, ...]]:
     """Phrases of a small model's vocabulary by group, to be clicked together; nothing for a model that reads any word."""
     from model.scratch import catalogue
-    from model.scratch import vocabulary as phrases
+    from model.scratch import vocabulary as scratch_vocabulary
 
-    return phrases.groups(model) if catalogue.ours(model) else {}
+    return scratch_vocabulary.groups(model) if catalogue.ours(model) else {}
 
 
 def clicked(model: str, chosen: Iterable[str]) -> str:
     """Phrases of its vocabulary as a text."""
-    from model.scratch import vocabulary as phrases
+    from model.scratch import vocabulary as scratch_vocabulary
 
-    return phrases.joined(model, list(chosen))
+    return scratch_vocabulary.joined(model, list(chosen))
 
 
 def swap(text: str) -> Swap | None:
     """What the adjective of a sentence of the small world may be exchanged for; None for any other text."""
-    from model.scratch import vocabulary as phrases
+    from model.scratch import vocabulary as scratch_vocabulary
 
-    return phrases.swap(text)
+    return scratch_vocabulary.swap(text)
 
 
-def answer(question: DecisionQuery | DecisionSetQuery | HabitsQuery | TraitsQuery, opened: Callable[[str], Any], tick: Callable[[float, str], None]):
+def text_set(model: str, kind: str, chosen: str) -> str:
+    """The set of texts over which importance is measured: the chosen one for a model that reads any text, else that of a small model's own words.
+
+    kind: how the model answers (`model.studies.attribution.Answer.kind`).
+    """
+    from model.scratch import catalogue
+
+    return OWN_SETS[kind] if catalogue.ours(model) else chosen
+
+
+def answer(question: DecisionQuery | DecisionSetQuery | HabitsQuery | TraitsQuery, opened: Callable[[str], Any], report: Progress):
     """The answer; `opened(model id)` gives an open model. Raises UserError for a model that the question does not fit."""
     from model.scratch import catalogue, head_scores, pronoun_choice
 
     if isinstance(question, TraitsQuery):
-        return films_of.run(question, lambda model_id: head_scores.of(opened(model_id)), tick)
+        return training_film.run(question, lambda model_id: head_scores.of(opened(model_id)), report)
     model = opened(question.model)
     if isinstance(question, HabitsQuery):
-        found = induction.mean_scores(model, draws=question.draws, tick=tick)
+        found = induction.mean_scores(model, draws=question.draws, report=report)
         return replace(found, copying=head_scores.copying(model, found.heads)) if catalogue.ours(question.model) else found
-    return pronoun_choice.decide(question, model, tick) if isinstance(question, DecisionQuery) else pronoun_choice.decide_set(question, model, tick)
+    if isinstance(question, DecisionQuery):
+        return pronoun_choice.decide(question, model, report)
+    return pronoun_choice.decide_set(question, model, report)

@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from model.ask.answers import Tick, desk, home
+from model.ask.answers import desk, home
 from model.ask.jobs import Desk, Job
 from model.core.query import Edit, Query, UserError
+from model.core.types import Progress
 
 LONGEST_TEXT = int(os.environ.get("CLEARHEAD_LONGEST_TEXT", "1000000"))  # characters; cutting more into tokens takes longer than anybody waits
 
@@ -37,25 +38,28 @@ def may_fetch() -> bool:
 
 def handouts() -> Path | None:
     """The folder in which handouts outlive the server, in CLEARHEAD_HOME; None where CLEARHEAD_HANDOUTS=0 says that nothing is to be written."""
-    from model.pretrained.catalogue import home as kept
+    from model.pretrained import catalogue
 
-    return None if os.environ.get("CLEARHEAD_HANDOUTS") == "0" else kept() / "handouts"
+    return None if os.environ.get("CLEARHEAD_HANDOUTS") == "0" else catalogue.home() / "handouts"
 
 
 def catalogue_only() -> bool:
     """Whether this server is for strangers: no folders and no hub ids, by CLEARHEAD_CATALOGUE_ONLY=1."""
-    return os.environ.get("CLEARHEAD_CATALOGUE_ONLY") == "1"
+    from model.pretrained import catalogue
+
+    return catalogue.catalogue_only()
 
 
 def offers() -> tuple[Offer, ...]:
     """Every model of the catalogue that can be had here, from scratch ones last."""
-    from model.pretrained import catalogue as pretrained
-    from model.scratch import catalogue as scratch
+    from model.pretrained import catalogue as pretrained_catalogue
+    from model.scratch import catalogue as scratch_catalogue
 
-    found = [Offer(each.name, each.title, each.good_for, each.licence, each.size, pretrained.on_disk(each), each.translates, each.every_byte,
-                   each.writes)
-             for each in pretrained.ENTRIES if may_fetch() or pretrained.on_disk(each)]
-    own = [Offer(name, title, good_for, translates=name == scratch.TRANSLATOR) for name, (title, good_for) in scratch.OFFERS.items()]
+    found = [Offer(each.name, each.title, each.good_for, each.licence, each.size, pretrained_catalogue.on_disk(each), each.translates,
+                   each.every_byte, each.writes)
+             for each in pretrained_catalogue.ENTRIES if may_fetch() or pretrained_catalogue.on_disk(each)]
+    own = [Offer(name, title, good_for, translates=name == scratch_catalogue.TRANSLATOR)
+           for name, (title, good_for) in scratch_catalogue.OFFERS.items()]
     return (*found, *own)
 
 
@@ -66,10 +70,10 @@ class FetchQuery:
     model: str
 
 
-def _fetch(question: FetchQuery, tick: Tick):
+def _fetch(question: FetchQuery, report: Progress):
     from model.pretrained.fetch import fetch
 
-    return fetch(question.model, tick)
+    return fetch(question.model, report)
 
 
 downloads = Desk(_fetch, 10_000)

@@ -30,7 +30,10 @@ class Unsupported(Exception):
 
 @dataclass(eq=False)
 class Call:
-    """What one attention call was given and put out; the first fields are `model.core.record.Layer`'s. outputs: float32 (head, row, d_v) of `rows`."""
+    """What one attention call was given and put out; the first fields are those of `model.core.record.Layer`.
+
+    outputs: float32 (head, row, d_v) of `rows`.
+    """
 
     query: np.ndarray
     key: np.ndarray

@@ -17,6 +17,7 @@ from model.capture.attention_call import OWN_PAGES, SINKS, Call, Memory, Unsuppo
 from model.core.heads import tensor_of
 from model.core.masks import Hidden
 from model.core.query import Edit, Hide, Kind, Patch, Silence, Temper, UserError
+from model.core.types import Progress, quiet
 
 IMPLEMENTATION = "clearhead"
 MASKED = "clearhead_masked"  # the same, for families whose modules do not say that they are causal and would look ahead without a mask
@@ -52,7 +53,7 @@ class Session:
     names: dict[int, str]
     slots: dict[tuple[str, int], Slot] = field(default_factory=dict)
     edits: frozenset[Edit] = frozenset()
-    tick: Callable[[float, str], None] = lambda fraction, text: None
+    report: Progress = quiet
     taken: Mapping = field(default_factory=dict)
     mixed: dict | None = None
     rows: list[dict] | None = None
@@ -144,7 +145,7 @@ def attention_function(module, query, key, value, attention_mask=None, **options
         return _native(module, query, key, value, _chosen(attention_mask, options.pop("indices", None), key.shape[2]), options), None
     name, occurrence = session.identify(module)
     if session.slots:
-        session.tick(len(session.later) / len(session.slots), f"attention layer {len(session.later) + 1} of {len(session.slots)}")
+        session.report(len(session.later) / len(session.slots), f"attention layer {len(session.later) + 1} of {len(session.slots)}")
     slot = session.slots.get((name, occurrence))
     attention_mask = _chosen(attention_mask, options.pop("indices", None), key.shape[2])
     if session.rows is not None:

@@ -9,9 +9,10 @@ import click
 from model.ask import sources
 from model.cli.progress import answer_to
 from model.core.query import UserError
+from model.core.statistics import MeanInterval, accuracy_intervals
 from model.studies.coreference.cases import AnswersQuery, CasesQuery, read_file, shipped
 from model.studies.coreference.report import HeadScore, Report, report
-from model.studies.coreference.statistics import Interval, frames_of, intervals
+from model.studies.coreference.statistics import frames_of
 
 SHOWN = 5
 
@@ -67,10 +68,10 @@ def _answers(question: AnswersQuery) -> dict:
     except UserError as error:
         return {"reason": str(error)}
     right = (answers.scores[:, :1] > answers.scores[:, 1:]) + (answers.scores[:, :1] == answers.scores[:, 1:]) / 2
-    return {"way": answers.way, **_interval(intervals(right, frames_of(question.cases))[0])}
+    return {"way": answers.way, **_interval(accuracy_intervals(right, frames_of(question.cases))[0])}
 
 
-def _interval(each: Interval) -> dict:
+def _interval(each: MeanInterval) -> dict:
     return {"accuracy": each.value, "interval": None if math.isnan(each.low) else [each.low, each.high]}
 
 
@@ -87,7 +88,7 @@ def as_object(found: Report) -> dict:
             "best": _head(found.best), "held_out": held_out, "luck": asdict(found.luck), "baselines": dict(found.baselines)}
 
 
-def _percent(each: Interval) -> str:
+def _percent(each: MeanInterval) -> str:
     span = "no interval: one frame" if math.isnan(each.low) else f"{each.low:.1%} to {each.high:.1%}"
     return f"{each.value:.1%} ({span})"
 

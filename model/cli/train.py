@@ -16,11 +16,11 @@ def train_command(task: str, out: Path, steps: int | None, seed: int) -> None:
     TASK is resolver-narrow, resolver-wide (resolver: both), translator or induction. The weights go to OUT/TASK.safetensors, snapshots along
     the way to OUT/TASK-film.safetensors. A stopped training goes on where it was when the same command is given again.
     """
-    from model.scratch import task as tasks
     from model.scratch import weights
+    from model.scratch.task import named
     from model.scratch.train import Progress, train
 
-    for each in tasks.named(task):
+    for each in named(task):
         begin = time.perf_counter()
         with click.progressbar(length=steps or each.steps, label=each.name, item_show_func=lambda text: text) as bar:
             def show(progress: Progress, bar=bar) -> None:

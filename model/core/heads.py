@@ -13,6 +13,7 @@ import numpy as np
 from model.core.masks import Causal, Chunk, Full, Mask, Window
 from model.core.query import Kind
 from model.core.record import AttentionMap, Layer, Reported
+from model.core.types import HeadId
 
 ROWS = 128        # rows of queries computed at a time: about 5 MB of scores for 9 heads and 1,024 keys, so that they stay in the cache
 THUMBNAIL = 64    # cells a side, at most, that stand for one head in the overview
@@ -155,7 +156,7 @@ def row_weights(layer: Layer | Reported, query: int) -> np.ndarray:
     return _block(layer, slice(None), slice(query, query + 1), slice(0, layer.shape[2]))[1][:, 0].numpy()
 
 
-def pair_weights(attention_map: AttentionMap, query: int, key: int) -> dict[tuple[int, int], float]:
+def pair_weights(attention_map: AttentionMap, query: int, key: int) -> dict[HeadId, float]:
     """The weight from one token to another in every head: {(layer, head): weight}."""
     return {(layer.index, head): float(weight)
             for layer in attention_map.layers for head, weight in enumerate(row_weights(layer, query)[:, key])}

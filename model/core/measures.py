@@ -10,6 +10,7 @@ from model.core import heads
 from model.core.masks import Mask
 from model.core.query import Kind
 from model.core.record import AttentionMap, Layer, Reported
+from model.core.types import HeadId
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,8 @@ class HeadMeasures:
     """values[name] and uniform[name]: {(layer, head): number}. `uniform` is what a row with equal weight on every allowed key gives."""
 
     kind: Kind
-    values: dict[str, dict[tuple[int, int], float]]
-    uniform: dict[str, dict[tuple[int, int], float]]
+    values: dict[str, dict[HeadId, float]]
+    uniform: dict[str, dict[HeadId, float]]
 
     def ranked(self, name: str) -> list[tuple[int, int, float]]:
         """(layer, head, value), the largest first."""
@@ -89,9 +90,9 @@ def _uniform_blocks(allowed: Mask, shape: tuple[int, int], n_heads: int):
 def measure(attention_map: AttentionMap) -> HeadMeasures:
     """Every measure that has a meaning for this kind, for every head."""
     special, square = np.array(attention_map.keys.special), attention_map.kind is not Kind.CROSS
-    values: dict[str, dict[tuple[int, int], float]] = {each.name: {} for each in MEASURES if square or each.crosses}
-    uniform: dict[str, dict[tuple[int, int], float]] = {name: {} for name in values}
-    baselines: dict[tuple[int, int], dict[str, np.ndarray]] = {}
+    values: dict[str, dict[HeadId, float]] = {each.name: {} for each in MEASURES if square or each.crosses}
+    uniform: dict[str, dict[HeadId, float]] = {name: {} for name in values}
+    baselines: dict[HeadId, dict[str, np.ndarray]] = {}
     for layer in attention_map.layers:
         key = (id(layer.allowed), layer.heads)
         if key not in baselines:

@@ -10,7 +10,9 @@ import numpy as np
 
 from model.core.masks import Bias, Dense, Mask, Relative, frozen_array
 from model.core.query import Kind, Query, UserError
+from model.core.types import Span
 
+CANDIDATES = 20           # of a prediction, at each position: the best ones, never full logits
 ROW_SUM_TOLERANCE = 1e-3  # for weights that a model reported itself; some families report them rounded to 16 bits
 
 
@@ -26,7 +28,7 @@ class Tokens:
     texts: tuple[str, ...]
     ids: tuple[int, ...]
     special: tuple[bool, ...]
-    spans: tuple[tuple[int, int], ...]
+    spans: tuple[Span, ...]
     words: tuple[int, ...]
     segments: tuple[int, ...]
     unknown: tuple[bool, ...]

@@ -11,6 +11,8 @@ import numpy as np
 from model.core.masks import frozen_array
 from model.core.query import Kind, Query
 
+CLOSE = 1e-4   # two vectors are one if no number differs by more than this share of the largest: other orders of summation differ by less
+
 
 @dataclass(frozen=True)
 class TraceQuery:

@@ -3,18 +3,17 @@ import hashlib
 import io
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
 from typing import Any
 
 from model.core.query import Query, UserError
 from model.core.record import ROW_SUM_TOLERANCE, AttentionRecord, Card, Verification
+from model.core.types import Progress, quiet
 from model.imported.reading import LIMIT, Imported, read
 
 PREFIX = "imported:"
 STORE = 2 * LIMIT    # bytes of all files together; the least recently used goes first
 ONLY_WEIGHTS = "An imported file holds weights and tokens and not the model, so that nothing else can be computed; choose a model."
 GONE = "That imported file is no longer in this server's memory; open it again, or choose a model."
-Tick = Callable[[float, str], None]
 
 _files: OrderedDict[str, Imported] = OrderedDict()
 _lock = threading.Lock()
@@ -75,7 +74,7 @@ class Opened:
         return Card(self.id, found.name, revision(self.id), "imported", 0, 0, 0, layers, heads, heads, "not stated", "not stated", "not stated",
                     len(found.maps[0].queries), note=note)
 
-    def answer(self, query: Query, tick: Tick) -> AttentionRecord:
+    def answer(self, query: Query, report: Progress) -> AttentionRecord:
         found = _file(self.id)
         if query.edits or query.continuation:
             raise UserError(ONLY_WEIGHTS)
@@ -93,7 +92,7 @@ class Opened:
         raise UserError(ONLY_WEIGHTS)
 
 
-def open_model(model_id: str, tick: Tick = lambda fraction, text: None) -> Opened:
+def open_model(model_id: str, report: Progress = quiet) -> Opened:
     """Raises UserError if the file is not there."""
     _file(model_id)
     return Opened(model_id)

@@ -11,6 +11,7 @@ import numpy as np
 from model.core.masks import frozen_array
 from model.core.query import Query, UserError
 from model.core.record import Tokens
+from model.core.statistics import cosines
 from model.core.trace import Trace
 
 NEAREST = 12
@@ -81,13 +82,6 @@ class Contexts:
     def __post_init__(self):
         for name in ("apart", "alike", "unrelated", "low", "high"):
             object.__setattr__(self, name, frozen_array(getattr(self, name)))
-
-
-def cosines(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """(n, m) of vectors (n, d) and (m, d), float64; a vector of length 0 is similar to nothing."""
-    first, second = (each.astype(np.float64) / np.maximum(np.linalg.norm(each.astype(np.float64), axis=-1, keepdims=True), 1e-30)
-                     for each in (one, other))
-    return first @ second.T
 
 
 def to_all(table: np.ndarray, place: int) -> np.ndarray:

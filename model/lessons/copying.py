@@ -36,10 +36,3 @@ class Copying:
         object.__setattr__(self, "alignment", frozen_array(self.alignment))
         if self.alignment.shape != (len(self.written), len(self.text)):
             raise ValueError(f"Copying: expected an alignment (written, text), got {self.alignment.shape}.")
-
-
-def code() -> tuple:
-    """The functions that a page shows as the code of its picture."""
-    from model.lessons.recurrent import Copier
-
-    return Copier.forward, Copier.weights

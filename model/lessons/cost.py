@@ -13,11 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from model.core.memory import FLOAT
 from model.core.query import UserError
+from model.core.types import Progress
 
 WAYS = ("plain", "fused", "window", "linear")
 D_K = 64
-FLOAT = 4                                # bytes
 START, END = 64, 131_072                 # lengths: each the double of the one before
 WINDOW = 64                              # keys on each side of the sliding window
 LONGEST = 1.5                            # seconds that one computation may take by what the length before took
@@ -174,7 +175,7 @@ def seconds_of(call: Callable) -> float:
     return best
 
 
-def measure(question: CostQuery, tick: Callable[[float, str], None]) -> Cost:
+def measure(question: CostQuery, report: Progress) -> Cost:
     """Measures; stops between the two calls when nobody waits any more. Raises UserError for what is no question or does not fit."""
     import torch
 
@@ -189,9 +190,9 @@ def measure(question: CostQuery, tick: Callable[[float, str], None]) -> Cost:
     done = max(0.0, math.log(n / START, END / START))   # of all lengths
     with torch.inference_mode(), one_thread():
         call = prepared(way, n, d_model)
-        tick(done, f"{way}, {n:,} tokens: memory")
+        report(done, f"{way}, {n:,} tokens: memory")
         peak = peak_bytes(call)
-        tick(done, f"{way}, {n:,} tokens: time")
+        report(done, f"{way}, {n:,} tokens: time")
         return Cost(seconds_of(call), peak)
 
 

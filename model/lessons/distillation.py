@@ -1,8 +1,10 @@
 """One loss, three targets: what a small decoder should say next, by the text, by a larger model, or by somebody's wish."""
+import math
+
 import numpy as np
 
+from model.core.statistics import entropy
 from model.lessons.divergence import cross_entropy, divergence
-from model.lessons.softmax import entropy
 from model.studies.next_token import distribution
 
 TEACHER = "induction"   # the trained decoder; its students are its own snapshots on the way
@@ -51,7 +53,7 @@ def softened(logits: np.ndarray, temperature: float) -> np.ndarray:
 
 def parts(target: np.ndarray, said: np.ndarray) -> tuple[float, float, float]:
     """(H(target), D_KL(target‖said), −Σ target ln said), nats: the floor, what learning can take away, and the loss."""
-    return float(entropy(target)), float(divergence(target, said)), float(cross_entropy(target, said))
+    return float(entropy(target, base=math.e)), float(divergence(target, said)), float(cross_entropy(target, said))
 
 
 def slope(target: np.ndarray, said: np.ndarray) -> np.ndarray:

@@ -2,9 +2,11 @@ r"""How far is one distribution from another? Cross-entropy and divergence of tw
 
 Distributions are float64 (..., word) that sum to 1; everything is in nats. H(P, Q) = H(P) + D_KL(P‖Q): Shannon 1948, Kullback and Leibler 1951.
 """
+import math
+
 import numpy as np
 
-from model.lessons.softmax import entropy
+from model.core.statistics import entropy
 
 DEFINITIONS = ("all", "others")   # where label smoothing puts ε: on all K words, or on the K − 1 others
 
@@ -21,7 +23,7 @@ def cross_entropy(p: np.ndarray, q: np.ndarray) -> np.ndarray:
 
 def divergence(p: np.ndarray, q: np.ndarray) -> np.ndarray:
     """D_KL(P‖Q) = Σ p ln(p / q) in nats (...), at least 0, and 0 only where both are equal; not symmetric, so no distance."""
-    return np.maximum(cross_entropy(p, q) - entropy(np.asarray(p, np.float64)), 0.0)
+    return np.maximum(cross_entropy(p, q) - entropy(np.asarray(p, np.float64), base=math.e), 0.0)
 
 
 def smoothed(right: int, words: int, epsilon: float, definition: str) -> np.ndarray:

@@ -4,6 +4,8 @@ import numpy as np
 from model.core import heads
 from model.core.query import Kind
 from model.core.record import AttentionRecord, Prediction
+from model.core.statistics import cosine
+from model.core.types import HeadId
 
 
 def row_change(before: np.ndarray, after: np.ndarray) -> np.ndarray:
@@ -11,9 +13,9 @@ def row_change(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     return np.abs(after.astype(np.float64) - before).sum(-1) / 2
 
 
-def head_changes(before: AttentionRecord, after: AttentionRecord, kind: Kind) -> dict[tuple[int, int], float]:
+def head_changes(before: AttentionRecord, after: AttentionRecord, kind: Kind) -> dict[HeadId, float]:
     """{(layer, head): share of the attention that moved}, the mean over the text's queries."""
-    found: dict[tuple[int, int], float] = {}
+    found: dict[HeadId, float] = {}
     for old, new in zip(before[kind].layers, after[kind].layers, strict=True):
         totals = np.zeros(old.heads)
         for (_, _, first), (_, _, second) in zip(heads.weight_blocks(old), heads.weight_blocks(new), strict=True):
@@ -22,7 +24,7 @@ def head_changes(before: AttentionRecord, after: AttentionRecord, kind: Kind) ->
     return found
 
 
-def by_layer(values: dict[tuple[int, int], float]) -> tuple[np.ndarray, list[int]]:
+def by_layer(values: dict[HeadId, float]) -> tuple[np.ndarray, list[int]]:
     """The same numbers as float64 (layer, head), NaN where a layer has no such head, and the layers' numbers in the model."""
     layers = sorted({layer for layer, _ in values})
     grid = np.full((len(layers), 1 + max(head for _, head in values)), np.nan)
@@ -37,8 +39,7 @@ def answer_change(before: Prediction | None, after: Prediction | None) -> tuple[
     if before is None or after is None:
         return None
     if before.vector is not None and after.vector is not None:
-        a, b = before.vector.astype(np.float64), after.vector.astype(np.float64)
-        return "vector", float(1 - a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
+        return "vector", 1 - cosine(before.vector, after.vector)
     if not before.ids or before.ids[-1][0] not in after.ids[-1]:
         return None
     return "probability", after.probabilities[-1][after.ids[-1].index(before.ids[-1][0])] - before.probabilities[-1][0]

@@ -3,16 +3,15 @@ from collections.abc import Callable
 
 from model.core.query import UserError
 from model.core.trace import Trace
+from model.core.types import Progress
 from model.lessons.contexts import Contexts, ContextsQuery, Table, TableQuery, compare, layers, luck, neighbours
 from model.pretrained.inputs import read
 from model.pretrained.tokens import visible
 
-Tick = Callable[[float, str], None]
 
-
-def table(opened, question: TableQuery, tick: Tick) -> Table:
+def table(opened, question: TableQuery, report: Progress) -> Table:
     """The neighbours of a word that is one piece of the vocabulary. Raises UserError for a word of several pieces, or an unknown one."""
-    tick(0.3, "looking through the vocabulary")
+    report(0.3, "looking through the vocabulary")
     tokenizer, title = opened.tokenizer, opened.card.title
 
     def named(id: int) -> str:

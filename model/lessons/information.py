@@ -4,19 +4,21 @@ A head's rows are distributions w_i over keys, float (query, key); with every qu
 query and attended position. Mutual information is then I = H(mean row) − mean H(row) (Cover & Thomas 2006, chapter 2). Jensen–Shannon divergence:
 Lin 1991; its root is a metric: Endres & Schindelin 2003. Between the heads of a model: Clark et al. 2019, section 6.
 """
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from model.core import heads
+from model.core.displayed import WHOLE
 from model.core.query import Kind, Query, UserError
 from model.core.record import AttentionMap, Layer, Reported
+from model.core.statistics import entropy
+from model.core.types import HeadId, Progress
 
 BUDGET = 4e8              # numbers that the comparison of all pairs of heads of one text goes through at most; rows are left out evenly to keep it
-LONGEST = 2048            # tokens of a text: every head's whole matrix is looked at
+LONGEST = WHOLE           # tokens of a text: every head's whole matrix is looked at
 TOYS = ("uniform", "causal", "first", "itself", "previous")
-Tick = Callable[[float, str], None]
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Information:
     entropy: mean H(row). mutual: I. distance: mean |i − j|, NaN across two texts. divergence (head, head): mean Jensen–Shannon divergence, 0 to 1.
     """
 
-    places: tuple[tuple[int, int], ...]
+    places: tuple[HeadId, ...]
     values: dict[str, np.ndarray]
     blank: dict[str, np.ndarray]
     divergence: np.ndarray
@@ -46,14 +48,9 @@ class Information:
         return self.divergence.nbytes + 100 * len(self.places)
 
 
-def entropy(rows: np.ndarray) -> np.ndarray:
-    """−Σ p log₂ p over the last axis, with 0 log 0 = 0."""
-    return -(rows * np.log2(rows, out=np.zeros_like(rows), where=rows > 0)).sum(-1)
-
-
 def mutual(weights: np.ndarray) -> np.ndarray:
     """I between query and attended position of matrices (..., query, key), in bits: H of the mean row minus the mean H of the rows."""
-    return np.maximum(entropy(weights.mean(-2)) - entropy(weights).mean(-1), 0)
+    return np.maximum(entropy(weights.mean(-2), base=2) - entropy(weights, base=2).mean(-1), 0)
 
 
 def toy(name: str, n: int, sharpness: float = 1.0) -> np.ndarray:
@@ -65,7 +62,7 @@ def toy(name: str, n: int, sharpness: float = 1.0) -> np.ndarray:
     return sharpness * np.eye(n)[target] + (1 - sharpness) * full
 
 
-def measure_text(attention_map: AttentionMap, tick: Tick) -> Information:
+def measure_text(attention_map: AttentionMap, report: Progress) -> Information:
     """Everything on one text. A layer's sink is one more thing to attend to, so that rows always sum to 1."""
     shape = len(attention_map.queries), len(attention_map.keys)
     if max(shape) > LONGEST:
@@ -76,17 +73,17 @@ def measure_text(attention_map: AttentionMap, tick: Tick) -> Information:
     blank: dict[str, list[float]] = {name: [] for name in values}
     places, sampled = [], []
     for number, layer in enumerate(attention_map.layers):
-        tick(0.3 * number / len(attention_map.layers), f"{shape[0]} tokens: layer {layer.index}")
+        report(0.3 * number / len(attention_map.layers), f"{shape[0]} tokens: layer {layer.index}")
         for head in range(layer.heads):
             weights = _whole(layer, head)
             for target, rows in ((values, weights), (blank, _even(layer, head, shape))):
-                target["entropy"].append(entropy(rows).mean())
+                target["entropy"].append(entropy(rows, base=2).mean())
                 target["mutual"].append(float(mutual(rows)))
                 target["distance"].append(np.nan if attention_map.kind is Kind.CROSS else (rows[:, :shape[1]] * apart).sum(1).mean())
             places.append((layer.index, head))
             sampled.append(np.pad(weights[kept], ((0, 0), (0, 1 + shape[1] - weights.shape[1]))).astype(np.float32))
     return Information(tuple(places), {name: np.array(each) for name, each in values.items()}, {name: np.array(each) for name, each in blank.items()},
-                       divergences(np.stack(sampled), tick), shape[0])
+                       divergences(np.stack(sampled), report), shape[0])
 
 
 def _rows(n_heads: int, queries: int, keys: int) -> np.ndarray:
@@ -109,16 +106,16 @@ def _even(layer: Layer | Reported, head: int, shape: tuple[int, int]) -> np.ndar
     return allowed / np.maximum(allowed.sum(1, keepdims=True), 1)
 
 
-def divergences(weights: np.ndarray, tick: Tick) -> np.ndarray:
+def divergences(weights: np.ndarray, report: Progress) -> np.ndarray:
     """Mean Jensen–Shannon divergence of the rows of every two heads, float64 (head, head), in bits, from weights (head, row, key) that sum to 1.
 
     H of the middle of two rows minus the middle of their H.
     """
-    own = entropy(weights).mean(-1, dtype=np.float64)
+    own = entropy(weights, base=2).mean(-1, dtype=np.float64)
     found = np.zeros((len(weights), len(weights)))
     for place in range(len(weights) - 1):
-        tick(0.3 + 0.7 * place / len(weights), f"head {place} of {len(weights)} with all others")
-        middle = entropy((weights[place + 1:] + weights[place]) / 2).mean(-1, dtype=np.float64)
+        report(0.3 + 0.7 * place / len(weights), f"head {place} of {len(weights)} with all others")
+        middle = entropy((weights[place + 1:] + weights[place]) / 2, base=2).mean(-1, dtype=np.float64)
         found[place, place + 1:] = middle - (own[place + 1:] + own[place]) / 2
     return np.clip(found + found.T, 0, 1)
 
@@ -163,5 +160,5 @@ def bound(strength: float, shares: np.ndarray, size: int = 6, seed: int = 0) -> 
     given, alone = joint / joint.sum(1, keepdims=True), joint.sum(0)
     model = alone ** (1 - shares[:, None, None]) * given ** shares[:, None, None]
     model /= model.sum(-1, keepdims=True)
-    return Bound(float(entropy(joint.sum(1)) + entropy(alone) - entropy(joint.ravel())), float(entropy(alone)),
-                 -(joint * np.log2(model)).sum((1, 2)))
+    rows, columns, both = (float(entropy(each, base=2)) for each in (joint.sum(1), alone, joint.ravel()))
+    return Bound(rows + columns - both, columns, -(joint * np.log2(model)).sum((1, 2)))

@@ -6,11 +6,13 @@ Rotary positions (Su et al. 2021), ALiBi (Press et al. 2022), T5's buckets (Raff
 import json
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
-BEYOND = Path(__file__).parents[2] / "assets" / "lessons" / "positions.json"
+from model.core.assets import ASSETS
+from model.core.statistics import unit_rows
+
+BEYOND = ASSETS / "lessons" / "positions.json"
 SHUFFLED = {"width": 32, "heads": 4, "layers": 2}   # the small untrained model that the shuffled words run through
 
 
@@ -40,12 +42,6 @@ def shift(steps: float, width: int) -> np.ndarray:
     return matrix
 
 
-def cosines(vectors: np.ndarray) -> np.ndarray:
-    """Cosine of every two rows, float64 (p, p)."""
-    unit = vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-30)
-    return unit @ unit.T
-
-
 def by_distance(square: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(mean, lowest, highest) of a square matrix at each distance j − i from −(n−1) to n−1, float64 (2n − 1)."""
     n = len(square)
@@ -63,7 +59,7 @@ def strongest_wave(table: np.ndarray) -> np.ndarray:
 
 def compared(table: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """x_i M x_jᵀ / (‖x_i‖ ‖x_j‖) for every two rows of a table (p, d), float64 (p, p): what a head compares whose W_Q W_Kᵀ is M."""
-    unit = table / np.maximum(np.linalg.norm(table, axis=-1, keepdims=True), 1e-30)
+    unit = unit_rows(table)
     return unit @ matrix @ unit.T
 
 

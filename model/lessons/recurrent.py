@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from model.core.types import Progress
 from model.lessons.copying import LENGTHS, TRAINED, Copying
 
 SYMBOLS = 12                       # what texts are made of; one more id begins every answer
@@ -18,7 +19,6 @@ D_MODEL = 48
 WIDER = 96                         # of the kind "wide": one fixed context vector with twice the numbers
 BATCH, RATE = 64, 4e-3
 TEXTS = 200                        # texts that the accuracy of each length is measured on
-Tick = Callable[[float, str], None]
 
 
 class Copier(nn.Module):
@@ -59,7 +59,7 @@ class Copier(nn.Module):
         return torch.stack(logits, 1), torch.stack(seen, 1)
 
 
-def train(kind: str, steps: int, seed: int, tick: Callable[[int], None] = lambda step: None) -> Copier:
+def train(kind: str, steps: int, seed: int, report: Callable[[int], None] = lambda step: None) -> Copier:
     """Trains on random texts of 1 to TRAINED symbols, all of a batch equally long."""
     draw = torch.Generator().manual_seed(seed)
     with torch.random.fork_rng():
@@ -68,7 +68,7 @@ def train(kind: str, steps: int, seed: int, tick: Callable[[int], None] = lambda
     optimiser = torch.optim.Adam(model.parameters(), RATE)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=steps)
     for step in range(steps):
-        tick(step)
+        report(step)
         length = int(torch.randint(1, TRAINED + 1, (), generator=draw))
         text = torch.randint(SYMBOLS, (BATCH, length), generator=draw)
         loss = nn.functional.cross_entropy(model(text, text)[0].flatten(0, 1), text.flatten())
@@ -91,12 +91,12 @@ def accuracy(model: Copier, seed: int) -> list[float]:
     return found
 
 
-def run(kinds: tuple[str, ...], steps: int, seed: int, tick: Tick) -> Copying:
+def run(kinds: tuple[str, ...], steps: int, seed: int, report: Progress) -> Copying:
     """Trains the kinds, of which the last is attention, and measures each. The alignment is that of one text of TRAINED symbols."""
     right, seconds, parameters = {}, {}, {}
     for number, kind in enumerate(kinds):
         def told(step: int, number: int = number, kind: str = kind) -> None:
-            tick((number + step / steps) / len(kinds), f"training: {kind}")
+            report((number + step / steps) / len(kinds), f"training: {kind}")
 
         begun = time.perf_counter()
         model = train(kind, steps, seed, told)

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.core.masks import frozen_array
+from model.core.types import Progress
 
 KINDS = ("additive", "scaled", "plain")
 SYMBOLS, LENGTH, CLASSES, D_VALUE = 12, 6, 8, 16
 BATCH, RATE = 64, 1e-2        # Adam's rate, the same for all
 STEPS = 200
 TIMED = 64                    # queries and keys of the timing, and how often it is repeated: the shortest counts
-Tick = Callable[[float, str], None]
 
 
 @dataclass(frozen=True)
@@ -77,14 +77,14 @@ def start(d_k: int, seed: int) -> dict:
     return {name: (torch.randn(shape, generator=draw) * scale.get(name, 1.0)).requires_grad_() for name, shape in shapes.items()}
 
 
-def train(kind: str, d_k: int, seed: int, tick: Callable[[int], None] = lambda step: None) -> tuple[np.ndarray, np.ndarray, float]:
+def train(kind: str, d_k: int, seed: int, report: Callable[[int], None] = lambda step: None) -> tuple[np.ndarray, np.ndarray, float]:
     """One training: loss (step), accuracy (step), and the mean entropy of the first batch's weights in bits."""
     import torch
 
     part, losses, rights, spread = start(d_k, seed), [], [], 0.0
     optimiser = torch.optim.Adam(part.values(), RATE)
     for step, (symbols, classes, asked, answer) in enumerate(rows(seed, STEPS)):
-        tick(step)
+        report(step)
         weights = torch.softmax(score(kind, part["query"][asked][:, None], part["key"][symbols], part["v"]), -1)
         guess = (weights @ part["value"][classes])[:, 0] @ part["out"]
         loss = torch.nn.functional.cross_entropy(guess, answer)
@@ -112,12 +112,12 @@ def timed(kind: str, d_k: int) -> float:
     return float(shortest)
 
 
-def side_by_side(question: ScoresQuery, tick: Tick) -> Scores:
+def side_by_side(question: ScoresQuery, report: Progress) -> Scores:
     """All three on the same rows from the same start."""
     loss, accuracy, seconds, scoring, entropy = {}, {}, {}, {}, {}
     for number, kind in enumerate(KINDS):
         def told(step: int, number: int = number, kind: str = kind) -> None:
-            tick((number + step / STEPS) / len(KINDS), f"training: {kind}")
+            report((number + step / STEPS) / len(KINDS), f"training: {kind}")
 
         begun = time.perf_counter()
         loss[kind], accuracy[kind], entropy[kind] = train(kind, question.d_k, question.seed, told)

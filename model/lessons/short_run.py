@@ -4,19 +4,18 @@ A `RunQuery` is answered by a `Run`. The encoder names, at "it", the noun that "
 weights and see the same sentences, so that whatever differs is what was chosen.
 """
 import random
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 
+from model.core.types import Progress, quiet
 from model.lessons.descent import scaled_rate
 from model.lessons.divergence import smoothed
 
 STEPS, SIZE, TESTED, EVERY = 150, 32, 200, 10     # steps, sentences a step, sentences of the test, steps between two tests
 WIDTH = 32
 TARGETS = ("word", "smooth", "teacher", "other")
-Tick = Callable[[float, str], None]
 
 
 @dataclass(frozen=True)
@@ -110,25 +109,25 @@ def targets(question: RunQuery, step: int, teacher, words: int):
 @lru_cache(maxsize=4)
 def taught(seed: int):
     """The plain run's trained model: the teacher of distillation, the start of fine-tuning."""
-    return train(RunQuery(seed=seed), untrained(seed), None, lambda fraction, text: None)[0]
+    return train(RunQuery(seed=seed), untrained(seed), None, quiet)[0]
 
 
-def run(question: RunQuery, tick: Tick = lambda fraction, text: None) -> Run:
-    """Trains with these settings, a few seconds on one core; tick is called after every step and stops it by raising."""
+def run(question: RunQuery, report: Progress = quiet) -> Run:
+    """Trains with these settings, a few seconds on one core; report is called after every step and stops it by raising."""
     from model.core.threads import one_thread
 
     with one_thread():
         needs = question.target in ("teacher", "other")
         if needs:
-            tick(0.0, "training the plain model first")
+            report(0.0, "training the plain model first")
         teacher = taught(question.seed) if needs else None
         model = untrained(question.seed)
         if teacher is not None and question.target == "other" and not question.fresh:
             model.load_state_dict(teacher.state_dict())
-        return train(question, model, teacher, tick)[1]
+        return train(question, model, teacher, report)[1]
 
 
-def train(question: RunQuery, model, teacher, tick: Tick) -> tuple:
+def train(question: RunQuery, model, teacher, report: Progress) -> tuple:
     """(the trained model, its Run)."""
     import torch
 
@@ -148,7 +147,7 @@ def train(question: RunQuery, model, teacher, tick: Tick) -> tuple:
             curves.append((loss.item(), abs(floor.item()), adam.param_groups[0]["lr"], length.item()))
             if (step + 1) % EVERY == 0:
                 tests.append((step + 1, *_test(model, question)))
-            tick((step + 1) / STEPS, f"step {step + 1} of {STEPS}: loss {loss.item():.2f} nats")
+            report((step + 1) / STEPS, f"step {step + 1} of {STEPS}: loss {loss.item():.2f} nats")
     return model, Run(*np.array(curves, np.float64).T, *np.array(tests, np.float64).T)
 
 

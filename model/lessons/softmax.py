@@ -3,9 +3,12 @@ r"""One row of logits z through softmax(z / T): its entropy, how many tokens it 
 Weights p are float64 (..., key) and sum to 1; temperatures are positive numbers (...). Entropy: Shannon 1948, in nats; 2^H (in bits) is the
 effective number of tokens (perplexity). The Jacobian ∂p/∂z is (diag p − p pᵀ) / T.
 """
+import math
 from collections.abc import Sequence
 
 import numpy as np
+
+from model.core.statistics import entropy
 
 
 def softmax_rows(logits: np.ndarray, temperatures: np.ndarray | Sequence[float], allowed: np.ndarray | None = None) -> np.ndarray:
@@ -30,15 +33,9 @@ def naive_softmax(logits: np.ndarray, temperature: float, dtype: type = np.float
         return raised / raised.sum()
 
 
-def entropy(weights: np.ndarray) -> np.ndarray:
-    """−Σ p ln p in nats (...), with 0 ln 0 = 0; between 0 and ln of the number of keys. Divide by ln 2 for bits."""
-    logs = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
-    return np.maximum(-(weights * logs).sum(-1), 0.0)
-
-
 def effective_tokens(weights: np.ndarray) -> np.ndarray:
     """2^H with H in bits (...): a row that spreads evenly over m tokens is worth m."""
-    return np.exp(entropy(weights))
+    return np.exp(entropy(weights, base=math.e))
 
 
 def jacobian(weights: np.ndarray, temperature: float) -> np.ndarray:

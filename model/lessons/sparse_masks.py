@@ -10,6 +10,7 @@ import numpy as np
 from model.core import heads
 from model.core.query import Kind
 from model.core.record import AttentionMap
+from model.core.types import HeadId
 
 NAMES = ("full", "window", "dilated", "global", "random", "bigbird")
 
@@ -89,9 +90,9 @@ def layers_needed(shares: np.ndarray) -> int | None:
     return len(shares) if shares[-1] == 1 else None
 
 
-def lost(attention_map: AttentionMap, allowed: np.ndarray) -> dict[tuple[int, int], float]:
+def lost(attention_map: AttentionMap, allowed: np.ndarray) -> dict[HeadId, float]:
     """{(layer, head): share of the head's weight that lies outside the pattern}, the mean over the text's queries."""
-    found: dict[tuple[int, int], float] = {}
+    found: dict[HeadId, float] = {}
     for layer in attention_map.layers:
         kept = np.zeros(layer.heads)
         total = np.zeros(layer.heads)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from model.core.statistics import entropy
 from model.lessons import softmax
 
 DRAWS = 20
@@ -81,7 +82,7 @@ def survey(n_keys: int, seed: int, kind: str) -> Survey:
         variances.append(dots.var(1))
         for name, divisor in (("plain", 1.0), ("scaled", d_k**0.5)):
             weights = weights_of(dots, divisor)
-            found["entropy"][name].append(softmax.entropy(weights) / np.log(2))
+            found["entropy"][name].append(entropy(weights, base=2))
             found["slope"][name].append(softmax.jacobian_norm(weights, 1.0))
             found["gradient"][name].append(gradient_norm(weights, apart, divisor))
     arrays = {name: {which: np.array(values) for which, values in each.items()} for name, each in found.items()}
@@ -115,7 +116,7 @@ def overflows(dots: np.ndarray, divisor: float) -> float:
 
 def entropy_over(dots: np.ndarray, temperatures: np.ndarray) -> np.ndarray:
     """Entropy in bits of softmax(q · k / T), (temperature, draw): √d_k is one of these temperatures."""
-    return np.array([softmax.entropy(weights_of(dots, temperature)) / np.log(2) for temperature in temperatures])
+    return np.array([entropy(weights_of(dots, temperature), base=2) for temperature in temperatures])
 
 
 @dataclass(frozen=True, eq=False)

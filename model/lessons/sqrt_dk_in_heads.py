@@ -6,7 +6,7 @@ import numpy as np
 
 from model.core import heads
 from model.core.record import Layer
-from model.lessons import softmax
+from model.core.statistics import entropy
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,4 +39,4 @@ def head_scale(layer: Layer, head: int) -> HeadScale:
     folded = attention.softmax(torch.from_numpy((query * layer.scale) @ key.T) + rest, allowed).numpy()
     squares = float((query**2).mean()), float((key**2).mean())
     return HeadScale(1 / layer.scale, query.shape[1], squares, float(np.sqrt(query.shape[1] * squares[0] * squares[1])), float(dots.std()),
-                     {"own": softmax.entropy(own) / np.log(2), "undone": softmax.entropy(undone) / np.log(2)}, float(np.abs(own - folded).max()))
+                     {"own": entropy(own, base=2), "undone": entropy(undone, base=2)}, float(np.abs(own - folded).max()))

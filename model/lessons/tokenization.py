@@ -148,19 +148,11 @@ def pair_counts(words: tuple[tuple[str, int], ...], pairs: tuple[Pair, ...]) -> 
     return found
 
 
-@functools.cache
-def _bytes_of() -> dict[str, int]:
-    """GPT-2's alphabet (Radford et al. 2019, encoder.py): printable Latin-1 signs stand for themselves, the other bytes for signs from 256 on."""
-    printable = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
-    others = [byte for byte in range(256) if byte not in printable]
-    return {chr(byte): byte for byte in printable} | {chr(256 + place): byte for place, byte in enumerate(others)}
-
-
 def shown(piece: str) -> str:
     """A byte-level piece as text with its space visible; bytes that are not a whole character as hexadecimal numbers."""
-    from model.pretrained.tokens import visible
+    from model.pretrained.tokens import bytes_by_sign, visible
 
-    text = bytes(_bytes_of()[sign] for sign in piece).decode("utf-8", "surrogateescape")   # a lone byte b becomes U+DC00 + b
+    text = bytes(bytes_by_sign()[sign] for sign in piece).decode("utf-8", "surrogateescape")   # a lone byte b becomes U+DC00 + b
     parts = re.split("([\udc80-\udcff]+)", text)
     numbers = [" ".join(f"{ord(sign) - 0xDC00:02X}" for sign in part) if place % 2 else visible(part) for place, part in enumerate(parts)]
     return " ".join(each for each in numbers if each)

@@ -1,5 +1,4 @@
 """A pretrained model as the subject of an attribution: variants of the text in one plain pass, the edit Hide in a captured one."""
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -7,12 +6,11 @@ import numpy as np
 from model.capture import forward_pass
 from model.core.query import Hide, Query, UserError
 from model.core.record import Tokens
+from model.core.types import KindHeadId, Progress
 from model.pretrained import predict
 from model.pretrained.inputs import read
 from model.studies.attribution import LONGEST, AttributionQuery
-from model.studies.token_removal import Head, Subject, answered, beginning, last_word, target_word
-
-Tick = Callable[[float, str], None]
+from model.studies.token_removal import Subject, answered, beginning, last_word, target_word
 
 
 class PretrainedSubject(Subject):
@@ -44,7 +42,7 @@ class PretrainedSubject(Subject):
     def table(self):
         return (self.opened.network if self.target is None else self.opened.network.get_encoder()).get_input_embeddings()
 
-    def reader(self, head: Head, output: np.ndarray):
+    def reader(self, head: KindHeadId, output: np.ndarray):
         """The module whose weights are these very numbers in memory."""
         for module in self.opened.network.modules():
             weight = getattr(module, "weight", None)
@@ -53,7 +51,7 @@ class PretrainedSubject(Subject):
         raise UserError(f"{self.opened.card.title} keeps its output matrices in a way that is not known here; choose another model.")
 
 
-def subject(opened, question: AttributionQuery, tick: Tick) -> Subject:
+def subject(opened, question: AttributionQuery, report: Progress) -> Subject:
     """Raises UserError for a model that answers with no word and no sentence vector, for one that is not verified, and for a long text."""
     title = opened.card.title
     if opened.wiring is None:
@@ -62,8 +60,8 @@ def subject(opened, question: AttributionQuery, tick: Tick) -> Subject:
         raise UserError(f"{title} answers with no word and no sentence vector, so that there is nothing to explain; choose MiniLM, SmolLM2 or BERT.")
     if question.query.edits:
         raise UserError("Tokens are taken away from the model as it is; take the edits away.")
-    tick(0.0, "reading the text")
-    found = _target(opened, question, tick) if opened.head == "target" else {"next": _next, "mask": _mask, "vector": _vector}[opened.head](
+    report(0.0, "reading the text")
+    found = _target(opened, question, report) if opened.head == "target" else {"next": _next, "mask": _mask, "vector": _vector}[opened.head](
         opened, question)
     found.answer = answered(found, opened.head, lambda number: predict.text_of(opened.tokenizer, number))
     return found
@@ -129,10 +127,10 @@ def _vector(opened, question: AttributionQuery) -> Subject:
     return found
 
 
-def _target(opened, question: AttributionQuery, tick: Tick) -> Subject:
+def _target(opened, question: AttributionQuery, report: Progress) -> Subject:
     """The source and what is written before the word; what the model writes is written once, and stays as it is."""
     _asked(opened, question.query)
-    asked = opened.question(question.query, tick)
+    asked = opened.question(question.query, report)
     wanted = min(max(1, target_word(asked.target) if question.at is None else question.at), len(asked.target))
     ids = asked.tensors["decoder_input_ids"][:, :wanted]
     tensors = {name: each for name, each in asked.tensors.items() if not name.startswith("decoder")}

@@ -1,9 +1,7 @@
 """The parts of a block that are told by their numbers: normalisations, feed-forward layers, the pairs of rotary positions."""
 import numpy as np
 
-from model.core.trace import FeedForwardTrace, Norm
-
-CLOSE = 1e-4        # as a share of the largest number: other orders of summation differ by less
+from model.core.trace import CLOSE, FeedForwardTrace, Norm
 
 
 class Unfollowed(Exception):

@@ -6,12 +6,12 @@ from model.capture import forward_pass, reported, verify
 from model.capture.attention_call import Unsupported
 from model.core import memory
 from model.core.query import UserError
+from model.core.types import Progress
 from model.pretrained import files, predict
 from model.pretrained.card import ATTENTIONLESS, Seen, card_of, longest, smallest_window
 from model.pretrained.inputs import as_tensors
 from model.pretrained.model import PretrainedModel
 
-Tick = Callable[[float, str], None]
 SAFE = {"local_files_only": True, "trust_remote_code": False}
 PROBE, PROBE_TARGET = 24, 13   # tokens; two different numbers tell the two sides of an encoder–decoder apart
 PROBE_COST = 3e12              # operations that the probe may take, about a minute; longer windows are left to the check on every answer
@@ -20,16 +20,16 @@ ENDINGS = (("MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES", "target"), ("MODEL_F
            ("MODEL_FOR_CAUSAL_LM_MAPPING_NAMES", "next"), ("MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES", "label"))
 
 
-def open_folder(place, fingerprint: str, tick: Tick) -> PretrainedModel:
+def open_folder(place, fingerprint: str, report: Progress) -> PretrainedModel:
     """Loads and verifies. The caller holds the lock, has checked the files and prepared transformers. Raises UserError if it cannot be shown."""
-    tick(0.1, "reading the configuration")
+    report(0.1, "reading the configuration")
     config = _quietly(place, "configuration", _config)
     weights = files.weights_of(place.folder)
     memory.refuse_weights(weights.parameters, place.title)
     tokenizer = _quietly(place, "tokenizer", _tokenizer)
-    tick(0.2, "loading the weights")
+    report(0.2, "loading the weights")
     network, head = _network(place, config)
-    tick(0.7, "verifying against the model's own attention")
+    report(0.7, "verifying against the model's own attention")
     return wired(place, fingerprint, network, tokenizer, head, dtype_of(weights.dtypes))
 
 

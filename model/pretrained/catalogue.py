@@ -7,8 +7,8 @@ from pathlib import Path
 from model.core.files import no_device
 from model.core.query import NotOnDisk, UserError
 
-CATALOGUE_ONLY = "CLEARHEAD_CATALOGUE_ONLY"  # set to 1 on a server for strangers: no hub id, no folder, only what is listed here
 WEIGHTS = "model.safetensors"
+MARK = "clearhead.json"   # of a folder that was fetched, written last: what it holds and the checksums of its weights
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,11 @@ def named(name: str) -> Entry | None:
     return next((entry for entry in ENTRIES if entry.name == name), None)
 
 
+def catalogue_only() -> bool:
+    """Whether this server is for strangers: no folders and no hub ids, by CLEARHEAD_CATALOGUE_ONLY=1."""
+    return os.environ.get("CLEARHEAD_CATALOGUE_ONLY") == "1"
+
+
 def home() -> Path:
     """Where fetched and converted models are kept: CLEARHEAD_HOME, or ~/.cache/clearhead."""
     return Path(os.environ.get("CLEARHEAD_HOME") or Path.home() / ".cache" / "clearhead").expanduser()
@@ -111,7 +116,7 @@ def place_of(entry: Entry) -> Path | None:
     if entry.source == "package":
         return _package_folder(entry.place)
     own = home() / "models" / entry.name
-    return own if (own / "clearhead.json").is_file() else hub_folder(entry.place)
+    return own if (own / MARK).is_file() else hub_folder(entry.place)
 
 
 def folder_name(hub_id: str) -> str:
@@ -121,7 +126,7 @@ def folder_name(hub_id: str) -> str:
 def hub_folder(hub_id: str) -> Path | None:
     """The folder of a hub model that was fetched by us, or lies complete in the hub's own cache; None if neither."""
     own = home() / "models" / folder_name(hub_id)
-    if (own / "clearhead.json").is_file():
+    if (own / MARK).is_file():
         return own
     cache = Path(os.environ.get("HF_HUB_CACHE") or Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface") / "hub")
     reference = cache.expanduser() / f"models--{hub_id.replace('/', '--')}" / "refs" / "main"

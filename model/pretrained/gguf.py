@@ -6,6 +6,7 @@ from model.core import memory
 from model.core.files import no_device
 from model.core.query import NotOnDisk, UserError
 from model.pretrained import catalogue, files
+from model.pretrained.environment import prepare
 
 SUFFIX = ".gguf"
 
@@ -30,9 +31,7 @@ def convert(path: Path, folder: Path) -> None:
     import torch
     from safetensors.torch import save_file
 
-    from model.pretrained import load
-
-    load.prepare()
+    prepare()
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     _refuse_what_does_not_fit(path)

@@ -9,8 +9,8 @@ from typing import cast
 
 from model.core.files import put
 from model.core.query import UserError
+from model.core.types import Progress
 
-Tick = Callable[[float, str], None]
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?")
 WANTED = re.compile(r"README\.md|(1_Pooling/)?[A-Za-z0-9][A-Za-z0-9._-]*\.(json|txt|model|spm|jinja|safetensors)")
 FULL, SHUT = {errno.ENOSPC, errno.EDQUOT}, {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}   # what a disk says
@@ -65,8 +65,8 @@ def check_id(hub_id: str) -> str:
     return hub_id
 
 
-def download(hub_id: str, folder: Path, tick: Tick, hub: Hub | None = None) -> dict:
-    """Brings a model's files into `folder` and says what was brought. Stops where `tick` raises, and goes on from there when asked again."""
+def download(hub_id: str, folder: Path, report: Progress, hub: Hub | None = None) -> dict:
+    """Brings a model's files into `folder` and says what was brought. Stops where `report` raises, and goes on from there when asked again."""
     hub = hub or Hub()
     try:
         commit, listed = hub.files(check_id(hub_id))
@@ -74,7 +74,7 @@ def download(hub_id: str, folder: Path, tick: Tick, hub: Hub | None = None) -> d
         total, done = sum(each.size for each in files), 0
         for each in files:
             def progress(got: int, name: str = each.name, before: int = done) -> None:
-                tick((before + got) / max(total, 1), f"downloading {name}: {(before + got) / 1e6:,.0f} of {total / 1e6:,.0f} MB")
+                report((before + got) / max(total, 1), f"downloading {name}: {(before + got) / 1e6:,.0f} of {total / 1e6:,.0f} MB")
 
             _fetch(hub, hub_id, commit, each, folder, progress)
             done += each.size

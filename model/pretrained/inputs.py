@@ -1,7 +1,6 @@
 """From a query's texts to the numbers that a model reads, and to the tokens that a person reads."""
 import functools
 import inspect
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,11 +8,11 @@ import numpy as np
 
 from model.core.query import Query, UserError
 from model.core.record import Omission, Tokens
+from model.core.types import Progress
 from model.pretrained.token_offsets import align, continuation
 from model.pretrained.tokens import Piece, readable
 
 GREEDY = 128  # tokens that an encoder–decoder writes at most when no target is given
-Tick = Callable[[float, str], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,13 +87,13 @@ def parameters_of(kind: Any) -> frozenset[str]:
     return frozenset(inspect.signature(kind.forward).parameters)
 
 
-def with_target(network, tokenizer, query: Query, question: Question, limit: int, tick: Tick) -> Question:
+def with_target(network, tokenizer, query: Query, question: Question, limit: int, report: Progress) -> Question:
     """The question with an encoder–decoder's target side: the given target, shifted right behind the start token, or what the model writes.
 
     What it writes is decoded greedily and without the query's edits, so that before and after an edit the same tokens are compared.
     """
     if query.target is None:
-        ids, omitted = _written(network, question, min(limit, GREEDY), tick), None
+        ids, omitted = _written(network, question, min(limit, GREEDY), report), None
         raws = _raws(tokenizer, ids)
         special = set(tokenizer.all_special_ids)
         text = tokenizer.decode([number for number in ids if number not in special], clean_up_tokenization_spaces=False)
@@ -121,14 +120,14 @@ def _start_token(network) -> int:
     return 0
 
 
-def _written(network, question: Question, longest: int, tick: Tick) -> list[int]:
+def _written(network, question: Question, longest: int, report: Progress) -> list[int]:
     """The ids that the model writes greedily, the start token first, the end token left out."""
     import torch
     from transformers import StoppingCriteria, StoppingCriteriaList
 
     class Watch(StoppingCriteria):
         def __call__(self, input_ids, scores, **options):
-            tick(0.05, f"writing the target: {input_ids.shape[1]} tokens")
+            report(0.05, f"writing the target: {input_ids.shape[1]} tokens")
             return torch.zeros(input_ids.shape[0], dtype=torch.bool)
 
     if not network.can_generate():

@@ -1,24 +1,20 @@
 """Opens a pretrained model safely: known files, no pickles, no code from elsewhere, no network, checked before it answers."""
-import os
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from model.core.query import NotOnDisk, UserError
+from model.core.types import Progress
 from model.pretrained import catalogue, files, gguf
-from model.pretrained.fetch import MARK
+from model.pretrained.environment import prepare
 from model.pretrained.hub import check_id
 from model.pretrained.untrained import SUFFIX, untrained
-
-Tick = Callable[[float, str], None]
-SETTINGS = {"HF_HUB_DISABLE_TELEMETRY": "1", "TOKENIZERS_PARALLELISM": "false", "TRANSFORMERS_VERBOSITY": "error", "TQDM_DISABLE": "1"}
 
 _opening = threading.Lock()  # a model's attention is switched while it is verified, and transformers' imports are not made for two threads
 
 
 @dataclass(frozen=True)
-class Place:
+class ModelFiles:
     """Where a model's files are. entry: its line in the catalogue, if it has one."""
 
     id: str
@@ -28,7 +24,7 @@ class Place:
     entry: catalogue.Entry | None = None
 
 
-def locate(model_id: str) -> Place:
+def locate(model_id: str) -> ModelFiles:
     """Where a model is, by its catalogue name, its folder or its hub id. Raises UserError with the way out; never asks the network.
 
     With `SUFFIX` behind it an id means the model's untrained twin, which has the same files.
@@ -37,19 +33,19 @@ def locate(model_id: str) -> Place:
         return replace(locate(model_id.removesuffix(SUFFIX)), id=model_id)
     entry = catalogue.named(model_id)
     if entry is not None:
-        return Place(model_id, catalogue.folder_of(entry), entry.title, entry.licence, entry)
-    if os.environ.get(catalogue.CATALOGUE_ONLY) == "1":
+        return ModelFiles(model_id, catalogue.folder_of(entry), entry.title, entry.licence, entry)
+    if catalogue.catalogue_only():
         raise UserError(f"This server offers its catalogue only; choose one of {', '.join(each.name for each in catalogue.ENTRIES)}.")
     if model_id.endswith(gguf.SUFFIX):
         path = Path(model_id).expanduser()
-        return Place(model_id, gguf.converted(path), path.stem)
+        return ModelFiles(model_id, gguf.converted(path), path.stem)
     folder = _folder(model_id)
     if folder is not None:
-        return Place(model_id, folder, folder.name, files.licence_of(folder))
+        return ModelFiles(model_id, folder, folder.name, files.licence_of(folder))
     there = catalogue.hub_folder(check_id(model_id))
     if there is None:
         raise NotOnDisk(f"{model_id} is not on this disk; fetch it with: python -m model fetch {model_id}")
-    return Place(model_id, there, model_id, files.licence_of(there))
+    return ModelFiles(model_id, there, model_id, files.licence_of(there))
 
 
 def _folder(model_id: str) -> Path | None:
@@ -70,41 +66,28 @@ def revision(model_id: str) -> str:
     return _fingerprint(model_id, locate(model_id))
 
 
-def _fingerprint(model_id: str, place: Place) -> str:
+def _fingerprint(model_id: str, place: ModelFiles) -> str:
     return files.fingerprint(place.folder) + (SUFFIX if model_id.endswith(SUFFIX) else "")
 
 
-def open_model(model_id: str, tick: Tick):
+def open_model(model_id: str, report: Progress):
     """The model, loaded and verified, as a `PretrainedModel`. Raises UserError if it cannot be opened or shown."""
     place = locate(model_id)
-    tick(0.05, "checking the files")
+    report(0.05, "checking the files")
     _check_files(place)
     fingerprint = _fingerprint(model_id, place)
     with _opening:
         prepare()
         from model.pretrained.build import open_folder
 
-        opened = open_folder(place, fingerprint, tick)
+        opened = open_folder(place, fingerprint, report)
         return untrained(opened, place, fingerprint) if model_id.endswith(SUFFIX) else opened
 
 
-def prepare() -> None:
-    """Sets what transformers reads from the environment, before its first import: no telemetry, no progress bars, no talk."""
-    for name, value in SETTINGS.items():
-        os.environ.setdefault(name, value)
-    from transformers.utils import logging
-
-    from model.capture import attention_call, forward_pass
-
-    logging.disable_progress_bar()
-    forward_pass.register()
-    attention_call.keep_heap()
-
-
-def _check_files(place: Place) -> None:
+def _check_files(place: ModelFiles) -> None:
     """Weights whole by their own headers, and with the checksum of the catalogue or of the time when they were fetched."""
     weights = files.weights_of(place.folder)
-    known = files.read_json(place.folder / MARK).get("sha256", {}) if (place.folder / MARK).is_file() else {}
+    known = files.read_json(place.folder / catalogue.MARK).get("sha256", {}) if (place.folder / catalogue.MARK).is_file() else {}
     if place.entry is not None and place.entry.source == "package":
         known = {weights.files[0].name: place.entry.sha256}
     for path in weights.files:

@@ -1,5 +1,4 @@
 """A loaded model that answers queries: tokens in, one captured forward pass, a record out."""
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -9,11 +8,10 @@ from model.core import memory
 from model.core.query import Hide, Kind, NoNextWord, Query, UserError
 from model.core.record import AttentionMap, AttentionRecord, Card, Verification
 from model.core.threads import threads_for
+from model.core.types import Progress, Span
 from model.pretrained import patching, predict
 from model.pretrained.inputs import Question, read, with_target
 from model.studies.next_token import NAMED, NextWord
-
-Tick = Callable[[float, str], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,51 +36,51 @@ class PretrainedModel:
     def nbytes(self) -> int:
         return sum(each.numel() * each.element_size() for each in self.network.parameters())
 
-    def answer(self, query: Query, tick: Tick) -> AttentionRecord:
+    def answer(self, query: Query, report: Progress) -> AttentionRecord:
         """The record of this query. Raises UserError where it cannot be answered, or not be shown without doubt."""
-        question = self.question(query, tick)
+        question = self.question(query, report)
         with self.threads(question):
             if self.wiring is None:
-                maps, verification, output = self._reported(question, tick)
+                maps, verification, output = self._reported(question, report)
             else:
-                maps, verification, output = self._captured(query, question, self.wiring, tick)
+                maps, verification, output = self._captured(query, question, self.wiring, report)
         prediction = predict.prediction(self, question, output)
         return AttentionRecord(query, self.card, maps, verification, prediction, question.omitted, question.notes)
 
-    def first_layer(self, query: Query, tick: Tick) -> AttentionRecord:
+    def first_layer(self, query: Query, report: Progress) -> AttentionRecord:
         """The answer's first layer, from a pass that ends there, so without a prediction; the whole answer of an encoder–decoder, and where only
         reported weights can be shown. Raises UserError as `answer` does."""
         if self.wiring is None or self.network.config.is_encoder_decoder:
-            return self.answer(query, tick)
-        question = self.question(query, tick)
+            return self.answer(query, report)
+        question = self.question(query, report)
         with self.threads(question, 1 / len(self.plan.shapes)):
-            maps, verification, _ = self._captured(query, question, self.wiring, tick, layers=1)
+            maps, verification, _ = self._captured(query, question, self.wiring, report, layers=1)
         return AttentionRecord(query, self.card, maps, verification, None, question.omitted, question.notes)
 
     def threads(self, question: Question, part: float = 1.0) -> AbstractContextManager[None]:
         """As many threads as a pass of this question, or that part of one, can use."""
         return threads_for(part * self.plan.operations_for(max(each or 0 for each in question.lengths)))
 
-    def question(self, query: Query, tick: Tick) -> Question:
+    def question(self, query: Query, report: Progress) -> Question:
         """The query as the network takes it, with an encoder–decoder's target side. Raises UserError where it cannot be asked."""
-        tick(0.02, "reading the text")
+        report(0.02, "reading the text")
         if query.continuation and self.head != "next":
             raise UserError(f"{self.card.title} does not predict the next word, so there is nothing to continue; choose a decoder such as SmolLM2.")
         question = read(self.network, self.tokenizer, query, self.card.max_tokens)
         memory.refuse_what_does_not_fit(self.plan, len(question.source), self.card.title)
         if self.network.config.is_encoder_decoder:
-            question = with_target(self.network, self.tokenizer, query, question, self.card.max_tokens, tick)
+            question = with_target(self.network, self.tokenizer, query, question, self.card.max_tokens, report)
             memory.refuse_what_does_not_fit(self.plan, max(each for each in question.lengths if each), self.card.title)
         self._check_edits(query, question)
         return question
 
-    def next_word(self, query: Query, tick: Tick) -> NextWord:
+    def next_word(self, query: Query, report: Progress) -> NextWord:
         """All logits of the last position, from a plain pass with the model's own kernel. Raises NoNextWord for a model that is no decoder."""
         import torch
 
         if self.head != "next":
             raise NoNextWord(f"{self.card.title} does not write a next token; choose a decoder, such as SmolLM2.")
-        tick(0.05, "reading the text")
+        report(0.05, "reading the text")
         question = read(self.network, self.tokenizer, query, self.card.max_tokens)
         memory.refuse_what_does_not_fit(self.plan, len(question.source), self.card.title)
         with torch.inference_mode():
@@ -92,11 +90,37 @@ class PretrainedModel:
         return NextWord(logits.numpy(), tuple(ids), tuple(predict.text_of(self.tokenizer, each) for each in ids),
                         tuple(ends) if isinstance(ends, list) else () if ends is None else (ends,))
 
-    def _captured(self, query: Query, question: Question, wiring: verify.Wiring, tick: Tick, layers: int | None = None):
-        session = patching.session(self, query, question.lengths, lambda done, text: tick(0.05 + 0.85 * done, text))
+    def log_probability(self, query: Query, span: Span) -> float:
+        """ln P of the words at `span`, the mean over their tokens in nats, under the query's edits.
+
+        A next-word model says it after what stands before; a masked-word model says it with all tokens of the span masked at once, as Kocijan et
+        al. 2019 (section 2) do. Raises UserError for a model that says neither.
+        """
+        import torch
+
+        if self.head not in ("next", "mask"):
+            raise UserError(f"{self.card.title} does not say words, so there is no probability to compare; "
+                            "choose a next-word or a masked-word model.")
+        question = read(self.network, self.tokenizer, query, self.card.max_tokens)
+        tokens = [token for token, (start, end) in enumerate(question.source.spans)
+                  if question.source.segments[token] == 0 and start < span[1] and span[0] < end]
+        tensors, before = dict(question.tensors), 0 if self.head == "mask" else 1
+        if not tokens or tokens[0] < before:
+            raise UserError(f"{self.card.title} has nothing to say {query.text[slice(*span)]!r} from; put words before it, or shorten the text.")
+        said = torch.tensor([question.source.ids[token] for token in tokens])
+        if self.head == "mask":
+            masked = tensors["input_ids"].clone()
+            masked[0, tokens] = self.tokenizer.mask_token_id
+            tensors["input_ids"] = masked
+        session = patching.session(self, query, question.lengths)
+        logits = forward_pass.run(session, lambda: self.network(**tensors)).logits[0, [token - before for token in tokens]].float()
+        return float(logits.log_softmax(-1)[torch.arange(len(tokens)), said].mean())
+
+    def _captured(self, query: Query, question: Question, wiring: verify.Wiring, report: Progress, layers: int | None = None):
+        session = patching.session(self, query, question.lengths, lambda done, text: report(0.05 + 0.85 * done, text))
         session.most = layers
         output = forward_pass.run(session, lambda: self.network(**question.tensors, **predict.last_only(self)))
-        tick(0.92, "checking the picture")
+        report(0.92, "checking the picture")
         slots = [self._slot(call, wiring) for call in session.calls]
         found = [call.layer(slot.index) for call, slot in zip(session.calls, slots, strict=True)]
         verification = verify.check_answer(session.calls, found, wiring)
@@ -112,10 +136,10 @@ class PretrainedModel:
             raise UserError(f"{self.card.title} used {call.module} in a way that was not seen when it was verified; try another text or model.")
         return slot
 
-    def _reported(self, question: Question, tick: Tick):
+    def _reported(self, question: Question, report: Progress):
         import torch
 
-        tick(0.1, "asking the model for its own weights")
+        report(0.1, "asking the model for its own weights")
         with torch.inference_mode():
             output = self.network(**question.tensors, output_attentions=True)
         try:

@@ -1,30 +1,25 @@
 """A head's output taken from another text: the pass that gives it, and the pass that gets it."""
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import cast
 
 import numpy as np
 
 from model.capture import forward_pass
 from model.core.query import Kind, Patch, Query, UserError
+from model.core.types import HeadId, Progress, quiet
 from model.pretrained import predict
-from model.studies.patching import Answer, Patched, PatchQuery, check_lengths
-from model.studies.patching import patched as effects
+from model.studies.patching import Answer, Patched, PatchQuery, check_lengths, patch_effects
 
 TOKENS = 256   # of all rows of a pass in which several heads are patched, each in a row of its own
-Tick = Callable[[float, str], None]
 
 
-def quiet(fraction: float, text: str) -> None:
-    """A tick that nobody watches."""
-
-
-def session(model, query: Query, lengths: tuple[int, int | None], tick: Tick = quiet) -> forward_pass.Session:
+def session(model, query: Query, lengths: tuple[int, int | None], report: Progress = quiet) -> forward_pass.Session:
     """A session for the pass of a query of `lengths` tokens (source, target), with its edits and with what its patches take from other passes.
 
     Raises UserError for another text of another number of tokens.
     """
     slots = model.wiring.slots if model.wiring else {}
-    return forward_pass.Session(model.names, slots, query.edits, tick, taken(model, query, lengths))
+    return forward_pass.Session(model.names, slots, query.edits, report, taken(model, query, lengths))
 
 
 def taken(model, query: Query, lengths: tuple[int, int | None]) -> dict:
@@ -52,7 +47,7 @@ def passed(model, query: Query):
     return question, watching.mixed, output
 
 
-def patched(model, question: PatchQuery, tick: Tick) -> Patched:
+def patched(model, question: PatchQuery, report: Progress) -> Patched:
     """Raises UserError for texts of different lengths and for a model that answers nothing."""
     if model.wiring is None:
         raise UserError(f"{model.card.title} reports its weights but cannot be edited; choose a verified model.")
@@ -63,7 +58,7 @@ def patched(model, question: PatchQuery, tick: Tick) -> Patched:
         raise UserError(f"{model.card.title} has no {question.kind} attention; choose a kind that the page offers.")
     check_lengths(question.second, len(mixed[question.kind, places[0][0]]), looking(question.kind, first.lengths))
 
-    def again(trials: list[list[tuple[int, int]]]) -> Iterator[Answer]:
+    def again(trials: list[list[HeadId]]) -> Iterator[Answer]:
         size = max(1, TOKENS // max(len(mixed[question.kind, places[0][0]]), len(first.source)))
         for start in range(0, len(trials), size):
             rows = [{(question.kind, layer, head): mixed[question.kind, layer][:, head] for layer, head in chosen}
@@ -74,7 +69,7 @@ def patched(model, question: PatchQuery, tick: Tick) -> Patched:
             yield from (_answer(model, first, output, row) for row in range(len(rows)))
 
     answers = _answer(model, first, plain), _answer(model, second, other)
-    return effects(*answers, places, again, lambda number: predict.name_of(model, number), tick)
+    return patch_effects(*answers, places, again, lambda number: predict.name_of(model, number), report)
 
 
 def _answer(model, question, output, row: int = 0) -> Answer:

@@ -1,16 +1,13 @@
 """What the model answers, kept with the record: the next token, candidates at a mask, a sentence vector. Never full logits."""
-import functools
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from model.core.record import Prediction
+from model.core.record import CANDIDATES, Prediction
 from model.pretrained import files
 from model.pretrained.inputs import parameters_of
-from model.pretrained.tokens import visible
-
-BEST = 20
+from model.pretrained.tokens import bytes_by_sign, visible
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,7 @@ def choices(kind: str, logits, positions: list[int], tokenizer) -> Prediction:
     """The best twenty tokens at some positions. logits (position, vocabulary), one row for each of `positions`."""
     logits = logits.float()
     normaliser = logits.logsumexp(-1)
-    best = logits.topk(min(BEST, logits.shape[-1]), dim=-1)
+    best = logits.topk(min(CANDIDATES, logits.shape[-1]), dim=-1)
     probabilities = (best.values - normaliser[:, None]).exp()
     ids = best.indices.tolist()
     return Prediction(kind, tuple(positions), tuple(map(tuple, ids)), tuple(tuple(text_of(tokenizer, number) for number in row) for row in ids),
@@ -71,17 +68,9 @@ def text_of(tokenizer, number: int) -> str:
     return visible(" " + decoded if leading else decoded)
 
 
-@functools.cache
-def _bytes_by_sign() -> dict[str, int]:
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(256) if byte not in printable]
-    return {chr(byte): byte for byte in printable} | {chr(0x100 + i): byte for i, byte in enumerate(others)}
-
-
 def _as_bytes(raw: str) -> str:
-    """A piece that is no whole character, as its bytes in hexadecimal: ‹E8 8B›. Byte-level vocabularies (Radford et al. 2019) write a byte
-    without a printable Latin-1 character as one from U+0100 on."""
-    known = _bytes_by_sign()
+    """A piece that is no whole character, as its bytes in hexadecimal: ‹E8 8B›."""
+    known = bytes_by_sign()
     if not all(character in known for character in raw):
         return visible(raw)
     values = [known[character] for character in raw]
@@ -126,7 +115,7 @@ def name_of(model, number: int) -> str:
 def labels(logits, config) -> Prediction:
     """The classes of a classifier, the most probable first. logits (class)."""
     normaliser = logits.float().logsumexp(-1)
-    best = logits.float().topk(min(BEST, len(logits)))
+    best = logits.float().topk(min(CANDIDATES, len(logits)))
     ids = tuple(best.indices.tolist())
     return Prediction("label", (0,), (ids,), (tuple(visible(str(config.id2label.get(number, number))) for number in ids),),
                       (tuple((best.values - normaliser).exp().tolist()),), (float(normaliser),))

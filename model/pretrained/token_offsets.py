@@ -3,12 +3,14 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from model.core.types import Span
+
 BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 SPACES = str.maketrans({"Ġ": " ", "Ċ": "\n", "ĉ": "\t", "č": "\r", "▁": " "})  # how byte-level and SentencePiece vocabularies write white space
 REACH = 12  # characters that may be skipped before a piece, such as controls that a tokenizer drops
 
 
-def align(text: str, raws: Sequence[str]) -> list[tuple[int, int]]:
+def align(text: str, raws: Sequence[str]) -> list[Span]:
     """The span of each piece of a SentencePiece or Moses vocabulary, in order; an empty span where a piece is not found."""
     spans, cursor, waiting = [], 0, b""
     for raw in raws:
@@ -39,7 +41,7 @@ def _same(character: str) -> str:
     return unicodedata.normalize("NFKC", character).casefold()
 
 
-def _find(text: str, cursor: int, piece: str) -> tuple[int, int]:
+def _find(text: str, cursor: int, piece: str) -> Span:
     """Where the piece stands at or shortly after the cursor, up to case and compatibility forms."""
     wanted = _same(piece)
     for start in range(cursor, min(cursor + REACH, len(text))):
@@ -52,7 +54,7 @@ def _find(text: str, cursor: int, piece: str) -> tuple[int, int]:
     return cursor, cursor
 
 
-def fill(raw: str, span: tuple[int, int], text: str, before: int) -> tuple[int, int]:
+def fill(raw: str, span: Span, text: str, before: int) -> Span:
     """The span of a piece whose tokenizer gives none or a wrong one: white space that was trimmed, or a lone word marker."""
     written = raw.translate(SPACES)
     if written.strip():
@@ -62,7 +64,7 @@ def fill(raw: str, span: tuple[int, int], text: str, before: int) -> tuple[int, 
     return span if text[slice(*span)].isspace() else (span[0], span[0])
 
 
-def continuation(tokenizer, last: int, numbers: Sequence[int]) -> tuple[str, list[tuple[int, int]]]:
+def continuation(tokenizer, last: int, numbers: Sequence[int]) -> tuple[str, list[Span]]:
     """The text that some ids write behind the id `last`, and the span of each in it; parts of one character share its span."""
     def decode(count: int) -> str:
         return tokenizer.decode([last, *numbers[:count]], clean_up_tokenization_spaces=False)

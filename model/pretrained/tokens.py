@@ -9,6 +9,7 @@ import unicodedata
 from dataclasses import dataclass
 
 from model.core.record import Tokens
+from model.core.types import Span
 from model.pretrained.token_offsets import fill
 
 VISIBLE = {" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥"}
@@ -25,7 +26,7 @@ class Piece:
 
     id: int
     raw: str
-    span: tuple[int, int]
+    span: Span
     text: int
     special: bool
     unknown: bool
@@ -67,7 +68,7 @@ def readable(pieces: list[Piece], texts: tuple[str, ...]) -> Tokens:
                   _words(pieces, spans, texts), tuple(piece.text for piece in pieces), tuple(piece.unknown for piece in pieces))
 
 
-def _without_space(side: int, span: tuple[int, int], texts: tuple[str, ...]) -> tuple[int, int]:
+def _without_space(side: int, span: Span, texts: tuple[str, ...]) -> Span:
     """The span without the one ordinary space that precedes a word."""
     start, end = span
     if side >= 0 and end - start > 1:
@@ -77,7 +78,7 @@ def _without_space(side: int, span: tuple[int, int], texts: tuple[str, ...]) -> 
     return start, end
 
 
-def _parts(pieces: list[Piece], spans: list[tuple[int, int]]) -> list[int]:
+def _parts(pieces: list[Piece], spans: list[Span]) -> list[int]:
     """1, 2, … for tokens that are parts of the same characters, 0 for a token that has its characters to itself."""
     numbers = [0] * len(pieces)
     for i in range(1, len(pieces)):
@@ -88,7 +89,7 @@ def _parts(pieces: list[Piece], spans: list[tuple[int, int]]) -> list[int]:
     return numbers
 
 
-def _label(piece: Piece, span: tuple[int, int], texts: tuple[str, ...], number: int) -> str:
+def _label(piece: Piece, span: Span, texts: tuple[str, ...], number: int) -> str:
     typed = "" if piece.text < 0 else visible(_short(texts[piece.text][slice(*span)]))
     if piece.unknown and not piece.special:
         return f"{piece.raw} {typed}".strip()
@@ -102,7 +103,7 @@ def _short(text: str) -> str:
     return text if len(text) <= LONGEST_LABEL else f"{text[:LONGEST_LABEL - 9]}…{text[-8:]}"
 
 
-def _words(pieces: list[Piece], spans: list[tuple[int, int]], texts: tuple[str, ...]) -> tuple[int, ...]:
+def _words(pieces: list[Piece], spans: list[Span], texts: tuple[str, ...]) -> tuple[int, ...]:
     """The word of each token, counted over both texts; -1 for special tokens and white space. A token over several words joins them."""
     words, offset = [-1] * len(pieces), 0
     for side, text in enumerate(texts):
@@ -152,6 +153,15 @@ def _word_numbers(text: str) -> list[int]:
             numbers.append(current)
         before = character
     return numbers
+
+
+@functools.cache
+def bytes_by_sign() -> dict[str, int]:
+    """How byte-level vocabularies write a byte (Radford et al. 2019, encoder.py): a printable Latin-1 sign stands for itself, the other bytes
+    are signs from U+0100 on."""
+    printable = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(byte): byte for byte in printable} | {chr(0x100 + number): byte for number, byte in enumerate(others)}
 
 
 @functools.lru_cache(1 << 14)

@@ -19,10 +19,10 @@ from model.core import heads
 from model.core.query import Kind, Patch, Query, Silence, UserError
 from model.core.record import AttentionRecord, Layer
 from model.core.trace import AttentionTrace, Block, Embedded, Last, LastQuery, Projection, Trace
+from model.core.types import Progress
 from model.pretrained import patching, predict
 from model.pretrained.block_parts import Unfollowed, close, feed_forward, norm_of, pairs_of
 
-Tick = Callable[[float, str], None]
 LARGEST = 2**29     # bytes of activations that a trace may hold
 
 
@@ -48,7 +48,7 @@ class Call:
         return None if bias is None else bias.detach().numpy()
 
 
-def trace(model, query: Query, tick: Tick) -> Trace:
+def trace(model, query: Query, report: Progress) -> Trace:
     """The trace of the pass that answers the query. Raises UserError where the model is built in a way that cannot be followed."""
     title = model.card.title
     if model.wiring is None:
@@ -57,20 +57,20 @@ def trace(model, query: Query, tick: Tick) -> Trace:
         raise UserError("A pass with silenced or patched heads cannot be traced; take the edit away.")
     names = {slot.module: _block_name(slot.module, title) for slot in model.wiring.slots.values()}
     with _watched(model.network, set(names.values())) as calls:
-        record = model.answer(query, tick)
+        record = model.answer(query, report)
     try:
         return _built(record, model, names, calls)
     except Unfollowed as error:
         raise UserError(f"The insides of {title} cannot be followed, as {error}; its attention itself is shown on the page Heads.") from error
 
 
-def last(model, question: LastQuery, tick: Tick) -> Last:
+def last(model, question: LastQuery, report: Progress) -> Last:
     """What the last block of one kind puts out. Raises UserError where the model is built in a way that cannot be followed, and for a kind that
     it has not."""
     title, places = model.card.title, [slot for slot in (model.wiring.slots.values() if model.wiring else ()) if slot.kind is question.kind]
     if not places:
         raise UserError(f"{title} has no {question.kind} attention that can be followed; choose another kind, or a verified model.")
-    asked = model.question(question.query, tick)
+    asked = model.question(question.query, report)
     name = _block_name(max(places, key=lambda slot: slot.index).module, title)
     seen: list[np.ndarray] = []   # of every call of the block by this thread: layers that share one module call it again
     owner = threading.get_ident()
@@ -81,7 +81,7 @@ def last(model, question: LastQuery, tick: Tick) -> Last:
 
     hook = model.network.get_submodule(name).register_forward_hook(read)
     try:
-        session = patching.session(model, question.query, asked.lengths, tick)
+        session = patching.session(model, question.query, asked.lengths, report)
         with model.threads(asked):
             forward_pass.run(session, lambda: model.network(**asked.tensors, **predict.last_only(model)))
     finally:

@@ -1,18 +1,16 @@
 """A model of ours as the subject of an attribution: the resolvers at "it", the induction model at the next sign, the translator at a French word."""
-from collections.abc import Callable
 
 import numpy as np
 import torch
 
 from model.core.query import Hide, Query, UserError
 from model.core.record import Tokens
+from model.core.types import KindHeadId, Progress
 from model.scratch import edits, record_pass
 from model.scratch.models import Induction, Resolver, ScratchModel, Translator
 from model.scratch.tokens import UNKNOWN
 from model.studies.attribution import LONGEST, AttributionQuery
-from model.studies.token_removal import Head, Subject, answered, beginning, last_word, target_word
-
-Tick = Callable[[float, str], None]
+from model.studies.token_removal import Subject, answered, beginning, last_word, target_word
 
 
 class ScratchSubject(Subject):
@@ -40,11 +38,11 @@ class ScratchSubject(Subject):
     def table(self):
         return self.opened.transformer.embedding.table
 
-    def reader(self, head: Head, output: np.ndarray):
+    def reader(self, head: KindHeadId, output: np.ndarray):
         return edits.attentions(self.opened.transformer)[head[:2]][1].w_output
 
 
-def subject(opened: ScratchModel, question: AttributionQuery, tick: Tick) -> Subject:
+def subject(opened: ScratchModel, question: AttributionQuery, report: Progress) -> Subject:
     """Raises UserError for the untrained model, for a text without "it", and for a long one."""
     if not isinstance(opened, (Resolver, Induction)):
         raise UserError(f"{opened.card.title} answers nothing, so that there is nothing to explain; choose a trained model.")

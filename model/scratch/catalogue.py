@@ -1,7 +1,9 @@
 """The names of the models of this folder. Light: no torch here, so that the first page can ask."""
 from pathlib import Path
 
-WEIGHTS = Path(__file__).parents[2] / "assets" / "weights"
+from model.core.assets import ASSETS
+
+WEIGHTS = ASSETS / "weights"
 
 OFFERS = {   # name: (title, what it is good for)
     "resolver-narrow": ("Resolver, narrow", 'What is "it"? An encoder of one head a layer, trained here: see the head that finds the noun.'),

@@ -13,6 +13,7 @@ import torch
 
 from model.core import attention
 from model.core.query import Kind, Silence
+from model.core.types import KindHeadId
 from model.scratch import edits
 from model.scratch.grammar import Sentence
 from model.scratch.probe import capture
@@ -106,7 +107,7 @@ def judged(model: Transformer, sentences: Sequence[Sentence], right: Callable[[T
     return found
 
 
-def silenced(model: Transformer, right: Callable[[Iterable[Silence]], float], pointers: Sequence[tuple[Kind, int, int]],
+def silenced(model: Transformer, right: Callable[[Iterable[Silence]], float], pointers: Sequence[KindHeadId],
              draws: int = 10) -> list[dict]:
     """What silence costs: each head alone, all pointing heads together, and as many of the others, drawn at random, a row each."""
     places = [(kind, layer, head) for kind, layer in edits.attentions(model) for head in range(model.config.heads)]

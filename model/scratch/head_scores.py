@@ -4,6 +4,7 @@ import random
 import numpy as np
 
 from model.core.query import Kind
+from model.core.types import HeadId, KindHeadId
 from model.scratch import grammar, head_analysis
 from model.scratch.models import ScratchModel, Translator
 from model.scratch.tasks import resolver, translator
@@ -12,7 +13,7 @@ from model.studies import induction
 DRAWS = 8    # random repeats that an induction model is put to
 TWINS = 50   # pairs of sentences that the others are put to, of nouns that were not trained on
 
-Found = tuple[tuple[str, ...], tuple[tuple[Kind, int, int], ...], np.ndarray]   # names, heads, float32 (trait, head)
+Found = tuple[tuple[str, ...], tuple[KindHeadId, ...], np.ndarray]   # names, heads, float32 (trait, head)
 
 
 def of(opened: ScratchModel) -> Found:
@@ -31,6 +32,6 @@ def of(opened: ScratchModel) -> Found:
     return ("both",), tuple((each.kind, each.layer, each.head) for each in heads), np.array([[each.both for each in heads]], np.float32)
 
 
-def copying(opened: ScratchModel, heads: tuple[tuple[int, int], ...]) -> np.ndarray:
+def copying(opened: ScratchModel, heads: tuple[HeadId, ...]) -> np.ndarray:
     """The copying score of each head (layer, head) of a decoder, float64 (head)."""
     return np.array([head_analysis.copying(opened.transformer, layer, head) for layer, head in heads])

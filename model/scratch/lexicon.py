@@ -1,8 +1,13 @@
 """The words of the small world in which the resolver and the translator live: English with its French, written for this project.
 
-A noun is written english:french:gender, an adjective english:masculine:feminine. Those under HELD_OUT are never trained on.
+The nouns are in assets/lexicon/nouns.toml; an adjective is written english:masculine:feminine. Those under HELD_OUT are never trained on.
 """
+import tomllib
 from dataclasses import dataclass
+
+from model.core.assets import ASSETS
+
+NOUNS = tomllib.loads((ASSETS / "lexicon" / "nouns.toml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
@@ -36,38 +41,21 @@ class Frame:
     place: str
 
 
-def _nouns(lines: str) -> dict[str, Noun]:
-    return {english: Noun(english, french, gender == "f") for english, french, gender in (each.split(":") for each in lines.split())}
+def _nouns(table: str) -> dict[str, dict[str, Noun]]:
+    """The pools of a table of assets/lexicon/nouns.toml: {pool: {english: noun}}."""
+    return {pool: {english: Noun(english, *_french(each)) for english, each in nouns.items()} for pool, nouns in NOUNS[table].items()}
+
+
+def _french(entry: str) -> tuple[str, bool]:
+    french, gender = entry.split(":")
+    return french, gender == "f"
 
 
 def _adjectives(lines: str) -> dict[str, Adjective]:
     return {each.split(":")[0]: Adjective(*each.split(":")) for each in lines.split()}
 
 
-POOLS = {
-    "animals": _nouns("""animal:animal:m dog:chien:m cat:chat:m horse:cheval:m donkey:âne:m fox:renard:m wolf:loup:m duck:canard:m sheep:mouton:m
-                         cow:vache:f goat:chèvre:f mouse:souris:f tortoise:tortue:f hen:poule:f mare:jument:f giraffe:girafe:f"""),
-    "places": _nouns("""street:rue:f road:route:f river:rivière:f square:place:f forest:forêt:f yard:cour:f
-                        bridge:pont:m field:champ:m garden:jardin:m path:chemin:m desert:désert:m park:parc:m"""),
-    "objects": _nouns("""trophy:trophée:m book:livre:m violin:violon:m painting:tableau:m vase:vase:m piano:piano:m helmet:casque:m pillow:oreiller:m
-                         lamp:lampe:f statue:statue:f bottle:bouteille:f clock:horloge:f chair:chaise:f guitar:guitare:f"""),
-    "containers": _nouns("""suitcase:valise:f box:boîte:f crate:caisse:f chest:malle:f pot:marmite:f
-                            bag:sac:m drawer:tiroir:m trunk:coffre:m basket:panier:m closet:placard:m"""),
-    "vehicles": _nouns("""truck:camion:m bus:bus:m tractor:tracteur:m train:train:m scooter:scooter:m boat:bateau:m taxi:taxi:m ferry:ferry:m
-                          sledge:traîneau:m car:voiture:f bicycle:bicyclette:f van:camionnette:f cart:charrette:f jeep:jeep:f
-                          ambulance:ambulance:f limousine:limousine:f carriage:calèche:f barge:péniche:f"""),
-    "cloths": _nouns("""tablecloth:nappe:f blanket:couverture:f towel:serviette:f tarp:bâche:f
-                        sheet:drap:m carpet:tapis:m curtain:rideau:m veil:voile:m"""),
-    "furniture": _nouns("""table:table:f window:fenêtre:f shelf:étagère:f
-                           bed:lit:m sofa:canapé:m desk:bureau:m bench:banc:m wall:mur:m counter:comptoir:m"""),
-}
-
-HELD_OUT_NOUNS = {
-    "animals": _nouns("camel:chameau:m lioness:lionne:f"), "places": _nouns("valley:vallée:f meadow:pré:m"),
-    "objects": _nouns("mirror:miroir:m trumpet:trompette:f"), "containers": _nouns("backpack:cartable:m cabinet:armoire:f"),
-    "vehicles": _nouns("motorbike:moto:f tram:tram:m"), "cloths": _nouns("flag:drapeau:m scarf:écharpe:f"),
-    "furniture": _nouns("door:porte:f stool:tabouret:m"),
-}
+POOLS, HELD_OUT_NOUNS = _nouns("pools"), _nouns("held_out")
 
 ADJECTIVES = _adjectives("""
     tired:fatigué:fatiguée lazy:paresseux:paresseuse scared:effrayé:effrayée sleepy:endormi:endormie hungry:affamé:affamée sick:malade:malade

@@ -1,53 +1,51 @@
 """How each of our models reads a question and what it answers: texts to tokens, one recorded pass, a prediction."""
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 import torch
 from torch import Tensor
 
 from model.core.query import Patch, Query, UserError
-from model.core.record import AttentionRecord, Card, Omission, Prediction, Tokens
+from model.core.record import CANDIDATES, AttentionRecord, Card, Omission, Prediction, Tokens
 from model.core.threads import threads_for
+from model.core.types import Progress, quiet
 from model.scratch import edits, record_pass
-from model.scratch import tokens as texts
+from model.scratch import tokens as scratch_tokens
 from model.scratch.transformer import Transformer
 from model.studies.next_token import NAMED, NextWord
 from model.studies.patching import check_lengths
 
-Tick = Callable[[float, str], None]
 Sides = dict[str, Tokens]
-CANDIDATES = 20  # of a prediction, at each position
 
 
 class ScratchModel:
     """The untrained encoder–decoder, and what all our models share. Read-only after construction: one instance serves everybody."""
 
     says = "none"              # what kind of prediction it makes
-    separator = texts.UNKNOWN  # an untrained model has learned no sign for it, so any number does
+    separator = scratch_tokens.UNKNOWN  # an untrained model has learned no sign for it, so any number does
 
     def __init__(self, card: Card, transformer: Transformer, tokenizer):
         self.card, self.transformer, self.tokenizer = card, transformer, tokenizer
         self.nbytes = sum(each.numel() * each.element_size() for each in transformer.parameters())
 
-    def answer(self, query: Query, tick: Tick) -> AttentionRecord:
+    def answer(self, query: Query, report: Progress) -> AttentionRecord:
         """The record of one text, of a pair (text_b), or of source and target. Raises UserError for blank texts and impossible edits."""
         sides, omitted, notes = self.sides(query)
         lengths = {side: len(each) for side, each in sides.items()}
         edits.check(self.transformer, query.edits, lengths)
         record_pass.check_rows(self.transformer, query.edits, lengths)
         with self.threads(sides):
-            logits, seen = self.run(query, sides, tick)
+            logits, seen = self.run(query, sides, report)
             maps = record_pass.maps(self.transformer, seen, sides, query.edits)
             return AttentionRecord(query, self.card, maps, record_pass.verify(self.transformer, seen, maps), self.prediction(sides, logits),
                                    omitted, notes + self.unknown(sides))
 
-    def run(self, query: Query, sides: Sides, tick: Tick) -> tuple[Tensor, dict]:
+    def run(self, query: Query, sides: Sides, report: Progress) -> tuple[Tensor, dict]:
         """One pass over these tokens under the query's edits: logits (q, vocabulary) and the probes' tensors."""
         taken = self.taken(query)
         for edit, numbers in taken.items():
             check_lengths(edit.from_query, len(numbers), len(sides.get(edits.query_side(self.transformer, edit.kind), ())))
         with self.threads(sides):
-            return record_pass.run(self.transformer, [each.ids for each in sides.values()], query.edits, tick, taken)
+            return record_pass.run(self.transformer, [each.ids for each in sides.values()], query.edits, report, taken)
 
     def threads(self, sides: Sides) -> AbstractContextManager[None]:
         """As many as a pass over these tokens is worth: about two operations for each weight of four bytes and each token."""
@@ -58,7 +56,7 @@ class ScratchModel:
         patches = [edit for edit in query.edits if isinstance(edit, Patch)]
         found, places = {}, edits.attentions(self.transformer)
         for other in {edit.from_query for edit in patches}:
-            _, seen = self.run(other, self.sides(other)[0], lambda fraction, text: None)
+            _, seen = self.run(other, self.sides(other)[0], quiet)
             for edit in (each for each in patches if each.from_query == other):
                 path, _ = places[edit.kind, edit.layer]
                 if f"{path}.mixed" not in seen:
@@ -74,26 +72,26 @@ class ScratchModel:
         second = None
         if query.text_b is not None:
             second = len(pieces) + 1
-            pieces += [texts.special("[SEP]", self.separator, len(query.text)), *self.pieces(query.text_b, "second text")]
+            pieces += [scratch_tokens.special("[SEP]", self.separator, len(query.text)), *self.pieces(query.text_b, "second text")]
         kept, omitted = self.fit(pieces, query.text_b if query.text_b and second and second < self.card.max_tokens else query.text)
-        sides: Sides = {"source": texts.tokens(kept, second)}
+        sides: Sides = {"source": scratch_tokens.tokens(kept, second)}
         notes: tuple[str, ...] = ()
         if query.target is not None:
-            sides["target"], notes = self.target([texts.special("[BOS]", texts.BEGIN, 0), *self.pieces(query.target, "target")])
+            sides["target"], notes = self.target([scratch_tokens.special("[BOS]", scratch_tokens.BEGIN, 0), *self.pieces(query.target, "target")])
         return sides, omitted, notes
 
-    def target(self, pieces: list[texts.Piece]) -> tuple[Tokens, tuple[str, ...]]:
+    def target(self, pieces: list[scratch_tokens.Piece]) -> tuple[Tokens, tuple[str, ...]]:
         left_out = len(pieces) - self.card.max_tokens
         notes = (f"{left_out} tokens at the end of the target did not fit and were left out.",) if left_out > 0 else ()
-        return texts.tokens(pieces[:self.card.max_tokens]), notes
+        return scratch_tokens.tokens(pieces[:self.card.max_tokens]), notes
 
-    def pieces(self, text: str, name: str) -> list[texts.Piece]:
+    def pieces(self, text: str, name: str) -> list[scratch_tokens.Piece]:
         pieces = self.tokenizer.pieces(text)
         if not pieces:
             raise UserError(f"The {name} has nothing to look at; type a word.")
         return pieces
 
-    def fit(self, pieces: list[texts.Piece], text: str) -> tuple[list[texts.Piece], Omission | None]:
+    def fit(self, pieces: list[scratch_tokens.Piece], text: str) -> tuple[list[scratch_tokens.Piece], Omission | None]:
         """As many pieces as there are positions, and what was left out: its characters in `text`, from the first piece that did not fit."""
         limit = self.card.max_tokens
         if len(pieces) <= limit:
@@ -153,24 +151,24 @@ class Induction(ScratchModel):
 
     def sides(self, query: Query) -> tuple[Sides, Omission | None, tuple[str, ...]]:
         self.refuse(query, "text_b", "target")
-        kept, omitted = self.fit([texts.special("[BOS]", texts.BEGIN, 0), *self.pieces(query.text, "text"),
+        kept, omitted = self.fit([scratch_tokens.special("[BOS]", scratch_tokens.BEGIN, 0), *self.pieces(query.text, "text"),
                                   *self.continued(query.continuation, len(query.text))], query.text)
-        return {"source": texts.tokens(kept)}, omitted, ()
+        return {"source": scratch_tokens.tokens(kept)}, omitted, ()
 
-    def continued(self, ids: tuple[int, ...], place: int) -> list[texts.Piece]:
+    def continued(self, ids: tuple[int, ...], place: int) -> list[scratch_tokens.Piece]:
         """Pieces for generated ids. Raises UserError for an id that the vocabulary lacks."""
         words = self.tokenizer.words
         if any(not 0 <= i < len(words) for i in ids):
             raise UserError(f"A continuation of {self.card.title} holds numbers from 0 to {len(words) - 1}; start again from the text.")
-        return [texts.Piece(words[i], i, (place, place), unknown=i == texts.UNKNOWN) for i in ids]
+        return [scratch_tokens.Piece(words[i], i, (place, place), unknown=i == scratch_tokens.UNKNOWN) for i in ids]
 
     def positions(self, sides: Sides) -> list[int]:
         return list(range(len(sides["source"])))
 
-    def next_word(self, query: Query, tick: Tick) -> NextWord:
+    def next_word(self, query: Query, report: Progress) -> NextWord:
         """What comes after the text and its continuation."""
         sides, _, _ = self.sides(query)
-        logits, _ = self.run(query, sides, tick)
+        logits, _ = self.run(query, sides, report)
         ids = tuple(logits[-1].topk(min(NAMED, len(self.tokenizer.words))).indices.tolist())
         return NextWord(logits[-1].numpy(), ids, tuple(self.tokenizer.words[i] for i in ids), ())
 
@@ -183,8 +181,8 @@ class Translator(Induction):
     def sides(self, query: Query) -> tuple[Sides, Omission | None, tuple[str, ...]]:
         self.refuse(query, "text_b")
         kept, omitted = self.fit(self.pieces(query.text, "text"), query.text)
-        source = texts.tokens(kept)
-        pieces = [texts.special("[BOS]", texts.BEGIN, 0)]
+        source = scratch_tokens.tokens(kept)
+        pieces = [scratch_tokens.special("[BOS]", scratch_tokens.BEGIN, 0)]
         if query.target is not None:
             pieces += self.pieces(query.target, "target")
         if query.target is None and not query.continuation:

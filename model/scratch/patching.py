@@ -1,22 +1,20 @@
 """Every head of a model of ours patched from another text, and what that does to its answer."""
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import torch
 
 from model.core.query import Patch, UserError
+from model.core.types import HeadId, Progress, quiet
 from model.scratch import edits, record_pass
-from model.studies.patching import Answer, Patched, PatchQuery, check_lengths
-from model.studies.patching import patched as effects
-
-Tick = Callable[[float, str], None]
+from model.studies.patching import Answer, Patched, PatchQuery, check_lengths, patch_effects
 
 
-def patched(model, question: PatchQuery, tick: Tick) -> Patched:
+def patched(model, question: PatchQuery, report: Progress) -> Patched:
     """Raises UserError for texts of different lengths and for the untrained model, which answers nothing."""
     if model.says == "none":
         raise UserError(f"{model.card.title} answers nothing, so that no answer can turn; choose a trained model.")
     sides = [model.sides(each)[0] for each in (question.first, question.second)]
-    (plain, _), (other, seen) = (model.run(each, side, lambda fraction, text: None)
+    (plain, _), (other, seen) = (model.run(each, side, quiet)
                                  for each, side in zip((question.first, question.second), sides, strict=True))
     paths = {layer: path for (kind, layer), (path, _) in edits.attentions(model.transformer).items() if kind == question.kind}
     if not paths:
@@ -28,11 +26,11 @@ def patched(model, question: PatchQuery, tick: Tick) -> Patched:
         positions = model.positions(side)
         return Answer(model.says, tuple(positions), logits[positions].numpy())
 
-    def again(trials: list[list[tuple[int, int]]]) -> Iterator[Answer]:
+    def again(trials: list[list[HeadId]]) -> Iterator[Answer]:
         for chosen in trials:
             taken = {Patch(question.kind, layer, head, question.second): seen[f"{paths[layer]}.mixed"][0, head] for layer, head in chosen}
             yield answer(sides[0], record_pass.run(model.transformer, [each.ids for each in sides[0].values()], frozenset(taken),
-                                                lambda fraction, text: None, taken)[0])
+                                                quiet, taken)[0])
 
     places = [(layer, head) for layer in paths for head in range(model.transformer.config.heads)]
-    return effects(answer(sides[0], plain), answer(sides[1], other), places, again, lambda number: model.tokenizer.words[number], tick)
+    return patch_effects(answer(sides[0], plain), answer(sides[1], other), places, again, lambda number: model.tokenizer.words[number], report)

@@ -1,17 +1,17 @@
 """Where our translator decides between il and elle: heads silenced, and the encoder's output exchanged word by word with that of the twin."""
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 import torch
 
 from model.core.query import Kind, Silence, UserError
+from model.core.types import Progress
 from model.scratch import edits, head_analysis
 from model.scratch.models import Translator
 from model.scratch.tasks import translator
 from model.scratch.tokens import BEGIN
 from model.studies.pronoun_choice import PRONOUNS, Decision, DecisionQuery, DecisionSet, DecisionSetQuery
 
-Tick = Callable[[float, str], None]
 WORDS = {   # whose encoder output is exchanged: name -> positions in the English sentence
     "it": lambda sentence: [sentence.pronoun], "the adjective": lambda sentence: [sentence.adjective],
     "the first noun": lambda sentence: [sentence.places[0]], "the second noun": lambda sentence: [sentence.places[1]],
@@ -46,14 +46,14 @@ class _Reading:
         return float(logits.softmax(-1)[0])
 
 
-def decide(question: DecisionQuery, opened, tick: Tick) -> Decision:
+def decide(question: DecisionQuery, opened, report: Progress) -> Decision:
     """Raises UserError for another model than our translator and for a translation without il or elle."""
     _check(opened)
     reading = _Reading(opened, question.text)
     places = list(edits.attentions(reading.model))
     heads = [(kind, layer, head) for kind, layer in places for head in range(reading.model.config.heads)]
     silenced = {mode: np.array([reading.share([Silence(*head, mode)]) for head in heads], np.float32) for mode in ("zero", "mean")}
-    tick(0.7, "exchanging words with the twin")
+    report(0.7, "exchanging words with the twin")
     whole = [reading.share([Silence(*place, head) for head in range(reading.model.config.heads)]) for place in places]
     twin, patched = None, np.zeros(0, np.float32)
     if question.twin:
@@ -74,13 +74,13 @@ def _exchanged(own: torch.Tensor, other: torch.Tensor) -> list[torch.Tensor]:
     return found
 
 
-def decide_set(question: DecisionSetQuery, opened, tick: Tick) -> DecisionSet:
+def decide_set(question: DecisionSetQuery, opened, report: Progress) -> DecisionSet:
     """The same over test sentences. Raises UserError for another model than our translator."""
     _check(opened)
     sentences = translator.test_sentences("test", 2 * question.pairs)
     moved = {}
     for number, (name, words) in enumerate(WORDS.items()):
-        tick(number / (len(WORDS) + 1), f"exchanging {name}")
+        report(number / (len(WORDS) + 1), f"exchanging {name}")
         moved[name] = head_analysis.swapped(opened.transformer, sentences, translator.batch, words)
     rows = {Kind.SELF: lambda sentence: sentence.pronoun, Kind.CROSS: lambda sentence: sentence.french_pronoun}
     points = {}

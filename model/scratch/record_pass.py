@@ -1,5 +1,5 @@
 """One forward pass of our own model as attention maps, and the check that the maps are what the model did."""
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import cast
 
@@ -10,36 +10,36 @@ from model.core import heads
 from model.core.masks import Relative
 from model.core.query import Edit, Kind, Patch, UserError
 from model.core.record import AttentionMap, Layer, Tokens, Verification
-from model.scratch import edits as editing
+from model.core.types import Progress
+from model.scratch import edits as edit_hooks
 from model.scratch import positions
 from model.scratch.probe import capture
 from model.scratch.transformer import Transformer
 
 SAMPLE = 8  # rows of each head that are checked on every answer; the first and the last are always among them
-Tick = Callable[[float, str], None]
 
 
-def run(model: Transformer, ids: list[tuple[int, ...]], edits: frozenset[Edit], tick: Tick,
+def run(model: Transformer, ids: list[tuple[int, ...]], edits: frozenset[Edit], report: Progress,
         taken: Mapping[Patch, torch.Tensor] | None = None) -> tuple[torch.Tensor, dict]:
-    """One pass over one text (or source and target): logits (q, vocabulary) and the probes' tensors. `tick` is called at each attention.
+    """One pass over one text (or source and target): logits (q, vocabulary) and the probes' tensors. `report` is called at each attention.
 
     taken: what patches put in, as `edits.edited` wants it.
     """
-    places = editing.attentions(model)
+    places = edit_hooks.attentions(model)
     with torch.inference_mode(), ExitStack() as hooks:
         seen = hooks.enter_context(capture(model))
-        hooks.enter_context(editing.edited(model, edits, taken))
+        hooks.enter_context(edit_hooks.edited(model, edits, taken))
         for i, ((kind, layer), (_, attention)) in enumerate(places.items()):
-            announce = _announcer(tick, i / len(places), f"layer {layer}, {kind} attention")
+            announce = _announcer(report, i / len(places), f"layer {layer}, {kind} attention")
             hooks.callback(attention.attend.register_forward_pre_hook(announce).remove)
         inputs = [torch.tensor([each]) for each in ids]
         logits = model.encode(*inputs) if len(ids) < _sides(model) else model(*inputs)
     return logits[0], seen
 
 
-def _announcer(tick: Tick, share: float, text: str):
+def _announcer(report: Progress, share: float, text: str):
     def announce(_attend, _inputs):
-        tick(share, text)
+        report(share, text)
     return announce
 
 
@@ -49,10 +49,10 @@ def _sides(model: Transformer) -> int:
 
 def check_rows(model: Transformer, edits: frozenset[Edit], lengths: dict[str, int]) -> None:
     """Raises UserError if the hidden tokens leave a row with nothing to look at."""
-    for kind in {kind for kind, _ in editing.attentions(model)}:
-        n_keys = lengths.get(editing.key_side(model, kind), 0)
+    for kind in {kind for kind, _ in edit_hooks.attentions(model)}:
+        n_keys = lengths.get(edit_hooks.key_side(model, kind), 0)
         n_queries = lengths.get("target", 0) if kind == Kind.CROSS else n_keys
-        open_rows = editing.mask(model, kind, edits).block(slice(0, n_queries), slice(0, n_keys)).any(-1)
+        open_rows = edit_hooks.mask(model, kind, edits).block(slice(0, n_queries), slice(0, n_keys)).any(-1)
         if not open_rows.all():
             raise UserError(f"Token {int(np.argmin(open_rows))} would have nothing left to look at in {kind} attention; hide fewer tokens.")
 
@@ -60,7 +60,7 @@ def check_rows(model: Transformer, edits: frozenset[Edit], lengths: dict[str, in
 def maps(model: Transformer, seen: dict, sides: dict[str, Tokens], edits: frozenset[Edit]) -> tuple[AttentionMap, ...]:
     """The attention maps of a pass, from its probes. `sides` has the tokens of "source" and, where there is one, of "target"."""
     found: dict[Kind, list[Layer]] = {}
-    for (kind, index), (path, _) in editing.attentions(model).items():
+    for (kind, index), (path, _) in edit_hooks.attentions(model).items():
         if f"{path}.query" in seen:
             found.setdefault(kind, []).append(_layer(model, kind, index, seen, path, edits))
     source, target = sides["source"], sides.get("target", sides["source"])
@@ -75,15 +75,15 @@ def _layer(model: Transformer, kind: Kind, index: int, seen: dict, path: str, ed
         length = query.shape[1]
         distance = np.abs(np.arange(1 - length, length, dtype=np.float32))
         bias = Relative(-positions.slopes(model.config.heads).numpy()[:, None] * distance, length)
-    return Layer(index, query, key, value, scale=query.shape[-1] ** -0.5, allowed=editing.mask(model, kind, edits), bias=bias,
-                 temperature=editing.temperatures(model, kind, index, edits))
+    return Layer(index, query, key, value, scale=query.shape[-1] ** -0.5, allowed=edit_hooks.mask(model, kind, edits), bias=bias,
+                 temperature=edit_hooks.temperatures(model, kind, index, edits))
 
 
 def verify(model: Transformer, seen: dict, maps: tuple[AttentionMap, ...], tolerance: float = 1e-4) -> Verification:
     """Does weights · value, recomputed from the record, equal the attention output that the model produced in this very pass?"""
     error = row_error = 0.0
     checked = 0
-    places = editing.attentions(model)
+    places = edit_hooks.attentions(model)
     for each in maps:
         rows = np.unique(np.linspace(0, len(each.queries) - 1, SAMPLE).round().astype(int))
         for layer in each.layers:

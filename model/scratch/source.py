@@ -3,15 +3,14 @@
 torch is imported where it computes, so that `revision` costs nothing.
 """
 import hashlib
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 from model.core.query import UserError
 from model.core.record import Card
+from model.core.types import Progress, quiet
 from model.scratch.catalogue import NAMES, RUNS, SNAPSHOT, WEIGHTS, ours, place, title
 
-Tick = Callable[[float, str], None]
 VOCABULARY, LONGEST, SEED = 8_192, 512, 2017
 FIRST_WORD = 4       # smaller numbers are for special tokens
 LONGEST_TRAINED = 64
@@ -43,13 +42,13 @@ def _torch_version() -> str:
     return importlib.metadata.version("torch")
 
 
-def open_model(model_id: str, tick: Tick = lambda fraction, text: None, folder: Path = WEIGHTS):
+def open_model(model_id: str, report: Progress = quiet, folder: Path = WEIGHTS):
     """The model of this name, or its snapshot NAME@STEP, ready to answer. Raises UserError for an unknown one.
 
     `folder` holds the weights: those that came with Clearhead, or the `out` of a training.
     """
     fingerprint = revision(model_id, folder)
-    tick(0.0, f"opening {title(model_id)}")
+    report(0.0, f"opening {title(model_id)}")
     return _untrained(fingerprint) if model_id == "scratch" else _trained(model_id, fingerprint, folder)
 
 
@@ -84,7 +83,7 @@ def _trained(model_id: str, fingerprint: str, folder: Path):
 
 def card(model_id: str, fingerprint: str, transformer, told: dict) -> Card:
     """What the model is. `told` has what its weights do not say: tokenizer, max_tokens, note."""
-    from model.scratch.positions import NAMES as schemes
+    from model.scratch import positions
 
     config = transformer.config
     halves = {"encoder": config.encoder_layers, "decoder": config.decoder_layers}
@@ -92,5 +91,5 @@ def card(model_id: str, fingerprint: str, transformer, told: dict) -> Card:
         id=model_id, title=title(model_id), revision=fingerprint,
         architecture="–".join(half for half, layers in halves.items() if layers) + ", Vaswani et al. 2017",
         parameters=sum(each.numel() for each in transformer.parameters()), d_model=config.d_model, d_head=config.d_model // config.heads,
-        layers=config.encoder_layers + config.decoder_layers, heads=config.heads, kv_heads=config.heads, positions=schemes[config.positions],
+        layers=config.encoder_layers + config.decoder_layers, heads=config.heads, kv_heads=config.heads, positions=positions.NAMES[config.positions],
         licence="Apache-2.0", **told)

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from model.core.query import UserError
-from model.scratch.transformer import PADDING, Config, Transformer
+from model.scratch.tokens import PADDING
+from model.scratch.transformer import Config, Transformer
 
 NO_TARGET = -100  # positions whose output is not asked
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from model.core.record import Tokens
+from model.core.types import Span
 
 APOSTROPHES, JOINER, NON_JOINER = "'’", "\u200d", "\u200c"
 PADDING, UNKNOWN, BEGIN, END = 0, 1, 2, 3
@@ -23,7 +24,7 @@ class Piece:
 
     text: str
     id: int
-    span: tuple[int, int]
+    span: Span
     unknown: bool = False
     special: bool = False
 
@@ -39,9 +40,9 @@ def _sort(character: str) -> str:
     return "word" if unicodedata.category(character)[0] in "LN" or character == "_" else "sign"
 
 
-def word_spans(text: str) -> list[tuple[int, int]]:
+def word_spans(text: str) -> list[Span]:
     """(start, end) of each word and each sign. "don't" is one word; marks, emoji joiners and skin tones stay with what they modify."""
-    spans: list[tuple[int, int]] = []
+    spans: list[Span] = []
     before = "space"
     for i, character in enumerate(text):
         sort = _sort(character)
@@ -81,9 +82,9 @@ class WordTokenizer:
         spans = [part for span in word_spans(text) for part in _elided(text, span)]
         return [self._piece(text[start:end], (start, end)) for start, end in self._whole(text, spans)]
 
-    def _whole(self, text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    def _whole(self, text: str, spans: list[Span]) -> list[Span]:
         """The spans, with parts in one where the vocabulary has them so: là-bas, and qu' with nothing behind it."""
-        kept: list[tuple[int, int]] = []
+        kept: list[Span] = []
         for span in spans:
             parts = next((count for count in (2, 1) if len(kept) >= count and kept[-1][1] == span[0]
                           and self.number(text[kept[-count][0]:span[1]]) != UNKNOWN), 0)
@@ -93,7 +94,7 @@ class WordTokenizer:
                 kept.append(span)
         return kept
 
-    def _piece(self, word: str, span: tuple[int, int]) -> Piece:
+    def _piece(self, word: str, span: Span) -> Piece:
         number = self.number(word)
         return Piece(word, number, span, unknown=number == UNKNOWN)
 
@@ -121,7 +122,7 @@ class SignTokenizer:
                 for i, sign in enumerate(text) if _sort(sign) != "space"]
 
 
-def _elided(text: str, span: tuple[int, int]) -> list[tuple[int, int]]:
+def _elided(text: str, span: Span) -> list[Span]:
     start, end = span
     at = next((i for i in range(start, end) if text[i] in APOSTROPHES), end)
     return [(start, at + 1), (at + 1, end)] if text[start:at].lower() in ELISIONS and at + 1 < end else [span]

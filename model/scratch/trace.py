@@ -1,5 +1,4 @@
 """The trace of a model of ours, from the probes of the pass that answers the query."""
-from collections.abc import Callable
 from typing import cast
 
 import numpy as np
@@ -8,19 +7,18 @@ from torch import Tensor, nn
 
 from model.core.query import Kind, Query, UserError
 from model.core.trace import AttentionTrace, Block, Embedded, FeedForwardTrace, Last, LastQuery, Norm, Projection, Trace
+from model.core.types import Progress
 from model.scratch import positions
 from model.scratch.edits import attentions
 from model.scratch.probe import capture
 from model.scratch.transformer import AddAndNorm, DecoderLayer, EncoderLayer, FeedForward, MultiHeadAttention, Transformer
 
-Tick = Callable[[float, str], None]
 
-
-def trace(model, query: Query, tick: Tick) -> Trace:
+def trace(model, query: Query, report: Progress) -> Trace:
     """The trace of the pass that answers the query. Edits that change a head's mix of values are in it."""
     transformer: Transformer = model.transformer
     with torch.inference_mode(), capture(transformer) as seen:
-        record = model.answer(query, tick)
+        record = model.answer(query, report)
         blocks, memory = [], None
         embedded = [_embedded(transformer, record[kind].queries.ids, kind) for kind in (Kind.SELF, Kind.CAUSAL) if kind in record.kinds]
         streams = {each.kind: torch.tensor(each.output) for each in embedded}
@@ -35,12 +33,12 @@ def trace(model, query: Query, tick: Tick) -> Trace:
     return Trace(record.query, tuple(embedded), tuple(blocks))
 
 
-def last(model, question: LastQuery, tick: Tick) -> Last:
+def last(model, question: LastQuery, report: Progress) -> Last:
     """What the last block of one kind puts out. Raises UserError for a kind that the model, or this question's pass, has not."""
     config, encoder = model.transformer.config, question.kind is Kind.SELF
     layers = config.encoder_layers if encoder else config.decoder_layers
     sides, _, _ = model.sides(question.query)
-    _, seen = model.run(question.query, sides, tick)
+    _, seen = model.run(question.query, sides, report)
     found = seen.get(f"{'encoder' if encoder else 'decoder'}.layers.{layers - 1}.after_feed_forward.residual")
     if found is None or question.kind is Kind.CROSS:
         raise UserError(f"{model.card.title} has no block of {question.kind} attention here; choose another kind or give a target.")

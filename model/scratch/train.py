@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from model.core.threads import one_thread
-from model.scratch import task as tasks
+from model.scratch import task as task_module
 from model.scratch import weights
 from model.scratch.catalogue import film_path
 from model.scratch.task import Task
@@ -69,13 +69,13 @@ class Run:
         for group in self.adam.param_groups:
             group["lr"] = learning_rate(self.task, self.step, self.steps)
         batch = self.task.draw(random.Random(f"{self.seed} {self.step}"), self.task.batch)
-        loss = tasks.loss(self.model, batch)
+        loss = task_module.loss(self.model, batch)
         self.adam.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self.adam.step()
         if self.step % RECORD_EVERY == 0 or self.step == self.steps - 1:
-            self.curves.append((self.step, loss.item(), tasks.right(self.model, batch).float().mean().item()))
+            self.curves.append((self.step, loss.item(), task_module.right(self.model, batch).float().mean().item()))
         self.step += 1
         self.snap()
         return loss.item()

@@ -14,8 +14,7 @@ from torch import Tensor, nn
 from model.core import attention
 from model.scratch import positions
 from model.scratch.probe import Probe
-
-PADDING = 0  # the id that fills short texts of a batch
+from model.scratch.tokens import PADDING
 
 
 @dataclass(frozen=True)

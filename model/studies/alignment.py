@@ -8,6 +8,7 @@ import numpy as np
 
 from model.core.query import Kind
 from model.core.record import AttentionRecord, Tokens
+from model.core.types import Span
 
 IDEOGRAMS = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"   # written without spaces: each is compared alone
 WORD = re.compile(rf"[{IDEOGRAMS}]|[^\W{IDEOGRAMS}]+|[^\w\s]")
@@ -28,7 +29,7 @@ class Group:
         return bool(self.first and self.second)
 
 
-def written(record: AttentionRecord, kind: Kind, side: str) -> tuple[str, list[tuple[int, int]]]:
+def written(record: AttentionRecord, kind: Kind, side: str) -> tuple[str, list[Span]]:
     """The text that the queries or keys of a kind were cut from, and each token's span in it; empty for special tokens."""
     tokens, query = getattr(record[kind], side), record.query
     target = Kind.CROSS in record.kinds and (kind is Kind.CAUSAL or (kind is Kind.CROSS and side == "queries"))
@@ -136,7 +137,7 @@ def _joined(meets: list[list[set]]) -> list[Bundle]:
     return list(groups.values())
 
 
-def _meets(tokens: Tokens, spans: list[tuple[int, int]], anchors: np.ndarray) -> list[set]:
+def _meets(tokens: Tokens, spans: list[Span], anchors: np.ndarray) -> list[set]:
     """What each token can be met by: its characters' numbers, or its text and how often it was there before where it is special."""
     seen: dict[str, int] = {}
     found: list[set] = []

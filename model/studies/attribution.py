@@ -3,23 +3,23 @@
 An `AttributionQuery` is answered by an `Attribution`, asked as a trace is. The answer is one number: a log-probability or a difference of two
 (words), or the cosine of two sentence vectors. numpy only; what asks the model is a `Subject` (model/studies/token_removal.py).
 """
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
 
-from model.core import heads, rank_agreement
+from model.core import heads, statistics
 from model.core.masks import frozen_array
 from model.core.query import Kind, Query, UserError
 from model.core.record import AttentionMap, AttentionRecord, Layer, Tokens
 from model.core.trace import Trace
+from model.core.types import Progress
 from model.studies import rollout, value_norms
 
-Tick = Callable[[float, str], None]
 REMOVALS = ("deleted", "replaced", "hidden")
 METHODS = ("weight_head", "weight_layer", "norm_head", "norm", "norm_residual", "norm_layernorm", "rollout", "flow", "gradient")
 NULLS = ("rollout_even", "flow_even")
+FEWEST = 5       # tokens that are ranked: with four, two rankings are equal or opposite one time in twelve
 LONGEST = 64      # tokens: each is taken away three times
 FLOW_LONGEST = 32  # tokens up to which the flow is computed without being asked for
 
@@ -61,7 +61,8 @@ class Attribution:
 
     place: the token whose output answers, None for the mean of all. removed: {definition: the answer as it is − without the token}, signed,
     NaN where a token cannot be taken away so. by_head: {weight or norm: ((head, token) for each layer)}; by_layer: {weight and the stages of
-    model/studies/value_norms.py: ((token) for each layer)}. scores: rollout, flow, their nulls, gradient (signed). missing: {measure: why it is not there}.
+    model/studies/value_norms.py: ((token) for each layer)}. scores: rollout, flow, their nulls, gradient (signed). missing: {measure: why it is
+    not there}.
     """
 
     question: AttributionQuery
@@ -105,11 +106,16 @@ class Attribution:
         return found
 
 
+def rank_agreement(first: np.ndarray, second: np.ndarray) -> float:
+    """Spearman's ρ of two scores of the same tokens; NaN below FEWEST, and where one of the two is constant."""
+    return statistics.spearman(first, second) if len(first) >= FEWEST else float("nan")
+
+
 def agreement(found: Attribution, layer: int, head: int) -> dict[str, np.ndarray]:
     """{method: Spearman's ρ of its size with the size of the measured effect, (definition)}; attention has no sign, so sizes are compared."""
     chosen = found.ranked
     effects = [np.abs(found.removed[name][chosen]) for name in REMOVALS]
-    return {name: np.array([rank_agreement.spearman(np.abs(score[chosen]), each) for each in effects])
+    return {name: np.array([rank_agreement(np.abs(score[chosen]), each) for each in effects])
             for name, score in found.measured(layer, head).items()}
 
 
@@ -117,7 +123,7 @@ def ceiling(found: Attribution) -> np.ndarray:
     """How far the three definitions agree with one another: for each, the mean ρ with the two others (definition)."""
     chosen = found.ranked
     effects = [np.abs(found.removed[name][chosen]) for name in REMOVALS]
-    pairs = {(one, other): rank_agreement.spearman(effects[one], effects[other]) for one in range(3) for other in range(3) if one != other}
+    pairs = {(one, other): rank_agreement(effects[one], effects[other]) for one in range(3) for other in range(3) if one != other}
     return np.array([np.mean([pairs[one, other] for other in range(3) if other != one]) for one in range(3)])
 
 
@@ -145,24 +151,24 @@ def first_token(found: Attribution, layer: int, head: int) -> First | None:
         return None
     measured, chosen = found.measured(layer, head), found.ranked
     more = chosen | (np.arange(len(chosen)) == 0)
-    apart, ranked = (float(np.mean([rank_agreement.spearman(measured["weight_layer"][which], np.abs(found.removed[name][which])) for name in names]))
+    apart, ranked = (float(np.mean([rank_agreement(measured["weight_layer"][which], np.abs(found.removed[name][which])) for name in names]))
                      for which in (chosen, more))
     sizes = np.abs(found.removed["deleted"])
     return First(float(measured["weight_head"][0]), float(measured["weight_layer"][0]), float(found.removed["deleted"][0]),
                  int((sizes[more] > sizes[0]).sum()) + 1, int(more.sum()), apart, ranked)
 
 
-def attribute(question: AttributionQuery, subject, record: AttentionRecord, trace: Trace | str, tick: Tick) -> Attribution:
+def attribute(question: AttributionQuery, subject, record: AttentionRecord, trace: Trace | str, report: Progress) -> Attribution:
     """Everything for one answer. trace: why there is none, where the model's insides cannot be followed. Raises UserError for long texts."""
     kind = kind_of(record)
     found, count = record[kind], len(subject.tokens)
     missing: dict[str, str] = {}
-    tick(0.02, "the model's answer")
-    removed = subject.removed(lambda share: tick(0.02 + 0.5 * share, "taking each token away"))
+    report(0.02, "the model's answer")
+    removed = subject.removed(lambda share: report(0.02 + 0.5 * share, "taking each token away"))
     scores = {"gradient": subject.gradient()}
-    tick(0.55, "attention over all layers")
+    report(0.55, "attention over all layers")
     weights = [_whole(layer)[:, :len(subject.rows), :count] for layer in found.layers]
-    scores |= _over_layers(question, found, weights, subject.rows, missing, lambda share: tick(0.55 + 0.4 * share, "attention flow"))
+    scores |= _over_layers(question, found, weights, subject.rows, missing, lambda share: report(0.55 + 0.4 * share, "attention flow"))
     by_head = {"weight": tuple(np.einsum("q,hqk->hk", subject.rows, each) for each in weights)}
     by_layer = {"weight": tuple(each.mean(0) for each in by_head["weight"])}
     if isinstance(trace, Trace):
@@ -199,7 +205,7 @@ def _whole(layer) -> np.ndarray:
     return found
 
 
-def _over_layers(question: AttributionQuery, found: AttentionMap, weights: list[np.ndarray], rows: np.ndarray, missing: dict, tick) -> dict:
+def _over_layers(question: AttributionQuery, found: AttentionMap, weights: list[np.ndarray], rows: np.ndarray, missing: dict, report) -> dict:
     """Rollout and flow, and both for a model that looks evenly."""
     if found.kind is Kind.CROSS:
         missing["rollout"] = missing["flow"] = "it follows one stack from its input to its output, and here two meet"
@@ -210,8 +216,8 @@ def _over_layers(question: AttributionQuery, found: AttentionMap, weights: list[
     if len(rows) > FLOW_LONGEST and not question.long_flow:
         missing["flow"] = f"it is computed for texts of up to {FLOW_LONGEST} tokens, unless it is asked for"
         return scores
-    scores["flow"] = rollout.flow(steps, rows, lambda share: tick(share / 2))
-    return scores | {"flow_even": rollout.flow(null, rows, lambda share: tick(0.5 + share / 2))}
+    scores["flow"] = rollout.flow(steps, rows, lambda share: report(share / 2))
+    return scores | {"flow_even": rollout.flow(null, rows, lambda share: report(0.5 + share / 2))}
 
 
 def _add_norms(found: AttentionMap, weights: list[np.ndarray], trace: Trace, rows: np.ndarray, by_head: dict, by_layer: dict) -> None:
@@ -254,7 +260,7 @@ class Swapped:
         return self.permuted.nbytes + self.permuted_change.nbytes
 
 
-def swap(question: SwapQuery, subject, record: AttentionRecord, trace: Trace | str, tick: Tick) -> Swapped:
+def swap(question: SwapQuery, subject, record: AttentionRecord, trace: Trace | str, report: Progress) -> Swapped:
     """Jain & Wallace 2019 permute the weights; Wiegreffe & Pinter 2019 make them equal. Here all rows of the open head are changed, each within
     what it may look at, and nothing else in the model."""
     if not isinstance(trace, Trace):
@@ -265,14 +271,13 @@ def swap(question: SwapQuery, subject, record: AttentionRecord, trace: Trace | s
         raise UserError(f"{record.card.title} only reports its weights; choose a verified model.")
     weights = heads.weights(layer, question.head)[:size[0], :size[1]].astype(np.float64)
     may = np.broadcast_to(layer.allowed.block(slice(0, size[0]), slice(0, size[1])), (layer.heads, *size))[question.head]
-    rng = np.random.default_rng(rank_agreement.SEED)
+    rng = np.random.default_rng(statistics.SEED)
     others = [may / np.maximum(may.sum(-1, keepdims=True), 1), *(permuted(weights, may, rng) for _ in range(question.draws))]
     value = layer.value[question.head * len(layer.value) // layer.heads][:size[1]]
     output = trace.attention(kind, question.layer).w_output
-    distances, changes = subject.exchanged((kind, question.layer, question.head), output, np.stack(others) @ value, tick)
+    distances, changes = subject.exchanged((kind, question.layer, question.head), output, np.stack(others) @ value, report)
     row = subject.rows @ weights
-    some = row[row > 0]
-    return Swapped(float(distances[0]), float(changes[0]), distances[1:], changes[1:], float(row.max()), float(-(some * np.log2(some)).sum()))
+    return Swapped(float(distances[0]), float(changes[0]), distances[1:], changes[1:], float(row.max()), float(statistics.entropy(row, base=2)))
 
 
 def permuted(weights: np.ndarray, may: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -3,21 +3,20 @@
 A row of weights is a distribution over keys. Two rows of different tokens are compared over the aligned keys and one more, the rest. The measure
 is the Jensen–Shannon divergence in bits (Lin 1991): 0 for equal rows, 1 for rows that share nothing.
 """
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from model.core import heads
+from model.core import heads, statistics
 from model.core.displayed import WHOLE, Shown, Unit
 from model.core.query import Kind, Query, UserError
 from model.core.record import AttentionMap, AttentionRecord, Tokens
-from model.lessons.information import entropy
+from model.core.statistics import jensen_shannon
+from model.core.types import HeadId, KindHeadId, Progress
 from model.studies.alignment import Group, align
-from model.studies.patching import cosine as cosine_of
 
 LONGEST = WHOLE   # tokens: every head's whole matrix is looked at, one after the other
-Tick = Callable[[float, str], None]
 
 
 @dataclass(frozen=True)
@@ -49,14 +48,14 @@ class ComparisonQuery:
     first: Query
     second: Query
     kinds: tuple[Kind, Kind]
-    head: tuple[int, int] | None = None
+    head: HeadId | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """changed: {(layer, head) of the first: mean Jensen–Shannon divergence of its rows in bits}."""
 
-    changed: dict[tuple[int, int], float]
+    changed: dict[HeadId, float]
 
     @property
     def nbytes(self) -> int:
@@ -86,11 +85,6 @@ def _summed(numbers: np.ndarray, groups: Sequence[tuple[int, ...]]) -> np.ndarra
     return found
 
 
-def divergence(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Jensen–Shannon divergence in bits, 0 to 1, of rows (..., key) that each sum to one (Lin 1991)."""
-    return np.maximum(entropy((p + q) / 2) - (entropy(p) + entropy(q)) / 2, 0)
-
-
 def head_of(attention_map: AttentionMap, layer: int, head: int) -> np.ndarray:
     """Float32 (query, key)."""
     return heads.weights(attention_map.layer(layer), head)
@@ -103,7 +97,7 @@ def difference(first: np.ndarray, second: np.ndarray, rows: tuple[Group, ...], c
     return one, other, other - one
 
 
-def drawn(first: AttentionRecord, second: AttentionRecord, heads_of: tuple[tuple[Kind, int, int], ...], found: Alignment) -> tuple[Shown, ...]:
+def drawn(first: AttentionRecord, second: AttentionRecord, heads_of: tuple[KindHeadId, ...], found: Alignment) -> tuple[Shown, ...]:
     """The first's head, the second's and their difference over the same groups, as they are drawn; NaN where one side has no token.
 
     heads_of: (kind, layer, head) of each side. A row or column is numbered by its group, so that a place means the same in all three.
@@ -136,7 +130,7 @@ def aligned(question: AlignmentQuery, first: AttentionRecord, second: AttentionR
     return Alignment(*(align(first, second, question.kinds, side) for side in ("queries", "keys")))
 
 
-def compare(question: ComparisonQuery, first: AttentionRecord, second: AttentionRecord, tick: Tick) -> Comparison:
+def compare(question: ComparisonQuery, first: AttentionRecord, second: AttentionRecord, report: Progress) -> Comparison:
     """Raises UserError for texts that are too long or share no token, and where heads have no counterpart."""
     one, other = first[question.kinds[0]], second[question.kinds[1]]
     found = aligned(AlignmentQuery(question.first, question.second, question.kinds), first, second)
@@ -147,12 +141,12 @@ def compare(question: ComparisonQuery, first: AttentionRecord, second: Attention
         raise UserError("The two models have different numbers of layers or heads, so that no head has a counterpart; compare with one open head.")
     ends = [([getattr(each, side) for each in rows], [getattr(each, side) for each in columns]) for side in ("first", "second")]
     given = None if question.head is None else _rows(head_of(other, *question.head), *ends[1])
-    changed: dict[tuple[int, int], float] = {}
+    changed: dict[HeadId, float] = {}
     for place, layer in enumerate(one.layers):
-        tick(place / len(one.layers), f"comparing layer {place + 1} of {len(one.layers)}")
+        report(place / len(one.layers), f"comparing layer {place + 1} of {len(one.layers)}")
         for head in range(layer.heads):
             theirs = _rows(heads.weights(other.layers[place], head), *ends[1]) if given is None else given
-            changed[layer.index, head] = float(divergence(_rows(heads.weights(layer, head), *ends[0]), theirs).mean())
+            changed[layer.index, head] = float(jensen_shannon(_rows(heads.weights(layer, head), *ends[0]), theirs).mean())
     return Comparison(changed)
 
 
@@ -171,4 +165,4 @@ def cosine(first: AttentionRecord, second: AttentionRecord) -> float | None:
     """The cosine of the two sentence vectors; None unless both answer with vectors of one length."""
     sides = [record.prediction for record in (first, second)]
     vectors = [each.vector for each in sides if each is not None and each.vector is not None]
-    return cosine_of(*vectors) if len(vectors) == 2 and vectors[0].shape == vectors[1].shape else None
+    return statistics.cosine(*vectors) if len(vectors) == 2 and vectors[0].shape == vectors[1].shape else None

@@ -16,6 +16,7 @@ import numpy as np
 from model.core import measures
 from model.core.query import Kind, Query, UserError
 from model.core.record import AttentionMap, AttentionRecord
+from model.core.types import HeadId, Progress
 from model.studies import patterns
 
 BATCH = 8        # texts that are one question: the desk serves others in between
@@ -39,7 +40,7 @@ class Averages:
     texts, tokens: how many were read; cut: how many texts were longer than the model reads."""
 
     kind: Kind
-    places: tuple[tuple[int, int], ...]
+    places: tuple[HeadId, ...]
     names: tuple[str, ...]
     count: np.ndarray
     mean: np.ndarray
@@ -57,7 +58,7 @@ class Averages:
         """The standard deviation over texts (n − 1), float64 (name, head); NaN for fewer than two texts."""
         return np.sqrt(np.divide(self.squares, self.count - 1, out=np.full(self.mean.shape, np.nan), where=self.count > 1))
 
-    def values(self, name: str) -> dict[tuple[int, int], float]:
+    def values(self, name: str) -> dict[HeadId, float]:
         """{(layer, head): mean} of the heads that have one."""
         place = self.names.index(name)
         return {head: float(mean) for head, mean, count in zip(self.places, self.mean[place], self.count[place], strict=True) if count}
@@ -69,7 +70,7 @@ class Averages:
         return self.names[row].removeprefix(FIT), float(self.mean[row, number])
 
 
-def _numbers(attention_map: AttentionMap) -> dict[str, dict[tuple[int, int], float]]:
+def _numbers(attention_map: AttentionMap) -> dict[str, dict[HeadId, float]]:
     fitted = patterns.fit(attention_map).fits
     return measures.measure(attention_map).values | {FIT + each.name: fitted.get(each.name, {}) for each in patterns.PATTERNS}
 
@@ -97,11 +98,11 @@ def merged(first: Averages, second: Averages) -> Averages:
                     first.texts + second.texts, first.tokens + second.tokens, first.cut + second.cut)
 
 
-def run(question: TextsQuery, ask: Callable[[Query], AttentionRecord], tick: Callable[[float, str], None]) -> Averages:
+def run(question: TextsQuery, ask: Callable[[Query], AttentionRecord], report: Progress) -> Averages:
     """Raises UserError, with the line, for a text that the model cannot answer."""
     total = None
     for done, (line, text) in enumerate(question.texts):
-        tick(done / len(question.texts), f"line {line}")
+        report(done / len(question.texts), f"line {line}")
         try:
             record = ask(Query(question.model, question.revision, text))
         except UserError as error:

@@ -3,7 +3,6 @@
 Offered for any decoder: random tokens mean nothing, so what a head does with them is its own habit.
 """
 import random
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +10,8 @@ import numpy as np
 from model.core import heads
 from model.core.query import Edit, Kind, Query, UserError
 from model.core.record import AttentionMap
+from model.core.types import HeadId, Progress, quiet
 
-Tick = Callable[[float, str], None]
 START = "a"  # a text has to begin with something
 
 
@@ -45,7 +44,7 @@ class Repeats:
     looks at, from -1 to 1 (model/scratch/head_analysis.py); None where nobody asked or the model's weights are not ours to multiply.
     """
 
-    heads: tuple[tuple[int, int], ...]
+    heads: tuple[HeadId, ...]
     previous: np.ndarray
     prefix: np.ndarray
     uniform: float
@@ -56,7 +55,7 @@ class Repeats:
         return self.previous.nbytes + self.prefix.nbytes
 
 
-def ask(question: RepeatsQuery, opened, tick: Tick) -> Repeats:
+def ask(question: RepeatsQuery, opened, report: Progress) -> Repeats:
     """Puts the repeat to an open model. Raises UserError for a model that is no decoder on its own."""
     tokenizer = opened.tokenizer
     if not hasattr(tokenizer, "all_special_ids"):
@@ -65,18 +64,18 @@ def ask(question: RepeatsQuery, opened, tick: Tick) -> Repeats:
     if question.length > len(usable):
         raise UserError(f"{opened.card.title} has only {len(usable)} different tokens; ask for a repeat of at most as many.")
     chosen = random.Random(question.seed).sample(usable, question.length)
-    record = opened.answer(Query(question.model, question.revision, START, continuation=(*chosen, *chosen), edits=question.edits), tick)
+    record = opened.answer(Query(question.model, question.revision, START, continuation=(*chosen, *chosen), edits=question.edits), report)
     if Kind.CAUSAL not in record.kinds or Kind.CROSS in record.kinds:
         raise UserError(f"{opened.card.title} is not a decoder on its own; choose one, such as SmolLM2.")
     return scores(record[Kind.CAUSAL], question.length)
 
 
-def mean_scores(opened, edits: frozenset[Edit] = frozenset(), draws: int = 20, tick: Tick = lambda fraction, text: None) -> Repeats:
+def mean_scores(opened, edits: frozenset[Edit] = frozenset(), draws: int = 20, report: Progress = quiet) -> Repeats:
     """The scores as means over several random repeats."""
     found = []
     for seed in range(draws):
-        tick(seed / draws, f"random tokens {seed + 1} of {draws}")
-        found.append(ask(RepeatsQuery(opened.card.id, opened.card.revision, seed=seed, edits=edits), opened, lambda fraction, text: None))
+        report(seed / draws, f"random tokens {seed + 1} of {draws}")
+        found.append(ask(RepeatsQuery(opened.card.id, opened.card.revision, seed=seed, edits=edits), opened, quiet))
     previous, prefix = (np.mean([getattr(each, name) for each in found], axis=0) for name in ("previous", "prefix"))
     return Repeats(found[0].heads, previous, prefix, found[0].uniform)
 

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.core.query import Kind, Query, UserError
-
-Place = tuple[int, int]   # layer, head
-Tick = Callable[[float, str], None]
+from model.core.statistics import cosine
+from model.core.types import HeadId, Progress
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class Patched:
     place: int | None
     plain: float
     other: float
-    heads: dict[Place, float]
+    heads: dict[HeadId, float]
     layers: dict[int, float]
     whole: float
 
@@ -64,7 +63,7 @@ class Patched:
         return 200 * (len(self.heads) + len(self.layers))
 
     @property
-    def effects(self) -> dict[Place, float]:
+    def effects(self) -> dict[HeadId, float]:
         """What each head changes, positive towards the second text's answer."""
         return {place: number - self.plain for place, number in self.heads.items()}
 
@@ -105,14 +104,8 @@ def reading(first: Answer, second: Answer) -> tuple[Callable[[Answer], float], t
     return lambda answer: float(answer.numbers[row, other]) - float(answer.numbers[row, one]), (one, other), row
 
 
-def cosine(one: np.ndarray, other: np.ndarray) -> float:
-    """Of two vectors (d), −1 to 1."""
-    a, b = one.astype(np.float64), other.astype(np.float64)
-    return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
-
-
-def patched(first: Answer, second: Answer, places: Sequence[Place], again: Callable[[list[list[Place]]], Iterator[Answer]],
-            name: Callable[[int], str], tick: Tick) -> Patched:
+def patch_effects(first: Answer, second: Answer, places: Sequence[HeadId], again: Callable[[list[list[HeadId]]], Iterator[Answer]],
+            name: Callable[[int], str], report: Progress) -> Patched:
     """Every head of `places` alone, every layer, and all of them. again(trials): the first text's answer with the heads of each trial patched;
     name(number): a word of the vocabulary. Raises UserError where there is no answer to read."""
     if min(len(first.numbers), len(second.numbers)) == 0:
@@ -123,7 +116,7 @@ def patched(first: Answer, second: Answer, places: Sequence[Place], again: Calla
     found: list[float] = []
     for answer in again(trials):
         found.append(read(answer))
-        tick(len(found) / len(trials), f"patched head {min(len(found), len(places))} of {len(places)}")
+        report(len(found) / len(trials), f"patched head {min(len(found), len(places))} of {len(places)}")
     return Patched(words and (name(words[0]), name(words[1])), words is not None and _same(first, second, row), None if row is None else
                    first.positions[row], read(first), read(second), dict(zip(places, found)), dict(zip(layers, found[len(places):])), found[-1])
 

@@ -10,8 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.core import heads
+from model.core.measures import CLARK
 from model.core.query import Kind, Query
 from model.core.record import AttentionMap, Layer, Reported
+from model.core.statistics import x_log_x
+from model.core.types import HeadId
 
 ROWS_WITH_IT = 0.5    # share of the rows that must have a key of the pattern; on fewer rows a fit is luck
 
@@ -53,7 +56,7 @@ def _after_equal(i: np.ndarray, j: np.ndarray, sides: Sides) -> np.ndarray:
     return (j > 0) & _equal(i, np.maximum(j - 1, 0), sides)
 
 
-CLARK, KOVALEVA = "Clark et al. 2019, section 3", "Kovaleva et al. 2019 (diagonal)"
+KOVALEVA = "Kovaleva et al. 2019 (diagonal)"
 WANG, OLSSON = "Wang et al. 2023 (duplicate-token heads)", "Olsson et al. 2022 (induction heads)"
 PATTERNS = (
     Pattern("previous", "the previous token", CLARK, lambda i, j, sides: j == i - 1),
@@ -74,19 +77,15 @@ class HeadFits:
     """fits[pattern]: {(layer, head): fit, 0 to 1}, without the heads to whose rows the pattern does not apply."""
 
     kind: Kind
-    fits: dict[str, dict[tuple[int, int], float]]
+    fits: dict[str, dict[HeadId, float]]
 
-    def best(self, place: tuple[int, int]) -> tuple[str, float]:
+    def best(self, place: HeadId) -> tuple[str, float]:
         """The pattern that this head fits best, and how well; of equals the first of PATTERNS."""
         return max(((name, each[place]) for name, each in self.fits.items() if place in each), key=lambda entry: entry[1])
 
     @property
     def nbytes(self) -> int:
         return 200 * sum(len(each) for each in self.fits.values())
-
-
-def _x_log_x(numbers: np.ndarray) -> np.ndarray:
-    return numbers * np.log2(numbers, out=np.zeros_like(numbers), where=numbers > 0)
 
 
 def divergences(block: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, int]:
@@ -99,7 +98,7 @@ def divergences(block: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, int]:
     shares = np.repeat(0.5 / np.maximum(counts, 1), counts)
     half = block[:, cells].astype(np.float64) / 2
     rows = counts[counts > 0]
-    return (_x_log_x(half) - _x_log_x(half + shares)).sum(1) + (0.5 - np.log2(rows) / 2).sum(), len(rows)
+    return (x_log_x(half, base=2) - x_log_x(half + shares, base=2)).sum(1) + (0.5 - np.log2(rows) / 2).sum(), len(rows)
 
 
 def _blocks(layer: Layer | Reported, sides: Sides, patterns: list[Pattern]) -> Iterator[tuple[str, np.ndarray, int]]:
@@ -116,7 +115,7 @@ def fit(attention_map: AttentionMap) -> HeadFits:
     """Every head against every pattern that applies to at least half of the rows."""
     sides = Sides(np.array(attention_map.keys.special), np.array(attention_map.keys.ids))
     patterns = [each for each in PATTERNS if each.crosses or attention_map.kind is not Kind.CROSS]
-    found: dict[str, dict[tuple[int, int], float]] = {each.name: {} for each in patterns}
+    found: dict[str, dict[HeadId, float]] = {each.name: {} for each in patterns}
     for layer in attention_map.layers:
         totals, counts = {each.name: np.zeros(layer.heads) for each in patterns}, dict.fromkeys(found, 0)
         for name, total, rows in _blocks(layer, sides, patterns):

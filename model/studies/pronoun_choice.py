@@ -5,9 +5,9 @@ import numpy as np
 
 from model.core.query import Kind
 from model.core.record import AttentionMap, AttentionRecord, Tokens
+from model.core.types import KindHeadId
 
 PRONOUNS = ("il", "elle")
-Head = tuple[Kind, int, int]   # kind, layer, head
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Decision:
     said: str
     share: float
     twin: float | None
-    heads: tuple[Head, ...]
+    heads: tuple[KindHeadId, ...]
     zero: np.ndarray
     mean: np.ndarray
     layers: tuple[tuple[Kind, int], ...]
@@ -62,7 +62,7 @@ class DecisionSet:
     """
 
     moved: dict[str, float]
-    points: dict[Kind, tuple[Head, float, float]]
+    points: dict[Kind, tuple[KindHeadId, float, float]]
     sentences: int
 
 

@@ -32,14 +32,14 @@ def even(allowed: Mask, tokens: int) -> np.ndarray:
     return may / np.maximum(may.sum(-1, keepdims=True), 1)
 
 
-def flow(steps: Sequence[np.ndarray], rows: np.ndarray, tick: Callable[[float], None] = lambda share: None) -> np.ndarray:
+def flow(steps: Sequence[np.ndarray], rows: np.ndarray, report: Callable[[float], None] = lambda share: None) -> np.ndarray:
     """The maximum flow from the last layer's tokens, which may give `rows` (token) of it, to each input token, float64 (token).
 
     Each token has the network for itself (Abnar & Zuidema 2020), so the numbers do not sum to one. Exact up to rounding: Dinic 1970.
     """
     tokens, found = len(rows), []
     for sink in range(tokens):
-        tick(sink / tokens)
+        report(sink / tokens)
         found.append(_Pipes(steps, rows).most(sink))
     return np.array(found)
 

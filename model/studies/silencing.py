@@ -8,6 +8,8 @@ import numpy as np
 
 from model.core.query import Kind, Query, Silence, UserError
 from model.core.record import AttentionRecord, Prediction
+from model.core.statistics import cosine, jensen_shannon
+from model.core.types import HeadId, Progress
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class Silencing:
     changes: {(layer, head): by how much the answer changes}."""
 
     measure: str
-    changes: dict[tuple[int, int], float]
+    changes: dict[HeadId, float]
 
     @property
     def nbytes(self) -> int:
@@ -37,8 +39,7 @@ def change(before: Prediction, after: Prediction) -> float:
     if before.kind != after.kind:
         raise ValueError(f"change: expected two answers of one kind, got {before.kind} and {after.kind}; ask one model twice.")
     if before.vector is not None and after.vector is not None:
-        a, b = before.vector.astype(np.float64), after.vector.astype(np.float64)
-        return max(0.0, float(1 - a @ b / (np.linalg.norm(a) * np.linalg.norm(b))))
+        return max(0.0, 1 - cosine(before.vector, after.vector))
     places: Sequence[int] = range(min(len(before.ids), len(after.ids)))
     if before.kind == "target":   # a text that the model writes itself is compared as far as both had written the same
         places = [0, *(place + 1 for place in takewhile(lambda place: before.ids[place][0] == after.ids[place][0], places[:-1]))]
@@ -47,24 +48,22 @@ def change(before: Prediction, after: Prediction) -> float:
 
 
 def _divergence(p: dict[int, float], q: dict[int, float]) -> float:
-    """Jensen–Shannon divergence in bits (Lin 1991) over the answers that both lists have and, as one more, all the rest: of the twenty best
-    answers that a record keeps this is the most that is certain, so the true divergence is at least as large."""
+    """Jensen–Shannon divergence in bits over the answers that both lists have and, as one more, all the rest: of the twenty best answers that
+    a record keeps this is the most that is certain, so the true divergence is at least as large."""
     shared = [answer for answer in p if answer in q]
     rows = np.array([[each[answer] for answer in shared] for each in (p, q)]).reshape(2, len(shared))
     rows = np.concatenate([rows, np.clip(1 - rows.sum(1, keepdims=True), 0, None)], 1)
-    mixed = rows.mean(0)
-    ratios = np.divide(rows, mixed, out=np.ones_like(rows), where=rows > 0)
-    return float(max(0, (rows * np.log2(ratios)).sum() / 2))
+    return float(jensen_shannon(*rows))
 
 
-def run(question: SilencingQuery, record: AttentionRecord, ask: Callable[[Query], AttentionRecord], tick: Callable[[float, str], None]) -> Silencing:
+def run(question: SilencingQuery, record: AttentionRecord, ask: Callable[[Query], AttentionRecord], report: Progress) -> Silencing:
     """`record` answers the question without a silenced head, `ask` any other. Raises UserError for a model that answers nothing."""
     if record.prediction is None or (record.prediction.vector is None and not record.prediction.ids):
         raise UserError(f"{record.card.title} gives no answer to this text that silencing a head could change; choose a model that predicts.")
     places = [(layer.index, head) for layer in record[question.kind].layers for head in range(layer.heads)]
     changes = {}
     for done, (layer, head) in enumerate(places):
-        tick(done / len(places), f"silencing layer {layer} head {head}")
+        report(done / len(places), f"silencing layer {layer} head {head}")
         edits = record.query.edits | {Silence(question.kind, layer, head, question.mode)}
         changes[layer, head] = change(record.prediction, cast(Prediction, ask(replace(record.query, edits=edits)).prediction))
     return Silencing("answer" if record.prediction.vector is None else "vector", changes)

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from model.core.query import Kind, Query, UserError
+from model.core.query import Query, UserError
 from model.core.record import Tokens
+from model.core.types import KindHeadId, Progress
 from model.studies.attribution import Answer
 from model.studies.pronoun_choice import pronoun_of
 
@@ -19,7 +20,6 @@ DIGITS = {"word": 5, "vector": 6}   # decimals of an effect in nats and of a cos
 CELLS = 1024   # tokens of all variants in one pass: what logits of a large vocabulary may take
 FEWEST = 3     # tokens, one of which answers
 TOO_FEW = "There are too few tokens before the word that is asked for to compare any; choose a later word, or a longer text."
-Head = tuple[Kind, int, int]
 
 
 class Subject:
@@ -48,7 +48,7 @@ class Subject:
     def table(self):
         raise NotImplementedError
 
-    def reader(self, head: Head, output: np.ndarray):
+    def reader(self, head: KindHeadId, output: np.ndarray):
         """The module of W_O; output: its weights as the trace has them."""
         raise NotImplementedError
 
@@ -61,7 +61,7 @@ class Subject:
         chances = outputs.double().log_softmax(-1)
         return chances[:, self.ids[0]] - (chances[:, self.ids[1]] if len(self.ids) > 1 else 0)
 
-    def removed(self, tick: Callable[[float], None]) -> dict[str, np.ndarray]:
+    def removed(self, report: Callable[[float], None]) -> dict[str, np.ndarray]:
         """{definition: the answer as it is − the answer without each token}, float64 (token). The token that answers is not deleted."""
         import torch
 
@@ -69,11 +69,11 @@ class Subject:
         free = [token for token in range(count) if token != self.place]
         with torch.inference_mode():
             here = float(self.value(self.forward(self.tensors, self.place))[0])
-            found["deleted"] = self._effects(here, free, self._deleted, lambda share: tick(share / 4))
-            found["replaced"] = self._effects(here, free, self._replaced, lambda share: tick(0.25 + share / 4))
+            found["deleted"] = self._effects(here, free, self._deleted, lambda share: report(share / 4))
+            found["replaced"] = self._effects(here, free, self._replaced, lambda share: report(0.25 + share / 4))
             found["hidden"] = np.full(count, np.nan)
             for done, token in enumerate(free):
-                tick(0.5 + done / (2 * count))
+                report(0.5 + done / (2 * count))
                 found["hidden"][token] = here - self._without_key(token)
         digits = DIGITS["word" if self.other is None else "vector"]
         return {name: np.round(each, digits) for name, each in found.items()}
@@ -84,14 +84,14 @@ class Subject:
         except UserError:   # a row with nothing left to look at: the first token of a decoder
             return float("nan")
 
-    def _effects(self, here: float, free: list[int], variants: Callable, tick: Callable[[float], None]) -> np.ndarray:
+    def _effects(self, here: float, free: list[int], variants: Callable, report: Callable[[float], None]) -> np.ndarray:
         """Variants of one length and one place in passes of CELLS tokens."""
         found, size = np.full(len(self.tokens), np.nan), max(1, CELLS // len(self.tokens))
         before = [token for token in free if self.place is not None and token < self.place]
         for group in (before, [token for token in free if token not in before]):
             for start in range(0, len(group), size):
                 some = group[start:start + size]
-                tick(len(found[np.isfinite(found)]) / len(found))
+                report(len(found[np.isfinite(found)]) / len(found))
                 tensors, place = variants(some)
                 found[some] = here - self.value(self.forward(tensors, place)).numpy()
         return found
@@ -125,7 +125,7 @@ class Subject:
         slope, = torch.autograd.grad(value, leaves[0])
         return (slope * leaves[0]).sum(-1)[0].detach().double().numpy()
 
-    def exchanged(self, head: Head, output: np.ndarray, mixes: np.ndarray, tick: Callable[[float, str], None]) -> tuple[np.ndarray, np.ndarray]:
+    def exchanged(self, head: KindHeadId, output: np.ndarray, mixes: np.ndarray, report: Progress) -> tuple[np.ndarray, np.ndarray]:
         """(distances of the output from what it is, changes of the answer), float64 (variant), with the head's mixed values exchanged.
 
         mixes (variant, token, d_v). output: W_O of the layer by head (head, d_v, d_model).
@@ -137,7 +137,7 @@ class Subject:
         with torch.inference_mode():
             outputs = [self.forward(self.tensors, self.place)]
             for start in range(0, len(mixes), size):
-                tick(start / len(mixes), f"other weights: {start} of {len(mixes)}")
+                report(start / len(mixes), f"other weights: {start} of {len(mixes)}")
                 some = torch.tensor(mixes[start:start + size], dtype=torch.float32)
                 with _hooked(module.register_forward_pre_hook(_exchange(parts, some))):
                     outputs.append(self.forward({name: each.repeat(len(some), 1) for name, each in self.tensors.items()}, self.place))

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.core.record import Layer
-from model.core.trace import AttentionTrace, Block, Norm
+from model.core.trace import CLOSE, AttentionTrace, Block, Norm
 
 STAGES = ("norm", "norm_residual", "norm_layernorm")
-CLOSE = 1e-4   # as a share of the largest number: other orders of summation differ by less
 
 
 def transformed(layer: Layer, attention: AttentionTrace) -> np.ndarray:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from model.core.query import Kind, UserError
+from model.core.query import UserError
+from model.core.types import KindHeadId, Progress
 
-Tick = Callable[[float, str], None]
 FORMED = 0.5   # of a score from 0 to 1: a head that reaches it has formed
 SMOOTH = 5     # points of a curve whose mean is taken before its fall is looked for; one batch is a noisy witness
 
@@ -46,12 +46,12 @@ class TraitsQuery:
 
 @dataclass(frozen=True, eq=False)
 class Traits:
-    """values: float32 (frame, trait, head), from 0 to 1. traits: prefix and previous (model/studies/induction.py) for a decoder; both for a model that
-    resolves "it": the share of twins in which the row in question gives the right noun more weight, in both sentences.
+    """values: float32 (frame, trait, head), from 0 to 1. traits: prefix and previous (model/studies/induction.py) for a decoder; both for a model
+    that resolves "it": the share of twins in which the row in question gives the right noun more weight, in both sentences.
     """
 
     names: tuple[str, ...]
-    heads: tuple[tuple[Kind, int, int], ...]
+    heads: tuple[KindHeadId, ...]
     values: np.ndarray
 
     @property
@@ -78,11 +78,11 @@ def read(path: Path) -> Film:
     return Film(tuple(sorted(about["frames"])), step, loss, right, about)
 
 
-def run(question: TraitsQuery, traits: Callable[[str], tuple[tuple[str, ...], tuple, np.ndarray]], tick: Tick) -> Traits:
+def run(question: TraitsQuery, traits: Callable[[str], tuple[tuple[str, ...], tuple, np.ndarray]], report: Progress) -> Traits:
     """The traits of every snapshot; `traits(model id)` gives names, heads and float32 (trait, head) of one of them."""
     found = []
     for number, step in enumerate(question.steps):
-        tick(number / len(question.steps), f"snapshot {number + 1} of {len(question.steps)}")
+        report(number / len(question.steps), f"snapshot {number + 1} of {len(question.steps)}")
         found.append(traits(f"{question.model}@{step}"))
     return Traits(found[0][0], found[0][1], np.stack([values for _, _, values in found]).astype(np.float32))
 

@@ -1,5 +1,6 @@
-"""The process of a training that runs beside a page: python -m model.training.worker FOLDER. model/training/processes.py starts it and reads what it writes.
+"""The process of a training that runs beside a page: python -m model.training.worker FOLDER.
 
+model/training/processes.py starts it and reads what it writes.
 FOLDER has settings.json; lease, whose age says whether anybody still looks; progress.json, the curves so far; the weights and the film.
 """
 import json
@@ -14,8 +15,7 @@ import psutil
 
 from model.core import files
 from model.core.query import UserError
-from model.scratch import task as tasks
-from model.scratch.task import Task
+from model.scratch.task import Task, tasks
 from model.scratch.train import RECORD_EVERY, Progress, train
 from model.training.processes import LEASE, Settings
 
@@ -25,7 +25,7 @@ FILM_BYTES = 20_000_000    # it is thrown away with the folder, so it may have m
 
 def task_of(settings: Settings) -> Task:
     """The shipped task with these settings; the resolver's is the narrow one's."""
-    task = tasks.tasks()["resolver-narrow" if settings.task == "resolver" else settings.task]
+    task = tasks()["resolver-narrow" if settings.task == "resolver" else settings.task]
     encoder, decoder = (settings.layers, task.config.decoder_layers) if task.config.encoder_layers else (0, settings.layers)
     return replace(task, name="trained", learning_rate=settings.learning_rate, film_bytes=FILM_BYTES,
                    config=replace(task.config, heads=settings.heads, encoder_layers=encoder, decoder_layers=decoder))

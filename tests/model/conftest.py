@@ -3,7 +3,7 @@ import pytest
 
 
 def quiet(fraction: float, text: str) -> None:
-    """A tick that nobody watches."""
+    """Progress that nobody watches."""
 
 
 @pytest.fixture(scope="session")
@@ -31,5 +31,5 @@ def opened(tmp_path_factory):
 
 
 @pytest.fixture
-def tick():
+def report():
     return quiet

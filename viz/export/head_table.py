@@ -7,8 +7,6 @@ from model.core.measures import HeadMeasures
 from model.studies.patterns import HeadFits
 from model.studies.silencing import Silencing
 
-Place = tuple[int, int]
-
 
 def rows(measures: HeadMeasures, fits: HeadFits, silencing: Silencing | None) -> list[dict[str, Any]]:
     """One row a head, in the model's order: layer, head, pattern, fit, silenced (if it was measured), then the measures."""

@@ -3,6 +3,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from model.core.types import HeadId
 from viz import theme as colours
 from viz.figures.base import LEFT_OUT, MUTED, chart, series
 from viz.figures.drawing import Drawing
@@ -12,7 +13,6 @@ SMALLEST, LARGEST, WORST = 5, 21, 0.4   # pixels of a square at a fit of WORST o
 NAMED = 6                               # heads with the largest effects that have their names beside them
 PLAIN = "even"                          # the pattern that is no habit, in grey
 
-Place = tuple[int, int]
 Fit = tuple[str, float]
 
 
@@ -22,7 +22,7 @@ def colour_of(theme: str, patterns: Sequence[str]) -> dict[str, str]:
     return {PLAIN: LEFT_OUT[theme], **dict(zip(others, series(theme), strict=False))}
 
 
-def grid(theme: str, best: Mapping[Place, Fit], titles: Mapping[str, str], *, axes: tuple[str, str]) -> Drawing:
+def grid(theme: str, best: Mapping[HeadId, Fit], titles: Mapping[str, str], *, axes: tuple[str, str]) -> Drawing:
     """Rows are layers, columns heads; the colour is the best pattern, the size how well it fits. titles: of all patterns, in a fixed order."""
     layers = sorted({layer for layer, _ in best})
     figure = chart(theme, *axes, height=130 + 34 * max(len(layers), 3))
@@ -43,7 +43,7 @@ def grid(theme: str, best: Mapping[Place, Fit], titles: Mapping[str, str], *, ax
     return figure
 
 
-def effects(theme: str, best: Mapping[Place, Fit], changes: Mapping[Place, float], titles: Mapping[str, str], *, axes: tuple[str, str]) -> Drawing:
+def effects(theme: str, best: Mapping[HeadId, Fit], changes: Mapping[HeadId, float], titles: Mapping[str, str], *, axes: tuple[str, str]) -> Drawing:
     """A point a head: how well its best pattern fits (x) and by how much the answer changes without it (y)."""
     figure = chart(theme, *axes, height=360)
     loud = sorted(changes, key=lambda place: -changes[place])[:NAMED]
@@ -60,7 +60,7 @@ def effects(theme: str, best: Mapping[Place, Fit], changes: Mapping[Place, float
     return figure
 
 
-def _there(best: Mapping[Place, Fit], titles: Mapping[str, str]) -> list[str]:
+def _there(best: Mapping[HeadId, Fit], titles: Mapping[str, str]) -> list[str]:
     """The patterns that are some head's best, the most frequent first."""
     names = [name for name, _ in best.values()]
     return sorted(set(names), key=lambda name: (-names.count(name), list(titles).index(name)))

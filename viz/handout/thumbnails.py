@@ -10,8 +10,9 @@ from html import escape
 
 import numpy as np
 
+from model.core.types import HeadId
 from viz import theme
-from viz.components.head_grid.payload import Place, places
+from viz.components.head_grid.payload import places
 from viz.format import head_label
 from viz.handout.pictures import Grid
 from viz.print.matrix import STRUCK, pooled
@@ -38,7 +39,7 @@ def _hex(colour: np.ndarray) -> str:
     return "#{:02x}{:02x}{:02x}".format(*colour)
 
 
-def _spots(grid: Grid) -> dict[Place, tuple[int, int]]:
+def _spots(grid: Grid) -> dict[HeadId, tuple[int, int]]:
     """Where each head stands."""
     pitch = SIDE + GAP
     if grid.order:
@@ -58,7 +59,7 @@ def _blocks(grid: Grid) -> tuple[int, int]:
     return per, wide
 
 
-def _cells(grid: Grid, spots: dict[Place, tuple[int, int]]) -> Iterator[str]:
+def _cells(grid: Grid, spots: dict[HeadId, tuple[int, int]]) -> Iterator[str]:
     """The thumbnails, or where there are values squares of one colour."""
     thumbs, size = np.concatenate(grid.overview.cells), _coarser(grid)
     reach = grid.bound or max((abs(value) for value in grid.values.values()), default=0) or 1
@@ -102,7 +103,7 @@ def _square(x: int, y: int, share: float, signed: bool) -> str:
     return f"<rect x='{x}' y='{y}' width='{SIDE}' height='{SIDE}' fill='{colour}' stroke='{theme.HAIRLINE}' stroke-width='.6'/>{struck}"
 
 
-def _names(grid: Grid, spots: dict[Place, tuple[int, int]]) -> Iterator[str]:
+def _names(grid: Grid, spots: dict[HeadId, tuple[int, int]]) -> Iterator[str]:
     """The numbers of layers and heads, or below each head its name."""
     if grid.order:
         for (layer, head), (x, y) in spots.items():
@@ -115,7 +116,7 @@ def _names(grid: Grid, spots: dict[Place, tuple[int, int]]) -> Iterator[str]:
             yield f"<text x='{x - 6}' y='{y + SIDE / 2 + 3}' text-anchor='end'>{layer}</text>"
 
 
-def _marks(grid: Grid, spots: dict[Place, tuple[int, int]]) -> Iterator[str]:
+def _marks(grid: Grid, spots: dict[HeadId, tuple[int, int]]) -> Iterator[str]:
     """A frame round the open head, a badge on those with a rank."""
     if grid.open_head in spots:
         x, y = spots[grid.open_head]

@@ -4,6 +4,7 @@ import streamlit as st
 
 from model.ask import sources
 from model.core.query import Query
+from model.core.statistics import entropy, x_log_x
 from model.lessons import information, mds
 from viz.figures.bars import bars
 from viz.figures.by_layer import by_layer
@@ -43,7 +44,7 @@ def render(frame: Frame) -> None:
 def _toy(frame: Frame, lesson: Lesson, revealed: bool) -> None:
     words, name, n = lesson.prose["toy"], frame.controls["toy"], frame.controls["size"]
     weights = information.toy(name, n, frame.controls["sharp"])
-    rows, mean = float(information.entropy(weights).mean()), float(information.entropy(weights.mean(0)))
+    rows, mean = float(entropy(weights, base=2).mean()), float(entropy(weights.mean(0), base=2))
     with lesson.section("toy"):
         pick(frame, "toy", words["toy"], words["names"])
         left, right = st.columns(2, gap="medium")
@@ -63,7 +64,7 @@ def _toy(frame: Frame, lesson: Lesson, revealed: bool) -> None:
             else:
                 lesson.waits("bits", height=400)
         said = {each: float(information.mutual(information.toy(each, n))) for each in information.TOYS}
-        lesson.notes("toy", shown=(information.entropy, information.mutual, information.toy), shapes={"weights": weights}, n=n, most=np.log2(n),
+        lesson.notes("toy", shown=(x_log_x, entropy, information.mutual, information.toy), shapes={"weights": weights}, n=n, most=np.log2(n),
                      answer=words["shown" if revealed else "hidden"].format(name=words["names"][name],
                          mean=mean, rows=rows, mutual=mean - rows, **{f"of_{each}": value for each, value in said.items()}))
 

@@ -3,6 +3,7 @@ import numpy as np
 import streamlit as st
 
 from model.core.query import UserError
+from model.core.statistics import cosines, unit_rows
 from model.core.trace import TraceQuery
 from model.lessons import positions
 from viz.figures.bars import bars
@@ -157,7 +158,7 @@ def _distance(frame: Frame, lesson: Lesson) -> None:
             if waves:
                 slide(frame, "back", words["back"], range(-50, 51), say=_signed)
             table, _ = _vectors(frame, lesson.prose["table"])
-        square = positions.cosines(table)
+        square = cosines(table, table)
         mean, low, high = positions.by_distance(square)
         distance = np.arange(1 - len(table), len(table))
         kept = np.abs(distance) <= 3 * len(table) // 4
@@ -173,7 +174,7 @@ def _distance(frame: Frame, lesson: Lesson) -> None:
             names = [str(place) for place in range(len(table))]
             figure(lambda theme: matrix(theme, square, names, names, kind="signed", axes=("position", "position"), height=360, bound=1.0),
                    key="positions-cosines", alt=words["alt_matrix"])
-        lesson.notes("distance", shown=(positions.cosines, positions.compared, positions.by_distance), shapes={"table": table, "cosines": square},
+        lesson.notes("distance", shown=(unit_rows, cosines, positions.compared, positions.by_distance), shapes={"table": table, "cosines": square},
                      near=mean[len(table)], back=said,
                      width=float((high - low).max()), asymmetry=float(np.abs(mean - mean[::-1]).max()))
 

@@ -1,4 +1,5 @@
 """How sure should a softmax be? One row of logits at every temperature: a row that one drags, or a row of a real head."""
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +9,7 @@ from model.ask import sources
 from model.core import heads
 from model.core.query import Temper
 from model.core.record import AttentionRecord, Layer
+from model.core.statistics import entropy, x_log_x
 from model.core.view import View
 from model.lessons import edit_effects, softmax
 from viz.components.handles import drag
@@ -141,7 +143,7 @@ def _named(row: Row, place: int) -> str:
 
 def _numbers(lesson: Lesson, row: Row, here: np.ndarray, temperature: float) -> None:
     """The row at this temperature in five numbers."""
-    words, keys, nats = lesson.prose["numbers"], int(row.allowed.sum()), float(softmax.entropy(here))
+    words, keys, nats = lesson.prose["numbers"], int(row.allowed.sum()), float(entropy(here, base=math.e))
     shown = [(words["bits"], f"{nats / np.log(2):.3f}", words["of"].format(most=f"{np.log2(keys):.3f}")),
              (words["nats"], f"{nats:.3f}", words["of"].format(most=f"{np.log(keys):.3f}")),
              (words["effective"], f"{float(softmax.effective_tokens(here)):.2f}", words["of"].format(most=keys)),
@@ -160,16 +162,16 @@ def _spread(frame: Frame, lesson: Lesson, row: Row, weights: np.ndarray, here: n
     with lesson.section("spread"):
         left, right = st.columns(2, gap="medium")
         with left:
-            figure(lambda theme: lines(theme, GRID, [Line("entropy", softmax.entropy(weights) / np.log(2))],
+            figure(lambda theme: lines(theme, GRID, [Line("entropy", entropy(weights, base=2))],
                                        axes=("temperature T", "entropy H in bits"), log="x", marks=[(temperature, f"T = {temperature:g}")],
                                        bounds=[(np.log2(keys), f"log₂ {keys} = {np.log2(keys):.2f}")], height=300),
-                   key="softmax-entropy", alt=lesson.alt("spread", t=temperature, bits=float(softmax.entropy(here) / np.log(2)), keys=keys))
+                   key="softmax-entropy", alt=lesson.alt("spread", t=temperature, bits=float(entropy(here, base=2)), keys=keys))
         with right:
             figure(lambda theme: lines(theme, GRID, [Line("2^H", effective, 1)], axes=("temperature T", "effective tokens 2^H"), log="x",
                                        marks=[(temperature, f"T = {temperature:g}")], bounds=[(keys, f"all {keys}")], height=300),
                    key="softmax-effective", alt=lesson.prose["spread"]["alt_effective"].format(t=temperature, keys=keys,
                                                                                                effective=float(softmax.effective_tokens(here))))
-        lesson.notes("spread", shown=(softmax.entropy, softmax.effective_tokens), shapes={"weights": weights, "entropy": effective},
+        lesson.notes("spread", shown=(x_log_x, entropy, softmax.effective_tokens), shapes={"weights": weights, "entropy": effective},
                      keys=keys, bits=float(np.log2(keys)), nats=float(np.log(keys)), effective=float(softmax.effective_tokens(here)), t=temperature)
 
 

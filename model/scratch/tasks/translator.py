@@ -5,8 +5,8 @@ import torch
 
 from model.scratch import grammar
 from model.scratch.task import NO_TARGET, Batch, Task, padded
-from model.scratch.tokens import BEGIN, END, SPECIALS, WordTokenizer
-from model.scratch.transformer import PADDING, Config, Transformer
+from model.scratch.tokens import BEGIN, END, PADDING, SPECIALS, WordTokenizer
+from model.scratch.transformer import Config, Transformer
 
 ENGLISH, FRENCH = grammar.vocabulary()
 WORDS = (*SPECIALS, *dict.fromkeys([*ENGLISH, *FRENCH]))  # one table for both languages, as section 5.1 of the paper has it

@@ -6,13 +6,14 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from model.core.assets import ASSETS
 from model.core.query import UserError
+from model.core.types import Span
 
-FOLDER = Path(__file__).parents[3] / "assets" / "cases"
+FOLDER = ASSETS / "cases"
 REQUIRED = ("sentence", "pronoun", "correct", "wrong")
 MOST = 20_000          # rows of a file; more than anybody waits for
 SHARED = 1 / 2         # twins have at least this share of their words in common, at the start and at the end
-Span = tuple[int, int]  # characters of the sentence, from 0, the end not included
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 Pieces of a word are summed where it is looked at and averaged where it looks (Clark et al. 2019, section 4.1). What the numbers of a set are
 worth is in `model.studies.coreference.statistics`.
 """
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,10 +11,8 @@ import numpy as np
 from model.core import heads
 from model.core.query import Kind, Query, UserError
 from model.core.record import AttentionMap, AttentionRecord, Tokens
-from model.studies.coreference.cases import Case, CasesQuery, Span
-
-Tick = Callable[[float, str], None]
-Head = tuple[Kind, int, int]   # kind, layer, head
+from model.core.types import KindHeadId, Progress, Span, quiet
+from model.studies.coreference.cases import Case, CasesQuery
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class Looks:
     right. received: the mean weight that each noun gets from all tokens but the pronoun and the noun itself.
     """
 
-    heads: tuple[Head, ...]
+    heads: tuple[KindHeadId, ...]
     pronoun: np.ndarray
     later: np.ndarray
     received: np.ndarray
@@ -46,7 +44,7 @@ class SetAnswer:
     """`Looks` of a set: pronoun, later and received are float32 (case, head, 2). unknown: sentences with a word that the vocabulary lacks."""
 
     query: CasesQuery
-    heads: tuple[Head, ...]
+    heads: tuple[KindHeadId, ...]
     pronoun: np.ndarray
     later: np.ndarray
     received: np.ndarray
@@ -88,7 +86,7 @@ def map_of(record: AttentionRecord) -> AttentionMap:
 def looks(attention_map: AttentionMap, words: Words) -> Looks:
     """The weights of every head. Only `received` needs more than a few rows."""
     behind = list(range(max(words.pronoun) + 1, words.last + 1)) or list(words.pronoun)
-    names: list[Head] = []
+    names: list[KindHeadId] = []
     rows: dict[str, list[np.ndarray]] = {"pronoun": [], "later": [], "received": []}
     for layer in attention_map.layers:
         names += [(attention_map.kind, layer.index, head) for head in range(layer.heads)]
@@ -120,12 +118,12 @@ def _received(weights: np.ndarray, allowed, words: Words) -> np.ndarray:
     return got
 
 
-def run(question: CasesQuery, model, tick: Tick) -> SetAnswer:
-    """Every case put to an open model, one after the other. `tick` may end it."""
+def run(question: CasesQuery, model, report: Progress) -> SetAnswer:
+    """Every case put to an open model, one after the other. `report` may end it."""
     found, unknown = [], 0
     for number, case in enumerate(question.cases):
-        tick(number / len(question.cases), f"sentence {number + 1} of {len(question.cases)}")
-        record = model.answer(Query(question.model, question.revision, case.sentence), lambda fraction, text: None)
+        report(number / len(question.cases), f"sentence {number + 1} of {len(question.cases)}")
+        record = model.answer(Query(question.model, question.revision, case.sentence), quiet)
         attention_map = map_of(record)
         unknown += any(attention_map.queries.unknown)
         found.append(looks(attention_map, words_of(attention_map.queries, case)))

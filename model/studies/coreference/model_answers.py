@@ -6,18 +6,17 @@ place (Kocijan et al. 2019). Our own resolvers name a noun at the pronoun. Where
 instead, at the place where the right one stands.
 """
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from model.core.query import Query, UserError
-from model.studies.coreference.cases import AnswersQuery, Case, Span
+from model.core.types import Progress, Span, quiet
+from model.studies.coreference.cases import AnswersQuery, Case
 from model.studies.coreference.heads import map_of, words_of
 
 POSSESSIVE = ("his", "its", "their")
 DETERMINERS = ("the", "a", "an", "this", "that", "my", "your", "his", "her", "its", "our", "their")
-Tick = Callable[[float, str], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +39,11 @@ class Answers:
         return 1 / (1 + np.exp(np.clip(self.scores[:, 1] - self.scores[:, 0], -700, 700)))
 
 
-def run(question: AnswersQuery, model, tick: Tick) -> Answers:
+def run(question: AnswersQuery, model, report: Progress) -> Answers:
     """Every case put to an open model. Raises UserError for a model that has no answer to compare."""
     scores = []
     for number, case in enumerate(question.cases):
-        tick(number / len(question.cases), f"answer {number + 1} of {len(question.cases)}")
+        report(number / len(question.cases), f"answer {number + 1} of {len(question.cases)}")
         scores.append((_labels if _way(model) == "label" else _likelihoods)(question, model, case))
     return Answers(_way(model), np.array(scores))
 
@@ -54,9 +53,7 @@ def _way(model) -> str:
 
 
 def _likelihoods(question: AnswersQuery, model, case: Case) -> tuple[float, float]:
-    from model.pretrained.likelihood import log_probability
-
-    right, wrong = (log_probability(model, Query(question.model, question.revision, text, edits=question.edits), span)
+    right, wrong = (model.log_probability(Query(question.model, question.revision, text, edits=question.edits), span)
                     for text, span in readings(case, _way(model)))
     return right, wrong
 
@@ -95,7 +92,7 @@ def substitute(case: Case, name: str) -> str:
 
 def _labels(question: AnswersQuery, model, case: Case) -> tuple[float, float]:
     """ln P of both nouns at the pronoun; one that is not among the twenty best counts as the last of them."""
-    record = model.answer(Query(question.model, question.revision, case.sentence, edits=question.edits), lambda fraction, text: None)
+    record = model.answer(Query(question.model, question.revision, case.sentence, edits=question.edits), quiet)
     prediction, place = record.prediction, words_of(map_of(record).queries, case).pronoun[0]
     if prediction is None or prediction.kind != "label" or place not in prediction.positions:
         raise UserError(f"{record.card.title} names no noun at {case.word('pronoun')!r}; choose a model that does, or a next-word model.")

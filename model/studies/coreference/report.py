@@ -4,10 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from model.core.statistics import Luck, MeanInterval, accuracy_intervals, max_statistic_null
+from model.core.types import KindHeadId
 from model.studies.coreference import statistics
 from model.studies.coreference.cases import Case
-from model.studies.coreference.heads import Head, SetAnswer
-from model.studies.coreference.statistics import HeldOut, Interval, Luck
+from model.studies.coreference.heads import SetAnswer
+from model.studies.coreference.statistics import HeldOut
 
 CHANCE = 0.5
 
@@ -23,7 +25,7 @@ class HeadScore:
     kind: str
     layer: int
     head: int
-    accuracy: Interval
+    accuracy: MeanInterval
     mass: float
     both: float
     received: float
@@ -57,27 +59,27 @@ def report(answer: SetAnswer, rows: str = "pronoun", select: SetAnswer | None = 
     if select is not None and (select.heads, select.query.revision) != (answer.heads, answer.query.revision):
         raise ValueError("report: expected both sets answered by the same model; ask the model for both.")
     cases, weights = answer.query.cases, getattr(answer, rows)
-    correct, frames, pairs = statistics.right(weights), statistics.frames_of(cases), statistics.pairs_of(cases)
-    scores = _scores(answer.heads, weights, correct, statistics.right(answer.received).mean(0), frames, pairs)
+    correct, frames, pairs = statistics.correctness(weights), statistics.frames_of(cases), statistics.pairs_of(cases)
+    scores = _scores(answer.heads, weights, correct, statistics.correctness(answer.received).mean(0), frames, pairs)
     best = statistics.best(correct, weights)
     names = list(dict.fromkeys(case.frame or case.pair for case in cases))
-    held_out = (statistics.held_out(correct, weights, frames, statistics.halves(frames, names)) if select is None
+    held_out = (statistics.held_out(correct, weights, frames, statistics.split_halves(frames, names)) if select is None
                 else _selected(getattr(select, rows), correct, frames))
     return Report(cases, len(cases), int(pairs.max()) + 1, int(frames.max()) + 1, rows, scores, scores[best], held_out,
-                  statistics.luck(correct, pairs),
-                  {"chance": CHANCE, "nearest": float(statistics.nearest(cases).mean()), "first": float(statistics.first(cases).mean()),
-                   "received": scores[best].received})
+                  max_statistic_null(correct, pairs),
+                  {"chance": CHANCE, "nearest": float(statistics.nearest_noun_baseline(cases).mean()),
+                   "first": float(statistics.first_noun_baseline(cases).mean()), "received": scores[best].received})
 
 
-def _scores(heads: tuple[Head, ...], weights, correct, received, frames, pairs) -> tuple[HeadScore, ...]:
-    mass, both, intervals = weights.sum(-1).mean(0), both_right(correct, pairs), statistics.intervals(correct, frames)
+def _scores(heads: tuple[KindHeadId, ...], weights, correct, received, frames, pairs) -> tuple[HeadScore, ...]:
+    mass, both, intervals = weights.sum(-1).mean(0), both_right(correct, pairs), accuracy_intervals(correct, frames)
     return tuple(HeadScore(kind.value, layer, head, intervals[i], float(mass[i]), float(both[i]), float(received[i]))
                  for i, (kind, layer, head) in enumerate(heads))
 
 
 def _selected(weights: np.ndarray, correct: np.ndarray, frames: np.ndarray) -> HeldOut:
-    chosen = statistics.best(statistics.right(weights), weights)
-    return HeldOut(statistics.intervals(correct[:, [chosen]], frames)[0], (chosen,))
+    chosen = statistics.best(statistics.correctness(weights), weights)
+    return HeldOut(accuracy_intervals(correct[:, [chosen]], frames)[0], (chosen,))
 
 
 def both_right(correct: np.ndarray, pairs: np.ndarray) -> np.ndarray:

@@ -1,11 +1,13 @@
 """What a sentence may be asked about: its pronouns and its nouns, guessed from the words; a person puts the guess right with a click."""
 import functools
 import re
+import tomllib
 from collections.abc import Iterable
 
+from model.core.assets import ASSETS
 from model.core.query import UserError
-from model.scratch import lexicon
-from model.studies.coreference.cases import Case, Span, make_case, shipped
+from model.core.types import Span
+from model.studies.coreference.cases import Case, make_case, shipped
 
 PRONOUNS = ("it", "he", "she", "they", "him", "her", "them", "its", "his", "their")
 ARTICLES = ("the", "a", "an")
@@ -17,9 +19,10 @@ OWNERS = ("my", "your", "our", "this", "that", "these", "those")
 @functools.cache
 def _known() -> frozenset[str]:
     """Nouns that are known for certain: those of our own world and of the sets that come with the project."""
-    tables = (*lexicon.POOLS.values(), *lexicon.HELD_OUT_NOUNS.values())
+    tables = tomllib.loads((ASSETS / "lexicon" / "nouns.toml").read_text(encoding="utf-8"))
     cases = (*shipped("coreference"), *shipped("agreement"))
-    return frozenset(noun for table in tables for noun in table) | {case.word(name).lower() for case in cases for name in ("correct", "wrong")}
+    nouns = {noun for table in tables.values() for pool in table.values() for noun in pool}
+    return frozenset(nouns | {case.word(name).lower() for case in cases for name in ("correct", "wrong")})
 
 
 def words_in(sentence: str) -> list[Span]:

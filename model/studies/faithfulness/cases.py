@@ -2,15 +2,14 @@
 import csv
 import functools
 from dataclasses import dataclass
-from pathlib import Path
 
+from model.core.assets import ASSETS
 from model.core.query import Query
 from model.studies.attribution import AttributionQuery
 from model.studies.coreference.cases import places, shipped
 
-FILE = Path(__file__).parents[3] / "assets" / "cases" / "explain.csv"
-SETS = ("sentences", "agreement")   # of models that read any text; ours have a set of their own
-OWN = {"label": "resolver", "next": "induction", "target": "resolver"}   # the translator reads the resolvers' sentences
+FILE = ASSETS / "cases" / "explain.csv"
+SETS = ("sentences", "agreement")   # of models that read any text; those trained here have a set of their own
 
 
 @dataclass(frozen=True)
@@ -48,17 +47,10 @@ def _agreement() -> tuple[Text, ...]:
     return tuple(found)
 
 
-def set_of(model: str, kind: str, which: str) -> str:
-    """The set that fits a model: ours know only their own words."""
-    from model.scratch import catalogue
-
-    return OWN[kind] if catalogue.ours(model) else which
-
-
 def questions(model: str, revision: str, kind: str, which: str) -> tuple[AttributionQuery, ...]:
-    """The texts of the set that fits the model, in their order, as questions for one that answers in this way (`Answer.kind`)."""
+    """The texts of a set, in their order, as questions for one that answers in this way (`Answer.kind`)."""
     found = []
-    for each in texts(set_of(model, kind, which)):
+    for each in texts(which):
         query = Query(model, revision, each.text)
         asked = {"vector": AttributionQuery(query, other=each.other), "target": AttributionQuery(query)}
         found.append(asked.get(kind, AttributionQuery(query, each.at, each.word, each.rival)))

@@ -4,24 +4,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.core import rank_agreement
-from model.core.rank_agreement import Mean
-from model.core.ranks import ranks
-from model.studies.attribution import METHODS, NULLS, REMOVALS, Attribution, agreement, ceiling
+from model.core.statistics import MeanInterval, mean_intervals, rank_correlations
+from model.core.types import HeadId
+from model.studies.attribution import FEWEST, METHODS, NULLS, REMOVALS, Attribution, agreement, ceiling, rank_agreement
 
 COLUMNS = (*REMOVALS, "all")   # the last: the mean over the three definitions
-Head = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Report:
-    """methods: {name: a Mean for each of COLUMNS}. ceiling: the agreement of each definition with the two others, and of all. best: the rank
+    """methods: {name: a MeanInterval for each of COLUMNS}. ceiling: the agreement of each definition with the two others, and of all. best: the rank
     correlation of a head that was chosen on the other half of the texts, and the two heads that were chosen. words: ranked words a text, the mean."""
 
-    methods: dict[str, tuple[Mean, ...]]
-    ceiling: tuple[Mean, ...]
-    best: Mean
-    chosen: tuple[Head, ...]
+    methods: dict[str, tuple[MeanInterval, ...]]
+    ceiling: tuple[MeanInterval, ...]
+    best: MeanInterval
+    chosen: tuple[HeadId, ...]
     texts: int
     words: float
 
@@ -43,25 +41,22 @@ def _order() -> list[str]:
     return [name for method in METHODS for name in (method, f"{method}_even") if name in (*METHODS, *NULLS)]
 
 
-def _means(values: np.ndarray, groups: np.ndarray) -> tuple[Mean, ...]:
+def _means(values: np.ndarray, groups: np.ndarray) -> tuple[MeanInterval, ...]:
     """Of (text, definition): each definition, and the mean of the three where all are there."""
-    return tuple(rank_agreement.means(np.concatenate([values, values.mean(1, keepdims=True)], 1), groups))
+    return tuple(mean_intervals(np.concatenate([values, values.mean(1, keepdims=True)], 1), groups))
 
 
 def by_head(found: Attribution) -> np.ndarray:
     """The rank correlation of every head's row with the measured effect, the mean over the three definitions, float64 (head), layer by layer."""
     chosen = found.ranked
-    if chosen.sum() < rank_agreement.FEWEST:
+    if chosen.sum() < FEWEST:
         return np.full(sum(map(len, found.by_head["weight"])), np.nan)
     rows = np.concatenate([each[:, chosen] for each in found.by_head["weight"]])
     effects = np.stack([np.abs(found.removed[name][chosen]) for name in REMOVALS])
-    one, other = (np.stack([ranks(rank_agreement.even(each)) for each in part]) for part in (rows, effects))
-    one, other = (each - each.mean(1, keepdims=True) for each in (one, other))
-    size = np.linalg.norm(one, axis=1)[:, None] * np.linalg.norm(other, axis=1)
-    return np.divide(one @ other.T, size, out=np.full(size.shape, np.nan), where=size > 0).mean(1)
+    return rank_correlations(rows, effects).mean(1)
 
 
-def _held_out(found: Sequence[Attribution], groups: np.ndarray) -> tuple[Mean, tuple[Head, ...]]:
+def _held_out(found: Sequence[Attribution], groups: np.ndarray) -> tuple[MeanInterval, tuple[HeadId, ...]]:
     """Heads chosen on the groups of even number and scored on those of odd number, and the other way round."""
     values = np.stack([by_head(one) for one in found])
     places = [(layer, head) for layer, rows in zip(found[0].layers, found[0].by_head["weight"], strict=True) for head in range(len(rows))]
@@ -72,7 +67,7 @@ def _held_out(found: Sequence[Attribution], groups: np.ndarray) -> tuple[Mean, t
         best = int(np.argmax(np.where(there.any(0), sums / np.maximum(there.sum(0), 1), -2)))
         chosen.append(places[best])
         scores[groups % 2 != half] = values[groups % 2 != half, best]
-    return rank_agreement.means(scores[:, None], groups)[0], tuple(chosen)
+    return mean_intervals(scores[:, None], groups)[0], tuple(chosen)
 
 
 def by_layer(found: Sequence[Attribution], measure: str) -> list[float]:
@@ -83,7 +78,7 @@ def by_layer(found: Sequence[Attribution], measure: str) -> list[float]:
         for one in found:
             chosen, scores = one.ranked, one.by_layer.get(measure, ())
             if scores and len(scores[place]):
-                values += [rank_agreement.spearman(scores[place][chosen], np.abs(one.removed[name][chosen])) for name in REMOVALS]
+                values += [rank_agreement(scores[place][chosen], np.abs(one.removed[name][chosen])) for name in REMOVALS]
         values = [each for each in values if np.isfinite(each)]
         result.append(float(np.mean(values)) if values else float("nan"))
     return result

@@ -29,7 +29,7 @@ def test_there_are_enough():
 
 
 def quiet(fraction: float, text: str) -> None:
-    """A tick that nobody watches."""
+    """Progress that nobody watches."""
 
 
 def wordpiece(folder: Path) -> None:

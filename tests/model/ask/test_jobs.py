@@ -18,10 +18,10 @@ def gated_desk(**kwargs):
     """A desk whose worker waits for the gate before each answer, and the order in which it took the questions."""
     gate, taken = threading.Semaphore(0), []
 
-    def answer(question, tick):
+    def answer(question, report):
         taken.append(question)
         assert gate.acquire(timeout=LONG)
-        tick(0.5, "half")
+        report(0.5, "half")
         return Answer(question)
 
     return Desk(answer, 10**6, **kwargs), gate, taken
@@ -139,7 +139,7 @@ def test_nothing_is_answered_ahead_while_a_page_that_is_being_drawn_still_asks(m
 
 
 def test_an_exception_becomes_one_sentence_and_the_next_question_is_answered(caplog):
-    def answer(question, tick):
+    def answer(question, report):
         if question == "bad":
             raise ZeroDivisionError("first line\nsecond line")
         return Answer(question)
@@ -152,7 +152,7 @@ def test_an_exception_becomes_one_sentence_and_the_next_question_is_answered(cap
 
 
 def test_the_cache_is_bounded_and_forgets_the_least_recently_used():
-    desk = Desk(lambda question, tick: Answer(question, 400_000), 1_000_000)
+    desk = Desk(lambda question, report: Answer(question, 400_000), 1_000_000)
     for question in ("one", "two"):
         desk.ask(question).result(LONG)
     desk.ask("one").result(LONG)
@@ -173,9 +173,9 @@ def test_tick_raises_once_nobody_waits():
 
     job = Job("q")
     job.waiters.add("a")
-    job.tick(0.1, "one")
+    job.report(0.1, "one")
     job.leave("a")
     with pytest.raises(Cancelled):
-        job.tick(0.2, "two")
+        job.report(0.2, "two")
     start = time.perf_counter()
     assert not job.wait(0.01) and time.perf_counter() - start < LONG

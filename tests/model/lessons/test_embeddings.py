@@ -11,10 +11,10 @@ from model.pretrained.trace import trace
 TEXTS = ("He sat on the bank of the river.", "She put money into the bank.", "They fished from the bank.", "Seven grey horses crossed an old bridge.")
 
 
-def test_rows_and_neighbours_are_the_networks_own(minilm, tick):
+def test_rows_and_neighbours_are_the_networks_own(minilm, report):
     weight = minilm.network.get_input_embeddings().weight.detach()
     ids = tuple(minilm.tokenizer("the cat")["input_ids"])
-    found = embeddings.table(minilm, TableQuery("minilm", "r", "bank", ids), tick)
+    found = embeddings.table(minilm, TableQuery("minilm", "r", "bank", ids), report)
     assert np.array_equal(found.rows, weight[list(ids)].numpy()) and found.piece == "bank"
     bank = minilm.tokenizer.convert_tokens_to_ids("bank")
     wanted = torch.nn.functional.cosine_similarity(weight[bank:bank + 1], weight, dim=-1)
@@ -23,12 +23,12 @@ def test_rows_and_neighbours_are_the_networks_own(minilm, tick):
     assert [each for _, each in found.nearest[:3]] == pytest.approx(wanted[best].tolist(), abs=1e-5)
     for word, why in (("unbelievably", "not one piece"), ("样", "unknown")):
         with pytest.raises(UserError, match=why):
-            embeddings.table(minilm, TableQuery("minilm", "r", word, ()), tick)
+            embeddings.table(minilm, TableQuery("minilm", "r", word, ()), report)
 
 
-def test_layers_are_the_hidden_states_of_the_network(minilm, tick):
+def test_layers_are_the_hidden_states_of_the_network(minilm, report):
     asked = [Query("minilm", "r", text) for text in TEXTS]
-    found = embeddings.contexts(minilm, ContextsQuery(*asked, "bank"), lambda query: trace(minilm, query, tick))
+    found = embeddings.contexts(minilm, ContextsQuery(*asked, "bank"), lambda query: trace(minilm, query, report))
     with torch.inference_mode():
         read = [minilm.tokenizer(text, return_tensors="pt") for text in TEXTS]
         states = [minilm.network(**each, output_hidden_states=True).hidden_states for each in read]

@@ -5,6 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from model.core.statistics import cosines
 from model.lessons import positions
 from model.scratch import positions as ours
 
@@ -32,7 +33,7 @@ def test_wavelengths_run_from_two_pi_to_the_papers_bound(width):
 
 
 def test_similarity_of_sinusoidal_positions_depends_on_the_size_of_the_distance_only():
-    mean, low, high = positions.by_distance(positions.cosines(positions.sinusoidal(np.arange(41), 22)))
+    mean, low, high = positions.by_distance(cosines(*2 * [positions.sinusoidal(np.arange(41), 22)]))
     assert high == pytest.approx(low, abs=1e-12) and mean == pytest.approx(mean[::-1], abs=1e-12)
     distance = np.arange(-40, 41)
     assert mean == pytest.approx(np.cos(distance[:, None] * positions.rates(22)).mean(-1), abs=1e-12)
@@ -85,7 +86,7 @@ def test_a_fixed_matrix_between_two_positions_looks_some_steps_away(width, steps
     square = positions.compared(table, positions.shift(steps, width))
     wanted = positions.sinusoidal(np.arange(50) + steps, width) @ table.T / (width / 2)
     assert square == pytest.approx(wanted, abs=1e-12)
-    assert positions.compared(table, np.eye(width)) == pytest.approx(positions.cosines(table), abs=1e-12)
+    assert positions.compared(table, np.eye(width)) == pytest.approx(cosines(table, table), abs=1e-12)
     if width > 2 and 20 <= 25 + steps < 50:
         assert square[25].argmax() == 25 + steps
 

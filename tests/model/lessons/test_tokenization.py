@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.lessons import tokenization
+from model.pretrained.tokens import bytes_by_sign
 from viz.text import strings
 
 TEXTS = ("Unbelievable! The café's tokenizer isn't naïve.", "今天天气怎么样？", "x_1 ** 2  # ok", "👩‍🚀 ≈ π\tü", "")
@@ -46,7 +47,7 @@ def test_labels_are_what_was_typed_and_the_textbooks_split_is_nobodys():
 @given(st.text(max_size=40))
 def test_byte_level_pieces_are_the_bytes_of_the_text(text):
     cut = tokenization.cut_by_own(text, BOOK)
-    assert bytes(tokenization._bytes_of()[sign] for sign in "".join(cut.pieces)) == text.encode()
+    assert bytes(bytes_by_sign()[sign] for sign in "".join(cut.pieces)) == text.encode()
 
 
 @given(st.text("ab c天", max_size=60))
@@ -84,5 +85,6 @@ def test_merging_a_pair_takes_it_from_the_left():
 
 def test_the_chinese_text_of_the_page_learns_a_word_and_what_is_no_word():
     book = strings("lessons/vectors")["presets"]["books"]["chinese"]
-    learnt = {tokenization.shown(piece) for word, _ in tokenization.merges(book).words for piece in tokenization.apply(word, tokenization.merges(book).pairs)}
+    merges = tokenization.merges(book)
+    learnt = {tokenization.shown(piece) for word, _ in merges.words for piece in tokenization.apply(word, merges.pairs)}
     assert {"苹果", "天天气"} <= learnt and "今天" not in learnt

@@ -18,14 +18,14 @@ def asked(model, text=TEXT, target=None, **more) -> AttributionQuery:
     return AttributionQuery(Query(model.card.id, model.card.revision, text, target=target), **more)
 
 
-def parts(model, question, tick):
-    subject = attribution.subject(model, question, tick)
-    return subject, model.answer(subject.query, tick), trace.trace(model, subject.query, tick)
+def parts(model, question, report):
+    subject = attribution.subject(model, question, report)
+    return subject, model.answer(subject.query, report), trace.trace(model, subject.query, report)
 
 
-def answered(model, tick, **more):
+def answered(model, report, **more):
     question = asked(model, **more)
-    return attribute(question, *parts(model, question, tick), tick)
+    return attribute(question, *parts(model, question, report), report)
 
 
 def close(one, other, share=1e-5):
@@ -33,10 +33,10 @@ def close(one, other, share=1e-5):
 
 
 @pytest.mark.parametrize("family", ["minilm", "bert", "gpt2", "llama", "mistral", "gemma2"])
-def test_the_vectors_sum_to_what_the_layer_puts_out_also_behind_residual_and_norm(family, opened, minilm, tick):
+def test_the_vectors_sum_to_what_the_layer_puts_out_also_behind_residual_and_norm(family, opened, minilm, report):
     model = minilm if family == "minilm" else opened(family)
     query = asked(model).query
-    record, found = model.answer(query, tick), trace.trace(model, query, tick)
+    record, found = model.answer(query, report), trace.trace(model, query, report)
     for layer in record.maps[0].layers:
         attention, block = found.attention(record.maps[0].kind, layer.index), found.block(record.maps[0].kind, layer.index)
         weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
@@ -55,10 +55,10 @@ def _bias(norm) -> np.ndarray:
     return np.zeros(len(norm.gain)) if norm.bias is None else norm.bias
 
 
-def test_lengths_of_one_head_are_those_of_its_vectors(minilm, tick):
+def test_lengths_of_one_head_are_those_of_its_vectors(minilm, report):
     query = asked(minilm).query
-    layer = minilm.answer(query, tick)[Kind.SELF].layer(2)
-    changed = value_norms.transformed(layer, trace.trace(minilm, query, tick).attention(Kind.SELF, 2))
+    layer = minilm.answer(query, report)[Kind.SELF].layer(2)
+    changed = value_norms.transformed(layer, trace.trace(minilm, query, report).attention(Kind.SELF, 2))
     weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
     rows = np.eye(layer.shape[1])[4]
     vectors = weights[5, 4][:, None] * changed[5]
@@ -71,9 +71,9 @@ def log_chances(model, ids: list[int], place: int, **more) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("family", ["llama", "gpt2"])
-def test_a_decoder_without_each_token_is_the_network_asked_directly(family, opened, tick):
+def test_a_decoder_without_each_token_is_the_network_asked_directly(family, opened, report):
     model = opened(family)
-    found = answered(model, tick, at=TEXT.index("tired"))
+    found = answered(model, report, at=TEXT.index("tired"))
     ids = model.tokenizer(TEXT)["input_ids"][:found.place + 1]
     target = model.tokenizer(TEXT)["input_ids"][found.place + 1]
     assert found.tokens.texts[-1] == "too" and model.tokenizer.decode([target]) == "tired" == found.answer.word
@@ -90,9 +90,9 @@ def test_a_decoder_without_each_token_is_the_network_asked_directly(family, open
     assert not found.ranked[0] and not found.ranked[-1] and found.ranked[1:-1].all()
 
 
-def test_a_masked_word_is_asked_for_in_its_place(opened, tick):
+def test_a_masked_word_is_asked_for_in_its_place(opened, report):
     model = opened("bert")
-    found = answered(model, tick, at=TEXT.index("street"), rival="garden")
+    found = answered(model, report, at=TEXT.index("street"), rival="garden")
     ids = model.tokenizer(TEXT.replace("street", "[MASK]"))["input_ids"]
     assert found.query.text == TEXT.replace("street", "[MASK]") and found.tokens.texts[found.place] == "[MASK]" and found.answer.word == "street"
     pair = [model.tokenizer.convert_tokens_to_ids(word) for word in ("street", "garden")]
@@ -106,32 +106,32 @@ def test_a_masked_word_is_asked_for_in_its_place(opened, tick):
     assert found.removed["deleted"][2] == pytest.approx(plain - difference(ids[:2] + ids[3:], found.place - 1), abs=1e-3)
     behind = found.place + 2
     assert found.removed["deleted"][behind] == pytest.approx(plain - difference(ids[:behind] + ids[behind + 1:], found.place), abs=1e-3)
-    own = answered(model, tick, text="the [MASK] sat on the mat")
+    own = answered(model, report, text="the [MASK] sat on the mat")
     assert own.place == 2 and own.answer.rank == 1
 
 
-def test_a_sentence_vector_is_compared_with_another_sentence(minilm, tick):
-    found = answered(minilm, tick, other=OTHER)
-    vector, other = (minilm.answer(Query("minilm", "x", text), tick).prediction.vector.astype(np.float64) for text in (TEXT, OTHER))
+def test_a_sentence_vector_is_compared_with_another_sentence(minilm, report):
+    found = answered(minilm, report, other=OTHER)
+    vector, other = (minilm.answer(Query("minilm", "x", text), report).prediction.vector.astype(np.float64) for text in (TEXT, OTHER))
     assert found.place is None and found.answer.value == pytest.approx(float(vector @ other), abs=1e-6)
-    without = minilm.answer(Query("minilm", "x", TEXT.replace("street ", "")), tick).prediction.vector
+    without = minilm.answer(Query("minilm", "x", TEXT.replace("street ", "")), report).prediction.vector
     token = found.tokens.texts.index("street")
     assert found.removed["deleted"][token] == pytest.approx(float(vector @ other - without @ other), abs=1e-5)
     assert not found.ranked[0] and not found.ranked[-1] and found.ranked[1:-1].all()   # [CLS] and [SEP] apart
     assert (np.array(list(agreement(found, 3, 1)["weight_head"])) <= 1).all() and ceiling(found).shape == (3,)
-    mean = np.mean([heads.weights(minilm.answer(found.query, tick)[Kind.SELF].layer(3), 1)], axis=(0, 1))
+    mean = np.mean([heads.weights(minilm.answer(found.query, report)[Kind.SELF].layer(3), 1)], axis=(0, 1))
     np.testing.assert_allclose(found.by_head["weight"][3][1], mean, atol=1e-6)
 
 
 @pytest.mark.parametrize("family", ["llama", "bert", "minilm"])
-def test_gradient_times_input_is_autograds(family, opened, minilm, tick):
+def test_gradient_times_input_is_autograds(family, opened, minilm, report):
     model = minilm if family == "minilm" else opened(family)
-    found = answered(model, tick, at=TEXT.index("tired"), other=OTHER)
+    found = answered(model, report, at=TEXT.index("tired"), other=OTHER)
     ids = torch.tensor([found.tokens.ids])
     rows = model.network.get_input_embeddings().weight.detach()[ids].requires_grad_()
     output = model.network(inputs_embeds=rows, attention_mask=torch.ones_like(ids))
     if family == "minilm":
-        other = torch.tensor(model.answer(Query("minilm", "x", OTHER), tick).prediction.vector)
+        other = torch.tensor(model.answer(Query("minilm", "x", OTHER), report).prediction.vector)
         value = torch.nn.functional.cosine_similarity(output.last_hidden_state[0].mean(0), other, dim=0)
     else:
         value = output.logits[0, found.place].log_softmax(-1)[model.tokenizer.convert_tokens_to_ids("tired")]
@@ -139,12 +139,12 @@ def test_gradient_times_input_is_autograds(family, opened, minilm, tick):
     close(found.scores["gradient"], (rows.grad * rows).sum(-1)[0].detach().double().numpy(), 1e-4)
 
 
-def test_equal_weights_are_the_edit_of_a_high_temperature_and_ones_own_change_nothing(opened, tick):
+def test_equal_weights_are_the_edit_of_a_high_temperature_and_ones_own_change_nothing(opened, report):
     model = opened("llama")
     hooks = lambda: [(len(module._forward_pre_hooks), len(module._forward_hooks)) for module in model.network.modules()]
     before, question = hooks(), asked(model, at=TEXT.index("tired"))
-    subject, record, found = parts(model, question, tick)
-    swapped = swap(SwapQuery(question, 1, 2, draws=5), subject, record, found, tick)
+    subject, record, found = parts(model, question, report)
+    swapped = swap(SwapQuery(question, 1, 2, draws=5), subject, record, found, report)
     session = forward_pass.Session(model.names, model.wiring.slots, frozenset([Temper(Kind.CAUSAL, 1, 2, 1e6)]))
     even = forward_pass.run(session, lambda: model.network(**subject.tensors).logits[0, -1].softmax(-1))
     plain = log_chances(model, list(subject.tokens.ids), -1).exp()
@@ -152,16 +152,16 @@ def test_equal_weights_are_the_edit_of_a_high_temperature_and_ones_own_change_no
     layer = record[Kind.CAUSAL].layer(1)
     count = len(subject.tokens)
     own = heads.weights(layer, 2)[:count, :count] @ layer.value[1][:count]
-    distances, changes = subject.exchanged((Kind.CAUSAL, 1, 2), found.attention(Kind.CAUSAL, 1).w_output, own[None], tick)
+    distances, changes = subject.exchanged((Kind.CAUSAL, 1, 2), found.attention(Kind.CAUSAL, 1).w_output, own[None], report)
     assert distances[0] < 1e-5 and abs(changes[0]) < 1e-5 and len(swapped.permuted) == 5 and (swapped.permuted > 1e-4).all()
     assert hooks() == before
 
 
 @pytest.mark.parametrize("family", ["bart", "t5", "marian"])
-def test_an_encoder_decoder_is_asked_for_a_word_of_its_target(family, opened, tick):
+def test_an_encoder_decoder_is_asked_for_a_word_of_its_target(family, opened, report):
     model = opened(family)
-    found = answered(model, tick, at=2, rival="garden", target="a cat sat on the mat")
-    start = model.answer(found.query, tick)[Kind.CROSS].queries.ids[:2]
+    found = answered(model, report, at=2, rival="garden", target="a cat sat on the mat")
+    start = model.answer(found.query, report)[Kind.CROSS].queries.ids[:2]
     ids, wanted = model.tokenizer(TEXT)["input_ids"], [model.tokenizer.convert_tokens_to_ids(word) for word in (found.answer.word, "garden")]
 
     def difference(some, **more):
@@ -179,13 +179,13 @@ def test_an_encoder_decoder_is_asked_for_a_word_of_its_target(family, opened, ti
     assert found.kind is Kind.CROSS and found.answer.value == pytest.approx(plain, abs=1e-4)
     assert found.removed["deleted"][3] == pytest.approx(plain - without, abs=1e-3)
     assert found.removed["hidden"][3] == pytest.approx(plain - hidden, abs=1e-3)
-    assert found.tokens.texts == tuple(model.answer(found.query, tick)[Kind.SELF].keys.texts)
+    assert found.tokens.texts == tuple(model.answer(found.query, report)[Kind.SELF].keys.texts)
 
 
-def test_what_cannot_be_asked_is_one_sentence(opened, minilm, tick):
+def test_what_cannot_be_asked_is_one_sentence(opened, minilm, report):
     for model, words, more in ((opened("bloom"), "only reports", {}), (minilm, "type one", {}),
                                (minilm, "at most 64 tokens", {"text": "a " * 70, "other": "b"}), (opened("llama"), "unknown", {"word": "zebra"}),
                                (opened("llama"), "too few tokens", {"at": 4}),
                                (opened("gpt2"), "too few tokens", {"at": 0}), (opened("bert"), "no word", {"at": 999})):
         with pytest.raises(UserError, match=words):
-            attribution.subject(model, asked(model, **more), tick)
+            attribution.subject(model, asked(model, **more), report)

@@ -83,21 +83,21 @@ class FullDisk(FakeHub):
             yield block
 
 
-def test_a_full_disk_says_so_and_what_arrived_is_kept(sound, tmp_path, monkeypatch, tick):
+def test_a_full_disk_says_so_and_what_arrived_is_kept(sound, tmp_path, monkeypatch, report):
     monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path / "home"))
     hub = FullDisk({path.name: path.read_bytes() for path in sound.iterdir()})
     hub.room = 2
     with pytest.raises(UserError, match=r"disk of .*home is full; make room"):
-        fetching.fetch("owner/name", tick, hub)
+        fetching.fetch("owner/name", report, hub)
     hub.room = None
-    assert fetching.fetch("owner/name", tick, hub).is_dir() and any(start for _, start in hub.asked)
+    assert fetching.fetch("owner/name", report, hub).is_dir() and any(start for _, start in hub.asked)
 
 
-def test_a_home_that_cannot_be_written_to_says_which_setting_helps(tmp_path, monkeypatch, tick):
+def test_a_home_that_cannot_be_written_to_says_which_setting_helps(tmp_path, monkeypatch, report):
     (tmp_path / "file").write_text("not a folder", encoding="utf-8")
     monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path / "file"))
     with pytest.raises(UserError, match="set CLEARHEAD_HOME"):
-        fetching.fetch("owner/name", tick, FakeHub({}))
+        fetching.fetch("owner/name", report, FakeHub({}))
 
 
 def test_two_people_open_two_models_at_the_same_time(sound, tmp_path):

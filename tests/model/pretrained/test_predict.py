@@ -75,45 +75,45 @@ def test_a_given_target_is_teacher_forced_and_edits_do_not_rewrite_it(opened):
     assert plain.prediction.probabilities != edited.prediction.probabilities
 
 
-def test_a_classifier_gives_its_labels(tmp_path, tick):
+def test_a_classifier_gives_its_labels(tmp_path, report):
     import torch
     from transformers import BertConfig, BertForSequenceClassification
 
     torch.manual_seed(1)
     BertForSequenceClassification(BertConfig(**tiny.BASE, id2label={0: "bad", 1: "good", 2: "fair"})).save_pretrained(tmp_path)
     tiny.tokenizer().save_pretrained(tmp_path)
-    found = ask(load.open_model(str(tmp_path), tick), "a cat").prediction
+    found = ask(load.open_model(str(tmp_path), report), "a cat").prediction
     assert found.kind == "label" and set(found.texts[0]) == {"bad", "good", "fair"} and sum(found.probabilities[0]) == pytest.approx(1)
 
 
-def test_stored_dtype_licence_and_hidden_layers_are_on_the_card(tmp_path, tick):
+def test_stored_dtype_licence_and_hidden_layers_are_on_the_card(tmp_path, report):
     import torch
 
     folder = tmp_path / "half"
     tiny.network("llama").to(torch.bfloat16).save_pretrained(folder)
     tiny.tokenizer().save_pretrained(folder)
     (folder / "README.md").write_text("---\nlanguage: en\nlicense: cc-by-4.0\n---\n# A model\n", encoding="utf-8")
-    model = load.open_model(str(folder), tick)
+    model = load.open_model(str(folder), report)
     assert model.card.dtype == "float32, stored as BF16" and model.card.licence == "cc-by-4.0"
     assert ask(model, "the cat").verification.status == "verified" and next(model.network.parameters()).dtype == torch.float32
 
 
-def test_a_hybrid_shows_its_attention_layers_under_their_own_numbers(tmp_path, tick):
+def test_a_hybrid_shows_its_attention_layers_under_their_own_numbers(tmp_path, report):
     from transformers import Lfm2Config, Lfm2ForCausalLM
 
     sizes = {**tiny.GROUPED, "num_hidden_layers": 4, "layer_types": ["conv", "full_attention", "conv", "full_attention"], "conv_L_cache": 3}
     Lfm2ForCausalLM(Lfm2Config(**sizes)).save_pretrained(tmp_path)
     tiny.tokenizer().save_pretrained(tmp_path)
-    model = load.open_model(str(tmp_path), tick)
+    model = load.open_model(str(tmp_path), report)
     assert [layer.index for layer in ask(model, "the cat sat")[Kind.CAUSAL].layers] == [1, 3]
     assert "2 of its 4 layers have no softmax attention and are not shown: 2 conv" in model.card.note
 
 
-def test_an_encoder_with_an_attention_of_its_own_is_left_out_and_the_card_says_so(tmp_path, tick):
+def test_an_encoder_with_an_attention_of_its_own_is_left_out_and_the_card_says_so(tmp_path, report):
     from transformers import LongT5Config, LongT5ForConditionalGeneration
 
     LongT5ForConditionalGeneration(LongT5Config(**tiny.FAMILIES["t5"][2], local_radius=5)).save_pretrained(tmp_path)
     tiny.tokenizer().save_pretrained(tmp_path)
-    model = load.open_model(str(tmp_path), tick)
+    model = load.open_model(str(tmp_path), report)
     assert {each.kind for each in ask(model, "the cat sat").maps} == {Kind.CAUSAL, Kind.CROSS}
     assert "The encoder of a longt5 model has an attention of its own and is not shown" in model.card.note

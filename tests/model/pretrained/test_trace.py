@@ -22,9 +22,9 @@ def close(one, other, share=1e-4):
 
 
 @pytest.mark.parametrize("family", FOLLOWED)
-def test_projections_make_the_records_vectors(opened, tick, family):
+def test_projections_make_the_records_vectors(opened, report, family):
     model = opened(family)
-    record, found = model.answer(asked(model), tick), trace.trace(model, asked(model), tick)
+    record, found = model.answer(asked(model), report), trace.trace(model, asked(model), report)
     for each in (one for block in found.blocks for one in block.attentions):
         layer = record[each.kind].layer(each.index)
         for head in range(layer.heads):
@@ -37,11 +37,11 @@ def test_projections_make_the_records_vectors(opened, tick, family):
 
 
 @pytest.mark.parametrize("family", FOLLOWED)
-def test_the_heads_through_w_output_sum_to_what_the_sub_layer_put_out(opened, tick, family):
+def test_the_heads_through_w_output_sum_to_what_the_sub_layer_put_out(opened, report, family):
     from model.core import heads
 
     model = opened(family)
-    record, found = model.answer(asked(model), tick), trace.trace(model, asked(model), tick)
+    record, found = model.answer(asked(model), report), trace.trace(model, asked(model), report)
     for each in (one for block in found.blocks for one in block.attentions):
         layer = record[each.kind].layer(each.index)
         mixed = heads.head_outputs(layer, np.arange(layer.shape[1]))
@@ -50,9 +50,9 @@ def test_the_heads_through_w_output_sum_to_what_the_sub_layer_put_out(opened, ti
 
 
 @pytest.mark.parametrize("family", ["bert", "gpt2", "llama", "gemma2"])
-def test_the_residual_stream_is_transformers_hidden_states(opened, tick, family):
+def test_the_residual_stream_is_transformers_hidden_states(opened, report, family):
     model = opened(family)
-    found = trace.trace(model, asked(model), tick)
+    found = trace.trace(model, asked(model), report)
     ids = torch.tensor([model.tokenizer(TEXT)["input_ids"]])
     with torch.inference_mode():
         states = model.network(input_ids=ids, output_hidden_states=True).hidden_states
@@ -65,9 +65,9 @@ def test_the_residual_stream_is_transformers_hidden_states(opened, tick, family)
 @pytest.mark.parametrize(("family", "norm_first", "kind", "activation", "gated"), [
     ("bert", False, "layer", "GELU", False), ("gpt2", True, "layer", "GELU (tanh)", False), ("llama", True, "rms", "SiLU", True),
     ("t5", True, "rms", "ReLU", False), ("gemma2", True, "rms", "GELU (tanh)", True)])
-def test_norms_and_activations_are_recognised(opened, tick, family, norm_first, kind, activation, gated):
+def test_norms_and_activations_are_recognised(opened, report, family, norm_first, kind, activation, gated):
     model = opened(family)
-    for block in trace.trace(model, asked(model), tick).blocks:
+    for block in trace.trace(model, asked(model), report).blocks:
         assert block.norm_first is norm_first and {norm.kind for norm in block.norms} == {kind}
         assert (block.feed_forward.activation, block.feed_forward.gated) == (activation, gated)
         for norm in block.norms:
@@ -75,10 +75,10 @@ def test_norms_and_activations_are_recognised(opened, tick, family, norm_first, 
             close(x * norm.scales[:, None] * norm.gain + (0 if norm.bias is None else norm.bias), norm.output)
 
 
-def test_post_norm_adds_before_it_normalises_and_pre_norm_after(opened, tick):
+def test_post_norm_adds_before_it_normalises_and_pre_norm_after(opened, report):
     for family in ("bert", "gpt2"):
         model = opened(family)
-        for block in trace.trace(model, asked(model), tick).blocks:
+        for block in trace.trace(model, asked(model), report).blocks:
             first, second = block.norms
             middle = block.before + block.attentions[0].output
             close(second.input if block.norm_first else first.input, middle)
@@ -91,11 +91,11 @@ PRE, POST = ["norm1", "attention", "add1", "norm2", "feed_forward", "add2"], ["a
 @pytest.mark.parametrize(("family", "names"), [
     ("bert", POST), ("gpt2", PRE), ("llama", PRE), ("marian", POST),
     ("gemma2", ["norm1", "attention", "behind1", "add1", "norm2", "feed_forward", "behind2", "add2"])])
-def test_the_boxes_of_a_block_end_in_what_the_block_hands_on(opened, tick, family, names):
+def test_the_boxes_of_a_block_end_in_what_the_block_hands_on(opened, report, family, names):
     from model.lessons import block
 
     model = opened(family)
-    for each in trace.trace(model, asked(model), tick).blocks:
+    for each in trace.trace(model, asked(model), report).blocks:
         found = block.boxes(each)
         if each.kind is Kind.SELF or len(each.attentions) == 1:
             assert [box.name for box in found[1:]] == names
@@ -106,8 +106,8 @@ def test_the_boxes_of_a_block_end_in_what_the_block_hands_on(opened, tick, famil
         assert sum(box.norm is not None for box in found) == len(each.norms)
 
 
-def test_embeddings_sum_to_what_the_first_block_gets(minilm, tick):
-    start = trace.trace(minilm, asked(minilm, TEXT), tick).start(Kind.SELF)
+def test_embeddings_sum_to_what_the_first_block_gets(minilm, report):
+    start = trace.trace(minilm, asked(minilm, TEXT), report).start(Kind.SELF)
     assert {name for name, _ in start.parts} == {"token", "segment", "position"}
     total = torch.tensor(sum(part for _, part in start.parts))
     norm = minilm.network.embeddings.LayerNorm
@@ -115,10 +115,10 @@ def test_embeddings_sum_to_what_the_first_block_gets(minilm, tick):
 
 
 @pytest.mark.parametrize(("family", "count"), [("bert", 61), ("gpt2", 61), ("roberta", 60), ("llama", 0), ("marian", 0)])
-def test_learned_positions_are_the_rows_that_the_tokens_got(opened, tick, family, count):
+def test_learned_positions_are_the_rows_that_the_tokens_got(opened, report, family, count):
     """RoBERTa counts from the row behind [PAD], which is row 0 of the small model; rotary positions and waves are not learned."""
     model = opened(family)
-    start = trace.trace(model, asked(model), tick).embedded[0]
+    start = trace.trace(model, asked(model), report).embedded[0]
     if not count:
         assert start.learned is None
         return
@@ -137,36 +137,36 @@ def test_pairs_of_rotary_dimensions_are_told_from_the_vectors(neighbours):
     assert pairs_of(before.numpy(), before.numpy()) == ()
 
 
-def test_what_cannot_be_followed_is_one_sentence(opened, tick):
+def test_what_cannot_be_followed_is_one_sentence(opened, report):
     for family, words in (("albert", "share one module"), ("bloom", "only reports its weights")):
         model = opened(family)
         with pytest.raises(UserError, match=words):
-            trace.trace(model, asked(model), tick)
+            trace.trace(model, asked(model), report)
     model = opened("bert")
     with pytest.raises(UserError, match="silenced"):
-        trace.trace(model, asked(model, edits=frozenset([Silence(Kind.SELF, 0, 0)])), tick)
+        trace.trace(model, asked(model, edits=frozenset([Silence(Kind.SELF, 0, 0)])), report)
 
 
-def test_nothing_stays_behind_in_the_model(minilm, tick):
+def test_nothing_stays_behind_in_the_model(minilm, report):
     hooks = [len(module._forward_hooks) for module in minilm.network.modules()]   # transformers leaves some of its own
-    trace.trace(minilm, asked(minilm, TEXT), tick)
+    trace.trace(minilm, asked(minilm, TEXT), report)
     assert [len(module._forward_hooks) for module in minilm.network.modules()] == hooks
 
 
 @pytest.mark.parametrize("family", FOLLOWED)
-def test_the_last_vectors_alone_are_those_of_the_trace_under_edits_too(opened, tick, family):
+def test_the_last_vectors_alone_are_those_of_the_trace_under_edits_too(opened, report, family):
     model = opened(family)
-    kinds = set(model.answer(asked(model), tick).kinds) - {Kind.CROSS}
+    kinds = set(model.answer(asked(model), report).kinds) - {Kind.CROSS}
     for edits in (frozenset(), frozenset([Hide("source", 3)])):
         query = asked(model, edits=edits)
-        found = trace.trace(model, query, tick)
+        found = trace.trace(model, query, report)
         for kind in kinds:
-            close(trace.last(model, LastQuery(query, kind), tick).vectors, [block.after for block in found.blocks if block.kind is kind][-1])
+            close(trace.last(model, LastQuery(query, kind), report).vectors, [block.after for block in found.blocks if block.kind is kind][-1])
 
 
-def test_last_vectors_of_a_kind_or_a_token_that_is_not_there_are_refused(opened, tick):
+def test_last_vectors_of_a_kind_or_a_token_that_is_not_there_are_refused(opened, report):
     model = opened("bert")
     with pytest.raises(UserError, match="no causal attention that can be followed"):
-        trace.last(model, LastQuery(asked(model), Kind.CAUSAL), tick)
+        trace.last(model, LastQuery(asked(model), Kind.CAUSAL), report)
     with pytest.raises(UserError, match="There is no token 99"):
-        trace.last(model, LastQuery(asked(model, edits=frozenset([Hide("source", 99)])), Kind.SELF), tick)
+        trace.last(model, LastQuery(asked(model, edits=frozenset([Hide("source", 99)])), Kind.SELF), report)

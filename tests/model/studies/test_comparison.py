@@ -18,7 +18,6 @@ from model.studies.comparison import (
     compare,
     cosine,
     difference,
-    divergence,
     drawn,
     pooled,
 )
@@ -44,12 +43,6 @@ def long_record(n: int, changed: int = 0):
                   tuple(range(n)), (0,) * n, (False,) * n)
     made = fabricate.record(n, special=(), text=" ".join(words), **({"seed": 5} if changed else {}))
     return dataclasses.replace(made, maps=(AttentionMap(Kind.SELF, side, side, made.maps[0].layers),))
-
-
-def test_the_divergence_is_scipys_squared_in_bits():
-    p, q = RNG.dirichlet(np.ones(9), 40), RNG.dirichlet(np.full(9, 0.2), 40)
-    np.testing.assert_allclose(divergence(p, q), jensenshannon(p, q, base=2, axis=-1) ** 2, atol=1e-12)
-    assert divergence(np.array([1.0, 0.0]), np.array([0.0, 1.0])) == 1 and divergence(p, p).max() == 0
 
 
 def test_pieces_are_summed_as_keys_and_averaged_as_queries():

@@ -3,7 +3,8 @@ import numpy as np
 import pytest
 
 from model.core.query import Kind, Patch, Query, UserError
-from model.studies.patching import Answer, Patched, PatchQuery, check_lengths, cosine, patched, reading
+from model.core.statistics import cosine
+from model.studies.patching import Answer, Patched, PatchQuery, check_lengths, patch_effects, reading
 
 FIRST = Answer("target", (4, 7), np.array([[0.0, 3.0, 1.0], [5.0, 1.0, 2.0]], np.float32))
 SECOND = Answer("target", (4, 7), np.array([[0.0, 2.0, 1.0], [1.0, 6.0, 2.0]], np.float32))
@@ -39,7 +40,7 @@ def test_each_head_each_layer_and_all_are_asked_once():
             asked.append(tuple(places))
             yield Answer("target", (4, 7), FIRST.numbers + len(places) * (SECOND.numbers - FIRST.numbers) / 3)
 
-    found = patched(FIRST, SECOND, [(0, 0), (0, 1), (2, 0)], again, "abc".__getitem__, quiet)
+    found = patch_effects(FIRST, SECOND, [(0, 0), (0, 1), (2, 0)], again, "abc".__getitem__, quiet)
     assert asked == [((0, 0),), ((0, 1),), ((2, 0),), ((0, 0), (0, 1)), ((2, 0),), ((0, 0), (0, 1), (2, 0))]
     assert found.words == ("a", "b") and found.place == 7 and not found.same and found.whole == found.other == 5
     assert found.layers == pytest.approx({0: 2, 2: -1}) and found.share(2) == pytest.approx(2 / 3)
@@ -51,7 +52,7 @@ def test_each_head_each_layer_and_all_are_asked_once():
 def test_an_answer_that_is_none_and_edits_beside_are_refused():
     nothing = Answer("label", (), np.zeros((0, 3), np.float32))
     with pytest.raises(UserError, match="answers nothing"):
-        patched(nothing, nothing, [(0, 0)], lambda trials: iter(()), str, quiet)
+        patch_effects(nothing, nothing, [(0, 0)], lambda trials: iter(()), str, quiet)
     plain = Query("m", "r", "a b")
     with pytest.raises(UserError, match="take the edits away"):
         PatchQuery(plain, Query("m", "r", "a b", edits=frozenset({Patch(Kind.SELF, 0, 0, plain)})), Kind.SELF)

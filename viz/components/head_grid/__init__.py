@@ -2,9 +2,10 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from model.core.heads import Overview
+from model.core.types import HeadId
 from model.core.view import View
 from viz.components.component import Component, Picture
-from viz.components.head_grid.payload import GridEvent, Place, body, read, state
+from viz.components.head_grid.payload import GridEvent, body, read, state
 
 __all__ = ["GridEvent", "head_grid"]
 
@@ -12,8 +13,8 @@ _COMPONENT = Component("head_grid")
 replay = _COMPONENT.replay
 
 
-def head_grid(overview: Overview, *, open_head: Place, order: Sequence[Place] | None = None, marks: Sequence[tuple[int, int, int]] = (),
-              hover: Mapping[str, Mapping[Place, float]] | None = None, values: Mapping[Place, float] | None = None, signed: bool = False,
+def head_grid(overview: Overview, *, open_head: HeadId, order: Sequence[HeadId] | None = None, marks: Sequence[tuple[int, int, int]] = (),
+              hover: Mapping[str, Mapping[HeadId, float]] | None = None, values: Mapping[HeadId, float] | None = None, signed: bool = False,
               bound: float | None = None, of: str = "", by_value: bool = False, groups: int = 1, height: int = 560, silences: bool | None = None,
               key: str, on_event: Callable[[GridEvent], None] | None = None) -> Picture:
     """Draws the grid.

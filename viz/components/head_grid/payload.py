@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from model.core.heads import Overview
+from model.core.types import HeadId
 from viz import theme
 from viz.components.messages import pack, range_codes
 from viz.text import strings
 
-Place = tuple[int, int]   # (layer, head)
 COLOURS = {"ramp": theme.RAMP, "ink": theme.INK, "paper": theme.PAPER, "accent": theme.ACCENT, "signed": theme.SIGNED}
 
 
@@ -23,7 +23,7 @@ class GridEvent:
     silence: bool = False
 
 
-def places(overview: Overview) -> list[Place]:
+def places(overview: Overview) -> list[HeadId]:
     """Every head, in the order in which the body holds them."""
     return [(layer, head) for layer, cells in zip(overview.layers, overview.cells) for head in range(len(cells))]
 
@@ -36,8 +36,8 @@ def body(overview: Overview, *, room: str, groups: int = 1, height: int = 560, s
     return pack(header, {"cells": np.concatenate(overview.cells)})
 
 
-def state(overview: Overview, *, room: str, open_head: Place, order: Sequence[Place] | None = None, marks: Sequence[tuple[int, int, int]] = (),
-          hover: Mapping[str, Mapping[Place, float]] | None = None, values: Mapping[Place, float] | None = None, signed: bool = False,
+def state(overview: Overview, *, room: str, open_head: HeadId, order: Sequence[HeadId] | None = None, marks: Sequence[tuple[int, int, int]] = (),
+          hover: Mapping[str, Mapping[HeadId, float]] | None = None, values: Mapping[HeadId, float] | None = None, signed: bool = False,
           bound: float | None = None, of: str = "", by_value: bool = False, silences: bool = False) -> bytes:
     """What a click changes. Heads are numbered as in the body; a head without a number in `hover` or `values` has none there. of: what the values
     are, in words. by_value: the marks rank the values, and not the weights of a pair. silences: whether a click silences a head."""
@@ -58,7 +58,7 @@ def state(overview: Overview, *, room: str, open_head: Place, order: Sequence[Pl
     return pack(header, sections)
 
 
-def _column(numbers: Mapping[Place, float], every: list[Place]) -> np.ndarray:
+def _column(numbers: Mapping[HeadId, float], every: list[HeadId]) -> np.ndarray:
     return np.array([numbers.get(place, np.nan) for place in every], np.float32)
 
 

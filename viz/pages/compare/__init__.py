@@ -167,7 +167,7 @@ def _link(frame: Frame) -> None:
 
 def _formula() -> None:
     """The measure of the grid and the functions behind both pictures."""
-    from model.lessons.information import entropy
+    from model.core import statistics
     from model.studies import comparison
     from model.studies.patching import reading
 
@@ -175,4 +175,5 @@ def _formula() -> None:
     with st.expander(words["formula_title"]):
         st.latex(words["formula"])
         st.markdown(words["formula_words"])
-        st.code(listing((entropy, comparison.divergence, comparison.pooled, comparison.difference, reading), {}), language="python")
+        shown = (statistics.x_log_x, statistics.entropy, statistics.jensen_shannon, comparison.pooled, comparison.difference, reading)
+        st.code(listing(shown, {}), language="python")

@@ -7,6 +7,7 @@ import streamlit as st
 from model.ask import sources
 from model.core.query import Kind, OverviewQuery
 from model.core.record import AttentionMap
+from model.core.statistics import max_statistic_null
 from model.studies.coreference import statistics
 from model.studies.coreference.cases import Case
 from model.studies.coreference.heads import looks, map_of, words_of
@@ -160,5 +161,5 @@ def _table(twins: Twins) -> None:
 def _sources(words: dict) -> None:
     with st.expander(words["title"]):
         st.markdown(words["formula"])
-        st.code("\n\n".join([getsource(looks), getsource(statistics.right), getsource(statistics.luck)]))
+        st.code("\n\n".join([getsource(looks), getsource(statistics.correctness), getsource(max_statistic_null)]))
         st.markdown(words["sources"])

@@ -3,9 +3,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.studies.coreference.heads import Head
+from model.core.statistics import MeanInterval
+from model.core.types import KindHeadId
 from model.studies.coreference.report import Report
-from model.studies.coreference.statistics import Interval
 from viz.format import format_share, format_weight, head_label, paper_head_label
 from viz.text import literal, strings
 
@@ -20,7 +20,7 @@ class Twins:
     uniform: what a row of equal weights puts on both nouns together. words: the text of A, of B, and of the pronoun.
     """
 
-    heads: tuple[Head, ...]
+    heads: tuple[KindHeadId, ...]
     here: np.ndarray
     there: np.ndarray | None
     uniform: float
@@ -76,7 +76,7 @@ def _flipper(twins: Twins, verdicts: list[str]) -> list[str]:
     return [strings("coreference")["claims"]["flipper"].format(head=head_label(*twins.heads[first][1:]), mass=here, twin=twin)]
 
 
-def percent(each: Interval) -> str:
+def percent(each: MeanInterval) -> str:
     """A share with its interval."""
     words = strings("coreference")["claims"]
     if np.isnan(each.low):

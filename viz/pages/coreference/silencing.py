@@ -4,10 +4,11 @@ import streamlit as st
 
 from model.ask import sources
 from model.core.query import Kind, Silence, UserError
+from model.core.statistics import accuracy_intervals
 from model.studies.coreference.cases import AnswersQuery, Case
 from model.studies.coreference.model_answers import Answers
 from model.studies.coreference.report import Report
-from model.studies.coreference.statistics import frames_of, intervals, right
+from model.studies.coreference.statistics import correctness, frames_of
 from viz.figures.bars import bars
 from viz.format import format_share, head_label
 from viz.page import Frame
@@ -69,5 +70,6 @@ def _whole_set(frame: Frame, found: Report) -> None:
         return
     question = AnswersQuery(frame.state.model, sources.revision(frame.state.model), cases)
     head = (Kind(found.best.kind), found.best.layer, found.best.head)
-    said = [percent(intervals(right(frame.ask(each).scores[:, None]), frames_of(cases))[0]) for each in (question, _silenced(question, head))]
+    said = [percent(accuracy_intervals(correctness(frame.ask(each).scores[:, None]), frames_of(cases))[0])
+            for each in (question, _silenced(question, head))]
     st.markdown(words["set_said"].format(plain=said[0], silenced=said[1], head=head_label(*head[1:])))

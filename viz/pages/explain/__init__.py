@@ -52,13 +52,13 @@ def _question(frame: Frame, way: str) -> AttributionQuery:
 
 def _formulas() -> None:
     """The measures and the functions that computed them."""
-    from model.core import heads, rank_agreement
+    from model.core import heads, statistics
     from model.studies import rollout, value_norms
-    from model.studies.attribution import permuted
+    from model.studies.attribution import permuted, rank_agreement
 
     words = strings("explain")["formulas"]
     with st.expander(words["title"]):
         st.markdown(words["text"])
-        st.code(listing((rollout.with_residual, rollout.rollout, rollout.flow, value_norms.transformed, value_norms.mixed, value_norms.through,
-                         value_norms.by_stage, rank_agreement.spearman, permuted, heads.shares), {}), language="python")
+        st.code(listing((rollout.with_residual, rollout.rollout, rollout.flow, value_norms.transformed, value_norms.mixed, value_norms.through, value_norms.by_stage,
+                         statistics.rank_correlations, rank_agreement, permuted, heads.shares), {}), language="python")
         st.markdown(words["sources"])

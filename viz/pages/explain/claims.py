@@ -1,8 +1,8 @@
 """What is true of an attribution and of a set of them, in words computed from the numbers."""
 import numpy as np
 
-from model.core.rank_agreement import Mean, spearman
-from model.studies.attribution import METHODS, NULLS, Attribution, agreement, ceiling, first_token
+from model.core.statistics import MeanInterval
+from model.studies.attribution import METHODS, NULLS, Attribution, agreement, ceiling, first_token, rank_agreement
 from model.studies.faithfulness.report import Report
 from viz.format import head_label
 from viz.text import literal, strings
@@ -20,7 +20,7 @@ def told(name: str, layer: int, head: int) -> str:
     return strings("explain")["picture"]["told"].get(name) or label(name, layer, head)
 
 
-def value(mean: Mean) -> str:
+def value(mean: MeanInterval) -> str:
     """A mean with its interval."""
     return strings("explain")["set"]["interval"].format(value=mean.value, low=mean.low, high=mean.high)
 
@@ -56,7 +56,7 @@ def _position(found: Attribution, name: str) -> str:
     words, chosen, null = strings("explain")["sentence"], found.ranked, f"{name}_even"
     if name not in found.scores or null not in found.scores:
         return ""
-    rho = spearman(found.scores[name][chosen], found.scores[null][chosen])
+    rho = rank_agreement(found.scores[name][chosen], found.scores[null][chosen])
     if not np.isfinite(rho):
         return ""
     return words["position" if rho >= POSITION else "position_not"].format(name=told(name, 0, 0), rho=rho)

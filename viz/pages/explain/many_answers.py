@@ -2,12 +2,12 @@
 import numpy as np
 import streamlit as st
 
-from model.ask import sources
+from model.ask import small_models, sources
 from model.core import heads
 from model.core.record import AttentionMap, AttentionRecord
 from model.core.view import View
 from model.studies.attribution import Attribution, AttributionQuery, Swapped, SwapQuery
-from model.studies.faithfulness.cases import questions, set_of, texts
+from model.studies.faithfulness.cases import questions, texts
 from model.studies.faithfulness.report import REMOVALS, Report, by_layer, report
 from viz.figures.agreement import agreement as agreement_figure
 from viz.figures.bars import histogram
@@ -29,7 +29,7 @@ FAINT = 0.05  # a weight that nobody would point at
 def many(frame: Frame, record: AttentionRecord, view: View, kind: str) -> None:
     """The set: which texts, the question, and what came of it. One question a text, so that a click stops it and others come in between."""
     words, model = strings("explain")["set"], frame.state.model
-    which = set_of(model, kind, frame.controls["set"])
+    which = small_models.text_set(model, kind, frame.controls["set"])
     st.markdown(f"##### {words['title']}")
     st.markdown(words["lead"], width=READABLE)
     if which == frame.controls["set"]:

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from model.core.rank_agreement import FEWEST, chance
 from model.core.record import AttentionRecord, Tokens
+from model.core.statistics import critical_rho
 from model.core.view import View
-from model.studies.attribution import FLOW_LONGEST, REMOVALS, Attribution, agreement, ceiling, kind_of
+from model.studies.attribution import FEWEST, FLOW_LONGEST, REMOVALS, Attribution, agreement, ceiling, kind_of
 from model.studies.token_removal import last_word, target_word
 from viz.examples import example_for, other_twin
 from viz.figures.agreement import agreement as agreement_figure
@@ -133,7 +133,7 @@ def agreements(found: Attribution, view: View) -> None:
     if count < FEWEST:
         st.info(words["few"].format(count=count))
         return
-    top, luck = float(ceiling(found).mean()), chance(count)
+    top, luck = float(ceiling(found).mean()), critical_rho(count)
     if not np.isfinite(top):
         st.info(words["flat"])
         return

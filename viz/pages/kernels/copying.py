@@ -1,11 +1,11 @@
 """The section of *From kernels to attention* in which recurrent encoder–decoders copy; and the runs that come with the program."""
 import functools
 import json
-from pathlib import Path
 
 import numpy as np
 import streamlit as st
 
+from model.core.assets import ASSETS
 from model.lessons import copying
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
@@ -14,7 +14,7 @@ from viz.widgets.control_widgets import push, switch
 from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
 
-RUNS = Path(__file__).parents[3] / "assets" / "lessons" / "kernels.json"   # made by python -m benchmarks.kernels
+RUNS = ASSETS / "lessons" / "kernels.json"   # made by python -m benchmarks.kernels
 COLOURS = {"fixed": 1, "wide": 4, "attention": 0}
 STYLES = {"fixed": "solid", "wide": "dash", "attention": "solid"}
 
@@ -27,6 +27,8 @@ def shipped() -> dict:
 
 def copies(frame: Frame, lesson: Lesson, seeds: int) -> None:
     """Accuracy by length of the runs in assets/lessons or of one's own, and where attention looked while it copied."""
+    from model.lessons.recurrent import Copier
+
     words, turned, kept = lesson.prose["copying"], frame.controls, shipped()
     with lesson.section("copying"):
         told = lesson.predict("copying", "guess_copy")
@@ -55,7 +57,7 @@ def copies(frame: Frame, lesson: Lesson, seeds: int) -> None:
         short, trained = list(copying.LENGTHS).index(4), list(copying.LENGTHS).index(copying.TRAINED)
         at = {f"{kind}_{name}": right_of[kind].mean(0)[place] for kind in copying.LIVE
               for name, place in (("short", short), ("trained", trained), ("long", long))}
-        lesson.notes("copying", shown=copying.code(), shapes={"alignment": shown.alignment}, trained=copying.TRAINED, **at,
+        lesson.notes("copying", shown=(Copier.forward, Copier.weights), shapes={"alignment": shown.alignment}, trained=copying.TRAINED, **at,
                      **kept["copying"]["parameters"], wide_trained=np.array(kept["copying"]["right"]["wide"]).mean(0)[trained])
 
 

@@ -1,8 +1,11 @@
 """How does a model learn? The loss as lengths, its targets, Adam, the rate and clipping; and what each does to a training that takes seconds."""
+import math
+
 import numpy as np
 import streamlit as st
 
-from model.lessons import descent, divergence, softmax
+from model.core.statistics import entropy, x_log_x
+from model.lessons import descent, divergence
 from model.lessons.short_run import STEPS, TARGETS, WIDTH
 from viz.components.handles import drag
 from viz.figures.lines import Line, lines
@@ -64,17 +67,17 @@ def _lengths(frame: Frame, lesson: Lesson, revealed: bool) -> None:
                 for preset, values in PRESETS.items():
                     push(frame, words["presets"][preset], f"preset-{preset}", q=frame.controls["p"] if preset == "same" else values)
         p, q = _whole(frame.controls["p"]), _whole(frame.controls["q"])
-        floor, gap, loss = (float(each) for each in (softmax.entropy(p), divergence.divergence(p, q), divergence.cross_entropy(p, q)))
+        floor, gap, loss = (float(each) for each in (entropy(p, base=math.e), divergence.divergence(p, q), divergence.cross_entropy(p, q)))
         back = float(divergence.divergence(q, p))
         with right:
             marks = [(floor, words["mark"].format(floor=floor))] if revealed else []
-            figure(lambda theme: lengths(theme, words["rows"], [(words["floor"], 0, np.array([floor, float(softmax.entropy(q))])),
+            figure(lambda theme: lengths(theme, words["rows"], [(words["floor"], 0, np.array([floor, float(entropy(q, base=math.e))])),
                                                                 (words["gap"], 1, np.array([gap, back]))], axis="nats", marks=marks, height=300),
                    key="learning-lengths", alt=lesson.alt("lengths", floor=floor, gap=gap, loss=loss))
             with st.container(horizontal=True, gap="large", key="numbers"):
                 for label, value in ((words["loss"], loss), (words["bits"], loss / np.log(2)), (words["perplexity"], np.exp(loss))):
                     st.metric(label, _said(value))
-        lesson.notes("lengths", shown=(softmax.entropy, divergence.cross_entropy, divergence.divergence, lengths), shapes={"p": p, "q": q},
+        lesson.notes("lengths", shown=(x_log_x, entropy, divergence.cross_entropy, divergence.divergence, lengths), shapes={"p": p, "q": q},
                      floor=floor, gap=_said(gap), loss=_said(loss), back=_said(back))
 
 

@@ -7,7 +7,7 @@ import streamlit as st
 from model.ask import sources
 from model.core.measures import HeadMeasures
 from model.core.query import MeasuresQuery
-from model.core.ranks import spearman
+from model.core.statistics import spearman, x_log_x
 from model.studies import patterns
 from model.studies.patterns import PATTERNS, TITLES, FitsQuery, HeadFits
 from model.studies.silencing import Silencing, SilencingQuery
@@ -103,4 +103,4 @@ def _formula() -> None:
         st.latex(words["formula"])
         st.markdown(words["formula_words"])
         st.markdown(f"**{words['patterns_title']}**\n" + "\n".join(f"- {each.title}: {each.paper}" for each in PATTERNS))
-        st.code(listing((patterns.divergences, patterns.fit, measures.measure, silencing.change, silencing.run), {}), language="python")
+        st.code(listing((x_log_x, patterns.divergences, patterns.fit, measures.measure, silencing.change, silencing.run), {}), language="python")

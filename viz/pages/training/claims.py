@@ -5,14 +5,13 @@ import numpy as np
 
 from model.core.query import Kind
 from model.core.record import AttentionRecord
+from model.core.types import KindHeadId
 from model.training.film import Film, Traits, fall, formed
 from viz.format import head_label
 from viz.text import strings
 
-Head = tuple[Kind, int, int]
 
-
-def head_name(head: Head) -> str:
+def head_name(head: KindHeadId) -> str:
     """As the page writes it: layer and head, with its kind where a model has more than one."""
     kind, layer, number = head
     return f"cross {head_label(layer, number)}" if kind is Kind.CROSS else head_label(layer, number)

@@ -8,6 +8,7 @@ from model.ask import sources
 from model.core.displayed import displayed
 from model.core.query import Kind, OverviewQuery
 from model.core.record import AttentionRecord
+from model.core.types import KindHeadId
 from model.core.view import View
 from model.training.film import Film, Traits, TraitsQuery
 from viz.components.head_grid import head_grid
@@ -15,7 +16,7 @@ from viz.components.head_view import head_view
 from viz.components.slider import slider
 from viz.figures.training import training
 from viz.page import Frame
-from viz.pages.training.claims import Head, Story, claims, head_name, pair_of
+from viz.pages.training.claims import Story, claims, head_name, pair_of
 from viz.text import literal, strings
 from viz.widgets.fields import bound, segments
 from viz.widgets.figure import figure
@@ -110,7 +111,7 @@ def _heads(frame: Frame, model: str, story: Story, step: int) -> None:
     _answer(record, row)
 
 
-def opened(frame: Frame, record: AttentionRecord, story: Story) -> Head:
+def opened(frame: Frame, record: AttentionRecord, story: Story) -> KindHeadId:
     """The head that was chosen; without a choice the one with the best score at the film's end."""
     parts = frame.controls["open"].split(".")
     if len(parts) == 3 and parts[0] in record.kinds and all(each.isdecimal() for each in parts[1:]):

@@ -4,7 +4,8 @@ from typing import Any
 import numpy as np
 
 from model.core.query import Kind
-from model.studies.pronoun_choice import PRONOUNS, Decision, DecisionSet, Head
+from model.core.types import KindHeadId
+from model.studies.pronoun_choice import PRONOUNS, Decision, DecisionSet
 from viz.format import head_label
 from viz.text import literal, strings
 
@@ -15,7 +16,7 @@ def layer_name(place: tuple[Kind, int]) -> str:
     return strings("translate")["decide"]["rows"][place[0].value].format(layer=place[1])
 
 
-def head_name(head: Head) -> str:
+def head_name(head: KindHeadId) -> str:
     """Its layer as the page names it, and its number in it."""
     kind, layer, number = head
     return strings("translate")["decide"]["rows"][kind.value].format(layer=head_label(layer, number))

@@ -5,6 +5,7 @@ import numpy as np
 import streamlit as st
 
 from model.ask import sources
+from model.core import statistics
 from model.core.query import UserError
 from model.lessons import contexts
 from model.lessons import tokenization as pieces
@@ -145,7 +146,8 @@ def _layers(lesson: Lesson, found: contexts.Contexts, word: str, title: str) -> 
                                                         base=found.unrelated[-1]))
     cut = words["whole"] if len(found.pieces) == 1 else words["several"].format(pieces=" · ".join(map(literal, found.pieces)))
     low, high = int(found.apart.argmin()), int(found.unrelated.argmax())
-    lesson.notes("contexts", shown=(contexts.layers, contexts.compare, contexts.cosines), shapes={"apart": found.apart, "unrelated": found.unrelated},
+    lesson.notes("contexts", shown=(contexts.layers, contexts.compare, statistics.unit_rows, statistics.cosines),
+                 shapes={"apart": found.apart, "unrelated": found.unrelated},
                  word=literal(word), model=title, cut=cut, first=found.apart[0], last=found.apart[-1], least=found.apart[low], at=names[low],
                  alike=found.alike[-1], pairs=found.pairs, base=found.unrelated[high], base_at=names[high], base_first=found.unrelated[0],
                  base_last=found.unrelated[-1], left=found.apart[-1] - found.unrelated[-1], left_alike=found.alike[-1] - found.unrelated[-1])

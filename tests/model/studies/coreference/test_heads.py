@@ -52,7 +52,7 @@ def test_a_set_is_its_sentences_one_after_the_other_and_can_be_stopped():
     cases = (Case(text, (15, 17), (3, 5), (6, 8), pair="a"), Case(text, (15, 17), (6, 8), (3, 5), pair="a"))
 
     class Model:
-        def answer(self, query, tick):
+        def answer(self, query, report):
             asked.append(query.text)
             return record(7)
 

@@ -51,7 +51,7 @@ def test_a_resolver_names_a_noun_at_the_pronoun_and_an_edit_reaches_it():
     case = make_case("aa bb cc dd ee it gg", "it", "bb", "cc")
     seen = []
 
-    def answer(query, tick):
+    def answer(query, report):
         seen.append(query.edits)
         plain = record(7)
         said = labelled(bb=0.7, cc=0.2) if not query.edits else labelled(cc=0.6, dd=0.1)
@@ -69,7 +69,7 @@ def test_a_resolver_names_a_noun_at_the_pronoun_and_an_edit_reaches_it():
 def test_a_model_that_names_nothing_says_so():
     case = make_case("aa bb cc dd ee it gg", "it", "bb", "cc")
     with pytest.raises(UserError, match="names no noun at 'it'"):
-        run(AnswersQuery("fake", "0", (case,)), SimpleNamespace(answer=lambda query, tick: record(7)), lambda *_: None)
+        run(AnswersQuery("fake", "0", (case,)), SimpleNamespace(answer=lambda query, report: record(7)), lambda *_: None)
 
 
 def test_shares_never_overflow():

@@ -6,7 +6,7 @@ from scipy import stats
 from model.core.query import Kind, Query
 from model.core.record import Tokens
 from model.studies.attribution import REMOVALS, Answer, Attribution, AttributionQuery, agreement, ceiling, permuted
-from model.studies.faithfulness.cases import SETS, questions, set_of, texts
+from model.studies.faithfulness.cases import SETS, questions, texts
 from model.studies.faithfulness.report import by_head, by_layer, report
 
 COUNT = 9
@@ -78,8 +78,6 @@ def test_every_set_has_more_than_fifty_texts_and_asks_for_a_word_that_stands_the
 
 
 def test_questions_fit_the_model():
-    assert set_of("resolver-wide", "label", "sentences") == "resolver" and set_of("induction", "next", "agreement") == "induction"
-    assert set_of("minilm", "vector", "agreement") == "agreement"
     one = questions("smollm2", "r", "next", "agreement")[0]
     assert one.query.text[one.at:].startswith(one.word) and one.rival and not one.other
     assert questions("minilm", "r", "vector", "sentences")[0].other and questions("minilm", "r", "vector", "sentences")[0].at is None

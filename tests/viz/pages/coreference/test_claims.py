@@ -61,12 +61,12 @@ def test_chance_is_called_chance_and_a_head_that_knows_is_called_so():
 
 def test_a_report_agrees_with_its_parts():
     found = answer(11, 0.8)
-    ours, correct = report(found), statistics.right(found.pronoun)
+    ours, correct = report(found), statistics.correctness(found.pronoun)
     assert [head.accuracy.value for head in ours.heads] == correct.mean(0).tolist()
     assert ours.best.mass == np.float32(found.pronoun[:, 7].sum(-1).mean(dtype=np.float32)) or abs(ours.best.mass - 0.5) < 1e-5
     both = np.mean([correct[2 * pair, 7] == 1 and correct[2 * pair + 1, 7] == 1 for pair in range(70)])
     assert ours.best.both == both
-    assert ours.baselines == {"chance": 0.5, "nearest": 0.5, "first": 0.5, "received": statistics.right(found.received).mean(0)[7]}
+    assert ours.baselines == {"chance": 0.5, "nearest": 0.5, "first": 0.5, "received": statistics.correctness(found.received).mean(0)[7]}
 
 
 def test_a_head_may_be_chosen_on_another_set():

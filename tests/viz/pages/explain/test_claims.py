@@ -5,7 +5,7 @@ import numpy as np
 from scipy import stats
 
 from model.core.query import Kind
-from model.core.rank_agreement import spearman
+from model.core.statistics import spearman
 from model.studies.attribution import Answer, agreement, ceiling, first_token
 from model.studies.faithfulness.report import report
 from tests.model.studies.faithfulness.test_report import made

@@ -2,7 +2,6 @@
 import pytest
 
 from model.core.query import Kind, Query, Silence, UserError
-from model.pretrained.likelihood import log_probability
 from model.pretrained.load import open_model, revision
 from model.pretrained.untrained import SUFFIX
 
@@ -10,7 +9,7 @@ TEXT = "the animal sat on mat because it was wide ."
 
 
 def ask(model, span, edits=frozenset()):
-    return log_probability(model, Query(model.card.id, model.card.revision, TEXT, edits=edits), span)
+    return model.log_probability(Query(model.card.id, model.card.revision, TEXT, edits=edits), span)
 
 
 def test_a_next_word_model_is_asked_behind_what_stands_before(opened):

@@ -1,0 +1,164 @@
+"""Statistics that several rooms need, once: entropy and divergence, cosines, rank correlation, intervals by the bootstrap, and luck.
+
+numpy; scipy.stats, whose import takes half a second, inside the functions that need it.
+"""
+import functools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+LOGARITHMS = {2: np.log2, math.e: np.log}
+DRAWS = 2_000      # of a bootstrap, and of swapped sets
+LEVEL = 0.95
+SEED = 2019
+
+
+def x_log_x(x: np.ndarray, base: float) -> np.ndarray:
+    """x log x, with 0 log 0 = 0."""
+    return x * LOGARITHMS[base](x, out=np.zeros_like(x), where=x > 0)
+
+
+def entropy(p: np.ndarray, base: float) -> np.ndarray:
+    """−Σ p log p over the last axis, at least 0: in bits with base 2, in nats with base e (Shannon 1948)."""
+    return np.maximum(-x_log_x(p, base).sum(-1), 0)
+
+
+def jensen_shannon(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Jensen–Shannon divergence in bits, 0 to 1, of rows (..., key) that each sum to one (Lin 1991)."""
+    return np.maximum(entropy((p + q) / 2, base=2) - (entropy(p, base=2) + entropy(q, base=2)) / 2, 0)
+
+
+def cosine(one: np.ndarray, other: np.ndarray) -> float:
+    """Of two vectors (d), −1 to 1."""
+    a, b = one.astype(np.float64), other.astype(np.float64)
+    return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
+
+
+def unit_rows(vectors: np.ndarray) -> np.ndarray:
+    """Each row of vectors (..., d) divided by its length, float64; a row of length 0 stays 0."""
+    vectors = vectors.astype(np.float64)
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-30)
+
+
+def cosines(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Of every two rows, float64 (n, m) of vectors (n, d) and (m, d); a vector of length 0 is similar to nothing."""
+    return unit_rows(one) @ unit_rows(other).T
+
+
+def rounded_shares(values: np.ndarray) -> np.ndarray:
+    """The values as shares of the row's largest to ten decimals, (..., value), so that what differs by rounding only is equal."""
+    values = np.asarray(values, np.float64)
+    return np.round(values / np.maximum(np.abs(values).max(-1, keepdims=True, initial=0), 1e-300), 10)
+
+
+def rank_correlations(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Spearman's ρ (1904) of every row of `first` (n, value) with every row of `second` (m, value), float64 (n, m).
+
+    NaN where a row is constant up to rounding.
+    """
+    from scipy.stats import rankdata
+
+    ranks = (rankdata(rounded_shares(rows), axis=-1) for rows in (first, second))
+    one, other = (each - each.mean(-1, keepdims=True) for each in ranks)
+    size = np.linalg.norm(one, axis=-1)[:, None] * np.linalg.norm(other, axis=-1)
+    return np.divide(one @ other.T, size, out=np.full(size.shape, np.nan), where=size > 0)
+
+
+def spearman(first: np.ndarray, second: np.ndarray) -> float:
+    """Spearman's ρ of two lists of values (value)."""
+    return float(rank_correlations(first[None], second[None])[0, 0])
+
+
+@functools.lru_cache(maxsize=256)
+def critical_rho(count: int, draws: int = 20_000) -> float:
+    """The |ρ| that two unrelated rankings of so many values reach at most one time in twenty, over random orders with a fixed seed."""
+    rng = np.random.default_rng(SEED)
+    order = rng.permuted(np.tile(np.arange(count, dtype=np.float64), (draws, 1)), axis=1)
+    centred = np.arange(count) - (count - 1) / 2
+    sizes = np.sort(np.abs(order @ centred) / (centred @ centred))
+    reached = 1 - np.searchsorted(sizes, sizes - 1e-9) / draws
+    return float(sizes[np.argmax(reached <= 1 - LEVEL)])
+
+
+@dataclass(frozen=True)
+class MeanInterval:
+    """A mean over texts with its 95 % interval; NaN where no text has the number, low and high also where there is one group of texts only."""
+
+    value: float
+    low: float
+    high: float
+    texts: int   # that have the number
+
+
+def sums_by_group(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Sums over the texts of each group: (group, …) of (text, …). groups (text): the number of each text's group."""
+    total = np.zeros((groups.max() + 1, *values.shape[1:]))
+    np.add.at(total, groups, values)
+    return total
+
+
+def resampled_means(values: np.ndarray, groups: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """The bootstrap (Efron 1979): means (draw, column) of values (text, column), NaN left out, when each group is there so many times (draw, group).
+
+    Texts of a group are alike, such as twins of one frame, so they are drawn together.
+    """
+    there = np.isfinite(values)
+    sums, counts = sums_by_group(np.where(there, values, 0), groups), sums_by_group(there.astype(np.float64), groups)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return (times @ sums) / (times @ counts)
+
+
+def mean_intervals(values: np.ndarray, groups: np.ndarray | None = None) -> list[MeanInterval]:
+    """The mean of each column of `values` (text, column), NaN left out, with the percentile interval of a bootstrap over groups of texts."""
+    values = np.asarray(values, np.float64)
+    groups = np.arange(len(values)) if groups is None else np.unique(groups, return_inverse=True)[1]
+    count = int(groups.max()) + 1
+    drawn = np.random.default_rng(SEED).integers(0, count, (DRAWS, count))
+    means = resampled_means(values, groups, np.stack([np.bincount(each, minlength=count) for each in drawn]))
+    return [_percentiles(column[np.isfinite(column)], means[:, number]) for number, column in enumerate(values.T)]
+
+
+def _percentiles(values: np.ndarray, means: np.ndarray) -> MeanInterval:
+    if not len(values):
+        return MeanInterval(math.nan, math.nan, math.nan, 0)
+    low, high = np.nanquantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return MeanInterval(float(values.mean()), float(low), float(high), len(values))
+
+
+def accuracy_intervals(correct: np.ndarray, groups: np.ndarray, draws: int = DRAWS) -> list[MeanInterval]:
+    """The mean of each column of `correct` (text, column), 0 to 1, with the expanded percentile interval of a bootstrap over groups of texts.
+
+    The percentiles are widened for few groups (Hesterberg 2015, section 5.3: z becomes t √(n / (n - 1)) with n groups). Where every group has the
+    same share, which no drawing can widen, the exact bound for n groups stands in (Clopper and Pearson 1934).
+    """
+    from scipy import stats
+
+    values, count = correct.mean(0), int(groups.max()) + 1
+    if count < 2:
+        return [MeanInterval(float(value), math.nan, math.nan, len(correct)) for value in values]
+    means = resampled_means(correct, groups, np.random.default_rng(SEED).multinomial(count, np.full(count, 1 / count), draws))
+    tail = stats.norm.cdf(stats.t.ppf((1 - LEVEL) / 2, count - 1) * math.sqrt(count / (count - 1)))
+    low, high = np.quantile(means, (tail, 1 - tail), axis=0)
+    exact = ((1 - LEVEL) / 2) ** (1 / count)
+    low, high = np.where(values == 1, exact, low), np.where(values == 0, 1 - exact, high)
+    return [MeanInterval(float(value), float(least), float(most), len(correct)) for value, least, most in zip(values, low, high, strict=True)]
+
+
+@dataclass(frozen=True)
+class Luck:
+    """What the best of all columns reaches when right and wrong are swapped at random, once a group, jointly over columns."""
+
+    best: float      # the accuracy that the best column really reaches
+    mean: float      # of the best accuracy over the swapped sets
+    high: float      # its 95th percentile
+    p_value: float   # how often it reaches the real best, (1 + count) / (1 + draws)
+
+
+def max_statistic_null(correct: np.ndarray, groups: np.ndarray, draws: int = DRAWS) -> Luck:
+    """How far the best column of `correct` (text, column) is beyond what the best of as many that know nothing would reach."""
+    leaning = sums_by_group(correct - 0.5, groups)
+    signs = np.random.default_rng(SEED).choice((-1.0, 1.0), (draws, len(leaning)))
+    swapped = 0.5 + (signs @ leaning).max(1) / len(correct)
+    reached = float(correct.mean(0).max())
+    return Luck(reached, float(swapped.mean()), float(np.quantile(swapped, LEVEL)), float((1 + (swapped >= reached - 1e-9).sum()) / (1 + draws)))

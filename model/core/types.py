@@ -1,0 +1,13 @@
+"""Names for what many signatures say: how progress is told, which head is meant, which characters of a text."""
+from collections.abc import Callable
+
+from model.core.query import Kind
+
+Progress = Callable[[float, str], None]   # called with the share that is done, 0 to 1, and what is being done; it may raise to stop
+HeadId = tuple[int, int]                  # layer, head: of one kind of attention that the context names
+KindHeadId = tuple[Kind, int, int]        # kind, layer, head
+Span = tuple[int, int]                    # characters of a text, from 0, the end not included
+
+
+def quiet(fraction: float, text: str) -> None:
+    """Progress that nobody watches."""

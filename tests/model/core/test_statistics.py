@@ -1,0 +1,149 @@
+"""The statistics against scipy, torch and tables, and against sets whose truth is known."""
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import special, stats
+from scipy.spatial.distance import jensenshannon
+
+from model.core import statistics
+
+LOGITS = st.lists(st.floats(-1000, 1000), min_size=2, max_size=11).map(np.array)
+NUMBERS = st.lists(st.tuples(st.integers(-4, 4), st.floats(-10, 10, width=16)), min_size=4, max_size=30)
+RNG = np.random.default_rng(7)
+
+
+@given(LOGITS)
+def test_entropy_is_scipys_and_bounded(logits):
+    row = special.softmax(logits)
+    for base in (2, math.e):
+        assert statistics.entropy(row, base=base) == pytest.approx(stats.entropy(row, base=base), abs=1e-10)
+        assert 0 <= statistics.entropy(row, base=base) <= math.log(len(row), base) + 1e-12
+
+
+def test_the_divergence_is_scipys_squared_in_bits():
+    p, q = RNG.dirichlet(np.ones(9), 40), RNG.dirichlet(np.full(9, 0.2), 40)
+    np.testing.assert_allclose(statistics.jensen_shannon(p, q), jensenshannon(p, q, base=2, axis=-1) ** 2, atol=1e-12)
+    assert statistics.jensen_shannon(np.array([1.0, 0.0]), np.array([0.0, 1.0])) == 1 and statistics.jensen_shannon(p, p).max() == 0
+
+
+def test_cosines_are_torchs():
+    one, other = RNG.standard_normal((3, 5)), RNG.standard_normal((4, 5))
+    wanted = torch.nn.functional.cosine_similarity(torch.tensor(one)[:, None], torch.tensor(other)[None], dim=-1).numpy()
+    assert statistics.cosines(one, other) == pytest.approx(wanted, abs=1e-12)
+    assert statistics.cosines(np.zeros((1, 5)), other) == pytest.approx(np.zeros((1, 4)))
+    assert statistics.cosine(one[2], other[3]) == pytest.approx(wanted[2, 3], abs=1e-12) and statistics.cosine(one[0], -one[0]) == pytest.approx(-1)
+
+
+@given(NUMBERS)
+def test_spearman_is_scipys_with_ties(pairs):
+    one, other = np.array(pairs, float).T
+    found = statistics.spearman(one, other)
+    if len(set(one)) > 1 and len(set(other)) > 1:
+        assert found == pytest.approx(stats.spearmanr(one, other).statistic, abs=1e-9)
+    else:
+        assert np.isnan(found)
+
+
+def test_rank_correlations_are_those_of_every_two_rows():
+    first, second = RNG.integers(0, 5, (3, 9)), RNG.standard_normal((2, 9))
+    wanted = [[stats.spearmanr(one, other).statistic for other in second] for one in first]
+    assert statistics.rank_correlations(first, second) == pytest.approx(np.array(wanted), abs=1e-12)
+
+
+def test_what_differs_by_rounding_only_shares_a_rank():
+    ours = statistics.spearman(np.array([0.3, 0.1 + 0.2, 0.1, 0.5]), np.array([2.0, 2.0, 1.0, 3.0]))
+    assert 0.3 != 0.1 + 0.2 and ours == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("count", "critical"), [(6, 0.886), (8, 0.738), (10, 0.648), (20, 0.447)])
+def test_the_critical_value_is_that_of_the_tables(count, critical):
+    """Two-sided, 5 %: Zar 1972, table 1."""
+    assert statistics.critical_rho(count) == pytest.approx(critical, abs=0.03)
+
+
+def test_the_interval_of_a_mean_is_scipys_and_groups_widen_it():
+    rng = np.random.default_rng(3)
+    values = rng.normal(0.4, 0.2, 60)
+    found, = statistics.mean_intervals(values[:, None])
+    other = stats.bootstrap((values,), np.mean, n_resamples=4000, method="percentile", rng=rng).confidence_interval
+    assert found.value == pytest.approx(values.mean()) and found.texts == 60
+    assert (found.low, found.high) == pytest.approx((other.low, other.high), abs=0.01)
+    alike, = statistics.mean_intervals(np.repeat(values[:12], 5)[:, None], np.repeat(np.arange(12), 5))
+    apart, = statistics.mean_intervals(np.repeat(values[:12], 5)[:, None])
+    assert alike.high - alike.low > 1.5 * (apart.high - apart.low)
+
+
+def test_texts_without_a_number_are_left_out_and_a_column_of_none_is_said():
+    values = np.array([[0.5, np.nan], [np.nan, np.nan], [0.7, np.nan]])
+    first, second = statistics.mean_intervals(values)
+    assert (first.value, first.texts) == (pytest.approx(0.6), 2) and 0.5 <= first.low <= first.high <= 0.7
+    assert np.isnan(second.value) and second.texts == 0
+
+
+@pytest.mark.parametrize(("frames", "spread"), [(8, 0.15), (35, 0.15), (35, 0.0)])
+def test_intervals_cover(frames, spread):
+    """Sentences of one frame are alike: the interval holds the truth in about 95 of 100 sets, though sentences are not independent."""
+    draw, truth, covered = np.random.default_rng(frames), 0.7, 0
+    for _ in range(300):
+        chance = np.clip(draw.normal(truth, spread, frames), 0.4, 1.0)
+        chance += truth - chance.mean() if spread == 0 else 0
+        correct = (draw.random((frames, 8)) < chance[:, None]).reshape(-1, 1).astype(float)
+        interval = statistics.accuracy_intervals(correct, np.repeat(np.arange(frames), 8), draws=600)[0]
+        covered += interval.low <= truth <= interval.high
+    assert 0.91 <= covered / 300 <= 0.99
+
+
+def test_the_interval_of_many_frames_is_scipys_bootstrap():
+    draw = np.random.default_rng(7)
+    means = draw.random(199)
+    correct, frames = np.repeat(means, 3)[:, None], np.repeat(np.arange(199), 3)
+    ours = statistics.accuracy_intervals(correct, frames, draws=6_000)[0]
+    theirs = stats.bootstrap((means,), np.mean, n_resamples=6_000, method="percentile", rng=draw).confidence_interval
+    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.004)
+
+
+def test_all_right_has_the_exact_bound_and_one_frame_has_none():
+    frames = np.repeat(np.arange(22), 2) % 11
+    ours = statistics.accuracy_intervals(np.ones((44, 1)), frames)[0]
+    exact = stats.binomtest(11, 11).proportion_ci(0.95, method="exact")
+    assert (ours.low, ours.high) == pytest.approx((exact.low, exact.high))
+    alone = statistics.accuracy_intervals(np.ones((44, 1)), np.zeros(44, int))[0]
+    assert alone.value == 1 and np.isnan(alone.low) and np.isnan(alone.high)
+
+
+def test_noise_is_called_luck():
+    """p-values of sets where no head knows anything are uniform: one in ten under 0.1."""
+    pairs = np.repeat(np.arange(53), 2)
+    found = [statistics.max_statistic_null(coin_flips(seed, 106, 23), pairs, draws=200).p_value for seed in range(150)]
+    assert stats.kstest(found, "uniform").pvalue > 0.01
+    assert 0.04 < np.mean(np.array(found) < 0.1) < 0.18
+
+
+def test_luck_is_the_exact_distribution_of_all_swaps():
+    """For nine pairs all 512 ways to swap can be written down."""
+    correct = coin_flips(5, 18, 4)
+    every = []
+    for swaps in itertools.product((False, True), repeat=9):
+        swapped = np.where(np.repeat(swaps, 2)[:, None], 1 - correct, correct)
+        every.append(swapped.mean(0).max())
+    luck = statistics.max_statistic_null(correct, np.repeat(np.arange(9), 2), draws=20_000)
+    assert luck.mean == pytest.approx(np.mean(every), abs=0.003)
+    assert luck.p_value == pytest.approx(np.mean(np.array(every) >= correct.mean(0).max() - 1e-12), abs=0.02)
+
+
+def test_twins_are_swapped_together():
+    """A head that always points at the first of both twins is right once in each pair, however they are swapped."""
+    correct = np.tile([1.0, 0.0], 31)[:, None]
+    luck = statistics.max_statistic_null(correct, np.repeat(np.arange(31), 2))
+    assert (luck.best, luck.mean, luck.high, luck.p_value) == (0.5, 0.5, 0.5, 1.0)
+
+
+def coin_flips(seed: int, cases: int, heads: int) -> np.ndarray:
+    """Which case each head that knows nothing gets right, float64 (case, head)."""
+    weights = np.random.default_rng(seed).random((cases, heads, 2), np.float32)
+    return (weights[..., 0] > weights[..., 1]).astype(float)
