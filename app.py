@@ -10,51 +10,51 @@ import streamlit as st
 from model.ask import sources
 from model.core.query import NotOnDisk, UserError
 from viz.link import address, from_params, to_params
-from viz.page import SECTIONS, Frame, Page, pages, turned
+from viz.page import SECTIONS, Page, PageContext, pages, with_controls
 from viz.startup import begun_for_one
-from viz.state import State, resolved
-from viz.text import literal, strings
+from viz.state import State, complete_view
+from viz.text import escape_markdown, strings
 from viz.widgets.handout_button import handout
 from viz.widgets.presentation import hide_controls, presenting
-from viz.widgets.sidebar import ask_widgets, fetching, offer_to_fetch, put, show_badge
-from viz.widgets.waiting import ahead, ask, ask_each, place_to_wait, session
+from viz.widgets.sidebar import ask_widgets, fetching, offer_to_fetch, set_question, show_badge
+from viz.widgets.waiting import ask, ask_each, prefetch, progress_slot, session
 
 HOME = "heads"
 ENTRIES: dict[str, Any] = {}   # the menu's entries of this run by the page's name
 log = logging.getLogger("clearhead")
 
 
-def turn(name: str, page: Page, **changes) -> None:
+def set_controls(name: str, page: Page, **changes) -> None:
     """Turns some of a page's own controls."""
-    st.session_state["state"] = turned(st.session_state["state"], name, page, changes)
+    st.session_state["state"] = with_controls(st.session_state["state"], name, page, changes)
 
 
-def turn_here(name: str, page: Page, **changes) -> None:
+def set_controls_in_fragment(name: str, page: Page, **changes) -> None:
     """The same on the open page, whose URL follows at once: where a fragment answers, the page does not run."""
-    turn(name, page, **changes)
-    _say(name, page)
+    set_controls(name, page, **changes)
+    update_address(name, page)
 
 
-def choose(name: str, page: Page, **changes) -> None:
+def set_view(name: str, page: Page, **changes) -> None:
     """A choice in the view; head takes (layer, head). The URL follows at once."""
-    st.session_state["state"] = st.session_state["state"].choose(**changes)
-    _say(name, page)
+    st.session_state["state"] = st.session_state["state"].with_view(**changes)
+    update_address(name, page)
 
 
-def _say(name: str, page: Page) -> None:
+def update_address(name: str, page: Page) -> None:
     wanted = to_params(st.session_state["state"], name, page.controls)
     if dict(st.query_params) != wanted:
         st.query_params.from_dict(wanted)
 
 
-class Turned(Mapping):
+class LiveControls(Mapping):
     """A page's own controls as they are now; a fragment runs again with the frame of the page's last run."""
 
-    def __init__(self, name: str, page: Page):
+    def __init__(self, name: str, page: Page) -> None:
         self.name, self.starts = name, {each.name: each.start for each in page.controls}
 
     def __getitem__(self, control: str) -> Any:
-        return st.session_state["state"].turned_on(self.name).get(control, self.starts[control])
+        return st.session_state["state"].controls_of(self.name).get(control, self.starts[control])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.starts)
@@ -63,9 +63,9 @@ class Turned(Mapping):
         return len(self.starts)
 
 
-def go(name: str, **controls) -> None:
+def open_page(name: str, **controls) -> None:
     """Opens another page, with some of its controls turned."""
-    turn(name, pages()[name][0], **controls)
+    set_controls(name, pages()[name][0], **controls)
     st.switch_page(ENTRIES[name])
 
 
@@ -74,16 +74,16 @@ def present(on: bool) -> None:
     st.session_state["state"] = replace(st.session_state["state"], present=on)
 
 
-def step(name: str, by: int) -> None:
+def step_presentation(name: str, by: int) -> None:
     """An arrow in a presentation: the next figure of the handout, or the handout itself from any other page."""
     if name != "handout":
         st.session_state["to_handout"] = True
         return
-    at = Turned(name, pages()[name][0])["figure"] + by
-    turn(name, pages()[name][0], figure=max(1, min(at, len(handout().items))))
+    at = LiveControls(name, pages()[name][0])["figure"] + by
+    set_controls(name, pages()[name][0], figure=max(1, min(at, len(handout().items))))
 
 
-def frame_for(state: State, badge, name: str, page: Page, known: dict) -> Frame:
+def page_context(state: State, badge, name: str, page: Page, known: dict) -> PageContext:
     """What a page gets: everything lazy, so that a lesson never waits for a model. known: the query and the record once they
     are there; whether the page is."""
 
@@ -94,7 +94,7 @@ def frame_for(state: State, badge, name: str, page: Page, known: dict) -> Frame:
 
     def record(**look):
         if "record" in known:
-            place_to_wait()
+            progress_slot()
             return known["record"]
         known["record"] = ask(query(), **look)
         if "drawn" in known:   # a fragment asks, and may write nothing outside itself
@@ -107,15 +107,15 @@ def frame_for(state: State, badge, name: str, page: Page, known: dict) -> Frame:
         return st.session_state["state"]
 
     def view():
-        found = resolved(now(), record())
+        found = complete_view(now(), record())
         st.session_state["opened"] = (found.layer, found.head)
         return found
 
     def link(other: State) -> str:
         return address(st.context.url or "", other, name, page.controls)
 
-    return Frame(state, now, query, record, ask, ask_each, ahead, view, partial(choose, name, page), put, link, Turned(name, page),
-                 partial(turn_here, name, page), go, lambda: "behind" in known)
+    return PageContext(state, now, query, record, ask, ask_each, prefetch, view, partial(set_view, name, page), set_question, link, LiveControls(name, page),
+                 partial(set_controls_in_fragment, name, page), open_page, lambda: "behind" in known)
 
 
 def run(name: str, page: Page, render) -> None:
@@ -127,27 +127,27 @@ def run(name: str, page: Page, render) -> None:
         leave()
     st.session_state["page"] = name
     state: State = st.session_state["state"]
-    _say(name, page)
+    update_address(name, page)
     if state.present:
         hide_controls()
     if st.session_state.pop("to_handout", False):
-        go("handout", figure=1)
-    offers = {offer.id: offer for offer in sources.offers()}
+        open_page("handout", figure=1)
+    offers = {offer.id: offer for offer in sources.catalogue()}
     badge = ask_widgets(state, offers, sources.catalogue_only())
     try:
         if st.session_state.get("fetching") == state.model:
             fetching(sources.fetch(state.model, session()))
         known: dict = {}
-        render(frame_for(state, badge, name, page, known))
+        render(page_context(state, badge, name, page, known))
         known["drawn"] = True
     except NotOnDisk as missing:
         offer_to_fetch(state.model, offers.get(state.model), str(missing))
     except UserError as error:
-        st.error(literal(str(error)))
+        st.error(escape_markdown(str(error)))
     except Exception:
         log.exception("page %s failed", page.title)
         st.error(strings("frame")["unknown_page_error"])
-    presenting(state.present, present, partial(step, name))
+    presenting(state.present, present, partial(step_presentation, name))
 
 
 def main() -> None:

@@ -68,11 +68,11 @@ HEADERS = {"Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff
 class Guard:
     """Adds the headers to every answer."""
 
-    def __init__(self, app):
+    def __init__(self, app) -> None:
         self.app = app
 
-    async def __call__(self, scope, receive, send):
-        async def guarded(message):
+    async def __call__(self, scope, receive, send) -> None:
+        async def guarded(message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(HEADERS)
             await send(message)

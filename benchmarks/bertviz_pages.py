@@ -53,7 +53,7 @@ def _library(folder: Path, package: str, path: str, digest: str) -> bytes:
 class Pages:
     """A server of one page on this machine: BertViz's view of the text that it is asked for, made from the model's pass on."""
 
-    def __init__(self, network, tokenizer, libraries: dict[str, bytes]):
+    def __init__(self, network, tokenizer, libraries: dict[str, bytes]) -> None:
         self.network, self.tokenizer, self.libraries = network, tokenizer, libraries
         self.told: dict[str, float] = {}   # seconds of model and preparation, and bytes, of the page that was asked for last
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -65,7 +65,7 @@ class Pages:
         pages = self
 
         class Handler(BaseHTTPRequestHandler):
-            def do_GET(self):
+            def do_GET(self) -> None:
                 asked = urlsplit(self.path)
                 library = pages.libraries.get(asked.path.strip("/"))
                 wanted = parse_qs(asked.query)
@@ -79,7 +79,7 @@ class Pages:
                 except OSError:
                     pass   # the browser was stopped
 
-            def log_message(self, *_):
+            def log_message(self, *_) -> None:
                 pass
 
         return Handler

@@ -38,8 +38,9 @@ KEPT = 120.0                      # seconds for which Streamlit keeps a session 
 class Watch:
     """The server's memory, once a second, and what its log tells."""
 
-    def __init__(self, server):
-        self.server, self.process, self.memory = server, psutil.Process(server.process.pid), []   # (clock, megabytes of its own, megabytes in all)
+    def __init__(self, server) -> None:
+        self.server, self.process = server, psutil.Process(server.process.pid)
+        self.memory: list[tuple[float, float, float]] = []   # clock, megabytes of its own, megabytes in all
 
     async def run(self) -> None:
         while True:
@@ -104,7 +105,7 @@ async def lesson(server, wanted) -> dict:
 class browsers:
     """Pages in a real browser, one for each reader and one for the training; none without readers."""
 
-    def __init__(self, readers: int):
+    def __init__(self, readers: int) -> None:
         self.readers = readers
 
     async def __aenter__(self):
@@ -118,7 +119,7 @@ class browsers:
         opened = [await self.playwright.chromium.launch(executable_path=chromium(), args=FLAGS) for _ in range(self.readers)]
         return [await each.new_page(viewport={"width": 1440, "height": 900}) for each in (*opened, opened[-1])]
 
-    async def __aexit__(self, *_):
+    async def __aexit__(self, *_) -> None:
         if self.readers:
             await self.playwright.stop()
 

@@ -78,7 +78,7 @@ class Picture:
 class Page:
     """One browser page on the watched server."""
 
-    def __init__(self, browser, server):
+    def __init__(self, browser, server) -> None:
         self.page, self.server = browser.new_page(viewport={"width": 1440, "height": 900}), server
         self.page.add_init_script(WATCH)
 

@@ -74,7 +74,7 @@ def _open(model_type: str, network):
 
     place = SimpleNamespace(id=model_type, folder=Path("/nowhere"), title=model_type, licence="", entry=None)
     words = families_models.tokenizer(network.config.get_text_config().vocab_size)
-    return build.wired(place, "walk", network, words, families_models.head_of(model_type, network))
+    return build.build_model(place, "walk", network, words, families_models.head_of(model_type, network))
 
 
 def _query(network, seed: int = 7) -> Query:
@@ -202,7 +202,7 @@ def planted(fault: Callable) -> Iterator[None]:
     """Within, every attention call that Clearhead reads is spoilt in one way. The model itself runs on as it should."""
     from model.capture import forward_pass
 
-    understand = forward_pass.understand
+    understand = forward_pass.parse_call
 
     def spoilt(*arguments):
         call = understand(*arguments)
@@ -210,11 +210,11 @@ def planted(fault: Callable) -> Iterator[None]:
             setattr(call, name, value)
         return call
 
-    forward_pass.understand = spoilt
+    forward_pass.parse_call = spoilt
     try:
         yield
     finally:
-        forward_pass.understand = understand
+        forward_pass.parse_call = understand
 
 
 def catches(model, fault: Callable) -> str:

@@ -23,7 +23,7 @@ TRIGGER = "$$STREAMLIT_INTERNAL_KEY_{}__events"   # the widget under which a com
 class Session:
     """One person's page. `bodies` maps a component's key to (clock, header, arrays); `wrong` holds every error that the page showed."""
 
-    def __init__(self, socket: ClientConnection, address: str):
+    def __init__(self, socket: ClientConnection, address: str) -> None:
         self.socket, self.address = socket, address
         self.query = self.page = self.name = ""
         self.pages: dict[str, str] = {}             # by their name in the address

@@ -33,7 +33,7 @@ class Commands(click.Group):
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-def main():
+def main() -> None:
     """What do a Transformer's attention heads look at? Asks a model about a text, and checks that the picture is right.
 
     A model is a name of the catalogue (`python -m model list`), such as minilm, a hub id that has been fetched, a folder, or a GGUF file.
@@ -53,9 +53,9 @@ main.add_command(measures_command)
 
 @main.command("list")
 @click.option("--json", "as_json", is_flag=True, help="One JSON list, for scripts.")
-def list_models(as_json: bool):
+def list_models(as_json: bool) -> None:
     """The models of the catalogue: name, size, licence, whether on disk, and what each is good for."""
-    offers = sources.offers()
+    offers = sources.catalogue()
     if as_json:
         click.echo(json.dumps([asdict(offer) for offer in offers], ensure_ascii=False, indent=1))
         return
@@ -74,7 +74,7 @@ def list_models(as_json: bool):
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: model, revision, maps, verification, ranking.")
 @click.option("--npz", type=click.Path(dir_okay=False, writable=True),
               help="Writes the weights of all heads to this file, float32 (layer, head, query, key).")
-def ask(model_id: str, text: str, text_b: str | None, target: str | None, pair: tuple[str, str] | None, **output):
+def ask(model_id: str, text: str, text_b: str | None, target: str | None, pair: tuple[str, str] | None, **output) -> None:
     """Asks a model about a text."""
     record = answer_to(sources.open_query(model_id, text, text_b, target))
     ranking = None if pair is None else _ranking(record, *pair)
@@ -90,7 +90,7 @@ def ask(model_id: str, text: str, text_b: str | None, target: str | None, pair: 
 
 @main.command()
 @click.argument("model_id", metavar="ID")
-def verify(model_id: str):
+def verify(model_id: str) -> None:
     """Checks a model's picture: against its own eager attention at load, and against its real output on a sentence.
 
     Exit code 0 if it is verified, 3 if its weights are only reported by the model itself, 1 if it is refused.
@@ -102,14 +102,14 @@ def verify(model_id: str):
 
 @main.command()
 @click.argument("model_id", metavar="ID")
-def fetch(model_id: str):
+def fetch(model_id: str) -> None:
     """Brings a model to this disk: a name of the catalogue, a hub id, or a GGUF file, which is converted.
 
     Interrupted with Ctrl-C, it goes on from there the next time.
     """
     from model.pretrained.fetch import fetch as fetch_model
 
-    def report(fraction: float, text: str):
+    def report(fraction: float, text: str) -> None:
         if sys.stderr.isatty():
             click.echo(f"\r{fraction:4.0%} {text:<90.90}", nl=False, err=True)
 
@@ -140,7 +140,7 @@ def _ranking(record: AttentionRecord, wanted: str, looked_at: str) -> list[dict]
         column = _position(each.keys, looked_at, source if each.keys is record.maps[0].keys else (query.target or "",))
         if row is not None and column is not None:
             ranking += [{"kind": str(each.kind), "layer": layer, "head": head, "weight": weight}
-                        for layer, head, weight in heads.ranked(each, row, column)]
+                        for layer, head, weight in heads.rank_heads_for_pair(each, row, column)]
     if not ranking:
         tokens = " ".join(dict.fromkeys(text for each in record.maps for text in each.queries.texts + each.keys.texts))
         raise UserError(f"No kind of attention has both {wanted!r} and {looked_at!r}; choose among the tokens: {tokens[:500]}")

@@ -14,7 +14,7 @@ from viz.print.options import Options
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-def main():
+def main() -> None:
     """Pictures and numbers of a Transformer's attention heads, without a browser."""
 
 
@@ -37,7 +37,7 @@ def main():
 @click.option("--zoom", type=click.IntRange(1, 8), default=2, show_default=True, help="Pixels a point, for PNG.")
 @click.option("--no-caption", is_flag=True, help="Leaves out the caption; the provenance stays inside the file.")
 @click.option("--out", required=True, type=click.Path(dir_okay=False, writable=True, path_type=Path), help="The file; its ending says the format.")
-def export(model_id: str, text: str, text_b: str | None, target: str | None, out: Path, **shown):
+def export(model_id: str, text: str, text_b: str | None, target: str | None, out: Path, **shown) -> None:
     """Writes one head, or all of them, as .png, .svg, .pdf (pictures), .html (alive), .csv (its numbers) or .npz (the numbers of all heads).
 
     \b
@@ -65,7 +65,7 @@ def export(model_id: str, text: str, text_b: str | None, target: str | None, out
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--html", "to_html", type=click.Path(dir_okay=False, writable=True, path_type=Path), help="Where the HTML page goes.")
 @click.option("--pdf", "to_pdf", type=click.Path(dir_okay=False, writable=True, path_type=Path), help="Where the PDF goes; needs a Chromium.")
-def handout(file: Path, to_html: Path | None, to_pdf: Path | None):
+def handout(file: Path, to_html: Path | None, to_pdf: Path | None) -> None:
     """Writes a handout that was saved on the page Handout (.handout.json) as one HTML page, as a PDF, or both.
 
     \b

@@ -1,6 +1,6 @@
 """How a head, a weight, a share and a token are written, on every page, in every figure and in every file."""
 from model.core.record import Tokens
-from viz.text import literal
+from viz.text import escape_markdown
 
 JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")   # between two signs they belong to one picture or one word
 SPACES = {" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥", "\u00a0": "⍽"}
@@ -47,5 +47,5 @@ def _visible_sign(text: str, place: int) -> str:
 
 def token_label(tokens: Tokens, token: int) -> str:
     """A token for Markdown, with its position where the same text occurs twice."""
-    text = literal(tokens.texts[token])
+    text = escape_markdown(tokens.texts[token])
     return f"*{text}*" if tokens.texts.count(tokens.texts[token]) == 1 else f"*{text}* ({token})"

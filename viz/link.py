@@ -23,13 +23,13 @@ def to_params(state: State, page: str = "", controls: Iterable[Control] = ()) ->
         value = getattr(state, name)
         if value is not None and value != getattr(START, name) and not _too_long(value):
             params[name] = value
-    if "kind" in state.chosen:
+    if "kind" in state.user_set:
         params["kind"] = view.kind.value
-    if "head" in state.chosen:
+    if "head" in state.user_set:
         params |= {"layer": str(view.layer), "head": str(view.head)}
-    if "token" in state.chosen and view.token is not None:
+    if "token" in state.user_set and view.token is not None:
         params["token"] = str(view.token)
-    if "pair" in state.chosen:
+    if "pair" in state.user_set:
         params["pair"] = ",".join(map(str, view.pair or ()))
     for name in ("lens", "scale", "order", "quadrant"):
         if getattr(view, name) != getattr(START.view, name):
@@ -41,7 +41,7 @@ def to_params(state: State, page: str = "", controls: Iterable[Control] = ()) ->
         params["overlay"] = ",".join(f"{layer}.{head}" for layer, head in view.overlay)
     if state.present:
         params["present"] = "1"
-    turned = state.turned_on(page)
+    turned = state.controls_of(page)
     return params | {each.name: each.write(turned[each.name]) for each in controls if turned.get(each.name, each.start) != each.start}
 
 
@@ -72,9 +72,9 @@ def from_params(params: Mapping[str, str], page: str = "", controls: Iterable[Co
     if re.fullmatch(rf"({NUMBER},{NUMBER})?", params.get("pair", "-"), re.ASCII):
         view["pair"] = tuple(int(each) for each in params["pair"].split(",")) if params["pair"] else None
         chosen.add("pair")
-    read = {each.name: each.read(params[each.name]) for each in controls if each.name in params}
-    shown = replace(state, view=replace(View(), **view, **_looks(params)), chosen=frozenset(chosen), present=params.get("present") == "1")
-    return shown.turn(page, **{each.name: read[each.name] for each in controls if read.get(each.name, each.start) != each.start})
+    clean = {each.name: each.read(params[each.name]) for each in controls if each.name in params}
+    shown = replace(state, view=replace(View(), **view, **_looks(params)), user_set=frozenset(chosen), present=params.get("present") == "1")
+    return shown.with_control_values(page, **{each.name: clean[each.name] for each in controls if clean.get(each.name, each.start) != each.start})
 
 
 def _numbers(params: Mapping[str, str], *names: str) -> list[int] | None:

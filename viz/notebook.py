@@ -27,7 +27,7 @@ def ask(model: str, text: str, text_b: str | None = None, target: str | None = N
 class Figure:
     """What a notebook shows: the page's bytes in `page`, drawn in a frame `height` pixels high."""
 
-    def __init__(self, content: bytes, height: int):
+    def __init__(self, content: bytes, height: int) -> None:
         self.page, self.height = content, height
 
     def _repr_html_(self) -> str:

@@ -32,13 +32,13 @@ class Page:
     controls: tuple[Control, ...] = ()
     leave: Callable[[], None] | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.section not in SECTIONS or self.needs not in ("record", "nothing"):
             raise ValueError(f"Page: expected a section of {SECTIONS} and needs record or nothing, got {self.section!r} and {self.needs!r}.")
 
 
 @dataclass(frozen=True)
-class Frame:
+class PageContext:
     """What a page gets. record() waits for the answer with progress; ask(question) for any other; both without a skeleton if height=0;
     ask_each(questions) for many, of which `missed` hears where there is no answer (viz/widgets/waiting.py);
     ahead(part, questions) has answered what the next click in this part probably asks, while nobody waits; view is complete once record() was called.
@@ -51,30 +51,30 @@ class Frame:
     """
 
     state: State
-    now: Callable[[], State]
+    current_state: Callable[[], State]
     query: Callable[[], Query]
     record: Callable[..., AttentionRecord]
     ask: Callable[..., Any]
     ask_each: Callable[..., Generator[Any, None, None]]
-    ahead: Callable[[str, Iterable], None]
+    prefetch: Callable[[str, Iterable], None]
     view: Callable[[], View]
-    choose: Callable[..., None]
-    put: Callable[..., None]
+    set_view: Callable[..., None]
+    set_question: Callable[..., None]
     link: Callable[[State], str]
     controls: Mapping[str, Any]
-    turn: Callable[..., None]
-    go: Callable[..., None]
-    behind: Callable[[], bool]
+    set_controls: Callable[..., None]
+    open_page: Callable[..., None]
+    needs_full_run: Callable[[], bool]
 
 
-def turned(state: State, name: str, page: Page, changes: Mapping[str, Any]) -> State:
+def with_controls(state: State, name: str, page: Page, changes: Mapping[str, Any]) -> State:
     """The state after a page's own controls were turned; a value that a control cannot be is ignored, its start takes it out of the URL."""
     known = {each.name: each for each in page.controls}
     clean = {field: known[field].clean(value) for field, value in changes.items()}
-    return state.turn(name, **{field: None if value == known[field].start else value for field, value in clean.items() if value is not None})
+    return state.with_control_values(name, **{field: None if value == known[field].start else value for field, value in clean.items() if value is not None})
 
 
-def pages() -> dict[str, tuple[Page, Callable[[Frame], None]]]:
+def pages() -> dict[str, tuple[Page, Callable[[PageContext], None]]]:
     """Every page by name, in the order of the menu."""
     import viz.pages
 

@@ -8,7 +8,7 @@ from model.core.record import AttentionRecord, Tokens
 from model.core.view import View
 from viz.examples import Example, example_for, examples, token_of
 
-CHOSEN = ("kind", "head", "pair", "token")   # what is worked out from the record until somebody chooses it
+WORKED_OUT = ("kind", "head", "pair", "token")   # what is worked out from the record until somebody chooses it
 
 
 @dataclass(frozen=True)
@@ -24,41 +24,41 @@ class State:
     text_b: str | None = None
     target: str | None = None
     view: View = View()
-    chosen: frozenset[str] = frozenset()
-    turned: frozenset[tuple[str, str, Any]] = frozenset()
+    user_set: frozenset[str] = frozenset()
+    control_values: frozenset[tuple[str, str, Any]] = frozenset()
     present: bool = False
 
     @property
     def question(self) -> tuple[str, str, str | None, str | None]:
         return self.model, self.text, self.text_b, self.target
 
-    def turn(self, page: str, **changes) -> "State":
+    def with_control_values(self, page: str, **changes) -> "State":
         """The state after turning some of a page's own controls; None puts one back to its start."""
-        kept = {each for each in self.turned if each[0] != page or each[1] not in changes}
-        return replace(self, turned=frozenset(kept | {(page, name, value) for name, value in changes.items() if value is not None}))
+        kept = {each for each in self.control_values if each[0] != page or each[1] not in changes}
+        return replace(self, control_values=frozenset(kept | {(page, name, value) for name, value in changes.items() if value is not None}))
 
-    def turned_on(self, page: str) -> dict[str, Any]:
+    def controls_of(self, page: str) -> dict[str, Any]:
         """{control: value} of the page's controls that stand elsewhere than at their start."""
-        return {name: value for owner, name, value in self.turned if owner == page}
+        return {name: value for owner, name, value in self.control_values if owner == page}
 
-    def choose(self, **changes) -> "State":
+    def with_view(self, **changes) -> "State":
         """The state after a choice in the view; `head` takes (layer, head)."""
         if "head" in changes:
             changes["layer"], changes["head"] = changes["head"]
-        names = {"head" if name == "layer" else name for name in changes} & set(CHOSEN)
-        return replace(self, view=replace(self.view, **changes), chosen=self.chosen | names)
+        names = {"head" if name == "layer" else name for name in changes} & set(WORKED_OUT)
+        return replace(self, view=replace(self.view, **changes), user_set=self.user_set | names)
 
-    def ask(self, **changes) -> "State":
+    def with_question(self, **changes) -> "State":
         """The state after another question. Another model or example starts with its own head; an edited text keeps the head that was open."""
         asked = replace(self, **changes)
         if asked.model != self.model:
-            return replace(asked, chosen=frozenset(), view=replace(self.view, overlay=(), quadrant="", order="layer"))
-        return replace(asked, chosen=self.chosen & {"kind", "head"}, view=replace(self.view, quadrant=""))
+            return replace(asked, user_set=frozenset(), view=replace(self.view, overlay=(), quadrant="", order="layer"))
+        return replace(asked, user_set=self.user_set & {"kind", "head"}, view=replace(self.view, quadrant=""))
 
 
-def resolved(state: State, record: AttentionRecord) -> View:
+def complete_view(state: State, record: AttentionRecord) -> View:
     """The view with everything worked out that nobody chose, and with choices dropped that this record does not have."""
-    view, chosen = state.view, state.chosen
+    view, chosen = state.view, state.user_set
     example = example_for(state.text, state.text_b)
     kind = view.kind if "kind" in chosen and view.kind in record.kinds else record.kinds[0]
     attention_map = record[kind]
@@ -70,7 +70,7 @@ def resolved(state: State, record: AttentionRecord) -> View:
         token = pair[0] if pair else _first_word(attention_map.queries)
     layer, head = (view.layer, view.head)
     if "head" not in chosen or not attention_map.has(layer, head):
-        layer, head = heads.ranked(attention_map, *(pair or (token, token)))[0][:2]
+        layer, head = heads.rank_heads_for_pair(attention_map, *(pair or (token, token)))[0][:2]
     overlay = tuple(each for each in view.overlay if attention_map.has(*each) and each != (layer, head))
     return replace(view, kind=kind, pair=pair, token=token, layer=layer, head=head, overlay=overlay)
 

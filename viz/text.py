@@ -17,11 +17,11 @@ def strings(name: str) -> dict:
     return tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
 
 
-def literal(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Typed text for a place that reads Markdown: every sign stands for itself."""
-    return _REPLACED.sub(JOINER, visible(text)).translate(_MARKDOWN)
+    return _REPLACED.sub(JOINER, show_invisibles(text)).translate(_MARKDOWN)
 
 
-def visible(text: str) -> str:
+def show_invisibles(text: str) -> str:
     """Text without anything that cannot be seen or sent: controls and lone surrogates by their code points."""
     return "".join(sign if sign.isprintable() else f"U+{ord(sign):04X}" for sign in text)

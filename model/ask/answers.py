@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from model.ask.jobs import Desk
+from model.ask.jobs import JobQueue
 from model.core.query import CardQuery, FirstLayerQuery, MeasuresQuery, NoNextWord, OverviewQuery, Query, UserError
 from model.core.record import AttentionRecord
 from model.core.trace import LastQuery, Trace, TraceQuery
@@ -23,14 +23,14 @@ from model.studies.attribution import AttributionQuery, SwapQuery
 from model.studies.comparison import AlignmentQuery, ComparisonQuery
 from model.studies.coreference.cases import AnswersQuery, CasesQuery
 from model.studies.corpus import TextsQuery
-from model.studies.induction import HabitsQuery
+from model.studies.induction import InductionMeanQuery
 from model.studies.next_token import NextWordQuery
 from model.studies.patching import PatchQuery
 from model.studies.patterns import FitsQuery
 from model.studies.perplexity import ChainQuery
 from model.studies.pronoun_choice import DecisionQuery, DecisionSetQuery
 from model.studies.silencing import SilencingQuery
-from model.training.film import TraitsQuery
+from model.training.film import HeadScoresQuery
 
 CACHE_BYTES = int(os.environ.get("CLEARHEAD_CACHE_MB", "1024")) * 2**20
 MODEL_BYTES = int(os.environ.get("CLEARHEAD_MODELS_MB", "6144")) * 2**20
@@ -39,14 +39,14 @@ MODEL_BYTES = int(os.environ.get("CLEARHEAD_MODELS_MB", "6144")) * 2**20
 class Models:
     """Open models by (id, revision)."""
 
-    def __init__(self, limit: int):
+    def __init__(self, limit: int) -> None:
         self.limit = limit
         self._open: OrderedDict[tuple[str, str], Any] = OrderedDict()
 
     def open(self, model_id: str, revision: str, report: Progress):
         key = (model_id, revision)
         if key not in self._open:
-            opened = home(model_id).open_model(model_id, report)
+            opened = source_of(model_id).open_model(model_id, report)
             self._make_room(opened.nbytes)
             self._open[key] = opened
         self._open.move_to_end(key)
@@ -57,23 +57,23 @@ class Models:
             self._open.popitem(last=False)
 
 
-def home(model_id: str):
+def source_of(model_id: str):
     """The module that opens this model: imported files and the from-scratch ones by their names, anything else as pretrained."""
     from model.imported import source
     from model.scratch import catalogue
 
-    if source.ours(model_id):
+    if source.is_imported(model_id):
         return source
-    return importlib.import_module("model.scratch.source" if catalogue.ours(model_id) else "model.pretrained.load")
+    return importlib.import_module("model.scratch.source" if catalogue.is_scratch(model_id) else "model.pretrained.load")
 
 
-def beside(model_id: str, name: str):
+def implementation(model_id: str, name: str):
     """The module of that name in the package of this model, scratch or pretrained. Raises UserError for an imported file."""
     from model.imported import source
 
-    if source.ours(model_id):
+    if source.is_imported(model_id):
         raise UserError(source.ONLY_WEIGHTS)
-    return importlib.import_module(f"{home(model_id).__package__}.{name}")
+    return importlib.import_module(f"{source_of(model_id).__package__}.{name}")
 
 
 def _record(question: Query, report: Progress):
@@ -84,32 +84,32 @@ def _first_layer(question: FirstLayerQuery, report: Progress):
     opened = models.open(question.query.model, question.query.revision, report)
     if desk.cache.get(question.query) is None and hasattr(opened, "first_layer"):
         return opened.first_layer(question.query, report)
-    return _kept(question.query, report)
+    return _cached(question.query, report)
 
 
 def _overview(question: OverviewQuery, report: Progress):
     from model.core import heads
 
-    return heads.overview(_kept(question.query, report)[question.kind])
+    return heads.overview(_cached(question.query, report)[question.kind])
 
 
 def _measures(question: MeasuresQuery, report: Progress):
     from model.core import measures
 
-    return measures.measure(_kept(question.query, report)[question.kind])
+    return measures.measure(_cached(question.query, report)[question.kind])
 
 
 def _fits(question: FitsQuery, report: Progress):
     from model.studies import patterns
 
-    return patterns.fit(_kept(question.query, report)[question.kind])
+    return patterns.fit(_cached(question.query, report)[question.kind])
 
 
 def _silencing(question: SilencingQuery, report: Progress):
     from model.studies import silencing
 
     opened = models.open(question.query.model, question.query.revision, report)
-    return silencing.run(question, _kept(question.query, report), lambda query: opened.answer(query, quiet), report)
+    return silencing.run(question, _cached(question.query, report), lambda query: opened.answer(query, quiet), report)
 
 
 def _texts(question: TextsQuery, report: Progress):
@@ -123,7 +123,7 @@ def _card(question: CardQuery, report: Progress):
     return models.open(question.model, question.revision, report).card
 
 
-def _kept(question, report: Progress):
+def _cached(question, report: Progress):
     """The answer behind another question, such as its record, computed only if it is not there."""
     found = desk.cache.get(question)
     if found is None:
@@ -153,45 +153,45 @@ def _next_word(question: NextWordQuery, report: Progress):
 
 def _trace(question: TraceQuery, report: Progress):
     opened = models.open(question.query.model, question.query.revision, report)
-    return beside(question.query.model, "trace").trace(opened, question.query, report)
+    return implementation(question.query.model, "trace").trace(opened, question.query, report)
 
 
 def _last(question: LastQuery, report: Progress):
     opened = models.open(question.query.model, question.query.revision, report)
-    return beside(question.query.model, "trace").last(opened, question, report)
+    return implementation(question.query.model, "trace").last(opened, question, report)
 
 
 def _chain(question: ChainQuery, report: Progress):
     opened = models.open(question.query.model, question.query.revision, report)
-    return beside(question.query.model, "perplexity").chain(opened, question.query, report)
+    return implementation(question.query.model, "perplexity").chain(opened, question.query, report)
 
 
 def _comparison(question: ComparisonQuery, report: Progress):
     from model.studies import comparison
 
-    return comparison.compare(question, _kept(question.first, report), _kept(question.second, report), report)
+    return comparison.compare(question, _cached(question.first, report), _cached(question.second, report), report)
 
 
 def _alignment(question: AlignmentQuery, report: Progress):
     from model.studies import comparison
 
-    return comparison.aligned(question, _kept(question.first, report), _kept(question.second, report))
+    return comparison.aligned(question, _cached(question.first, report), _cached(question.second, report))
 
 
 def _patched(question: PatchQuery, report: Progress):
     opened = models.open(question.first.model, question.first.revision, report)
-    return beside(question.first.model, "patching").patched(opened, question, report)
+    return implementation(question.first.model, "patching").patched(opened, question, report)
 
 
 def _subject(question: AttributionQuery, report: Progress) -> tuple[Any, AttentionRecord, Trace | str]:
     """The model with this question put to it, the record of its pass, and the trace, or why there is none."""
     opened = models.open(question.query.model, question.query.revision, report)
-    subject = beside(question.query.model, "attribution").subject(opened, question, report)
+    subject = implementation(question.query.model, "attribution").subject(opened, question, report)
     try:
-        trace = _kept(TraceQuery(subject.query), report)
+        trace = _cached(TraceQuery(subject.query), report)
     except UserError as error:
         trace = str(error)
-    return subject, _kept(subject.query, report), trace
+    return subject, _cached(subject.query, report), trace
 
 
 def _attribution(question: AttributionQuery, report: Progress):
@@ -230,7 +230,7 @@ def _contexts(question: ContextsQuery, report: Progress):
     from model.lessons import embeddings
 
     opened = models.open(question.first.model, question.first.revision, report)
-    return embeddings.contexts(opened, question, lambda query: _kept(TraceQuery(query), report))
+    return embeddings.contexts(opened, question, lambda query: _cached(TraceQuery(query), report))
 
 
 def _scores(question: ScoresQuery, report: Progress):
@@ -249,10 +249,10 @@ def _cost(question: CostQuery, report: Progress):
 def _information(question: InformationQuery, report: Progress):
     from model.lessons import information
 
-    return information.measure_text(_kept(question.query, report)[question.kind], report)
+    return information.measure_text(_cached(question.query, report)[question.kind], report)
 
 
-def _small_world(question: DecisionQuery | DecisionSetQuery | HabitsQuery | TraitsQuery, report: Progress):
+def _small_world(question: DecisionQuery | DecisionSetQuery | InductionMeanQuery | HeadScoresQuery, report: Progress):
     from model.ask import small_models
 
     return small_models.answer(question, lambda model_id: models.open(model_id, question.revision, report), report)
@@ -266,7 +266,7 @@ ANSWERS: dict[type, Callable] = {NextWordQuery: _next_word, Query: _record, Firs
                                  RunQuery: _short_run, ChainQuery: _chain, ComparisonQuery: _comparison, AlignmentQuery: _alignment,
                                  PatchQuery: _patched, ScoresQuery: _scores,
                                  CopyQuery: _copying, CostQuery: _cost, InformationQuery: _information, TableQuery: _table, ContextsQuery: _contexts,
-                                 **dict.fromkeys((DecisionQuery, DecisionSetQuery, HabitsQuery, TraitsQuery), _small_world)}
+                                 **dict.fromkeys((DecisionQuery, DecisionSetQuery, InductionMeanQuery, HeadScoresQuery), _small_world)}
 models = Models(MODEL_BYTES)
 
 
@@ -275,4 +275,4 @@ def patience(question: Any) -> float:
     return len(getattr(getattr(question, "query", question), "text", "")) / 1000
 
 
-desk = Desk(lambda question, report: ANSWERS[type(question)](question, report), CACHE_BYTES, patience)
+desk = JobQueue(lambda question, report: ANSWERS[type(question)](question, report), CACHE_BYTES, patience)

@@ -27,7 +27,7 @@ class Cancelled(Exception):
 class Job:
     """A question on its way to its answer. `fraction` (0 to 1) and `text` say how far it is."""
 
-    def __init__(self, question: Hashable):
+    def __init__(self, question: Hashable) -> None:
         self.question, self.due = question, 0.0
         self.fraction, self.text = 0.0, "waiting"
         self.waiters: set[str] = set()
@@ -56,7 +56,7 @@ class Job:
             raise self._error
         return self._answer
 
-    def leave(self, session: str = "") -> None:
+    def withdraw(self, session: str = "") -> None:
         """This session no longer waits; without waiters the job is cancelled at its next report."""
         self.waiters.discard(session)
 
@@ -73,7 +73,7 @@ class Job:
 class Cache:
     """Answers by question, bounded in bytes; the least recently used goes first."""
 
-    def __init__(self, limit: int):
+    def __init__(self, limit: int) -> None:
         self.limit, self.used = limit, 0
         self._answers: OrderedDict[Hashable, Any] = OrderedDict()
         self._lock = threading.Lock()
@@ -98,15 +98,15 @@ def _bytes(answer: Any) -> int:
     return getattr(answer, "nbytes", 0) + 1000
 
 
-class Desk:
+class JobQueue:
     """Takes questions from many sessions and has one worker answer them. patience: the seconds after which a question is due."""
 
     def __init__(self, answer: Callable[[Any, Progress], Any], cache_bytes: int,
-                 patience: Callable[[Any], float] = lambda question: 0.0):
+                 patience: Callable[[Any], float] = lambda question: 0.0) -> None:
         self._compute, self.cache, self._patience = answer, Cache(cache_bytes), patience
         self._queues: dict[str, deque[Job]] = {}
         self._ahead: dict[str, deque[Hashable]] = {}
-        self._early: tuple[Job, deque[Hashable]] | None = None   # what is being answered ahead, first of these questions
+        self._prefetching: tuple[Job, deque[Hashable]] | None = None   # what is being answered ahead, first of these questions
         self._asked = 0.0                                        # when somebody asked or was answered last
         self._jobs: dict[Hashable, Job] = {}
         self._lock = threading.Lock()
@@ -128,14 +128,14 @@ class Desk:
                 queue = self._queues.setdefault(session, deque())
                 queue.append(job)
                 if len(queue) == 1:
-                    self._turn(job)
-                if self._early is not None:
-                    self._early[0].leave(AHEAD)
+                    self._schedule(job)
+                if self._prefetching is not None:
+                    self._prefetching[0].withdraw(AHEAD)
             job.waiters.add(session)
             self._wake()
         return job
 
-    def ahead(self, questions: Iterable[Hashable], session: str = "") -> None:
+    def prefetch(self, questions: Iterable[Hashable], session: str = "") -> None:
         """Has these answered while nobody waits for anything, instead of what is left of those that this session named before. Somebody's own
         question stops the one that is being answered at its next report; it is answered later."""
         with self._lock:
@@ -151,14 +151,14 @@ class Desk:
             self._worker.start()
         self._work.notify()
 
-    def _turn(self, job: Job) -> None:
+    def _schedule(self, job: Job) -> None:
         """Its session's turn has come."""
         job.due = time.perf_counter() + self._patience(job.question)
 
     def _next(self) -> Job:
         with self._lock:
             while not self._queues:
-                rest = self._rest()
+                rest = self._idle_left()
                 if rest == 0:
                     return self._next_ahead()
                 self._work.wait(rest)
@@ -167,11 +167,11 @@ class Desk:
             job = queue.popleft()
             del self._queues[session]
             if queue:
-                self._turn(queue[0])
+                self._schedule(queue[0])
                 self._queues[session] = queue   # behind all that are due at the same moment
             return job
 
-    def _rest(self) -> float | None:
+    def _idle_left(self) -> float | None:
         """Seconds until something is answered ahead; None with nothing to answer."""
         return max(0.0, self._asked + PAUSE - time.perf_counter()) if self._ahead else None
 
@@ -181,18 +181,18 @@ class Desk:
         self._ahead[session] = self._ahead.pop(session)
         job = Job(questions[0])
         job.waiters.add(AHEAD)
-        self._jobs[job.question], self._early = job, (job, questions)
+        self._jobs[job.question], self._prefetching = job, (job, questions)
         return job
 
     def _ended(self, cancelled: bool) -> None:
         """What was answered ahead is named no longer; what was cancelled stays the first of its session's questions."""
-        if self._early is None:
+        if self._prefetching is None:
             self._asked = time.perf_counter()
             return
         if not cancelled:
-            self._early[1].popleft()
+            self._prefetching[1].popleft()
         self._ahead = {session: questions for session, questions in self._ahead.items() if questions}
-        self._early = None
+        self._prefetching = None
 
     def _serve(self) -> None:
         while True:

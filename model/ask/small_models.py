@@ -9,10 +9,10 @@ from typing import Any
 from model.core.types import Progress
 from model.scratch.vocabulary import Swap
 from model.studies import induction
-from model.studies.induction import HabitsQuery
+from model.studies.induction import InductionMeanQuery
 from model.studies.pronoun_choice import DecisionQuery, DecisionSetQuery
 from model.training import film as training_film
-from model.training.film import Film, TraitsQuery
+from model.training.film import Film, HeadScoresQuery
 
 OWN_SETS = {"label": "resolver", "next": "induction", "target": "resolver"}   # the translator reads the resolvers' sentences
 
@@ -36,7 +36,7 @@ def vocabulary(model: str) -> dict[str, tuple[str, ...]]:
     from model.scratch import catalogue
     from model.scratch import vocabulary as scratch_vocabulary
 
-    return scratch_vocabulary.groups(model) if catalogue.ours(model) else {}
+    return scratch_vocabulary.groups(model) if catalogue.is_scratch(model) else {}
 
 
 def clicked(model: str, chosen: Iterable[str]) -> str:
@@ -60,19 +60,19 @@ def text_set(model: str, kind: str, chosen: str) -> str:
     """
     from model.scratch import catalogue
 
-    return OWN_SETS[kind] if catalogue.ours(model) else chosen
+    return OWN_SETS[kind] if catalogue.is_scratch(model) else chosen
 
 
-def answer(question: DecisionQuery | DecisionSetQuery | HabitsQuery | TraitsQuery, opened: Callable[[str], Any], report: Progress):
+def answer(question: DecisionQuery | DecisionSetQuery | InductionMeanQuery | HeadScoresQuery, opened: Callable[[str], Any], report: Progress):
     """The answer; `opened(model id)` gives an open model. Raises UserError for a model that the question does not fit."""
     from model.scratch import catalogue, head_scores, pronoun_choice
 
-    if isinstance(question, TraitsQuery):
+    if isinstance(question, HeadScoresQuery):
         return training_film.run(question, lambda model_id: head_scores.of(opened(model_id)), report)
     model = opened(question.model)
-    if isinstance(question, HabitsQuery):
+    if isinstance(question, InductionMeanQuery):
         found = induction.mean_scores(model, draws=question.draws, report=report)
-        return replace(found, copying=head_scores.copying(model, found.heads)) if catalogue.ours(question.model) else found
+        return replace(found, copying=head_scores.copying(model, found.heads)) if catalogue.is_scratch(question.model) else found
     if isinstance(question, DecisionQuery):
         return pronoun_choice.decide(question, model, report)
     return pronoun_choice.decide_set(question, model, report)

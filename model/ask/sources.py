@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from model.ask.answers import desk, home
-from model.ask.jobs import Desk, Job
+from model.ask.answers import desk, source_of
+from model.ask.jobs import Job, JobQueue
 from model.core.query import Edit, Query, UserError
 from model.core.types import Progress
 
@@ -17,7 +17,7 @@ LONGEST_TEXT = int(os.environ.get("CLEARHEAD_LONGEST_TEXT", "1000000"))  # chara
 
 
 @dataclass(frozen=True)
-class Offer:
+class Entry:
     """A model of the catalogue as a menu shows it; size in bytes, 0 for one that is made on the spot."""
 
     id: str
@@ -36,7 +36,7 @@ def may_fetch() -> bool:
     return os.environ.get("CLEARHEAD_FETCH") != "0"
 
 
-def handouts() -> Path | None:
+def handout_folder() -> Path | None:
     """The folder in which handouts outlive the server, in CLEARHEAD_HOME; None where CLEARHEAD_HANDOUTS=0 says that nothing is to be written."""
     from model.pretrained import catalogue
 
@@ -50,15 +50,15 @@ def catalogue_only() -> bool:
     return catalogue.catalogue_only()
 
 
-def offers() -> tuple[Offer, ...]:
+def catalogue() -> tuple[Entry, ...]:
     """Every model of the catalogue that can be had here, from scratch ones last."""
     from model.pretrained import catalogue as pretrained_catalogue
     from model.scratch import catalogue as scratch_catalogue
 
-    found = [Offer(each.name, each.title, each.good_for, each.licence, each.size, pretrained_catalogue.on_disk(each), each.translates,
+    found = [Entry(each.name, each.title, each.good_for, each.licence, each.size, pretrained_catalogue.on_disk(each), each.translates,
                    each.every_byte, each.writes)
              for each in pretrained_catalogue.ENTRIES if may_fetch() or pretrained_catalogue.on_disk(each)]
-    own = [Offer(name, title, good_for, translates=name == scratch_catalogue.TRANSLATOR)
+    own = [Entry(name, title, good_for, translates=name == scratch_catalogue.TRANSLATOR)
            for name, (title, good_for) in scratch_catalogue.OFFERS.items()]
     return (*found, *own)
 
@@ -76,7 +76,7 @@ def _fetch(question: FetchQuery, report: Progress):
     return fetch(question.model, report)
 
 
-downloads = Desk(_fetch, 10_000)
+downloads = JobQueue(_fetch, 10_000)
 
 
 def fetch(model: str, session: str = "") -> Job:
@@ -91,19 +91,19 @@ def ask(question, session: str = "") -> Job:
     return desk.ask(question, session)
 
 
-def ahead(questions: Iterable, session: str = "") -> None:
+def prefetch(questions: Iterable, session: str = "") -> None:
     """Has answered what this session will probably ask next, while nobody waits for anything; instead of what it named before."""
-    desk.ahead(questions, session)
+    desk.prefetch(questions, session)
 
 
-def kept(question):
+def cached(question):
     """The answer if it is in the cache, else None; never computes."""
     return desk.cache.get(question)
 
 
 def revision(model: str) -> str:
     """The fingerprint of a model, for questions that have no text of their own. Raises UserError for an unknown model."""
-    return home(model).revision(model)
+    return source_of(model).revision(model)
 
 
 def import_file(content: bytes, name: str) -> tuple[str, str]:
@@ -117,15 +117,15 @@ def imported_name(model: str) -> str | None:
     """The file's name of a model that is an imported file; None for any other."""
     from model.imported import source
 
-    return source.title(model) if source.ours(model) else None
+    return source.title(model) if source.is_imported(model) else None
 
 
 def untrained(model: str) -> str:
     """The id of a model's untrained twin: of one that was trained here the start of its film; the one that never was trained is its own."""
     from model.pretrained.untrained import SUFFIX
-    from model.scratch.catalogue import SNAPSHOT, ours
+    from model.scratch.catalogue import SNAPSHOT, is_scratch
 
-    if not ours(model):
+    if not is_scratch(model):
         return model + SUFFIX
     return model if model == "scratch" else f"{model.split(SNAPSHOT)[0]}{SNAPSHOT}0"
 

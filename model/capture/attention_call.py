@@ -56,7 +56,7 @@ class Call:
 
 
 @dataclass(eq=False)
-class Memory:
+class Memo:
     """What was recognised in this pass: layers share masks and biases, and looking at one costs n². Few are kept, as they are n² too."""
 
     known: deque = field(default_factory=lambda: deque(maxlen=4))
@@ -79,7 +79,7 @@ def array(tensor) -> np.ndarray:
     return (tensor if tensor.dtype == torch.float32 and not tensor.requires_grad else tensor.detach().float()).numpy()[0]
 
 
-def in_own_pages(array: np.ndarray, large: bool) -> np.ndarray:
+def copy_to_mmap(array: np.ndarray, large: bool) -> np.ndarray:
     """An array of a large call, copied into pages of its own; of a small call as it is.
 
     What is kept of each layer would otherwise lie between the numbers that the layer throws away, so that the heap grew by those too:
@@ -96,7 +96,7 @@ def in_own_pages(array: np.ndarray, large: bool) -> np.ndarray:
     return kept
 
 
-def give_back_holes() -> None:
+def malloc_trim() -> None:
     """Hands the heap's free pages back to the system, where the C library can (glibc's malloc_trim).
 
     What each layer throws away leaves holes that the next layer's numbers do not fit: 5 MB a layer for SmolLM2 at 1,024 tokens.
@@ -106,7 +106,7 @@ def give_back_holes() -> None:
         trim(0)
 
 
-def keep_heap() -> None:
+def tune_malloc() -> None:
     """Has the C library (glibc's mallopt) keep what a pass frees for the next one, as it does by itself once an array of 32 MB was freed.
 
     Otherwise a pass over 64 tokens asks the system for its 3 MB anew each time: 800 page faults, a thirtieth of its time. And all threads share two
@@ -119,7 +119,7 @@ def keep_heap() -> None:
         tune(ARENA_MAX, 2)
 
 
-def understand(memory: Memory, module, tensors: tuple, mask, options: dict) -> Call:
+def parse_call(memory: Memo, module, tensors: tuple, mask, options: dict) -> Call:
     """The call that transformers makes, as `Call`. tensors: query (1, head, q, d_k), key and value (1, kv_head, k, d)."""
     query, key, _ = tensors
     shape = (query.shape[1], query.shape[2], key.shape[2])
@@ -129,13 +129,13 @@ def understand(memory: Memory, module, tensors: tuple, mask, options: dict) -> C
     sink, bias = _sink(next((options[word] for word in SINKS if options.get(word) is not None), None), bias, shape)
     scale = options.get("scaling")
     large = query.numel() * 4 >= OWN_PAGES
-    numbers = [in_own_pages(array(each), large) for each in tensors]
+    numbers = [copy_to_mmap(array(each), large) for each in tensors]
     return Call(numbers[0], numbers[1], numbers[2], 1 / math.sqrt(query.shape[-1]) if scale is None else float(scale), allowed, bias,
                 options.get("softcap"), sink,
                 tuple(sorted(word for word, meaning in options.items() if meaning is not None and word not in KNOWN)))
 
 
-def _mask(memory: Memory, module, mask, shape: tuple[int, int, int], is_causal: bool | None) -> tuple[Mask, Bias]:
+def _mask(memory: Memo, module, mask, shape: tuple[int, int, int], is_causal: bool | None) -> tuple[Mask, Bias]:
     """Who may look where, and what a float mask adds. Without a mask the call's `is_causal` decides, or else the module's, as in the kernel."""
     import torch
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from model.capture.attention_call import OWN_PAGES, SINKS, Call, Memory, Unsupported, array, give_back_holes, in_own_pages, understand
+from model.capture.attention_call import OWN_PAGES, SINKS, Call, Memo, Unsupported, array, copy_to_mmap, malloc_trim, parse_call
 from model.core.heads import tensor_of
 from model.core.masks import Hidden
 from model.core.query import Edit, Hide, Kind, Patch, Silence, Temper, UserError
@@ -54,14 +54,14 @@ class Session:
     slots: dict[tuple[str, int], Slot] = field(default_factory=dict)
     edits: frozenset[Edit] = frozenset()
     report: Progress = quiet
-    taken: Mapping = field(default_factory=dict)
+    patched_outputs: Mapping = field(default_factory=dict)
     mixed: dict | None = None
     rows: list[dict] | None = None
-    most: int | None = None
-    later: list[Callable[[], Call]] = field(default_factory=list)
+    max_calls: int | None = None
+    deferred: list[Callable[[], Call]] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
-    memory: Memory = field(default_factory=Memory)
+    memory: Memo = field(default_factory=Memo)
 
     def identify(self, module) -> tuple[str, int]:
         """The module's name and how often it was called before in this pass (some models share one layer)."""
@@ -75,18 +75,18 @@ class Session:
         def complete() -> Call:
             call = understood()
             call.module, call.occurrence, call.rows = name, occurrence, sample_rows(call.query.shape[1])
-            call.outputs = in_own_pages(array(outputs).swapaxes(0, 1), large)
+            call.outputs = copy_to_mmap(array(outputs).swapaxes(0, 1), large)
             return call
 
         if large:
             call = complete()
-            self.later.append(lambda: call)
-            if len(self.later) % HOLES == 0:
-                give_back_holes()
+            self.deferred.append(lambda: call)
+            if len(self.deferred) % HOLES == 0:
+                malloc_trim()
         else:
-            self.later.append(complete)
-        if len(self.later) == self.most:
-            raise _Enough
+            self.deferred.append(complete)
+        if len(self.deferred) == self.max_calls:
+            raise _StopPass
 
     def edits_at(self, slot: Slot | None) -> tuple[tuple[int, ...], dict[int, float], list[Silence | Patch]]:
         """Hidden keys, temperatures by head, and silenced or patched heads of one attention."""
@@ -98,7 +98,7 @@ class Session:
                 [edit for edit in here if isinstance(edit, Silence | Patch)])
 
 
-class _Enough(Exception):
+class _StopPass(Exception):
     """The pass has recorded what was asked for."""
 
 
@@ -130,9 +130,9 @@ def run(session: Session, forward: Callable):
     try:
         with torch.inference_mode():
             output = None
-            with suppress(_Enough):
+            with suppress(_StopPass):
                 output = forward()
-            session.calls = [each() for each in session.later]
+            session.calls = [each() for each in session.deferred]
             return output
     finally:
         _session.reset(token)
@@ -142,17 +142,17 @@ def attention_function(module, query, key, value, attention_mask=None, **options
     """What transformers calls in each attention layer: query (1, head, q, d_k), key and value (1, kv_head, k, d); gives (1, q, head, d_v)."""
     session = _session.get()
     if session is None:
-        return _native(module, query, key, value, _chosen(attention_mask, options.pop("indices", None), key.shape[2]), options), None
+        return _native(module, query, key, value, _sparse_mask(attention_mask, options.pop("indices", None), key.shape[2]), options), None
     name, occurrence = session.identify(module)
     if session.slots:
-        session.report(len(session.later) / len(session.slots), f"attention layer {len(session.later) + 1} of {len(session.slots)}")
+        session.report(len(session.deferred) / len(session.slots), f"attention layer {len(session.deferred) + 1} of {len(session.slots)}")
     slot = session.slots.get((name, occurrence))
-    attention_mask = _chosen(attention_mask, options.pop("indices", None), key.shape[2])
+    attention_mask = _sparse_mask(attention_mask, options.pop("indices", None), key.shape[2])
     if session.rows is not None:
         return _with_rows(_native(module, query, key, value, attention_mask, options), slot, session.rows), None
     hidden, temperatures, replaced = session.edits_at(slot)
     large = query.numel() * 4 >= OWN_PAGES
-    understood = functools.partial(understand, session.memory, module, (query, key, value), attention_mask, options)
+    understood = functools.partial(parse_call, session.memory, module, (query, key, value), attention_mask, options)
     if hidden or temperatures:
         call = _edited(understood(), hidden, temperatures)
         output = _equation_one(call)
@@ -161,7 +161,7 @@ def attention_function(module, query, key, value, attention_mask=None, **options
         output = _native(module, query, key, value, attention_mask, options)
     session.keep(understood, name, occurrence, output.index_select(1, _row_index(query.shape[2])), large)
     for edit in replaced:
-        output[:, :, edit.head] = _instead(output[:, :, edit.head], edit, session.taken)
+        output[:, :, edit.head] = _replacement(output[:, :, edit.head], edit, session.patched_outputs)
     if session.mixed is not None and slot is not None:
         session.mixed[slot.kind, slot.index] = output[0]
     return output, None
@@ -186,14 +186,14 @@ def _with_rows(output, slot: Slot | None, rows: list[dict]):
     return output
 
 
-def _instead(output, edit: Silence | Patch, taken: Mapping):
+def _replacement(output, edit: Silence | Patch, taken: Mapping):
     """What stands in the place of one head's output (1, q, d_v)."""
     if isinstance(edit, Patch):
         return taken[edit][None]
     return 0 if edit.mode == "zero" else output.mean(1, keepdim=True)
 
 
-def _chosen(mask, indices, n_keys: int):
+def _sparse_mask(mask, indices, n_keys: int):
     """The mask with the keys that sparse attention chose for each query, indices (1, query, chosen); transformers leaves that to its kernels,
     and makes a mask of them only for its own eager and fused attention (DeepSeek-V3.2, 2025)."""
     if indices is None:

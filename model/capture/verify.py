@@ -117,12 +117,12 @@ def _against_eager(network, forward: Callable, layers: dict[tuple[str, int], Lay
     modules = dict(network.named_modules())
 
     def hook(name):
-        def compare(module, arguments, output):
+        def compare(module, arguments, output) -> None:
             key = (name, counts.get(name, 0))
             counts[name] = key[1] + 1
             layer = layers.get(key)
             weights = _weights_in(output, layer)
-            if weights is not None:
+            if layer is not None and weights is not None:
                 errors[key], total = _compare(layer, weights)
                 sums.append(total)
         return compare

@@ -25,7 +25,7 @@ SHOWN = 5
 @click.option("--select-on", type=click.Path(dir_okay=False, path_type=Path),
               help="Another such CSV: the head that is best on it is scored on the cases. Without it the head is chosen on one half of the frames.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: n, heads, best, held_out, luck, baselines, untrained, answers.")
-def coref_command(model_id: str, cases: Path | None, select_on: Path | None, as_json: bool):
+def coref_command(model_id: str, cases: Path | None, select_on: Path | None, as_json: bool) -> None:
     """Does any attention head know what "it" is? Every head over a set of sentences, against chance, baselines and luck.
 
     A head answers with the noun that the pronoun's row gives more weight. Intervals are 95 %, drawn over frames. The untrained twin has the

@@ -24,7 +24,7 @@ SAVED_EVERY = 5   # seconds: what a stop costs at most
 @click.option("--kind", type=click.Choice([each.value for each in Kind]), help="Which attention; the model's first one unless given.")
 @click.option("--field", default=FIELD, show_default=True, help="The CSV's column, or the JSONL's field, that holds the texts.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="The CSV to write; FILE-measures.csv beside FILE unless given.")
-def measures_command(file: Path, model_id: str, kind: str | None, field: str, out: Path | None):
+def measures_command(file: Path, model_id: str, kind: str | None, field: str, out: Path | None) -> None:
     """What every head does over a file of texts: means and standard deviations, one row a head, as CSV.
 
     FILE is .txt (a text a line), .csv or .jsonl, in UTF-8, of any length: one text at a time is in memory. Stopped with Ctrl-C it goes on from

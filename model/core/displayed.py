@@ -12,11 +12,11 @@ from model.core.query import Kind, UserError
 from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
 from model.core.view import View
 
-WHOLE = 2048  # a head of more tokens than this is shown pooled, and in exact tiles
+MAX_UNPOOLED = 2048  # a head of more tokens than this is shown pooled, and in exact tiles
 
 
 @dataclass(frozen=True)
-class Unit:
+class AxisItem:
     """A row or a column: one token, or the tokens of one word. joined: it continues the word of the token before it."""
 
     text: str
@@ -27,7 +27,7 @@ class Unit:
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class DisplayedHead:
     """One head as displayed. weights: float32 (row, column), 0 where filtered out. scores: the same shape, NaN where the mask forbids;
     None where scores have no meaning (words) or the model did not tell. notes: sentences on what differs from the plain head.
     """
@@ -35,8 +35,8 @@ class Shown:
     kind: Kind
     layer: int
     head: int
-    rows: tuple[Unit, ...]
-    columns: tuple[Unit, ...]
+    rows: tuple[AxisItem, ...]
+    columns: tuple[AxisItem, ...]
     weights: np.ndarray
     scores: np.ndarray | None
     notes: tuple[str, ...]
@@ -49,17 +49,17 @@ class Shown:
         return _place(self.columns, token)
 
 
-def _place(units: tuple[Unit, ...], token: int | None) -> int | None:
+def _place(units: tuple[AxisItem, ...], token: int | None) -> int | None:
     return next((place for place, unit in enumerate(units) if token in unit.tokens), None)
 
 
 @functools.lru_cache(32)   # every picture of a text asks for the same
-def units(tokens: Tokens, words: bool) -> tuple[Unit, ...]:
+def units(tokens: Tokens, words: bool) -> tuple[AxisItem, ...]:
     """The rows or columns that a list of tokens makes: one each, or one a word."""
     groups: list[list[int]] = []
     for token in range(len(tokens)):
         groups[-1].append(token) if words and _joined(tokens, token) else groups.append([token])
-    return tuple(Unit("".join(_bare(tokens.texts[token]) if len(group) > 1 else tokens.texts[token] for token in group), tuple(group),
+    return tuple(AxisItem("".join(_bare(tokens.texts[token]) if len(group) > 1 else tokens.texts[token] for token in group), tuple(group),
                       all(tokens.special[token] for token in group), any(tokens.unknown[token] for token in group),
                       _joined(tokens, group[0])) for group in groups)
 
@@ -75,7 +75,7 @@ def _bare(piece: str) -> str:
     return piece.removeprefix("##")
 
 
-def _by_word(weights: np.ndarray, rows: tuple[Unit, ...], columns: tuple[Unit, ...]) -> np.ndarray:
+def _by_word(weights: np.ndarray, rows: tuple[AxisItem, ...], columns: tuple[AxisItem, ...]) -> np.ndarray:
     """Sum over the pieces attended to, mean over the pieces attending (Clark et al. 2019, section 4.1)."""
     summed = np.add.reduceat(weights, [unit.tokens[0] for unit in columns], axis=1)
     sizes = np.array([len(unit.tokens) for unit in rows], np.float32)[:, None]
@@ -91,19 +91,19 @@ def keep_mass(weights: np.ndarray, share: float) -> np.ndarray:
     return np.where(np.take_along_axis(kept, np.argsort(order, axis=1), 1), weights, np.float32(0))
 
 
-def _chosen(tokens: Tokens, all_units: tuple[Unit, ...], view: View, letter: str) -> list[int]:
+def _chosen(tokens: Tokens, all_units: tuple[AxisItem, ...], view: View, letter: str) -> list[int]:
     segment = {"A": 0, "B": 1}.get(letter)
     return [place for place, unit in enumerate(all_units) if not (view.hide_special and unit.special)
             and (segment is None or tokens.segments[unit.tokens[0]] == segment)]
 
 
-def displayed(record: AttentionRecord, view: View) -> Shown:
+def displayed_head(record: AttentionRecord, view: View) -> DisplayedHead:
     """The open head of a view. Raises UserError where the record has no such head or the filters leave nothing to show."""
     if view.kind not in record.kinds or not record[view.kind].has(view.layer, view.head):
         raise UserError(f"This model has no {view.kind} attention in layer {view.layer} head {view.head}; choose a head from the grid.")
     attention_map = record[view.kind]
     layer = attention_map.layer(view.layer)
-    if max(layer.shape[1:]) > WHOLE:
+    if max(layer.shape[1:]) > MAX_UNPOOLED:
         return _pooled(attention_map, layer, view)
     all_rows, all_columns = units(attention_map.queries, view.words), units(attention_map.keys, view.words)
     weights, scores = heads.weights(layer, view.head), heads.scores(layer, view.head)
@@ -119,14 +119,14 @@ def displayed(record: AttentionRecord, view: View) -> Shown:
     if view.renormalise:
         sums = weights.sum(1, keepdims=True)
         weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
-    return Shown(view.kind, view.layer, view.head, tuple(all_rows[place] for place in rows), tuple(all_columns[place] for place in columns),
+    return DisplayedHead(view.kind, view.layer, view.head, tuple(all_rows[place] for place in rows), tuple(all_columns[place] for place in columns),
                  np.ascontiguousarray(weights, np.float32), None if scores is None else np.ascontiguousarray(scores[np.ix_(rows, columns)]),
                  _notes(layer, view, len(rows) < len(all_rows) or len(columns) < len(all_columns)))
 
 
-def _pooled(attention_map: AttentionMap, layer: Layer | Reported, view: View) -> Shown:
+def _pooled(attention_map: AttentionMap, layer: Layer | Reported, view: View) -> DisplayedHead:
     """A head of more than WHOLE tokens: the largest weight of every size × size tokens, made block by block, so that nothing n² is ever held."""
-    size = -(-max(layer.shape[1:]) // WHOLE)
+    size = -(-max(layer.shape[1:]) // MAX_UNPOOLED)
     rows, columns = (_pools(tokens, size) for tokens in (attention_map.queries, attention_map.keys))
     weights = np.zeros((len(rows), len(columns)), np.float32)
     for some, keys, block in heads.weight_blocks(layer, slice(view.head, view.head + 1), size=max(1, heads.ROWS // size) * size):
@@ -137,12 +137,12 @@ def _pooled(attention_map: AttentionMap, layer: Layer | Reported, view: View) ->
         weights[some.start // size:some.start // size + len(pooled), first:first + pooled.shape[1]] = pooled
     note = (f"{max(layer.shape[1:]):,} tokens: each cell is the largest weight of {size} × {size} tokens, named after the first of them; "
             "words, filters and quadrants are for texts of up to 2,048 tokens")
-    return Shown(view.kind, view.layer, view.head, rows, columns, weights, None, (note,))
+    return DisplayedHead(view.kind, view.layer, view.head, rows, columns, weights, None, (note,))
 
 
-def _pools(tokens: Tokens, size: int) -> tuple[Unit, ...]:
+def _pools(tokens: Tokens, size: int) -> tuple[AxisItem, ...]:
     """Rows or columns of `size` tokens each."""
-    return tuple(Unit(tokens.texts[start], tuple(range(start, min(start + size, len(tokens)))), tokens.special[start], tokens.unknown[start], False)
+    return tuple(AxisItem(tokens.texts[start], tuple(range(start, min(start + size, len(tokens)))), tokens.special[start], tokens.unknown[start], False)
                  for start in range(0, len(tokens), size))
 
 

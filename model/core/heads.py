@@ -65,20 +65,20 @@ def _mask_of(layer: Layer, heads: np.ndarray, rows: slice, keys: slice):
     return None if block.all() else tensor_of(np.ascontiguousarray(block[heads] if block.ndim == 3 else block))
 
 
-def _shut(layer: Layer, heads: np.ndarray, rows: slice, keys: slice) -> tuple[slice, Any] | None:
+def _mask_columns(layer: Layer, heads: np.ndarray, rows: slice, keys: slice) -> tuple[slice, Any] | None:
     """The columns in which the mask forbids something, and what closes them: 0 or -∞ to be added, which is three times as fast as filling."""
     if isinstance(layer.allowed, Causal | Window | Chunk):
-        return _ruled(layer.allowed, rows.start, rows.stop, keys.start, keys.stop)
-    return _closing(_mask_of(layer, heads, rows, keys))
+        return _rule_mask_columns(layer.allowed, rows.start, rows.stop, keys.start, keys.stop)
+    return _additive_mask(_mask_of(layer, heads, rows, keys))
 
 
 @functools.lru_cache(16)
-def _ruled(mask: Mask, *ends: int):
+def _rule_mask_columns(mask: Mask, *ends: int):
     """The same for a mask that is a rule, whatever the layer: drawn once for all of them."""
-    return _closing(tensor_of(mask.block(slice(*ends[:2]), slice(*ends[2:]))))
+    return _additive_mask(tensor_of(mask.block(slice(*ends[:2]), slice(*ends[2:]))))
 
 
-def _closing(allowed):
+def _additive_mask(allowed):
     import torch
 
     if allowed is None or allowed.all():
@@ -101,7 +101,7 @@ def _block(layer: Layer, heads: slice, rows: slice, keys: slice, prepared=None, 
     allowed = None
     if keep_scores:
         allowed = _mask_of(layer, wanted, rows, keys)
-    elif (shut := _shut(layer, wanted, rows, keys)) is not None:
+    elif (shut := _mask_columns(layer, wanted, rows, keys)) is not None:
         scores[..., shut[0]] += shut[1]
     temperature = 1.0 if each["temperature"] is None else each["temperature"]
     return scores, attention.softmax(scores, allowed, temperature=temperature, sink=each["sink"]), allowed
@@ -142,7 +142,7 @@ def scores(layer: Layer | Reported, head: int, rows: slice | None = None) -> np.
     return (numbers if allowed is None else numbers.masked_fill(~allowed, float("nan")))[0].numpy()
 
 
-def shares(layer: Layer | Reported, head: int) -> np.ndarray:
+def share_among_heads(layer: Layer | Reported, head: int) -> np.ndarray:
     """Each cell's weight divided by its sum over all heads of the layer, float32 (query, key), 0 where that sum is 0: how Tensor2Tensor's notebook
     hello_t2t normalises before it draws (visualization/attention.js, resize). Rows do not sum to 1."""
     total = sum(weights(layer, each) for each in range(layer.heads))
@@ -162,7 +162,7 @@ def pair_weights(attention_map: AttentionMap, query: int, key: int) -> dict[Head
             for layer in attention_map.layers for head, weight in enumerate(row_weights(layer, query)[:, key])}
 
 
-def ranked(attention_map: AttentionMap, query: int, key: int) -> list[tuple[int, int, float]]:
+def rank_heads_for_pair(attention_map: AttentionMap, query: int, key: int) -> list[tuple[int, int, float]]:
     """(layer, head, weight) for a pair of tokens, the largest weight first; ties in the model's own order."""
     pair, (last, ranking) = (query, key), _RANKED.get(attention_map, (None, ()))
     if last != pair:

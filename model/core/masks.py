@@ -51,7 +51,7 @@ class Window:
     back: int
     ahead: int = 0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.back < 0 or self.ahead < 0:
             raise ValueError(f"Window: expected back and ahead of at least 0, got {self.back} and {self.ahead}; give distances in tokens.")
 
@@ -69,7 +69,7 @@ class Chunk:
 
     size: int
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.size < 1:
             raise ValueError(f"Chunk: expected a size of at least 1 token, got {self.size}; give the chunk's length.")
 
@@ -87,7 +87,7 @@ class Dense:
 
     values: np.ndarray
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.values.ndim not in (2, 3) or self.values.dtype not in (np.bool_, np.float32):
             raise ValueError(f"Dense: expected bool or float32 of (query, key) or (head, query, key), "
                              f"got {self.values.dtype} {self.values.shape}; drop the batch axis and convert.")
@@ -124,7 +124,7 @@ class Relative:
     by_offset: np.ndarray
     n_queries: int
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.by_offset.ndim != 2 or self.by_offset.shape[1] < self.n_queries:
             raise ValueError(f"Relative: expected (head, n_queries + n_keys - 1) with n_queries {self.n_queries}, "
                              f"got {self.by_offset.shape}; one column per distance.")

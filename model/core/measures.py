@@ -100,10 +100,10 @@ def measure(attention_map: AttentionMap) -> HeadMeasures:
             baselines[key] = _means(_uniform_blocks(layer.allowed, layer.shape[1:], per_head), layer.shape[1:], special, square)
         means = _means(heads.weight_blocks(layer), layer.shape[1:], special, square)
         for name in values:
-            _spread(values[name], layer, means[name])
-            _spread(uniform[name], layer, baselines[key][name])
+            _store_per_head(values[name], layer, means[name])
+            _store_per_head(uniform[name], layer, baselines[key][name])
     return HeadMeasures(attention_map.kind, values, uniform)
 
 
-def _spread(target: dict, layer: Layer | Reported, numbers: np.ndarray) -> None:
+def _store_per_head(target: dict, layer: Layer | Reported, numbers: np.ndarray) -> None:
     target.update({(layer.index, head): float(number) for head, number in enumerate(np.broadcast_to(numbers, layer.heads))})

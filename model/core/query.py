@@ -32,7 +32,7 @@ class Silence:
     head: int
     mode: str = "zero"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.mode not in ("zero", "mean"):
             raise UserError(f"Silence: expected mode zero or mean, got {self.mode!r}; choose one of the two.")
 
@@ -46,7 +46,7 @@ class Temper:
     head: int
     temperature: float
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not 1e-6 <= self.temperature <= 1e6:
             raise UserError(f"Temper: expected a temperature from 0.000001 to 1000000, got {self.temperature}; choose one in that range.")
 
@@ -58,7 +58,7 @@ class Hide:
     side: str
     token: int
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.side not in ("source", "target") or self.token < 0:
             raise UserError(f"Hide: expected source or target and a token from 0, got {self.side!r} and {self.token}; choose a token of the text.")
 
@@ -76,7 +76,7 @@ class Patch:
     head: int
     from_query: "Query"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.from_query.edits:
             raise UserError("Patch: the other sentence is read as it is, without edits of its own; take them away.")
 
@@ -100,7 +100,7 @@ class Query:
     continuation: tuple[int, ...] = ()
     edits: frozenset[Edit] = frozenset()
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if any(isinstance(edit, Patch) and (edit.from_query.model, edit.from_query.revision) != (self.model, self.revision) for edit in self.edits):
             raise UserError("A head's output can only be taken from another text of the same model; choose the same model for both.")
         outputs = [(edit.kind, edit.layer, edit.head) for edit in self.edits if isinstance(edit, Silence | Patch)]

@@ -33,7 +33,7 @@ class Tokens:
     segments: tuple[int, ...]
     unknown: tuple[bool, ...]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         lengths = {name: len(getattr(self, name)) for name in self.__dataclass_fields__}
         if len(set(lengths.values())) != 1 or not self.texts:
             raise ValueError(f"Tokens: expected as many entries in each field, at least one, got {lengths}; give one entry per token.")
@@ -70,7 +70,7 @@ class Layer:
     sink: np.ndarray | None = None
     temperature: np.ndarray | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         owner = f"layer {self.index}"
         for name in ("query", "key", "value"):
             object.__setattr__(self, name, _check_array(owner, name, getattr(self, name), 3))
@@ -83,7 +83,7 @@ class Layer:
         self._check_shapes(owner)
         self._check_mask(owner)
 
-    def _check_shapes(self, owner: str):
+    def _check_shapes(self, owner: str) -> None:
         (heads, _, d_k), (kv_heads, n_keys, key_d_k) = self.query.shape, self.key.shape
         if heads % kv_heads or d_k != key_d_k or self.value.shape[:2] != (kv_heads, n_keys):
             raise ValueError(f"{owner}: expected query (head, q, d_k), key (kv_head, k, d_k), value (kv_head, k, d_v) with heads a multiple of "
@@ -97,7 +97,7 @@ class Layer:
             raise ValueError(f"{owner}: expected a relative bias for {heads} heads and {shape[1] + shape[2] - 1} distances, "
                              f"got {self.bias.by_offset.shape}; give one column per distance.")
 
-    def _check_mask(self, owner: str):
+    def _check_mask(self, owner: str) -> None:
         """Blockwise, so that a long text never costs n²; only a mask that can empty a row needs the look."""
         if self.sink is not None or (not hasattr(self.allowed, "values") and not hasattr(self.allowed, "hidden")):
             return
@@ -127,7 +127,7 @@ class Reported:
     weights: np.ndarray
     allowed: Mask
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         owner = f"layer {self.index}"
         object.__setattr__(self, "weights", _check_array(owner, "weights", self.weights, 3))
         if self.weights.min() < 0 or self.weights.max() > 1 + ROW_SUM_TOLERANCE:
@@ -161,7 +161,7 @@ class AttentionMap:
     keys: Tokens
     layers: tuple[Layer | Reported, ...]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         wanted = (len(self.queries), len(self.keys))
         if not self.layers:
             raise ValueError(f"{self.kind}: expected at least one layer, got none; the model has no softmax attention of this kind.")
@@ -261,7 +261,7 @@ class AttentionRecord:
     omitted: Omission | None = None
     notes: tuple[str, ...] = field(default=())
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not self.maps or len({each.kind for each in self.maps}) != len(self.maps):
             raise ValueError(f"record: expected each kind once and at least one, got {[each.kind for each in self.maps]}; merge maps of one kind.")
 

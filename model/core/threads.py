@@ -2,7 +2,7 @@
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
-LITTLE = 1.5e9   # operations: some thirty tokens of MiniLM
+SINGLE_THREAD_OPERATIONS = 1.5e9   # operations: some thirty tokens of MiniLM
 
 
 @contextmanager
@@ -18,7 +18,7 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def threads_for(operations: float) -> AbstractContextManager[None]:
+def limited_threads(operations: float) -> AbstractContextManager[None]:
     """One thread for a pass of LITTLE work: several would wait for each other at every layer, and all of them for whatever else the machine does,
     such as a browser that draws the answer before."""
-    return one_thread() if operations < LITTLE else nullcontext()
+    return one_thread() if operations < SINGLE_THREAD_OPERATIONS else nullcontext()

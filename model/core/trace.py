@@ -35,7 +35,7 @@ class Last:
 
     vectors: np.ndarray
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _freeze(self, vectors=2)
 
     @property
@@ -62,7 +62,7 @@ class Projection:
     weight: np.ndarray
     bias: np.ndarray | None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _freeze(self, weight=3, bias=2)
 
     def apply(self, x: np.ndarray, head: int) -> np.ndarray:
@@ -91,7 +91,7 @@ class AttentionTrace:
     output: np.ndarray
     pairs: tuple[tuple[int, int], ...] = ()
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _freeze(self, x=2, memory=2, w_output=3, b_output=1, output=2)
         d_model = self.x.shape[1]
         if self.query.weight.shape[1] != d_model or self.w_output.shape[::2] != (len(self.query.weight), self.output.shape[1]):
@@ -111,7 +111,7 @@ class Norm:
     bias: np.ndarray | None
     epsilon: float
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _freeze(self, input=2, output=2, gain=1, bias=1)
 
     @property
@@ -132,7 +132,7 @@ class FeedForwardTrace:
     hidden: np.ndarray
     output: np.ndarray
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _freeze(self, before=2, active=2, hidden=2, output=2)
 
     @property
@@ -157,7 +157,7 @@ class Block:
     norm_first: bool
     feed_forward: FeedForwardTrace | None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _freeze(self, before=2, after=2)
 
 
@@ -172,7 +172,7 @@ class Embedded:
     output: np.ndarray
     learned: np.ndarray | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _freeze(self, output=2, learned=2)
         object.__setattr__(self, "parts", tuple((name, frozen_array(part, np.float32)) for name, part in self.parts))
 

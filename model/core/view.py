@@ -31,7 +31,7 @@ class View:
     order: str = "layer"
     quadrant: str = ""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name, value, known in (("lens", self.lens, LENSES), ("scale", self.scale, SCALES), ("quadrant", self.quadrant, QUADRANTS)):
             if value not in known:
                 raise ValueError(f"View: expected {name} as one of {', '.join(map(repr, known))}, got {value!r}; choose one of them.")

@@ -21,7 +21,7 @@ BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError, No
 class Arrays:
     """names: of the arrays in the file. Raises UserError, with the file's name, for whatever it cannot read."""
 
-    def __init__(self, file: BinaryIO, name: str):
+    def __init__(self, file: BinaryIO, name: str) -> None:
         self.name = name
         with self._readable():
             self._archive = zipfile.ZipFile(file)

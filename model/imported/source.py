@@ -19,7 +19,7 @@ _files: OrderedDict[str, Imported] = OrderedDict()
 _lock = threading.Lock()
 
 
-def ours(model_id: str) -> bool:
+def is_imported(model_id: str) -> bool:
     return model_id.startswith(PREFIX)
 
 
@@ -62,7 +62,7 @@ class Opened:
 
     nbytes = 0
 
-    def __init__(self, model_id: str):
+    def __init__(self, model_id: str) -> None:
         self.id = model_id
 
     @property

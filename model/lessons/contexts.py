@@ -42,7 +42,7 @@ class Table:
     pairs: np.ndarray
     luck: float
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("rows", "cosines", "pairs"):
             object.__setattr__(self, name, frozen_array(getattr(self, name)))
 
@@ -79,7 +79,7 @@ class Contexts:
     unknown: bool
     leads: bool
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("apart", "alike", "unrelated", "low", "high"):
             object.__setattr__(self, name, frozen_array(getattr(self, name)))
 

@@ -31,7 +31,7 @@ class Copying:
     text: tuple[int, ...]
     written: tuple[int, ...]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "right", {kind: frozen_array(each) for kind, each in self.right.items()})
         object.__setattr__(self, "alignment", frozen_array(self.alignment))
         if self.alignment.shape != (len(self.written), len(self.text)):

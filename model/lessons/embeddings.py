@@ -5,7 +5,7 @@ from model.core.query import UserError
 from model.core.trace import Trace
 from model.core.types import Progress
 from model.lessons.contexts import Contexts, ContextsQuery, Table, TableQuery, compare, layers, luck, neighbours
-from model.pretrained.inputs import read
+from model.pretrained.inputs import tokenize_query
 from model.pretrained.tokens import visible
 
 
@@ -32,5 +32,5 @@ def table(opened, question: TableQuery, report: Progress) -> Table:
 def contexts(opened, question: ContextsQuery, trace_of: Callable[..., Trace]) -> Contexts:
     """trace_of(query): the trace of a query's pass. Raises UserError if the word is missing in one of the first three texts."""
     asked = (question.first, question.second, question.third, question.others)
-    tokens = [read(opened.network, opened.tokenizer, query, opened.card.max_tokens).source for query in asked]
+    tokens = [tokenize_query(opened.network, opened.tokenizer, query, opened.card.max_tokens).source for query in asked]
     return compare(question.word, tuple(query.text for query in asked), tokens, [layers(trace_of(query)) for query in asked])

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.core import heads
-from model.core.displayed import WHOLE
+from model.core.displayed import MAX_UNPOOLED
 from model.core.query import Kind, Query, UserError
 from model.core.record import AttentionMap, Layer, Reported
 from model.core.statistics import entropy
 from model.core.types import HeadId, Progress
 
 BUDGET = 4e8              # numbers that the comparison of all pairs of heads of one text goes through at most; rows are left out evenly to keep it
-LONGEST = WHOLE           # tokens of a text: every head's whole matrix is looked at
+LONGEST = MAX_UNPOOLED           # tokens of a text: every head's whole matrix is looked at
 TOYS = ("uniform", "causal", "first", "itself", "previous")
 
 

@@ -24,7 +24,7 @@ TEXTS = 200                        # texts that the accuracy of each length is m
 class Copier(nn.Module):
     """Reads symbols (b, t) and writes them again."""
 
-    def __init__(self, kind: str):
+    def __init__(self, kind: str) -> None:
         super().__init__()
         d_model = WIDER if kind == "wide" else D_MODEL
         self.attends = kind == "attention"

@@ -39,7 +39,7 @@ class Scores:
     scoring: dict[str, float]
     entropy: dict[str, float]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("loss", "accuracy"):
             object.__setattr__(self, name, {kind: frozen_array(each) for kind, each in getattr(self, name).items()})
 

@@ -47,7 +47,7 @@ class Merges:
     lengths: tuple[int, ...]
 
 
-def there(model: str) -> bool:
+def on_disk(model: str) -> bool:
     """Whether this model is on this disk."""
     from model.pretrained import catalogue
 

@@ -8,7 +8,7 @@ from model.core.query import Hide, Query, UserError
 from model.core.record import Tokens
 from model.core.types import KindHeadId, Progress
 from model.pretrained import predict
-from model.pretrained.inputs import read
+from model.pretrained.inputs import tokenize_query
 from model.studies.attribution import LONGEST, AttributionQuery
 from model.studies.token_removal import Subject, answered, beginning, last_word, target_word
 
@@ -17,7 +17,7 @@ class PretrainedSubject(Subject):
     """A decoder before a word, a masked-word model at a mask, a sentence model with all its tokens, or an encoder–decoder with those of its
     source. target: the decoder's ids (1, token) up to the word."""
 
-    def __init__(self, opened, query: Query, tokens: Tokens, tensors: dict, place: int | None, target=None):
+    def __init__(self, opened, query: Query, tokens: Tokens, tensors: dict, place: int | None, target=None) -> None:
         tokenizer = opened.tokenizer
         neutral = next((each for each in (tokenizer.mask_token_id, tokenizer.unk_token_id, tokenizer.eos_token_id) if each is not None), 0)
         super().__init__(query, tokens, tensors, place, neutral)
@@ -68,7 +68,7 @@ def subject(opened, question: AttributionQuery, report: Progress) -> Subject:
 
 
 def _asked(opened, query: Query):
-    question = read(opened.network, opened.tokenizer, query, opened.card.max_tokens)
+    question = tokenize_query(opened.network, opened.tokenizer, query, opened.card.max_tokens)
     if len(question.source) > LONGEST:
         raise UserError(f"Each token is taken away three times, so this page takes texts of at most {LONGEST} tokens and this one has "
                         f"{len(question.source)}; shorten it.")

@@ -12,25 +12,25 @@ from model.pretrained.card import ATTENTIONLESS, Seen, card_of, longest, smalles
 from model.pretrained.inputs import as_tensors
 from model.pretrained.model import PretrainedModel
 
-SAFE = {"local_files_only": True, "trust_remote_code": False}
+LOAD_OPTIONS = {"local_files_only": True, "trust_remote_code": False}
 PROBE, PROBE_TARGET = 24, 13   # tokens; two different numbers tell the two sides of an encoder–decoder apart
 PROBE_COST = 3e12              # operations that the probe may take, about a minute; longer windows are left to the check on every answer
 PERMUTED = frozenset({"xlnet"})  # decoders that look at later tokens by design, unless a permutation is passed
-ENDINGS = (("MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES", "target"), ("MODEL_FOR_MASKED_LM_MAPPING_NAMES", "mask"),
+HEADS_BY_CLASS = (("MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES", "target"), ("MODEL_FOR_MASKED_LM_MAPPING_NAMES", "mask"),
            ("MODEL_FOR_CAUSAL_LM_MAPPING_NAMES", "next"), ("MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES", "label"))
 
 
 def open_folder(place, fingerprint: str, report: Progress) -> PretrainedModel:
     """Loads and verifies. The caller holds the lock, has checked the files and prepared transformers. Raises UserError if it cannot be shown."""
     report(0.1, "reading the configuration")
-    config = _quietly(place, "configuration", _config)
+    config = _as_user_error(place, "configuration", _config)
     weights = files.weights_of(place.folder)
     memory.refuse_weights(weights.parameters, place.title)
-    tokenizer = _quietly(place, "tokenizer", _tokenizer)
+    tokenizer = _as_user_error(place, "tokenizer", _tokenizer)
     report(0.2, "loading the weights")
     network, head = _network(place, config)
     report(0.7, "verifying against the model's own attention")
-    return wired(place, fingerprint, network, tokenizer, head, dtype_of(weights.dtypes))
+    return build_model(place, fingerprint, network, tokenizer, head, dtype_of(weights.dtypes))
 
 
 def dtype_of(stored: tuple[str, ...]) -> str:
@@ -38,7 +38,7 @@ def dtype_of(stored: tuple[str, ...]) -> str:
     return "float32" if set(stored) <= {"F32", "I64", "I32", "U8", "BOOL"} else f"float32, stored as {' and '.join(stored)}"
 
 
-def wired(place, fingerprint: str, network, tokenizer, head: str, dtype: str = "float32") -> PretrainedModel:
+def build_model(place, fingerprint: str, network, tokenizer, head: str, dtype: str = "float32") -> PretrainedModel:
     """A loaded network, verified or at least reported. Raises UserError if its picture cannot be trusted."""
     network.eval()
     forward, lengths = probe_of(network)
@@ -70,7 +70,7 @@ def wired(place, fingerprint: str, network, tokenizer, head: str, dtype: str = "
 class Probe:
     """A forward pass over the same tokens each time, but for what it is called with."""
 
-    def __init__(self, network, tensors: dict):
+    def __init__(self, network, tensors: dict) -> None:
         self.network, self.tensors = network, tensors
 
     def __call__(self, **options):
@@ -98,7 +98,7 @@ def probe_of(network) -> tuple[Probe, tuple[int, int | None]]:
 def _config(folder):
     from transformers import AutoConfig
 
-    config = AutoConfig.from_pretrained(folder, **SAFE)
+    config = AutoConfig.from_pretrained(folder, **LOAD_OPTIONS)
     if config.model_type in ATTENTIONLESS:
         raise UserError(f"{folder.name} is a {config.model_type} model, which has no attention to show; choose a Transformer.")
     for each in (config, config.get_text_config()):
@@ -109,10 +109,10 @@ def _config(folder):
 def _tokenizer(folder):
     from transformers import AutoTokenizer
 
-    return AutoTokenizer.from_pretrained(folder, **SAFE)
+    return AutoTokenizer.from_pretrained(folder, **LOAD_OPTIONS)
 
 
-def _quietly(place, what: str, open_: Callable):
+def _as_user_error(place, what: str, open_: Callable):
     """What transformers says about a folder that it cannot read, as one sentence."""
     try:
         return open_(place.folder)
@@ -130,8 +130,8 @@ def _network(place, config):
 
     architecture = (config.architectures or ["AutoModel"])[0]
     found = getattr(transformers, architecture, transformers.AutoModel)
-    head = next((head for names, head in ENDINGS if architecture in getattr(transformers.models.auto.modeling_auto, names).values()), "none")
-    options = {"config": config, "use_safetensors": True, "dtype": torch.float32, "output_loading_info": True, **SAFE}
+    head = next((head for names, head in HEADS_BY_CLASS if architecture in getattr(transformers.models.auto.modeling_auto, names).values()), "none")
+    options = {"config": config, "use_safetensors": True, "dtype": torch.float32, "output_loading_info": True, **LOAD_OPTIONS}
 
     def load(folder):
         try:
@@ -139,7 +139,7 @@ def _network(place, config):
         except (KeyError, ValueError):
             return found.from_pretrained(folder, attn_implementation="eager", **options)
 
-    network, info = _quietly(place, "weights", load)
+    network, info = _as_user_error(place, "weights", load)
     missing = sorted(name for name in info["missing_keys"] if "pooler" not in name)
     if missing:
         raise UserError(f"{place.folder} lacks {len(missing)} of the model's tensors, {missing[0]} first; copy or download the model again.")

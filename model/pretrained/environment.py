@@ -14,4 +14,4 @@ def prepare() -> None:
 
     logging.disable_progress_bar()
     forward_pass.register()
-    attention_call.keep_heap()
+    attention_call.tune_malloc()

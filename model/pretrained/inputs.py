@@ -16,7 +16,7 @@ GREEDY = 128  # tokens that an encoder–decoder writes at most when no target i
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class ModelInput:
     """A query as the network takes it. tensors: arguments of its forward, each (1, token). target: an encoder–decoder's other side."""
 
     source: Tokens
@@ -39,7 +39,7 @@ class Encoding:
     omitted: Omission | None
 
 
-def read(network, tokenizer, query: Query, limit: int) -> Question:
+def tokenize_query(network, tokenizer, query: Query, limit: int) -> ModelInput:
     """The query's texts as tokens and tensors, cut at the end to `limit` tokens a side. The target of an encoder–decoder is not here yet."""
     typed = (query.text,) if query.text_b is None else (query.text, query.text_b)
     texts, notes = _clean(typed)
@@ -54,7 +54,7 @@ def read(network, tokenizer, query: Query, limit: int) -> Question:
         shown = (*typed[:-1], typed[-1] + written)
         encoding.arguments.update({name: values + [values[-1]] * len(query.continuation) for name, values in encoding.arguments.items()})
         encoding.arguments["input_ids"][-len(query.continuation):] = query.continuation
-    return Question(readable(pieces, shown), None, as_tensors(network, encoding.arguments), encoding.omitted, notes)
+    return ModelInput(readable(pieces, shown), None, as_tensors(network, encoding.arguments), encoding.omitted, notes)
 
 
 def encode(tokenizer, texts: tuple[str, ...], limit: int, as_target: bool = False) -> Encoding:
@@ -68,7 +68,7 @@ def encode(tokenizer, texts: tuple[str, ...], limit: int, as_target: bool = Fals
     pieces = (_pieces if tokenizer.is_fast else _slow_pieces)(tokenizer, encoded, texts)
     if not any(piece.text >= 0 for piece in pieces):
         raise UserError("This model reads nothing in that text (its tokenizer leaves every character out); type a word.")
-    omitted = Omission(total - len(pieces), _left_out(pieces, texts), limit) if total > limit else None
+    omitted = Omission(total - len(pieces), _omitted_text(pieces, texts), limit) if total > limit else None
     arguments = {name: list(encoded[name]) for name in ("input_ids", "attention_mask", "token_type_ids") if name in encoded}
     return Encoding(pieces, arguments, omitted)
 
@@ -87,14 +87,14 @@ def parameters_of(kind: Any) -> frozenset[str]:
     return frozenset(inspect.signature(kind.forward).parameters)
 
 
-def with_target(network, tokenizer, query: Query, question: Question, limit: int, report: Progress) -> Question:
+def with_target(network, tokenizer, query: Query, question: ModelInput, limit: int, report: Progress) -> ModelInput:
     """The question with an encoder–decoder's target side: the given target, shifted right behind the start token, or what the model writes.
 
     What it writes is decoded greedily and without the query's edits, so that before and after an edit the same tokens are compared.
     """
     if query.target is None:
         ids, omitted = _written(network, question, min(limit, GREEDY), report), None
-        raws = _raws(tokenizer, ids)
+        raws = _vocabulary_strings(tokenizer, ids)
         special = set(tokenizer.all_special_ids)
         text = tokenizer.decode([number for number in ids if number not in special], clean_up_tokenization_spaces=False)
         spans = iter(align(text, [raw for number, raw in zip(ids, raws, strict=True) if number not in special]))
@@ -109,7 +109,7 @@ def with_target(network, tokenizer, query: Query, question: Question, limit: int
         omitted = encoding.omitted
     left_out = () if omitted is None else (f"{omitted.count:,} tokens at the end of the target did not fit and were left out.",)
     tensors = {**question.tensors, **as_tensors(network, {"decoder_input_ids": [piece.id for piece in pieces]})}
-    return Question(question.source, readable(pieces, (text,)), tensors, question.omitted, question.notes + left_out)
+    return ModelInput(question.source, readable(pieces, (text,)), tensors, question.omitted, question.notes + left_out)
 
 
 def _start_token(network) -> int:
@@ -120,7 +120,7 @@ def _start_token(network) -> int:
     return 0
 
 
-def _written(network, question: Question, longest: int, report: Progress) -> list[int]:
+def _written(network, question: ModelInput, longest: int, report: Progress) -> list[int]:
     """The ids that the model writes greedily, the start token first, the end token left out."""
     import torch
     from transformers import StoppingCriteria, StoppingCriteriaList
@@ -145,7 +145,7 @@ def _same_depth(config) -> bool:
     return getattr(config, "num_decoder_layers", None) in (None, config.num_hidden_layers)
 
 
-def _raws(tokenizer, ids: list[int]) -> list[str]:
+def _vocabulary_strings(tokenizer, ids: list[int]) -> list[str]:
     """The vocabulary's strings; a model may know more ids than its tokenizer."""
     return [f"∅{number}" if raw is None else raw for number, raw in zip(ids, tokenizer.convert_ids_to_tokens(ids), strict=True)]
 
@@ -162,7 +162,7 @@ def _clean(texts: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _pieces(tokenizer, encoded, texts: tuple[str, ...]) -> list[Piece]:
     ids, added = encoded["input_ids"], encoded["special_tokens_mask"]
-    segments, raws = encoded.sequence_ids(), _raws(tokenizer, ids)
+    segments, raws = encoded.sequence_ids(), _vocabulary_strings(tokenizer, ids)
     unknown = tokenizer.unk_token_id
     return [Piece(number, raw, tuple(span), -1 if special or segment is None else segment, bool(special), number == unknown and not special)
             for number, raw, span, special, segment in zip(ids, raws, encoded["offset_mapping"], added, segments, strict=True)]
@@ -171,7 +171,7 @@ def _pieces(tokenizer, encoded, texts: tuple[str, ...]) -> list[Piece]:
 def _slow_pieces(tokenizer, encoded, texts: tuple[str, ...]) -> list[Piece]:
     """For tokenizers in Python, which do not tell offsets: the pieces are found again in the text, one after the other."""
     ids, added = encoded["input_ids"], encoded["special_tokens_mask"]
-    raws = _raws(tokenizer, ids)
+    raws = _vocabulary_strings(tokenizer, ids)
     own = [i for i, special in enumerate(added) if not special]
     first = min(len(tokenizer.tokenize(texts[0])), len(own)) if len(texts) > 1 else len(own)
     spans = dict.fromkeys(range(len(ids)), (0, 0))
@@ -191,11 +191,11 @@ def _continued(tokenizer, pieces: list[Piece], query: Query, vocabulary: int) ->
     begin, special = len(query.text), set(tokenizer.all_special_ids)
     spans = [(begin + start, begin + end) for start, end in spans]
     more = [Piece(number, raw, span, -1 if number in special else 0, number in special, False)
-            for number, raw, span in zip(numbers, _raws(tokenizer, list(numbers)), spans, strict=True)]
+            for number, raw, span in zip(numbers, _vocabulary_strings(tokenizer, list(numbers)), spans, strict=True)]
     return pieces + more, written
 
 
-def _left_out(pieces: list[Piece], texts: tuple[str, ...]) -> str:
+def _omitted_text(pieces: list[Piece], texts: tuple[str, ...]) -> str:
     """The end of each text that no kept token reaches."""
     ends = [max((piece.span[1] for piece in pieces if piece.text == side), default=0) for side in range(len(texts))]
     return " … ".join(rest for text, end in zip(texts, ends, strict=True) if (rest := text[end:].strip()))

@@ -7,10 +7,10 @@ from model.capture import attention_call, forward_pass, reported, verify
 from model.core import memory
 from model.core.query import Hide, Kind, NoNextWord, Query, UserError
 from model.core.record import AttentionMap, AttentionRecord, Card, Verification
-from model.core.threads import threads_for
+from model.core.threads import limited_threads
 from model.core.types import Progress, Span
 from model.pretrained import patching, predict
-from model.pretrained.inputs import Question, read, with_target
+from model.pretrained.inputs import ModelInput, tokenize_query, with_target
 from model.studies.next_token import NAMED, NextWord
 
 
@@ -57,16 +57,16 @@ class PretrainedModel:
             maps, verification, _ = self._captured(query, question, self.wiring, report, layers=1)
         return AttentionRecord(query, self.card, maps, verification, None, question.omitted, question.notes)
 
-    def threads(self, question: Question, part: float = 1.0) -> AbstractContextManager[None]:
+    def threads(self, question: ModelInput, part: float = 1.0) -> AbstractContextManager[None]:
         """As many threads as a pass of this question, or that part of one, can use."""
-        return threads_for(part * self.plan.operations_for(max(each or 0 for each in question.lengths)))
+        return limited_threads(part * self.plan.operations_for(max(each or 0 for each in question.lengths)))
 
-    def question(self, query: Query, report: Progress) -> Question:
+    def question(self, query: Query, report: Progress) -> ModelInput:
         """The query as the network takes it, with an encoder–decoder's target side. Raises UserError where it cannot be asked."""
         report(0.02, "reading the text")
         if query.continuation and self.head != "next":
             raise UserError(f"{self.card.title} does not predict the next word, so there is nothing to continue; choose a decoder such as SmolLM2.")
-        question = read(self.network, self.tokenizer, query, self.card.max_tokens)
+        question = tokenize_query(self.network, self.tokenizer, query, self.card.max_tokens)
         memory.refuse_what_does_not_fit(self.plan, len(question.source), self.card.title)
         if self.network.config.is_encoder_decoder:
             question = with_target(self.network, self.tokenizer, query, question, self.card.max_tokens, report)
@@ -81,7 +81,7 @@ class PretrainedModel:
         if self.head != "next":
             raise NoNextWord(f"{self.card.title} does not write a next token; choose a decoder, such as SmolLM2.")
         report(0.05, "reading the text")
-        question = read(self.network, self.tokenizer, query, self.card.max_tokens)
+        question = tokenize_query(self.network, self.tokenizer, query, self.card.max_tokens)
         memory.refuse_what_does_not_fit(self.plan, len(question.source), self.card.title)
         with torch.inference_mode():
             logits = self.network(**question.tensors, **predict.last_only(self)).logits[0, -1].float()
@@ -101,7 +101,7 @@ class PretrainedModel:
         if self.head not in ("next", "mask"):
             raise UserError(f"{self.card.title} does not say words, so there is no probability to compare; "
                             "choose a next-word or a masked-word model.")
-        question = read(self.network, self.tokenizer, query, self.card.max_tokens)
+        question = tokenize_query(self.network, self.tokenizer, query, self.card.max_tokens)
         tokens = [token for token, (start, end) in enumerate(question.source.spans)
                   if question.source.segments[token] == 0 and start < span[1] and span[0] < end]
         tensors, before = dict(question.tensors), 0 if self.head == "mask" else 1
@@ -116,9 +116,9 @@ class PretrainedModel:
         logits = forward_pass.run(session, lambda: self.network(**tensors)).logits[0, [token - before for token in tokens]].float()
         return float(logits.log_softmax(-1)[torch.arange(len(tokens)), said].mean())
 
-    def _captured(self, query: Query, question: Question, wiring: verify.Wiring, report: Progress, layers: int | None = None):
+    def _captured(self, query: Query, question: ModelInput, wiring: verify.Wiring, report: Progress, layers: int | None = None):
         session = patching.session(self, query, question.lengths, lambda done, text: report(0.05 + 0.85 * done, text))
-        session.most = layers
+        session.max_calls = layers
         output = forward_pass.run(session, lambda: self.network(**question.tensors, **predict.last_only(self)))
         report(0.92, "checking the picture")
         slots = [self._slot(call, wiring) for call in session.calls]
@@ -136,7 +136,7 @@ class PretrainedModel:
             raise UserError(f"{self.card.title} used {call.module} in a way that was not seen when it was verified; try another text or model.")
         return slot
 
-    def _reported(self, question: Question, report: Progress):
+    def _reported(self, question: ModelInput, report: Progress):
         import torch
 
         report(0.1, "asking the model for its own weights")
@@ -149,7 +149,7 @@ class PretrainedModel:
         apart = max(abs(float(layer.weights.sum(-1).max()) - 1) for layers in members.values() for layer in layers)
         return _maps(members, question), Verification("reported", row_sum_error=apart, reasons=self.reasons), output
 
-    def _check_edits(self, query: Query, question: Question) -> None:
+    def _check_edits(self, query: Query, question: ModelInput) -> None:
         if query.edits and self.wiring is None:
             raise UserError(f"{self.card.title} reports its weights but cannot be edited; choose a verified model.")
         sides = {"source": question.source, "target": question.target}
@@ -161,7 +161,7 @@ class PretrainedModel:
                 raise UserError(f"{self.card.title} has no head {edit.head} in {edit.kind} layer {edit.layer}; choose one that the grid shows.")
 
 
-def _maps(members: dict[Kind, tuple], question: Question) -> tuple[AttentionMap, ...]:
+def _maps(members: dict[Kind, tuple], question: ModelInput) -> tuple[AttentionMap, ...]:
     source, target = question.source, question.target or question.source
     ends = {Kind.SELF: (source, source), Kind.CAUSAL: (target, target), Kind.CROSS: (target, source)}
     return tuple(AttentionMap(kind, *ends[kind], layers) for kind, layers in members.items() if layers)

@@ -2,7 +2,7 @@
 from model.capture import forward_pass
 from model.core.query import UserError
 from model.pretrained import patching
-from model.pretrained.inputs import read
+from model.pretrained.inputs import tokenize_query
 from model.studies.perplexity import Chain
 
 
@@ -15,7 +15,7 @@ def chain(model, query, report) -> Chain:
 
     if model.head != "next":
         raise UserError(f"{model.card.title} predicts no next token of a text; choose a decoder, such as SmolLM2.")
-    question = read(model.network, model.tokenizer, query, model.card.max_tokens)
+    question = tokenize_query(model.network, model.tokenizer, query, model.card.max_tokens)
     if len(question.source) < 2:
         raise UserError("A single token has nothing before it to be predicted from; type another word.")
     session = patching.session(model, query, question.lengths)

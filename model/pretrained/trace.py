@@ -75,7 +75,7 @@ def last(model, question: LastQuery, report: Progress) -> Last:
     seen: list[np.ndarray] = []   # of every call of the block by this thread: layers that share one module call it again
     owner = threading.get_ident()
 
-    def read(_module, _arguments, output):
+    def read(_module, _arguments, output) -> None:
         if threading.get_ident() == owner:
             seen.append(_rows(output[0] if isinstance(output, tuple) else output))
 
@@ -107,7 +107,7 @@ def _watched(network, blocks: set[str]) -> Iterator[dict[str, Call]]:
     owner, order, last = threading.get_ident(), itertools.count(), network.get_output_embeddings()
 
     def watch(name: str):
-        def read(module, arguments, keywords, output):
+        def read(module, arguments, keywords, output) -> None:
             given = arguments[0] if arguments else keywords.get("hidden_states")
             made = output[0] if isinstance(output, tuple) else output
             if threading.get_ident() == owner and isinstance(given, torch.Tensor) and isinstance(made, torch.Tensor):

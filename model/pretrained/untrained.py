@@ -9,9 +9,9 @@ def untrained(model, place, fingerprint: str):
     """A `PretrainedModel` like `model` whose weights are drawn anew as its own family initialises them, with a fixed seed."""
     import torch
 
-    from model.pretrained.build import wired
+    from model.pretrained.build import build_model
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(SEED)
         network = type(model.network)._from_config(model.network.config, attn_implementation=model.network.config._attn_implementation)
-    return wired(replace(place, title=f"{place.title}, untrained", entry=None), fingerprint, network.float(), model.tokenizer, model.head)
+    return build_model(replace(place, title=f"{place.title}, untrained", entry=None), fingerprint, network.float(), model.tokenizer, model.head)

@@ -16,7 +16,7 @@ from model.studies.token_removal import Subject, answered, beginning, last_word,
 class ScratchSubject(Subject):
     """The answer is a difference of two logits, as ln P(word) − ln P(rival) is."""
 
-    def __init__(self, opened: ScratchModel, query: Query, tokens: Tokens, place: int | None, target: tuple[int, ...] = ()):
+    def __init__(self, opened: ScratchModel, query: Query, tokens: Tokens, place: int | None, target: tuple[int, ...] = ()) -> None:
         super().__init__(query, tokens, {"input_ids": torch.tensor([tokens.ids])}, place, UNKNOWN)
         self.opened, self.target = opened, torch.tensor([target])
         if target:

@@ -19,7 +19,7 @@ RUNS: dict[str, Path] = {}   # trainings that run beside a page: their name and 
 SNAPSHOT = "@"  # induction@400 is the model after 400 steps of training; @0 is its untrained twin
 
 
-def ours(model_id: str) -> bool:
+def is_scratch(model_id: str) -> bool:
     """Whether this is one of these models, or a snapshot of one."""
     return model_id.split(SNAPSHOT)[0] in {*NAMES, *RUNS}
 

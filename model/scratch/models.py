@@ -6,7 +6,7 @@ from torch import Tensor
 
 from model.core.query import Patch, Query, UserError
 from model.core.record import CANDIDATES, AttentionRecord, Card, Omission, Prediction, Tokens
-from model.core.threads import threads_for
+from model.core.threads import limited_threads
 from model.core.types import Progress, quiet
 from model.scratch import edits, record_pass
 from model.scratch import tokens as scratch_tokens
@@ -23,7 +23,7 @@ class ScratchModel:
     says = "none"              # what kind of prediction it makes
     separator = scratch_tokens.UNKNOWN  # an untrained model has learned no sign for it, so any number does
 
-    def __init__(self, card: Card, transformer: Transformer, tokenizer):
+    def __init__(self, card: Card, transformer: Transformer, tokenizer) -> None:
         self.card, self.transformer, self.tokenizer = card, transformer, tokenizer
         self.nbytes = sum(each.numel() * each.element_size() for each in transformer.parameters())
 
@@ -49,7 +49,7 @@ class ScratchModel:
 
     def threads(self, sides: Sides) -> AbstractContextManager[None]:
         """As many as a pass over these tokens is worth: about two operations for each weight of four bytes and each token."""
-        return threads_for(self.nbytes / 2 * sum(map(len, sides.values())))
+        return limited_threads(self.nbytes / 2 * sum(map(len, sides.values())))
 
     def taken(self, query: Query) -> dict[Patch, Tensor]:
         """The head's output (q, d_v) that each patch of the query takes from another pass."""

@@ -50,7 +50,7 @@ def distance_bias(heads: int, queries: int, keys: int) -> Tensor:
 class Unplaced(nn.Module):
     """Nothing is added to the embeddings."""
 
-    def __init__(self, width: int, length: int):
+    def __init__(self, width: int, length: int) -> None:
         super().__init__()
 
     def forward(self, x: Tensor) -> Tensor:
@@ -67,7 +67,7 @@ class Sinusoidal(Unplaced):
 class Learned(Unplaced):
     """Embeddings plus one learned vector per position; nothing beyond the trained length."""
 
-    def __init__(self, width: int, length: int):
+    def __init__(self, width: int, length: int) -> None:
         super().__init__(width, length)
         self.table = nn.Parameter(torch.randn(length, width) * width**-0.5)  # (t, d)
 

@@ -18,7 +18,7 @@ def capture(model: nn.Module) -> Iterator[dict[str, Tensor]]:
     seen: dict[str, Tensor] = {}
 
     def reader(name: str):
-        def read(_probe, _inputs, output):
+        def read(_probe, _inputs, output) -> None:
             seen[name] = output.detach()
         return read
 

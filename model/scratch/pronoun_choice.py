@@ -22,7 +22,7 @@ WORDS = {   # whose encoder output is exchanged: name -> positions in the Englis
 class _Reading:
     """One sentence up to its pronoun: the share of the word that is said, under edits and with another encoder output."""
 
-    def __init__(self, opened: Translator, text: str):
+    def __init__(self, opened: Translator, text: str) -> None:
         self.model, numbers = opened.transformer, opened.tokenizer.number
         self.tokens = opened.pieces(text, "text")
         self.source = torch.tensor([[each.id for each in self.tokens]])

@@ -38,7 +38,7 @@ def run(model: Transformer, ids: list[tuple[int, ...]], edits: frozenset[Edit], 
 
 
 def _announcer(report: Progress, share: float, text: str):
-    def announce(_attend, _inputs):
+    def announce(_attend, _inputs) -> None:
         report(share, text)
     return announce
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from model.core.query import UserError
 from model.core.record import Card
 from model.core.types import Progress, quiet
-from model.scratch.catalogue import NAMES, RUNS, SNAPSHOT, WEIGHTS, ours, place, title
+from model.scratch.catalogue import NAMES, RUNS, SNAPSHOT, WEIGHTS, is_scratch, place, title
 
 VOCABULARY, LONGEST, SEED = 8_192, 512, 2017
 FIRST_WORD = 4       # smaller numbers are for special tokens
@@ -20,7 +20,7 @@ UNTRAINED = ("It is untrained: its weights are random, drawn with a fixed seed, 
 
 def revision(model_id: str, folder: Path = WEIGHTS) -> str:
     """The fingerprint of weights, configuration and tokenizer, 12 hex digits. Raises UserError for an unknown model and for missing weights."""
-    if not ours(model_id):
+    if not is_scratch(model_id):
         raise UserError(f"There is no model of ours named {model_id!r}; choose one of {', '.join(NAMES)}.")
     if model_id == "scratch":
         made_of = f"{model_id} {VOCABULARY} {LONGEST} {SEED} torch {_torch_version()}"

@@ -55,7 +55,7 @@ class Run:
     frames: dict[int, dict[str, Tensor]] = field(default_factory=dict)
     curves: list[tuple[float, float, float]] = field(default_factory=list)  # step, loss, right
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
             self.model = Transformer(self.task.config)

@@ -39,7 +39,7 @@ class Config:
     activation: str = "relu"
     norm_epsilon: float = 1e-5
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.d_model % self.heads:
             raise ValueError(f"Config: expected d_model to be a multiple of heads, got {self.d_model} and {self.heads}; change one of them.")
         if self.positions not in positions.NAMES:
@@ -78,7 +78,7 @@ class ScaledDotProductAttention(nn.Module):
 class MultiHeadAttention(nn.Module):
     """MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O, head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V)."""
 
-    def __init__(self, config: Config, inside: positions.Inside):
+    def __init__(self, config: Config, inside: positions.Inside) -> None:
         super().__init__()
         self.heads = config.heads
         self.w_query, self.w_key, self.w_value, self.w_output = (nn.Linear(config.d_model, config.d_model) for _ in range(4))
@@ -104,7 +104,7 @@ class MultiHeadAttention(nn.Module):
 class FeedForward(nn.Module):
     """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2; "gelu" instead of max(0, ·) in BERT and GPT."""
 
-    def __init__(self, config: Config):
+    def __init__(self, config: Config) -> None:
         super().__init__()
         self.w_1, self.w_2 = nn.Linear(config.d_model, config.d_ff), nn.Linear(config.d_ff, config.d_model)
         self.activation = {"relu": nn.ReLU, "gelu": nn.GELU}[config.activation]()
@@ -119,7 +119,7 @@ class FeedForward(nn.Module):
 class AddAndNorm(nn.Module):
     """LayerNorm(x + Dropout(Sublayer(x))) as in the paper (post-LN), or x + Dropout(Sublayer(LayerNorm(x))) (pre-LN)."""
 
-    def __init__(self, config: Config):
+    def __init__(self, config: Config) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(config.d_model, eps=config.norm_epsilon)
         self.dropout = nn.Dropout(config.dropout)
@@ -141,7 +141,7 @@ def self_attention(config: Config) -> MultiHeadAttention:
 class EncoderLayer(nn.Module):
     """Figure 1, left: self-attention, then feed-forward."""
 
-    def __init__(self, config: Config):
+    def __init__(self, config: Config) -> None:
         super().__init__()
         self.attention, self.feed_forward = self_attention(config), FeedForward(config)
         self.after_attention, self.after_feed_forward = AddAndNorm(config), AddAndNorm(config)
@@ -157,7 +157,7 @@ class DecoderLayer(nn.Module):
     A decoder without an encoder (`config.encoder_layers` 0) has no second sub-layer.
     """
 
-    def __init__(self, config: Config):
+    def __init__(self, config: Config) -> None:
         super().__init__()
         self.attention, self.feed_forward = self_attention(config), FeedForward(config)
         self.after_attention, self.after_feed_forward = AddAndNorm(config), AddAndNorm(config)
@@ -175,7 +175,7 @@ class DecoderLayer(nn.Module):
 class Stack(nn.Module):
     """N identical layers, and a last norm where the residual stream has not been normalised yet (pre-LN)."""
 
-    def __init__(self, config: Config, layer: type[nn.Module], layers: int):
+    def __init__(self, config: Config, layer: type[nn.Module], layers: int) -> None:
         super().__init__()
         self.layers = nn.ModuleList(layer(config) for _ in range(layers))
         self.norm = nn.LayerNorm(config.d_model, eps=config.norm_epsilon) if config.final_norm else nn.Identity()
@@ -191,7 +191,7 @@ class Stack(nn.Module):
 class Embedding(nn.Module):
     """Section 3.4: "in the embedding layers, we multiply those weights by √d_model"; section 3.5 adds positions; section 5.4 dropout."""
 
-    def __init__(self, config: Config):
+    def __init__(self, config: Config) -> None:
         super().__init__()
         self.table = nn.Embedding(config.vocabulary, config.d_model)
         self.positions = positions.ADDED.get(config.positions, positions.Unplaced)(config.d_model, config.max_length)
@@ -206,7 +206,7 @@ class Embedding(nn.Module):
 class Transformer(nn.Module):
     """Figure 1, whole or either half: ids in, logits over the vocabulary out. The softmax that follows belongs to loss and decoding."""
 
-    def __init__(self, config: Config):
+    def __init__(self, config: Config) -> None:
         super().__init__()
         self.config = config
         self.embedding = Embedding(config)

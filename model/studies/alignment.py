@@ -13,7 +13,7 @@ from model.core.types import Span
 IDEOGRAMS = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"   # written without spaces: each is compared alone
 WORD = re.compile(rf"[{IDEOGRAMS}]|[^\W{IDEOGRAMS}]+|[^\w\s]")
 ALIKE = 0.6   # Ratcliff and Obershelp's ratio, from which a changed word is followed sign by sign
-Bundle = tuple[list[int], list[int]]   # tokens of the first text, of the second
+TokenGroups = tuple[list[int], list[int]]   # tokens of the first text, of the second
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Group:
         return bool(self.first and self.second)
 
 
-def written(record: AttentionRecord, kind: Kind, side: str) -> tuple[str, list[Span]]:
+def source_text(record: AttentionRecord, kind: Kind, side: str) -> tuple[str, list[Span]]:
     """The text that the queries or keys of a kind were cut from, and each token's span in it; empty for special tokens."""
     tokens, query = getattr(record[kind], side), record.query
     target = Kind.CROSS in record.kinds and (kind is Kind.CAUSAL or (kind is Kind.CROSS and side == "queries"))
@@ -45,7 +45,7 @@ def written(record: AttentionRecord, kind: Kind, side: str) -> tuple[str, list[S
     return pieces, spans
 
 
-def blocks(first: Sequence[str], second: Sequence[str]) -> list[tuple[bool, tuple[int, int], tuple[int, int]]]:
+def edit_blocks(first: Sequence[str], second: Sequence[str]) -> list[tuple[bool, tuple[int, int], tuple[int, int]]]:
     """(equal, places in the first, places in the second) in order: runs of equal words, and what stands between them.
 
     With the fewest words changed, put in or taken out (Levenshtein 1966; Wagner and Fischer 1974), so that a text that repeats itself is not
@@ -79,7 +79,7 @@ def _anchors(first: str, second: str) -> tuple[np.ndarray, np.ndarray]:
     """A number for each character of both texts, int; characters that belong together have the same one, those that stand alone −1."""
     words = [[(each.group().casefold(), each.span()) for each in WORD.finditer(text)] for text in (first, second)]
     found = np.full(len(first), -1), np.full(len(second), -1)
-    for equal, (i, i_end), (j, j_end) in blocks(*([word for word, _ in side] for side in words)):
+    for equal, (i, i_end), (j, j_end) in edit_blocks(*([word for word, _ in side] for side in words)):
         ones, others = ([span for _, span in side[start:end]] for side, start, end in zip(words, (i, j), (i_end, j_end), strict=True))
         if ones and others:
             if len(ones) != len(others):
@@ -110,13 +110,13 @@ def align(first: AttentionRecord, second: AttentionRecord, kinds: tuple[Kind, Ki
     Words are matched with the fewest changes; pieces of different tokenizers meet where they share a character; special tokens by their text.
     """
     tokens = [getattr(record[kind], side) for record, kind in zip((first, second), kinds, strict=True)]
-    (one, spans), (other, others) = (written(record, kind, side) for record, kind in zip((first, second), kinds, strict=True))
+    (one, spans), (other, others) = (source_text(record, kind, side) for record, kind in zip((first, second), kinds, strict=True))
     anchors = _anchors(one, other)
-    meets = [_meets(each, places, found) for each, places, found in zip(tokens, (spans, others), anchors, strict=True)]
-    return tuple(_named(group, tokens) for group in _ordered(_joined(meets)))
+    meets = [_anchors_of(each, places, found) for each, places, found in zip(tokens, (spans, others), anchors, strict=True)]
+    return tuple(_label_group(group, tokens) for group in _ordered(_joined(meets)))
 
 
-def _joined(meets: list[list[set]]) -> list[Bundle]:
+def _joined(meets: list[list[set]]) -> list[TokenGroups]:
     """Tokens that meet, directly or through others, as groups: the parts of a graph, by union and find (Tarjan 1975)."""
     parent: dict = {}
 
@@ -137,7 +137,7 @@ def _joined(meets: list[list[set]]) -> list[Bundle]:
     return list(groups.values())
 
 
-def _meets(tokens: Tokens, spans: list[Span], anchors: np.ndarray) -> list[set]:
+def _anchors_of(tokens: Tokens, spans: list[Span], anchors: np.ndarray) -> list[set]:
     """What each token can be met by: its characters' numbers, or its text and how often it was there before where it is special."""
     seen: dict[str, int] = {}
     found: list[set] = []
@@ -150,7 +150,7 @@ def _meets(tokens: Tokens, spans: list[Span], anchors: np.ndarray) -> list[set]:
     return found
 
 
-def _ordered(groups: list[Bundle]) -> list[Bundle]:
+def _ordered(groups: list[TokenGroups]) -> list[TokenGroups]:
     """By the place in the first text; a group of the second alone comes behind what stands before it there."""
     place = {token: each[0][0] for each in groups if each[0] for token in each[1]}
     behind, most = {}, -1
@@ -158,13 +158,13 @@ def _ordered(groups: list[Bundle]) -> list[Bundle]:
         behind[token] = most
         most = max(most, place.get(token, -1))
 
-    def key(each: Bundle) -> tuple[float, int]:
+    def key(each: TokenGroups) -> tuple[float, int]:
         return (each[0][0], -1) if each[0] else (behind[each[1][0]] + 0.5, each[1][0])
 
     return sorted(groups, key=key)
 
 
-def _named(group: Bundle, tokens: list[Tokens]) -> Group:
+def _label_group(group: TokenGroups, tokens: list[Tokens]) -> Group:
     said = ["".join(side.texts[token].removeprefix("##") for token in mine).strip() for side, mine in zip(tokens, group, strict=True)]
     text = said[0] if said[0].casefold() == said[1].casefold() else " ⇄ ".join(each or "∅" for each in said)
     return Group(text, *map(tuple, group))

@@ -164,7 +164,7 @@ def attribute(question: AttributionQuery, subject, record: AttentionRecord, trac
     found, count = record[kind], len(subject.tokens)
     missing: dict[str, str] = {}
     report(0.02, "the model's answer")
-    removed = subject.removed(lambda share: report(0.02 + 0.5 * share, "taking each token away"))
+    removed = subject.removal_effects(lambda share: report(0.02 + 0.5 * share, "taking each token away"))
     scores = {"gradient": subject.gradient()}
     report(0.55, "attention over all layers")
     weights = [_whole(layer)[:, :len(subject.rows), :count] for layer in found.layers]
@@ -211,7 +211,7 @@ def _over_layers(question: AttributionQuery, found: AttentionMap, weights: list[
         missing["rollout"] = missing["flow"] = "it follows one stack from its input to its output, and here two meet"
         return {}
     steps = [rollout.with_residual(each) for each in weights]
-    null = [rollout.with_residual(rollout.even(layer.allowed, len(rows))) for layer in found.layers]
+    null = [rollout.with_residual(rollout.uniform_weights(layer.allowed, len(rows))) for layer in found.layers]
     scores = {"rollout": rows @ rollout.rollout(steps), "rollout_even": rows @ rollout.rollout(null)}
     if len(rows) > FLOW_LONGEST and not question.long_flow:
         missing["flow"] = f"it is computed for texts of up to {FLOW_LONGEST} tokens, unless it is asked for"
@@ -224,7 +224,7 @@ def _add_norms(found: AttentionMap, weights: list[np.ndarray], trace: Trace, row
     lengths, stages = [], []
     for layer, each in zip(found.layers, weights, strict=True):
         attention, block = trace.attention(found.kind, layer.index), trace.block(found.kind, layer.index)
-        changed = value_norms.transformed(cast(Layer, layer), attention)[:, :each.shape[2]]
+        changed = value_norms.transformed_values(cast(Layer, layer), attention)[:, :each.shape[2]]
         around = None if found.kind is Kind.CROSS else value_norms.sublayer(block, attention)
         lengths.append(value_norms.by_head(each, changed, rows))
         stages.append(value_norms.by_stage(each, changed, around, rows))
@@ -275,7 +275,7 @@ def swap(question: SwapQuery, subject, record: AttentionRecord, trace: Trace | s
     others = [may / np.maximum(may.sum(-1, keepdims=True), 1), *(permuted(weights, may, rng) for _ in range(question.draws))]
     value = layer.value[question.head * len(layer.value) // layer.heads][:size[1]]
     output = trace.attention(kind, question.layer).w_output
-    distances, changes = subject.exchanged((kind, question.layer, question.head), output, np.stack(others) @ value, report)
+    distances, changes = subject.with_head_values((kind, question.layer, question.head), output, np.stack(others) @ value, report)
     row = subject.rows @ weights
     return Swapped(float(distances[0]), float(changes[0]), distances[1:], changes[1:], float(row.max()), float(statistics.entropy(row, base=2)))
 

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.core import heads, statistics
-from model.core.displayed import WHOLE, Shown, Unit
+from model.core.displayed import MAX_UNPOOLED, AxisItem, DisplayedHead
 from model.core.query import Kind, Query, UserError
 from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.statistics import jensen_shannon
 from model.core.types import HeadId, KindHeadId, Progress
 from model.studies.alignment import Group, align
 
-LONGEST = WHOLE   # tokens: every head's whole matrix is looked at, one after the other
+LONGEST = MAX_UNPOOLED   # tokens: every head's whole matrix is looked at, one after the other
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def difference(first: np.ndarray, second: np.ndarray, rows: tuple[Group, ...], c
     return one, other, other - one
 
 
-def drawn(first: AttentionRecord, second: AttentionRecord, heads_of: tuple[KindHeadId, ...], found: Alignment) -> tuple[Shown, ...]:
+def difference_views(first: AttentionRecord, second: AttentionRecord, heads_of: tuple[KindHeadId, ...], found: Alignment) -> tuple[DisplayedHead, ...]:
     """The first's head, the second's and their difference over the same groups, as they are drawn; NaN where one side has no token.
 
     heads_of: (kind, layer, head) of each side. A row or column is numbered by its group, so that a place means the same in all three.
@@ -108,12 +108,12 @@ def drawn(first: AttentionRecord, second: AttentionRecord, heads_of: tuple[KindH
         tokens = [getattr(record[kind], side) for record, (kind, _, _) in zip((first, second), heads_of, strict=True)]
         axes.append(tuple(_unit(place, group, tokens) for place, group in enumerate(groups)))
     parts = zip((heads_of[0], heads_of[1], heads_of[1]), difference(one, other, found.rows, found.columns), strict=True)
-    return tuple(Shown(*place, axes[0], axes[1], numbers.astype(np.float32), None, ()) for place, numbers in parts)
+    return tuple(DisplayedHead(*place, axes[0], axes[1], numbers.astype(np.float32), None, ()) for place, numbers in parts)
 
 
-def _unit(place: int, group: Group, tokens: list[Tokens]) -> Unit:
+def _unit(place: int, group: Group, tokens: list[Tokens]) -> AxisItem:
     members = [(side, token) for side, mine in zip(tokens, (group.first, group.second), strict=True) for token in mine]
-    return Unit(group.text, (place,), all(side.special[token] for side, token in members), any(side.unknown[token] for side, token in members), False)
+    return AxisItem(group.text, (place,), all(side.special[token] for side, token in members), any(side.unknown[token] for side, token in members), False)
 
 
 def _rows(weights: np.ndarray, rows: list[tuple[int, ...]], columns: list[tuple[int, ...]]) -> np.ndarray:
@@ -150,7 +150,7 @@ def compare(question: ComparisonQuery, first: AttentionRecord, second: Attention
     return Comparison(changed)
 
 
-def answers(first: AttentionRecord, second: AttentionRecord, shown: int = 6) -> list[tuple[str, float, float]]:
+def prediction_table(first: AttentionRecord, second: AttentionRecord, shown: int = 6) -> list[tuple[str, float, float]]:
     """(token, probability in the first, in the second) at the last place that predicts, for the best of both; NaN for one that is not among the
     twenty that are kept. Empty where either says no words."""
     sides = [record.prediction for record in (first, second)]

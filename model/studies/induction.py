@@ -27,7 +27,7 @@ class RepeatsQuery:
 
 
 @dataclass(frozen=True)
-class HabitsQuery:
+class InductionMeanQuery:
     """The same with several random repeats: answered by `Repeats`, each score the mean over `draws` of them."""
 
     model: str
@@ -36,7 +36,7 @@ class HabitsQuery:
 
 
 @dataclass(frozen=True)
-class Repeats:
+class InductionScores:
     """What every head did with the repeat, one number per head in the order of `heads` (layer, head); all from 0 to 1.
 
     previous: mean weight of a token on the one before it. prefix: mean weight from a token's second occurrence to the token after its
@@ -55,7 +55,7 @@ class Repeats:
         return self.previous.nbytes + self.prefix.nbytes
 
 
-def ask(question: RepeatsQuery, opened, report: Progress) -> Repeats:
+def ask(question: RepeatsQuery, opened, report: Progress) -> InductionScores:
     """Puts the repeat to an open model. Raises UserError for a model that is no decoder on its own."""
     tokenizer = opened.tokenizer
     if not hasattr(tokenizer, "all_special_ids"):
@@ -70,17 +70,17 @@ def ask(question: RepeatsQuery, opened, report: Progress) -> Repeats:
     return scores(record[Kind.CAUSAL], question.length)
 
 
-def mean_scores(opened, edits: frozenset[Edit] = frozenset(), draws: int = 20, report: Progress = quiet) -> Repeats:
+def mean_scores(opened, edits: frozenset[Edit] = frozenset(), draws: int = 20, report: Progress = quiet) -> InductionScores:
     """The scores as means over several random repeats."""
     found = []
     for seed in range(draws):
         report(seed / draws, f"random tokens {seed + 1} of {draws}")
         found.append(ask(RepeatsQuery(opened.card.id, opened.card.revision, seed=seed, edits=edits), opened, quiet))
     previous, prefix = (np.mean([getattr(each, name) for each in found], axis=0) for name in ("previous", "prefix"))
-    return Repeats(found[0].heads, previous, prefix, found[0].uniform)
+    return InductionScores(found[0].heads, previous, prefix, found[0].uniform)
 
 
-def scores(attention_map: AttentionMap, length: int) -> Repeats:
+def scores(attention_map: AttentionMap, length: int) -> InductionScores:
     """The scores of a causal map whose last 2 · `length` tokens are a piece and its repeat."""
     begin = len(attention_map.queries) - 2 * length
     if begin < 1 or length < 2:
@@ -95,4 +95,4 @@ def scores(attention_map: AttentionMap, length: int) -> Repeats:
             names.append((layer.index, head))
             previous.append(weights[rows, rows - 1].mean())
             prefix.append(weights[second, second - length + 1].mean())
-    return Repeats(tuple(names), np.array(previous), np.array(prefix), float((1 / (second + 1)).mean()))
+    return InductionScores(tuple(names), np.array(previous), np.array(prefix), float((1 / (second + 1)).mean()))

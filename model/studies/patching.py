@@ -22,7 +22,7 @@ class PatchQuery:
     second: Query
     kind: Kind
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.first.edits or self.second.edits:
             raise UserError("Each head is patched alone, in a pass without other edits; take the edits away.")
         if (self.first.model, self.first.revision) != (self.second.model, self.second.revision):

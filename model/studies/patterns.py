@@ -16,7 +16,7 @@ from model.core.record import AttentionMap, Layer, Reported
 from model.core.statistics import x_log_x
 from model.core.types import HeadId
 
-ROWS_WITH_IT = 0.5    # share of the rows that must have a key of the pattern; on fewer rows a fit is luck
+MIN_ROW_SHARE = 0.5    # share of the rows that must have a key of the pattern; on fewer rows a fit is luck
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class FitsQuery:
 
 
 @dataclass(frozen=True, eq=False)
-class Sides:
+class KeyInfo:
     """What patterns know of a text: which keys are special, and the keys' numbers in the vocabulary, each (key)."""
 
     special: np.ndarray
@@ -43,16 +43,16 @@ class Pattern:
     name: str
     title: str
     paper: str
-    keys: Callable[[np.ndarray, np.ndarray, Sides], np.ndarray]
-    crosses: bool = False
+    keys: Callable[[np.ndarray, np.ndarray, KeyInfo], np.ndarray]
+    valid_for_cross: bool = False
 
 
-def _equal(i: np.ndarray, j: np.ndarray, sides: Sides) -> np.ndarray:
+def _equal(i: np.ndarray, j: np.ndarray, sides: KeyInfo) -> np.ndarray:
     """Other tokens like this one; special ones have no text to share."""
     return (sides.ids[j] == sides.ids[i]) & (i != j) & ~sides.special[i]
 
 
-def _after_equal(i: np.ndarray, j: np.ndarray, sides: Sides) -> np.ndarray:
+def _after_equal(i: np.ndarray, j: np.ndarray, sides: KeyInfo) -> np.ndarray:
     return (j > 0) & _equal(i, np.maximum(j - 1, 0), sides)
 
 
@@ -62,12 +62,12 @@ PATTERNS = (
     Pattern("previous", "the previous token", CLARK, lambda i, j, sides: j == i - 1),
     Pattern("next", "the next token", CLARK, lambda i, j, sides: j == i + 1),
     Pattern("same", "itself", CLARK, lambda i, j, sides: j == i),
-    Pattern("first", "the first token", CLARK, lambda i, j, sides: (j == 0) & (i >= 0), crosses=True),
-    Pattern("end", "the special tokens at the end", CLARK, lambda i, j, sides: sides.special[j] & (j > 0) & (i >= 0), crosses=True),
+    Pattern("first", "the first token", CLARK, lambda i, j, sides: (j == 0) & (i >= 0), valid_for_cross=True),
+    Pattern("end", "the special tokens at the end", CLARK, lambda i, j, sides: sides.special[j] & (j > 0) & (i >= 0), valid_for_cross=True),
     Pattern("near", "two tokens to each side and itself", KOVALEVA, lambda i, j, sides: np.abs(j - i) <= 2),
     Pattern("equal", "the same token elsewhere", WANG, _equal),
     Pattern("after", "what stood behind the same token elsewhere", OLSSON, _after_equal),
-    Pattern("even", "all tokens evenly", CLARK, lambda i, j, sides: (i >= 0) & (j >= 0), crosses=True),
+    Pattern("even", "all tokens evenly", CLARK, lambda i, j, sides: (i >= 0) & (j >= 0), valid_for_cross=True),
 )
 TITLES = {each.name: each.title for each in PATTERNS}
 
@@ -101,7 +101,7 @@ def divergences(block: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, int]:
     return (x_log_x(half, base=2) - x_log_x(half + shares, base=2)).sum(1) + (0.5 - np.log2(rows) / 2).sum(), len(rows)
 
 
-def _blocks(layer: Layer | Reported, sides: Sides, patterns: list[Pattern]) -> Iterator[tuple[str, np.ndarray, int]]:
+def _blocks(layer: Layer | Reported, sides: KeyInfo, patterns: list[Pattern]) -> Iterator[tuple[str, np.ndarray, int]]:
     """(pattern, sum over rows, rows) of every block of rows."""
     for rows, keys, block in heads.weight_blocks(layer):
         allowed = layer.allowed.block(rows, keys)
@@ -113,8 +113,8 @@ def _blocks(layer: Layer | Reported, sides: Sides, patterns: list[Pattern]) -> I
 
 def fit(attention_map: AttentionMap) -> HeadFits:
     """Every head against every pattern that applies to at least half of the rows."""
-    sides = Sides(np.array(attention_map.keys.special), np.array(attention_map.keys.ids))
-    patterns = [each for each in PATTERNS if each.crosses or attention_map.kind is not Kind.CROSS]
+    sides = KeyInfo(np.array(attention_map.keys.special), np.array(attention_map.keys.ids))
+    patterns = [each for each in PATTERNS if each.valid_for_cross or attention_map.kind is not Kind.CROSS]
     found: dict[str, dict[HeadId, float]] = {each.name: {} for each in patterns}
     for layer in attention_map.layers:
         totals, counts = {each.name: np.zeros(layer.heads) for each in patterns}, dict.fromkeys(found, 0)
@@ -122,7 +122,7 @@ def fit(attention_map: AttentionMap) -> HeadFits:
             totals[name] += total
             counts[name] += rows
         for name, total in totals.items():
-            if counts[name] >= max(1, ROWS_WITH_IT * layer.shape[1]):
+            if counts[name] >= max(1, MIN_ROW_SHARE * layer.shape[1]):
                 fits = np.clip(1 - total / counts[name], 0, 1)
                 found[name].update({(layer.index, head): float(number) for head, number in enumerate(fits)})
     return HeadFits(attention_map.kind, {name: each for name, each in found.items() if each})

@@ -25,7 +25,7 @@ class Chain:
     ids: tuple[int, ...]
     log_probabilities: np.ndarray
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not len(self.texts) == len(self.ids) == len(self.log_probabilities):
             raise ValueError(f"Chain: expected one number a token, got {len(self.texts)} texts, {len(self.ids)} ids and "
                              f"{len(self.log_probabilities)} numbers; cut them alike.")

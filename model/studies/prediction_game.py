@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from model.core.displayed import Shown, Unit
+from model.core.displayed import AxisItem, DisplayedHead
 from model.core.record import Layer, Reported
 
 
@@ -46,7 +46,7 @@ class Score:
         return (self.mean("found") - self.mean("uniform")) / room if room > 1e-9 else float("nan")
 
 
-def allowed(layer: Layer | Reported, shown: Shown) -> np.ndarray:
+def allowed(layer: Layer | Reported, shown: DisplayedHead) -> np.ndarray:
     """Which cells of a displayed head the mask leaves open, bool (row, column); a word may look at another if any of their pieces may."""
     mask = layer.allowed.block(slice(0, layer.shape[1]), slice(0, layer.shape[2]))
     mask = mask[shown.head] if mask.ndim == 3 else np.broadcast_to(mask, layer.shape[1:])
@@ -54,7 +54,7 @@ def allowed(layer: Layer | Reported, shown: Shown) -> np.ndarray:
     return rows @ mask.astype(np.float32) @ columns.T > 0
 
 
-def _members(units: tuple[Unit, ...], count: int) -> np.ndarray:
+def _members(units: tuple[AxisItem, ...], count: int) -> np.ndarray:
     """Float32 (unit, token), 1 where the token belongs to the unit."""
     found = np.zeros((len(units), count), np.float32)
     for place, unit in enumerate(units):
@@ -62,12 +62,12 @@ def _members(units: tuple[Unit, ...], count: int) -> np.ndarray:
     return found
 
 
-def covered(shown: Shown, may: np.ndarray) -> Shown:
+def covered(shown: DisplayedHead, may: np.ndarray) -> DisplayedHead:
     """The head without a number in it: all weights 0, and scores that say no more than what the mask forbids."""
     return replace(shown, weights=np.zeros_like(shown.weights), scores=np.where(may, np.float32(0), np.float32("nan")))
 
 
-def score(shown: Shown, may: np.ndarray, marks: Iterable[tuple[int, int]]) -> Score:
+def score(shown: DisplayedHead, may: np.ndarray, marks: Iterable[tuple[int, int]]) -> Score:
     """marks: (query token, key token); what is not shown or not allowed does not count. may: bool (row, column) from `allowed`."""
     places = {(shown.row_of(query), shown.column_of(key)) for query, key in marks}
     chosen = np.zeros(may.shape, bool)

@@ -66,7 +66,7 @@ class DecisionSet:
     sentences: int
 
 
-def produced(record: AttentionRecord, kind: Kind) -> AttentionMap:
+def rows_by_produced_token(record: AttentionRecord, kind: Kind) -> AttentionMap:
     """A decoder's map whose rows are named by the word that they produce instead of the word that they read: row i makes word i."""
     found, prediction = record[kind], record.prediction
     last = prediction.texts[-1][0] if prediction is not None and prediction.texts else "?"

@@ -26,7 +26,7 @@ def rollout(steps: Sequence[np.ndarray]) -> np.ndarray:
     return total
 
 
-def even(allowed: Mask, tokens: int) -> np.ndarray:
+def uniform_weights(allowed: Mask, tokens: int) -> np.ndarray:
     """Weights (1 or head, query, key) of a layer that looks at every allowed key alike: under a causal mask the null of both measures."""
     may = allowed.block(slice(0, tokens), slice(0, tokens)).astype(np.float64).reshape(-1, tokens, tokens)
     return may / np.maximum(may.sum(-1, keepdims=True), 1)
@@ -40,14 +40,14 @@ def flow(steps: Sequence[np.ndarray], rows: np.ndarray, report: Callable[[float]
     tokens, found = len(rows), []
     for sink in range(tokens):
         report(sink / tokens)
-        found.append(_Pipes(steps, rows).most(sink))
+        found.append(_FlowNetwork(steps, rows).most(sink))
     return np.array(found)
 
 
-class _Pipes:
+class _FlowNetwork:
     """The network: node layer · tokens + token, layer 0 the input, and a source above the last. Edge e and its way back e ^ 1 stand side by side."""
 
-    def __init__(self, steps: Sequence[np.ndarray], rows: np.ndarray):
+    def __init__(self, steps: Sequence[np.ndarray], rows: np.ndarray) -> None:
         tokens = len(rows)
         self.source = (len(steps) + 1) * tokens
         self.to: list[int] = []

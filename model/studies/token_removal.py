@@ -27,7 +27,7 @@ class Subject:
     for a vector of all tokens and where a token of the other side answers. rows (query): how much each row of attention counts for the answer.
     neutral: the id that replaces a token."""
 
-    def __init__(self, query: Query, tokens: Tokens, tensors: dict, place: int | None, neutral: int):
+    def __init__(self, query: Query, tokens: Tokens, tensors: dict, place: int | None, neutral: int) -> None:
         if len(tokens) < FEWEST:
             raise UserError(TOO_FEW)
         self.query, self.tokens, self.tensors, self.place, self.neutral = query, tokens, tensors, place, neutral
@@ -36,19 +36,19 @@ class Subject:
         self.other: Any = None
         self.answer: Answer
 
-    def forward(self, tensors: dict, place: int | None):
+    def forward(self, tensors: dict, place: int | None) -> Any:
         """Logits (variant, vocabulary) at the place, or sentence vectors (variant, d)."""
         raise NotImplementedError
 
-    def forward_hidden(self, token: int):
+    def forward_hidden(self, token: int) -> Any:
         """The same for the text with one token hidden as key. Raises UserError where a row would be empty."""
         raise NotImplementedError
 
     @property
-    def table(self):
+    def embedding_table(self):
         raise NotImplementedError
 
-    def reader(self, head: KindHeadId, output: np.ndarray):
+    def output_projection(self, head: KindHeadId, output: np.ndarray) -> Any:
         """The module of W_O; output: its weights as the trace has them."""
         raise NotImplementedError
 
@@ -61,7 +61,7 @@ class Subject:
         chances = outputs.double().log_softmax(-1)
         return chances[:, self.ids[0]] - (chances[:, self.ids[1]] if len(self.ids) > 1 else 0)
 
-    def removed(self, report: Callable[[float], None]) -> dict[str, np.ndarray]:
+    def removal_effects(self, report: Callable[[float], None]) -> dict[str, np.ndarray]:
         """{definition: the answer as it is − the answer without each token}, float64 (token). The token that answers is not deleted."""
         import torch
 
@@ -120,12 +120,12 @@ class Subject:
             leaves.append(output.detach().requires_grad_())
             return leaves[-1]
 
-        with torch.enable_grad(), _hooked(self.table.register_forward_hook(watch)):
+        with torch.enable_grad(), _hooked(self.embedding_table.register_forward_hook(watch)):
             value = self.value(self.forward(self.tensors, self.place))[0]
         slope, = torch.autograd.grad(value, leaves[0])
         return (slope * leaves[0]).sum(-1)[0].detach().double().numpy()
 
-    def exchanged(self, head: KindHeadId, output: np.ndarray, mixes: np.ndarray, report: Progress) -> tuple[np.ndarray, np.ndarray]:
+    def with_head_values(self, head: KindHeadId, output: np.ndarray, mixes: np.ndarray, report: Progress) -> tuple[np.ndarray, np.ndarray]:
         """(distances of the output from what it is, changes of the answer), float64 (variant), with the head's mixed values exchanged.
 
         mixes (variant, token, d_v). output: W_O of the layer by head (head, d_v, d_model).
@@ -133,7 +133,7 @@ class Subject:
         import torch
 
         size, width = max(1, CELLS // len(self.tokens)), mixes.shape[-1]
-        parts, module = slice(head[2] * width, (head[2] + 1) * width), self.reader(head, output)
+        parts, module = slice(head[2] * width, (head[2] + 1) * width), self.output_projection(head, output)
         with torch.inference_mode():
             outputs = [self.forward(self.tensors, self.place)]
             for start in range(0, len(mixes), size):

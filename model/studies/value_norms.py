@@ -14,18 +14,18 @@ from model.core.trace import CLOSE, AttentionTrace, Block, Norm
 STAGES = ("norm", "norm_residual", "norm_layernorm")
 
 
-def transformed(layer: Layer, attention: AttentionTrace) -> np.ndarray:
+def transformed_values(layer: Layer, attention: AttentionTrace) -> np.ndarray:
     """f(x) of every token in every head, float64 (head, key, d_model)."""
     value = np.repeat(layer.value, layer.heads // len(layer.value), axis=0).astype(np.float64)
     return value @ attention.w_output.astype(np.float64)
 
 
-def mixed(weights: np.ndarray, changed: np.ndarray, query: int) -> np.ndarray:
+def contributions(weights: np.ndarray, changed: np.ndarray, query: int) -> np.ndarray:
     """Σ_h α f(x), float64 (key, d_model): what each token brings to one query. weights (head, query, key); changed: `transformed`."""
     return np.einsum("hk,hkd->kd", weights[:, query].astype(np.float64), changed)
 
 
-def through(norm: Norm, query: int, vectors: np.ndarray) -> np.ndarray:
+def apply_norm(norm: Norm, query: int, vectors: np.ndarray) -> np.ndarray:
     """Parts (…, d_model) of one query's vector behind the normalisation, its bias left out: each is centred (layer norm), scaled, and times the
     gain, as the whole is (Kobayashi et al. 2021, equation 5)."""
     centred = vectors - vectors.mean(-1, keepdims=True) if norm.kind == "layer" else vectors
@@ -45,11 +45,11 @@ class Sublayer:
     def parts(self, vectors: np.ndarray, query: int) -> dict[str, np.ndarray]:
         """{stage: (key, d_model)}: one query's vectors as they are, with the residual, and behind the norm where there is one."""
         found = {"norm": vectors}
-        summed = vectors if self.behind is None else through(self.behind, query, vectors)
+        summed = vectors if self.behind is None else apply_norm(self.behind, query, vectors)
         found["norm_residual"] = summed.copy()
         found["norm_residual"][query] += self.stream[query]
         if self.after is not None:
-            found["norm_layernorm"] = through(self.after, query, found["norm_residual"])
+            found["norm_layernorm"] = apply_norm(self.after, query, found["norm_residual"])
         return found
 
 
@@ -69,7 +69,7 @@ def by_stage(weights: np.ndarray, changed: np.ndarray, around: Sublayer | None, 
     out, all but the first where nothing stands `around`. weights (head, query, key)."""
     found: dict[str, np.ndarray] = {}
     for query in map(int, np.flatnonzero(rows)):
-        brought = mixed(weights, changed, query)
+        brought = contributions(weights, changed, query)
         for stage, vectors in ({"norm": brought} if around is None else around.parts(brought, query)).items():
             found[stage] = found.get(stage, 0) + rows[query] * np.linalg.norm(vectors, axis=-1)
     return found

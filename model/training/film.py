@@ -36,7 +36,7 @@ class Film:
 
 
 @dataclass(frozen=True)
-class TraitsQuery:
+class HeadScoresQuery:
     """What do the heads of some snapshots of a model do? Answered by `Traits`."""
 
     model: str
@@ -45,7 +45,7 @@ class TraitsQuery:
 
 
 @dataclass(frozen=True, eq=False)
-class Traits:
+class HeadScores:
     """values: float32 (frame, trait, head), from 0 to 1. traits: prefix and previous (model/studies/induction.py) for a decoder; both for a model
     that resolves "it": the share of twins in which the row in question gives the right noun more weight, in both sentences.
     """
@@ -78,13 +78,13 @@ def read(path: Path) -> Film:
     return Film(tuple(sorted(about["frames"])), step, loss, right, about)
 
 
-def run(question: TraitsQuery, traits: Callable[[str], tuple[tuple[str, ...], tuple, np.ndarray]], report: Progress) -> Traits:
+def run(question: HeadScoresQuery, traits: Callable[[str], tuple[tuple[str, ...], tuple, np.ndarray]], report: Progress) -> HeadScores:
     """The traits of every snapshot; `traits(model id)` gives names, heads and float32 (trait, head) of one of them."""
     found = []
     for number, step in enumerate(question.steps):
         report(number / len(question.steps), f"snapshot {number + 1} of {len(question.steps)}")
         found.append(traits(f"{question.model}@{step}"))
-    return Traits(found[0][0], found[0][1], np.stack([values for _, _, values in found]).astype(np.float32))
+    return HeadScores(found[0][0], found[0][1], np.stack([values for _, _, values in found]).astype(np.float32))
 
 
 def formed(steps: Sequence[int], scores: np.ndarray) -> tuple[int, int] | None:

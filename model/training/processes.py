@@ -20,9 +20,9 @@ from typing import Any
 from model.core import files
 from model.core.query import UserError
 
-MOST = int(os.environ.get("CLEARHEAD_TRAININGS", "2"))   # at once on one server
+MAX_RUNNING = int(os.environ.get("CLEARHEAD_TRAININGS", "2"))   # at once on one server
 LEASE = 30.0   # seconds after which a training ends that nobody looks at
-KEPT = 3600.0  # seconds after which what such a training wrote is removed
+RETENTION = 3600.0  # seconds after which what such a training wrote is removed
 TASKS = ("induction", "resolver")
 LIMITS = {"layers": (1, 4), "heads": (1, 8), "learning_rate": (1e-4, 2e-2), "steps": (50, 6000)}
 STATES = ("starting", "running", "done", "stopped", "failed")
@@ -39,7 +39,7 @@ class Settings:
     learning_rate: float
     steps: int
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.task not in TASKS or 64 % self.heads:
             raise UserError(f"There is no training of {self.task!r} with {self.heads} heads; choose {' or '.join(TASKS)} and 1, 2, 4 or 8 heads.")
         for name, (low, high) in LIMITS.items():
@@ -48,7 +48,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class News:
+class Status:
     """Where a training stands: one of STATES, its curves so far as (step, loss in nats, share right), and why it failed if it did."""
 
     state: str
@@ -61,7 +61,7 @@ class News:
 class Training:
     """One training and its process. `name` is the model id under which its snapshots can be asked."""
 
-    def __init__(self, settings: Settings):
+    def __init__(self, settings: Settings) -> None:
         from model.scratch import catalogue
 
         self.settings, self.folder = settings, Path(tempfile.mkdtemp(prefix="clearhead-training-"))
@@ -91,9 +91,9 @@ class Training:
     @property
     def forgotten(self) -> bool:
         """Whether nobody has looked for so long that nobody will."""
-        return not self.running and time.time() - (self.folder / "lease").stat().st_mtime > KEPT
+        return not self.running and time.time() - (self.folder / "lease").stat().st_mtime > RETENTION
 
-    def news(self) -> News:
+    def news(self) -> Status:
         """Never raises: a process that died, whatever of, is told as one sentence."""
         running = self.running   # before the file is read: what a process wrote last is there when it has ended
         with suppress(OSError, ValueError):   # not there yet; or Windows is just putting it in its place, and the last news stay
@@ -106,7 +106,7 @@ class Training:
         if state == "failed":
             failure = told["failure"] or (f"The training's process ended with code {self._process.returncode} before it was done; start it again, "
                                           "or with fewer layers and steps.")
-        return News(state, told["step"], self.settings.steps, tuple(map(tuple, told["curves"])), failure)
+        return Status(state, told["step"], self.settings.steps, tuple(map(tuple, told["curves"])), failure)
 
     def stop(self) -> None:
         """Ends the process; what it has learned so far stays."""
@@ -134,8 +134,8 @@ def start(settings: Settings) -> Training:
         for old in [each for each in _all if each.forgotten]:
             old.forget()
             _all.remove(old)
-        if sum(each.running for each in _all) >= MOST:
-            raise UserError(f"This server trains {MOST} model{'s' * (MOST > 1)} at a time and {'both are' if MOST == 2 else 'all are'} taken; "
+        if sum(each.running for each in _all) >= MAX_RUNNING:
+            raise UserError(f"This server trains {MAX_RUNNING} model{'s' * (MAX_RUNNING > 1)} at a time and {'both are' if MAX_RUNNING == 2 else 'all are'} taken; "
                             "try again in a minute or two, or watch a film meanwhile.")
         training = Training(settings)
         _all.append(training)

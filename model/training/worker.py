@@ -34,7 +34,7 @@ def task_of(settings: Settings) -> Task:
 class Teller:
     """Called after each step: keeps the curves, tells them now and then, and ends the training when nobody looks or nothing is learned."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path) -> None:
         self.folder, self.told = folder, 0.0
         self.curves: list[tuple[int, float, float]] = []
 

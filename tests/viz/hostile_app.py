@@ -6,7 +6,7 @@ from pathlib import Path
 import streamlit as st
 
 from viz.format import visible_token
-from viz.text import literal
+from viz.text import escape_markdown
 
 TEXTS = json.loads(Path(os.environ["HOSTILE_TEXTS"]).read_text(encoding="utf-8"))
 SHOWN = {"markdown": st.markdown, "caption": st.caption, "error": st.error, "heading": lambda text: st.markdown(f"**x** {text} x"),
@@ -15,5 +15,5 @@ SHOWN = {"markdown": st.markdown, "caption": st.caption, "error": st.error, "hea
 names = list(SHOWN)
 for number, text in enumerate(TEXTS):
     with st.container(key=f"place-{number}"):
-        SHOWN[names[number % len(names)]](literal(text))
+        SHOWN[names[number % len(names)]](escape_markdown(text))
 st.download_button("done", visible_token("x"), key="done")

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.core.displayed import displayed
+from model.core.displayed import displayed_head
 from model.core.query import Kind, UserError
 from tests.fabricate import record
 from tests.hostile import JSON, NUMBERS, PIECES, TEXTS, examples
 from viz.link import from_params, to_params
-from viz.page import Page, pages, turned
-from viz.state import State, resolved
+from viz.page import Page, pages, with_controls
+from viz.state import State, complete_view
 
 OWN = ("model", "text", "text_b", "target", "kind", "layer", "head", "token", "pair", "lens", "scale", "order", "quadrant", "transpose",
        "hide_special", "renormalise", "words", "keep", "overlay")
@@ -35,7 +35,7 @@ def test_any_value_of_any_parameter_gives_a_state_that_a_link_can_hold(name):
         assert all(isinstance(value, str) for value in written.values()) and set(written) <= set(names)
         assert dict(parse_qsl(urlencode(written), keep_blank_values=True)) == written
         for each in controls:
-            value = state.turned_on(name).get(each.name, each.start)
+            value = state.controls_of(name).get(each.name, each.start)
             assert value == each.start or each.clean(value) == value, (each.name, value)
 
     check()
@@ -45,12 +45,12 @@ def test_any_value_of_any_parameter_gives_a_state_that_a_link_can_hold(name):
 @given(st.dictionaries(st.sampled_from(OWN), VALUES, max_size=10), st.sampled_from(list(RECORDS)))
 def test_any_link_opens_a_head_that_is_there_or_says_why_not(params, kind):
     state = from_params(params)
-    view = resolved(state, RECORDS[kind])
+    view = complete_view(state, RECORDS[kind])
     attention_map = RECORDS[kind][view.kind]
     assert attention_map.has(view.layer, view.head) and 0 <= view.token < 7 and all(attention_map.has(*each) for each in view.overlay)
     assert view.pair is None or all(0 <= each < 7 for each in view.pair)
     try:
-        shown = displayed(RECORDS[kind], view)
+        shown = displayed_head(RECORDS[kind], view)
     except UserError as error:
         assert str(error).endswith(".") and "\n" not in str(error)
     else:
@@ -64,10 +64,10 @@ def test_a_control_takes_from_a_browser_what_it_can_be_and_nothing_else(name):
     @examples(30)
     @given(st.dictionaries(st.sampled_from([each.name for each in page.controls]), JSON, max_size=4))
     def check(changes):
-        state = turned(State(), name, page, changes)
+        state = with_controls(State(), name, page, changes)
         for each in page.controls:
-            value = state.turned_on(name).get(each.name, each.start)
+            value = state.controls_of(name).get(each.name, each.start)
             assert value == each.start or each.clean(value) == value
-        assert from_params(to_params(state, name, page.controls), name, page.controls).turned_on(name) == state.turned_on(name)
+        assert from_params(to_params(state, name, page.controls), name, page.controls).controls_of(name) == state.controls_of(name)
 
     check()

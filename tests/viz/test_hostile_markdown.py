@@ -7,10 +7,10 @@ import pytest
 
 from tests.conftest import Server
 from tests.hostile import CELLS, MARKS, RUNS, SIGNS, TOKENS
-from viz.text import JOINER, visible
+from viz.text import JOINER, show_invisibles
 
 TEXTS = [text for text in (*RUNS, *MARKS, *CELLS, *TOKENS, *SIGNS, *(a + " " + b for a, b in zip(RUNS, MARKS, strict=False)),
-                           *(f"{a}\n{b}" for a, b in pairwise(MARKS))) if visible(text).strip()]
+                           *(f"{a}\n{b}" for a, b in pairwise(MARKS))) if show_invisibles(text).strip()]
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def page(browser, tmp_path_factory):
 
 def test_every_text_shows_itself(page):
     shown = page.evaluate("""count => [...Array(count).keys()].map(n => document.querySelector(`.st-key-place-${n}`).textContent)""", len(TEXTS))
-    wrong = [(text, found) for text, found in zip(TEXTS, shown, strict=True) if _plain(visible(text)) not in _plain(found)]
+    wrong = [(text, found) for text, found in zip(TEXTS, shown, strict=True) if _plain(show_invisibles(text)) not in _plain(found)]
     assert wrong == []
 
 

@@ -49,8 +49,8 @@ def test_long_texts_stay_out_of_the_link_and_are_told():
 
 @pytest.mark.parametrize("value", ["1", "1,", ",", "1,2,3", "a,b", "-1,2", "1 ,2"])
 def test_a_pair_that_is_none_is_not_a_choice(value):
-    assert "pair" not in from_params({"pair": value}).chosen
+    assert "pair" not in from_params({"pair": value}).user_set
 
 
 def test_an_empty_pair_is_the_choice_of_none():
-    assert "pair" in from_params({"pair": ""}).chosen and from_params({"pair": ""}).view.pair is None
+    assert "pair" in from_params({"pair": ""}).user_set and from_params({"pair": ""}).view.pair is None

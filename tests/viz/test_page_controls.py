@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from model.core.query import Kind
 from model.core.view import View
 from viz.link import address, from_params, to_params
-from viz.page import Page, pages, turned
+from viz.page import Page, pages, with_controls
 from viz.page_controls import Choice, Number, Numbers, Places, Switch
 from viz.state import State
 
@@ -24,7 +24,7 @@ HOSTILE = st.text(max_size=30) | st.sampled_from(["1e309", "nan", "inf", "-1", "
 
 @given(VALUES)
 def test_a_link_brings_the_controls_back(values):
-    state = turned(State(), "here", PAGE, values)
+    state = with_controls(State(), "here", PAGE, values)
     query = urlsplit(address("http://localhost/here", state, "here", CONTROLS)).query
     assert from_params(dict(parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))), "here", CONTROLS) == state
 
@@ -32,7 +32,7 @@ def test_a_link_brings_the_controls_back(values):
 @given(st.dictionaries(st.sampled_from([each.name for each in CONTROLS]), HOSTILE))
 def test_hostile_values_are_ignored_or_in_range(params):
     state = from_params(params, "here", CONTROLS)
-    for name, value in state.turned_on("here").items():
+    for name, value in state.controls_of("here").items():
         control = next(each for each in CONTROLS if each.name == name)
         assert control.clean(value) == value and value != control.start
     assert from_params(to_params(state, "here", CONTROLS), "here", CONTROLS) == state
@@ -40,19 +40,19 @@ def test_hostile_values_are_ignored_or_in_range(params):
 
 @pytest.mark.parametrize("value", [0.001, 101, float("nan"), float("inf"), True, "1", None, (1, 2)])
 def test_a_value_that_a_control_cannot_be_is_as_if_nobody_had_turned_it(value):
-    before = turned(State(), "here", PAGE, {"t": 0.5})
-    assert turned(before, "here", PAGE, {"t": value}) == before
+    before = with_controls(State(), "here", PAGE, {"t": 0.5})
+    assert with_controls(before, "here", PAGE, {"t": value}) == before
 
 
 def test_controls_stay_on_their_page_and_survive_leaving_it():
-    state = turned(turned(State(), "here", PAGE, {"t": 0.5}), "there", PAGE, {"t": 7.0})
+    state = with_controls(with_controls(State(), "here", PAGE, {"t": 0.5}), "there", PAGE, {"t": 7.0})
     assert to_params(state, "here", CONTROLS) == {"t": "0.5"} and to_params(state, "there", CONTROLS) == {"t": "7"}
-    assert to_params(state) == {} and to_params(state.ask(text="another"), "here", CONTROLS)["t"] == "0.5"
+    assert to_params(state) == {} and to_params(state.with_question(text="another"), "here", CONTROLS)["t"] == "0.5"
 
 
 def test_back_at_its_start_a_control_leaves_the_url():
-    state = turned(turned(State(), "here", PAGE, {"t": 0.5, "cells": (3, 1)}), "here", PAGE, {"t": 1.0, "cells": ()})
-    assert state.turned == frozenset() and to_params(state, "here", CONTROLS) == {}
+    state = with_controls(with_controls(State(), "here", PAGE, {"t": 0.5, "cells": (3, 1)}), "here", PAGE, {"t": 1.0, "cells": ()})
+    assert state.control_values == frozenset() and to_params(state, "here", CONTROLS) == {}
 
 
 @pytest.mark.parametrize("name", list(pages()))

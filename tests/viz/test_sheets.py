@@ -13,12 +13,12 @@ from model.core.query import Kind, Silence
 from model.lessons import positions
 from model.studies.coreference import report as coref_report
 from model.studies.coreference.cases import AnswersQuery, Case, CasesQuery, shipped
-from model.studies.coreference.heads import looks, map_of, words_of
+from model.studies.coreference.heads import map_of, noun_weights, words_of
 from model.studies.pronoun_choice import DecisionQuery
 from viz.link import from_params, to_params
 from viz.page import pages
 from viz.pages.coreference.claims import Twins
-from viz.state import resolved
+from viz.state import complete_view
 from viz.text import FOLDER
 
 SHEETS = {path.stem: path.read_text(encoding="utf-8") for path in sorted((FOLDER / "sheets").glob("*.md"))}
@@ -51,7 +51,7 @@ def test_a_link_to_a_head_or_a_word_opens_what_it_names(sheet, words, link):
     name, wanted = parameters(link)
     state = from_params(wanted, name, pages()[name][0].controls)
     record = ask(sources.open_query(state.model, state.text, state.text_b, state.target))
-    view = resolved(state, record)
+    view = complete_view(state, record)
     tokens = record[view.kind]
     shown = [tokens.queries.texts[view.pair[0]], tokens.keys.texts[view.pair[1]]] if "pair" in wanted else [tokens.queries.texts[view.token]]
     assert tokens.has(view.layer, view.head) and (view.layer, view.head) == (state.view.layer, state.view.head)
@@ -100,7 +100,7 @@ def test_what_the_sheet_on_positions_says_about_longer_texts():
 def twins(model: str) -> Twins:
     """The weight of "it" on animal and street, head by head, in both sentences."""
     maps = [map_of(ask(sources.open_query(model, case.sentence))) for case in (TIRED, WIDE)]
-    here, there = (looks(each, words_of(each.queries, case)) for each, case in zip(maps, (TIRED, WIDE), strict=True))
+    here, there = (noun_weights(each, words_of(each.queries, case)) for each, case in zip(maps, (TIRED, WIDE), strict=True))
     return Twins(here.heads, here.pronoun, there.pronoun[:, ::-1], 2 / len(maps[0].keys), ("animal", "street", "it"))
 
 

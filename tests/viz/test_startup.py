@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_the_first_page_finds_its_answer():
     startup.ask_first().result(120)
-    assert sources.kept(sources.open_query(*State().question)) is not None
+    assert sources.cached(sources.open_query(*State().question)) is not None
 
 
 def test_what_the_first_answer_has_brought_is_no_longer_searched_for_garbage():

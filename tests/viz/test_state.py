@@ -4,7 +4,7 @@ import pytest
 
 from model.core.query import Kind
 from tests.fabricate import HEADS, record
-from viz.state import State, resolved
+from viz.state import State, complete_view
 
 N = 7
 OWN = State(model="fake", text="the text")
@@ -14,37 +14,37 @@ def test_without_a_choice_the_strongest_head_for_the_pair_is_open():
     from model.core import heads
 
     answer = record(N)
-    view = resolved(OWN.choose(pair=(3, 5)), answer)
-    assert (view.layer, view.head) == heads.ranked(answer[Kind.SELF], 3, 5)[0][:2] and view.pair == (3, 5) and view.token == 3
+    view = complete_view(OWN.with_view(pair=(3, 5)), answer)
+    assert (view.layer, view.head) == heads.rank_heads_for_pair(answer[Kind.SELF], 3, 5)[0][:2] and view.pair == (3, 5) and view.token == 3
 
 
 def test_a_choice_that_the_record_does_not_have_is_dropped_and_the_rest_kept():
-    state = OWN.choose(head=(99, 0), pair=(2, 99), token=400, kind=Kind.CROSS, overlay=((0, 1), (50, 2)))
-    view = resolved(state, record(N))
+    state = OWN.with_view(head=(99, 0), pair=(2, 99), token=400, kind=Kind.CROSS, overlay=((0, 1), (50, 2)))
+    view = complete_view(state, record(N))
     assert record(N)[Kind.SELF].has(view.layer, view.head) and view.pair is None and view.token < N and view.kind is Kind.SELF
     assert view.overlay in (((0, 1),), ())
 
 
 def test_a_chosen_head_stays_open_when_the_text_is_edited_and_not_when_the_model_changes():
-    state = OWN.choose(head=(1, HEADS - 1))
-    edited = state.ask(text="another text")
-    assert (resolved(edited, record(N)).layer, resolved(edited, record(N)).head) == (1, HEADS - 1)
-    assert "head" not in state.ask(model="other").chosen
+    state = OWN.with_view(head=(1, HEADS - 1))
+    edited = state.with_question(text="another text")
+    assert (complete_view(edited, record(N)).layer, complete_view(edited, record(N)).head) == (1, HEADS - 1)
+    assert "head" not in state.with_question(model="other").user_set
 
 
 def test_pair_and_token_do_not_outlive_the_text_they_point_into():
-    state = OWN.choose(pair=(3, 5), token=3).ask(text="shorter")
-    assert state.chosen == frozenset()
+    state = OWN.with_view(pair=(3, 5), token=3).with_question(text="shorter")
+    assert state.user_set == frozenset()
 
 
 def test_the_state_is_never_changed_in_place():
     before = replace(OWN)
-    OWN.choose(lens="lines")
-    OWN.ask(text="x")
+    OWN.with_view(lens="lines")
+    OWN.with_question(text="x")
     assert before == OWN
 
 
 @pytest.mark.parametrize("n", [1, 2])
 def test_the_shortest_texts_resolve(n):
-    view = resolved(OWN, record(n, special=()))
+    view = complete_view(OWN, record(n, special=()))
     assert 0 <= view.token < n and view.pair is None

@@ -37,7 +37,7 @@ class Picture:
 class Component:
     """A component of this folder, registered with Streamlit once, when its module is imported."""
 
-    def __init__(self, name: str):
+    def __init__(self, name: str) -> None:
         self._name = name
         self._code = st.components.v2.component(f"clearhead_{name}_code", js=shelved(name, "export default () => "))
         self._body = st.components.v2.component(f"clearhead_{name}", js=script("js/body.js") + f"export default body({json.dumps(name)});\n")

@@ -2,14 +2,14 @@
 from collections.abc import Sequence
 from typing import Any
 
-from model.core.displayed import Unit, units
+from model.core.displayed import AxisItem, units
 from model.core.record import Tokens
 from viz.format import visible_token
 
 SPECIAL, UNKNOWN, JOINED = 1, 2, 4   # the bits of a flag
 
 
-def unit_axis(units: Sequence[Unit]) -> dict[str, Any]:
+def unit_axis(units: Sequence[AxisItem]) -> dict[str, Any]:
     """Rows or columns for a header: texts, the first token of each, flags."""
     return {"texts": [visible_token(unit.text) for unit in units], "tokens": [unit.tokens[0] for unit in units],
             "flags": [SPECIAL * unit.special + UNKNOWN * unit.unknown + JOINED * unit.joined for unit in units]}

@@ -28,7 +28,7 @@ class Format:
     subjects: tuple[str, ...]
     about: str
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not self.suffix.startswith(".") or not set(self.subjects) <= set(SUBJECTS) or not self.subjects:
             raise ValueError(f"Format: expected a suffix with its dot and subjects of {SUBJECTS}, got {self.suffix!r} and {self.subjects}.")
 

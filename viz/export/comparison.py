@@ -5,7 +5,7 @@ import json
 import math
 from dataclasses import dataclass
 
-from model.core.displayed import Shown
+from model.core.displayed import DisplayedHead
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import provenance
@@ -25,7 +25,7 @@ ZOOM = 3   # pixels a point of a PNG
 class Compared:
     """shown: the first, the second, their difference. bound: of the difference's colours. titles: of each. records: both sides. link: of the page."""
 
-    shown: tuple[Shown, ...]
+    shown: tuple[DisplayedHead, ...]
     view: View
     bound: float
     titles: tuple[str, ...]
@@ -46,7 +46,7 @@ def picture(found: Compared, kind: str) -> bytes:
         return save(drawn, kind, ZOOM, metadata={WHERE[kind]: source} | dated)
 
 
-def as_csv(shown: tuple[Shown, ...]) -> bytes:
+def as_csv(shown: tuple[DisplayedHead, ...]) -> bytes:
     """Each aligned pair of tokens with its weight in the first, in the second, and the difference, empty where one side has no such token; UTF-8,
     CRLF (RFC 4180), text harmless for spreadsheets."""
     text = io.StringIO(newline="")

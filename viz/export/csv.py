@@ -11,7 +11,7 @@ UTF-8 reader takes, are written U+0000 and so on; the text itself is unchanged i
 import csv
 import io
 
-from model.core.displayed import WHOLE, displayed
+from model.core.displayed import MAX_UNPOOLED, displayed_head
 from model.core.query import UserError
 from model.core.record import AttentionRecord
 from model.core.view import View
@@ -37,9 +37,9 @@ def unguarded(cell: str) -> str:
 def export(record: AttentionRecord, view: View, options: Options = PLAIN) -> bytes:
     """The open head as a table. Raises UserError where the view cannot be shown."""
     longest = max(len(record[view.kind].queries), len(record[view.kind].keys)) if view.kind in record.kinds else 0
-    if longest > WHOLE:
-        raise UserError(f"A table of {longest:,} × {longest:,} weights is more than a spreadsheet opens; shorten the text to {WHOLE:,} tokens.")
-    shown = displayed(record, view)
+    if longest > MAX_UNPOOLED:
+        raise UserError(f"A table of {longest:,} × {longest:,} weights is more than a spreadsheet opens; shorten the text to {MAX_UNPOOLED:,} tokens.")
+    shown = displayed_head(record, view)
     table = io.StringIO(newline="")
     writer = csv.writer(table)
     writer.writerow(["query", *(guarded(unit.text) for unit in shown.columns), "provenance"])

@@ -17,4 +17,4 @@ def export(record: AttentionRecord, view: View, options: Options = PLAIN) -> byt
     from viz.handout.page import page
 
     item = (grid_item if options.grid else head_item)(record, view, link=options.link, id="figure")
-    return page(Handout(record.card.title, (item if options.caption else item.said(""),)))
+    return page(Handout(record.card.title, (item if options.caption else item.with_caption(""),)))

@@ -3,14 +3,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viz.figures.base import ACCENT, MUTED, chart, room, series
-from viz.figures.drawing import Drawing
+from viz.figures.base import ACCENT, MUTED, chart, label_width, series
+from viz.figures.drawing import FigureSpec
 
 DECADES = ["0.0001", "0.001", "0.01", "0.1", "1"]
 
 
 def accuracies(theme: str, names: Sequence[str], accuracy: np.ndarray, mass: np.ndarray, *, best: int, interval: tuple[float, float],
-               bands: Sequence[tuple[float, float, str]], lines: Sequence[tuple[float, str]], axes: tuple[str, str], height: int = 360) -> Drawing:
+               bands: Sequence[tuple[float, float, str]], lines: Sequence[tuple[float, str]], axes: tuple[str, str], height: int = 360) -> FigureSpec:
     """Dots (head) at accuracy and mass, both 0 to 1, the mass on a log axis. interval: the best head's. bands: (from, to, words) across;
     lines: (at, words). Both as shares of 1.
     """
@@ -31,7 +31,7 @@ def accuracies(theme: str, names: Sequence[str], accuracy: np.ndarray, mass: np.
         showlegend=False, shapes=[_rectangle(start, end, theme) for start, end, _ in bands] + [_line(at, theme) for at, _ in lines],
         annotations=[{"x": at, "xref": "x", "y": 1.0, "yref": "paper", "yanchor": "bottom", "yshift": 16 * place, "text": text,
                       "showarrow": False, "font": {"size": 12, "color": MUTED[theme]}} for place, (at, text) in enumerate(words)],
-        margin_t=24 + 16 * len(words), margin_l=room(DECADES, axes[1]))
+        margin_t=24 + 16 * len(words), margin_l=label_width(DECADES, axes[1]))
     return figure
 
 

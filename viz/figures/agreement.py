@@ -3,15 +3,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from viz.figures.base import ACCENT, LEFT_OUT, MUTED, chart, room, series
-from viz.figures.drawing import Drawing
+from viz.figures.base import ACCENT, FADED, MUTED, chart, label_width, series
+from viz.figures.drawing import FigureSpec
 
 ROW = 34          # pixels
 SYMBOLS = ("circle", "square", "triangle-up")
 
 
 def agreement(theme: str, names: Sequence[str], columns: Mapping[str, np.ndarray], means: tuple[str, np.ndarray], *, ceiling: tuple[float, str],
-              axis: str, chance: tuple[float, str] | None = None, quiet: Sequence[str] = ()) -> Drawing:
+              axis: str, chance: tuple[float, str] | None = None, quiet: Sequence[str] = ()) -> FigureSpec:
     """names from the top down. columns: {reference: (name) or, with an interval, (name, 3) of value, low, high}; means: the same of their mean, with
     its name. ceiling: (value, words). chance: |ρ| up to which nothing is said. quiet: names of what is there only to be compared with."""
     figure = chart(theme, axis, "", height=120 + ROW * len(names))
@@ -20,7 +20,7 @@ def agreement(theme: str, names: Sequence[str], columns: Mapping[str, np.ndarray
         _dots(figure, np.arange(len(names)) + shifts[place], values, name,
               {"color": palette[place], "size": 7, "symbol": SYMBOLS[place % len(SYMBOLS)], "opacity": 0.75}, list(names))
     _dots(figure, np.arange(len(names)), means[1], means[0],
-          {"size": 11, "symbol": "diamond", "color": [LEFT_OUT[theme] if name in quiet else ACCENT[theme] for name in names]}, list(names))
+          {"size": 11, "symbol": "diamond", "color": [FADED[theme] if name in quiet else ACCENT[theme] for name in names]}, list(names))
     shapes, words = [], []
     if chance is not None:
         shapes.append({"type": "rect", "x0": -chance[0], "x1": chance[0], "yref": "paper", "y0": 0, "y1": 1, "line_width": 0,
@@ -30,8 +30,8 @@ def agreement(theme: str, names: Sequence[str], columns: Mapping[str, np.ndarray
         shapes.append({"type": "line", "x0": ceiling[0], "x1": ceiling[0], "yref": "paper", "y0": 0, "y1": 1,
                        "line": {"color": MUTED[theme], "width": 2, "dash": "dash"}})
         words.append((ceiling[0], ceiling[1], "center"))
-    shapes.append({"type": "line", "x0": 0, "x1": 0, "yref": "paper", "y0": 0, "y1": 1, "line": {"color": LEFT_OUT[theme], "width": 1}})
-    figure.update_layout(shapes=shapes, legend={"y": 1.02 + 30 / (ROW * len(names) + 60)}, margin_t=74, margin_l=room(names, ""), annotations=[
+    shapes.append({"type": "line", "x0": 0, "x1": 0, "yref": "paper", "y0": 0, "y1": 1, "line": {"color": FADED[theme], "width": 1}})
+    figure.update_layout(shapes=shapes, legend={"y": 1.02 + 30 / (ROW * len(names) + 60)}, margin_t=74, margin_l=label_width(names, ""), annotations=[
         {"x": x, "y": 1, "yref": "paper", "yanchor": "bottom", "text": text, "xanchor": side, "showarrow": False,
          "font": {"size": 11.5, "color": MUTED[theme]}} for x, text, side in words])
     lowest = min([-0.25 if chance is None else -chance[0], *(float(np.nanmin(each)) for each in columns.values() if np.isfinite(each).any())])
@@ -40,7 +40,7 @@ def agreement(theme: str, names: Sequence[str], columns: Mapping[str, np.ndarray
     return figure
 
 
-def _dots(figure: Drawing, at: np.ndarray, values: np.ndarray, name: str, marker: dict, names: list[str]) -> None:
+def _dots(figure: FigureSpec, at: np.ndarray, values: np.ndarray, name: str, marker: dict, names: list[str]) -> None:
     if values.ndim == 1:
         figure.add_scatter(x=values, y=at, mode="markers", name=name, marker=marker, customdata=names, hovertemplate="%{customdata}: %{x:.3f}")
         return

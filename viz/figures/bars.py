@@ -3,14 +3,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from viz.figures.base import MUTED, chart, point_out, series, stand
-from viz.figures.drawing import Drawing
+from viz.figures.base import MUTED, annotate, chart, fit_x_labels, series
+from viz.figures.drawing import FigureSpec
 
 WRITTEN = 20   # names that all are written
 
 
 def histogram(theme: str, edges: np.ndarray, shares: Mapping[str, np.ndarray], *, axes: tuple[str, str],
-              curve: tuple[str, np.ndarray] | None = None, marks: Sequence[tuple[float, str]] = (), height: int = 300, title: str = "") -> Drawing:
+              curve: tuple[str, np.ndarray] | None = None, marks: Sequence[tuple[float, str]] = (), height: int = 300, title: str = "") -> FigureSpec:
     """Shares (bin) of each series between `edges` (bin + 1), drawn over one another and see-through; curve: what theory says for each bin."""
     figure = chart(theme, *axes, height=height, title=title)
     palette, centres = series(theme), (edges[:-1] + edges[1:]) / 2
@@ -21,12 +21,12 @@ def histogram(theme: str, edges: np.ndarray, shares: Mapping[str, np.ndarray], *
         figure.add_scatter(x=centres, y=curve[1], name=curve[0], mode="lines", line={"color": MUTED[theme], "width": 2, "dash": "dash"},
                            hovertemplate="%{y:.3g}")
     figure.update_layout(barmode="overlay", showlegend=len(figure) > 1, barcornerradius=0)
-    point_out(figure, theme, marks)
+    annotate(figure, theme, marks)
     return figure
 
 
 def bars(theme: str, names: Sequence[str], groups: Mapping[str, np.ndarray], *, axes: tuple[str, str], y_range: tuple[float, float] | None = None,
-         height: int = 300, title: str = "", angle: int | None = None) -> Drawing:
+         height: int = 300, title: str = "", angle: int | None = None) -> FigureSpec:
     """One bar for each name and group; two equal names stay two. Of many names as many are written as a phone has room for, and the last.
 
     angle: of the names, where it does not depend on the window (base.stand).
@@ -40,7 +40,7 @@ def bars(theme: str, names: Sequence[str], groups: Mapping[str, np.ndarray], *, 
     written = [at for at in places if at == places[-1] or (at % step == 0 and at + step <= places[-1])]
     figure.update_xaxes(tickmode="array", tickvals=written, ticktext=[names[at] for at in written])
     figure.update_layout(barmode="group", showlegend=len(groups) > 1)
-    stand(figure, [names[at] for at in written], angle)
+    fit_x_labels(figure, [names[at] for at in written], angle)
     if y_range is not None:
         figure.update_yaxes(range=list(y_range))
     return figure

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from viz import theme as colours
-from viz.figures.drawing import Drawing
+from viz.figures.drawing import FigureSpec
 
 FONT = "system-ui, 'DejaVu Sans', sans-serif"
 MONO = "'DejaVu Sans Mono', ui-monospace, monospace"
 ACCENT = {"light": colours.ACCENT, "dark": "#f08a4b"}   # the page's primary colours, .streamlit/config.toml
 MUTED = {"light": colours.QUIET, "dark": "#a3abb8"}
 GRID = {"light": "#e6e9ee", "dark": "#252c38"}
-LEFT_OUT = {"light": "#b9c0ca", "dark": "#4a5363"}      # series that are there only to be counted
+FADED = {"light": "#b9c0ca", "dark": "#4a5363"}      # series that are there only to be counted
 LETTER = 12.5                             # pixels, of a figure's letters
 SIGN, WIDE, TICK, EDGE = 8, 13, 8, 12     # pixels: a sign of a tick's label, a wide one, the tick before it, what plotly leaves free at the edge
 SIGNS = dict.fromkeys("fijlrt.,:;'|!()[] ", 5) | dict.fromkeys("%@mMwW", WIDE)
@@ -47,13 +47,13 @@ def signed(theme: str) -> list[list[Any]]:
     return [[place / (len(stops) - 1), stop] for place, stop in enumerate(stops)]
 
 
-def chart(theme: str, x: str = "", y: str = "", *, height: int = 340, title: str = "") -> Drawing:
+def chart(theme: str, x: str = "", y: str = "", *, height: int = 340, title: str = "") -> FigureSpec:
     """An empty figure with two named axes. The title says what is drawn in a few words; the height is in pixels."""
     ink, paper = colours.INK[theme], colours.PAPER[theme]
-    axis: dict[str, Any] = {"gridcolor": GRID[theme], "linecolor": LEFT_OUT[theme], "zeroline": False, "ticks": "outside", "ticklen": 4,
-                            "tickcolor": LEFT_OUT[theme], "title_font_size": 13,
+    axis: dict[str, Any] = {"gridcolor": GRID[theme], "linecolor": FADED[theme], "zeroline": False, "ticks": "outside", "ticklen": 4,
+                            "tickcolor": FADED[theme], "title_font_size": 13,
                             "ticklabeloverflow": "allow"}   # otherwise plotly measures all labels of an axis again for each that it places
-    return Drawing(
+    return FigureSpec(
         height=height, paper_bgcolor=paper, plot_bgcolor=paper, font={"family": FONT, "size": LETTER, "color": ink},
         margin={"l": 76 if y else 40, "r": 20, "t": 56 if title else 46, "b": 46 if x else 26},
         hoverlabel={"font_family": FONT, "bgcolor": paper, "font_color": ink},
@@ -64,7 +64,7 @@ def chart(theme: str, x: str = "", y: str = "", *, height: int = 340, title: str
         dragmode=False, hovermode="closest", barcornerradius=2)
 
 
-def room(names: Sequence[str], title: str) -> int:
+def label_width(names: Sequence[str], title: str) -> int:
     """Pixels for the labels left of a y axis and for its name, rather too many than too few.
 
     plotly finds out by itself what labels need (`automargin`), but then draws the whole chart a second time.
@@ -77,7 +77,7 @@ def width(name: str) -> int:
     return sum(SIGNS.get(sign) or (WIDE if unicodedata.east_asian_width(sign) in "WF" else SIGN + sign.isupper()) for sign in name)
 
 
-def stand(figure: Drawing, names: Sequence[str], angle: int | None = None) -> None:
+def fit_x_labels(figure: FigureSpec, names: Sequence[str], angle: int | None = None) -> None:
     """Gives an x axis with these labels, side by side, the room that they need. angle: degrees by which words are turned; without it plotly finds
     out whether they must be, and how much room that takes, but where they must it draws the whole chart a second time."""
     title = figure.axis("xaxis")["title"]["text"]
@@ -101,7 +101,7 @@ def labelled(names: Sequence[str]) -> dict[str, Any]:
     return {"type": "category", "categoryorder": "array", "categoryarray": places, "labelalias": dict(zip(places, names, strict=True))}
 
 
-def point_out(figure: Drawing, theme: str, marks: Sequence[tuple[float, str]] = (), bounds: Sequence[tuple[float, str]] = (),
+def annotate(figure: FigureSpec, theme: str, marks: Sequence[tuple[float, str]] = (), bounds: Sequence[tuple[float, str]] = (),
               taken: int = 0) -> None:
     """Marks: vertical lines at x, their words above the plot, where they cover nothing; taken: rows of words that are there already. Bounds: dashed
     horizontal lines at y, their words at that end and on that side of the line that is furthest from every curve."""
@@ -113,30 +113,30 @@ def point_out(figure: Drawing, theme: str, marks: Sequence[tuple[float, str]] = 
                       "font": {"color": ink, "size": LETTER}})
     for y, text in bounds:
         at = math.log10(y) if figure.axis("yaxis").get("type") == "log" else y
-        end, side = _quiet(figure, at)
+        end, side = _emptiest_corner(figure, at)
         shapes.append({"xref": "paper", "x0": 0, "x1": 1, "y0": y, "y1": y, "line": {"color": MUTED[theme], "width": 1, "dash": "dash"}})
         words.append({"xref": "paper", "x": ("left", "right").index(end), "xanchor": end, "y": at, "yanchor": side, "text": text,
                       "font": {"color": MUTED[theme], "size": 12}})
     figure.update_layout(shapes=[{"type": "line"} | each for each in shapes], annotations=[{"showarrow": False} | each for each in words])
     if marks:
-        _raise(figure, ROW * (taken + len(marks)))
+        _make_room(figure, ROW * (taken + len(marks)))
 
 
-def _raise(figure: Drawing, pixels: int) -> None:
+def _make_room(figure: FigureSpec, pixels: int) -> None:
     """The legend by so many pixels, with room for it."""
     margin = figure.margin
     figure.update_layout(margin_t=max(margin["t"], LEGEND + pixels))
     figure.update_layout(legend_y=1.01 + pixels / (figure.height - figure.margin["t"] - margin["b"]))
 
 
-def _anchor(figure: Drawing, at: float) -> str:
+def _anchor(figure: FigureSpec, at: float) -> str:
     """Words stand over the middle of their line, unless they would leave the plot."""
     low, high = figure.span("x")
     share = (at - low) / max(high - low, 1e-9)
     return "left" if share < 0.25 else "right" if share > 0.75 else "center"
 
 
-def _quiet(figure: Drawing, at: float) -> tuple[str, str]:
+def _emptiest_corner(figure: FigureSpec, at: float) -> tuple[str, str]:
     """Where the words of a horizontal line cover the least: (left or right, what of them is at the line: their top or bottom)."""
     (left, right), (low, high) = figure.span("x"), figure.span("y")
     x, y = figure.points()

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from viz.figures.base import ACCENT, MUTED, chart, series
-from viz.figures.drawing import Drawing
+from viz.figures.drawing import FigureSpec
 from viz.format import head_label
 
 TICKS = 8   # layers written under the axis, at most; as many as a third of a page has room for
 
 
 def by_layer(theme: str, places: Sequence[tuple[int, int]], values: np.ndarray, *, axes: tuple[str, str], names: tuple[str, str],
-             line: tuple[str, np.ndarray] | None = None, marked: tuple[int, int] | None = None, height: int = 340) -> Drawing:
+             line: tuple[str, np.ndarray] | None = None, marked: tuple[int, int] | None = None, height: int = 340) -> FigureSpec:
     """places: (layer, head) of each value. names: of the dots and of the means. line: (name, number a head), its mean a layer. marked: a head that
     stands out."""
     figure = chart(theme, *axes, height=height)

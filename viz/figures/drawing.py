@@ -16,10 +16,10 @@ WHOLE = ("paper_bgcolor", "plot_bgcolor", "error_x")    # properties whose own n
 NARROW = {np.dtype(np.int64): np.int32, np.dtype(np.uint64): np.uint32, np.dtype(np.float16): np.float32}   # what no browser's arrays can hold
 
 
-class Drawing:
+class FigureSpec:
     """Traces and a layout. As with plotly's Figure, line_width=2 means line={"width": 2}, an update adds to what is there, None says nothing."""
 
-    def __init__(self, **layout: Any):
+    def __init__(self, **layout: Any) -> None:
         self._traces: list[dict] = []
         self._layout: dict = {}
         self.update_layout(**layout)
@@ -84,7 +84,7 @@ class Drawing:
         """Pixels round the plot: l, r, t and b."""
         return self._layout["margin"]
 
-    def sent(self) -> dict:
+    def to_plotly_json(self) -> dict:
         """What a browser gets: arrays as bytes in base64, matrices with the seven digits of float32."""
         return {"data": _sent(self._traces), "layout": _sent(self._layout)}
 

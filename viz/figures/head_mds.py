@@ -4,7 +4,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from viz.figures.base import ACCENT, MUTED, chart, scale, series
-from viz.figures.drawing import Drawing
+from viz.figures.drawing import FigureSpec
 from viz.figures.labels import fit, places
 from viz.format import head_label
 
@@ -14,7 +14,7 @@ BELOW = 62           # pixels for the bar of layers
 
 
 def head_map(theme: str, places: Sequence[tuple[int, int]], at: np.ndarray, *, marked: tuple[int, int],
-             near: Sequence[int] = (), layer_word: str = "layer", height: int = 520) -> Drawing:
+             near: Sequence[int] = (), layer_word: str = "layer", height: int = 520) -> FigureSpec:
     """at: float (head, 2). marked: the head that stands out; near: places in the list, joined to it. Both axes have one scale and no unit."""
     figure = chart(theme, height=height)
     figure.update_layout(margin={"l": 10, "r": 10, "t": 20, "b": BELOW})
@@ -42,7 +42,7 @@ def head_map(theme: str, places: Sequence[tuple[int, int]], at: np.ndarray, *, m
     return figure
 
 
-def _sides(figure: Drawing, at: np.ndarray, names: Sequence[str], first: Sequence[int]) -> dict[int, str]:
+def _sides(figure: FigureSpec, at: np.ndarray, names: Sequence[str], first: Sequence[int]) -> dict[int, str]:
     """The side of its dot on which a head's name stands, "" where there is no room for it. first: the heads that come before all others, the first of
     them the one that stands out."""
     order = [*first, *(place for place in range(len(names)) if place not in first)] if len(names) <= NAMED else list(first)
@@ -52,7 +52,7 @@ def _sides(figure: Drawing, at: np.ndarray, names: Sequence[str], first: Sequenc
     return dict(zip(order, places(*fit(figure, at, radii), radii, said, always=1), strict=True))
 
 
-def kept(theme: str, wanted: np.ndarray, found: np.ndarray, *, axes: tuple[str, str], height: int = 520) -> Drawing:
+def kept(theme: str, wanted: np.ndarray, found: np.ndarray, *, axes: tuple[str, str], height: int = 520) -> FigureSpec:
     """Shepard's diagram: for every pair its distance in the plane against the distance wanted, and the line where both are equal."""
     figure = chart(theme, *axes, height=height)
     above = np.triu_indices(len(wanted), 1)

@@ -3,8 +3,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viz.figures.base import MUTED, chart, labelled, room, scale, stand
-from viz.figures.drawing import Drawing
+from viz.figures.base import MUTED, chart, fit_x_labels, label_width, labelled, scale
+from viz.figures.drawing import FigureSpec
 from viz.figures.numbers import add_cells, signed_text
 
 ROW = 27         # pixels
@@ -12,7 +12,7 @@ WRITTEN = 20     # columns up to which the numbers stand in the cells
 
 
 def importance(theme: str, groups: Sequence[Sequence[tuple[str, np.ndarray]]], tokens: Sequence[str], apart: Sequence[bool], *,
-               title: str, apart_title: str) -> Drawing:
+               title: str, apart_title: str) -> FigureSpec:
     """groups of (name, float (token)), a gap between them; NaN where a measure says nothing. The colour is the size, as a share of the largest of the
     tokens that are not `apart`; those stand behind the others, and what is larger there has the last colour. A number is written where it is at
     least a hundredth of that."""
@@ -35,8 +35,8 @@ def importance(theme: str, groups: Sequence[Sequence[tuple[str, np.ndarray]]], t
               xgap=1, ygap=1, customdata=hover, name=title, hovertemplate="%{customdata}<extra></extra>")
     columns = ["" if place < 0 else tokens[place] for place in order]
     figure.update_xaxes(**labelled(columns), showgrid=False, side="bottom", ticks="", constrain="domain")
-    stand(figure, columns)
-    figure.update_layout(margin_l=room(names, ""))
+    fit_x_labels(figure, columns)
+    figure.update_layout(margin_l=label_width(names, ""))
     figure.update_yaxes(tickmode="array", tickvals=list(range(len(names))), ticktext=names, showgrid=False, autorange="reversed", ticks="")
     if any(apart):
         figure.add_annotation(x=(len(order) - 1 + order.index(-1) + 1) / 2, y=1, yref="paper", yanchor="bottom", text=apart_title, showarrow=False,

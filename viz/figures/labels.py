@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from viz.figures.base import LETTER, width
-from viz.figures.drawing import Drawing
+from viz.figures.drawing import FigureSpec
 
 NARROW = 340              # the narrowest chart
 EDGE = (12.0, 18.0)       # left and right of a dot, and above and below it
@@ -17,7 +17,7 @@ SIDES = {"top center": (0, 1), "bottom center": (0, -1), "middle right": (1, 0),
          "top right": (1, 1), "top left": (-1, 1), "bottom right": (1, -1), "bottom left": (-1, -1)}
 
 
-def fit(figure: Drawing, at: np.ndarray, radii: np.ndarray, beside: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def fit(figure: FigureSpec, at: np.ndarray, radii: np.ndarray, beside: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Gives the axes one scale and the ranges that hold the points: a wide chart is as large as its height lets it be. Returns where the points
     are, (point, 2) in pixels from the lower left corner of the plot, and how wide and high the plot is, (2).
 

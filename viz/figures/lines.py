@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from viz import theme as colours
-from viz.figures.base import MUTED, chart, point_out, series
-from viz.figures.drawing import Drawing
+from viz.figures.base import MUTED, annotate, chart, series
+from viz.figures.drawing import FigureSpec
 
 NAMED = 12   # whole numbers on the horizontal axis up to which each is written
 
@@ -26,7 +26,7 @@ class Line:
 
 
 def lines(theme: str, x: np.ndarray, drawn: Sequence[Line], *, axes: tuple[str, str], log: str = "", marks: Sequence[tuple[float, str]] = (),
-          bounds: Sequence[tuple[float, str]] = (), y_range: tuple[float, float] | None = None, height: int = 340, title: str = "") -> Drawing:
+          bounds: Sequence[tuple[float, str]] = (), y_range: tuple[float, float] | None = None, height: int = 340, title: str = "") -> FigureSpec:
     """The lines over x. log: which axes are logarithmic, "x", "y" or "xy". marks: vertical lines with words; bounds: horizontal ones."""
     figure = chart(theme, *axes, height=height, title=title)
     figure.update_layout(hovermode="x unified" if len(drawn) <= 10 else "closest", showlegend=len(drawn) > 1)
@@ -41,11 +41,11 @@ def lines(theme: str, x: np.ndarray, drawn: Sequence[Line], *, axes: tuple[str, 
     palette = series(theme)
     for each in drawn:
         _draw(figure, x, each, MUTED[theme] if each.colour is None else palette[each.colour % len(palette)])
-    point_out(figure, theme, marks, bounds)
+    annotate(figure, theme, marks, bounds)
     return figure
 
 
-def _draw(figure: Drawing, x: np.ndarray, line: Line, colour: str) -> None:
+def _draw(figure: FigureSpec, x: np.ndarray, line: Line, colour: str) -> None:
     if line.band is not None:
         red, green, blue = colours.rgb(colour)
         figure.add_scatter(x=x, y=line.band[1], mode="lines", line_width=0, showlegend=False, hoverinfo="skip", name=f"{line.name}, high")

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from viz.figures.base import MUTED, chart, scale, series
-from viz.figures.drawing import Drawing
+from viz.figures.drawing import FigureSpec
 
 
 def landscape(theme: str, x: np.ndarray, y: np.ndarray, heights: np.ndarray, paths: Sequence[tuple[str, int, np.ndarray]], *,
-              axes: tuple[str, str], name: str, height: int = 420, title: str = "") -> Drawing:
+              axes: tuple[str, str], name: str, height: int = 420, title: str = "") -> FigureSpec:
     """heights (y, x), at least 0. paths: (name, place in theme.HEADS, places (step, 2)), which begin at a ring; what leaves the plane is cut off."""
     figure = chart(theme, *axes, height=height, title=title)
     palette = series(theme)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from viz import theme as colours
-from viz.figures.base import chart, labelled, room, scale, signed, stand
-from viz.figures.drawing import Drawing
+from viz.figures.base import chart, fit_x_labels, label_width, labelled, scale, signed
+from viz.figures.drawing import FigureSpec
 from viz.figures.numbers import add_cells, signed_text
 
 WRITTEN = 12     # cells a side up to which the numbers are written into the cells
@@ -15,7 +15,7 @@ NAMED = 24       # names a side up to which a cell says both of its own
 
 def matrix(theme: str, numbers: np.ndarray, rows: Sequence[str], columns: Sequence[str], *, kind: str = "weights",
            axes: tuple[str, str] = ("key", "query"), height: int = 340, title: str = "", square: bool = True, digits: int = 2,
-           bound: float | None = None, ruler: bool = True, angle: int | None = None) -> Drawing:
+           bound: float | None = None, ruler: bool = True, angle: int | None = None) -> FigureSpec:
     """float (row, column), NaN where there is nothing. kind: weights (0 to 1), signed (symmetric about 0, up to `bound`), plain (0 to `bound`).
 
     Two equal names stay two: the axes are positions, the names are their labels. ruler: the bar that says which colour is which number.
@@ -33,9 +33,9 @@ def matrix(theme: str, numbers: np.ndarray, rows: Sequence[str], columns: Sequen
               hovertemplate=("%{customdata}" if named else "%{y} → %{x}") + "<br>%{z:.4g}<extra></extra>",
               colorbar={"thickness": 10, "len": 1, "outlinewidth": 0, "tickfont_size": 11})
     figure.update_layout(plot_bgcolor=colours.FORBIDDEN if theme == "light" else "#1b2029",
-                         margin={"l": room(rows, axes[1]), "r": RULER if ruler else 20, "t": 56 if title else 32})
+                         margin={"l": label_width(rows, axes[1]), "r": RULER if ruler else 20, "t": 56 if title else 32})
     figure.update_xaxes(**labelled(columns), showgrid=False, side="bottom", constrain="domain")
     figure.update_yaxes(**labelled(rows), showgrid=False, autorange="reversed", constrain="domain", **({"scaleanchor": "x"} if square else {}))
-    stand(figure, columns, angle)
+    fit_x_labels(figure, columns, angle)
     return figure
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from viz import theme as colours
-from viz.figures.drawing import Drawing
+from viz.figures.drawing import FigureSpec
 
 BLACK, WHITE = "#000000", "#ffffff"   # a page's ink is too pale for the cells in the middle of a ramp
 EVEN = (1.05 * 0.05) ** 0.5 - 0.05    # luminance from which both stand out alike, 4.6 : 1 (WCAG 2.2)
@@ -13,7 +13,7 @@ CLEAR = [[0, "rgba(0,0,0,0)"], [1, "rgba(0,0,0,0)"]]
 BLANK = "\u2007"                      # a space as wide as a digit
 
 
-def add_cells(figure: Drawing, numbers: np.ndarray, said: Sequence[Sequence[str]] | None, *, span: tuple[float, float],
+def add_cells(figure: FigureSpec, numbers: np.ndarray, said: Sequence[Sequence[str]] | None, *, span: tuple[float, float],
               stops: list[list[Any]], **properties: Any) -> None:
     """Adds numbers (row, column), coloured by `stops` over `span`. said: what stands in each cell, "" for nothing; None for no words at all.
 

@@ -5,8 +5,8 @@ import numpy as np
 
 from model.core.types import HeadId
 from viz import theme as colours
-from viz.figures.base import LEFT_OUT, MUTED, chart, series
-from viz.figures.drawing import Drawing
+from viz.figures.base import FADED, MUTED, chart, series
+from viz.figures.drawing import FigureSpec
 from viz.format import head_label
 
 SMALLEST, LARGEST, WORST = 5, 21, 0.4   # pixels of a square at a fit of WORST or less and at a fit of 1: twelve side by side on a phone
@@ -19,10 +19,10 @@ Fit = tuple[str, float]
 def colour_of(theme: str, patterns: Sequence[str]) -> dict[str, str]:
     """One colour a pattern, always the same one whichever patterns are there."""
     others = [each for each in patterns if each != PLAIN]
-    return {PLAIN: LEFT_OUT[theme], **dict(zip(others, series(theme), strict=False))}
+    return {PLAIN: FADED[theme], **dict(zip(others, series(theme), strict=False))}
 
 
-def grid(theme: str, best: Mapping[HeadId, Fit], titles: Mapping[str, str], *, axes: tuple[str, str]) -> Drawing:
+def grid(theme: str, best: Mapping[HeadId, Fit], titles: Mapping[str, str], *, axes: tuple[str, str]) -> FigureSpec:
     """Rows are layers, columns heads; the colour is the best pattern, the size how well it fits. titles: of all patterns, in a fixed order."""
     layers = sorted({layer for layer, _ in best})
     figure = chart(theme, *axes, height=130 + 34 * max(len(layers), 3))
@@ -43,7 +43,7 @@ def grid(theme: str, best: Mapping[HeadId, Fit], titles: Mapping[str, str], *, a
     return figure
 
 
-def effects(theme: str, best: Mapping[HeadId, Fit], changes: Mapping[HeadId, float], titles: Mapping[str, str], *, axes: tuple[str, str]) -> Drawing:
+def effects(theme: str, best: Mapping[HeadId, Fit], changes: Mapping[HeadId, float], titles: Mapping[str, str], *, axes: tuple[str, str]) -> FigureSpec:
     """A point a head: how well its best pattern fits (x) and by how much the answer changes without it (y)."""
     figure = chart(theme, *axes, height=360)
     loud = sorted(changes, key=lambda place: -changes[place])[:NAMED]

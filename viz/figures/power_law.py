@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viz.figures.base import chart, point_out, series
-from viz.figures.drawing import Drawing
+from viz.figures.base import annotate, chart, series
+from viz.figures.drawing import FigureSpec
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +20,7 @@ class Power:
 
 
 def powers(theme: str, drawn: Sequence[Power], *, axes: tuple[str, str], x_range: tuple[float, float], marks: Sequence[tuple[float, str]] = (),
-           height: int = 380, title: str = "") -> Drawing:
+           height: int = 380, title: str = "") -> FigureSpec:
     """Dots with a thin line through them, and the fitted power as a broad pale line behind. The slope on these axes is the exponent."""
     figure = chart(theme, *axes, height=height, title=title)
     figure.update_xaxes(type="log", range=list(np.log10(x_range)), dtick=1)
@@ -36,5 +36,5 @@ def powers(theme: str, drawn: Sequence[Power], *, axes: tuple[str, str], x_range
         figure.add_scatter(x=each.x, y=each.y, name=each.name, mode="lines+markers", line={"color": colour, "width": 1},
                            marker={"color": colour, "size": 7}, hovertemplate="n = %{x:,}: %{y:.4g}")
     figure.update_layout(showlegend=True)
-    point_out(figure, theme, marks)
+    annotate(figure, theme, marks)
     return figure

@@ -3,13 +3,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viz.figures.base import ACCENT, MUTED, chart, point_out, series
-from viz.figures.drawing import Drawing
+from viz.figures.base import ACCENT, MUTED, annotate, chart, series
+from viz.figures.drawing import FigureSpec
 from viz.figures.lines import Line
 
 
 def regression(theme: str, x: np.ndarray, curves: Sequence[Line], points: tuple[np.ndarray, np.ndarray, np.ndarray],
-               here: tuple[float, float, str], *, axes: tuple[str, str], y_range: tuple[float, float], height: int = 400) -> Drawing:
+               here: tuple[float, float, str], *, axes: tuple[str, str], y_range: tuple[float, float], height: int = 400) -> FigureSpec:
     """curves over x. points: (x, y, weight) of each, the area of its dot is the weight. here: (x, the estimate there, words for its line).
 
     A point without weight keeps a small ring, so that nobody looks for it.
@@ -31,5 +31,5 @@ def regression(theme: str, x: np.ndarray, curves: Sequence[Line], points: tuple[
     figure.update_xaxes(range=[float(x[0]), float(x[-1])])
     figure.update_yaxes(range=list(y_range))
     figure.update_layout(showlegend=len(curves) > 1)
-    point_out(figure, theme, [(here[0], here[2])])
+    annotate(figure, theme, [(here[0], here[2])])
     return figure

@@ -3,12 +3,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viz.figures.base import chart, point_out, room, series
-from viz.figures.drawing import Drawing
+from viz.figures.base import annotate, chart, label_width, series
+from viz.figures.drawing import FigureSpec
 
 
 def lengths(theme: str, rows: Sequence[str], pieces: Sequence[tuple[str, int, np.ndarray]], *, axis: str, marks: Sequence[tuple[float, str]] = (),
-            height: int = 240, title: str = "") -> Drawing:
+            height: int = 240, title: str = "") -> FigureSpec:
     """rows: names, the first on top. pieces: (name, place in theme.HEADS, lengths (row), at least 0), in the order in which they are laid.
 
     A piece without end (infinite) is drawn to the end of the axis, with ∞ on it; a piece of length 0 is not there.
@@ -27,6 +27,6 @@ def lengths(theme: str, rows: Sequence[str], pieces: Sequence[tuple[str, int, np
         start = start + shown
     figure.update_xaxes(range=[0, longest])
     figure.update_yaxes(tickmode="array", tickvals=places, ticktext=list(rows), autorange="reversed", showgrid=False)
-    figure.update_layout(barmode="overlay", showlegend=True, uniformtext={"minsize": 10, "mode": "hide"}, margin_l=room(rows, ""))
-    point_out(figure, theme, marks)
+    figure.update_layout(barmode="overlay", showlegend=True, uniformtext={"minsize": 10, "mode": "hide"}, margin_l=label_width(rows, ""))
+    annotate(figure, theme, marks)
     return figure

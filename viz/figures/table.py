@@ -3,10 +3,10 @@ from typing import Any
 
 import numpy as np
 
-from viz.figures.drawing import Drawing
+from viz.figures.drawing import FigureSpec
 
 
-def rows(drawn: Drawing) -> list[list[Any]]:
+def rows(drawn: FigureSpec) -> list[list[Any]]:
     """[series, x, y, value] with a header: one row a point; heatmaps have a value for each x and y, other traces none. Axes' names head x and y."""
     figure = drawn.plotly()
     layout = figure.layout

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from viz.figures.base import LETTER, SIGN, chart, scale
-from viz.figures.drawing import Drawing
+from viz.figures.drawing import FigureSpec
 from viz.figures.labels import NARROW
 
 SMALL = 11   # pixels of the letters
 
 
-def tiles(theme: str, rows: Sequence[Sequence[tuple[str, np.ndarray]]], *, height: int = 300) -> Drawing:
+def tiles(theme: str, rows: Sequence[Sequence[tuple[str, np.ndarray]]], *, height: int = 300) -> FigureSpec:
     """rows of (name, pixels (y, x)), all pictures of one size. What is −1 has the colour of the page, what is 1 the darkest of the ramp."""
     high, wide = rows[0][0][1].shape
     columns = max(map(len, rows))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from viz.figures.base import LEFT_OUT, MUTED, chart, point_out, room, series
+from viz.figures.base import FADED, MUTED, annotate, chart, label_width, series
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -32,9 +32,9 @@ def training(theme: str, curves: tuple[np.ndarray, np.ndarray, np.ndarray], head
     share = {"range": [-0.04, 1.04], "tickvals": [0, 0.5, 1], "tickformat": ".0%"}
     figure.update_layout(yaxis=axis | {"domain": PANELS[0], "rangemode": "tozero"}, yaxis2=axis | share | {"domain": PANELS[1]},
                          yaxis3=axis | share | {"domain": PANELS[2], "tickformat": ".1f"}, showlegend=False, hovermode="closest",
-                         margin_l=room(["100%"], ""))
+                         margin_l=label_width(["100%"], ""))
     figure.update_xaxes(range=[0, max(last, 1)], anchor="y3")
-    point_out(figure, theme, [] if at is None else [at], taken=1)
+    annotate(figure, theme, [] if at is None else [at], taken=1)
     if guessing is not None:   # its words stand at the right, where the curve has left
         quiet, height_of = {"size": 12, "color": MUTED[theme]}, {"y0": guessing[0], "y1": guessing[0]}
         figure.add_shape(type="line", xref="paper", x0=0, x1=1, line={"color": MUTED[theme], "width": 1, "dash": "dash"}, **height_of)
@@ -50,7 +50,7 @@ def _heads(figure: "Figure", theme: str, frames: Sequence[int], scores: Mapping[
     """A line for each head; the names of those that stand out, coloured, for the panel's title."""
     loud = dict(zip(bold, (series(theme)[place] for place in LOUD)))
     for name, each in sorted(scores.items(), key=lambda entry: entry[0] in loud):
-        colour = loud.get(name, LEFT_OUT[theme])
+        colour = loud.get(name, FADED[theme])
         figure.add_scatter(x=list(frames), y=each, name=name, yaxis="y3", mode="lines+markers", marker={"size": 5, "color": colour},
                            line={"color": colour, "width": 2.5 if name in loud else 1}, hovertemplate="%{y:.3f}")
     return ", ".join(f'<span style="color:{colour}"><b>{name}</b></span>' for name, colour in loud.items())

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from viz import theme as colours
-from viz.figures.base import ACCENT, GRID, LEFT_OUT, MUTED, chart, series
-from viz.figures.drawing import Drawing
+from viz.figures.base import ACCENT, FADED, GRID, MUTED, chart, series
+from viz.figures.drawing import FigureSpec
 
 
 def twins(theme: str, names: Sequence[str], here: np.ndarray, there: np.ndarray, chosen: int | None, *, axes: tuple[str, str],
-          corners: tuple[str, str, str, str], height: int = 430) -> Drawing:
+          corners: tuple[str, str, str, str], height: int = 430) -> FigureSpec:
     """here and there: (head, 2), the weights to the nouns A and B. Across: A minus B here; upwards: A minus B in the twin.
 
     A dot's area is the weight on both nouns. corners: what the four corners mean, from the lower right (A here, B there) round to the left:
@@ -21,7 +21,7 @@ def twins(theme: str, names: Sequence[str], here: np.ndarray, there: np.ndarray,
     marked = [place == chosen for place in range(len(names))]
     figure = chart(theme, *axes, height=height)
     figure.add_scatter(x=[-reach, reach], y=[-reach, reach], mode="lines", hoverinfo="skip",
-                       line={"color": LEFT_OUT[theme], "dash": "dot", "width": 1.5})
+                       line={"color": FADED[theme], "dash": "dot", "width": 1.5})
     figure.add_scatter(
         x=x, y=y, mode="markers+text", hovertext=list(names), customdata=np.column_stack([here, there]), textposition="top center", textfont_size=12,
         text=[name if mark or place in outer else "" for place, (name, mark) in enumerate(zip(names, marked))],

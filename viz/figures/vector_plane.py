@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from viz.figures.base import ACCENT, LETTER, MUTED, chart, series, width
-from viz.figures.drawing import Drawing
+from viz.figures.drawing import FigureSpec
 from viz.figures.labels import fit, places
 
 NAMED = 40              # points up to which every one can have its name beside it
@@ -23,7 +23,7 @@ class Points:
 
 
 def plane(theme: str, points: Points, *, axes: tuple[str, str], around: np.ndarray | None = None, marked: Sequence[tuple[str, np.ndarray]] = (),
-          arrows: Sequence[tuple[str, np.ndarray]] = (), height: int = 420, title: str = "") -> Drawing:
+          arrows: Sequence[tuple[str, np.ndarray]] = (), height: int = 420, title: str = "") -> FigureSpec:
     """around: places of the hull's corners in order. marked: (name, (2)) that stand out. arrows: (name, (2)) from the origin.
 
     Both axes have the same scale, so that angles are angles.
@@ -59,7 +59,7 @@ def plane(theme: str, points: Points, *, axes: tuple[str, str], around: np.ndarr
     return figure
 
 
-def _said(figure: Drawing, points: Points, sizes: np.ndarray, marked: Sequence[tuple[str, np.ndarray]],
+def _said(figure: FigureSpec, points: Points, sizes: np.ndarray, marked: Sequence[tuple[str, np.ndarray]],
           arrows: Sequence[tuple[str, np.ndarray]]) -> list[tuple[int, str]]:
     """Fits the figure to what is in it. Returns (place of its point, side on which its name stands) of what is marked, of the arrows, whose names
     stand beyond their tips, and of the biggest points, whose names keep away from dots, arrows and the other names."""

@@ -2,8 +2,8 @@
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from viz.figures.base import ACCENT, LEFT_OUT, MONO, chart, series
-from viz.figures.drawing import Drawing
+from viz.figures.base import ACCENT, FADED, MONO, chart, series
+from viz.figures.drawing import FigureSpec
 
 LEFT, RIGHT, WIDE, HIGH = 2.2, 7.8, 4.25, 1.05     # middles of encoder and decoder, and the size of a box, in units of the drawing
 EDGE = 4                                           # pixels round the whole
@@ -11,15 +11,15 @@ ENCODER, DECODER = ("source", "encoder", "memory"), ("target", "masked", "cross"
 LEVELS = {"source": 0.7, "encoder": 4.1, "memory": 7.1, "target": 0.7, "masked": 3.0, "cross": 5.2, "forward": 7.1, "answer": 9.3}
 
 
-def wiring(theme: str, words: Mapping[str, str], arrows: Sequence[str], *, height: int = 460) -> Drawing:
+def wiring(theme: str, words: Mapping[str, str], arrows: Sequence[str], *, height: int = 460) -> FigureSpec:
     """words: what stands in each box of ENCODER and DECODER. arrows: the words at the three arrows into cross-attention, from the encoder the
     upper and the lower one, and from below.
     """
     figure = chart(theme, height=height)
     places = {name: (LEFT if name in ENCODER else RIGHT, LEVELS[name]) for name in (*ENCODER, *DECODER)}
     colours = dict(zip(places, (None, 0, 0, None, 1, 2, 1, None), strict=True))
-    shapes = [_box(*places[name], LEFT_OUT[theme] if number is None else series(theme)[number]) for name, number in colours.items()]
-    shapes.append({"type": "rect", "x0": RIGHT - 2.2, "x1": RIGHT + 2.2, "y0": 2.2, "y1": 7.85, "line": {"color": LEFT_OUT[theme], "dash": "dot"}})
+    shapes = [_box(*places[name], FADED[theme] if number is None else series(theme)[number]) for name, number in colours.items()]
+    shapes.append({"type": "rect", "x0": RIGHT - 2.2, "x1": RIGHT + 2.2, "y0": 2.2, "y1": 7.85, "line": {"color": FADED[theme], "dash": "dot"}})
     notes = [{"x": x, "y": y, "text": words[name], "showarrow": False, "font": {"size": 12}} for name, (x, y) in places.items()]
     notes += [_arrow((x, LEVELS[low] + HIGH / 2), (x, LEVELS[high] - HIGH / 2), theme)
               for x, column in ((LEFT, ENCODER), (RIGHT, DECODER)) for low, high in pairwise(column)]
@@ -46,4 +46,4 @@ def _box(x: float, y: float, colour: str) -> dict:
 
 def _arrow(start: tuple[float, float], end: tuple[float, float], theme: str, colour: str | None = None) -> dict:
     return {"x": end[0], "y": end[1], "ax": start[0], "ay": start[1], "xref": "x", "yref": "y", "axref": "x", "ayref": "y", "showarrow": True,
-            "text": "", "arrowhead": 2, "arrowwidth": 2 if colour else 1.2, "arrowcolor": colour or LEFT_OUT[theme]}
+            "text": "", "arrowhead": 2, "arrowwidth": 2 if colour else 1.2, "arrowcolor": colour or FADED[theme]}

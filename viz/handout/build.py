@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from model.core import heads
-from model.core.displayed import Shown, displayed
+from model.core.displayed import DisplayedHead, displayed_head
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import provenance
 from viz.components.head_grid import payload as grid_payload
 from viz.components.head_view import payload as view_payload
-from viz.figures.drawing import Drawing
+from viz.figures.drawing import FigureSpec
 from viz.format import head_label
 from viz.handout import charts, tables
 from viz.handout.item import ABOUT, CAPTION, Item
@@ -25,8 +25,8 @@ SAID, LARGEST = strings("handout")["proposed"], 3   # tokens that are named with
 
 def head_item(record: AttentionRecord, view: View, *, link: str = "", covered: bool = False, **given) -> Item:
     """The open head in its lens; covered: to be predicted before it is shown. Raises UserError where the view cannot be shown."""
-    shown, others = displayed(record, view), view.overlay if view.lens == "lines" else ()
-    overlay = [displayed(record, replace(view, layer=layer, head=head)) for layer, head in others]
+    shown, others = displayed_head(record, view), view.overlay if view.lens == "lines" else ()
+    overlay = [displayed_head(record, replace(view, layer=layer, head=head)) for layer, head in others]
     messages = (view_payload.body(shown, room="", overlay=overlay), view_payload.state(
         shown, view, room="", focus=view.token, pair=None if covered else view.pair, guess=COVER if covered else None))
     return picture_item("head_view", *messages, records=(record,), view=view, link=link, **given)
@@ -34,9 +34,9 @@ def head_item(record: AttentionRecord, view: View, *, link: str = "", covered: b
 
 def grid_item(record: AttentionRecord, view: View, *, link: str = "", **given) -> Item:
     """All heads of the view's kind. Raises UserError where the record has none."""
-    displayed(record, view)
+    displayed_head(record, view)
     overview = heads.overview(record[view.kind])
-    marks = [(layer, head, rank) for rank, (layer, head, _) in enumerate(heads.ranked(record[view.kind], *view.pair)[:5], 1)] if view.pair else []
+    marks = [(layer, head, rank) for rank, (layer, head, _) in enumerate(heads.rank_heads_for_pair(record[view.kind], *view.pair)[:5], 1)] if view.pair else []
     messages = grid_payload.body(overview, room=""), grid_payload.state(overview, room="", open_head=(view.layer, view.head), marks=marks)
     return picture_item("head_grid", *messages, records=(record,), view=view, link=link, **given)
 
@@ -53,7 +53,7 @@ def picture_item(kind: str, body: bytes, state: bytes, *, records: tuple[Attenti
     return Item(kind, body, state, said[:CAPTION], " · ".join(dict.fromkeys(about))[:ABOUT], link, source, **given)
 
 
-def chart_item(drawn: Drawing, alt: str, *, where: str = "", link: str = "") -> Item:
+def chart_item(drawn: FigureSpec, alt: str, *, where: str = "", link: str = "") -> Item:
     """A chart in the light theme; its caption is what is said to those who do not see it."""
     return Item("chart", charts.body_of(drawn), b"", alt[:CAPTION], where[:ABOUT], link)
 
@@ -83,7 +83,7 @@ def _head(body: bytes, state: bytes) -> str:
     return " ".join([*said, *(f"{note[:1].upper()}{note[1:]}." for note in shown.notes)])
 
 
-def _most(shown: Shown, row: int) -> str:
+def _most(shown: DisplayedHead, row: int) -> str:
     order = np.argsort(-shown.weights[row], kind="stable")[:LARGEST]
     return ", ".join(f"“{shown.columns[place].text}” {shown.weights[row, place]:.2f}" for place in order)
 

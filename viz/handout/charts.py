@@ -8,7 +8,7 @@ import math
 from typing import Any
 
 from model.core.query import UserError
-from viz.figures.drawing import Drawing
+from viz.figures.drawing import FigureSpec
 
 MOST = 8 * 2**20   # bytes of one chart
 TRACES = ("scatter", "bar", "heatmap")
@@ -19,9 +19,9 @@ LAYOUT = frozenset({
 BROKEN = "A chart of this handout is not one that Clearhead drew; take it out of the file, or save the handout again."
 
 
-def body_of(drawn: Drawing) -> bytes:
+def body_of(drawn: FigureSpec) -> bytes:
     """The chart's body: plotly's JSON in UTF-8."""
-    return json.dumps(_finite(drawn.sent()), allow_nan=False, separators=(",", ":")).encode("ascii")
+    return json.dumps(_finite(drawn.to_plotly_json()), allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
 def _finite(value: Any) -> Any:

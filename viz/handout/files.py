@@ -20,7 +20,7 @@ class Handout:
     title: str = ""
     items: tuple[Item, ...] = ()
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if len(self.title) > TITLE:
             raise UserError(f"The title is longer than {TITLE} characters; shorten it.")
         if len(self.items) > ITEMS:

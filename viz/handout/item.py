@@ -29,7 +29,7 @@ class Item:
     source: str = ""
     id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise UserError("This handout holds a figure of a kind that Clearhead does not draw; save it again with the version that made it.")
         for name, most in (("caption", CAPTION), ("about", ABOUT), ("link", LINK), ("source", 100_000)):
@@ -47,7 +47,7 @@ class Item:
     def nbytes(self) -> int:
         return len(self.body) + len(self.state) + len(self.caption) + len(self.about) + len(self.link) + len(self.source)
 
-    def said(self, caption: str) -> "Item":
+    def with_caption(self, caption: str) -> "Item":
         """The same figure with another caption."""
         return replace(self, caption=caption)
 

@@ -18,7 +18,7 @@ from viz.handout import print_svg, tables
 from viz.handout.files import Handout
 from viz.handout.item import Item
 from viz.handout.pictures import head_of
-from viz.text import strings, visible
+from viz.text import show_invisibles, strings
 
 STYLE = style("handout") + sheet("chart/numbers.css")
 KEPT = "".join(chr(sign) for sign in range(33, 127) if chr(sign) not in '"#%&') + " "   # what stands for itself in a quoted data: address
@@ -30,7 +30,7 @@ def page(handout: Handout) -> bytes:
     if not handout.items:
         raise UserError(strings("handout")["empty"])
     scripts = _scripts(handout, words)
-    title = visible(handout.title) or words["untitled"]
+    title = show_invisibles(handout.title) or words["untitled"]
     figures = "\n".join(_figure(item, number, words) for number, item in enumerate(handout.items, 1))
     said = {name: words[name] for name in ("lens", "scale", "transpose", "place")}
     made = words["made"].format(count=len(handout.items), figures=words["figures" if len(handout.items) > 1 else "figure"])
@@ -93,14 +93,14 @@ def _figure(item: Item, number: int, words: dict) -> str:
     return f"""<figure data-kind="{item.kind}"{_place(item)}{' class="inked"' if printed else ""}>
 <div class="live">{drawn}</div>{ink}
 <figcaption><b>{words["number"].format(number=number)}</b> {html.escape(visible_lines(item.caption))}</figcaption>
-<p class="from">{html.escape(visible(item.about))}{link}</p>
+<p class="from">{html.escape(show_invisibles(item.about))}{link}</p>
 {"" if drawn else messages}<script type="application/json" class="source">{_json(json.loads(item.source or "null"))}</script>
 </figure>"""
 
 
 def visible_lines(text: str) -> str:
     """Visible text that keeps its lines."""
-    return "\n".join(visible(line) for line in text.splitlines())
+    return "\n".join(show_invisibles(line) for line in text.splitlines())
 
 
 def _place(item: Item) -> str:

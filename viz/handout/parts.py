@@ -14,7 +14,7 @@ from viz.components.mask_editor import payload as cells_payload
 from viz.components.messages import unpack
 from viz.components.token_strip import payload as strip_payload
 from viz.components.transformer_diagram import payload as anatomy_payload
-from viz.handout.validation import must, number, reading, switch, text, whole
+from viz.handout.validation import integer, number, require, safely, switch, text
 from viz.page_controls import Numbers
 from viz.text import strings
 
@@ -33,29 +33,29 @@ class Part:
 def _plain(body: bytes, state: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     """Both headers of messages without arrays."""
     (said, arrays), (how, more) = unpack(body), unpack(state)
-    must(not arrays and not more)
+    require(not arrays and not more)
     return said, how
 
 
-@reading
+@safely
 def block_of(body: bytes, state: bytes) -> Part:
     """A block's boxes from the bottom up and the one that is marked."""
     said, how = _plain(body, state)
-    must(len(said["boxes"]) == len(said["kinds"]) <= MOST and set(said["kinds"]) <= set(block_payload.TINTS))
+    require(len(said["boxes"]) == len(said["kinds"]) <= MOST and set(said["kinds"]) <= set(block_payload.TINTS))
     boxes = tuple(block_payload.Drawn(text(box[0]), kind, text(box[4]), text(box[5])) for box, kind in zip(said["boxes"], said["kinds"], strict=True))
     alt, opened = text(said["alt"]), text(how["opened"])
     return Part(lambda room: (block_payload.body(boxes, room=room, alt=alt), block_payload.state(opened, room=room)), alt)
 
 
-@reading
+@safely
 def handles_of(body: bytes, state: bytes) -> Part:
     """Bars, shares or points with their numbers."""
     said, how = _plain(body, state)
     labels, name, unit = [text(each) for each in said["labels"]], text(said["name"]), text(said["unit"])
-    low, high, height = number(said["low"]), number(said["high"]), whole(said["height"], 40, 4000)
-    values, faint = tuple(map(number, how["values"])), tuple(whole(each, 0, len(labels) - 1) for each in how["faint"])
+    low, high, height = number(said["low"]), number(said["high"]), integer(said["height"], 40, 4000)
+    values, faint = tuple(map(number, how["values"])), tuple(integer(each, 0, len(labels) - 1) for each in how["faint"])
     each = 2 if said["mode"] == "points" else 1
-    must(low < high and 0 < len(labels) <= MOST and len(values) == each * len(labels) and low <= min(values) and max(values) <= high)
+    require(low < high and 0 < len(labels) <= MOST and len(values) == each * len(labels) and low <= min(values) and max(values) <= high)
     control, mode = Numbers("", values, low, high, len(values), len(values)), text(said["mode"])
     drag_payload.body(control, labels, room="", mode=mode, name=name, unit=unit, height=height)   # a mode that there is
     told = ", ".join(f"{label} " + " ".join(f"{value:.2f}" for value in values[each * at:each * (at + 1)]) for at, label in enumerate(labels))
@@ -63,40 +63,40 @@ def handles_of(body: bytes, state: bytes) -> Part:
                               drag_payload.state(values, room=room, faint=faint)), f"{name[:1].upper()}{name[1:]}: {told}.")
 
 
-@reading
+@safely
 def cells_of(body: bytes, state: bytes) -> Part:
     """A painted square: who may look where."""
     said, how = _plain(body, state)
     labels = [text(each) for each in said["labels"]]
-    allowed = np.array([whole(each, 0, 1) for each in how["allowed"]], bool).reshape(len(labels), len(labels))
-    marked = None if how["marked"] is None else whole(how["marked"], 0, len(labels) - 1)
-    must(0 < len(labels) <= MOST)
+    allowed = np.array([integer(each, 0, 1) for each in how["allowed"]], bool).reshape(len(labels), len(labels))
+    marked = None if how["marked"] is None else integer(how["marked"], 0, len(labels) - 1)
+    require(0 < len(labels) <= MOST)
     return Part(lambda room: (cells_payload.body(labels, room=room), cells_payload.state(allowed, room=room, marked=marked)),
                 SAID["cells"].format(open=int(allowed.sum()), cells=allowed.size))
 
 
-@reading
+@safely
 def strip_of(body: bytes, state: bytes) -> Part:
     """The tokens of a text, and which of them are chosen."""
     said, how = _plain(body, state)
     axis, count = said["tokens"], len(said["tokens"]["texts"])
-    must(0 < count <= TOKENS and all(len(axis[name]) == count for name in ("tokens", "flags", "segments")))
-    tokens = {"texts": [text(each) for each in axis["texts"]], "tokens": [whole(each, 0, 10**7) for each in axis["tokens"]],
-              "flags": [whole(each, 0, 7) for each in axis["flags"]], "segments": [whole(each, -1, 1) for each in axis["segments"]]}
-    focus = None if how["focus"] is None else whole(how["focus"], 0, count - 1)
-    pair = None if how["pair"] is None else (whole(how["pair"][0], 0, count - 1), whole(how["pair"][1], 0, count - 1))
+    require(0 < count <= TOKENS and all(len(axis[name]) == count for name in ("tokens", "flags", "segments")))
+    tokens = {"texts": [text(each) for each in axis["texts"]], "tokens": [integer(each, 0, 10**7) for each in axis["tokens"]],
+              "flags": [integer(each, 0, 7) for each in axis["flags"]], "segments": [integer(each, -1, 1) for each in axis["segments"]]}
+    focus = None if how["focus"] is None else integer(how["focus"], 0, count - 1)
+    pair = None if how["pair"] is None else (integer(how["pair"][0], 0, count - 1), integer(how["pair"][1], 0, count - 1))
     pairs = switch(how["pairs"])
     return Part(lambda room: (strip_payload.body_of(tokens, room=room), strip_payload.state(room=room, focus=focus, pair=pair, pairs=pairs)),
                 SAID["strip"].format(count=count))
 
 
-@reading
+@safely
 def anatomy_of(body: bytes, state: bytes) -> Part:
     """The Transformer's figure with what is said of each box; its lessons are the app's."""
     doors = {}
     for box, door in _plain(body, state)[0]["doors"].items():
-        must(box in {each[0] for each in anatomy_payload.BOXES})
-        doors[box] = anatomy_payload.Door("", text(door["words"]), whole(door["minutes"], 0, 999), tuple(map(text, door["before"][:MOST])))
+        require(box in {each[0] for each in anatomy_payload.BOXES})
+        doors[box] = anatomy_payload.Door("", text(door["words"]), integer(door["minutes"], 0, 999), tuple(map(text, door["before"][:MOST])))
     return Part(lambda room: (anatomy_payload.body(doors, room=room), anatomy_payload.state(room=room)), strings("lesson")["anatomy"]["figure"] + ".")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.core.displayed import WHOLE, Shown, Unit
+from model.core.displayed import MAX_UNPOOLED, AxisItem, DisplayedHead
 from model.core.heads import Overview
 from model.core.query import Kind
 from model.core.view import LENSES, SCALES, View
@@ -17,7 +17,7 @@ from viz.components.head_view.payload import Guess
 from viz.components.messages import NOTHING, unpack
 from viz.components.token_labels import JOINED, SPECIAL, UNKNOWN
 from viz.handout import parts
-from viz.handout.validation import must, number, reading, switch, text, whole
+from viz.handout.validation import integer, number, require, safely, switch, text
 
 HEADS, NOTES = 8, 12   # heads over one another; sentences of a picture
 COVER = Guess("cover", marking=True, alone=True)
@@ -29,7 +29,7 @@ class Head:
     """An open head as it was shown: the heads over one another, the open one first, and how they are looked at. bound: the numbers are differences
     of two heads, from −bound to bound; NaN is what one of the two does not have. covered: to be predicted before it is shown."""
 
-    pictures: tuple[Shown, ...]
+    pictures: tuple[DisplayedHead, ...]
     view: View
     height: int
     bound: float | None
@@ -70,30 +70,30 @@ def checked(kind: str, body: bytes, state: bytes, room: str, height: int | None 
                                values=grid.values, signed=grid.signed, bound=grid.bound, of=grid.of, by_value=grid.by_value))
 
 
-def _units(axis: dict, count: int) -> tuple[Unit, ...]:
+def _units(axis: dict, count: int) -> tuple[AxisItem, ...]:
     texts, tokens, flags = axis["texts"], axis["tokens"], axis["flags"]
-    must(len(texts) == len(tokens) == len(flags) == count and len(set(tokens)) == count)
-    return tuple(Unit(text(said), (whole(token, 0, 10**7),), bool(flag & SPECIAL), bool(flag & UNKNOWN), bool(flag & JOINED))
-                 for said, token, flag in zip(texts, tokens, (whole(flag, 0, 7) for flag in flags), strict=True))
+    require(len(texts) == len(tokens) == len(flags) == count and len(set(tokens)) == count)
+    return tuple(AxisItem(text(said), (integer(token, 0, 10**7),), bool(flag & SPECIAL), bool(flag & UNKNOWN), bool(flag & JOINED))
+                 for said, token, flag in zip(texts, tokens, (integer(flag, 0, 7) for flag in flags), strict=True))
 
 
-@reading
+@safely
 def head_of(body: bytes, state: bytes) -> Head:
     """The open head of its two messages. Raises UserError if that is not what they are."""
     (said, arrays), (how, nothing) = unpack(body), unpack(state)
     codes = arrays["weights"]
-    must(codes.dtype == np.uint16 and codes.ndim == 3 and codes.shape[0] <= HEADS and min(codes.shape) > 0 and max(codes.shape) <= WHOLE)
+    require(codes.dtype == np.uint16 and codes.ndim == 3 and codes.shape[0] <= HEADS and min(codes.shape) > 0 and max(codes.shape) <= MAX_UNPOOLED)
     kind, rows = Kind(said["kind"]), _units(said["rows"], codes.shape[1])
     columns = rows if said["columns"] is None else _units(said["columns"], codes.shape[2])
-    must(len(columns) == codes.shape[2] and len(said["heads"]) == codes.shape[0] and set(arrays) <= {"weights", "scores"} and not nothing)
+    require(len(columns) == codes.shape[2] and len(said["heads"]) == codes.shape[0] and set(arrays) <= {"weights", "scores"} and not nothing)
     scores = _scores(arrays["scores"], codes.shape[1:], number(said["low"]), number(said["high"])) if "scores" in arrays else None
     notes = tuple(text(note, 1000) for note in said["notes"][:NOTES])
     bound = None if said["bound"] is None else number(said["bound"])
-    must(bound is None or bound > 0)
+    require(bound is None or bound > 0)
     weights = _weights(codes, bound, said["absent"])
-    pictures = tuple(Shown(kind, whole(layer, 0, 9999), whole(head, 0, 9999), rows, columns, each, scores, notes)
+    pictures = tuple(DisplayedHead(kind, integer(layer, 0, 9999), integer(head, 0, 9999), rows, columns, each, scores, notes)
                      for (layer, head), each in zip(said["heads"], weights, strict=True))
-    return Head(pictures, _view(pictures[0], how), whole(said["height"], 40, 4000), bound, switch(how.get("marking", False)))
+    return Head(pictures, _view(pictures[0], how), integer(said["height"], 40, 4000), bound, switch(how.get("marking", False)))
 
 
 def _weights(codes: np.ndarray, bound: float | None, absent: list | None) -> np.ndarray:
@@ -103,48 +103,48 @@ def _weights(codes: np.ndarray, bound: float | None, absent: list | None) -> np.
     else:
         sizes = np.maximum(codes.astype(np.int32) - 1, 0)
         weights = np.where(codes == 0, np.nan, np.where(sizes % 2, 1, -1) * (sizes // 2) * (bound / 32766)).astype(np.float32)
-        must(bool((np.abs(weights[codes > 0]) <= np.float32(bound) * 1.0001).all()))
+        require(bool((np.abs(weights[codes > 0]) <= np.float32(bound) * 1.0001).all()))
     for axis, places in enumerate(absent or ()):
         for place in places:
-            weights[(slice(None),) * (axis + 1) + (whole(place, 0, weights.shape[axis + 1] - 1),)] = np.nan
+            weights[(slice(None),) * (axis + 1) + (integer(place, 0, weights.shape[axis + 1] - 1),)] = np.nan
     return weights
 
 
 def _scores(codes: np.ndarray, shape: tuple[int, ...], low: float, high: float) -> np.ndarray:
-    must(codes.dtype == np.uint16 and codes.shape == shape and low <= high)
+    require(codes.dtype == np.uint16 and codes.shape == shape and low <= high)
     return np.where(codes == NOTHING, np.nan, low + codes * ((high - low) / (NOTHING - 1))).astype(np.float32)
 
 
-def _view(shown: Shown, how: dict) -> View:
-    must(how["lens"] in LENSES and how["scale"] in SCALES)
+def _view(shown: DisplayedHead, how: dict) -> View:
+    require(how["lens"] in LENSES and how["scale"] in SCALES)
     rows, columns = ([unit.tokens[0] for unit in side] for side in (shown.rows, shown.columns))
-    token = None if how["focus"] is None else rows[whole(how["focus"], 0, len(rows) - 1)]
-    pair = how["pair"] and (rows[whole(how["pair"][0], 0, len(rows) - 1)], columns[whole(how["pair"][1], 0, len(columns) - 1)])
+    token = None if how["focus"] is None else rows[integer(how["focus"], 0, len(rows) - 1)]
+    pair = how["pair"] and (rows[integer(how["pair"][0], 0, len(rows) - 1)], columns[integer(how["pair"][1], 0, len(columns) - 1)])
     return View(kind=shown.kind, layer=shown.layer, head=shown.head, token=token, pair=pair or None, lens=how["lens"], scale=how["scale"],
                 transpose=switch(how["transpose"]))
 
 
-@reading
+@safely
 def grid_of(body: bytes, state: bytes) -> Grid:
     """The grid of its two messages. Raises UserError if that is not what they are."""
     (said, arrays), (how, columns) = unpack(body), unpack(state)
-    cells, counts = arrays["cells"], [whole(count, 0, 1024) for count in said["heads"]]
-    layers = tuple(whole(layer, 0, 9999) for layer in said["layers"])
-    must(cells.dtype == np.uint8 and cells.ndim == 3 and min(cells.shape) > 0 and max(cells.shape[1:]) <= 64 and cells.shape[0] <= 16_384)
-    must(len(layers) == len(counts) == len(set(layers)) and sum(counts) == cells.shape[0] > 0)
+    cells, counts = arrays["cells"], [integer(count, 0, 1024) for count in said["heads"]]
+    layers = tuple(integer(layer, 0, 9999) for layer in said["layers"])
+    require(cells.dtype == np.uint8 and cells.ndim == 3 and min(cells.shape) > 0 and max(cells.shape[1:]) <= 64 and cells.shape[0] <= 16_384)
+    require(len(layers) == len(counts) == len(set(layers)) and sum(counts) == cells.shape[0] > 0)
     rows, wide = said["pool"]
-    overview = Overview(Kind.SELF, layers, tuple(np.split(cells, np.cumsum(counts)[:-1])), (whole(rows, 1, 10**6), whole(wide, 1, 10**6)))
+    overview = Overview(Kind.SELF, layers, tuple(np.split(cells, np.cumsum(counts)[:-1])), (integer(rows, 1, 10**6), integer(wide, 1, 10**6)))
     every = grid_payload.places(overview)
 
     def column(numbers: np.ndarray) -> dict[tuple[int, int], float]:
         return {place: float(number) for place, number in zip(every, numbers, strict=True) if np.isfinite(number)}
 
-    order = None if how["order"] is None else tuple(every[whole(at, 0, len(every) - 1)] for at in how["order"])
+    order = None if how["order"] is None else tuple(every[integer(at, 0, len(every) - 1)] for at in how["order"])
     hover = {text(name): column(_scores(codes, (len(every),), number(low), number(high)))
              for (name, low, high), codes in zip(how.get("hover", []), columns.get("hover_codes", []), strict=True)}
-    marks = tuple((*every[whole(at, 0, len(every) - 1)], whole(rank, 0, 9999)) for at, rank in how["marks"])
+    marks = tuple((*every[integer(at, 0, len(every) - 1)], integer(rank, 0, 9999)) for at, rank in how["marks"])
     values = column(columns["values"]) if "values" in columns else {}
-    return Grid(overview, whole(said["groups"], 1, 1024), whole(said["height"], 40, 4000),
-                every[whole(how["open"], 0, len(every) - 1)] if how["open"] is not None else (-1, -1), order, marks, hover, values,
+    return Grid(overview, integer(said["groups"], 1, 1024), integer(said["height"], 40, 4000),
+                every[integer(how["open"], 0, len(every) - 1)] if how["open"] is not None else (-1, -1), order, marks, hover, values,
                 switch(how["signed"]), None if how["bound"] is None else number(how["bound"]),
                 text(how.get("of", "")), switch(how.get("by_value", False)))   # not in what an earlier Clearhead saved

@@ -24,7 +24,7 @@ class Keeping:
     """Handouts by name. Safe for threads: a change is made under a lock, on the handout as it is then. folder: gives the one of the files, or None
     where nothing is to be written."""
 
-    def __init__(self, most: int = MOST, folder: Callable[[], Path | None] = lambda: None):
+    def __init__(self, most: int = MOST, folder: Callable[[], Path | None] = lambda: None) -> None:
         self._most, self._folder, self._lock = most, folder, threading.Lock()
         self._kept: OrderedDict[str, Handout] = OrderedDict()
 

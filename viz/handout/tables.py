@@ -5,8 +5,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from viz.handout.validation import must, reading, text
-from viz.text import visible
+from viz.handout.validation import require, safely, text
+from viz.text import show_invisibles
 
 ROWS, COLUMNS, MOST = 2000, 40, 2 * 2**20   # bytes of one table
 NAME = 28   # letters of a name that is never broken
@@ -29,14 +29,14 @@ def _cell(value: Any) -> str | float | None:
     return found if isinstance(found, int) else str(found)
 
 
-@reading
+@safely
 def checked(body: bytes, state: bytes) -> tuple[bytes, bytes]:
     """The body anew, and no state. Raises UserError for what is not such a table."""
-    must(len(body) <= MOST and not state)
+    require(len(body) <= MOST and not state)
     names, rows = table_of(body)
-    must(0 < len(names) <= COLUMNS and len(set(names)) == len(names) and 0 < len(rows) <= ROWS)
+    require(0 < len(names) <= COLUMNS and len(set(names)) == len(names) and 0 < len(rows) <= ROWS)
     for row in rows:
-        must(len(row) == len(names) and all(cell is None or isinstance(cell, (str, int, float)) for cell in row))
+        require(len(row) == len(names) and all(cell is None or isinstance(cell, (str, int, float)) for cell in row))
     return body_of([dict(zip(map(text, names), row, strict=True)) for row in rows]), b""
 
 
@@ -77,4 +77,4 @@ def _decimals(cells: Sequence[str | float | None]) -> int:
 def _said(cell: str | float | None, places: int = 0) -> str:
     if isinstance(cell, float):
         return f"{cell:.{places}f}"
-    return "–" if cell is None else html.escape(visible(str(cell)))
+    return "–" if cell is None else html.escape(show_invisibles(str(cell)))

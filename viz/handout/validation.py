@@ -11,7 +11,7 @@ LONGEST = 4000   # characters of a text
 BROKEN = "A figure of this handout is damaged; take it out, or save the handout again."
 
 
-def reading(read: Callable[[bytes, bytes], Any]) -> Callable[[bytes, bytes], Any]:
+def safely(read: Callable[[bytes, bytes], Any]) -> Callable[[bytes, bytes], Any]:
     """Whatever a stranger's bytes do to the reader is one sentence."""
     @functools.wraps(read)
     def safely(body: bytes, state: bytes) -> Any:
@@ -22,26 +22,26 @@ def reading(read: Callable[[bytes, bytes], Any]) -> Callable[[bytes, bytes], Any
     return safely
 
 
-def must(true: bool) -> None:
+def require(true: bool) -> None:
     if not true:
         raise ValueError("not what a payload writes")
 
 
 def text(value: Any, most: int = LONGEST) -> str:
-    must(isinstance(value, str) and len(value) <= most)
+    require(isinstance(value, str) and len(value) <= most)
     return value
 
 
-def whole(value: Any, low: int, high: int) -> int:
-    must(type(value) is int and low <= value <= high)
+def integer(value: Any, low: int, high: int) -> int:
+    require(type(value) is int and low <= value <= high)
     return value
 
 
 def number(value: Any) -> float:
-    must(isinstance(value, (int, float)) and not isinstance(value, bool) and bool(np.isfinite(value)))
+    require(isinstance(value, (int, float)) and not isinstance(value, bool) and bool(np.isfinite(value)))
     return float(value)
 
 
 def switch(value: Any) -> bool:
-    must(isinstance(value, bool))
+    require(isinstance(value, bool))
     return value

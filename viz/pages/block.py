@@ -11,10 +11,10 @@ from viz.figures.bars import bars, histogram
 from viz.figures.base import UPRIGHT
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
-from viz.page import Frame, Page
+from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number
-from viz.text import literal
-from viz.widgets.control_widgets import pick, slide
+from viz.text import escape_markdown
+from viz.widgets.control_widgets import choice_for, slider_for
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import keep_picture
 from viz.widgets.lesson import GUESS, Lesson, computing
@@ -28,34 +28,34 @@ PAGE = Page("One block", "Learn", 5, "nothing", controls=(
 ROWS = 40         # tokens of a tensor that are drawn
 
 
-def render(frame: Frame) -> None:
-    lesson = Lesson(frame, "block")
+def render(page: PageContext) -> None:
+    lesson = Lesson(page, "block")
     lesson.head()
     revealed = lesson.predict()
-    trace, record = lesson.live(_opened, frame, lesson, leads=lesson.controls("block"))
+    trace, record = lesson.live(_opened, page, lesson, leads=lesson.controls("block"))
     if trace is not None:
-        each = _block(frame, trace)
-        lesson.live(_norm, frame, lesson, each, record[each.kind].queries, revealed)
-        _feed_forward(frame, lesson, trace, literal(record.card.title))
-    _depth(frame, lesson)
+        each = _block(page, trace)
+        lesson.live(_norm, page, lesson, each, record[each.kind].queries, revealed)
+        _feed_forward(page, lesson, trace, escape_markdown(record.card.title))
+    _depth(page, lesson)
     lesson.end()
 
 
-def _opened(frame: Frame, lesson: Lesson) -> tuple[Trace | None, AttentionRecord | None]:
+def _opened(page: PageContext, lesson: Lesson) -> tuple[Trace | None, AttentionRecord | None]:
     """The diagram and the tensors behind its boxes. Gives what the other parts show too, None where there is none."""
     with lesson.section("parts"):
         try:
-            record = frame.record()
-            trace = frame.ask(TraceQuery(record.query))
+            record = page.record()
+            trace = page.ask(TraceQuery(record.query))
         except UserError as error:
-            st.info(literal(str(error)))
+            st.info(escape_markdown(str(error)))
             return None, None
-        _parts(frame, lesson, trace, record)
+        _parts(page, lesson, trace, record)
     return trace, record
 
 
-def _block(frame: Frame, trace: Trace) -> Block:
-    return trace.blocks[min(frame.controls["block"], len(trace.blocks) - 1)]
+def _block(page: PageContext, trace: Trace) -> Block:
+    return trace.blocks[min(page.controls["block"], len(trace.blocks) - 1)]
 
 
 def _tensors(box: block.Box, each: Block, words: dict) -> list[tuple[str, np.ndarray]]:
@@ -80,18 +80,18 @@ def _said(place: int, trace: Trace, words: dict) -> str:
     return f"{words['stacks'][each.kind]} {each.index}" if len({one.kind for one in trace.blocks}) > 1 else str(each.index)
 
 
-def _parts(frame: Frame, lesson: Lesson, trace: Trace, record: AttentionRecord) -> None:
-    words, each = lesson.prose["parts"], _block(frame, trace)
+def _parts(page: PageContext, lesson: Lesson, trace: Trace, record: AttentionRecord) -> None:
+    words, each = lesson.prose["parts"], _block(page, trace)
     found = block.boxes(each)
     names = {box.name: words["names"][box.kind] for box in found}
-    box = next((one for one in found if one.name == frame.controls["box"]), found[1])
+    box = next((one for one in found if one.name == page.controls["box"]), found[1])
     if len(trace.blocks) > 1:
-        slide(frame, "block", words["block"], range(len(trace.blocks)), say=lambda place: _said(place, trace, words), closed=True)
+        slider_for(page, "block", words["block"], range(len(trace.blocks)), say=lambda place: _said(place, trace, words), closed=True)
     left, right = st.columns([2, 5], gap="medium")
     with left:
         drawn = [Drawn(one.name, one.kind, names[one.name], _shape(one.output)) for one in found]
         keep_picture(block_diagram(drawn, box.name, alt=words["alt_diagram"].format(order=", ".join(names.values())), key="block_diagram",
-                                   on_open=lambda name: frame.turn(box=name)), (record,))
+                                   on_open=lambda name: page.set_controls(box=name)), (record,))
     with right:
         tensors = _tensors(box, each, words)
         _draw(lesson, names[box.name], box, record[each.kind].queries)
@@ -99,7 +99,7 @@ def _parts(frame: Frame, lesson: Lesson, trace: Trace, record: AttentionRecord) 
         for label, tensor in tensors:
             table.append(f"| {label} | {_shape(tensor)} | {_length(tensor):.3g} | {np.abs(tensor).max():.3g} |")
         st.markdown("\n".join(table))
-    lesson.notes("parts", shown=(block.boxes,), shapes=dict(tensors), model=literal(record.card.title), d_model=each.before.shape[1],
+    lesson.notes("parts", shown=(block.boxes,), shapes=dict(tensors), model=escape_markdown(record.card.title), d_model=each.before.shape[1],
                  tokens=len(each.before), order=words["pre" if each.norm_first else "post"], before=_length(each.before),
                  attention=_length(each.attentions[0].output), after=_length(each.after), number=_said(trace.blocks.index(each), trace, words),
                  inner=_length(each.feed_forward.output) if each.feed_forward else float("nan"))
@@ -129,7 +129,7 @@ def _length(rows: np.ndarray) -> float:
     return float(np.linalg.norm(rows, axis=-1).mean())
 
 
-def _norm(frame: Frame, lesson: Lesson, each: Block, tokens: Tokens, revealed: bool) -> None:
+def _norm(page: PageContext, lesson: Lesson, each: Block, tokens: Tokens, revealed: bool) -> None:
     """One token through one normalisation, a strip a step."""
     words = lesson.prose["norm"]
     with lesson.section("norm"):
@@ -137,11 +137,11 @@ def _norm(frame: Frame, lesson: Lesson, each: Block, tokens: Tokens, revealed: b
             st.info(words["none"])
             return
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            pick(frame, "which", words["which"], words["whiches"])
-            columns = columns_switch(frame, words)
-        norm: Norm = each.norms[0 if frame.controls["which"] == "first" else -1]
-        word = min(frame.controls["word"], len(norm.input) - 1)
-        slide(frame, "word", words["word"], range(len(norm.input)), closed=True,
+            choice_for(page, "which", words["which"], words["whiches"])
+            columns = columns_switch(page, words)
+        norm: Norm = each.norms[0 if page.controls["which"] == "first" else -1]
+        word = min(page.controls["word"], len(norm.input) - 1)
+        slider_for(page, "word", words["word"], range(len(norm.input)), closed=True,
               say=lambda place: tokens.texts[place] if place < len(tokens) else str(place))
         x, gain = norm.input[word], norm.gain.astype(np.float64)
         steps = block.layer_norm(x, gain, norm.bias, norm.epsilon) if norm.kind == "layer" else block.rms_norm(x, gain, norm.epsilon)
@@ -175,8 +175,8 @@ def _means(lesson: Lesson, norm: Norm, tokens: Tokens) -> None:
            key="block-means", alt=words["alt_means"].format(count=len(names)))
 
 
-def _feed_forward(frame: Frame, lesson: Lesson, trace: Trace, title: str) -> None:
-    words, each = lesson.prose["feed_forward"], _block(frame, trace)
+def _feed_forward(page: PageContext, lesson: Lesson, trace: Trace, title: str) -> None:
+    words, each = lesson.prose["feed_forward"], _block(page, trace)
     with lesson.section("feed_forward"):
         places = [place for place, one in enumerate(trace.blocks) if one.feed_forward is not None]
         if each.feed_forward is None:
@@ -204,11 +204,11 @@ def _feed_forward(frame: Frame, lesson: Lesson, trace: Trace, title: str) -> Non
 
 
 @st.fragment
-def _depth(frame: Frame, lesson: Lesson) -> None:
+def _depth(page: PageContext, lesson: Lesson) -> None:
     """A fresh encoder of every depth, both ways: the stream and the gradient by layer, and the last layer's gradient by depth."""
-    words, layers = lesson.prose["depth"], frame.controls["depth"]
+    words, layers = lesson.prose["depth"], page.controls["depth"]
     with lesson.section("depth"):
-        slide(frame, "depth", words["layers"], DEPTHS, say=str)
+        slider_for(page, "depth", words["layers"], DEPTHS, say=str)
         with computing(), st.spinner(words["running"]):
             found = {name: block.depth(layers, first) for name, first in (("post", False), ("pre", True))}
         first, second, third = st.columns(3, gap="small")

@@ -12,10 +12,10 @@ from viz.components.handles import drag
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
 from viz.figures.power_law import Power, powers
-from viz.page import Frame, Page
+from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Switch
-from viz.widgets.control_widgets import pick, push, slide, switch
-from viz.widgets.figure import figure, sketch, theme
+from viz.widgets.control_widgets import button_setting, choice_for, slider_for, toggle_for
+from viz.widgets.figure import figure, theme, unfinished_figure
 from viz.widgets.handout_button import keep_picture
 from viz.widgets.lesson import GUESS, Lesson, computing, follow
 
@@ -35,28 +35,28 @@ PAGE = Page("What it costs", "Learn", 7, "nothing", controls=(
     Number("r", 64, 1, 4096, whole=True), Choice("column", "complexity", layer_types.COLUMNS)))
 
 
-def render(frame: Frame) -> None:
-    lesson = Lesson(frame, "cost")
+def render(page: PageContext) -> None:
+    lesson = Lesson(page, "cost")
     lesson.head()
     revealed = lesson.predict()
-    lesson.live(_counted, frame, lesson, revealed, leads=lesson.controls("width"))
-    _measured(frame, lesson, _width(frame), revealed)
-    lesson.live(_tiles, frame, lesson)
-    lesson.live(_types, frame, lesson)
+    lesson.live(_counted, page, lesson, revealed, leads=lesson.controls("width"))
+    _measured(page, lesson, _width(page), revealed)
+    lesson.live(_tiles, page, lesson)
+    lesson.live(_types, page, lesson)
     lesson.end()
 
 
-def _width(frame: Frame) -> int:
-    return frame.controls["width"] // cost.D_K * cost.D_K
+def _width(page: PageContext) -> int:
+    return page.controls["width"] // cost.D_K * cost.D_K
 
 
-def _counted(frame: Frame, lesson: Lesson, revealed: bool) -> None:
-    width = _width(frame)
+def _counted(page: PageContext, lesson: Lesson, revealed: bool) -> None:
+    width = _width(page)
     names, even = lesson.prose["ways"], cost.even(width)
     lengths = np.array(LENGTHS, float)
     counted = lambda way: np.asarray(cost.multiplications(way, lengths, width))
     with lesson.section("counted"):
-        slide(frame, "width", lesson.prose["counted"]["width"], WIDTHS, say=lambda value: f"{value:g}")
+        slider_for(page, "width", lesson.prose["counted"]["width"], WIDTHS, say=lambda value: f"{value:g}")
         left, right = st.columns(2, gap="medium")
         drawn = [Line(lesson.prose["counted"]["square"], counted("plain"), 0),
                  Line(names["window"], counted("window"), 2),
@@ -96,24 +96,24 @@ class Run:
         return (*cost.power(lengths, numbers), lengths[-cost.FITTED]) if len(lengths) > cost.FITTED else None
 
 
-def _measured(frame: Frame, lesson: Lesson, width: int, revealed: bool) -> None:
+def _measured(page: PageContext, lesson: Lesson, width: int, revealed: bool) -> None:
     words = lesson.prose["measured"]
     with lesson.section("measured"):
         if not revealed:
             lesson.waits("measured", height=120)
             return
         with st.container(horizontal=True, vertical_alignment="center"):
-            switch(frame, "run", words["run"])
-            push(frame, words["again"], "measure-again", again=(frame.controls["again"] + 1) % 100, run=True)
-            if frame.controls["run"]:
-                push(frame, words["stop"], "measure-stop", run=False)
+            toggle_for(page, "run", words["run"])
+            button_setting(page, words["again"], "measure-again", again=(page.controls["again"] + 1) % 100, run=True)
+            if page.controls["run"]:
+                button_setting(page, words["stop"], "measure-stop", run=False)
         run = Run({way: {} for way in cost.WAYS}, {})
         place = st.empty()
         with st.container():
             for n in LENGTHS:
-                added, measured = _measure(frame, run, n, width)
+                added, measured = _measure(page, run, n, width)
                 if measured:
-                    sketch(place, _drawn(lesson, run, "seconds", width, theme()), key=f"live-{n}")
+                    unfinished_figure(place, _drawn(lesson, run, "seconds", width, theme()), key=f"live-{n}")
                 if not added:
                     break
         if not run.found["plain"]:
@@ -131,7 +131,7 @@ def _measured(frame: Frame, lesson: Lesson, width: int, revealed: bool) -> None:
         _say(lesson, run, width)
 
 
-def _measure(frame: Frame, run: Run, n: int, width: int) -> tuple[int, int]:
+def _measure(page: PageContext, run: Run, n: int, width: int) -> tuple[int, int]:
     """Adds every way that is still to be measured at n tokens. Without the switch, only what is known already.
 
     Gives how many it added, and how many of these were measured only now.
@@ -141,11 +141,11 @@ def _measure(frame: Frame, run: Run, n: int, width: int) -> tuple[int, int]:
         if way in run.ended:
             continue
         reason = cost.ends(way, n, width, run.found[way].get(n // 2))
-        question = cost.CostQuery(way, n, width, frame.controls["again"])
-        answer = sources.kept(question)
-        if reason is None and answer is None and frame.controls["run"]:
+        question = cost.CostQuery(way, n, width, page.controls["again"])
+        answer = sources.cached(question)
+        if reason is None and answer is None and page.controls["run"]:
             try:
-                answer = frame.ask(question, height=0)
+                answer = page.ask(question, height=0)
                 measured += 1
             except UserError:   # others have taken the memory since
                 reason = "memory"
@@ -194,25 +194,25 @@ def _say(lesson: Lesson, run: Run, width: int) -> None:
                  **{f"{field}_{way}": _grows(run, way, field) for field in ("seconds", "peak") for way in cost.WAYS})
 
 
-def _tiles(frame: Frame, lesson: Lesson) -> None:
-    words, tile, scores = lesson.prose["tiles"], frame.controls["tile"], np.array(frame.controls["s"])
+def _tiles(page: PageContext, lesson: Lesson) -> None:
+    words, tile, scores = lesson.prose["tiles"], page.controls["tile"], np.array(page.controls["s"])
     keys = len(scores)
     taken = tiles.steps(scores, np.arange(keys, dtype=float)[:, None], tile)
-    step = min(frame.controls["step"], len(taken))
+    step = min(page.controls["step"], len(taken))
     seen = taken[step - 1].keys[1] if step else 0
     with lesson.section("tiles"):
         left, right = st.columns([5, 6], gap="medium")
         with left:
-            keep_picture(drag(SCORES, frame.controls["s"], [str(place) for place in range(keys)], name=words["scores"], unit=words["scores"],
-                              faint=tuple(range(seen, keys)), key="tile-scores", turn=frame.turn))
+            keep_picture(drag(SCORES, page.controls["s"], [str(place) for place in range(keys)], name=words["scores"], unit=words["scores"],
+                              faint=tuple(range(seen, keys)), key="tile-scores", turn=page.set_controls))
             with st.container(horizontal=True, gap="small"):
                 for name, values in PRESETS.items():
-                    push(frame, words["presets"][name], f"scores-{name}", s=values)
-            slide(frame, "tile", words["tile"], TILES)
+                    button_setting(page, words["presets"][name], f"scores-{name}", s=values)
+            slider_for(page, "tile", words["tile"], TILES)
             with st.container(horizontal=True, vertical_alignment="bottom"):
                 with st.container():
-                    slide(frame, "step", words["step"], range(len(taken) + 1), say=lambda value: f"{value:g} / {len(taken)}", closed=True)
-                push(frame, words["next"], "next-tile", step=(step + 1) % (len(taken) + 1))
+                    slider_for(page, "step", words["step"], range(len(taken) + 1), say=lambda value: f"{value:g} / {len(taken)}", closed=True)
+                button_setting(page, words["next"], "next-tile", step=(step + 1) % (len(taken) + 1))
         with right, computing():
             plain = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
             drawn = _so_far(scores, taken, step)
@@ -245,14 +245,14 @@ def _steps(words: dict, taken: list[tiles.Step], step: int) -> str:
     return "\n".join(rows)
 
 
-def _types(frame: Frame, lesson: Lesson) -> None:
-    words, column = lesson.prose["types"], frame.controls["column"]
-    n, d, k, r = (frame.controls[name] for name in ("n", "d", "k", "r"))
+def _types(page: PageContext, lesson: Lesson) -> None:
+    words, column = lesson.prose["types"], page.controls["column"]
+    n, d, k, r = (page.controls[name] for name in ("n", "d", "k", "r"))
     with lesson.section("types"):
         for place, (name, options) in zip(st.columns(4, gap="medium"), (("n", N_S), ("d", D_S), ("k", K_S), ("r", R_S)), strict=True):
             with place:
-                slide(frame, name, words[name], options, say=lambda value: f"{value:,}")
-        pick(frame, "column", words["column"], words["columns"])
+                slider_for(page, name, words[name], options, say=lambda value: f"{value:,}")
+        choice_for(page, "column", words["column"], words["columns"])
         drawn = [Line(words["names"][kind], np.broadcast_to(layer_types.table(kind, SPAN, d, k, r)[column], SPAN.shape), place, style)
                  for place, (kind, style) in enumerate(zip(layer_types.TYPES, ("solid", "dash", "dot", "solid"), strict=True))]
         figure(lambda theme: lines(theme, SPAN, drawn, axes=("tokens n", words["columns"][column]), log="xy", marks=[(n, f"n = {n:,}")], height=360),

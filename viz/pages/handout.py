@@ -8,18 +8,18 @@ from model.ask import sources
 from model.core.files import name_for
 from model.core.query import UserError
 from viz.components import block_diagram, handles, head_grid, head_view, mask_editor, token_strip, transformer_diagram
-from viz.components.chart import replay as replay_chart
+from viz.components.chart import draw_saved as replay_chart
 from viz.handout import pdf
 from viz.handout.files import ITEMS, TITLE, Handout, load, save
 from viz.handout.item import CAPTION, Item
 from viz.handout.page import page
 from viz.handout.pictures import checked
 from viz.handout.tables import table_of
-from viz.page import Frame, Page
+from viz.page import Page, PageContext
 from viz.page_controls import Number
-from viz.text import literal, strings
-from viz.widgets.fields import hold
-from viz.widgets.handout_button import change, handout, remember
+from viz.text import escape_markdown, strings
+from viz.widgets.fields import text_value
+from viz.widgets.handout_button import handout, set_cookie, update
 from viz.widgets.lesson import READABLE
 
 PAGE = Page("Handout", "Look", 99, "nothing", controls=(Number("figure", 1, 1, ITEMS, whole=True),))
@@ -38,9 +38,9 @@ def _replay_table(body: bytes, state: bytes, *, key: str, height: int | None = N
 REPLAY: dict[str, Callable] = {name: each.replay for name, each in COMPONENTS.items()} | {"chart": replay_chart, "table": _replay_table}
 
 
-def render(frame: Frame) -> None:
+def render(frame: PageContext) -> None:
     words, kept = strings("handout"), handout()
-    remember()
+    set_cookie()
     if frame.state.present and kept.items:
         _stage(frame, kept)
         return
@@ -54,11 +54,11 @@ def render(frame: Frame) -> None:
             _out(frame, kept)
         _in(kept)
     if "handout-error" in st.session_state:
-        st.error(literal(st.session_state.pop("handout-error")))
+        st.error(escape_markdown(st.session_state.pop("handout-error")))
     if not kept.items:
         st.info(words["how"])
     else:
-        st.caption(words["memory" if sources.handouts() is None else "disk"])
+        st.caption(words["memory" if sources.handout_folder() is None else "disk"])
     for place, item in enumerate(kept.items):
         _card(place, item, len(kept.items))
 
@@ -66,7 +66,7 @@ def render(frame: Frame) -> None:
 def _changes(how: Callable[[Handout], Handout]) -> None:
     """Changes the handout; what cannot be is said on the page."""
     try:
-        change(how)
+        update(how)
     except UserError as error:
         st.session_state["handout-error"] = str(error)
 
@@ -78,7 +78,7 @@ def _title(kept: Handout) -> None:
                   on_change=lambda: _changes(lambda known: replace(known, title=st.session_state["handout-title"])))
 
 
-def _out(frame: Frame, kept: Handout) -> None:
+def _out(frame: PageContext, kept: Handout) -> None:
     """The ways to take it away; each file is made when its button is pressed."""
     words, name = strings("handout"), name_for(kept.title, "handout")
     st.download_button(words["html"], lambda: page(kept), f"{name}.html", "text/html", type="primary", on_click="ignore", key="handout-html")
@@ -127,9 +127,9 @@ def _card(place: int, item: Item, count: int) -> None:
                 st.link_button(words["back"], item.link, type="tertiary")
         REPLAY[item.kind](item.body, item.state, key=f"picture-{item.id}")
         key = f"caption-{item.id}"
-        st.text_area(words["caption"].format(number=place + 1), **hold(key, item.caption), max_chars=CAPTION, height=90, label_visibility="collapsed",
+        st.text_area(words["caption"].format(number=place + 1), **text_value(key, item.caption), max_chars=CAPTION, height=90, label_visibility="collapsed",
                      on_change=lambda: _changes(_captioned(item.id, st.session_state[key])))
-        st.caption(literal(item.about))
+        st.caption(escape_markdown(item.about))
 
 
 def _moved(which: str, to: int) -> Callable[[Handout], Handout]:
@@ -144,10 +144,10 @@ def _without(which: str) -> Callable[[Handout], Handout]:
 
 
 def _captioned(which: str, caption: str) -> Callable[[Handout], Handout]:
-    return lambda known: replace(known, items=tuple(item.said(caption) if item.id == which else item for item in known.items))
+    return lambda known: replace(known, items=tuple(item.with_caption(caption) if item.id == which else item for item in known.items))
 
 
-def _stage(frame: Frame, kept: Handout) -> None:
+def _stage(frame: PageContext, kept: Handout) -> None:
     """One figure, as large as the screen bears."""
     words, place = strings("handout"), min(frame.controls["figure"], len(kept.items))
     item = kept.items[place - 1]
@@ -155,5 +155,5 @@ def _stage(frame: Frame, kept: Handout) -> None:
         REPLAY[item.kind](item.body, item.state, key=f"picture-{item.id}", height=STAGE)
     else:
         REPLAY[item.kind](*checked(item.kind, item.body, item.state, item.id, STAGE), key=f"picture-{item.id}")
-    st.markdown(literal(item.caption))
+    st.markdown(escape_markdown(item.caption))
     st.caption(words["place"].format(at=place, of=len(kept.items)))

@@ -12,11 +12,11 @@ from viz.figures.head_mds import head_map, kept
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
 from viz.format import head_label
-from viz.page import Frame, Page
+from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
-from viz.text import literal
-from viz.widgets.control_widgets import pick, slide
-from viz.widgets.fields import bound
+from viz.text import escape_markdown
+from viz.widgets.control_widgets import choice_for, slider_for
+from viz.widgets.fields import bind
 from viz.widgets.figure import figure
 from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import GUESS, Lesson, computing
@@ -31,27 +31,27 @@ PAGE = Page("What heads share", "Learn", 12, "nothing", controls=(
     Number("bond", 1.5, 0, 4), Number("learnt", 0.5, 0, 3)))
 
 
-def render(frame: Frame) -> None:
-    lesson = Lesson(frame, "information")
+def render(page: PageContext) -> None:
+    lesson = Lesson(page, "information")
     lesson.head()
     revealed = lesson.predict()
-    lesson.live(_toy, frame, lesson, revealed)
-    lesson.live(_not, frame, lesson)
-    lesson.live(_heads, frame, lesson, revealed)
+    lesson.live(_toy, page, lesson, revealed)
+    lesson.live(_not, page, lesson)
+    lesson.live(_heads, page, lesson, revealed)
     lesson.end()
 
 
-def _toy(frame: Frame, lesson: Lesson, revealed: bool) -> None:
-    words, name, n = lesson.prose["toy"], frame.controls["toy"], frame.controls["size"]
-    weights = information.toy(name, n, frame.controls["sharp"])
+def _toy(page: PageContext, lesson: Lesson, revealed: bool) -> None:
+    words, name, n = lesson.prose["toy"], page.controls["toy"], page.controls["size"]
+    weights = information.toy(name, n, page.controls["sharp"])
     rows, mean = float(entropy(weights, base=2).mean()), float(entropy(weights.mean(0), base=2))
     with lesson.section("toy"):
-        pick(frame, "toy", words["toy"], words["names"])
+        choice_for(page, "toy", words["toy"], words["names"])
         left, right = st.columns(2, gap="medium")
         with left:
-            slide(frame, "size", words["size"], SIZES)
+            slider_for(page, "size", words["size"], SIZES)
             if name not in ("uniform", "causal"):
-                slide(frame, "sharp", words["sharp"], np.linspace(0, 1, 11).round(1))
+                slider_for(page, "sharp", words["sharp"], np.linspace(0, 1, 11).round(1))
             places = [str(place) for place in range(n)]
             figure(lambda theme: matrix(theme, np.where(weights > 0, weights, np.nan), places, places, height=380, ruler=False),
                    key="information-toy", alt=lesson.alt("toy", name=words["names"][name], n=n))
@@ -69,17 +69,17 @@ def _toy(frame: Frame, lesson: Lesson, revealed: bool) -> None:
                          mean=mean, rows=rows, mutual=mean - rows, **{f"of_{each}": value for each, value in said.items()}))
 
 
-def _not(frame: Frame, lesson: Lesson) -> None:
+def _not(page: PageContext, lesson: Lesson) -> None:
     """What training really raises a bound on."""
-    words, learnt = lesson.prose["bound"], frame.controls["learnt"]
-    found = information.bound(frame.controls["bond"], SHARES)
-    here = information.bound(frame.controls["bond"], np.array([learnt]))
+    words, learnt = lesson.prose["bound"], page.controls["learnt"]
+    found = information.bound(page.controls["bond"], SHARES)
+    here = information.bound(page.controls["bond"], np.array([learnt]))
     with lesson.section("bound"):
         left, right = st.columns(2, gap="medium")
         with left:
-            slide(frame, "bond", words["bond"], np.linspace(0, 4, 9))
+            slider_for(page, "bond", words["bond"], np.linspace(0, 4, 9))
         with right:
-            slide(frame, "learnt", words["learnt"], SHARES[::5].round(2))
+            slider_for(page, "learnt", words["learnt"], SHARES[::5].round(2))
         shown = found.entropy - found.cross_entropy
         drawn = [Line(words["cross_entropy"], found.cross_entropy, 1, "dash"),
                  Line(f"H(Y) = {found.entropy:.3f}", np.full_like(SHARES, found.entropy), 1, "dot"),
@@ -90,51 +90,51 @@ def _not(frame: Frame, lesson: Lesson) -> None:
                      learnt=learnt, bound=here.entropy - float(here.cross_entropy[0]), cross_entropy=float(here.cross_entropy[0]))
 
 
-def _heads(frame: Frame, lesson: Lesson, revealed: bool) -> None:
+def _heads(page: PageContext, lesson: Lesson, revealed: bool) -> None:
     """The three sections about the same heads and texts."""
-    found = _asked(frame, lesson)
+    found = _asked(page, lesson)
     if found is not None:
-        _layers(frame, lesson, found, revealed)
-        lesson.live(_map, frame, lesson, found)
+        _layers(page, lesson, found, revealed)
+        lesson.live(_map, page, lesson, found)
 
 
-def _asked(frame: Frame, lesson: Lesson) -> information.Information | None:
+def _asked(page: PageContext, lesson: Lesson) -> information.Information | None:
     """The heads on one text or on several: one question a text, so that a click stops it and others come in between."""
-    words, state = lesson.prose["texts"], frame.state
+    words, state = lesson.prose["texts"], page.state
     with lesson.section("texts"):
-        pick(frame, "texts", words["which"], words["names"])
-        if frame.controls["texts"] == "own":
-            st.text_area(words["own"], placeholder=words["own_help"], height=120, max_chars=1200, **bound(frame.turn, "own", frame.controls["own"]))
-            if not frame.controls["own"].strip():
+        choice_for(page, "texts", words["which"], words["names"])
+        if page.controls["texts"] == "own":
+            st.text_area(words["own"], placeholder=words["own_help"], height=120, max_chars=1200, **bind(page.set_controls, "own", page.controls["own"]))
+            if not page.controls["own"].strip():
                 st.caption(words["nothing"])
-        _, view = real_head(frame, token=False)
-        queries, wrong = _queries(frame, words), []
-        answers = frame.ask_each([information.InformationQuery(query, view.kind) for query in queries],
+        _, view = real_head(page, token=False)
+        queries, wrong = _queries(page, words), []
+        answers = page.ask_each([information.InformationQuery(query, view.kind) for query in queries],
                                  say=lambda number, text: words["progress"].format(number=number + 1, all=len(queries)),
                                  missed=lambda number, error: wrong.append(f"{queries[number].text[:60]}: {error}"))
         found = [each for each in answers if each is not None]
         if wrong:
-            st.warning(words["left_out"].format(count=len(wrong), all=len(queries), first=literal(wrong[0])))
+            st.warning(words["left_out"].format(count=len(wrong), all=len(queries), first=escape_markdown(wrong[0])))
         if not found:
             st.info(words["none"])
             return None
         pool = information.pooled(found)
         said = words["said_one" if pool.texts == 1 else "said"]
-        st.caption(said.format(texts=pool.texts, tokens=pool.tokens, heads=len(pool.places), model=literal(state.model)))
-        if frame.controls["texts"] == "one":
-            frame.ahead("texts", [information.InformationQuery(sources.open_query(state.model, text), view.kind) for text in words["set"]])
+        st.caption(said.format(texts=pool.texts, tokens=pool.tokens, heads=len(pool.places), model=escape_markdown(state.model)))
+        if page.controls["texts"] == "one":
+            page.prefetch("texts", [information.InformationQuery(sources.open_query(state.model, text), view.kind) for text in words["set"]])
         return pool
 
 
-def _queries(frame: Frame, words: dict) -> list[Query]:
+def _queries(page: PageContext, words: dict) -> list[Query]:
     """The questions whose answers are put together: that of the sidebar, also where no line is written yet, or one for each line."""
-    own = [line for line in frame.controls["own"].splitlines() if line.strip()][:MOST_TEXTS]
-    texts = {"one": [], "set": words["set"], "own": own}[frame.controls["texts"]]
-    return [sources.open_query(frame.state.model, text) for text in texts] or [frame.query()]
+    own = [line for line in page.controls["own"].splitlines() if line.strip()][:MOST_TEXTS]
+    texts = {"one": [], "set": words["set"], "own": own}[page.controls["texts"]]
+    return [sources.open_query(page.state.model, text) for text in texts] or [page.query()]
 
 
-def _layers(frame: Frame, lesson: Lesson, found: information.Information, revealed: bool) -> None:
-    words, view = lesson.prose["layers"], frame.view()
+def _layers(page: PageContext, lesson: Lesson, found: information.Information, revealed: bool) -> None:
+    words, view = lesson.prose["layers"], page.view()
     marked = (view.layer, view.head)
     with lesson.section("layers"):
         names = [each for each in ("entropy", "mutual", "distance") if np.isfinite(found.values[each]).all()]
@@ -155,23 +155,23 @@ def _layers(frame: Frame, lesson: Lesson, found: information.Information, reveal
                          blank=blank.mean(), under=int((mutual < blank).sum()), heads=len(mutual)) if revealed else words["hidden"])
 
 
-def _map(frame: Frame, lesson: Lesson, found: information.Information) -> None:
-    words, view = lesson.prose["map"], frame.view()
+def _map(page: PageContext, lesson: Lesson, found: information.Information) -> None:
+    words, view = lesson.prose["map"], page.view()
     with lesson.section("map"):
-        pick(frame, "method", words["method"], words["methods"])
+        choice_for(page, "method", words["method"], words["methods"])
         with computing():
             wanted = np.sqrt(found.divergence)
-            at = mds.plane(wanted, frame.controls["method"])
+            at = mds.plane(wanted, page.controls["method"])
         here = found.places.index((view.layer, view.head))
         near = [int(place) for place in np.argsort(wanted[here]) if place != here][:NEAREST]
         both = {method: mds.stress(mds.plane(wanted, method), wanted) for method in words["methods"]}
         left, right = st.columns([3, 2], gap="medium")
         with left:
             figure(lambda theme: head_map(theme, found.places, at, marked=found.places[here], near=near, layer_word=words["layer"]),
-                   key="information-map", alt=lesson.alt("map", heads=len(at), stress=both[frame.controls["method"]]))
+                   key="information-map", alt=lesson.alt("map", heads=len(at), stress=both[page.controls["method"]]))
         with right:
             figure(lambda theme: kept(theme, wanted, mds.between(at), axes=("√JS", words["in_plane"])), key="information-kept",
-                   alt=words["alt_kept"].format(stress=both[frame.controls["method"]]))
+                   alt=words["alt_kept"].format(stress=both[page.controls["method"]]))
         name = head_label(*found.places[here])
         rows = [words["table_head"].format(head=name), "|---|---:|---:|"]
         apart = mds.between(at)

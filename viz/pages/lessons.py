@@ -2,7 +2,7 @@
 import streamlit as st
 
 from viz.components.transformer_diagram import Door, anatomy
-from viz.page import Frame, Page, pages
+from viz.page import Page, PageContext, pages
 from viz.text import FOLDER, strings
 from viz.widgets.handout_button import keep_picture
 from viz.widgets.lesson import READABLE, follow, go_where_wanted, lessons
@@ -11,8 +11,8 @@ PAGE = Page("Start here", "Learn", 0, "nothing")
 IN_A_ROW = 3     # cards
 
 
-def render(frame: Frame) -> None:
-    go_where_wanted(frame)
+def render(page: PageContext) -> None:
+    go_where_wanted(page)
     words, names = strings("lesson")["start"], lessons()
     prose = {name: strings(f"lessons/{name}") for name in names}
     st.markdown(f"## {words['question']}")

@@ -9,9 +9,9 @@ from viz.figures.base import ASLANT
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
 from viz.format import format_share, head_label
-from viz.page import Frame, Page
+from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Places, Switch
-from viz.widgets.control_widgets import pick, push, slide, switch
+from viz.widgets.control_widgets import button_setting, choice_for, slider_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import keep_picture
 from viz.widgets.head_picker import real_head
@@ -30,41 +30,41 @@ PAGE = Page("Who may look where: masks", "Learn", 6, "nothing", controls=(
     Number("random", 2, 0, 8, whole=True), Number("draw", 0, 0, SEEDS - 1, whole=True), Switch("real")))
 
 
-def render(frame: Frame) -> None:
-    lesson = Lesson(frame, "masks")
+def render(page: PageContext) -> None:
+    lesson = Lesson(page, "masks")
     lesson.head()
     revealed = lesson.predict()
-    lesson.live(_squares, frame, lesson, revealed)
+    lesson.live(_squares, page, lesson, revealed)
     _blind(lesson)
-    lesson.live(_sparse, frame, lesson)
+    lesson.live(_sparse, page, lesson)
     lesson.end()
 
 
-def _squares(frame: Frame, lesson: Lesson, revealed: bool) -> None:
+def _squares(page: PageContext, lesson: Lesson, revealed: bool) -> None:
     """The two sections about one small matrix."""
-    turned = frame.controls
+    turned = page.controls
     texts = [*lesson.prose["widgets"]["tokens"][:N - turned["pad"]], *["[PAD]"] * turned["pad"]]
     rule = masking.padding_mask(N, turned["pad"]) & (masking.look_ahead_mask(N) if turned["ahead"] else True)
     allowed = rule.copy()
     allowed.ravel()[list(turned["flips"])] ^= True
     scores = masking.toy_scores(N, turned["seed"])
-    _build(frame, lesson, texts, rule, allowed, scores)
-    _before_or_after(frame, lesson, texts, allowed, scores, revealed)
+    _build(page, lesson, texts, rule, allowed, scores)
+    _before_or_after(page, lesson, texts, allowed, scores, revealed)
 
 
-def _build(frame: Frame, lesson: Lesson, texts: list[str], rule: np.ndarray, allowed: np.ndarray, scores: np.ndarray) -> None:
+def _build(page: PageContext, lesson: Lesson, texts: list[str], rule: np.ndarray, allowed: np.ndarray, scores: np.ndarray) -> None:
     words = lesson.prose["widgets"]
     with lesson.section("build"):
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             with st.container(width=220):
-                slide(frame, "pad", words["pad"], range(5))
-            switch(frame, "ahead", words["ahead"])
-            push(frame, words["clear"], "clear-cells", flips=())
-            push(frame, words["again"], "draw-again", seed=(frame.controls["seed"] + 1) % SEEDS)
+                slider_for(page, "pad", words["pad"], range(5))
+            toggle_for(page, "ahead", words["ahead"])
+            button_setting(page, words["clear"], "clear-cells", flips=())
+            button_setting(page, words["again"], "draw-again", seed=(page.controls["seed"] + 1) % SEEDS)
         left, right = st.columns(2, gap="medium")
         with left:
-            keep_picture(cells(allowed, texts, marked=frame.controls["row"], key="mask",
-                               on_paint=lambda painted: frame.turn(flips=tuple(int(each) for each in np.flatnonzero((painted ^ rule).ravel())))))
+            keep_picture(cells(allowed, texts, marked=page.controls["row"], key="mask",
+                               on_paint=lambda painted: page.set_controls(flips=tuple(int(each) for each in np.flatnonzero((painted ^ rule).ravel())))))
         with right, computing():
             weights = masking.masked_weights(scores, allowed, "before")
             figure(lambda theme: matrix(theme, np.where(allowed, weights, np.nan), texts, texts, height=400, axes=("key", "query")),
@@ -76,17 +76,17 @@ def _build(frame: Frame, lesson: Lesson, texts: list[str], rule: np.ndarray, all
                      blind=lesson.prose["build"]["blind" if blind else "seeing"].format(count=blind))
 
 
-def _before_or_after(frame: Frame, lesson: Lesson, texts: list[str], allowed: np.ndarray, scores: np.ndarray, revealed: bool) -> None:
-    words, method, row = lesson.prose["methods"], frame.controls["method"], frame.controls["row"]
+def _before_or_after(page: PageContext, lesson: Lesson, texts: list[str], allowed: np.ndarray, scores: np.ndarray, revealed: bool) -> None:
+    words, method, row = lesson.prose["methods"], page.controls["method"], page.controls["row"]
     by_method = {each: masking.masked_weights(scores, allowed, each) for each in masking.METHODS}
     with lesson.section("methods"):
-        pick(frame, "method", words["method"], words["names"])
+        choice_for(page, "method", words["method"], words["names"])
         left, right = st.columns(2, gap="medium")
         with left:
             figure(lambda theme: matrix(theme, by_method[method], texts, texts, height=400), key="masks-method",
                    alt=lesson.alt("methods", name=words["names"][method], least=float(np.nan_to_num(by_method[method].sum(1)).min())))
         with right:
-            slide(frame, "row", words["row"], range(N), say=lambda place: f"{place}: {texts[place]}")
+            slider_for(page, "row", words["row"], range(N), say=lambda place: f"{place}: {texts[place]}")
             _leak(lesson, texts, allowed, scores, row, revealed)
         st.markdown(_table(words, by_method, allowed))
         shapes = {"scores": scores, "allowed": allowed}
@@ -142,25 +142,25 @@ def _blind(lesson: Lesson) -> None:
         lesson.notes("blind", shown=(masking.blind_row,), shapes={"row": f"({N},)"})
 
 
-def _shape(frame: Frame) -> sparse_masks.Shape:
-    turned = frame.controls
+def _shape(page: PageContext) -> sparse_masks.Shape:
+    turned = page.controls
     return sparse_masks.Shape(turned["window"], turned["dilation"], turned["global"], turned["random"], turned["draw"])
 
 
-def _sparse(frame: Frame, lesson: Lesson) -> None:
+def _sparse(page: PageContext, lesson: Lesson) -> None:
     """The two sections about one pattern; the real head's own controls leave the pattern's pictures alone."""
-    _patterns(frame, lesson)
-    lesson.live(_real, frame, lesson)
+    _patterns(page, lesson)
+    lesson.live(_real, page, lesson)
 
 
-def _patterns(frame: Frame, lesson: Lesson) -> None:
-    words, turned, shape = lesson.prose["patterns"], frame.controls, _shape(frame)
+def _patterns(page: PageContext, lesson: Lesson) -> None:
+    words, turned, shape = lesson.prose["patterns"], page.controls, _shape(page)
     n, causal, name = turned["n"], turned["causal"], turned["pattern"]
     with lesson.section("patterns"):
-        pick(frame, "pattern", words["pattern"], words["names"])
+        choice_for(page, "pattern", words["pattern"], words["names"])
         left, right = st.columns([2, 3], gap="medium")
         with left:
-            _pattern_controls(frame, words, name)
+            _pattern_controls(page, words, name)
         chosen = sparse_masks.pattern(name, n, shape, causal)
         shares = {each: sparse_masks.reach(sparse_masks.pattern(each, n, shape, causal), causal) for each in sparse_masks.NAMES}
         with right:
@@ -183,19 +183,19 @@ def _patterns(frame: Frame, lesson: Lesson) -> None:
                      straight=-(-(n - 1) // turned["window"]))
 
 
-def _pattern_controls(frame: Frame, words: dict, name: str) -> None:
+def _pattern_controls(page: PageContext, words: dict, name: str) -> None:
     """Only what the chosen pattern has."""
-    slide(frame, "n", words["n"], LENGTHS)
+    slider_for(page, "n", words["n"], LENGTHS)
     if name in ("window", "dilated", "global", "bigbird"):
-        slide(frame, "window", words["window"], WINDOWS)
+        slider_for(page, "window", words["window"], WINDOWS)
     if name == "dilated":
-        slide(frame, "dilation", words["dilation"], range(1, 9))
+        slider_for(page, "dilation", words["dilation"], range(1, 9))
     if name in ("global", "bigbird"):
-        slide(frame, "global", words["global"], range(9))
+        slider_for(page, "global", words["global"], range(9))
     if name in ("random", "bigbird"):
-        slide(frame, "random", words["random"], range(9))
-        push(frame, words["again"], "keys-again", draw=(frame.controls["draw"] + 1) % SEEDS)
-    switch(frame, "causal", words["causal"])
+        slider_for(page, "random", words["random"], range(9))
+        button_setting(page, words["again"], "keys-again", draw=(page.controls["draw"] + 1) % SEEDS)
+    toggle_for(page, "causal", words["causal"])
 
 
 def _pattern_table(words: dict, n: int, shape: sparse_masks.Shape, causal: bool, shares: dict[str, np.ndarray]) -> str:
@@ -207,13 +207,13 @@ def _pattern_table(words: dict, n: int, shape: sparse_masks.Shape, causal: bool,
     return "\n".join(rows)
 
 
-def _real(frame: Frame, lesson: Lesson) -> None:
-    words, shape, name = lesson.prose["real"], _shape(frame), frame.controls["pattern"]
+def _real(page: PageContext, lesson: Lesson) -> None:
+    words, shape, name = lesson.prose["real"], _shape(page), page.controls["pattern"]
     with lesson.section("real"):
-        switch(frame, "real", words["switch"])
-        if not frame.controls["real"]:
+        toggle_for(page, "real", words["switch"])
+        if not page.controls["real"]:
             return
-        record, view = real_head(frame, token=False)
+        record, view = real_head(page, token=False)
         attention_map = record[view.kind]
         if not sparse_masks.fits(attention_map):
             st.info(words["cross"])

@@ -6,7 +6,7 @@ import streamlit as st
 
 from model.ask import sources
 from model.core import heads
-from model.core.displayed import displayed
+from model.core.displayed import displayed_head
 from model.core.query import Kind, NoNextWord, OverviewQuery, Query
 from model.core.record import AttentionMap, AttentionRecord
 from model.core.view import View
@@ -14,10 +14,10 @@ from model.studies.next_token import NextWord, NextWordQuery, distribution
 from viz.components.head_grid import head_grid
 from viz.components.head_view import head_view
 from viz.figures.bars import bars
-from viz.page import Frame, Page
+from viz.page import Page, PageContext
 from viz.page_controls import Number, Steps
-from viz.text import literal, strings
-from viz.widgets.control_widgets import push, slide
+from viz.text import escape_markdown, strings
+from viz.widgets.control_widgets import button_setting, slider_for
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import keep_picture
 from viz.widgets.sentence_strip import sentence_strip
@@ -28,46 +28,46 @@ DRAWN = 16    # tokens in the chart
 OFFERED = 8   # tokens that one can click
 
 
-def render(frame: Frame) -> None:
+def render(page: PageContext) -> None:
     words = strings("next_word")
     st.markdown(f"#### {words['question']}")
     st.markdown(words["lead"])
-    state = frame.state
-    query = sources.open_query(state.model, state.text, continuation=frame.controls["wrote"])
+    state = page.state
+    query = sources.open_query(state.model, state.text, continuation=page.controls["wrote"])
     try:
-        answer: NextWord = frame.ask(NextWordQuery(query))
+        answer: NextWord = page.ask(NextWordQuery(query))
     except NoNextWord:
         _none(state.model)
         return
-    record: AttentionRecord = frame.ask(query)
+    record: AttentionRecord = page.ask(query)
     tokens = record[Kind.CAUSAL].queries
     sentence_strip(tokens, focus=len(tokens) - 1, key="written")
     left, right = st.columns([3, 8], gap="medium")
     with left:
-        _cuts(frame)
-    chances = distribution(answer.logits, frame.controls["t"], frame.controls["top_k"], frame.controls["top_p"])
+        _cuts(page)
+    chances = distribution(answer.logits, page.controls["t"], page.controls["top_k"], page.controls["top_p"])
     with right:
         _chart(answer, chances)
-    _steps(frame, answer, chances, len(tokens) >= record.card.max_tokens)
+    _steps(page, answer, chances, len(tokens) >= record.card.max_tokens)
     st.markdown(words["notice"])
-    _row(frame, query, record)
+    _row(page, query, record)
     st.latex(words["formula"])
     st.caption(words["source"])
 
 
 def _none(model: str) -> None:
     """The way out for a model that writes no next word."""
-    offers = sources.offers()
+    offers = sources.catalogue()
     title = next((offer.title for offer in offers if offer.id == model), model)
-    st.info(strings("next_word")["none"].format(model=literal(title), writers=", ".join(literal(offer.title) for offer in offers if offer.writes)))
+    st.info(strings("next_word")["none"].format(model=escape_markdown(title), writers=", ".join(escape_markdown(offer.title) for offer in offers if offer.writes)))
 
 
-def _cuts(frame: Frame) -> None:
+def _cuts(page: PageContext) -> None:
     """Temperature and the two cuts."""
     words = strings("next_word")
-    slide(frame, "t", words["temperature"], (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0))
-    slide(frame, "top_k", words["top_k"], (0, 1, 2, 5, 10, 20, 50, 100, 1000))
-    slide(frame, "top_p", words["top_p"], (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0))
+    slider_for(page, "t", words["temperature"], (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0))
+    slider_for(page, "top_k", words["top_k"], (0, 1, 2, 5, 10, 20, 50, 100, 1000))
+    slider_for(page, "top_p", words["top_p"], (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0))
 
 
 def _chart(answer: NextWord, chances: np.ndarray) -> None:
@@ -81,23 +81,23 @@ def _chart(answer: NextWord, chances: np.ndarray) -> None:
                                        mass=shown.sum()))
 
 
-def _steps(frame: Frame, answer: NextWord, chances: np.ndarray, full: bool) -> None:
+def _steps(page: PageContext, answer: NextWord, chances: np.ndarray, full: bool) -> None:
     """Forward by the most probable, by chance or by a click; back by one or to the start."""
-    words, wrote = strings("next_word"), frame.controls["wrote"]
+    words, wrote = strings("next_word"), page.controls["wrote"]
     with st.container(horizontal=True):
         if wrote:
-            push(frame, words["restart"], "restart", wrote=())
-            push(frame, words["back"], "back", wrote=wrote[:-1])
+            button_setting(page, words["restart"], "restart", wrote=())
+            button_setting(page, words["back"], "back", wrote=wrote[:-1])
         if full:
             st.caption(words["limit"])
             return
-        push(frame, words["forward"], "forward", wrote=(*wrote, answer.ids[0]))
-        st.button(words["sample"], key="sample", on_click=lambda: frame.turn(wrote=(*wrote, _drawn(chances))))
+        button_setting(page, words["forward"], "forward", wrote=(*wrote, answer.ids[0]))
+        st.button(words["sample"], key="sample", on_click=lambda: page.set_controls(wrote=(*wrote, _drawn(chances))))
     st.caption(words["choose"])
     with st.container(horizontal=True):
         for number, text in list(zip(answer.ids, answer.texts))[:OFFERED]:
             if chances[number] > 0:
-                push(frame, f"{literal(text)} {chances[number]:.3f}", f"write-{number}", wrote=(*wrote, number))
+                button_setting(page, f"{escape_markdown(text)} {chances[number]:.3f}", f"write-{number}", wrote=(*wrote, number))
     if wrote and wrote[-1] in answer.ends:
         st.caption(words["ended"])
 
@@ -106,25 +106,25 @@ def _drawn(chances: np.ndarray) -> int:
     return int(np.random.default_rng().choice(len(chances), p=chances))
 
 
-def _row(frame: Frame, query: Query, record: AttentionRecord) -> None:
+def _row(page: PageContext, query: Query, record: AttentionRecord) -> None:
     """The heads of the last row: the grid in the order of what they took from elsewhere than the first token, one of them on the text."""
     words, attention_map = strings("next_word"), record[Kind.CAUSAL]
     last = len(attention_map.queries) - 1
     order = elsewhere(attention_map, last)
-    opened = (frame.state.view.layer, frame.state.view.head)
-    if "head" not in frame.state.chosen or not attention_map.has(*opened):
+    opened = (page.state.view.layer, page.state.view.head)
+    if "head" not in page.state.user_set or not attention_map.has(*opened):
         opened = order[0][:2]
     st.markdown(f"##### {words['heads']}")
-    st.markdown(words["heads_lead"].format(token=literal(attention_map.queries.texts[last])))
+    st.markdown(words["heads_lead"].format(token=escape_markdown(attention_map.queries.texts[last])))
     left, right = st.columns([5, 6], gap="medium")
     with left:
-        keep_picture(head_grid(frame.ask(OverviewQuery(query, Kind.CAUSAL)), open_head=opened, order=[(layer, head) for layer, head, _ in order],
+        keep_picture(head_grid(page.ask(OverviewQuery(query, Kind.CAUSAL)), open_head=opened, order=[(layer, head) for layer, head, _ in order],
                                hover={words["elsewhere"]: {(layer, head): share for layer, head, share in order}}, height=340, key="next-grid",
-                               on_event=lambda event: frame.choose(head=(event.layer, event.head))), (record,))
+                               on_event=lambda event: page.set_view(head=(event.layer, event.head))), (record,))
     with right:
         view = View(Kind.CAUSAL, *opened, token=last, lens="text", scale="root")
         st.markdown(f"**{strings('heads')['head_title'].format(layer=opened[0], head=opened[1])}**")
-        keep_picture(head_view(displayed(record, view), view, focus=last, height=340, key="next-head"), (record,))
+        keep_picture(head_view(displayed_head(record, view), view, focus=last, height=340, key="next-head"), (record,))
 
 
 def elsewhere(attention_map: AttentionMap, query: int) -> list[tuple[int, int, float]]:

@@ -10,10 +10,10 @@ from viz.figures.bars import bars
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
 from viz.figures.vector_plane import Points, plane
-from viz.page import Frame, Page
+from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Steps
-from viz.text import literal
-from viz.widgets.control_widgets import pick, push, slide
+from viz.text import escape_markdown
+from viz.widgets.control_widgets import button_setting, choice_for, slider_for
 from viz.widgets.figure import figure
 from viz.widgets.lesson import GUESS, LETTERS, Lesson, computing
 
@@ -32,39 +32,39 @@ WAVES = (0, 2, 5, 10, 20)                     # pairs of dimensions drawn as wav
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
 
 
-def render(frame: Frame) -> None:
-    lesson = Lesson(frame, "positions")
+def render(page: PageContext) -> None:
+    lesson = Lesson(page, "positions")
     lesson.head()
     revealed = lesson.predict()
-    lesson.live(_shuffle, frame, lesson, revealed)
-    lesson.live(_table, frame, lesson, leads=lesson.controls("source", "d"))
-    lesson.live(_distance, frame, lesson)
-    lesson.live(_turned, frame, lesson)
-    lesson.live(_alibi, frame, lesson)
+    lesson.live(_shuffle, page, lesson, revealed)
+    lesson.live(_table, page, lesson, leads=lesson.controls("source", "d"))
+    lesson.live(_distance, page, lesson)
+    lesson.live(_turned, page, lesson)
+    lesson.live(_alibi, page, lesson)
     _buckets(lesson)
     _beyond(lesson)
     lesson.end()
 
 
-def _turned(frame: Frame, lesson: Lesson) -> None:
+def _turned(page: PageContext, lesson: Lesson) -> None:
     """The sections that share position, steps and pair of dimensions."""
-    _shift(frame, lesson)
-    _rotary(frame, lesson)
+    _shift(page, lesson)
+    _rotary(page, lesson)
 
 
-def _shuffle(frame: Frame, lesson: Lesson, revealed: bool) -> None:
+def _shuffle(page: PageContext, lesson: Lesson, revealed: bool) -> None:
     """A small model reads the words in order and shuffled; by how much does each word's output differ?"""
     words = lesson.prose["shuffle"]
-    scheme, causal = frame.controls["scheme"], frame.controls["stack"] == "decoder"
-    order = frame.controls["shuffle"] if sorted(frame.controls["shuffle"]) == list(range(len(WORDS))) else ORDERS["first"]
+    scheme, causal = page.controls["scheme"], page.controls["stack"] == "decoder"
+    order = page.controls["shuffle"] if sorted(page.controls["shuffle"]) == list(range(len(WORDS))) else ORDERS["first"]
     with lesson.section("shuffle"):
         with st.container(horizontal=True):
-            pick(frame, "scheme", words["scheme"], words["schemes"])
-            pick(frame, "stack", words["stack"], words["stacks"])
+            choice_for(page, "scheme", words["scheme"], words["schemes"])
+            choice_for(page, "stack", words["stack"], words["stacks"])
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"{' '.join(WORDS)} → **{' '.join(WORDS[each] for each in order)}**", width="content")
             for name, each in ORDERS.items():
-                push(frame, words["orders"][name], f"shuffle-{name}", shuffle=each)
+                button_setting(page, words["orders"][name], f"shuffle-{name}", shuffle=each)
         if not revealed:
             lesson.waits("shuffle")
             return
@@ -87,21 +87,21 @@ def _shuffle(frame: Frame, lesson: Lesson, revealed: bool) -> None:
                      verdict=verdict, apart=np.linalg.norm(before - before.mean(0), axis=-1).mean() / np.linalg.norm(before, axis=-1).mean())
 
 
-def _table(frame: Frame, lesson: Lesson) -> None:
+def _table(page: PageContext, lesson: Lesson) -> None:
     """Position × dimension: the waves, or vectors that a model learned."""
     words = lesson.prose["table"]
     with lesson.section("table"):
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            pick(frame, "source", words["source"], words["sources_of"])
-            if frame.controls["source"] == "waves":
-                slide(frame, "d", words["d"], WIDTHS, say=lambda each: str(each - each % 2))   # the waves come in pairs
-            table, said = _vectors(frame, words)
+            choice_for(page, "source", words["source"], words["sources_of"])
+            if page.controls["source"] == "waves":
+                slider_for(page, "d", words["d"], WIDTHS, say=lambda each: str(each - each % 2))   # the waves come in pairs
+            table, said = _vectors(page, words)
         st.caption(said)
         bound = float(np.quantile(np.abs(table), 0.995))
         every = [str(place) for place in range(len(table))]
         figure(lambda theme: matrix(theme, table, every, [str(each) for each in range(table.shape[1])], kind="signed", axes=("dimension", "position"),
                                     square=False, height=420, bound=bound), key="positions-table",
-               alt=lesson.alt("table", count=len(table), width=table.shape[1], source=words["sources_of"][frame.controls["source"]]))
+               alt=lesson.alt("table", count=len(table), width=table.shape[1], source=words["sources_of"][page.controls["source"]]))
         pairs = [pair for pair in WAVES if 2 * pair < table.shape[1]]
         drawn = [Line(words["dimension"].format(number=2 * pair), table[:, 2 * pair], place) for place, pair in enumerate(pairs)]
         left, right = st.columns(2, gap="medium")
@@ -109,62 +109,62 @@ def _table(frame: Frame, lesson: Lesson) -> None:
             figure(lambda theme: lines(theme, np.arange(len(table)), drawn, axes=("position", "value"), height=320), key="positions-waves",
                    alt=words["alt_waves"].format(dimensions=", ".join(str(2 * pair) for pair in pairs)))
         with right:
-            _wavelengths(frame, table, words)
-        width = _width(frame)
+            _wavelengths(page, table, words)
+        width = _width(page)
         waves = positions.wavelengths(width)
         lesson.notes("table", shown=(positions.sinusoidal, positions.wavelengths, positions.strongest_wave), shapes={"table": table}, d=width,
                      first=waves[0], last=waves[-1], longer=int((waves > LENGTH).sum()), pairs=len(waves))
 
 
-def _width(frame: Frame) -> int:
+def _width(page: PageContext) -> int:
     """The width of the waves, made even."""
-    return frame.controls["d"] - frame.controls["d"] % 2
+    return page.controls["d"] - page.controls["d"] % 2
 
 
-def _wavelengths(frame: Frame, table: np.ndarray, words: dict) -> None:
+def _wavelengths(page: PageContext, table: np.ndarray, words: dict) -> None:
     """By formula for the waves; for learned vectors the strongest wave of each dimension, which no table of n rows can tell beyond n."""
-    waves, strongest = positions.wavelengths(_width(frame)), positions.strongest_wave(table)
-    own = frame.controls["source"] == "waves"
+    waves, strongest = positions.wavelengths(_width(page)), positions.strongest_wave(table)
+    own = page.controls["source"] == "waves"
     x, drawn = (2 * np.arange(len(waves)), waves) if own else (np.arange(len(strongest)), strongest)
     name, bounds = words["wavelength" if own else "strongest"], [(2 * np.pi, "2π")] if own else [(len(table), str(len(table)))]
     figure(lambda theme: lines(theme, x, [Line("wavelength", drawn, 1, "dots")], log="y", axes=("dimension", name), bounds=bounds, height=320),
            key="positions-wavelengths", alt=words["alt_wavelengths"].format(first=drawn[0], last=drawn[-1]))
 
 
-def _vectors(frame: Frame, words: dict) -> tuple[np.ndarray, str]:
+def _vectors(page: PageContext, words: dict) -> tuple[np.ndarray, str]:
     """The table that is shown, float64 (position, d), and what it is. Called in a row of controls, so that a wait for a model moves no picture."""
-    source = frame.controls["source"]
+    source = page.controls["source"]
     if source == "here":
         found = positions.beyond()
         return np.array(found["learned"]), words["said_here"].format(trained=found["trained"], tested=found["tested"])
     if source == "model":
         try:
-            record = frame.record(height=0)
-            learned = frame.ask(TraceQuery(record.query), height=0).embedded[0].learned
+            record = page.record(height=0)
+            learned = page.ask(TraceQuery(record.query), height=0).embedded[0].learned
             if learned is not None:
-                return learned[:LENGTH].astype(np.float64), words["said_model"].format(model=literal(record.card.title), count=len(learned))
-            return positions.sinusoidal(np.arange(LENGTH), 64), words["not_learned"].format(model=literal(record.card.title),
-                                                                                                  scheme=literal(record.card.positions))
+                return learned[:LENGTH].astype(np.float64), words["said_model"].format(model=escape_markdown(record.card.title), count=len(learned))
+            return positions.sinusoidal(np.arange(LENGTH), 64), words["not_learned"].format(model=escape_markdown(record.card.title),
+                                                                                                  scheme=escape_markdown(record.card.positions))
         except UserError as error:
-            return positions.sinusoidal(np.arange(LENGTH), 64), literal(str(error))
-    return positions.sinusoidal(np.arange(LENGTH), _width(frame)), words["said_waves"]
+            return positions.sinusoidal(np.arange(LENGTH), 64), escape_markdown(str(error))
+    return positions.sinusoidal(np.arange(LENGTH), _width(page)), words["said_waves"]
 
 
-def _distance(frame: Frame, lesson: Lesson) -> None:
+def _distance(page: PageContext, lesson: Lesson) -> None:
     """The similarity of any two places, and what a matrix between the two makes of it."""
-    words, said, waves = lesson.prose["distance"], _signed(frame.controls["back"]), frame.controls["source"] == "waves"
+    words, said, waves = lesson.prose["distance"], _signed(page.controls["back"]), page.controls["source"] == "waves"
     with lesson.section("distance"):
         with st.container(horizontal=True):
             if waves:
-                slide(frame, "back", words["back"], range(-50, 51), say=_signed)
-            table, _ = _vectors(frame, lesson.prose["table"])
+                slider_for(page, "back", words["back"], range(-50, 51), say=_signed)
+            table, _ = _vectors(page, lesson.prose["table"])
         square = cosines(table, table)
         mean, low, high = positions.by_distance(square)
         distance = np.arange(1 - len(table), len(table))
         kept = np.abs(distance) <= 3 * len(table) // 4
         drawn = [Line(words["cosine"], mean[kept], 0, band=(low[kept], high[kept]))]
         if waves:
-            through = positions.by_distance(positions.compared(table, positions.shift(frame.controls["back"], table.shape[1])))[0]
+            through = positions.by_distance(positions.compared(table, positions.shift(page.controls["back"], table.shape[1])))[0]
             drawn.append(Line(words["through"].format(k=said), through[kept], 1, "dash"))
         left, right = st.columns(2, gap="medium")
         with left:
@@ -183,16 +183,16 @@ def _signed(steps: int) -> str:
     return f"{steps:+d}".replace("-", "−")
 
 
-def _shift(frame: Frame, lesson: Lesson) -> None:
+def _shift(page: PageContext, lesson: Lesson) -> None:
     """One pair of dimensions is a clock hand; k steps on turn it by the same angle wherever one is."""
-    words, width = lesson.prose["shift"], _width(frame)
-    place, steps, pair = frame.controls["p"], frame.controls["k"], min(frame.controls["wave"], width // 2 - 1)
+    words, width = lesson.prose["shift"], _width(page)
+    place, steps, pair = page.controls["p"], page.controls["k"], min(page.controls["wave"], width // 2 - 1)
     with lesson.section("shift"):
         left, right = st.columns([1, 2], gap="medium")
         with left:
-            slide(frame, "p", words["p"], range(0, 101), say=str)
-            slide(frame, "k", words["k"], range(-50, 51), say=str)
-            slide(frame, "wave", words["wave"], range(width // 2), say=lambda each: f"{2 * each}, {2 * each + 1}", closed=True)
+            slider_for(page, "p", words["p"], range(0, 101), say=str)
+            slider_for(page, "k", words["k"], range(-50, 51), say=str)
+            slider_for(page, "wave", words["wave"], range(width // 2), say=lambda each: f"{2 * each}, {2 * each + 1}", closed=True)
         ring = positions.sinusoidal(np.arange(min(33, int(positions.wavelengths(width)[pair]) + 1)), width)[:, [2 * pair + 1, 2 * pair]]
         hands = positions.sinusoidal([place, place + steps], width)[:, [2 * pair + 1, 2 * pair]]
         names = [str(each) for each in range(len(ring))]
@@ -206,13 +206,13 @@ def _shift(frame: Frame, lesson: Lesson) -> None:
                      degrees=float(np.degrees(steps * positions.rates(width)[pair])), pair=f"{2 * pair}, {2 * pair + 1}")
 
 
-def _rotary(frame: Frame, lesson: Lesson) -> None:
+def _rotary(page: PageContext, lesson: Lesson) -> None:
     """One pair of dimensions of a query and a key, turned by their places; and the whole score, which knows their distance only."""
     words, draw = lesson.prose["rotary"], np.random.default_rng(4)
     query, key = draw.normal(size=(2, 32)) + 0.8
     square = positions.rotary_scores(query, key, LENGTH)
-    far, place, steps = np.arange(-40, 41), frame.controls["p"], frame.controls["k"]
-    pair = min(frame.controls["wave"], len(query) // 2 - 1)
+    far, place, steps = np.arange(-40, 41), page.controls["p"], page.controls["k"]
+    pair = min(page.controls["wave"], len(query) // 2 - 1)
     cut = slice(2 * pair, 2 * pair + 2)
     hands = {words["query"]: query[cut], words["key"]: key[cut], words["query_at"].format(p=place): positions.rotate(query, place)[cut],
              words["key_at"].format(p=place + steps): positions.rotate(key, place + steps)[cut]}
@@ -236,11 +236,11 @@ def _rotary(frame: Frame, lesson: Lesson) -> None:
                      angle=place * rate, key_angle=(place + steps) * rate)
 
 
-def _alibi(frame: Frame, lesson: Lesson) -> None:
-    words, count = lesson.prose["alibi"], frame.controls["heads"]
+def _alibi(page: PageContext, lesson: Lesson) -> None:
+    words, count = lesson.prose["alibi"], page.controls["heads"]
     slopes, distance = positions.alibi_slopes(count), np.arange(0, 65)
     with lesson.section("alibi"):
-        slide(frame, "heads", words["heads"], (1, 2, 4, 8, 12, 16, 32), say=str)
+        slider_for(page, "heads", words["heads"], (1, 2, 4, 8, 12, 16, 32), say=str)
         shown = range(count) if count <= 8 else [round(each) for each in np.linspace(0, count - 1, 8)]
         drawn = [Line(words["head"].format(h=str(h).translate(BELOW), m=slopes[h]), np.exp(-slopes[h] * distance), place)
                  for place, h in enumerate(shown)]

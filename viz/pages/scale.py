@@ -6,10 +6,10 @@ from model.core.record import Layer
 from model.lessons import sqrt_dk, sqrt_dk_in_heads
 from viz.figures.bars import bars, histogram
 from viz.figures.lines import Line, lines
-from viz.page import Frame, Page
+from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch
-from viz.text import literal
-from viz.widgets.control_widgets import pick, push, slide, switch
+from viz.text import escape_markdown
+from viz.widgets.control_widgets import button_setting, choice_for, slider_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import GUESS, Lesson, computing, follow
@@ -23,24 +23,24 @@ PAGE = Page("Why divide by √d_k", "Learn", 2, "nothing", controls=(
     Choice("draw", "normal", sqrt_dk.KINDS), Switch("real")))
 
 
-def render(frame: Frame) -> None:
-    lesson = Lesson(frame, "scale")
+def render(page: PageContext) -> None:
+    lesson = Lesson(page, "scale")
     lesson.head()
     revealed = lesson.predict()
-    survey, dots = lesson.live(_draws, frame, lesson, leads=lesson.controls("dk", "keys", "seed", "draw"))
-    d_k, n_keys, seed, kind = (frame.controls[name] for name in ("dk", "keys", "seed", "draw"))
+    survey, dots = lesson.live(_draws, page, lesson, leads=lesson.controls("dk", "keys", "seed", "draw"))
+    d_k, n_keys, seed, kind = (page.controls[name] for name in ("dk", "keys", "seed", "draw"))
     _softmax(lesson, survey, d_k, n_keys, revealed)
     _reasons(lesson, sqrt_dk.reasons(d_k, n_keys, seed, kind), d_k, revealed)
-    _temperature(frame, lesson, dots, d_k)
-    lesson.live(_real, frame, lesson)
+    _temperature(page, lesson, dots, d_k)
+    lesson.live(_real, page, lesson)
     lesson.end()
 
 
-def _draws(frame: Frame, lesson: Lesson) -> tuple[sqrt_dk.Survey, np.ndarray]:
+def _draws(page: PageContext, lesson: Lesson) -> tuple[sqrt_dk.Survey, np.ndarray]:
     """The random queries and keys, over all d_k and at the chosen one."""
     with lesson.section("variance"):
-        _controls(frame, lesson.prose["widgets"])
-        d_k, n_keys, seed, kind = (frame.controls[name] for name in ("dk", "keys", "seed", "draw"))
+        _controls(page, lesson.prose["widgets"])
+        d_k, n_keys, seed, kind = (page.controls[name] for name in ("dk", "keys", "seed", "draw"))
         with computing():
             survey = sqrt_dk.survey(n_keys, seed, kind)
             dots = sqrt_dk.rows_of(d_k, n_keys, seed, kind)[2]
@@ -48,15 +48,15 @@ def _draws(frame: Frame, lesson: Lesson) -> tuple[sqrt_dk.Survey, np.ndarray]:
     return survey, dots
 
 
-def _controls(frame: Frame, words: dict) -> None:
+def _controls(page: PageContext, words: dict) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
-        slide(frame, "dk", words["dk"], sqrt_dk.WIDTHS, say=lambda value: f"{value:,}", help=words["dk_help"])
+        slider_for(page, "dk", words["dk"], sqrt_dk.WIDTHS, say=lambda value: f"{value:,}", help=words["dk_help"])
     with right:
-        slide(frame, "keys", words["keys"], KEYS, help=words["keys_help"])
+        slider_for(page, "keys", words["keys"], KEYS, help=words["keys_help"])
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        pick(frame, "draw", words["draw"], words["draws"])
-        push(frame, words["again"], "draw-again", seed=(frame.controls["seed"] + 1) % SEEDS)
+        choice_for(page, "draw", words["draw"], words["draws"])
+        button_setting(page, words["again"], "draw-again", seed=(page.controls["seed"] + 1) % SEEDS)
 
 
 def _variance(lesson: Lesson, survey: sqrt_dk.Survey, dots: np.ndarray, d_k: int) -> None:
@@ -138,7 +138,7 @@ def _reasons(lesson: Lesson, found: sqrt_dk.Reasons, d_k: int, revealed: bool) -
         lesson.notes("reasons", shown=(sqrt_dk.reasons, sqrt_dk.overflows), shapes={"keys": f"float32 ({sqrt_dk.DRAWS}, keys, {d_k})"}, **numbers)
 
 
-def _temperature(frame: Frame, lesson: Lesson, dots: np.ndarray, d_k: int) -> None:
+def _temperature(page: PageContext, lesson: Lesson, dots: np.ndarray, d_k: int) -> None:
     root = d_k**0.5   # a temperature
     middle, low, high = sqrt_dk.band(sqrt_dk.entropy_over(dots, TEMPERATURES))
     at = {name: float(np.median(sqrt_dk.entropy_over(dots, np.array([value]))[0])) for name, value in (("plain", 1.0), ("scaled", root))}
@@ -153,13 +153,13 @@ def _temperature(frame: Frame, lesson: Lesson, dots: np.ndarray, d_k: int) -> No
                      root=root, d_k=d_k, **at)
 
 
-def _real(frame: Frame, lesson: Lesson) -> None:
+def _real(page: PageContext, lesson: Lesson) -> None:
     with lesson.section("real"):
         words = lesson.prose["real"]
-        switch(frame, "real", words["switch"])
-        if not frame.controls["real"]:
+        toggle_for(page, "real", words["switch"])
+        if not page.controls["real"]:
             return
-        record, view = real_head(frame, token=False)
+        record, view = real_head(page, token=False)
         layer = record[view.kind].layer(view.layer)
         if not isinstance(layer, Layer):
             st.info(words["reported"])
@@ -173,6 +173,6 @@ def _real(frame: Frame, lesson: Lesson) -> None:
         lesson.notes("real", shown=(sqrt_dk_in_heads.head_scale,), shapes={"query": layer.query[view.head], "scale": f"{layer.scale:.6g}"},
                      own=found.entropy["own"].mean(), undone=found.entropy["undone"].mean(), divisor=found.divisor, d_k=found.d_k,
                      root=found.d_k**0.5, q=found.component[0], k=found.component[1], predicted=found.predicted, measured=found.measured,
-                     absorbed=found.absorbed, model=literal(record.card.title),
+                     absorbed=found.absorbed, model=escape_markdown(record.card.title),
                      divides=words["divides" if abs(found.divisor - found.d_k**0.5) < 1e-3 * found.divisor else "not"].format(
                          divisor=found.divisor, d_k=found.d_k, root=found.d_k**0.5))

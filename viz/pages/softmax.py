@@ -15,10 +15,10 @@ from model.lessons import edit_effects, softmax
 from viz.components.handles import drag
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
-from viz.page import Frame, Page
+from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Places, Switch
-from viz.text import literal, strings
-from viz.widgets.control_widgets import pick, push, several, slide, stops, switch
+from viz.text import escape_markdown, strings
+from viz.widgets.control_widgets import button_setting, choice_for, log_steps, pills_for, slider_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import keep_picture
 from viz.widgets.head_picker import real_head
@@ -29,7 +29,7 @@ PAGE = Page("Softmax and temperature", "Learn", 1, "nothing", controls=(
     GUESS, Number("t", 1.0, 0.01, 100), LOGITS, Choice("row", "own", ("own", "head")), Places("masked", 5, 4),
     Switch("inside"), Choice("scope", "head", ("head", "layer", "all"))))
 GRID = np.geomspace(0.01, 100, 161)      # temperatures of the curves
-STOPS = stops(0.01, 100, 20)             # temperatures of the slider
+STOPS = log_steps(0.01, 100, 20)             # temperatures of the slider
 NAMED = 8                                # curves that get a colour and a name; the others are one grey line each
 PRESETS = {"apart": (3.0, 2.0, 1.0, 0.0, -1.0), "tie": (2.0, 2.0, 1.0, 0.0, -1.0), "equal": (1.0, 1.0, 1.0, 1.0, 1.0),
            "far": (10.0, 9.0, 0.0, -5.0, -10.0)}
@@ -44,53 +44,53 @@ class Row:
     allowed: np.ndarray
 
 
-def render(frame: Frame) -> None:
-    lesson = Lesson(frame, "softmax")
+def render(page: PageContext) -> None:
+    lesson = Lesson(page, "softmax")
     lesson.head()
     revealed = lesson.predict()
-    row, weights, here = lesson.live(_row, frame, lesson, leads=frame.now)
-    _spread(frame, lesson, row, weights, here)
-    _slope(frame, lesson, row, weights, here, revealed)
-    _ends(frame, lesson, row)
-    lesson.live(_inside, frame, lesson)
+    row, weights, here = lesson.live(_row, page, lesson, leads=page.current_state)
+    _spread(page, lesson, row, weights, here)
+    _slope(page, lesson, row, weights, here, revealed)
+    _ends(page, lesson, row)
+    lesson.live(_inside, page, lesson)
     lesson.end()
 
 
-def _row(frame: Frame, lesson: Lesson) -> tuple[Row, np.ndarray, np.ndarray]:
+def _row(page: PageContext, lesson: Lesson) -> tuple[Row, np.ndarray, np.ndarray]:
     """The row with its curves. Gives it, its weights at every temperature of the grid, and at the chosen one."""
     with lesson.section("curves"):
         left, right = st.columns([2, 3], gap="medium")
         with left:
-            row = _choice(frame, lesson.prose["widgets"])
+            row = _choice(page, lesson.prose["widgets"])
         with right, computing():
             weights = softmax.softmax_rows(row.logits, GRID, row.allowed)
-            here = softmax.softmax_rows(row.logits, [frame.controls["t"]], row.allowed)[0]
-            _curves(frame, lesson, row, weights, here)
-            slide(frame, "t", lesson.prose["widgets"]["t"], STOPS, help=lesson.prose["widgets"]["t_help"])
-        _first_numbers(lesson, row, weights, here, frame.controls["t"])
+            here = softmax.softmax_rows(row.logits, [page.controls["t"]], row.allowed)[0]
+            _curves(page, lesson, row, weights, here)
+            slider_for(page, "t", lesson.prose["widgets"]["t"], STOPS, help=lesson.prose["widgets"]["t_help"])
+        _first_numbers(lesson, row, weights, here, page.controls["t"])
     return row, weights, here
 
 
-def _choice(frame: Frame, words: dict) -> Row:
-    pick(frame, "row", words["row"], words["rows"])
-    return _real_row(frame, words) if frame.controls["row"] == "head" else _own_row(frame, words)
+def _choice(page: PageContext, words: dict) -> Row:
+    choice_for(page, "row", words["row"], words["rows"])
+    return _real_row(page, words) if page.controls["row"] == "head" else _own_row(page, words)
 
 
-def _own_row(frame: Frame, words: dict) -> Row:
+def _own_row(page: PageContext, words: dict) -> Row:
     names = [f"key {place}" for place in range(len(LOGITS.start))]
-    keep_picture(drag(LOGITS, frame.controls["z"], names, name=words["logits"], unit=words["logits"], faint=frame.controls["masked"], key="logits",
-                      turn=frame.turn))
+    keep_picture(drag(LOGITS, page.controls["z"], names, name=words["logits"], unit=words["logits"], faint=page.controls["masked"], key="logits",
+                      turn=page.set_controls))
     with st.container(horizontal=True, gap="small"):
         for preset, values in PRESETS.items():
-            push(frame, words["presets"][preset], f"preset-{preset}", z=values)
-    several(frame, "masked", words["masked"], dict(enumerate(names)))
-    allowed = np.array([place not in frame.controls["masked"] for place in range(len(names))])
-    return Row(names, np.array(frame.controls["z"], np.float64), allowed)
+            button_setting(page, words["presets"][preset], f"preset-{preset}", z=values)
+    pills_for(page, "masked", words["masked"], dict(enumerate(names)))
+    allowed = np.array([place not in page.controls["masked"] for place in range(len(names))])
+    return Row(names, np.array(page.controls["z"], np.float64), allowed)
 
 
-def _real_row(frame: Frame, words: dict) -> Row:
+def _real_row(page: PageContext, words: dict) -> Row:
     """A head's row: its scores as the softmax gets them. Of a model that only reported its weights the logarithms of these, which give them back."""
-    record, view = real_head(frame)
+    record, view = real_head(page)
     layer = record[view.kind].layer(view.layer)
     names = list(record[view.kind].keys.texts)
     token = view.token or 0
@@ -104,13 +104,13 @@ def _real_row(frame: Frame, words: dict) -> Row:
     if isinstance(layer, Layer) and layer.sink is not None:
         logits, names = np.append(logits, float(layer.sink[view.head])), [*names, words["sink"]]
     allowed = np.isfinite(logits)
-    st.caption(words["from"].format(token=literal(record[view.kind].queries.texts[token]), layer=view.layer, head=view.head,
+    st.caption(words["from"].format(token=escape_markdown(record[view.kind].queries.texts[token]), layer=view.layer, head=view.head,
                                     allowed=int(allowed.sum()), keys=len(allowed)))
     return Row(names, np.where(allowed, logits, 0.0), allowed)
 
 
-def _curves(frame: Frame, lesson: Lesson, row: Row, weights: np.ndarray, here: np.ndarray) -> None:
-    temperature = frame.controls["t"]
+def _curves(page: PageContext, lesson: Lesson, row: Row, weights: np.ndarray, here: np.ndarray) -> None:
+    temperature = page.controls["t"]
     order = [int(place) for place in np.argsort(-row.logits, kind="stable") if row.allowed[place]]
     colour = {place: rank for rank, place in enumerate(sorted(order[:NAMED]) if len(row.names) <= NAMED else order[:NAMED])}
     if len(row.names) <= NAMED:
@@ -128,7 +128,7 @@ def _first_numbers(lesson: Lesson, row: Row, weights: np.ndarray, here: np.ndarr
     _numbers(lesson, row, here, temperature)
     keys = int(row.allowed.sum())
     lesson.notes("curves", shown=(softmax.softmax_rows, _equation(), lines), shapes={"logits": row.logits, "temperatures": GRID, "weights": weights},
-                 t=temperature, name=literal(row.names[int(here.argmax())]), top=here.max(), keys=keys, uniform=1 / keys)
+                 t=temperature, name=escape_markdown(row.names[int(here.argmax())]), top=here.max(), keys=keys, uniform=1 / keys)
 
 
 def _equation():
@@ -156,8 +156,8 @@ def _numbers(lesson: Lesson, row: Row, here: np.ndarray, temperature: float) -> 
                 st.caption(about)
 
 
-def _spread(frame: Frame, lesson: Lesson, row: Row, weights: np.ndarray, here: np.ndarray) -> None:
-    temperature, keys = frame.controls["t"], int(row.allowed.sum())
+def _spread(page: PageContext, lesson: Lesson, row: Row, weights: np.ndarray, here: np.ndarray) -> None:
+    temperature, keys = page.controls["t"], int(row.allowed.sum())
     effective = softmax.effective_tokens(weights)
     with lesson.section("spread"):
         left, right = st.columns(2, gap="medium")
@@ -175,8 +175,8 @@ def _spread(frame: Frame, lesson: Lesson, row: Row, weights: np.ndarray, here: n
                      keys=keys, bits=float(np.log2(keys)), nats=float(np.log(keys)), effective=float(softmax.effective_tokens(here)), t=temperature)
 
 
-def _slope(frame: Frame, lesson: Lesson, row: Row, weights: np.ndarray, here: np.ndarray, revealed: bool) -> None:
-    temperature = frame.controls["t"]
+def _slope(page: PageContext, lesson: Lesson, row: Row, weights: np.ndarray, here: np.ndarray, revealed: bool) -> None:
+    temperature = page.controls["t"]
     norms = softmax.jacobian_norm(weights, GRID)
     steepest = int(norms.argmax())
     tied = bool((np.sort(row.logits[row.allowed])[-2:] == row.logits[row.allowed].max()).all()) and row.allowed.sum() > 1
@@ -201,10 +201,10 @@ def _slope(frame: Frame, lesson: Lesson, row: Row, weights: np.ndarray, here: np
                      tie=lesson.prose["slope"]["tied" if tied else "free"].format(cold=norms[0]))
 
 
-def _ends(frame: Frame, lesson: Lesson, row: Row) -> None:
+def _ends(page: PageContext, lesson: Lesson, row: Row) -> None:
     """The two limits, and the formula as written against ours, in the precision of both."""
     cold, hot = softmax.limits(np.where(row.allowed, row.logits, -np.inf), row.allowed)
-    words, temperature = lesson.prose["ends"], frame.controls["t"]
+    words, temperature = lesson.prose["ends"], page.controls["t"]
     logits = row.logits[row.allowed]
     found = {"float32": softmax.naive_softmax(logits, temperature, np.float32), "float64": softmax.naive_softmax(logits, temperature, np.float64)}
     with lesson.section("ends"):
@@ -216,23 +216,23 @@ def _ends(frame: Frame, lesson: Lesson, row: Row) -> None:
         ours = softmax.softmax_rows(logits, [temperature])[0]
         lines_of.append(f"| {words['ours']} | exp(0) = 1 | {words['fine'].format(top=float(ours.max()))} |")
         st.markdown("\n".join(lines_of))
-        lesson.notes("ends", shown=(softmax.limits, softmax.naive_softmax), shapes={"logits": logits}, best=literal(", ".join(best[:4])),
+        lesson.notes("ends", shown=(softmax.limits, softmax.naive_softmax), shapes={"logits": logits}, best=escape_markdown(", ".join(best[:4])),
                      share=float(cold.max()), uniform=float(hot.max()), keys=int(row.allowed.sum()))
 
 
-def _inside(frame: Frame, lesson: Lesson) -> None:
+def _inside(page: PageContext, lesson: Lesson) -> None:
     """T inside the model: the head gets it while the model computes, so that everything after it changes."""
     words = lesson.prose["inside"]
     with lesson.section("inside"):
-        switch(frame, "inside", words["switch"])
-        if not frame.controls["inside"]:
+        toggle_for(page, "inside", words["switch"])
+        if not page.controls["inside"]:
             return
-        pick(frame, "scope", words["scope"], words["scopes"])
-        record, view = real_head(frame, token=False) if frame.controls["row"] == "own" else (frame.record(), frame.view())
-        temperature = frame.controls["t"]
-        edits = [Temper(view.kind, layer, head, temperature) for layer, head in _scope(record, view, frame.controls["scope"])]
-        state = frame.state
-        after = frame.ask(sources.open_query(state.model, state.text, state.text_b, state.target, edits=edits if temperature != 1 else ()))
+        choice_for(page, "scope", words["scope"], words["scopes"])
+        record, view = real_head(page, token=False) if page.controls["row"] == "own" else (page.record(), page.view())
+        temperature = page.controls["t"]
+        edits = [Temper(view.kind, layer, head, temperature) for layer, head in _scope(record, view, page.controls["scope"])]
+        state = page.state
+        after = page.ask(sources.open_query(state.model, state.text, state.text_b, state.target, edits=edits if temperature != 1 else ()))
         _changes(lesson, record, after, view, temperature)
 
 
@@ -253,4 +253,4 @@ def _changes(lesson: Lesson, before: AttentionRecord, after: AttentionRecord, vi
     answer = edit_effects.answer_change(before.prediction, after.prediction)
     said = words["answers"][answer[0]].format(change=answer[1]) if answer else words["answers"]["none"]
     lesson.notes("inside", shown=(edit_effects.row_change, edit_effects.head_changes), shapes={"share moved": grid}, t=temperature, layer=view.layer,
-                 head=view.head, own=own, later=max(later, default=0.0), answer=said, text=literal(strings("frame")["title"]))
+                 head=view.head, own=own, later=max(later, default=0.0), answer=said, text=escape_markdown(strings("frame")["title"]))

@@ -57,7 +57,7 @@ def _title(order: str) -> str:
 def _ordered(record: AttentionRecord, view: View) -> tuple[list[tuple[int, int]], dict[tuple[int, int], float]]:
     """The heads by the view's order and the number behind it, the largest first; nothing where the order is by layer."""
     if view.order == "pair" and view.pair:
-        ranking = heads.ranked(record[view.kind], *view.pair)
+        ranking = heads.rank_heads_for_pair(record[view.kind], *view.pair)
     elif view.order in BY_NAME and (measured := measure(record[view.kind])).values.get(view.order):
         ranking = measured.ranked(view.order)
     else:
@@ -67,7 +67,7 @@ def _ordered(record: AttentionRecord, view: View) -> tuple[list[tuple[int, int]]
 
 def _marks(record: AttentionRecord, view: View) -> dict[tuple[int, int], int]:
     """The heads that look hardest from the pair's one token to its other, by rank from 1."""
-    ranking = heads.ranked(record[view.kind], *view.pair)[:RANKED] if view.pair else []
+    ranking = heads.rank_heads_for_pair(record[view.kind], *view.pair)[:RANKED] if view.pair else []
     return {(layer, head): rank for rank, (layer, head, _) in enumerate(ranking, 1)}
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.core.displayed import Shown, Unit
+from model.core.displayed import AxisItem, DisplayedHead
 from model.core.view import View
 from viz import theme
 from viz.print import fonts
@@ -65,7 +65,7 @@ def pitch(count: int) -> float:
     return max(8, min(22, 480 // count)) if count <= 90 else max(1, 720 // count)
 
 
-def labels(units: tuple[Unit, ...], step: float, marked: tuple[int | None, ...] = ()) -> Labels:
+def labels(units: tuple[AxisItem, ...], step: float, marked: tuple[int | None, ...] = ()) -> Labels:
     """The labels of tokens that stand `step` points apart."""
     size = min(10.0, max(6.5, 0.62 * step))
     every = math.ceil((size + 1.5) / step) if step < size + 1 else 1
@@ -81,13 +81,13 @@ def labels(units: tuple[Unit, ...], step: float, marked: tuple[int | None, ...] 
                   frozenset(place for place in places if units[place].unknown), tuple(notes))
 
 
-def pair_of(shown: Shown, view: View) -> tuple[int, int] | None:
+def pair_of(shown: DisplayedHead, view: View) -> tuple[int, int] | None:
     """The row and the column of the view's pair, if both are shown."""
     row, column = (shown.row_of(view.pair[0]), shown.column_of(view.pair[1])) if view.pair else (None, None)
     return None if row is None or column is None else (row, column)
 
 
-def said_pair(shown: Shown, view: View) -> tuple[str, ...]:
+def said_pair(shown: DisplayedHead, view: View) -> tuple[str, ...]:
     """The pair and its weight, in parts, so that right-to-left tokens cannot turn the arrow round; nothing if it is not shown."""
     place = pair_of(shown, view)
     if place is None:
@@ -107,7 +107,7 @@ def _ordinal(number: int) -> str:
     return f"{number}{ending}"
 
 
-def said_sums(shown: Shown, words: dict[str, str]) -> str:
+def said_sums(shown: DisplayedHead, words: dict[str, str]) -> str:
     """What the rows really sum to, after every filter."""
     sums = np.nansum(shown.weights, 1)
     return words["one"] if np.abs(sums - 1).max() < 1e-3 else words["other"].format(low=sums.min(), high=sums.max())

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from model.core.displayed import Shown, displayed
+from model.core.displayed import DisplayedHead, displayed_head
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import theme
@@ -24,10 +24,10 @@ PITCH = 16.0      # points from one token to the next, where there is room
 def plan(record: AttentionRecord, view: View, raster: bool) -> Plan:
     """How the lines lens will look, with every overlaid head. raster: a PNG, in which all is pixels anyway."""
     heads = [(view.layer, view.head), *view.overlay]
-    return plan_of([displayed(record, replace(view, layer=layer, head=head)) for layer, head in heads], view, raster)
+    return plan_of([displayed_head(record, replace(view, layer=layer, head=head)) for layer, head in heads], view, raster)
 
 
-def plan_of(pictures: list[Shown], view: View, raster: bool) -> Plan:
+def plan_of(pictures: list[DisplayedHead], view: View, raster: bool) -> Plan:
     """The same of heads that are displayed already, the open one first, over the same rows and columns."""
     shown, focus = pictures[0], _focus(pictures[0], view)
     count = max(shown.weights.shape)
@@ -56,7 +56,7 @@ def _headings(view: View) -> tuple[str, str]:
     return ("looked_at", "looks") if view.transpose else ("looks", "looked_at")
 
 
-def _focus(shown: Shown, view: View) -> tuple[int | None, int | None]:
+def _focus(shown: DisplayedHead, view: View) -> tuple[int | None, int | None]:
     """The row in focus and the column of the pair, where they are shown."""
     pair = pair_of(shown, view)
     return shown.row_of(view.token), pair[1] if pair and pair[0] == shown.row_of(view.token) else None
@@ -75,7 +75,7 @@ def _curves(ends: np.ndarray, edges: tuple[float, float], top: float, step: floa
     return np.stack([np.broadcast_to([edges[0] + 2, middle, middle, edges[1] - 2], (len(ends), 4)), y[:, [0, 0, 1, 1]]], -1)
 
 
-def _lines(pictures: list[Shown], focus: tuple[int | None, int | None], scale: str):
+def _lines(pictures: list[DisplayedHead], focus: tuple[int | None, int | None], scale: str):
     """Row and column (line, 2), RGBA (line, 4), widths (line) in points, strongest last; and what must be said."""
     weights = np.stack([shown.weights for shown in pictures])
     strength = theme.strength(weights, scale)

@@ -3,7 +3,7 @@ import math
 
 import numpy as np
 
-from model.core.displayed import Shown, displayed
+from model.core.displayed import DisplayedHead, displayed_head
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import theme
@@ -21,10 +21,10 @@ Box = tuple[int, int, int, int]   # left, top, width, height in cells
 
 def plan(record: AttentionRecord, view: View, raster: bool) -> Plan:
     """How the matrix lens will look. raster: the cells as pixels (PNG), not as shapes."""
-    return plan_of([displayed(record, view)], view, raster)
+    return plan_of([displayed_head(record, view)], view, raster)
 
 
-def plan_of(pictures: list[Shown], view: View, raster: bool, bound: float | None = None, shapes: bool = False) -> Plan:
+def plan_of(pictures: list[DisplayedHead], view: View, raster: bool, bound: float | None = None, shapes: bool = False) -> Plan:
     """The same of a head that is displayed already, the first of `pictures`. bound: its numbers are differences from −bound to bound; NaN is what
     one of the two heads does not have. shapes: no image however long the text is; where it has too many cells, the largest of each square."""
     shown = pictures[0]
@@ -67,12 +67,12 @@ def _overhang(above: Labels, count: int, step: float, angle: int) -> float:
                       for place, text in above.texts.items()))
 
 
-def _forbidden(shown: Shown) -> np.ndarray:
+def _forbidden(shown: DisplayedHead) -> np.ndarray:
     """Where the mask lets nobody look, or where there is no number, bool (row, column)."""
     return np.isnan(shown.weights if shown.scores is None else shown.scores)
 
 
-def _boxes(shown: Shown, view: View) -> list[Box]:
+def _boxes(shown: DisplayedHead, view: View) -> list[Box]:
     """The focused row and the cell of the pair, where they are shown."""
     row, boxes = shown.row_of(view.token), []
     if row is not None:

@@ -11,7 +11,7 @@ class Options:
     caption: bool = True   # whether the provenance stands below in words
     link: str = ""         # the view's address
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not 1 <= self.zoom <= 8:
             raise ValueError(f"Options: expected a zoom from 1 to 8 pixels a point, got {self.zoom}; choose one of them.")
 

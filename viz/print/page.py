@@ -9,7 +9,7 @@ from viz.print.layout import SAID, Plan
 from viz.print.lines import look
 from viz.print.options import Options
 from viz.print.sheet import MARGIN, Sheet
-from viz.text import visible
+from viz.text import show_invisibles
 
 BARE, WIDE = 190, 1600   # points: of a picture and the bar below it; of pictures beside one another
 NARROW = 300     # points: the narrowest page, so that a caption has room for a few words a line
@@ -25,7 +25,7 @@ def compose(plan: Plan, record: AttentionRecord, view: View, options: Options):
     plan.paint(sheet, MARGIN, y)
     y = _bar(sheet, plan, (MARGIN, y + plan.height + 18))
     texts, source = provenance.sentences(record, options.link) if options.caption else ([], [])
-    caption = [visible(" · ".join(texts)), visible(" · ".join(source))]
+    caption = [show_invisibles(" · ".join(texts)), show_invisibles(" · ".join(source))]
     coded = [SAID["code_points"]] if fonts.CODE_POINT.search(fonts.readable(caption[0], mono=False)) else []
     y = _prose(sheet, y + 6, [note.rstrip(".") + "." for note in dict.fromkeys([*plan.notes, *coded])], 7.5, inner)
     y = _prose(sheet, y + 4, caption, 6.5, inner)
@@ -57,7 +57,7 @@ def beside(plans: list[Plan], titles: list[str], heading: str, said: list[str]):
         y = _bar(sheet, plan, (x, under + 18))
         x, top = (x + max(plan.width, BARE) + 2 * MARGIN, top) if across else (x, y + 28)
     notes = [note.rstrip(".") + "." for note in dict.fromkeys(note for plan in plans for note in plan.notes)]
-    y = _prose(sheet, _prose(sheet, y + 6, notes, 7.5, inner) + 4, list(map(visible, said)), 6.5, inner)
+    y = _prose(sheet, _prose(sheet, y + 6, notes, 7.5, inner) + 4, list(map(show_invisibles, said)), 6.5, inner)
     return sheet.close(inner + 2 * MARGIN, y + MARGIN - 6)
 
 
@@ -68,7 +68,7 @@ def _header(sheet: Sheet, plan: Plan, record: AttentionRecord, view: View, optio
              else SAID["title"].format(layer=view.layer, head=view.head))
     y = MARGIN + 11.0
     sheet.text(MARGIN, y, title, size=13, bold=True)
-    y = _prose(sheet, y + 6, [SAID["of"].format(title=visible(record.card.title), kind=kind), plan.orientation], 8, inner)
+    y = _prose(sheet, y + 6, [SAID["of"].format(title=show_invisibles(record.card.title), kind=kind), plan.orientation], 8, inner)
     if plan.pair:
         x, y = float(MARGIN), y + 11
         for part in plan.pair:

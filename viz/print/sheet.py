@@ -36,7 +36,7 @@ def pen() -> Iterator[None]:
 class Sheet:
     """Things to draw, in points; `close` gives them their page."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         from matplotlib.figure import Figure
 
         self.figure = Figure(facecolor=theme.PAPER["light"])

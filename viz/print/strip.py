@@ -1,7 +1,7 @@
 """The text lens: the tokens that are looked at as a running text, each on the colour of its weight from the token in focus."""
 import numpy as np
 
-from model.core.displayed import Shown, displayed
+from model.core.displayed import DisplayedHead, displayed_head
 from model.core.query import UserError
 from model.core.record import AttentionRecord
 from model.core.view import View
@@ -16,10 +16,10 @@ NUMBERED = 0.005   # a smaller weight would read 0.00
 
 def plan(record: AttentionRecord, view: View, raster: bool) -> Plan:
     """How the text lens will look. Raises UserError if no token is in focus."""
-    return plan_of([displayed(record, view)], view, raster)
+    return plan_of([displayed_head(record, view)], view, raster)
 
 
-def plan_of(pictures: list[Shown], view: View, raster: bool) -> Plan:
+def plan_of(pictures: list[DisplayedHead], view: View, raster: bool) -> Plan:
     """The same of a head that is displayed already, the first of `pictures`. Raises UserError if no token is in focus."""
     shown = pictures[0]
     row = shown.row_of(view.token if view.token is not None or view.pair is None else view.pair[0])

@@ -11,7 +11,7 @@ def _hand_on(choose: Callable[..., None], field: str, key: str) -> None:
         choose(**{field: value})
 
 
-def hold(key: str, text: str) -> dict[str, str]:
+def text_value(key: str, text: str) -> dict[str, str]:
     """The arguments that make a text field of this key say `text`. One that says so already is left alone: what is written into the session is
     sent to the browser, where the answer to an earlier question would replace the text, or the selection, of somebody who has typed on meanwhile.
     """
@@ -21,7 +21,7 @@ def hold(key: str, text: str) -> dict[str, str]:
     return {"key": key}
 
 
-def bound(choose: Callable[..., None], field: str, value: Any) -> dict:
+def bind(choose: Callable[..., None], field: str, value: Any) -> dict:
     """The keyword arguments that make a widget show `value` and hand a new one to choose(field=…)."""
     key = f"view_{field}"
     st.session_state[key] = value
@@ -31,20 +31,20 @@ def bound(choose: Callable[..., None], field: str, value: Any) -> dict:
 def segments(label: str, options: dict[str, str], choose: Callable[..., None], field: str, value: str) -> None:
     """One of a few, all in view; options is {value: label}."""
     st.segmented_control(label, list(options), format_func=lambda each: options[each], label_visibility="collapsed", required=True,
-                         **bound(choose, field, value))
+                         **bind(choose, field, value))
 
 
 def select(label: str, options: dict[Any, str], choose: Callable[..., None], field: str, value: Any, quiet: bool = False) -> None:
     """One of many; options is {value: label}. `quiet` leaves the label to screen readers."""
     st.selectbox(label, list(options), format_func=lambda each: options[each], label_visibility="collapsed" if quiet else "visible",
-                 **bound(choose, field, value))
+                 **bind(choose, field, value))
 
 
 def toggle(label: str, choose: Callable[..., None], field: str, value: bool) -> None:
-    st.toggle(label, **bound(choose, field, value))
+    st.toggle(label, **bind(choose, field, value))
 
 
-def buttons(label: str, options: Iterable[tuple[Any, str]], choose: Callable[..., None], field: str, chosen: Any, key: str) -> None:
+def pills(label: str, options: Iterable[tuple[Any, str]], choose: Callable[..., None], field: str, chosen: Any, key: str) -> None:
     """Small buttons in a row, the chosen one marked: each opens something. options: (value, label)."""
     options = dict(options)
     st.session_state[key] = chosen if chosen in options else None

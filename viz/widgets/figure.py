@@ -12,13 +12,13 @@ from collections.abc import Callable
 import streamlit as st
 
 from model.core.files import name_for
-from viz.components.chart import CONFIG, chart, sized
+from viz.components.chart import CONFIG, chart, scaled_for_presentation
 from viz.export.csv import guarded
 from viz.figures import table
-from viz.figures.drawing import Drawing
+from viz.figures.drawing import FigureSpec
 from viz.handout.pdf import browser
 from viz.text import strings
-from viz.widgets.handout_button import keep, tell
+from viz.widgets.handout_button import add_item, show_result
 
 
 def theme() -> str:
@@ -27,7 +27,7 @@ def theme() -> str:
 
 
 @st.fragment
-def figure(draw: Callable[..., Drawing], *, key: str, alt: str, name: str = "") -> None:
+def figure(draw: Callable[..., FigureSpec], *, key: str, alt: str, name: str = "") -> None:
     """Draws `draw(theme)`. `key` names the figure on the page, and its files where `name` does not; figures that take one another's place have one
     key: the browser changes a chart in less time than it builds one. `alt` says in a sentence what it shows, with its numbers. A fragment: its
     tools answer without the page."""
@@ -36,30 +36,30 @@ def figure(draw: Callable[..., Drawing], *, key: str, alt: str, name: str = "") 
 
     def use(tool: str) -> None:
         if tool == "keep":
-            keep(key, lambda where, link: _kept(draw("light"), alt, where, link))
+            add_item(key, lambda where, link: _kept(draw("light"), alt, where, link))
         else:
             st.session_state[saving] = not st.session_state.get(saving)
 
-    chart(sized(draw(theme()).sent()), key=f"chart-{key}", alt=alt, config={"toImageButtonOptions": saved}, saving=bool(st.session_state.get(saving)),
+    chart(scaled_for_presentation(draw(theme()).to_plotly_json()), key=f"chart-{key}", alt=alt, config={"toImageButtonOptions": saved}, saving=bool(st.session_state.get(saving)),
           on_tool=use)
     if st.session_state.get(saving):
         _save(lambda: draw("light"), key, name, camera)
-    tell(key)
+    show_result(key)
 
 
-def _kept(drawn: Drawing, alt: str, where: str, link: str):
+def _kept(drawn: FigureSpec, alt: str, where: str, link: str):
     from viz.handout.build import chart_item
 
     return chart_item(drawn, alt, where=where, link=link)
 
 
-def sketch(place, drawn: Drawing, *, key: str) -> None:
+def unfinished_figure(place, drawn: FigureSpec, *, key: str) -> None:
     """Draws into a place of the page while something is still being computed: nothing to take away yet."""
     with place:
-        chart(drawn.sent(), key=key)
+        chart(drawn.to_plotly_json(), key=key)
 
 
-def _save(light: Callable[[], Drawing], key: str, name: str, camera: str) -> None:
+def _save(light: Callable[[], FigureSpec], key: str, name: str, camera: str) -> None:
     """What *Save* opens below the chart."""
     words, chosen = strings("lesson"), f"save-{key}"
     st.session_state[chosen] = camera
@@ -86,12 +86,12 @@ def pdf_works() -> bool:
     return importlib.util.find_spec("kaleido") is not None and browser() is not None
 
 
-def html(drawn: Drawing) -> bytes:
+def html(drawn: FigureSpec) -> bytes:
     """The figure as a page of its own that asks no other machine for anything."""
     return drawn.plotly().to_html(include_plotlyjs=True, config=CONFIG).encode("utf-8")
 
 
-def as_csv(drawn: Drawing) -> bytes:
+def as_csv(drawn: FigureSpec) -> bytes:
     """The figure's numbers: series, x, y, value; UTF-8, CRLF (RFC 4180), text harmless for spreadsheets."""
     text = io.StringIO(newline="")
     csv.writer(text).writerows([[guarded(cell) if isinstance(cell, str) else cell for cell in row] for row in table.rows(drawn)])

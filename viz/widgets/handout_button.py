@@ -20,10 +20,10 @@ from viz.handout.store import Keeping
 from viz.link import address
 from viz.page import pages
 from viz.state import State
-from viz.text import literal, strings
+from viz.text import escape_markdown, strings
 
 COOKIE = "clearhead_handout"
-KEEPING = Keeping(folder=sources.handouts)
+KEEPING = Keeping(folder=sources.handout_folder)
 _CODE = st.components.v2.component("clearhead_cookie", js=script("js/cookie.js"))
 
 
@@ -37,18 +37,18 @@ def handout() -> Handout:
     return KEEPING.get(_name())
 
 
-def change(how: Callable[[Handout], Handout]) -> Handout:
+def update(how: Callable[[Handout], Handout]) -> Handout:
     """Puts how(handout) in its place. Raises UserError where that cannot be kept."""
     return KEEPING.change(_name(), how)
 
 
-def remember() -> None:
+def set_cookie() -> None:
     """Gives the browser the name, once there is something to find again."""
     if st.context.cookies.get(COOKIE) != _name() and handout() != Handout():
         _CODE(key="handout-name", data=[COOKIE, _name()])
 
 
-def here() -> tuple[str, str]:
+def page_provenance() -> tuple[str, str]:
     """Where a figure stands, in words, and the address of exactly this state; nothing on a page without a frame."""
     state: State | None = st.session_state.get("state")
     if state is None or "page" not in st.session_state:
@@ -69,26 +69,26 @@ def add_to_handout(key: str, make: Callable[[str, str], Item], sign: bool = Fals
 @st.fragment
 def _button(key: str, make: Callable[[str, str], Item], sign: bool) -> None:
     words = strings("handout")
-    st.button("" if sign else words["add"], key=f"keep-{key}", type="tertiary", icon=":material/playlist_add:", on_click=keep, args=(key, make),
+    st.button("" if sign else words["add"], key=f"keep-{key}", type="tertiary", icon=":material/playlist_add:", on_click=add_item, args=(key, make),
               help=words["add"] if sign else None)
-    tell(key)
+    show_result(key)
 
 
-def keep(key: str, make: Callable[[str, str], Item]) -> None:
+def add_item(key: str, make: Callable[[str, str], Item]) -> None:
     """For a callback: puts the item into the handout; what came of it waits for `tell`."""
     try:
-        item = make(*here())
-        count = len(change(lambda known: replace(known, items=(*known.items, item))).items)
+        item = make(*page_provenance())
+        count = len(update(lambda known: replace(known, items=(*known.items, item))).items)
         st.session_state[f"kept-{key}"] = strings("handout")["added"].format(count=count)
     except UserError as error:
-        st.session_state[f"kept-{key}"] = literal(str(error))
+        st.session_state[f"kept-{key}"] = escape_markdown(str(error))
 
 
-def tell(key: str) -> None:
+def show_result(key: str) -> None:
     """What came of `keep`, once."""
     if f"kept-{key}" in st.session_state:
         st.toast(st.session_state.pop(f"kept-{key}"))
-        remember()
+        set_cookie()
 
 
 def keep_picture(picture: Picture, records: tuple[AttentionRecord, ...] = (), beside: Callable[[], Any] | None = None) -> None:

@@ -4,32 +4,32 @@ import streamlit as st
 from model.core.query import Kind
 from model.core.record import AttentionRecord
 from model.core.view import View
-from viz.page import Frame
+from viz.page import PageContext
 from viz.text import strings
-from viz.widgets.fields import bound, segments
+from viz.widgets.fields import bind, segments
 from viz.widgets.sentence_strip import sentence_strip
 
 
-def real_head(frame: Frame, *, token: bool = True) -> tuple[AttentionRecord, View]:
+def real_head(page: PageContext, *, token: bool = True) -> tuple[AttentionRecord, View]:
     """Draws the choice of kind, head and (if `token`) token, and gives the record and the view with them. Waits for the model.
 
     What is chosen here is the open head of the page Heads too, and stands in the URL as there.
     """
-    record, view, words = frame.record(), frame.view(), strings("lesson")
+    record, view, words = page.record(), page.view(), strings("lesson")
     if token:
-        sentence_strip(record[view.kind].queries, focus=view.token, pairs=False, key="lesson_strip", on_event=lambda event: _take(frame, event))
+        sentence_strip(record[view.kind].queries, focus=view.token, pairs=False, key="lesson_strip", on_event=lambda event: _take(page, event))
     places = [(layer.index, head) for layer in record[view.kind].layers for head in range(layer.heads)]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if len(record.kinds) > 1:
-            segments(words["kind"], {kind: words["kinds"][kind] for kind in record.kinds}, frame.choose, "kind", view.kind)
+            segments(words["kind"], {kind: words["kinds"][kind] for kind in record.kinds}, page.set_view, "kind", view.kind)
         st.selectbox(words["head"], places, format_func=lambda place: words["head_name"].format(layer=place[0], head=place[1]), width=220,
-                     **bound(frame.choose, "head", (view.layer, view.head)))
+                     **bind(page.set_view, "head", (view.layer, view.head)))
     return record, view
 
 
-def _take(frame: Frame, event) -> None:
+def _take(page: PageContext, event) -> None:
     if event.token is not None:
-        frame.choose(token=event.token)
+        page.set_view(token=event.token)
 
 
 def names(record: AttentionRecord, kind: Kind) -> tuple[list[str], list[str]]:

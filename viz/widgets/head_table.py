@@ -10,20 +10,20 @@ from model.studies.patterns import PATTERNS, TITLES, HeadFits
 from model.studies.silencing import Silencing, SilencingQuery
 from viz import provenance
 from viz.export import head_table
-from viz.page import Frame
+from viz.page import PageContext
 from viz.text import strings
 from viz.widgets.handout_button import keep_table
 from viz.widgets.waiting import ask
 
 
-def table(frame: Frame, measures: HeadMeasures, fits: HeadFits, silencing: Silencing | None) -> None:
+def table(page: PageContext, measures: HeadMeasures, fits: HeadFits, silencing: Silencing | None) -> None:
     """The numbers of one text, and the file of them."""
     words = strings("measures")
     st.markdown(f"##### {words['table']}")
     st.caption(words["table_about"])
     rows = head_table.rows(measures, fits, silencing)
-    record, view, link = frame.record(), frame.view(), frame.link(frame.state)
-    clickable(frame, [row | {"pattern": TITLES[row["pattern"]]} for row in rows], columns(rows[0], silencing), key="head-table",
+    record, view, link = page.record(), page.view(), page.link(page.state)
+    clickable(page, [row | {"pattern": TITLES[row["pattern"]]} for row in rows], columns(rows[0], silencing), key="head-table",
               alt=f"{words['table']}. {words['kept_about']}",
               beside=lambda: st.download_button(
                   words["csv"], lambda: head_table.as_csv(measures, fits, silencing, provenance.dumps(record, view, link)),
@@ -49,21 +49,21 @@ def columns(row: Mapping[str, Any], silencing: Silencing | None = None) -> dict[
     return told
 
 
-def clickable(frame: Frame, rows: Sequence[Mapping[str, Any]], told: Mapping[str, Any], *, key: str, alt: str,
+def clickable(page: PageContext, rows: Sequence[Mapping[str, Any]], told: Mapping[str, Any], *, key: str, alt: str,
               beside: Callable[[], Any] | None = None) -> None:
     """Rows with a layer and a head each; a click on any cell opens that head on the page Heads. alt: the table in words. beside: draws what stands
     beside "Add to handout"."""
     def clicked() -> None:
         place = chosen(st.session_state[key], rows)
         if place is not None:
-            frame.choose(head=place)
+            page.set_view(head=place)
             st.session_state["opening"] = key
 
     st.dataframe(list(rows), hide_index=True, column_config=dict(told), key=key, on_select=clicked, selection_mode=("single-row", "single-cell"),
                  height=min(38 + 35 * len(rows), 460))
     keep_table(key, rows, alt, {name: column["label"] or name for name, column in told.items()}, beside)
     if st.session_state.pop("opening", None) == key:
-        frame.go("heads")
+        page.open_page("heads")
 
 
 def chosen(event: Any, rows: Sequence[Mapping[str, Any]]) -> tuple[int, int] | None:
@@ -77,7 +77,7 @@ def chosen(event: Any, rows: Sequence[Mapping[str, Any]]) -> tuple[int, int] | N
     return rows[picked[-1]]["layer"], rows[picked[-1]]["head"]
 
 
-def silence_all(frame: Frame, question: SilencingQuery, heads: int) -> None:
+def silence_all(page: PageContext, question: SilencingQuery, heads: int) -> None:
     """The button that asks for the column, and the wait for it, which another button ends."""
     words = strings("measures")
     if st.session_state.get("silencing") != question:

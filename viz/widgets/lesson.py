@@ -4,14 +4,14 @@ The page:
 
     PAGE = Page("Softmax and temperature", "Learn", 1, "nothing", controls=(GUESS, Number("t", 1.0, 0.01, 100)))
 
-    def render(frame: Frame) -> None:
-        lesson = Lesson(frame, "softmax")
+    def render(page: PageContext) -> None:
+        lesson = Lesson(page, "softmax")
         lesson.head()                                   # question, lead, minutes, link
         revealed = lesson.predict()                     # the prompt; True once somebody answered
-        lesson.live(_curves, frame, lesson)             # what a control in it changes is drawn before the rest of the page
+        lesson.live(_curves, page, lesson)             # what a control in it changes is drawn before the rest of the page
         lesson.end()
 
-    def _curves(frame, lesson):
+    def _curves(page, lesson):
         with lesson.section("curves"):                  # heading and lead of [curves]
             ...widgets, then figure(lambda theme: curves(...), key="curves", alt=lesson.alt("curves", t=...))
             lesson.notes("curves", shown=(softmax_rows, curves), shapes={"z": z}, t=t)
@@ -25,7 +25,7 @@ The prose (all of it Markdown with $LaTeX$; {names} are filled in with the keywo
 notes draws what to notice, then the tabs Formula, Code (the source of the functions in `shown` and the shapes now), Where it matters, Sources;
 a tab without text is left out. Before the page computes anything with torch it must have drawn its head, and it computes inside
 `with computing():`, which says so while torch is still being loaded. Controls are widgets of `turns` (this file's neighbour), which show
-frame.controls and call frame.turn; what one drags is `viz.components.handles`; a head of the record is chosen with `viz.widgets.head_picker`.
+page.controls and call page.set_controls; what one drags is `viz.components.handles`; a head of the record is chosen with `viz.widgets.head_picker`.
 """
 import inspect
 import sys
@@ -36,10 +36,10 @@ from typing import Any
 import streamlit as st
 
 from viz.glossary import address, brought
-from viz.page import Frame, pages
+from viz.page import PageContext, pages
 from viz.page_controls import Choice
-from viz.text import literal, strings
-from viz.widgets.waiting import alone, drawn_first
+from viz.text import escape_markdown, strings
+from viz.widgets.waiting import in_fragment_run, wait_for_paint
 
 LETTERS = ("a", "b", "c", "d")
 GUESS = Choice("guess", "", LETTERS)   # the control that holds the answer to the prompt; a link with it shows the answer
@@ -59,8 +59,8 @@ def computing() -> Iterator[None]:
 class Lesson:
     """One run of a lesson page."""
 
-    def __init__(self, frame: Frame, name: str):
-        self.frame, self.name, self.prose, self.words = frame, name, strings(f"lessons/{name}"), strings("lesson")
+    def __init__(self, page: PageContext, name: str) -> None:
+        self.page, self.name, self.prose, self.words = page, name, strings(f"lessons/{name}"), strings("lesson")
 
     def head(self) -> None:
         """The question as title, what the lesson is about, how long it takes, what it builds on, and the link to exactly this state."""
@@ -68,25 +68,25 @@ class Lesson:
         st.markdown(self.prose["lead"], width=READABLE)
         known = pages()
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            before = [each for each in self.prose["builds_on"] if each in known and not self.frame.state.present]   # a lecture shows no buttons
+            before = [each for each in self.prose["builds_on"] if each in known and not self.page.state.present]   # a lecture shows no buttons
             minutes = self.words["minutes"].format(minutes=self.prose["minutes"])
             st.caption(f"{minutes} · {self.words['builds_on']}" if before else minutes, width="content")
             for other in before:
                 st.button(known[other][0].title, type="tertiary", key=f"before-{other}", on_click=follow, args=(other,))
             with st.popover(self.words["link"], type="tertiary", key="link", on_change="rerun") as opened:
                 if opened.open:
-                    st.code(self.frame.link(self.frame.state), language=None, wrap_lines=True)
-        go_where_wanted(self.frame)
+                    st.code(self.page.link(self.page.state), language=None, wrap_lines=True)
+        go_where_wanted(self.page)
 
     def predict(self, table: str = "predict", control: str = "guess") -> bool:
         """The prompt. True once it is answered: the page then draws the answer onto its picture."""
-        prompt, guess = self.prose[table], self.frame.controls[control]
+        prompt, guess = self.prose[table], self.page.controls[control]
         letters = LETTERS[:len(prompt["answers"])]
         key = f"view_{control}"
         st.session_state[key] = None
 
         def answer() -> None:
-            self.frame.turn(**{control: st.session_state[key]})
+            self.page.set_controls(**{control: st.session_state[key]})
 
         with st.container(border=True, width=READABLE, key=f"predict-{control}"):
             st.markdown(f"**{self.words['predict']}.** {prompt['ask']}")
@@ -95,7 +95,7 @@ class Lesson:
                          label_visibility="collapsed")
                 return False
             st.markdown("\n\n".join(self._judged(prompt, letters.index(guess))))
-            st.button(self.words["again"], type="tertiary", key=f"again-{control}", on_click=lambda: self.frame.turn(**{control: ""}))
+            st.button(self.words["again"], type="tertiary", key=f"again-{control}", on_click=lambda: self.page.set_controls(**{control: ""}))
         return True
 
     def _judged(self, prompt: dict, guess: int) -> list[str]:
@@ -121,20 +121,20 @@ class Lesson:
 
         @st.fragment
         def part() -> Any:
-            if not alone():
+            if not in_fragment_run():
                 return draw(*given)
             with suppress(Exception):   # the page's own run says what went wrong
                 draw(*given)
-                if not self.frame.behind() and (leads is None or leads() == before):
+                if not self.page.needs_full_run() and (leads is None or leads() == before):
                     return None
-                drawn_first()
+                wait_for_paint()
             st.rerun()
 
         return part()
 
     def controls(self, *names: str) -> Callable[[], Any]:
         """What these controls of the page say now: for `leads`."""
-        return lambda: [self.frame.controls[name] for name in names]
+        return lambda: [self.page.controls[name] for name in names]
 
     def alt(self, name: str, /, **numbers: Any) -> str:
         """The words for those who do not see the section's picture."""
@@ -170,7 +170,7 @@ class Lesson:
         # on a phone a line of several formulas would be cut off: each gets its own
         lines = ["$$", "\\begin{gathered}" + prose["formula"].replace("\\qquad", "\\\\[8pt]") + "\\end{gathered}", "$$", ""]
         lines += [f"- {symbol}: {what}" for symbol, what in prose.get("symbols", ())]
-        terms = ", ".join(f"[{literal(each.title)}]({address(each)})" for each in brought(self.name, name))
+        terms = ", ".join(f"[{escape_markdown(each.title)}]({address(each)})" for each in brought(self.name, name))
         return "\n".join([*lines, "", f":small[{strings('glossary')['here'].format(terms=terms)}]" if terms else ""])
 
     def waits(self, key: str, height: int = 340) -> None:
@@ -193,11 +193,11 @@ def follow(name: str, **controls: Any) -> None:
     st.session_state["go"] = name, controls
 
 
-def go_where_wanted(frame: Frame) -> None:
+def go_where_wanted(page: PageContext) -> None:
     """Opens the page that `follow` left word of; Lesson.head calls it."""
     wanted = st.session_state.pop("go", None)
     if wanted is not None:
-        frame.go(wanted[0], **wanted[1])
+        page.open_page(wanted[0], **wanted[1])
 
 
 def lessons() -> list[str]:

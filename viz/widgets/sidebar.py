@@ -12,21 +12,21 @@ from model.core.view import View
 from viz.examples import examples
 from viz.link import too_long
 from viz.state import State
-from viz.text import literal, strings
-from viz.widgets.fields import hold
+from viz.text import escape_markdown, strings
+from viz.widgets.fields import text_value
 from viz.widgets.waiting import session
 
 
-def put(**changes) -> None:
+def set_question(**changes) -> None:
     """Another question; the state keeps what still makes sense, and an edited text keeps the head that is open."""
     state: State = st.session_state["state"]
     if "opened" in st.session_state and changes.get("model", state.model) == state.model:
-        state = state.choose(head=st.session_state["opened"])
-    st.session_state["state"] = state.ask(**changes)
+        state = state.with_view(head=st.session_state["opened"])
+    st.session_state["state"] = state.with_question(**changes)
 
 
 def _from_widget(field: str) -> None:
-    put(**{field: st.session_state[f"ask_{field}"]})
+    set_question(**{field: st.session_state[f"ask_{field}"]})
 
 
 def _from_example() -> None:
@@ -34,13 +34,13 @@ def _from_example() -> None:
     if chosen is not None:
         state: State = st.session_state["state"]
         view = View(lens=state.view.lens, scale=state.view.scale, transpose=state.view.transpose, words=state.view.words)
-        st.session_state["state"] = replace(state, text=chosen.text, text_b=chosen.text_b, view=view, chosen=frozenset())
+        st.session_state["state"] = replace(state, text=chosen.text, text_b=chosen.text_b, view=view, user_set=frozenset())
     st.session_state["ask_example"] = None
 
 
 def _add() -> None:
     if st.session_state["ask_add"].strip():
-        put(model=st.session_state["ask_add"].strip())
+        set_question(model=st.session_state["ask_add"].strip())
 
 
 def _import() -> None:
@@ -53,7 +53,7 @@ def _import() -> None:
         except UserError as error:
             st.session_state["npz_error"] = str(error)
             return
-        put(model=model, text=text, text_b=None, target=None)
+        set_question(model=model, text=text, text_b=None, target=None)
 
 
 def _from_elsewhere() -> None:
@@ -62,7 +62,7 @@ def _from_elsewhere() -> None:
     with st.expander(words["import_title"]):
         st.file_uploader(words["import_file"], type="npz", key="ask_npz", help=words["import_help"], on_change=_import)
         if st.session_state.get("npz_error"):
-            st.error(literal(st.session_state["npz_error"]))
+            st.error(escape_markdown(st.session_state["npz_error"]))
 
 
 def ask_widgets(state: State, offers: dict, catalogue_only: bool) -> Any:
@@ -85,20 +85,20 @@ def ask_widgets(state: State, offers: dict, catalogue_only: bool) -> Any:
         if not catalogue_only:
             st.session_state["ask_add"] = ""
             st.text_input(words["add"], key="ask_add", placeholder=words["add_example"], help=words["add_help"], on_change=_add)
-        st.text_area(words["text"], on_change=_from_widget, args=("text",), height=110, help=words["text_help"], **hold("ask_text", asked["text"]))
+        st.text_area(words["text"], on_change=_from_widget, args=("text",), height=110, help=words["text_help"], **text_value("ask_text", asked["text"]))
         st.session_state["ask_example"] = None
         st.selectbox(words["examples"], [each.name for each in examples()], key="ask_example", on_change=_from_example,
                      placeholder=words["examples_pick"], format_func=lambda name: next(each.title for each in examples() if each.name == name))
         with st.expander(words["more"], expanded=bool(state.text_b or state.target)):
             for field in ("text_b", "target"):
                 st.text_area(words[field], on_change=_from_widget, args=(field,), height=70, help=words[f"{field}_help"],
-                             **hold(f"ask_{field}", asked[field]))
+                             **text_value(f"ask_{field}", asked[field]))
         _from_elsewhere()
         if too_long(state):
             st.caption(words["too_long"])
     typed = {field: st.session_state[f"ask_{field}"] for field, value in asked.items() if st.session_state[f"ask_{field}"] != value}
     if first and typed:
-        put(**typed)
+        set_question(**typed)
         st.rerun()
     return badge
 
@@ -115,12 +115,12 @@ def offer_to_fetch(model: str, offer, sentence: str) -> None:
     """A model that is not on this disk: what happened, its size, and a button that fetches it."""
     words = strings("frame")
     if not sources.may_fetch():
-        st.info(words["no_fetch"].format(model=literal(model)))
+        st.info(words["no_fetch"].format(model=escape_markdown(model)))
         return
-    st.info(literal(sentence))
+    st.info(escape_markdown(sentence))
     if offer is not None:
-        st.markdown(f"{literal(offer.title)}: {offer.size / 1e6:,.0f} MB, {literal(offer.licence)}. {literal(offer.good_for)}")
-    st.button(words["fetch"].format(model=literal(model)), key="fetch", type="primary", on_click=lambda: st.session_state.update(fetching=model))
+        st.markdown(f"{escape_markdown(offer.title)}: {offer.size / 1e6:,.0f} MB, {escape_markdown(offer.licence)}. {escape_markdown(offer.good_for)}")
+    st.button(words["fetch"].format(model=escape_markdown(model)), key="fetch", type="primary", on_click=lambda: st.session_state.update(fetching=model))
 
 
 def fetching(job: Job) -> None:
@@ -130,13 +130,13 @@ def fetching(job: Job) -> None:
     st.button(words["stop"], key="stop", on_click=lambda: st.session_state.pop("fetching", None))
     try:
         while not job.wait(0.1):
-            bar.progress(min(1.0, job.fraction), text=literal(job.text))
+            bar.progress(min(1.0, job.fraction), text=escape_markdown(job.text))
         job.result()
     except UserError:
         st.session_state.pop("fetching", None)
         raise
     finally:
-        job.leave(session())
+        job.withdraw(session())
     st.session_state.pop("fetching", None)
 
 
@@ -147,15 +147,15 @@ def show_badge(badge, record: AttentionRecord) -> None:
     with badge.popover(f"{mark} {words[found.status]} · {found.max_error:.0e}" if found.status == "verified" else f"{mark} {words[found.status]}"):
         card = record.card
         if found.status == "imported":
-            st.markdown(f"**{literal(card.title)}**  \n{card.layers} × {card.heads}  \n`{card.revision[:16]}`")
+            st.markdown(f"**{escape_markdown(card.title)}**  \n{card.layers} × {card.heads}  \n`{card.revision[:16]}`")
         else:
-            st.markdown(f"**{literal(card.title)}**  \n{card.architecture} · {card.layers} × {card.heads} · d_model {card.d_model} · "
-                    f"d_head {card.d_head} · {card.parameters:,} parameters · positions: {literal(card.positions)} · {literal(card.licence)}  \n"
+            st.markdown(f"**{escape_markdown(card.title)}**  \n{card.architecture} · {card.layers} × {card.heads} · d_model {card.d_model} · "
+                    f"d_head {card.d_head} · {card.parameters:,} parameters · positions: {escape_markdown(card.positions)} · {escape_markdown(card.licence)}  \n"
                     f"`{card.revision[:16]}`")
         if card.note:
-            st.markdown(literal(card.note))
+            st.markdown(escape_markdown(card.note))
         rows = {"load": found.load_error, "pass": found.max_error, "row_sum": found.row_sum_error, "tolerance": found.tolerance}
         st.markdown("\n".join(f"- {words['badge'][name]}: **{value:.1e}**" for name, value in rows.items() if value == value)
                     + f"\n- {words['badge']['rows']}: **{found.rows_checked}**")
         for reason in found.reasons:
-            st.markdown(f"- {literal(reason)}")
+            st.markdown(f"- {escape_markdown(reason)}")

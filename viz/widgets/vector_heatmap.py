@@ -9,17 +9,17 @@ import streamlit as st
 from model.core.record import Tokens
 from viz.figures.matrix import matrix
 from viz.format import visible_token
-from viz.page import Frame
-from viz.widgets.fields import bound
+from viz.page import PageContext
+from viz.widgets.fields import bind
 from viz.widgets.figure import figure
 
 STANDING = 520   # pixels: how tall columns stand
 
 
-def columns_switch(frame: Frame, words: dict) -> bool:
+def columns_switch(page: PageContext, words: dict) -> bool:
     """The remembered switch; True for columns."""
-    shown = frame.view().transpose
-    st.toggle(words["columns"], help=words["columns_help"], **bound(frame.choose, "transpose", shown))
+    shown = page.view().transpose
+    st.toggle(words["columns"], help=words["columns_help"], **bind(page.set_view, "transpose", shown))
     return shown
 
 

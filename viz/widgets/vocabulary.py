@@ -5,26 +5,26 @@ import streamlit as st
 
 from model.ask import small_models, sources
 from model.core.record import AttentionRecord
-from viz.page import Frame
-from viz.text import literal, strings
+from viz.page import PageContext
+from viz.text import escape_markdown, strings
 
 READERS = {"translate": "en-fr", "read": "minilm"}   # pretrained models of the catalogue that know any word
 
 
-def unknown_words(frame: Frame, record: AttentionRecord) -> None:
+def unknown_words(page: PageContext, record: AttentionRecord) -> None:
     """What the model says of words that it never saw, and a model that knows more; nothing if it knows them all."""
     if any(any(each.keys.unknown) for each in record.maps):
         for note in record.notes:
-            st.warning(literal(note))
-        another_reader(frame, record)
+            st.warning(escape_markdown(note))
+        another_reader(page, record)
 
 
-def another_reader(frame: Frame, record: AttentionRecord) -> None:
+def another_reader(page: PageContext, record: AttentionRecord) -> None:
     """A button that reads the sentence with a pretrained model of the same sort; nothing for a model that was not trained here."""
     words, wanted = strings("vocabulary"), READERS["translate" if len(record.kinds) > 1 else "read"]
-    other = next((offer for offer in sources.offers() if offer.id == wanted), None)
+    other = next((offer for offer in sources.catalogue() if offer.id == wanted), None)
     if other is not None and small_models.vocabulary(record.card.id):
-        st.button(words["pretrained"].format(model=other.title), key="pretrained", on_click=lambda: frame.put(model=other.id),
+        st.button(words["pretrained"].format(model=other.title), key="pretrained", on_click=lambda: page.set_question(model=other.id),
                   help=words["pretrained_about"].format(model=other.title, size=other.size / 1e6))
 
 
@@ -34,14 +34,14 @@ def vocabulary(model: str, title: str, use: Callable[[str], None]) -> None:
     if not groups:
         return
     words, draft = strings("vocabulary"), st.session_state.setdefault("draft", [])
-    with st.expander(words["title"].format(model=literal(title)), expanded=bool(draft)):
+    with st.expander(words["title"].format(model=escape_markdown(title)), expanded=bool(draft)):
         st.markdown(words["lead"].format(n=sum(map(len, groups.values()))))
         for name, phrases in groups.items():
             key = f"phrases-{name}"
             st.session_state[key] = None
-            st.pills(words["groups"].get(name, name), phrases, format_func=literal, key=key, wrap=True, on_change=_add, args=(key,))
+            st.pills(words["groups"].get(name, name), phrases, format_func=escape_markdown, key=key, wrap=True, on_change=_add, args=(key,))
         text = small_models.clicked(model, draft)
-        st.markdown(f"> {literal(text)}" if draft else f"> *{words['empty']}*")
+        st.markdown(f"> {escape_markdown(text)}" if draft else f"> *{words['empty']}*")
         with st.container(horizontal=True):
             st.button(words["use"], key="draft-use", type="primary", disabled=not draft, on_click=_use, args=(use, text))
             st.button(words["undo"], key="draft-undo", disabled=not draft, on_click=lambda: draft.pop())

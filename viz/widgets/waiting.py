@@ -21,13 +21,13 @@ def session() -> str:
     return st.session_state.setdefault("session", uuid.uuid4().hex)
 
 
-def alone() -> bool:
+def in_fragment_run() -> bool:
     """Whether a fragment answers a click, and the page around it does not run."""
     running = get_script_run_ctx()
     return running is not None and bool(running.fragment_ids_this_run)
 
 
-def drawn_first(seconds: float = DRAWN) -> None:
+def wait_for_paint(seconds: float = DRAWN) -> None:
     """Gives the browser time to draw what a fragment sent, before the next messages come: it would draw all at once, late.
 
     A click that runs the page ends the wait; one that a fragment answers does not: the page that follows answers it, too.
@@ -37,7 +37,7 @@ def drawn_first(seconds: float = DRAWN) -> None:
         session()   # Streamlit looks for such a click whenever the session is asked for something
 
 
-def place_to_wait():
+def progress_slot():
     """Nothing, where somebody may wait. It is there in every run: what follows would be at other places without it, and the browser build it anew
     beside what it had."""
     return st.empty()
@@ -57,7 +57,7 @@ def ask_each(questions: Iterable[Hashable], height: int = 0, say: Callable[[int,
     missed(number, error) is told of a question without an answer, which is then None among them; without it the first such error is raised.
     """
     who, begun = session(), time.perf_counter()
-    jobs, place, bar = [sources.ask(each, who) for each in questions], place_to_wait(), None
+    jobs, place, bar = [sources.ask(each, who) for each in questions], progress_slot(), None
     try:
         for number, job in enumerate(jobs):
             answered = False
@@ -75,7 +75,7 @@ def ask_each(questions: Iterable[Hashable], height: int = 0, say: Callable[[int,
             yield _answer(job, number, missed)
     finally:   # also of one that is dropped half-way, wherever that happens: nothing of Streamlit's may be called here
         for job in jobs:
-            job.leave(who)
+            job.withdraw(who)
 
 
 def _begun(place, height: int, **told: Any):
@@ -97,6 +97,6 @@ def _answer(job: Job, number: int, missed: Callable[[int, UserError], None] | No
         return None
 
 
-def ahead(part: str, questions: Iterable[Hashable]) -> None:
+def prefetch(part: str, questions: Iterable[Hashable]) -> None:
     """Has answered what a part of this session's page will probably ask next, while nobody waits for anything; instead of what it named before."""
-    sources.ahead(questions, f"{session()} {part}")
+    sources.prefetch(questions, f"{session()} {part}")

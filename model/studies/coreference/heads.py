@@ -26,7 +26,7 @@ class Words:
 
 
 @dataclass(frozen=True, eq=False)
-class Looks:
+class NounWeights:
     """What the heads of one kind do in one sentence. float32 (head, 2): the weight to the right and to the wrong noun, pieces summed.
 
     pronoun: from the pronoun. later: the mean over the tokens behind it, which have read the whole sentence in a model that reads left to
@@ -83,7 +83,7 @@ def map_of(record: AttentionRecord) -> AttentionMap:
     raise UserError(f"{record.card.title} has no attention of a sentence over itself; choose another model.")
 
 
-def looks(attention_map: AttentionMap, words: Words) -> Looks:
+def noun_weights(attention_map: AttentionMap, words: Words) -> NounWeights:
     """The weights of every head. Only `received` needs more than a few rows."""
     behind = list(range(max(words.pronoun) + 1, words.last + 1)) or list(words.pronoun)
     names: list[KindHeadId] = []
@@ -96,7 +96,7 @@ def looks(attention_map: AttentionMap, words: Words) -> Looks:
         rows["pronoun"].append(_to(weights, words.pronoun, words))
         rows["later"].append(_to(weights, behind, words))
         rows["received"].append(_received(weights, layer.allowed, words))
-    return Looks(tuple(names), **{name: np.concatenate(each) for name, each in rows.items()})
+    return NounWeights(tuple(names), **{name: np.concatenate(each) for name, each in rows.items()})
 
 
 def _to(weights: np.ndarray, rows: Sequence[int], words: Words) -> np.ndarray:
@@ -126,6 +126,6 @@ def run(question: CasesQuery, model, report: Progress) -> SetAnswer:
         record = model.answer(Query(question.model, question.revision, case.sentence), quiet)
         attention_map = map_of(record)
         unknown += any(attention_map.queries.unknown)
-        found.append(looks(attention_map, words_of(attention_map.queries, case)))
+        found.append(noun_weights(attention_map, words_of(attention_map.queries, case)))
     stacked = {name: np.stack([getattr(each, name) for each in found]) for name in ("pronoun", "later", "received")}
     return SetAnswer(question, found[0].heads, **stacked, unknown=unknown)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 
 from model.ask import sources
-from model.ask.answers import home
+from model.ask.answers import source_of
 from model.core import heads
 from model.core.query import Kind, UserError
 from model.core.record import AttentionRecord
@@ -123,7 +123,7 @@ def readers(tmp_path_factory):
                     torch.manual_seed(5)
                     MADE[name](folder)
                 place = str(folder)
-            kept[name] = replace(sources.open_query(place, "x"), text=""), home(place).open_model(place, quiet)
+            kept[name] = replace(sources.open_query(place, "x"), text=""), source_of(place).open_model(place, quiet)
         return kept[name]
 
     return reader

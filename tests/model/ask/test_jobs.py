@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from model.ask.jobs import Cancelled, Desk
+from model.ask.jobs import Cancelled, JobQueue
 from model.core.query import UserError
 
 LONG = 10.0   # seconds; every wait below ends long before
@@ -24,7 +24,7 @@ def gated_desk(**kwargs):
         report(0.5, "half")
         return Answer(question)
 
-    return Desk(answer, 10**6, **kwargs), gate, taken
+    return JobQueue(answer, 10**6, **kwargs), gate, taken
 
 
 def until(holds):
@@ -67,8 +67,8 @@ def test_a_job_ends_when_its_last_waiter_leaves_and_can_be_asked_again():
     desk, gate, _ = gated_desk()
     job = desk.ask("q", "a")
     desk.ask("q", "b")
-    job.leave("a")
-    job.leave("b")
+    job.withdraw("a")
+    job.withdraw("b")
     again = desk.ask("q", "a")
     assert again is not job
     gate.release(2)
@@ -81,7 +81,7 @@ def test_one_waiter_that_stays_keeps_the_job():
     desk, gate, _ = gated_desk()
     job = desk.ask("q", "a")
     desk.ask("q", "b")
-    job.leave("a")
+    job.withdraw("a")
     gate.release()
     assert job.result(LONG).question == "q"
 
@@ -89,9 +89,9 @@ def test_one_waiter_that_stays_keeps_the_job():
 def test_what_is_answered_ahead_waits_for_everybody_and_is_then_there():
     desk, gate, taken = gated_desk()
     job = desk.ask("now", "a")
-    desk.ahead(["one", "two"], "a")
-    desk.ahead(["three"], "b")
-    desk.ahead(["four"], "b")     # instead of what is left of three
+    desk.prefetch(["one", "two"], "a")
+    desk.prefetch(["three"], "b")
+    desk.prefetch(["four"], "b")     # instead of what is left of three
     desk.ask("soon", "b")
     gate.release(5)
     job.result(LONG)
@@ -101,14 +101,14 @@ def test_what_is_answered_ahead_waits_for_everybody_and_is_then_there():
 
 def test_ones_own_question_stops_what_is_answered_ahead_unless_it_is_the_same():
     desk, gate, taken = gated_desk()
-    desk.ahead(["probably"], "a")
+    desk.prefetch(["probably"], "a")
     until(lambda: "probably" in taken)
     job = desk.ask("other", "a")
     gate.release(2)
     assert job.result(LONG).question == "other" and desk.cache.get("probably") is None
     gate.release()
     until(lambda: desk.cache.get("probably"))   # it is answered after the other one
-    desk.ahead(["this"], "a")
+    desk.prefetch(["this"], "a")
     until(lambda: "this" in taken)
     job = desk.ask("this", "a")
     desk.ask("another", "b")
@@ -118,10 +118,10 @@ def test_ones_own_question_stops_what_is_answered_ahead_unless_it_is_the_same():
 
 def test_what_was_stopped_is_not_answered_when_its_session_has_named_something_else():
     desk, gate, taken = gated_desk()
-    desk.ahead(["stopped", "next"], "a")
+    desk.prefetch(["stopped", "next"], "a")
     until(lambda: "stopped" in taken)
     desk.ask("now", "a")
-    desk.ahead(["other"], "a")
+    desk.prefetch(["other"], "a")
     gate.release(4)
     until(lambda: desk.cache.get("other"))
     assert taken == ["stopped", "now", "other"]
@@ -132,7 +132,7 @@ def test_nothing_is_answered_ahead_while_a_page_that_is_being_drawn_still_asks(m
     desk, gate, taken = gated_desk()
     gate.release(3)
     desk.ask("one", "a").result(LONG)
-    desk.ahead(["probably"], "a")
+    desk.prefetch(["probably"], "a")
     desk.ask("two", "a").result(LONG)
     until(lambda: desk.cache.get("probably"))
     assert taken == ["one", "two", "probably"]
@@ -144,7 +144,7 @@ def test_an_exception_becomes_one_sentence_and_the_next_question_is_answered(cap
             raise ZeroDivisionError("first line\nsecond line")
         return Answer(question)
 
-    desk = Desk(answer, 10**6)
+    desk = JobQueue(answer, 10**6)
     with pytest.raises(UserError, match=r"failed \(ZeroDivisionError: first line\)"):
         desk.ask("bad").result(LONG)
     assert desk.ask("good").result(LONG).question == "good"
@@ -152,7 +152,7 @@ def test_an_exception_becomes_one_sentence_and_the_next_question_is_answered(cap
 
 
 def test_the_cache_is_bounded_and_forgets_the_least_recently_used():
-    desk = Desk(lambda question, report: Answer(question, 400_000), 1_000_000)
+    desk = JobQueue(lambda question, report: Answer(question, 400_000), 1_000_000)
     for question in ("one", "two"):
         desk.ask(question).result(LONG)
     desk.ask("one").result(LONG)
@@ -174,7 +174,7 @@ def test_tick_raises_once_nobody_waits():
     job = Job("q")
     job.waiters.add("a")
     job.report(0.1, "one")
-    job.leave("a")
+    job.withdraw("a")
     with pytest.raises(Cancelled):
         job.report(0.2, "two")
     start = time.perf_counter()

@@ -4,7 +4,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from model.capture.attention_call import understand
+from model.capture.attention_call import parse_call
 from model.core import heads
 from model.core.masks import Causal, Full, Window
 from model.core.query import Hide, Kind, Query, Silence, Temper, UserError
@@ -106,11 +106,11 @@ def test_nothing_of_a_pass_stays_behind(opened):
 def test_an_unknown_keyword_is_named_and_a_known_one_is_not():
     import torch
 
-    from model.capture.attention_call import Memory
+    from model.capture.attention_call import Memo
 
     tensors = tuple(torch.randn(1, 2, 5, 3) for _ in range(3))
     options = {"scaling": 0.5, "block_indices": tensors[0], "dropout": 0.0, "cu_seq_lens_q": None}
-    call = understand(Memory(), torch.nn.Identity(), tensors, None, options)
+    call = parse_call(Memo(), torch.nn.Identity(), tensors, None, options)
     assert call.unknown == ("block_indices",) and call.scale == 0.5 and isinstance(call.allowed, Causal)
 
 
@@ -240,9 +240,9 @@ def test_two_threads_do_not_meet(opened):
 
 
 def test_large_arrays_get_pages_of_their_own_and_small_ones_are_not_copied():
-    from model.capture.attention_call import in_own_pages
+    from model.capture.attention_call import copy_to_mmap
 
     small, large = np.zeros((2, 3, 5), np.float32), np.arange(2 * 7 * 11000, dtype=np.float32).reshape(2, 11000, 7).transpose(0, 2, 1)
-    assert in_own_pages(small, False) is small
-    kept = in_own_pages(large, True)
+    assert copy_to_mmap(small, False) is small
+    kept = copy_to_mmap(large, True)
     assert np.array_equal(kept, large) and not np.shares_memory(kept, large) and kept.flags.c_contiguous

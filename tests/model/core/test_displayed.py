@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from model.core import heads
-from model.core.displayed import displayed, keep_mass
+from model.core.displayed import displayed_head, keep_mass
 from model.core.masks import Causal, Full, Window
 from model.core.query import Kind, UserError
 from model.core.view import View
@@ -19,13 +19,13 @@ def whole() -> np.ndarray:
 
 
 def test_the_plain_view_is_the_head_itself():
-    shown = displayed(record(N), PLAIN)
+    shown = displayed_head(record(N), PLAIN)
     assert (shown.weights == whole()).all() and shown.notes == () and len(shown.rows) == len(shown.columns) == N
     assert [unit.text for unit in shown.rows][1] == [unit.text for unit in shown.rows][-1]   # the repeated token stays two rows
 
 
 def test_words_are_summed_over_pieces_attended_to_and_averaged_over_pieces_attending():
-    shown = displayed(record(N), replace(PLAIN, words=True))
+    shown = displayed_head(record(N), replace(PLAIN, words=True))
     columns = np.concatenate([whole()[:, :2], whole()[:, 2:4].sum(1, keepdims=True), whole()[:, 4:]], axis=1)
     expected = np.concatenate([columns[:2], columns[2:4].mean(0, keepdims=True), columns[4:]])
     assert np.allclose(shown.weights, expected, atol=1e-7) and shown.scores is None
@@ -34,9 +34,9 @@ def test_words_are_summed_over_pieces_attended_to_and_averaged_over_pieces_atten
 
 
 def test_hiding_special_tokens_takes_their_rows_and_columns_and_renormalising_is_a_choice_of_its_own():
-    shown = displayed(record(N), replace(PLAIN, hide_special=True))
+    shown = displayed_head(record(N), replace(PLAIN, hide_special=True))
     assert (shown.weights == whole()[1:, 1:]).all() and "no longer sum to 1" in shown.notes[0] and shown.row_of(0) is None
-    again = displayed(record(N), replace(PLAIN, hide_special=True, renormalise=True))
+    again = displayed_head(record(N), replace(PLAIN, hide_special=True, renormalise=True))
     assert np.allclose(again.weights, whole()[1:, 1:] / whole()[1:, 1:].sum(1, keepdims=True)) and "renormalised" in again.notes[0]
 
 
@@ -53,26 +53,26 @@ def test_quadrants_cut_by_segment():
     pair = record(N)
     two = replace(pair.maps[0].queries, segments=(-1, 0, 0, 0, 1, 1, 1))
     pair = replace(pair, maps=(replace(pair.maps[0], queries=two, keys=two),))
-    assert (displayed(pair, replace(PLAIN, quadrant="AB")).weights == whole()[1:4, 4:]).all()
+    assert (displayed_head(pair, replace(PLAIN, quadrant="AB")).weights == whole()[1:4, 4:]).all()
     with pytest.raises(UserError, match="Nothing is left"):
-        displayed(record(N), replace(PLAIN, quadrant="BB"))
+        displayed_head(record(N), replace(PLAIN, quadrant="BB"))
 
 
 @pytest.mark.parametrize("view", [replace(PLAIN, layer=2), replace(PLAIN, head=99), replace(PLAIN, kind=Kind.CROSS)])
 def test_a_head_that_is_not_there_is_one_sentence(view):
     with pytest.raises(UserError, match="choose a head from the grid"):
-        displayed(record(N), view)
+        displayed_head(record(N), view)
 
 
 @pytest.mark.parametrize("allowed", [Causal(), Window(300), Full()], ids=str)
 def test_a_very_long_head_is_pooled_by_its_largest_weights_without_ever_being_held_whole(allowed, monkeypatch):
-    monkeypatch.setattr("model.core.displayed.WHOLE", 50)
+    monkeypatch.setattr("model.core.displayed.MAX_UNPOOLED", 50)
     answer = record(233, special=())
     part = replace(answer.maps[0].layer(1), allowed=allowed)
     answer = replace(answer, maps=(replace(answer.maps[0], layers=(part,)),))
     expected = np.zeros((235, 235))
     expected[:233, :233] = heads.weights(part, 4)
     monkeypatch.setattr("model.core.heads.weights", None)
-    shown = displayed(answer, PLAIN)
+    shown = displayed_head(answer, PLAIN)
     assert np.allclose(shown.weights, expected.reshape(47, 5, 47, 5).max((1, 3)), atol=1e-6)
     assert shown.row_of(14) == 2 and "5 × 5 tokens" in shown.notes[0]

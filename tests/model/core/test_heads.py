@@ -60,16 +60,16 @@ def test_head_outputs_equal_torchs_fused_kernel():
 
 def test_a_ranking_asked_for_again_is_the_same_and_another_pair_has_its_own():
     each = AttentionMap(Kind.CROSS, tokens(QUERIES), tokens(KEYS), (layer(2), layer(5)))
-    first, other = heads.ranked(each, 3, 8), heads.ranked(each, 4, 7)
-    first_again = heads.ranked(each, 3, 8)
+    first, other = heads.rank_heads_for_pair(each, 3, 8), heads.rank_heads_for_pair(each, 4, 7)
+    first_again = heads.rank_heads_for_pair(each, 3, 8)
     assert first == first_again and [weight for *_, weight in other] != [weight for *_, weight in first]
     first_again.clear()
-    assert heads.ranked(each, 3, 8) == first
+    assert heads.rank_heads_for_pair(each, 3, 8) == first
 
 
 def test_ranking_is_by_weight_and_names_the_models_layers():
     each = AttentionMap(Kind.CROSS, tokens(QUERIES), tokens(KEYS), (layer(2), layer(5)))
-    order = heads.ranked(each, 3, 8)
+    order = heads.rank_heads_for_pair(each, 3, 8)
     assert len(order) == 2 * HEADS and [weight for *_, weight in order] == sorted((weight for *_, weight in order), reverse=True)
     for index, head, weight in order:
         assert weight == pytest.approx(by_hand(each.layer(index), head)[3, 8], abs=1e-6)
@@ -101,7 +101,7 @@ def test_reported_weights_pass_through():
 def test_shares_among_heads_sum_to_one_in_every_cell_and_their_rows_do_not():
     part = layer()
     whole = np.stack([by_hand(part, head) for head in range(HEADS)])
-    found = np.stack([heads.shares(part, head) for head in range(HEADS)])
+    found = np.stack([heads.share_among_heads(part, head) for head in range(HEADS)])
     np.testing.assert_allclose(found, whole / whole.sum(0), atol=1e-5)
     np.testing.assert_allclose(found.sum(0), 1, atol=1e-6)
     assert np.abs(found.sum(-1) - 1).max() > 0.05

@@ -75,7 +75,7 @@ def test_two_powers_cross_where_algebra_says():
 def test_a_measurement_is_a_question_like_any_other_and_stops_between_its_calls():
     found = sources.ask(cost.CostQuery("fused", 64, 64), "test").result(120)
     assert not hasattr(found, "nbytes")   # which the cache would take for the size of the answer itself
-    assert found.seconds > 0 and found.peak > 0 and sources.kept(cost.CostQuery("fused", 64, 64)) is found
+    assert found.seconds > 0 and found.peak > 0 and sources.cached(cost.CostQuery("fused", 64, 64)) is found
 
     def nobody_waits(fraction: float, text: str) -> None:
         raise Cancelled

@@ -40,15 +40,15 @@ def test_the_vectors_sum_to_what_the_layer_puts_out_also_behind_residual_and_nor
     for layer in record.maps[0].layers:
         attention, block = found.attention(record.maps[0].kind, layer.index), found.block(record.maps[0].kind, layer.index)
         weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
-        changed, around = value_norms.transformed(layer, attention), value_norms.sublayer(block, attention)
+        changed, around = value_norms.transformed_values(layer, attention), value_norms.sublayer(block, attention)
         assert around.after is not None and (around.behind is not None) == (family == "gemma2")
         bias = np.zeros(model.card.d_model) if attention.b_output is None else attention.b_output
         for row in (0, 3, layer.shape[1] - 1):
-            stages = around.parts(value_norms.mixed(weights, changed, row), row)
+            stages = around.parts(value_norms.contributions(weights, changed, row), row)
             close(stages["norm"].sum(0) + bias, attention.output[row])
-            summed = bias if around.behind is None else value_norms.through(around.behind, row, bias) + _bias(around.behind)
+            summed = bias if around.behind is None else value_norms.apply_norm(around.behind, row, bias) + _bias(around.behind)
             close(stages["norm_residual"].sum(0) + summed, around.after.input[row])
-            close(stages["norm_layernorm"].sum(0) + value_norms.through(around.after, row, summed) + _bias(around.after), around.after.output[row])
+            close(stages["norm_layernorm"].sum(0) + value_norms.apply_norm(around.after, row, summed) + _bias(around.after), around.after.output[row])
 
 
 def _bias(norm) -> np.ndarray:
@@ -58,7 +58,7 @@ def _bias(norm) -> np.ndarray:
 def test_lengths_of_one_head_are_those_of_its_vectors(minilm, report):
     query = asked(minilm).query
     layer = minilm.answer(query, report)[Kind.SELF].layer(2)
-    changed = value_norms.transformed(layer, trace.trace(minilm, query, report).attention(Kind.SELF, 2))
+    changed = value_norms.transformed_values(layer, trace.trace(minilm, query, report).attention(Kind.SELF, 2))
     weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
     rows = np.eye(layer.shape[1])[4]
     vectors = weights[5, 4][:, None] * changed[5]
@@ -152,7 +152,7 @@ def test_equal_weights_are_the_edit_of_a_high_temperature_and_ones_own_change_no
     layer = record[Kind.CAUSAL].layer(1)
     count = len(subject.tokens)
     own = heads.weights(layer, 2)[:count, :count] @ layer.value[1][:count]
-    distances, changes = subject.exchanged((Kind.CAUSAL, 1, 2), found.attention(Kind.CAUSAL, 1).w_output, own[None], report)
+    distances, changes = subject.with_head_values((Kind.CAUSAL, 1, 2), found.attention(Kind.CAUSAL, 1).w_output, own[None], report)
     assert distances[0] < 1e-5 and abs(changes[0]) < 1e-5 and len(swapped.permuted) == 5 and (swapped.permuted > 1e-4).all()
     assert hooks() == before
 

@@ -16,7 +16,7 @@ def test_the_headline_pair(minilm):
     record = ask(minilm, TIRED)
     tokens = record[Kind.SELF].queries
     it, animal, street = (tokens.texts.index(word) for word in ("it", "animal", "street"))
-    ranked = heads.ranked(record[Kind.SELF], it, animal)
+    ranked = heads.rank_heads_for_pair(record[Kind.SELF], it, animal)
     assert len(ranked) == 72 and ranked[0][:2] == (3, 1) and ranked[1][:2] == (5, 11)
     assert ranked[0][2] == pytest.approx(0.677, abs=5e-4) and ranked[1][2] == pytest.approx(0.673, abs=5e-4)
     wide = heads.weights(ask(minilm, TIRED.replace("tired", "wide"))[Kind.SELF].layer(3), 1)

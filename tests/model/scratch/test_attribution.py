@@ -42,11 +42,11 @@ def test_the_vectors_sum_to_what_the_layer_puts_out_also_behind_residual_and_nor
     for layer in record.maps[0].layers:
         attention, block = found.attention(record.maps[0].kind, layer.index), found.block(record.maps[0].kind, layer.index)
         weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
-        changed, around = value_norms.transformed(layer, attention), value_norms.sublayer(block, attention)
+        changed, around = value_norms.transformed_values(layer, attention), value_norms.sublayer(block, attention)
         for row in range(layer.shape[1]):
-            stages = around.parts(value_norms.mixed(weights, changed, row), row)
+            stages = around.parts(value_norms.contributions(weights, changed, row), row)
             close(stages["norm"].sum(0) + attention.b_output, attention.output[row])
-            bias = value_norms.through(around.after, row, attention.b_output) + around.after.bias
+            bias = value_norms.apply_norm(around.after, row, attention.b_output) + around.after.bias
             close(stages["norm_layernorm"].sum(0) + bias, around.after.output[row])
 
 
@@ -63,7 +63,7 @@ def test_cross_attention_brings_the_source_to_the_word_that_is_written(opened):
     attention = seen.attention(Kind.CROSS, 1)
     weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
     np.testing.assert_allclose(found.by_head["weight"][1], weights[:, place], atol=1e-6)
-    vectors = value_norms.mixed(weights, value_norms.transformed(layer, attention), place)
+    vectors = value_norms.contributions(weights, value_norms.transformed_values(layer, attention), place)
     close(vectors.sum(0) + attention.b_output, attention.output[place])
     np.testing.assert_allclose(found.by_layer["norm"][1], np.linalg.norm(vectors, axis=1), atol=1e-9)
 
@@ -125,7 +125,7 @@ def test_gradient_times_input_and_a_hidden_key_are_torchs(opened):
 def test_a_head_whose_mix_is_zero_is_the_silenced_head(opened):
     model = opened["induction"]
     question, subject, record, seen = parts(model, INDUCTION)
-    distances, _ = subject.exchanged((Kind.CAUSAL, 1, 0), seen.attention(Kind.CAUSAL, 1).w_output, np.zeros((1, len(subject.tokens), 32)), quiet)
+    distances, _ = subject.with_head_values((Kind.CAUSAL, 1, 0), seen.attention(Kind.CAUSAL, 1).w_output, np.zeros((1, len(subject.tokens), 32)), quiet)
     with torch.inference_mode():
         plain = model.transformer(subject.tensors["input_ids"])[0, -1].softmax(-1)
         with edits.edited(model.transformer, [Silence(Kind.CAUSAL, 1, 0)]):

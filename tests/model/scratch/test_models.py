@@ -140,4 +140,4 @@ def test_missing_weights_say_how_to_make_them(tmp_path):
 
 
 def test_names_with_a_step_are_ours():
-    assert catalogue.ours("induction@40") and catalogue.ours("scratch") and not catalogue.ours("minilm")
+    assert catalogue.is_scratch("induction@40") and catalogue.is_scratch("scratch") and not catalogue.is_scratch("minilm")

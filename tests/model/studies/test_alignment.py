@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from model.ask import sources
 from model.core.query import Kind
-from model.studies.alignment import align, blocks
+from model.studies.alignment import align, edit_blocks
 
 TIRED = "The animal didn't cross the street because it was too tired."
 
@@ -77,7 +77,7 @@ def test_the_fewest_words_are_changed_and_every_word_is_in_one_block(one, other)
             return i + j
         return min(distance(i - 1, j - 1) + (one[i - 1] != other[j - 1]), distance(i - 1, j) + 1, distance(i, j - 1) + 1)
 
-    found = blocks(one, other)
+    found = edit_blocks(one, other)
     assert "".join(one[i:end] for _, (i, end), _ in found) == one and "".join(other[j:end] for _, _, (j, end) in found) == other
     assert all((one[slice(*ones)] == other[slice(*others)]) or not equal for equal, ones, others in found)
     assert sum(max(i_end - i, j_end - j) for equal, (i, i_end), (j, j_end) in found if not equal) == distance(len(one), len(other))

@@ -14,12 +14,12 @@ from model.studies.comparison import (
     AlignmentQuery,
     ComparisonQuery,
     aligned,
-    answers,
     compare,
     cosine,
     difference,
-    drawn,
+    difference_views,
     pooled,
+    prediction_table,
 )
 from tests import fabricate
 from tests.model.studies.test_alignment import TIRED, record
@@ -100,7 +100,7 @@ def test_texts_without_a_common_token_and_long_ones_are_refused():
 def test_what_is_drawn_is_the_two_heads_and_their_difference_over_the_same_groups():
     first, second = record("minilm", TIRED), record("minilm", TIRED.replace("street", "long street"))
     found = meet(first, second)
-    one, other, change = drawn(first, second, ((Kind.SELF, 3, 1), (Kind.SELF, 3, 1)), found)
+    one, other, change = difference_views(first, second, ((Kind.SELF, 3, 1), (Kind.SELF, 3, 1)), found)
     gap = next(place for place, group in enumerate(found.columns) if not group.both)
     assert [unit.text for unit in one.columns] == [group.text for group in found.columns] and one.rows[gap].tokens == (gap,)
     assert one.rows[0].special and not one.rows[1].special and (one.layer, one.head) == (3, 1)
@@ -123,11 +123,11 @@ def test_long_texts_are_aligned_and_compared_in_seconds():
 
 def test_predictions_beside_each_other_are_the_records_own():
     first, second = record("induction", "k7Qx2bVk7Q"), record("induction", "k7Qx2bVk7")
-    rows = answers(first, second)
+    rows = prediction_table(first, second)
     assert rows[0][:2] == (first.prediction.texts[-1][0], first.prediction.probabilities[-1][0])
     assert second.prediction.texts[-1][0] in {name for name, _, _ in rows}
     one, other = record("minilm", TIRED), record("minilm", TIRED.replace("tired", "wide"))
-    assert answers(one, other) == [] and cosine(first, second) is None
+    assert prediction_table(one, other) == [] and cosine(first, second) is None
     a, b = (each.prediction.vector for each in (one, other))
     assert cosine(one, other) == pytest.approx(float(np.dot(a, b) / np.linalg.norm(a) / np.linalg.norm(b)), abs=1e-6)
 

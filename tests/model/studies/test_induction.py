@@ -22,7 +22,7 @@ def looking(target) -> np.ndarray:
     return weights
 
 
-def scores_of(*members: np.ndarray) -> induction.Repeats:
+def scores_of(*members: np.ndarray) -> induction.InductionScores:
     return induction.scores(AttentionMap(Kind.CAUSAL, side(), side(), (Reported(3, np.stack(members), Causal()),)), LENGTH)
 
 

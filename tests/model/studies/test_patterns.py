@@ -9,7 +9,7 @@ from model.core import heads
 from model.core.masks import Causal, Full
 from model.core.query import Kind
 from model.core.record import AttentionMap, Reported
-from model.studies.patterns import PATTERNS, Sides, divergences, fit
+from model.studies.patterns import PATTERNS, KeyInfo, divergences, fit
 from tests import fabricate
 
 
@@ -40,7 +40,7 @@ def test_a_head_made_to_have_a_pattern_fits_it_exactly_and_best(pattern):
     tokens = fabricate.tokens(n, (0, n - 1))
     ids = np.array([100, 101, 102, 103, 101, 102, 103, 101, 102, 103, 101, 105])   # repeats, so that equal tokens have room
     tokens = type(tokens)(**{**{name: getattr(tokens, name) for name in tokens.__dataclass_fields__}, "ids": tuple(map(int, ids))})
-    cells = pattern.keys(np.arange(n)[:, None], np.arange(n)[None, :], Sides(np.array(tokens.special), ids))
+    cells = pattern.keys(np.arange(n)[:, None], np.arange(n)[None, :], KeyInfo(np.array(tokens.special), ids))
     rows = np.where(cells.any(1, keepdims=True), cells / np.maximum(cells.sum(1, keepdims=True), 1), np.eye(n)[:, ::-1])
     attention_map = AttentionMap(Kind.SELF, tokens, tokens, (Reported(3, rows[None].astype(np.float32), Full()),))
     found = fit(attention_map)

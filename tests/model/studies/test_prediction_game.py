@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from model.core import heads
-from model.core.displayed import displayed
+from model.core.displayed import displayed_head
 from model.core.query import Kind
 from model.core.view import View
 from model.studies.prediction_game import Score, allowed, covered, score
@@ -15,7 +15,7 @@ from tests import fabricate
 @pytest.mark.parametrize("kind", [Kind.SELF, Kind.CAUSAL])
 def test_every_number_is_the_definition_in_plain_numpy(kind):
     made, view = fabricate.record(kind=kind), View(kind=kind, layer=1, head=4)
-    layer, shown = made[kind].layer(1), displayed(made, view)
+    layer, shown = made[kind].layer(1), displayed_head(made, view)
     weights, may = heads.weights(layer, 4), allowed(layer, shown)
     assert np.array_equal(may, np.tri(7, dtype=bool) if kind is Kind.CAUSAL else np.ones((7, 7), bool))
     marks = [(5, 0), (5, 3), (2, 1), (2, 6)]
@@ -33,7 +33,7 @@ def test_every_number_is_the_definition_in_plain_numpy(kind):
 
 def test_the_best_choice_is_all_of_the_way_and_every_cell_no_choice():
     made, view = fabricate.record(), View(layer=0, head=2)
-    shown = displayed(made, view)
+    shown = displayed_head(made, view)
     may = allowed(made[Kind.SELF].layer(0), shown)
     assert score(shown, may, [(3, int(shown.weights[3].argmax()))]).above_chance == pytest.approx(1)
     assert np.isnan(score(shown, may, [(3, column) for column in range(7)]).above_chance)
@@ -43,7 +43,7 @@ def test_the_best_choice_is_all_of_the_way_and_every_cell_no_choice():
 def test_words_and_hidden_tokens_count_as_they_are_shown():
     made = fabricate.record(kind=Kind.CAUSAL)
     view = View(kind=Kind.CAUSAL, words=True, hide_special=True)
-    shown, layer = displayed(made, view), made[Kind.CAUSAL].layer(0)
+    shown, layer = displayed_head(made, view), made[Kind.CAUSAL].layer(0)
     may = allowed(layer, shown)
     assert [unit.tokens for unit in shown.rows][:3] == [(1,), (2, 3), (4,)] and np.array_equal(may, np.tri(5, dtype=bool))
     found = score(shown, may, [(4, 2)]).rows[0]
@@ -54,7 +54,7 @@ def test_words_and_hidden_tokens_count_as_they_are_shown():
 
 def test_a_covered_head_holds_nothing_but_its_mask():
     made = fabricate.record(kind=Kind.CAUSAL)
-    shown = displayed(made, View(kind=Kind.CAUSAL))
+    shown = displayed_head(made, View(kind=Kind.CAUSAL))
     may = allowed(made[Kind.CAUSAL].layer(0), shown)
     hidden = covered(shown, may)
     assert not hidden.weights.any() and np.array_equal(np.isnan(hidden.scores), ~may) and not np.nan_to_num(hidden.scores).any()

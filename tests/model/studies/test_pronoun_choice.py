@@ -6,7 +6,7 @@ from model.ask import sources
 from model.core.heads import weights
 from model.core.query import Kind, Query, Silence, UserError
 from model.scratch.tasks import translator
-from model.studies.pronoun_choice import DecisionQuery, DecisionSetQuery, produced, pronoun_of
+from model.studies.pronoun_choice import DecisionQuery, DecisionSetQuery, pronoun_of, rows_by_produced_token
 
 TIRED = "The animal didn't cross the street because it was too tired."
 WIDE = TIRED.replace("tired", "wide")
@@ -20,7 +20,7 @@ def ask():
 
 def test_rows_are_named_by_the_word_that_they_produce(ask):
     record = ask(Query, TIRED)
-    shown = produced(record, Kind.CROSS)
+    shown = rows_by_produced_token(record, Kind.CROSS)
     assert shown.queries.texts[:-1] == record[Kind.CROSS].queries.texts[1:] and shown.queries.texts[-1] == "[EOS]" and shown.queries.special[-1]
     assert [row[0] for row in record.prediction.texts] == list(shown.queries.texts)
     np.testing.assert_array_equal(weights(shown.layers[0], 1), weights(record[Kind.CROSS].layers[0], 1))
@@ -31,7 +31,7 @@ def test_shares_equal_those_of_a_record_under_the_same_edits(ask):
     found = ask(DecisionQuery, TIRED, WIDE)
     assert found.said == "il" and found.share > 0.9 and found.twin < 0.1
     record = ask(Query, TIRED)
-    row = pronoun_of(produced(record, Kind.CROSS).queries)
+    row = pronoun_of(rows_by_produced_token(record, Kind.CROSS).queries)
     french = " ".join(record[Kind.CROSS].queries.texts[1:row + 1])
     for number in (0, 5, len(found.heads) - 1):
         edited = sources.ask(sources.open_query("translator", TIRED, target=french, edits=[Silence(*found.heads[number])]), "test").result(120)

@@ -65,10 +65,10 @@ def test_a_flow_may_have_to_be_sent_back():
 
 def test_a_model_that_looks_evenly_is_flat_without_a_mask_and_leans_on_the_first_token_with_one():
     for layers in (1, 3):
-        full = [rollout.with_residual(rollout.even(Full(), 5))] * layers
+        full = [rollout.with_residual(rollout.uniform_weights(Full(), 5))] * layers
         np.testing.assert_allclose(rollout.rollout(full)[2][[0, 1, 3, 4]], rollout.rollout(full)[2][0])
-    causal = rollout.even(Causal(), 5)
+    causal = rollout.uniform_weights(Causal(), 5)
     np.testing.assert_allclose(causal[0, 3], [1 / 4] * 4 + [0])
     steps = [rollout.with_residual(causal)] * 8
     assert (np.diff(rollout.rollout(steps)[4][:4]) < 0).all() and (np.diff(rollout.flow(steps, np.eye(5)[4])[:4]) < 0).all()
-    np.testing.assert_allclose(rollout.even(Window(1), 4)[0, 3], [0, 0, 0.5, 0.5])
+    np.testing.assert_allclose(rollout.uniform_weights(Window(1), 4)[0, 3], [0, 0, 0.5, 0.5])

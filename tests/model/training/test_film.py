@@ -4,9 +4,9 @@ import pytest
 
 from model.ask import small_models, sources
 from model.core.query import UserError
-from model.studies.induction import HabitsQuery
+from model.studies.induction import InductionMeanQuery
 from model.training import film as films
-from model.training.film import Film, TraitsQuery, fall, formed
+from model.training.film import Film, HeadScoresQuery, fall, formed
 
 ABOUT = {"config": {"vocabulary": 66}}
 
@@ -29,7 +29,7 @@ def test_the_shipped_film_shows_an_induction_head_appear_when_the_loss_falls():
     film = small_models.film("induction")
     assert film.guessing == pytest.approx(np.log(66)) and len(film.step) == len(film.loss) == len(film.right)
     ends = (film.frames[0], film.frames[-1])
-    traits = sources.ask(TraitsQuery("induction", sources.revision(f"induction@{ends[1]}"), ends), "test").result(120)
+    traits = sources.ask(HeadScoresQuery("induction", sources.revision(f"induction@{ends[1]}"), ends), "test").result(120)
     prefix, previous = traits.of("prefix"), traits.of("previous")
     assert prefix[0].max() < 0.2 and prefix[1].max() > 0.9 and traits.heads[prefix[1].argmax()][1] == 1
     assert previous[1].max() > 0.7 and traits.heads[previous[1].argmax()][1] == 0
@@ -45,10 +45,10 @@ def test_a_film_that_is_not_there_or_broken_is_told_in_a_sentence(tmp_path):
 
 
 def test_the_scores_are_offered_for_any_decoder_and_refused_for_others(smollm2):
-    found = sources.ask(HabitsQuery("induction", sources.revision("induction"), 3), "test").result(120)
+    found = sources.ask(InductionMeanQuery("induction", sources.revision("induction"), 3), "test").result(120)
     best = int(found.prefix.argmax())
     assert found.heads[best][0] == 1 and found.copying[best] > 0.5 and found.prefix[best] > 10 * found.uniform
-    large = sources.ask(HabitsQuery(smollm2, sources.revision(smollm2), 1), "test").result(240)
+    large = sources.ask(InductionMeanQuery(smollm2, sources.revision(smollm2), 1), "test").result(240)
     assert len(large.heads) == 270 and large.prefix.max() > 0.8 and large.copying is None
     with pytest.raises(UserError, match="choose a decoder"):
-        sources.ask(HabitsQuery("minilm", sources.revision("minilm"), 1), "test").result(120)
+        sources.ask(InductionMeanQuery("minilm", sources.revision("minilm"), 1), "test").result(120)

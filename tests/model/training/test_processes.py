@@ -12,7 +12,7 @@ from model.core.query import Kind, UserError
 from model.scratch.task import tasks
 from model.scratch.train import Progress
 from model.training import processes, worker
-from model.training.film import TraitsQuery
+from model.training.film import HeadScoresQuery
 from model.training.processes import Settings, Training
 
 SMALL = Settings("induction", 1, 2, 3e-3, 50)
@@ -33,7 +33,7 @@ def started():
         processes.end(each)
 
 
-def until(training, *states) -> processes.News:
+def until(training, *states) -> processes.Status:
     end = time.perf_counter() + PATIENCE
     while time.perf_counter() < end:
         training.renew()
@@ -53,7 +53,7 @@ def test_a_training_learns_in_its_own_process_and_its_snapshots_are_models(start
     last = f"{training.name}@50"
     record = sources.ask(sources.open_query(last, "abcabc"), "test").result(PATIENCE)
     assert record[Kind.CAUSAL].layers[0].heads == 2 and record.card.title == "Trained on this page, step 50"
-    traits = sources.ask(TraitsQuery(training.name, sources.revision(last), (0, 50)), "test").result(PATIENCE)
+    traits = sources.ask(HeadScoresQuery(training.name, sources.revision(last), (0, 50)), "test").result(PATIENCE)
     assert traits.names == ("prefix", "previous") and traits.values.shape == (2, 2, 2)
     processes.end(training)
     assert not training.folder.exists()
@@ -62,7 +62,7 @@ def test_a_training_learns_in_its_own_process_and_its_snapshots_are_models(start
 
 
 def test_the_server_takes_so_many_and_one_that_is_killed_is_told_in_a_sentence(started, monkeypatch):
-    monkeypatch.setattr(processes, "MOST", 1)
+    monkeypatch.setattr(processes, "MAX_RUNNING", 1)
     long = replace(SMALL, steps=6000)
     first = started(long)
     with pytest.raises(UserError, match="at a time"):

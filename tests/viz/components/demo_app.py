@@ -75,7 +75,7 @@ with left:
               groups=int(asked.get("groups", 1)), key="grid", on_event=remember("grid"))
 with right:
     further = [place for place in places if place != (layer, head)][:3] if "overlay" in asked else []
-    head_view(fabricated.displayed(made, view), view, overlay=[fabricated.shown(made, layer=a, head=b) for a, b in further], focus=token, pair=pair,
+    head_view(fabricated.displayed_head(made, view), view, overlay=[fabricated.shown(made, layer=a, head=b) for a, b in further], focus=token, pair=pair,
               key="view", on_event=remember("view"))
 st.text(f"runs {memory['runs']}")
 st.text("events " + " | ".join(memory["events"]))

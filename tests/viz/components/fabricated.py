@@ -1,7 +1,7 @@
 """Records made up for the components: any number of layers, heads and tokens, no model."""
 import numpy as np
 
-from model.core.displayed import Shown, displayed
+from model.core.displayed import DisplayedHead, displayed_head
 from model.core.heads import Overview, overview
 from model.core.masks import Causal, Full
 from model.core.query import Kind, Query
@@ -42,8 +42,8 @@ def record(sides: Tokens | tuple[Tokens, Tokens], heads=(5, 5, 5), kind: Kind = 
     return AttentionRecord(Query("made-up", "0", "text"), card, (attention_map,), Verification("verified"))
 
 
-def shown(made: AttentionRecord, **view) -> Shown:
-    return displayed(made, View(kind=made.kinds[0], **view))
+def shown(made: AttentionRecord, **view) -> DisplayedHead:
+    return displayed_head(made, View(kind=made.kinds[0], **view))
 
 
 def overview_of(made: AttentionRecord) -> Overview:

@@ -5,7 +5,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.core.displayed import displayed
+from model.core.displayed import displayed_head
 from model.core.heads import overview
 from model.core.query import Kind
 from model.core.view import View
@@ -14,7 +14,7 @@ from tests.hostile import JSON, TEXTS, examples
 from viz.components import transformer_diagram
 from viz.components.block_diagram.payload import Drawn
 from viz.components.block_diagram.payload import read as read_box
-from viz.components.chart import TOOLS, pressed
+from viz.components.chart import TOOLS, tool_from_event
 from viz.components.handles.payload import read as read_drag
 from viz.components.head_grid.payload import GridEvent, places
 from viz.components.head_grid.payload import read as read_grid
@@ -34,7 +34,7 @@ from viz.page_controls import Numbers
 from viz.widgets.head_table import chosen
 
 MADE = record(7)
-GRID, SHOWN = overview(MADE[Kind.SELF]), displayed(MADE, View())
+GRID, SHOWN = overview(MADE[Kind.SELF]), displayed_head(MADE, View())
 DOORS = {"box": Door("softmax", "words", 5, ()), "token": Door("inside", "words", 5, ())}
 BOXES = [Drawn("token", "in", "words", "4"), Drawn("pair", "norm", "words", "4")]
 CONTROL = Numbers("x", (0.0, 0.0, 0.0), -5, 5, 1, 9)
@@ -59,7 +59,7 @@ def test_whatever_a_browser_sends_is_something_that_was_offered_or_nothing(messa
         if event is not None:
             given_places = [each for each in (event.token, *(event.pair or ())) if each is not None]
             assert type(event) is kind and all(type(each) is int and 0 <= each < 7 for each in given_places)
-    assert pressed(message) in (None, *TOOLS)
+    assert tool_from_event(message) in (None, *TOOLS)
     assert read_door(message, DOORS) in (None, "softmax", "inside")
     assert read_box(message, BOXES) in (None, "token", "pair")
     moved = read_drag(message, CONTROL, 3)

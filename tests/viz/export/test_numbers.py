@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import viz.export.npz
 from model.core import heads
-from model.core.displayed import displayed
+from model.core.displayed import displayed_head
 from model.core.query import Kind, UserError
 from model.core.record import AttentionMap
 from model.core.view import View
@@ -38,7 +38,7 @@ def test_csv_holds_what_the_view_shows():
     made = record(("[CLS]", "a", "b", "a"), special=(0,))
     view = View(hide_special=True, keep=0.8, renormalise=True)
     numbers = np.array([row[1:-1] for row in table(export(".csv", made, view))[1:]]).astype(np.float32)
-    assert (numbers == displayed(made, view).weights).all()
+    assert (numbers == displayed_head(made, view).weights).all()
     assert np.allclose(numbers.sum(1), 1)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.viz.figures.test_figures import drawn
 from viz.figures.accuracies import accuracies
-from viz.figures.drawing import Drawing
+from viz.figures.drawing import FigureSpec
 from viz.figures.loss_surface import landscape
 from viz.figures.stacked_bars import lengths
 from viz.figures.twins import twins
@@ -38,20 +38,20 @@ def unpacked(value):
 
 @pytest.mark.parametrize("name", list(FIGURES))
 def test_plotly_knows_every_property_and_reads_what_is_sent(name):
-    sent, read = unpacked(FIGURES[name].sent()), unpacked(FIGURES[name].plotly().to_dict())
+    sent, read = unpacked(FIGURES[name].to_plotly_json()), unpacked(FIGURES[name].plotly().to_dict())
     sent["layout"] = {name: each for name, each in sent["layout"].items() if each != []}
     np.testing.assert_equal(sent, read)
 
 
 def test_plotly_refuses_what_it_does_not_know():
-    figure = Drawing(height=300)
+    figure = FigureSpec(height=300)
     figure.add_scatter(y=np.arange(3), lien_width=2)
     with pytest.raises(ValueError, match="lien"):
         figure.plotly()
 
 
 def test_an_update_adds_to_what_is_there_and_none_says_nothing():
-    figure = Drawing(xaxis={"title": {"text": "T"}}, paper_bgcolor="#ffffff", margin_t=3)
+    figure = FigureSpec(xaxis={"title": {"text": "T"}}, paper_bgcolor="#ffffff", margin_t=3)
     figure.update_xaxes(type="log", title_font_size=13, dtick=None)
     assert figure.axis("xaxis") == {"title": {"text": "T", "font": {"size": 13}}, "type": "log"}
-    assert figure.sent()["layout"] == {"xaxis": figure.axis("xaxis"), "paper_bgcolor": "#ffffff", "margin": {"t": 3}} and len(figure) == 0
+    assert figure.to_plotly_json()["layout"] == {"xaxis": figure.axis("xaxis"), "paper_bgcolor": "#ffffff", "margin": {"t": 3}} and len(figure) == 0

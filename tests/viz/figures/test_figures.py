@@ -7,7 +7,7 @@ import pytest
 
 from viz import theme as colours
 from viz.figures.bars import bars, histogram
-from viz.figures.base import chart, room, width
+from viz.figures.base import chart, label_width, width
 from viz.figures.by_layer import by_layer
 from viz.figures.head_mds import head_map, kept
 from viz.figures.induction_scatter import habits
@@ -111,8 +111,8 @@ def test_a_y_axis_name_keeps_away_from_the_labels_of_its_ticks():
     axis = chart("light", "x", "y").layout.yaxis
     edge = 12   # pixels that plotly leaves free beside what it measures
     assert axis.automargin and axis.title.standoff >= 8 and chart("light", "x").layout.yaxis.title.text is None   # plotly keeps room for ""
-    assert room(["because 9"], "token") >= width("because 9") + axis.ticklen + axis.title.standoff + 16 + edge
-    assert room(["because 9"], "") >= width("because 9") + axis.ticklen + edge
+    assert label_width(["because 9"], "token") >= width("because 9") + axis.ticklen + axis.title.standoff + 16 + edge
+    assert label_width(["because 9"], "") >= width("because 9") + axis.ticklen + edge
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

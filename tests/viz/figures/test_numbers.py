@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from viz import theme as colours
-from viz.figures.drawing import Drawing
+from viz.figures.drawing import FigureSpec
 from viz.figures.importance import importance
 from viz.figures.matrix import matrix
 from viz.figures.numbers import signed_text
@@ -13,7 +13,7 @@ SHADES = np.linspace(0, 1, 144).reshape(12, 12)
 NAMES = [str(place) for place in range(12)]
 
 
-def figures(theme: str) -> dict[str, Drawing]:
+def figures(theme: str) -> dict[str, FigureSpec]:
     return {"weights": matrix(theme, SHADES, NAMES, NAMES), "signed": matrix(theme, 2 * SHADES - 1, NAMES, NAMES, kind="signed"),
             "importance": importance(theme, [[(name, row) for name, row in zip(NAMES, SHADES)]], NAMES, [False] * 12, title="token", apart_title="")}
 

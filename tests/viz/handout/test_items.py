@@ -29,7 +29,7 @@ ALL = {"head": lambda: made_up.head(lens="lines", scale="log", overlay=((0, 3),)
 
 @pytest.mark.parametrize("name", ALL)
 def test_an_item_is_saved_and_loaded_unchanged(name):
-    item = ALL[name]().said("“it” 👩‍💻 <b>")
+    item = ALL[name]().with_caption("“it” 👩‍💻 <b>")
     found = load(save(Handout("A title", (item,))))
     assert found.title == "A title" and len(found.items) == 1
     again = dataclasses.replace(found.items[0], id=item.id)

@@ -167,8 +167,8 @@ def test_a_presentation_fills_the_screen_and_steps(opened):
 
 def test_no_word_of_a_handout_ever_runs(opened):
     made = fabricated.record(fabricated.tokens(["[CLS]", "<script>document.title='run'</script>", made_up.HOSTILE, "[SEP]"]), heads=(2,))
-    item = head_item(made, View(token=1, lens="text"), where=made_up.HOSTILE).said(made_up.HOSTILE)
-    shown = opened(Handout(made_up.HOSTILE, (item, made_up.curve().said(made_up.HOSTILE))))
+    item = head_item(made, View(token=1, lens="text"), where=made_up.HOSTILE).with_caption(made_up.HOSTILE)
+    shown = opened(Handout(made_up.HOSTILE, (item, made_up.curve().with_caption(made_up.HOSTILE))))
     shown.locator("figure .words .token").nth(2).hover()
     shown.wait_for_timeout(300)
     assert shown.title() == made_up.HOSTILE and shown.locator("main img:not(.paper), main a[href^=javascript]").count() == 0

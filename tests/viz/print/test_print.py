@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from model.core import heads
-from model.core.displayed import displayed
+from model.core.displayed import displayed_head
 from model.core.query import Kind, UserError
 from model.core.record import Layer
 from model.core.view import View
@@ -83,7 +83,7 @@ def test_an_ordered_grid_begins_with_the_largest(order):
     from model.core import measures
 
     made, view = record(WORDS), View(order=order, pair=(3, 2), token=3)
-    ranked = heads.ranked(made[Kind.SELF], 3, 2) if order == "pair" else measures.measure(made[Kind.SELF]).ranked(order)
+    ranked = heads.rank_heads_for_pair(made[Kind.SELF], 3, 2) if order == "pair" else measures.measure(made[Kind.SELF]).ranked(order)
     names = [text.split()[0] for text in words_of(drawn(made, view, Options(grid=True))) if "·" in text and text[0].isdigit()]
     assert names == [f"{layer}·{head}" for layer, head, _ in ranked]
 
@@ -133,7 +133,7 @@ def test_lines_stand_for_the_largest_weights():
     made = record(WORDS)
     view = View(lens="lines", scale="linear")
     lines = drawn(made, view).axes[0].collections[0]
-    weights = displayed(made, view).weights
+    weights = displayed_head(made, view).weights
     assert len(lines.get_linewidths()) == (weights >= 0.02).sum()
     assert np.allclose(lines.get_linewidths(), 0.4 + 2.8 * np.sort(weights[weights >= 0.02]), atol=1e-5)
 
@@ -142,7 +142,7 @@ def test_what_differs_from_the_plain_head_is_printed_without_a_caption_too():
     made = record(WORDS, special=(0,))
     texts = words_of(drawn(made, View(hide_special=True), Options(caption=False)))
     assert any("special tokens hidden" in text for text in texts) and not any("Fabricated (" in text for text in texts)
-    sums = displayed(made, View(hide_special=True)).weights.sum(1)
+    sums = displayed_head(made, View(hide_special=True)).weights.sum(1)
     assert any(f"rows sum to {sums.min():.2f} to {sums.max():.2f}" in text for text in texts)
 
 
@@ -160,7 +160,7 @@ def test_the_orientation_is_true():
 
 def test_the_pair_is_marked_with_its_weight():
     made, view = record(WORDS), View(layer=1, head=1, token=3, pair=(3, 2))
-    assert f"it → animal {displayed(made, view).weights[3, 2]:.3f}" in " ".join(words_of(drawn(made, view)))
+    assert f"it → animal {displayed_head(made, view).weights[3, 2]:.3f}" in " ".join(words_of(drawn(made, view)))
 
 
 def test_right_to_left_text_does_not_turn_the_arrow():

@@ -5,10 +5,10 @@ from streamlit.testing.v1 import AppTest
 def page():
     import streamlit as st
 
-    from viz.widgets.fields import hold
+    from viz.widgets.fields import text_value
 
     said = st.session_state.setdefault("said", "one")
-    st.text_area("text", **hold("field", said), on_change=lambda: st.session_state.update(said=st.session_state["field"]))
+    st.text_area("text", **text_value("field", said), on_change=lambda: st.session_state.update(said=st.session_state["field"]))
     st.button("example", on_click=lambda: st.session_state.update(said="from an example"))
 
 

@@ -14,7 +14,7 @@ from viz.components.transformer_diagram import payload as anatomy
 from viz.page import pages
 from viz.page_controls import Numbers
 from viz.text import FOLDER, strings
-from viz.widgets.control_widgets import slide, stops
+from viz.widgets.control_widgets import log_steps, slider_for
 from viz.widgets.lesson import LETTERS, lessons, listing
 
 Z = Numbers("z", (1.0, 0.0), -10, 10, 2, 5)
@@ -74,8 +74,8 @@ def test_every_box_has_words():
 
 
 def test_the_listing_is_the_functions_own_source_and_compiles():
-    text = listing((stops, test_every_box_has_words), {"weights": np.zeros((2, 3), np.float32)})
-    assert inspect.getsource(stops) in text and "# weights: float32 (2, 3)" in text
+    text = listing((log_steps, test_every_box_has_words), {"weights": np.zeros((2, 3), np.float32)})
+    assert inspect.getsource(log_steps) in text and "# weights: float32 (2, 3)" in text
     compile(text, "listing", "exec")
 
 
@@ -83,12 +83,12 @@ def test_the_listing_is_the_functions_own_source_and_compiles():
 def test_a_slider_shows_what_the_page_takes_of_a_value_that_is_none_of_its_options(monkeypatch, value, closed, shown):
     drawn = []
     monkeypatch.setattr("viz.widgets.control_widgets.slider", lambda label, options, value, **more: drawn.append((tuple(options), value)))
-    slide(SimpleNamespace(controls={"n": value}), "n", "label", range(1, 4), closed=closed)
+    slider_for(SimpleNamespace(controls={"n": value}), "n", "label", range(1, 4), closed=closed)
     assert drawn == [(shown, min(value, shown[-1]))]
 
 
 def test_stops_are_even_on_a_log_axis_and_hold_both_ends():
-    found = stops(0.01, 100, 20)
+    found = log_steps(0.01, 100, 20)
     assert (found[0], found[-1]) == (0.01, 100) and 1.0 in found and len(found) == 81
     assert np.diff(np.log10(found)) == pytest.approx(0.05, abs=0.03)
 

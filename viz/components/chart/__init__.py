@@ -38,7 +38,7 @@ def chart(spec: Mapping[str, Any], *, key: str, alt: str = "", config: Mapping[s
     on_tool: gets the name of the tool (TOOLS) that is pressed, before the page runs again; without it there are none. saving: whether *Save* is open.
     """
     def hand_on() -> None:
-        tool = pressed(component_value(key))
+        tool = tool_from_event(component_value(key))
         if tool is not None and on_tool is not None:
             on_tool(tool)
 
@@ -49,20 +49,20 @@ def chart(spec: Mapping[str, Any], *, key: str, alt: str = "", config: Mapping[s
     _CHART(key=key, data={**spec, "config": said, "alt": alt, "file": plotly_file(), "text": text, "saving": saving}, on_event_change=hand_on)
 
 
-def pressed(value: Any) -> str | None:
+def tool_from_event(value: Any) -> str | None:
     """What a browser sent: the name of a tool; None for anything else."""
     return value if isinstance(value, str) and value in TOOLS else None
 
 
-def replay(body: bytes, state: bytes, *, key: str, height: int | None = None) -> None:
+def draw_saved(body: bytes, state: bytes, *, key: str, height: int | None = None) -> None:
     """Draws plotly's JSON, which the item has checked; it has no state. height: pixels, at most, before they are enlarged."""
     spec = json.loads(body)
     if height is not None:
         spec["layout"]["height"] = min(height, spec["layout"].get("height", height))
-    chart(sized(spec), key=key)
+    chart(scaled_for_presentation(spec), key=key)
 
 
-def sized(spec: dict) -> dict:
+def scaled_for_presentation(spec: dict) -> dict:
     """The chart as it is, or in a presentation larger by itself: the page's zoom passes its inside by (presentation.STYLE), as under a zoom plotly
     would look for the pointer where it is not."""
     state = st.session_state.get("state")

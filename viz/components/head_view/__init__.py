@@ -2,7 +2,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from model.core.displayed import Shown
+from model.core.displayed import DisplayedHead
 from model.core.view import View
 from viz.components.component import Component, Picture
 from viz.components.head_view.payload import Guess, ViewEvent, body, read, state
@@ -13,7 +13,7 @@ _COMPONENT = Component("head_view")
 replay = _COMPONENT.replay
 
 
-def head_view(shown: Shown, view: View, *, overlay: Sequence[Shown] = (), focus: int | None = None, pair: tuple[int, int] | None = None,
+def head_view(shown: DisplayedHead, view: View, *, overlay: Sequence[DisplayedHead] = (), focus: int | None = None, pair: tuple[int, int] | None = None,
               height: int | None = None, bound: float | None = None, guess: Guess | None = None, key: str,
               on_event: Callable[[ViewEvent], None] | None = None) -> Picture:
     """Draws the head through view.lens. Positions are tokens of the map's queries and keys, not rows and columns.

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from model.core.displayed import Shown
+from model.core.displayed import DisplayedHead
 from model.core.query import Kind
 from model.core.view import View
 from viz import theme
@@ -31,7 +31,7 @@ class ViewEvent:
     marks: tuple[tuple[int, int], ...] | None = None
 
 
-def body(shown: Shown, *, room: str, overlay: Sequence[Shown] = (), height: int | None = None, bound: float | None = None) -> bytes:
+def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = (), height: int | None = None, bound: float | None = None) -> bytes:
     """Tokens and numbers: at most 4 bytes a cell, and 2 more for each head that lies over it.
 
     bound: the weights are differences from −bound to bound. A row or column of NaN is one that this side does not have.
@@ -72,7 +72,7 @@ class Guess:
     alone: bool = False
 
 
-def state(shown: Shown, view: View, *, room: str, focus: int | None = None, pair: tuple[int, int] | None = None,
+def state(shown: DisplayedHead, view: View, *, room: str, focus: int | None = None, pair: tuple[int, int] | None = None,
           guess: Guess | None = None) -> bytes:
     """How it is looked at; the focus as a row, the pair and marks as a row and a column."""
     marks = [] if guess is None else [_cell(shown, each) for each in guess.marks]
@@ -82,13 +82,13 @@ def state(shown: Shown, view: View, *, room: str, focus: int | None = None, pair
                  "marks": [each for each in marks if each is not None]}, {})
 
 
-def _cell(shown: Shown, pair: tuple[int, int]) -> tuple[int, int] | None:
+def _cell(shown: DisplayedHead, pair: tuple[int, int]) -> tuple[int, int] | None:
     """The row and column of a query and a key token, if both are shown."""
     row, column = shown.row_of(pair[0]), shown.column_of(pair[1])
     return None if row is None or column is None else (row, column)
 
 
-def read(value: Any, shown: Shown) -> ViewEvent | None:
+def read(value: Any, shown: DisplayedHead) -> ViewEvent | None:
     """The event in what a browser sent: {"token": query or null, "pair": [query, key] or null} or {"marks": [[query, key], …]}, of tokens that
     are shown. Else None."""
     queries, keys = (frozenset(unit.tokens[0] for unit in side) for side in (shown.rows, shown.columns))

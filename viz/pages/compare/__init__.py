@@ -11,13 +11,13 @@ from model.core.view import View
 from model.studies.comparison import AlignmentQuery, ComparisonQuery
 from model.studies.patching import PatchQuery
 from viz.examples import example_for, other_twin
-from viz.page import Frame, Page
+from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
 from viz.pages.compare.difference import alternatives, grid, pictures
 from viz.pages.compare.patching import patches
-from viz.text import literal, strings
-from viz.widgets.control_widgets import pick, slide, stops
-from viz.widgets.fields import bound
+from viz.text import escape_markdown, strings
+from viz.widgets.control_widgets import choice_for, log_steps, slider_for
+from viz.widgets.fields import bind
 from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import READABLE, listing
 
@@ -40,106 +40,106 @@ class Other:
     counterpart: bool
 
 
-def render(frame: Frame) -> None:
+def render(page: PageContext) -> None:
     words = strings("compare")
     st.markdown(f"#### {words['question']}")
     with st.container(width=READABLE):
         st.markdown(words["lead"])
-    record, view = real_head(frame, token=False)
-    pick(frame, "versus", words["versus"], words["ways"])
-    other = _other(frame, record, view)
+    record, view = real_head(page, token=False)
+    choice_for(page, "versus", words["versus"], words["ways"])
+    other = _other(page, record, view)
     if other is None:
         st.info(words["same"])
         return
-    second, kinds = frame.ask(other.query), (view.kind, other.kind)
+    second, kinds = page.ask(other.query), (view.kind, other.kind)
     _unknown((record, second))
-    pictures(frame, (record, second), view, (other.kind, other.head), frame.ask(AlignmentQuery(record.query, other.query, kinds)))
-    overview = frame.ask(OverviewQuery(record.query, view.kind))
+    pictures(page, (record, second), view, (other.kind, other.head), page.ask(AlignmentQuery(record.query, other.query, kinds)))
+    overview = page.ask(OverviewQuery(record.query, view.kind))
     for edit in other.query.edits:
         if isinstance(edit, Patch):
-            patches((record, second), overview, view, frame.ask(PatchQuery(record.query, edit.from_query, edit.kind)), _taker(frame, None))
+            patches((record, second), overview, view, page.ask(PatchQuery(record.query, edit.from_query, edit.kind)), _taker(page, None))
     head = None if other.counterpart else other.head
-    edited = _edited(frame, record, view) if frame.controls["versus"] == "edit" else None
-    grid(frame, overview, view, frame.ask(ComparisonQuery(record.query, other.query, kinds, head)), (record, second),
-         _taker(frame, edited) if other.counterpart else None)
-    _link(frame)
+    edited = _edited(page, record, view) if page.controls["versus"] == "edit" else None
+    grid(page, overview, view, page.ask(ComparisonQuery(record.query, other.query, kinds, head)), (record, second),
+         _taker(page, edited) if other.counterpart else None)
+    _link(page)
     _formula()
 
 
-def _other(frame: Frame, record: AttentionRecord, view: View) -> Other | None:
+def _other(page: PageContext, record: AttentionRecord, view: View) -> Other | None:
     """What the page's controls ask for; None as long as there is nothing else to ask."""
     asked, here = record.query, (view.layer, view.head)
-    way = frame.controls["versus"]
+    way = page.controls["versus"]
     if way == "text":
-        text = _text(frame, strings("compare")["other"])
+        text = _text(page, strings("compare")["other"])
         return Other(sources.open_query(asked.model, text, asked.text_b, asked.target), view.kind, here, True) if text else None
     if way == "edit":
-        edit = _edit(frame, record, view)
+        edit = _edit(page, record, view)
         if edit is None:
             return None
         return Other(sources.open_query(asked.model, asked.text, asked.text_b, asked.target, asked.continuation, [edit]), view.kind, here, True)
-    query = sources.open_query(_model(frame), asked.text) if way == "model" else asked
-    second = frame.ask(query)
+    query = sources.open_query(_model(page), asked.text) if way == "model" else asked
+    second = page.ask(query)
     kind = view.kind if view.kind in second.kinds else second.kinds[0]
-    return Other(query, kind, _head(frame, second, kind), False)
+    return Other(query, kind, _head(page, second, kind), False)
 
 
-def _text(frame: Frame, label: str, shorter: bool = True) -> str:
+def _text(page: PageContext, label: str, shorter: bool = True) -> str:
     """The other sentence; as long as none is typed the twin, or (if `shorter`) the sentence without its last word."""
-    words, text = strings("compare"), frame.state.text
-    example = example_for(text, frame.state.text_b)
+    words, text = strings("compare"), page.state.text
+    example = example_for(text, page.state.text_b)
     start = (example and other_twin(example, text)) or (" ".join(text.split()[:-1]) if shorter else "")
     st.text_input(label, max_chars=LONGEST, placeholder=start, help=words["other_help" if shorter else "donor_help"],
-                  **bound(frame.turn, "other", frame.controls["other"]))
-    return frame.controls["other"].strip() or start
+                  **bind(page.set_controls, "other", page.controls["other"]))
+    return page.controls["other"].strip() or start
 
 
-def _model(frame: Frame) -> str:
+def _model(page: PageContext) -> str:
     """Another model that is on this disk; one that a link names and that is not is said to be missing."""
-    words, found, wanted = strings("compare"), alternatives(frame.state.model), frame.controls["against"]
+    words, found, wanted = strings("compare"), alternatives(page.state.model), page.controls["against"]
     chosen = wanted if wanted in found else next(iter(found))
-    st.selectbox(words["model"], found, format_func=found.__getitem__, **bound(frame.turn, "against", chosen))
+    st.selectbox(words["model"], found, format_func=found.__getitem__, **bind(page.set_controls, "against", chosen))
     if wanted and wanted != chosen:
-        st.caption(words["model_missing"].format(model=literal(wanted), title=literal(found[chosen])))
+        st.caption(words["model_missing"].format(model=escape_markdown(wanted), title=escape_markdown(found[chosen])))
     return chosen
 
 
-def _edited(frame: Frame, record: AttentionRecord, view: View) -> tuple[int, int]:
+def _edited(page: PageContext, record: AttentionRecord, view: View) -> tuple[int, int]:
     """The head that is edited: the open one, until another is opened to see what the edit did to it."""
-    wanted = (frame.controls["edit_layer"], frame.controls["edit_head"])
+    wanted = (page.controls["edit_layer"], page.controls["edit_head"])
     return wanted if record[view.kind].has(*wanted) else (view.layer, view.head)
 
 
-def _taker(frame: Frame, edited: tuple[int, int] | None) -> Callable[..., None]:
+def _taker(page: PageContext, edited: tuple[int, int] | None) -> Callable[..., None]:
     """choose(head=…), which leaves the edit at the head `edited`, or moves it along where that is None."""
     def choose(head: tuple[int, int]) -> None:
         layer, number = edited or (-1, -1)
-        frame.turn(edit_layer=layer, edit_head=number)
-        frame.choose(head=head)
+        page.set_controls(edit_layer=layer, edit_head=number)
+        page.set_view(head=head)
 
     return choose
 
 
-def _edit(frame: Frame, record: AttentionRecord, view: View) -> Silence | Temper | Patch | None:
-    words, asked, edited = strings("compare"), record.query, _edited(frame, record, view)
+def _edit(page: PageContext, record: AttentionRecord, view: View) -> Silence | Temper | Patch | None:
+    words, asked, edited = strings("compare"), record.query, _edited(page, record, view)
     place = (view.kind, *edited)
     if edited != (view.layer, view.head):
-        _place(words["edited_head"], record, view.kind, "edited", edited, lambda edited: frame.turn(edit_layer=edited[0], edit_head=edited[1]))
-    pick(frame, "edit", words["edit"].format(layer=edited[0], head=edited[1]), words["edits"])
-    if frame.controls["edit"] == "patch":
-        text = _text(frame, words["donor"], shorter=False)
+        _place(words["edited_head"], record, view.kind, "edited", edited, lambda edited: page.set_controls(edit_layer=edited[0], edit_head=edited[1]))
+    choice_for(page, "edit", words["edit"].format(layer=edited[0], head=edited[1]), words["edits"])
+    if page.controls["edit"] == "patch":
+        text = _text(page, words["donor"], shorter=False)
         return Patch(*place, sources.open_query(asked.model, text, asked.text_b, asked.target)) if text else None
-    if frame.controls["edit"] != "temper":
-        return Silence(*place, frame.controls["edit"])
-    slide(frame, "t", words["temperature"], stops(0.01, 100, 5))
-    return Temper(*place, frame.controls["t"])
+    if page.controls["edit"] != "temper":
+        return Silence(*place, page.controls["edit"])
+    slider_for(page, "t", words["temperature"], log_steps(0.01, 100, 5))
+    return Temper(*place, page.controls["t"])
 
 
-def _head(frame: Frame, record: AttentionRecord, kind: Kind) -> tuple[int, int]:
+def _head(page: PageContext, record: AttentionRecord, kind: Kind) -> tuple[int, int]:
     """The head of the second that is open."""
-    wanted = (frame.controls["layer_b"], frame.controls["head_b"])
+    wanted = (page.controls["layer_b"], page.controls["head_b"])
     chosen = wanted if record[kind].has(*wanted) else (record[kind].layers[0].index, 0)
-    _place(strings("compare")["second_head"], record, kind, "second", chosen, lambda second: frame.turn(layer_b=second[0], head_b=second[1]))
+    _place(strings("compare")["second_head"], record, kind, "second", chosen, lambda second: page.set_controls(layer_b=second[0], head_b=second[1]))
     return chosen
 
 
@@ -147,22 +147,22 @@ def _place(label: str, record: AttentionRecord, kind: Kind, field: str, chosen: 
     """The choice of one head of a record; a new one goes to choose(field=…)."""
     name = strings("compare")["head_name"]
     places = [(layer.index, head) for layer in record[kind].layers for head in range(layer.heads)]
-    st.selectbox(label, places, format_func=lambda place: name.format(layer=place[0], head=place[1]), width=220, **bound(choose, field, chosen))
+    st.selectbox(label, places, format_func=lambda place: name.format(layer=place[0], head=place[1]), width=220, **bind(choose, field, chosen))
 
 
 def _unknown(records: tuple[AttentionRecord, AttentionRecord]) -> None:
     """What one of the two models cannot read: two texts may differ in nothing else."""
-    said = dict.fromkeys(strings("frame")["unknown_tokens"].format(count=sum(tokens.unknown), total=len(tokens), model=literal(each.card.title))
+    said = dict.fromkeys(strings("frame")["unknown_tokens"].format(count=sum(tokens.unknown), total=len(tokens), model=escape_markdown(each.card.title))
                          for each in records if any((tokens := each.maps[0].queries).unknown))
     if said:
         st.warning(" ".join(said))
 
 
-def _link(frame: Frame) -> None:
+def _link(page: PageContext) -> None:
     """The address of exactly this comparison."""
     with st.popover(strings("lesson")["link"], type="tertiary", key="link", on_change="rerun") as opened:
         if opened.open:
-            st.code(frame.link(frame.state), language=None, wrap_lines=True)
+            st.code(page.link(page.state), language=None, wrap_lines=True)
 
 
 def _formula() -> None:

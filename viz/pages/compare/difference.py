@@ -8,19 +8,19 @@ import numpy as np
 import streamlit as st
 
 from model.ask import sources
-from model.core.displayed import Shown
+from model.core.displayed import DisplayedHead
 from model.core.heads import Overview
 from model.core.query import Hide, Kind
 from model.core.record import AttentionRecord
 from model.core.view import SCALES, View
-from model.studies.comparison import Alignment, Comparison, answers, cosine, drawn
+from model.studies.comparison import Alignment, Comparison, cosine, difference_views, prediction_table
 from viz.components.head_grid import head_grid
 from viz.components.head_view import head_view
 from viz.export.comparison import KINDS, NAMES, Compared, as_csv, picture
 from viz.format import head_label
-from viz.page import Frame
-from viz.text import literal, strings
-from viz.widgets.fields import buttons, segments
+from viz.page import PageContext
+from viz.text import escape_markdown, strings
+from viz.widgets.fields import pills, segments
 from viz.widgets.handout_button import keep_picture
 
 SHOWN, SAID, EQUAL = 6, 4, 1e-6   # heads that are offered; words of each answer; weights that differ less are equal
@@ -30,41 +30,41 @@ HIGH = (360, 520, 760)      # pixels of one of three, of one of two, of one alon
 
 def alternatives(model: str) -> dict[str, str]:
     """{id: title} of every other model that is here."""
-    return {each.id: each.title for each in sources.offers() if each.on_disk and each.id != model}
+    return {each.id: each.title for each in sources.catalogue() if each.on_disk and each.id != model}
 
 
-def pictures(frame: Frame, records: tuple[AttentionRecord, AttentionRecord], view: View, other: tuple[Kind, tuple[int, int]],
+def pictures(page: PageContext, records: tuple[AttentionRecord, AttentionRecord], view: View, other: tuple[Kind, tuple[int, int]],
              found: Alignment) -> None:
     """The open head in both and their difference, and below it what is true of it and what the two answer."""
     words, (kind, head) = strings("compare"), other
-    shown = drawn(*records, ((view.kind, view.layer, view.head), (kind, *head)), found)
+    shown = difference_views(*records, ((view.kind, view.layer, view.head), (kind, *head)), found)
     changes = np.nan_to_num(shown[2].weights)
     bound = max(float(np.abs(changes).max()), EQUAL)
-    titles = _titles(frame, records, ((view.layer, view.head), head), bound)
+    titles = _titles(page, records, ((view.layer, view.head), head), bound)
     scales = strings("heads")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"##### {words['picture']}")
-        segments(scales["scale"], {scale: scales["scales"][scale] for scale in SCALES}, frame.choose, "scale", view.scale)
-    if frame.state.present and records[0].query.text != records[1].query.text:   # the box with the other sentence is hidden
-        st.markdown(words["answers_text"].format(first=literal(records[0].query.text), second=literal(records[1].query.text)))
-    few = max(len(found.rows), len(found.columns)) <= (FEWER if frame.state.present else FEW)
+        segments(scales["scale"], {scale: scales["scales"][scale] for scale in SCALES}, page.set_view, "scale", view.scale)
+    if page.state.present and records[0].query.text != records[1].query.text:   # the box with the other sentence is hidden
+        st.markdown(words["answers_text"].format(first=escape_markdown(records[0].query.text), second=escape_markdown(records[1].query.text)))
+    few = max(len(found.rows), len(found.columns)) <= (FEWER if page.state.present else FEW)
     columns = st.columns(3 if few else 2, gap="small")
     for place, (title, each) in enumerate(zip(titles, shown, strict=True)):
         with columns[place] if few or place < 2 else st.container():
-            st.markdown(f"**{title[0]}**" + "".join(f" · {literal(part)}" for part in title[1:]))
+            st.markdown(f"**{title[0]}**" + "".join(f" · {escape_markdown(part)}" for part in title[1:]))
             scale = None if place < 2 else bound if bound > EQUAL else 1.0
-            _picture(frame, view, each, found, f"compare-{NAMES[place]}", scale, HIGH[0 if few else 1 if place < 2 else 2],
+            _picture(page, view, each, found, f"compare-{NAMES[place]}", scale, HIGH[0 if few else 1 if place < 2 else 2],
                      records[place:place + 1] or records)
     left, right = st.columns(2, gap="medium")
     with left:
         _largest(shown, found, bound, bool(records[1].query.edits))
         grouped = replace(view, token=_focus(view, found), pair=None)   # places are groups here
-        _take_away(Compared(shown, grouped, bound, tuple(map(" · ".join, titles)), records, frame.link(frame.state)))
+        _take_away(Compared(shown, grouped, bound, tuple(map(" · ".join, titles)), records, page.link(page.state)))
     with right:
         _said(*records)
 
 
-def _titles(frame: Frame, records: tuple[AttentionRecord, AttentionRecord], places: tuple[tuple[int, int], tuple[int, int]],
+def _titles(page: PageContext, records: tuple[AttentionRecord, AttentionRecord], places: tuple[tuple[int, int], tuple[int, int]],
             bound: float) -> list[list[str]]:
     """What stands over each of the three: its name and what it is of, in parts."""
     words = strings("compare")
@@ -73,7 +73,7 @@ def _titles(frame: Frame, records: tuple[AttentionRecord, AttentionRecord], plac
         titles = [[*title, each.card.title] for title, each in zip(titles, records, strict=True)]
     for edit in records[1].query.edits:
         where = "" if isinstance(edit, Hide) or (edit.layer, edit.head) == places[1] else f"{head_label(edit.layer, edit.head)} "
-        titles[1].append(where + words["edits"][frame.controls["edit"]])
+        titles[1].append(where + words["edits"][page.controls["edit"]])
     return [*titles, [words["difference"], *([words["bound"].format(bound=bound)] if bound > EQUAL else [])]]
 
 
@@ -95,25 +95,25 @@ def _take_away(found: Compared) -> None:
             st.download_button("CSV", lambda: as_csv(found.shown), "clearhead-compare.csv", "text/csv", on_click="ignore", key="compare-numbers")
 
 
-def _picture(frame: Frame, view: View, shown: Shown, found: Alignment, key: str, bound: float | None, height: int,
+def _picture(page: PageContext, view: View, shown: DisplayedHead, found: Alignment, key: str, bound: float | None, height: int,
              source: tuple[AttentionRecord, ...]) -> None:
     """One of the three; a row that is chosen in one of them is in focus in all, and on the page Heads."""
     def take(event) -> None:
         first = found.rows[event.token].first if event.token is not None else ()
         if first:
-            frame.choose(token=first[0])
+            page.set_view(token=first[0])
 
     keep_picture(head_view(shown, replace(view, lens="matrix"), focus=_focus(view, found), height=height, bound=bound, key=key, on_event=take),
                  source)
 
 
-def _largest(shown: tuple[Shown, ...], found: Alignment, bound: float, edited: bool) -> None:
+def _largest(shown: tuple[DisplayedHead, ...], found: Alignment, bound: float, edited: bool) -> None:
     """The largest change in words, and what could not be compared."""
     words, changes = strings("compare"), np.nan_to_num(shown[2].weights)
     most = np.unravel_index(np.abs(changes).argmax(), changes.shape)
     row, column = found.rows[most[0]].text, found.columns[most[1]].text
     st.markdown(words["unchanged"] if bound <= EQUAL else words["most"].format(
-        row=literal(row), column=literal(column), one=float(shown[0].weights[most]), other=float(shown[1].weights[most])))
+        row=escape_markdown(row), column=escape_markdown(column), one=float(shown[0].weights[most]), other=float(shown[1].weights[most])))
     if edited and bound <= EQUAL:
         st.markdown(words["edited"])
     st.caption(words["picture_about"])
@@ -122,7 +122,7 @@ def _largest(shown: tuple[Shown, ...], found: Alignment, bound: float, edited: b
         st.caption(words["alone"].format(count=alone, total=len(found.rows)))
 
 
-def grid(frame: Frame, overview: Overview, view: View, found: Comparison, records: tuple[AttentionRecord, ...],
+def grid(page: PageContext, overview: Overview, view: View, found: Comparison, records: tuple[AttentionRecord, ...],
          choose: Callable[..., None] | None) -> None:
     """Every head of the first by how much it changed, or by how like the second's open head it is. choose(head=…) opens one that has a counterpart;
     None where the two have none."""
@@ -135,10 +135,10 @@ def grid(frame: Frame, overview: Overview, view: View, found: Comparison, record
     values = found.changed if counterpart else {place: 1 - each for place, each in found.changed.items()}   # dark is what the title asks for
     best = (ranked if counterpart else ranked[::-1])[:SHOWN]
     first = [(layer, head, values[layer, head]) for layer, head, value in best if value > EQUAL or not counterpart]
-    choose = choose or frame.choose
+    choose = choose or page.set_view
     coloured(overview, view, values, words["grid_value" if counterpart else "grid_likeness"], offered=first, key="compare-grid", signed=False,
              bound=None, source=records, choose=choose)
-    buttons(words["open"], [((layer, head), f"{head_label(layer, head)}  {value:.3g}") for layer, head, value in first],
+    pills(words["open"], [((layer, head), f"{head_label(layer, head)}  {value:.3g}") for layer, head, value in first],
             choose, "head", None, "rank_changed")
 
 
@@ -160,13 +160,13 @@ def _said(first: AttentionRecord, second: AttentionRecord) -> None:
     if angle is not None:
         st.markdown(words["cosine"].format(cosine=angle))
     elif kinds == ["target", "target"]:
-        texts = [" ".join(literal(best[0]) for best in each.texts) for each in (first.prediction, second.prediction) if each is not None]
+        texts = [" ".join(escape_markdown(best[0]) for best in each.texts) for each in (first.prediction, second.prediction) if each is not None]
         st.markdown(words["answers_text"].format(first=texts[0], second=texts[1]))
-    elif not answers(first, second):
+    elif not prediction_table(first, second):
         st.markdown(words["answers_none"].format(first=words["kinds"][kinds[0]], second=words["kinds"][kinds[1]]))
     else:
-        rows = [f"| {literal(token)} | {_share(one)} | {_share(other)} | {_share(other - one, '+')} |"
-                for token, one, other in answers(first, second, SAID)]
+        rows = [f"| {escape_markdown(token)} | {_share(one)} | {_share(other)} | {_share(other - one, '+')} |"
+                for token, one, other in prediction_table(first, second, SAID)]
         st.caption(words["answers_place"])
         st.markdown("\n".join([f"| {' | '.join(words['answers_head'])} |", "|---|---|---|---|", *rows]))
 

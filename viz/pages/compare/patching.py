@@ -11,8 +11,8 @@ from model.studies.patching import Patched
 from viz.figures.bars import bars
 from viz.format import format_share, head_label
 from viz.pages.compare.difference import EQUAL, SHOWN, coloured
-from viz.text import literal, strings
-from viz.widgets.fields import buttons
+from viz.text import escape_markdown, strings
+from viz.widgets.fields import pills
 from viz.widgets.figure import figure
 
 READABLE, HIGH = 860, 260   # pixels: no line of prose is longer; of the bars
@@ -30,7 +30,7 @@ def patches(records: tuple[AttentionRecord, ...], overview: Overview, view: View
         bound = max(FAINT * abs(found.other - found.plain), abs(ranked[0][2]), EQUAL)
         coloured(overview, view, found.effects, words["effect"], offered=ranked[:SHOWN], key="compare-patched", signed=True, bound=bound,
                  source=records, choose=choose)
-        buttons(words["open"], [((layer, head), f"{head_label(layer, head)}  {effect:+.3g}".replace("-", "−"))
+        pills(words["open"], [((layer, head), f"{head_label(layer, head)}  {effect:+.3g}".replace("-", "−"))
                                 for layer, head, effect in ranked[:SHOWN]], choose, "head", None, "rank_patched")
     with right:
         _layers(found)
@@ -42,9 +42,9 @@ def _lead(record: AttentionRecord, found: Patched) -> str:
     words = strings("compare")["patches"]
     if found.words is None or found.place is None:
         return words["lead_cosine"].format(plain=found.plain)
-    own, other = map(literal, found.words)
+    own, other = map(escape_markdown, found.words)
     tokens = next(each.queries for each in reversed(record.maps) if found.place < len(each.queries))
-    said = words["lead"].format(own=own, other=other, token=literal(tokens.texts[found.place]), plain=found.plain, twin=found.other)
+    said = words["lead"].format(own=own, other=other, token=escape_markdown(tokens.texts[found.place]), plain=found.plain, twin=found.other)
     return said + (" " + words["same"].format(own=own, other=other) if found.same else "")
 
 
@@ -68,7 +68,7 @@ def notes(found: Patched) -> list[str]:
         said = [words["best"].format(head=head_label(*best), share=share, n=len(found.heads))]
     elif alone:
         turning = ", ".join(f"**{head_label(*place)}** ({format_share(found.share(number), 0)})" for place, number in alone[:SHOWN])
-        said = [words["turned"].format(heads=turning, count=len(alone), n=len(found.heads), other=literal(found.words[1]))]
+        said = [words["turned"].format(heads=turning, count=len(alone), n=len(found.heads), other=escape_markdown(found.words[1]))]
     else:
         said = [words["none"].format(n=len(found.heads), head=head_label(*best), share=share)]
     if found.words is not None:

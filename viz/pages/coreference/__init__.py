@@ -10,18 +10,18 @@ from model.core.record import AttentionMap
 from model.core.statistics import max_statistic_null
 from model.studies.coreference import statistics
 from model.studies.coreference.cases import Case
-from model.studies.coreference.heads import looks, map_of, words_of
+from model.studies.coreference.heads import map_of, noun_weights, words_of
 from viz.components.head_grid import head_grid
 from viz.figures.twins import twins as twins_figure
 from viz.format import format_weight, head_label, paper_head_label
-from viz.page import Frame, Page
+from viz.page import Page, PageContext
 from viz.page_controls import Choice, Switch, Words
 from viz.pages.coreference.case_set import whole_set
 from viz.pages.coreference.claims import Twins, sentence_claims
 from viz.pages.coreference.sentence import ROLES, asked, choose_words, twin
 from viz.pages.coreference.silencing import proof
-from viz.text import literal, strings
-from viz.widgets.fields import bound
+from viz.text import escape_markdown, strings
+from viz.widgets.fields import bind
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import keep_picture, keep_table
 from viz.widgets.vocabulary import unknown_words, vocabulary
@@ -33,83 +33,83 @@ GRID = 330      # pixels
 READABLE = 860  # pixels: no line of prose is longer
 
 
-def render(frame: Frame) -> None:
+def render(page: PageContext) -> None:
     words = strings("coreference")
     st.markdown(f"## {words['question']}")
     st.markdown(words["lead"], width=READABLE)
-    record, case = frame.record(), asked(frame)
-    unknown_words(frame, record)
+    record, case = page.record(), asked(page)
+    unknown_words(page, record)
     attention_map = map_of(record)
-    rows = frame.controls["rows"] or ("later" if attention_map.kind is Kind.CAUSAL else "pronoun")
+    rows = page.controls["rows"] or ("later" if attention_map.kind is Kind.CAUSAL else "pronoun")
     twins = None
     if case is None:
         st.info(words["ask"]["none"])
     else:
-        choose_words(frame, attention_map, case)
-        twins = _one_sentence(frame, attention_map, case, rows)
-    found = whole_set(frame, record.card, rows)
+        choose_words(page, attention_map, case)
+        twins = _one_sentence(page, attention_map, case, rows)
+    found = whole_set(page, record.card, rows)
     if case is not None and twins is not None:
-        proof(frame, case, twins, found)
-    vocabulary(record.card.id, record.card.title, lambda text: frame.put(text=text))
+        proof(page, case, twins, found)
+    vocabulary(record.card.id, record.card.title, lambda text: page.set_question(text=text))
     _sources(words["source"])
 
 
-def _one_sentence(frame: Frame, attention_map: AttentionMap, case: Case, rows: str) -> Twins:
+def _one_sentence(page: PageContext, attention_map: AttentionMap, case: Case, rows: str) -> Twins:
     """The sentence and its twin: what to know first, the two grids, what to notice, the picture of both, the numbers."""
     words = strings("coreference")
-    other = None if case.answer else twin(frame, case)
+    other = None if case.answer else twin(page, case)
     rows = "pronoun" if case.answer else rows
     if attention_map.kind is Kind.CAUSAL and not case.answer:
         said = words["ask"]["causal" if rows == "later" else "causal_pronoun"]
-        st.info(said.format(model=literal(frame.record().card.title), it=f"*{literal(case.word('pronoun'))}*"))
+        st.info(said.format(model=escape_markdown(page.record().card.title), it=f"*{escape_markdown(case.word('pronoun'))}*"))
         names = words["ask"]["row_names"]
-        st.segmented_control(words["ask"]["rows"], list(names), format_func=names.get, required=True, **bound(frame.turn, "rows", rows))
+        st.segmented_control(words["ask"]["rows"], list(names), format_func=names.get, required=True, **bind(page.set_controls, "rows", rows))
     place = words_of(attention_map.queries, case)
-    here, there = looks(attention_map, place), None
+    here, there = noun_weights(attention_map, place), None
     if other is not None:
-        record = frame.ask(sources.open_query(frame.state.model, other.sentence))
-        there = getattr(looks(map_of(record), words_of(map_of(record).queries, other)), rows)[:, ::-1]
+        record = page.ask(sources.open_query(page.state.model, other.sentence))
+        there = getattr(noun_weights(map_of(record), words_of(map_of(record).queries, other)), rows)[:, ::-1]
     uniform = (len(place.correct) + len(place.wrong)) / len(attention_map.keys)
     looker = case.word("pronoun") if rows == "pronoun" else words["ask"]["behind"].format(it=case.word("pronoun"))
     twins = Twins(here.heads, getattr(here, rows), there, uniform, (case.word("correct"), case.word("wrong"), looker))
-    _grids(frame, attention_map, case, other, twins)
+    _grids(page, attention_map, case, other, twins)
     inference, counts = sentence_claims(twins)
     st.markdown("\n\n".join(inference), width=READABLE)
     if there is not None:
-        _scatter(frame, twins, there, counts)
+        _scatter(page, twins, there, counts)
     _table(twins)
     return twins
 
 
-def _grids(frame: Frame, attention_map: AttentionMap, case: Case, other: Case | None, twins: Twins) -> None:
+def _grids(page: PageContext, attention_map: AttentionMap, case: Case, other: Case | None, twins: Twins) -> None:
     """Every head coloured by which noun it prefers, here and in the twin, and the numbers of the open one."""
     words, (a, b, _) = strings("coreference")["grid"], twins.words
-    place, bold = _open(frame, twins), {"a": f"*{literal(a)}*", "b": f"*{literal(b)}*"}
+    place, bold = _open(page, twins), {"a": f"*{escape_markdown(a)}*", "b": f"*{escape_markdown(b)}*"}
     sides = [("here", case, twins.here)] + ([] if other is None or twins.there is None else [("there", other, twins.there)])
     reach = max(float(np.abs(each[:, 0] - each[:, 1]).max()) for _, _, each in sides)
     for column, (side, each, weights) in zip(st.columns(len(sides), gap="large"), sides):
         with column:
             st.markdown(f"##### {words[side].format(**bold)}", help=words["help"].format(**bold))
-            st.caption(literal(each.sentence))
+            st.caption(escape_markdown(each.sentence))
             numbers = {noun: {head[1:]: float(each) for head, each in zip(twins.heads, weights[:, side_of])} for side_of, noun in enumerate((a, b))}
             values = {head[1:]: float(each) for head, each in zip(twins.heads, weights[:, 0] - weights[:, 1])}
-            query = sources.open_query(frame.state.model, each.sentence)
-            overview = frame.ask(OverviewQuery(query, attention_map.kind))
+            query = sources.open_query(page.state.model, each.sentence)
+            overview = page.ask(OverviewQuery(query, attention_map.kind))
             keep_picture(head_grid(overview, open_head=twins.heads[place][1:], hover=numbers, values=values, signed=True, bound=reach,
                                    of=f"{a} − {b}", height=GRID, key=f"coref_{side}",
-                                   on_event=lambda event: frame.choose(head=(event.layer, event.head))), (frame.ask(query),))
+                                   on_event=lambda event: page.set_view(head=(event.layer, event.head))), (page.ask(query),))
     st.caption(words["same"].format(reach=format_weight(reach), **bold), width=READABLE)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(_open_numbers(twins, place, bold), width="content")
         if st.button(words["open_button"], key="coref_open", type="tertiary"):
-            frame.choose(head=twins.heads[place][1:])
-            frame.go("heads")
+            page.set_view(head=twins.heads[place][1:])
+            page.open_page("heads")
 
 
-def _open(frame: Frame, twins: Twins) -> int:
+def _open(page: PageContext, twins: Twins) -> int:
     """The number of the open head: the one that was chosen, or the one that prefers the right noun most."""
-    view = frame.state.view
-    chosen = [place for place, head in enumerate(twins.heads) if "head" in frame.state.chosen and head[1:] == (view.layer, view.head)]
+    view = page.state.view
+    chosen = [place for place, head in enumerate(twins.heads) if "head" in page.state.user_set and head[1:] == (view.layer, view.head)]
     return chosen[0] if chosen else int(twins.order[0])
 
 
@@ -124,14 +124,14 @@ def _open_numbers(twins: Twins, place: int, bold: dict[str, str]) -> str:
     return words["open"].format(**facts) + ("" if twins.there is None else " " + words["open_twin"].format(**facts))
 
 
-def _scatter(frame: Frame, twins: Twins, there: np.ndarray, counts: list[str]) -> None:
+def _scatter(page: PageContext, twins: Twins, there: np.ndarray, counts: list[str]) -> None:
     """Both sentences in one picture, and what to notice in it."""
     words, (a, b, _) = strings("coreference")["scatter"], twins.words
     st.markdown(f"### {words['title']}")
-    st.markdown(words["lead"].format(a=f"*{literal(a)}*", b=f"*{literal(b)}*"), width=READABLE)
+    st.markdown(words["lead"].format(a=f"*{escape_markdown(a)}*", b=f"*{escape_markdown(b)}*"), width=READABLE)
     axes = words["x"].format(a=a, b=b), words["y"].format(a=a, b=b)
     corners = tuple(each.format(a=a, b=b) for each in words["corners"])
-    names, chosen = [head_label(*head[1:]) for head in twins.heads], _open(frame, twins)
+    names, chosen = [head_label(*head[1:]) for head in twins.heads], _open(page, twins)
     left, right = st.columns([6, 5], gap="large")
     with left:
         figure(lambda theme: twins_figure(theme, names, twins.here, there, chosen, axes=axes, corners=corners),
@@ -161,5 +161,5 @@ def _table(twins: Twins) -> None:
 def _sources(words: dict) -> None:
     with st.expander(words["title"]):
         st.markdown(words["formula"])
-        st.code("\n\n".join([getsource(looks), getsource(statistics.correctness), getsource(max_statistic_null)]))
+        st.code("\n\n".join([getsource(noun_weights), getsource(statistics.correctness), getsource(max_statistic_null)]))
         st.markdown(words["sources"])

@@ -9,31 +9,31 @@ from model.studies.coreference.heads import SetAnswer
 from model.studies.coreference.report import Report, report
 from viz.figures.accuracies import accuracies
 from viz.format import format_share, head_label, paper_head_label
-from viz.page import Frame
+from viz.page import PageContext
 from viz.pages.coreference.claims import percent, set_claims
-from viz.text import literal, strings
-from viz.widgets.control_widgets import pick, switch
+from viz.text import escape_markdown, strings
+from viz.widgets.control_widgets import choice_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import keep_table
 
 SMALL = 50_000_000   # parameters: a model of at most so many is put to a whole set without being asked to, in seconds
 
 
-def whole_set(frame: Frame, card, rows: str) -> Report | None:
+def whole_set(page: PageContext, card, rows: str) -> Report | None:
     """The section. Returns the report once the set was answered."""
     words = strings("coreference")["set"]
     st.markdown(f"### {words['title']}")
     st.markdown(words["lead"], width=860)
-    pick(frame, "set", words["which"], words["names"])
-    st.caption(words["about"][frame.controls["set"]], width=860)
-    cases = _cases(frame.controls["set"])
+    choice_for(page, "set", words["which"], words["names"])
+    st.caption(words["about"][page.controls["set"]], width=860)
+    cases = _cases(page.controls["set"])
     if cases is None:
         return None
-    question = CasesQuery(frame.state.model, sources.revision(frame.state.model), cases)
-    if sources.kept(question) is None and card.parameters > SMALL and not frame.controls["run"]:
-        st.button(words["run"].format(n=len(cases), model=literal(card.title)), on_click=lambda: frame.turn(run=True), type="primary")
+    question = CasesQuery(page.state.model, sources.revision(page.state.model), cases)
+    if sources.cached(question) is None and card.parameters > SMALL and not page.controls["run"]:
+        st.button(words["run"].format(n=len(cases), model=escape_markdown(card.title)), on_click=lambda: page.set_controls(run=True), type="primary")
         return None
-    answer: SetAnswer = frame.ask(question)
+    answer: SetAnswer = page.ask(question)
     rows = "pronoun" if cases[0].answer else rows
     found = report(answer, rows)
     left, right = st.columns([6, 5], gap="large")
@@ -43,7 +43,7 @@ def whole_set(frame: Frame, card, rows: str) -> Report | None:
         if answer.unknown:
             st.warning(words["unknown"].format(count=answer.unknown, n=len(cases)))
         st.markdown("\n\n".join(set_claims(found)))
-        _untrained(frame, cases, rows)
+        _untrained(page, cases, rows)
     with st.expander(words["table"]):
         st.dataframe(_table(found), hide_index=True, column_config={
             name: st.column_config.NumberColumn(format="percent") for key, name in words["columns"].items() if key not in ("head", "paper", "mass")})
@@ -59,7 +59,7 @@ def _cases(chosen: str) -> tuple[Case, ...] | None:
     try:
         return None if file is None else read_bytes(file.getvalue(), file.name)
     except UserError as error:
-        st.error(literal(str(error)))
+        st.error(escape_markdown(str(error)))
         return None
 
 
@@ -92,17 +92,17 @@ def _table(found: Report) -> list[dict]:
     return [{columns[key]: value for key, value in row.items()} for row in rows]
 
 
-def _untrained(frame: Frame, cases: tuple[Case, ...], rows: str) -> None:
+def _untrained(page: PageContext, cases: tuple[Case, ...], rows: str) -> None:
     """The same set put to the same architecture with random weights."""
     words = strings("coreference")["set"]
-    switch(frame, "untrained", words["untrained"], help=words["untrained_help"])
-    if not frame.controls["untrained"]:
+    toggle_for(page, "untrained", words["untrained"], help=words["untrained_help"])
+    if not page.controls["untrained"]:
         return
     try:
-        twin = sources.untrained(frame.state.model)
-        found = report(frame.ask(CasesQuery(twin, sources.revision(twin), cases)), rows)
+        twin = sources.untrained(page.state.model)
+        found = report(page.ask(CasesQuery(twin, sources.revision(twin), cases)), rows)
     except UserError as error:
-        st.info(literal(str(error)))
+        st.info(escape_markdown(str(error)))
         return
     held_out = "–" if found.held_out is None else percent(found.held_out.accuracy)
     st.markdown(words["untrained_said"].format(best=percent(found.best.accuracy), p=f"{found.luck.p_value:.3f}", held_out=held_out))

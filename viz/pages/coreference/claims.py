@@ -7,7 +7,7 @@ from model.core.statistics import MeanInterval
 from model.core.types import KindHeadId
 from model.studies.coreference.report import Report
 from viz.format import format_share, format_weight, head_label, paper_head_label
-from viz.text import literal, strings
+from viz.text import escape_markdown, strings
 
 SURE = 0.01          # the p-value under which the page calls a head better than luck
 USEFUL = 0.75        # the held-out accuracy under which it does not call it a resolver
@@ -51,7 +51,7 @@ class Twins:
 
 def sentence_claims(twins: Twins) -> tuple[list[str], list[str]]:
     """What the largest weight seems to say and what the twin says to it; and how many heads change their mind."""
-    words, (a, b, it) = strings("coreference")["claims"], (f"*{literal(each)}*" for each in twins.words)
+    words, (a, b, it) = strings("coreference")["claims"], (f"*{escape_markdown(each)}*" for each in twins.words)
     top = int(np.argmax(twins.here.max(1)))
     noun = (a, b)[int(twins.here[top].argmax())]
     facts = {"a": a, "b": b, "it": it, "head": head_label(*twins.heads[top][1:]), "paper": paper_head_label(*twins.heads[top][1:]),

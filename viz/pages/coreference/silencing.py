@@ -11,44 +11,44 @@ from model.studies.coreference.report import Report
 from model.studies.coreference.statistics import correctness, frames_of
 from viz.figures.bars import bars
 from viz.format import format_share, head_label
-from viz.page import Frame
+from viz.page import PageContext
 from viz.pages.coreference.claims import Twins, percent
-from viz.text import literal, strings
-from viz.widgets.control_widgets import switch
+from viz.text import escape_markdown, strings
+from viz.widgets.control_widgets import toggle_for
 from viz.widgets.figure import figure
 
 SILENCED = 8        # heads of the ranking that are silenced one by one
 LITTLE = 0.02       # a change of the probability that is called none
 
 
-def proof(frame: Frame, case: Case, twins: Twins, found: Report | None) -> None:
+def proof(page: PageContext, case: Case, twins: Twins, found: Report | None) -> None:
     """The section. A model that says no words is told so by its own sentence."""
     words = strings("coreference")["proof"]
     st.markdown(f"### {words['title']}")
     st.markdown(words["lead"], width=860)
-    question = AnswersQuery(frame.state.model, sources.revision(frame.state.model), (case,))
+    question = AnswersQuery(page.state.model, sources.revision(page.state.model), (case,))
     try:
-        plain: Answers = frame.ask(question)
+        plain: Answers = page.ask(question)
     except UserError as error:
-        st.info(literal(str(error)))
+        st.info(escape_markdown(str(error)))
         return
     st.caption(words["ways"]["answer" if case.answer else plain.way])
     a, b = (case.answer, case.other) if case.answer else twins.words[:2]
     share = float(plain.share[0])
     right_word = words["right" if share > 0.5 else "wrong"]
-    st.markdown(words["said"].format(a=f"*{literal(a)}*", b=f"*{literal(b)}*", share=format_share(share), right=right_word))
-    switch(frame, "proof", words["switch"].format(n=min(SILENCED, len(twins.heads))))
-    if frame.controls["proof"]:
-        _one_by_one(frame, question, twins, (a, b), share)
+    st.markdown(words["said"].format(a=f"*{escape_markdown(a)}*", b=f"*{escape_markdown(b)}*", share=format_share(share), right=right_word))
+    toggle_for(page, "proof", words["switch"].format(n=min(SILENCED, len(twins.heads))))
+    if page.controls["proof"]:
+        _one_by_one(page, question, twins, (a, b), share)
     if found is not None:
-        _whole_set(frame, found)
+        _whole_set(page, found)
 
 
-def _one_by_one(frame: Frame, question: AnswersQuery, twins: Twins, choice: tuple[str, str], share: float) -> None:
+def _one_by_one(page: PageContext, question: AnswersQuery, twins: Twins, choice: tuple[str, str], share: float) -> None:
     """The first heads of the ranking, each silenced alone."""
     words, (a, b) = strings("coreference")["proof"], choice
     heads = [twins.heads[place] for place in twins.order[:SILENCED]]
-    shares = [float(answers.share[0]) for answers in frame.ask_each([_silenced(question, head) for head in heads])]
+    shares = [float(answers.share[0]) for answers in page.ask_each([_silenced(question, head) for head in heads])]
     names = [words["base"], *(head_label(*head[1:]) for head in heads)]
     figure(lambda theme: bars(theme, names, {"P": np.array([share, *shares])}, axes=(words["x"], words["y"].format(a=a, b=b)), y_range=(0, 1)),
            key="coref-proof", alt=words["alt"].format(a=a, b=b, n=len(heads)))
@@ -62,14 +62,14 @@ def _silenced(question: AnswersQuery, head: tuple[Kind, int, int]) -> AnswersQue
     return AnswersQuery(question.model, question.revision, question.cases, frozenset({Silence(*head)}))
 
 
-def _whole_set(frame: Frame, found: Report) -> None:
+def _whole_set(page: PageContext, found: Report) -> None:
     """The model's own answers to the whole set, with and without the best head."""
     words, cases = strings("coreference")["proof"], found.cases
-    switch(frame, "proof_set", words["set_switch"].format(n=len(cases)))
-    if not frame.controls["proof_set"]:
+    toggle_for(page, "proof_set", words["set_switch"].format(n=len(cases)))
+    if not page.controls["proof_set"]:
         return
-    question = AnswersQuery(frame.state.model, sources.revision(frame.state.model), cases)
+    question = AnswersQuery(page.state.model, sources.revision(page.state.model), cases)
     head = (Kind(found.best.kind), found.best.layer, found.best.head)
-    said = [percent(accuracy_intervals(correctness(frame.ask(each).scores[:, None]), frames_of(cases))[0])
+    said = [percent(accuracy_intervals(correctness(page.ask(each).scores[:, None]), frames_of(cases))[0])
             for each in (question, _silenced(question, head))]
     st.markdown(words["set_said"].format(plain=said[0], silenced=said[1], head=head_label(*head[1:])))

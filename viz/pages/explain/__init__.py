@@ -3,11 +3,11 @@ import streamlit as st
 
 from model.core.query import UserError
 from model.studies.attribution import Attribution, AttributionQuery
-from viz.page import Frame, Page
+from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, Words
-from viz.pages.explain.many_answers import many, other_weights, published, shared
-from viz.pages.explain.one_answer import agreements, asked, opened, other_of, picture, way_of
-from viz.text import literal, strings
+from viz.pages.explain.many_answers import corpus_section, head_shares, literature, permuted_weights
+from viz.pages.explain.one_answer import agreement_section, answer_kind, comparison_sentence, importance_section, matching_view, question_controls
+from viz.text import escape_markdown, strings
 from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import READABLE, listing
 
@@ -16,37 +16,37 @@ PAGE = Page("Does attention explain?", "Look", 6, "record", controls=(
     Choice("set", "sentences", ("sentences", "agreement")), Switch("run"), Switch("swap"), Switch("share")))
 
 
-def render(frame: Frame) -> None:
+def render(page: PageContext) -> None:
     words = strings("explain")
     st.markdown(f"#### {words['question']}")
     with st.container(width=READABLE):
         st.markdown(words["lead"])
-    record, chosen = real_head(frame, token=False)
-    view = opened(record, chosen)
+    record, chosen = real_head(page, token=False)
+    view = matching_view(record, chosen)
     if view.kind is not chosen.kind:
         st.caption(words["cross"].format(layer=view.layer, head=view.head), width=READABLE)
-    asked(frame, record)
-    question = _question(frame, way_of(record))
+    question_controls(page, record)
+    question = _question(page, answer_kind(record))
     try:
-        found: Attribution = frame.ask(question)
+        found: Attribution = page.ask(question)
     except UserError as error:
-        st.error(literal(str(error)))
+        st.error(escape_markdown(str(error)))
     else:
-        picture(frame, found, view)
-        agreements(found, view)
-        many(frame, record, view, found.answer.kind)
-        other_weights(frame, question, found, view)
-    shared(frame, record[view.kind], view)
-    published()
+        importance_section(page, found, view)
+        agreement_section(found, view)
+        corpus_section(page, record, view, found.answer.kind)
+        permuted_weights(page, question, found, view)
+    head_shares(page, record[view.kind], view)
+    literature()
     _formulas()
 
 
-def _question(frame: Frame, way: str) -> AttributionQuery:
+def _question(page: PageContext, way: str) -> AttributionQuery:
     """What the controls ask; those that a model does not read are left out, so that equal questions share an answer."""
-    controls, query = frame.controls, frame.query()
-    at = None if controls["at"] < 0 else controls["at"] if way == "target" else min(controls["at"], len(frame.state.text))
+    controls, query = page.controls, page.query()
+    at = None if controls["at"] < 0 else controls["at"] if way == "target" else min(controls["at"], len(page.state.text))
     if way == "vector":
-        return AttributionQuery(query, other=other_of(frame), long_flow=controls["flow"])
+        return AttributionQuery(query, other=comparison_sentence(page), long_flow=controls["flow"])
     return AttributionQuery(query, at, controls["word"], controls["rival"], long_flow=controls["flow"])
 
 
@@ -59,6 +59,6 @@ def _formulas() -> None:
     words = strings("explain")["formulas"]
     with st.expander(words["title"]):
         st.markdown(words["text"])
-        st.code(listing((rollout.with_residual, rollout.rollout, rollout.flow, value_norms.transformed, value_norms.mixed, value_norms.through, value_norms.by_stage,
-                         statistics.rank_correlations, rank_agreement, permuted, heads.shares), {}), language="python")
+        st.code(listing((rollout.with_residual, rollout.rollout, rollout.flow, value_norms.transformed_values, value_norms.contributions, value_norms.apply_norm, value_norms.by_stage,
+                         statistics.rank_correlations, rank_agreement, permuted, heads.share_among_heads), {}), language="python")
         st.markdown(words["sources"])

@@ -5,7 +5,7 @@ from model.core.statistics import MeanInterval
 from model.studies.attribution import METHODS, NULLS, Attribution, agreement, ceiling, first_token, rank_agreement
 from model.studies.faithfulness.report import Report
 from viz.format import head_label
-from viz.text import literal, strings
+from viz.text import escape_markdown, strings
 
 POSITION = 0.9   # a measure whose order agrees this far with that of a model that looks evenly is told as one
 
@@ -47,7 +47,7 @@ def _first(found: Attribution, layer: int, head: int) -> list[str]:
     if first is None or not np.isfinite([first.apart, first.ranked]).all():
         return []
     better = "flatters" if first.ranked > first.apart else "flatters_not"
-    return [words["first"].format(token=literal(found.tokens.texts[0]), head=first.head, layer=first.layer, effect=first.effect, rank=first.rank,
+    return [words["first"].format(token=escape_markdown(found.tokens.texts[0]), head=first.head, layer=first.layer, effect=first.effect, rank=first.rank,
                                   count=first.count, apart=first.apart, ranked=first.ranked) + " " + words[better]]
 
 
@@ -88,6 +88,6 @@ def of_answer(found: Attribution) -> str:
     """The number that is explained."""
     words, answer = strings("explain")["value"], found.answer
     form = "vector" if answer.kind == "vector" else "rival" if answer.rival else answer.kind
-    before = "" if found.place is None else literal(found.tokens.texts[found.place])
-    return words[form].format(word=f"*{literal(answer.word)}*", rival=f"*{literal(answer.rival)}*", value=answer.value, rank=answer.rank,
+    before = "" if found.place is None else escape_markdown(found.tokens.texts[found.place])
+    return words[form].format(word=f"*{escape_markdown(answer.word)}*", rival=f"*{escape_markdown(answer.rival)}*", value=answer.value, rank=answer.rank,
                               chance=np.exp(min(answer.value, 0)), before=f"“{before}”")

@@ -14,10 +14,10 @@ from viz.figures.bars import histogram
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
 from viz.format import head_label, visible_token
-from viz.page import Frame
+from viz.page import PageContext
 from viz.pages.explain.claims import label, of_set
-from viz.text import literal, strings
-from viz.widgets.control_widgets import pick, switch
+from viz.text import escape_markdown, strings
+from viz.widgets.control_widgets import choice_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.lesson import READABLE
 
@@ -26,27 +26,27 @@ DRAWS = 100
 FAINT = 0.05  # a weight that nobody would point at
 
 
-def many(frame: Frame, record: AttentionRecord, view: View, kind: str) -> None:
+def corpus_section(page: PageContext, record: AttentionRecord, view: View, kind: str) -> None:
     """The set: which texts, the question, and what came of it. One question a text, so that a click stops it and others come in between."""
-    words, model = strings("explain")["set"], frame.state.model
-    which = small_models.text_set(model, kind, frame.controls["set"])
+    words, model = strings("explain")["set"], page.state.model
+    which = small_models.text_set(model, kind, page.controls["set"])
     st.markdown(f"##### {words['title']}")
     st.markdown(words["lead"], width=READABLE)
-    if which == frame.controls["set"]:
-        pick(frame, "set", words["which"], words["names"])
+    if which == page.controls["set"]:
+        choice_for(page, "set", words["which"], words["names"])
     st.caption(words["about"]["target" if kind == "target" else which], width=READABLE)
-    if not frame.controls["run"]:
-        asks = words["run"].format(model=literal(record.card.title), count=len(texts(which)))
-        st.button(asks, type="primary", on_click=lambda: frame.turn(run=True))
+    if not page.controls["run"]:
+        asks = words["run"].format(model=escape_markdown(record.card.title), count=len(texts(which)))
+        st.button(asks, type="primary", on_click=lambda: page.set_controls(run=True))
         st.caption(words["run_about"], width=READABLE)
         return
     wanted, wrong = questions(model, sources.revision(model), kind, which), []
-    answers = list(frame.ask_each(wanted, say=lambda number, text: words["progress"].format(number=number + 1, all=len(wanted)),
+    answers = list(page.ask_each(wanted, say=lambda number, text: words["progress"].format(number=number + 1, all=len(wanted)),
                                   missed=lambda number, error: wrong.append(str(error))))
     found = [each for each in answers if each is not None]
     groups = [text.group for text, each in zip(texts(which), answers, strict=True) if each is not None]
     if wrong:
-        st.warning(words["left_out"].format(count=len(wrong), all=len(wanted), first=literal(wrong[0])))
+        st.warning(words["left_out"].format(count=len(wrong), all=len(wanted), first=escape_markdown(wrong[0])))
     if not found:
         st.info(words["nothing"])
         return
@@ -88,15 +88,15 @@ def _layers(found: list[Attribution]) -> None:
                key="explain-layers", alt=words["alt_layer"].format(layer=layers[best], most=weight[best]))
 
 
-def other_weights(frame: Frame, question: AttributionQuery, found: Attribution, view: View) -> None:
+def permuted_weights(page: PageContext, question: AttributionQuery, found: Attribution, view: View) -> None:
     """The open head with its rows shuffled and made equal."""
     words, place = strings("explain")["swap"], head_label(view.layer, view.head)
     st.markdown(f"##### {words['title']}")
     st.markdown(words["lead"].format(head=place, draws=DRAWS), width=READABLE)
-    switch(frame, "swap", words["switch"])
-    if not frame.controls["swap"]:
+    toggle_for(page, "swap", words["switch"])
+    if not page.controls["swap"]:
         return
-    said: Swapped = frame.ask(SwapQuery(question, view.layer, view.head, DRAWS))
+    said: Swapped = page.ask(SwapQuery(question, view.layer, view.head, DRAWS))
     low, middle, high = np.quantile(said.permuted, [0.05, 0.5, 0.95])
     edges = np.linspace(0, max(float(said.permuted.max()), said.even, 1e-9) * 1.02, 25)
     shares = np.histogram(said.permuted, edges)[0] / len(said.permuted)
@@ -112,15 +112,15 @@ def other_weights(frame: Frame, question: AttributionQuery, found: Attribution, 
     st.markdown(words["answer"].format(heads=sum(map(len, found.by_head["weight"]))), width=READABLE)
 
 
-def shared(frame: Frame, attention_map: AttentionMap, view: View) -> None:
+def head_shares(page: PageContext, attention_map: AttentionMap, view: View) -> None:
     """The open head as it is beside its share among the heads of its layer."""
     words, layer = strings("explain")["share"], attention_map.layer(view.layer)
     st.markdown(f"##### {words['title']}")
     st.markdown(words["lead"].format(layer=view.layer), width=READABLE)
-    switch(frame, "share", words["switch"])
-    if not frame.controls["share"]:
+    toggle_for(page, "share", words["switch"])
+    if not page.controls["share"]:
         return
-    weights, share = heads.weights(layer, view.head), heads.shares(layer, view.head)
+    weights, share = heads.weights(layer, view.head), heads.share_among_heads(layer, view.head)
     rows, columns = ([visible_token(text) for text in each.texts] for each in (attention_map.queries, attention_map.keys))
     names = (words["row"], words["shared"].format(heads=layer.heads))
     for column, name, numbers, key in zip(st.columns(2, gap="medium"), names, (weights, share), ("softmax", "share"), strict=True):
@@ -139,16 +139,16 @@ def _said_of_shares(attention_map: AttentionMap, view: View, weights: np.ndarray
     row, column = np.unravel_index(share.argmax(), share.shape)
     count, names = attention_map.layer(view.layer).heads, (attention_map.queries.texts, attention_map.keys.texts)
     loud = (share > 2 / count) & (weights < FAINT)
-    said = words["said"].format(low=sums.min(), high=sums.max(), row=literal(names[0][row]), column=literal(names[1][column]),
+    said = words["said"].format(low=sums.min(), high=sums.max(), row=escape_markdown(names[0][row]), column=escape_markdown(names[1][column]),
                                 share=share[row, column], weight=weights[row, column], loud=int(loud.sum()), cells=int((weights > 0).sum()),
                                 average=1 / count, faint=FAINT)
     if view.pair is not None:
-        said += " " + words["pair"].format(row=literal(names[0][view.pair[0]]), column=literal(names[1][view.pair[1]]), weight=weights[view.pair],
+        said += " " + words["pair"].format(row=escape_markdown(names[0][view.pair[0]]), column=escape_markdown(names[1][view.pair[1]]), weight=weights[view.pair],
                                            share=share[view.pair])
     return said
 
 
-def published() -> None:
+def literature() -> None:
     """Short quotes, each with its source."""
     words = strings("explain")["published"]
     st.markdown(f"##### {words['title']}")

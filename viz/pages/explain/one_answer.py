@@ -14,11 +14,11 @@ from viz.examples import example_for, other_twin
 from viz.figures.agreement import agreement as agreement_figure
 from viz.figures.importance import importance
 from viz.format import visible_token
-from viz.page import Frame
+from viz.page import PageContext
 from viz.pages.explain.claims import label, of_answer, of_sentence
-from viz.text import literal, strings
-from viz.widgets.control_widgets import push, switch
-from viz.widgets.fields import bound
+from viz.text import escape_markdown, strings
+from viz.widgets.control_widgets import button_setting, toggle_for
+from viz.widgets.fields import bind
 from viz.widgets.figure import figure
 from viz.widgets.lesson import READABLE
 from viz.widgets.sentence_strip import sentence_strip
@@ -28,39 +28,39 @@ GROUPS = (("weight_head", "weight_layer"), ("norm_head", "norm", "norm_residual"
 KINDS = ("next", "mask", "label", "target", "vector")
 
 
-def way_of(record: AttentionRecord) -> str:
+def answer_kind(record: AttentionRecord) -> str:
     """How the model answers: next, mask, label, target or vector; empty for any other."""
     answered = record.prediction
     kind = "mask" if answered is None else answered.kind
     return kind if kind in KINDS else ""
 
 
-def asked(frame: Frame, record: AttentionRecord) -> None:
+def question_controls(page: PageContext, record: AttentionRecord) -> None:
     """The controls of what is asked: the word, its rival, or the other sentence."""
-    words, way, controls = strings("explain"), way_of(record), frame.controls
+    words, way, controls = strings("explain"), answer_kind(record), page.controls
     if not way:
         return
     st.caption(words["click"][way])
     if way == "vector":
-        st.text_input(words["other"], max_chars=300, placeholder=other_of(frame), help=words["other_help"],
-                      **bound(frame.turn, "other", controls["other"]))
+        st.text_input(words["other"], max_chars=300, placeholder=comparison_sentence(page), help=words["other_help"],
+                      **bind(page.set_controls, "other", controls["other"]))
         return
     tokens = record[kind_of(record)].queries
     if way == "target":
         chosen = controls["at"] if controls["at"] >= 0 else target_word(tokens)
         sentence_strip(tokens, focus=min(chosen, len(tokens) - 1), pairs=False, key="explain_strip",
-                       on_event=lambda event: frame.turn(at=max(1, event.token or 0)))
+                       on_event=lambda event: page.set_controls(at=max(1, event.token or 0)))
     elif way != "label":
-        sentence_strip(tokens, focus=_focus(frame, tokens), pairs=False, key="explain_strip",
-                       on_event=lambda event: _take(frame, tokens, event))
+        sentence_strip(tokens, focus=_focus(page, tokens), pairs=False, key="explain_strip",
+                       on_event=lambda event: _take(page, tokens, event))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if way == "next":
-            push(frame, words["after"], "explain_after", at=len(frame.state.text))
-        st.text_input(words["word"], max_chars=40, help=words["word_help"], width=220, **bound(frame.turn, "word", controls["word"]))
-        st.text_input(words["rival"], max_chars=40, help=words["rival_help"], width=220, **bound(frame.turn, "rival", controls["rival"]))
+            button_setting(page, words["after"], "explain_after", at=len(page.state.text))
+        st.text_input(words["word"], max_chars=40, help=words["word_help"], width=220, **bind(page.set_controls, "word", controls["word"]))
+        st.text_input(words["rival"], max_chars=40, help=words["rival_help"], width=220, **bind(page.set_controls, "rival", controls["rival"]))
 
 
-def opened(record: AttentionRecord, view: View) -> View:
+def matching_view(record: AttentionRecord, view: View) -> View:
     """The view on the attention that the answer's row belongs to: of an encoder–decoder that over the source, where the same head is open if it
     has one of these numbers, else its first."""
     kind = kind_of(record)
@@ -69,25 +69,25 @@ def opened(record: AttentionRecord, view: View) -> View:
         view, kind=kind, pair=None, layer=first, head=0)
 
 
-def other_of(frame: Frame) -> str:
+def comparison_sentence(page: PageContext) -> str:
     """The sentence that a vector is compared with: the one that was typed, or the twin of an example, or the text without its last word."""
-    typed, text = frame.controls["other"].strip(), frame.state.text
-    example = example_for(text, frame.state.text_b)
+    typed, text = page.controls["other"].strip(), page.state.text
+    example = example_for(text, page.state.text_b)
     return typed or (example and other_twin(example, text)) or " ".join(text.split()[:-1])
 
 
-def _focus(frame: Frame, tokens: Tokens) -> int | None:
+def _focus(page: PageContext, tokens: Tokens) -> int | None:
     """The word that is asked for; None for what comes next."""
-    at = frame.controls["at"] if frame.controls["at"] >= 0 else last_word(tokens, frame.state.text)
+    at = page.controls["at"] if page.controls["at"] >= 0 else last_word(tokens, page.state.text)
     return next((token for token, (start, end) in enumerate(tokens.spans) if start <= at < end and not tokens.special[token]), None)
 
 
-def _take(frame: Frame, tokens: Tokens, event) -> None:
+def _take(page: PageContext, tokens: Tokens, event) -> None:
     if event.token is not None and not tokens.special[event.token]:
-        frame.turn(at=tokens.spans[event.token][0])
+        page.set_controls(at=tokens.spans[event.token][0])
 
 
-def picture(frame: Frame, found: Attribution, view: View) -> None:
+def importance_section(page: PageContext, found: Attribution, view: View) -> None:
     """Every measure of every token."""
     words, answer = strings("explain")["picture"], found.answer
     measured, count = found.measured(view.layer, view.head), len(found.tokens)
@@ -103,13 +103,13 @@ def picture(frame: Frame, found: Attribution, view: View) -> None:
     st.markdown(of_answer(found))
     with st.container(width=READABLE):
         unit = words["unit"]["cosine" if answer.kind == "vector" else "nats"]
-        st.caption(f"{words['lead'].format(neutral=f'“{literal(answer.neutral)}”')} {unit}")
+        st.caption(f"{words['lead'].format(neutral=f'“{escape_markdown(answer.neutral)}”')} {unit}")
     figure(lambda theme: importance(theme, [each for each in groups if each], names, apart, title=words["tokens"], apart_title=words["apart"]),
            key="explain-picture", alt=words["alt"].format(rows=sum(map(len, groups)), tokens=count, most=found.tokens.texts[most]))
-    _said_of_picture(frame, found, flat)
+    _said_of_picture(page, found, flat)
 
 
-def _said_of_picture(frame: Frame, found: Attribution, flat: bool) -> None:
+def _said_of_picture(page: PageContext, found: Attribution, flat: bool) -> None:
     words = strings("explain")["picture"]
     there = {"special": any(found.tokens.special), "place": found.place is not None,
              "first": not found.tokens.special[0] and np.isnan(found.removed["hidden"][0]) and found.place != 0}
@@ -117,16 +117,16 @@ def _said_of_picture(frame: Frame, found: Attribution, flat: bool) -> None:
     if not flat:
         said.append(words["even"])
     for why in dict.fromkeys(found.missing.values()):
-        names = [literal(words["told"].get(name, words["names"][name]).format(head="", layer="").strip(" ,"))
+        names = [escape_markdown(words["told"].get(name, words["names"][name]).format(head="", layer="").strip(" ,"))
                  for name, each in found.missing.items() if each == why]
-        said.append(words["missing"].format(name=words["and"].join(names), why=literal(why)))
+        said.append(words["missing"].format(name=words["and"].join(names), why=escape_markdown(why)))
     with st.container(width=READABLE):
         st.caption(" ".join(said))
     if len(found.tokens) > FLOW_LONGEST:
-        switch(frame, "flow", words["long_flow"], help=words["long_flow_help"])
+        toggle_for(page, "flow", words["long_flow"], help=words["long_flow_help"])
 
 
-def agreements(found: Attribution, view: View) -> None:
+def agreement_section(found: Attribution, view: View) -> None:
     """The rank correlations of this one answer, and how little one sentence says."""
     words, count = strings("explain")["sentence"], int(found.ranked.sum())
     st.markdown(f"##### {words['title']}")

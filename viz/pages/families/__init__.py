@@ -15,12 +15,12 @@ from viz.figures.bars import bars
 from viz.figures.base import UPRIGHT
 from viz.figures.lines import Line, lines
 from viz.figures.wiring import wiring
-from viz.page import Frame, Page
+from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
 from viz.pages.families.three_models import BOTH, TEXT, decoder, hidden, said, three_families
-from viz.text import literal
-from viz.widgets.control_widgets import pick, push, slide
-from viz.widgets.fields import bound
+from viz.text import escape_markdown
+from viz.widgets.control_widgets import button_setting, choice_for, slider_for
+from viz.widgets.fields import bind
 from viz.widgets.figure import figure
 from viz.widgets.lesson import GUESS, Lesson, computing
 
@@ -31,24 +31,24 @@ PAGE = Page("Encoder, decoder, or both", "Learn", 11, "nothing", controls=(
 BEGIN = 19   # signs of the target that its box has room for
 
 
-def render(frame: Frame) -> None:
-    lesson = Lesson(frame, "families")
+def render(page: PageContext) -> None:
+    lesson = Lesson(page, "families")
     lesson.head()
     revealed = lesson.predict()
     with computing():
-        lesson.live(three_families, frame, lesson, leads=lesson.controls("say"))
-        lesson.live(hidden, frame, lesson)
-        lesson.live(_inputs, frame, lesson, revealed)
-        lesson.live(_factors, frame, lesson)
+        lesson.live(three_families, page, lesson, leads=lesson.controls("say"))
+        lesson.live(hidden, page, lesson)
+        lesson.live(_inputs, page, lesson, revealed)
+        lesson.live(_factors, page, lesson)
     _open(lesson)
     lesson.end()
 
 
-def _inputs(frame: Frame, lesson: Lesson, revealed: bool) -> None:
+def _inputs(page: PageContext, lesson: Lesson, revealed: bool) -> None:
     """The three inputs of the decoder's cross-attention, with the tensors of this sentence."""
-    words, query = lesson.prose["inputs"], sources.open_query(BOTH, said(frame))
-    record = frame.ask(query)
-    found = families.wiring(frame.ask(TraceQuery(query)), record)
+    words, query = lesson.prose["inputs"], sources.open_query(BOTH, said(page))
+    record = page.ask(query)
+    found = families.wiring(page.ask(TraceQuery(query)), record)
     target, layers = record[Kind.CAUSAL].queries, found.layers
     n, m, d = len(found.memory), len(found.stream), found.memory.shape[1]
     begins = html.escape(textwrap.shorten(" ".join(target.texts), BEGIN, placeholder=" …"))
@@ -62,45 +62,45 @@ def _inputs(frame: Frame, lesson: Lesson, revealed: bool) -> None:
             st.markdown(words["table"].format(query=found.query, key=found.key, value=found.value, memory=found.memory.shape,
                                               stream=found.stream.shape, d=d))
             st.metric(words["apart"], f"{found.apart:.1e}")
-        same = _prefix(frame, lesson)
+        same = _prefix(page, lesson)
         lesson.notes("inputs", shown=(families.wiring,), shapes={"H": found.memory, "decoder's stream": found.stream}, n=n, m=m, d=d, layers=layers,
                      apart=found.apart, **same)
 
 
-def _prefix(frame: Frame, lesson: Lesson) -> dict:
+def _prefix(page: PageContext, lesson: Lesson) -> dict:
     """y_t from the tokens before it alone, beside y_t from one pass over the whole target: teacher forcing changes nothing."""
-    words, text = lesson.prose["inputs"], said(frame)
-    whole: Chain = frame.ask(ChainQuery(sources.open_query(BOTH, text)))
+    words, text = lesson.prose["inputs"], said(page)
+    whole: Chain = page.ask(ChainQuery(sources.open_query(BOTH, text)))
     steps = len(whole.ids) - 1
-    at = min(frame.controls["upto"], steps)
-    slide(frame, "upto", words["upto"], range(1, steps + 1), say=lambda place: f"{place}: {whole.texts[place - 1]}", closed=True)
-    part: Chain = frame.ask(ChainQuery(sources.open_query(BOTH, text, continuation=whole.ids[:at])))
+    at = min(page.controls["upto"], steps)
+    slider_for(page, "upto", words["upto"], range(1, steps + 1), say=lambda place: f"{place}: {whole.texts[place - 1]}", closed=True)
+    part: Chain = page.ask(ChainQuery(sources.open_query(BOTH, text, continuation=whole.ids[:at])))
     first, second = (float(each.log_probabilities[at - 1]) for each in (whole, part))
-    return {"t": at, "word": literal(whole.texts[at - 1]), "whole": first, "part": second, "difference": abs(first - second)}
+    return {"t": at, "word": escape_markdown(whole.texts[at - 1]), "whole": first, "part": second, "difference": abs(first - second)}
 
 
-def _factors(frame: Frame, lesson: Lesson) -> None:
+def _factors(page: PageContext, lesson: Lesson) -> None:
     """The factors of a text and their product; of a translation, beside another one."""
-    words, both, (model, there), text = lesson.prose["factors"], frame.controls["whose"] == "both", decoder(), said(frame)
+    words, both, (model, there), text = lesson.prose["factors"], page.controls["whose"] == "both", decoder(), said(page)
     with lesson.section("factors"):
-        pick(frame, "whose", words["whose"], words["whoses"])
+        choice_for(page, "whose", words["whose"], words["whoses"])
         if not both:
             if not there:
                 st.caption(lesson.prose["three"]["missing"])
-            chain: Chain = frame.ask(ChainQuery(sources.open_query(model, text)))
+            chain: Chain = page.ask(ChainQuery(sources.open_query(model, text)))
             _product(lesson, {words["this"]: chain}, words["alone"])
             return
-        frame.ahead("factors", [ChainQuery(sources.open_query(model, text))])
-        own: Chain = frame.ask(ChainQuery(sources.open_query(BOTH, text)))
+        page.prefetch("factors", [ChainQuery(sources.open_query(model, text))])
+        own: Chain = page.ask(ChainQuery(sources.open_query(BOTH, text)))
         st.text_input(words["french"], max_chars=160, help=words["french_help"], placeholder=swapped(french_of(own)),
-                      **bound(frame.turn, "french", frame.controls["french"]))
-        push(frame, words["swapped"], "swapped", french="")
-        typed = frame.controls["french"].strip() or swapped(french_of(own))
-        other: Chain = frame.ask(ChainQuery(sources.open_query(BOTH, text, target=typed)))
+                      **bind(page.set_controls, "french", page.controls["french"]))
+        button_setting(page, words["swapped"], "swapped", french="")
+        typed = page.controls["french"].strip() or swapped(french_of(own))
+        other: Chain = page.ask(ChainQuery(sources.open_query(BOTH, text, target=typed)))
         same = min(len(own.ids), len(other.ids))
         parted = next((place for place in range(same) if own.ids[place] != other.ids[place]), None)
         says = words["equal"] if parted is None else words["parts"].format(
-            at=parted + 1, one=literal(own.texts[parted]), other=literal(other.texts[parted]),
+            at=parted + 1, one=escape_markdown(own.texts[parted]), other=escape_markdown(other.texts[parted]),
             p=np.exp(own.log_probabilities[parted]), q=np.exp(other.log_probabilities[parted]))
         _product(lesson, {words["own"]: own, words["other"]: other}, says)
 
@@ -136,7 +136,7 @@ def _product(lesson: Lesson, chains: dict[str, Chain], says: str) -> None:
         figure(lambda theme: lines(theme, steps, drawn, axes=("t", words["product"]), y_range=(lowest, -0.03 * lowest), height=340),
                key="families-product", alt=words["alt_product"].format(product=chain.products[-1] / np.log(10)))
     lesson.notes("factors", shown=(Chain,), shapes={"ln P(y_t | y_<t, x)": chain.log_probabilities}, n=len(chances), says=says, name=name,
-                 least=literal(chain.texts[least]), p=chances[least], total=chain.products[-1], power=chain.products[-1] / np.log(10),
+                 least=escape_markdown(chain.texts[least]), p=chances[least], total=chain.products[-1], power=chain.products[-1] / np.log(10),
                  perplexity=chain.perplexity, mean=-chain.log_probabilities.mean())
 
 

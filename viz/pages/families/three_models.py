@@ -14,10 +14,10 @@ from model.lessons import families
 from viz.figures.bars import bars
 from viz.figures.base import UPRIGHT
 from viz.figures.matrix import matrix
-from viz.page import Frame
-from viz.text import literal
-from viz.widgets.control_widgets import pick, slide
-from viz.widgets.fields import bound
+from viz.page import PageContext
+from viz.text import escape_markdown
+from viz.widgets.control_widgets import choice_for, slider_for
+from viz.widgets.fields import bind
 from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
 
@@ -30,13 +30,13 @@ KINDS = {"encoder": Kind.SELF, "decoder": Kind.CAUSAL, "cross": Kind.CROSS}
 
 def decoder() -> tuple[str, bool]:
     """The decoder to show, and whether it is SmolLM2: where that is not on disk, the one that was trained here stands in."""
-    there = any(each.id == "smollm2" and each.on_disk for each in sources.offers())
+    there = any(each.id == "smollm2" and each.on_disk for each in sources.catalogue())
     return ("smollm2", True) if there else (STANDS_IN, False)
 
 
-def said(frame: Frame) -> str:
+def said(page: PageContext) -> str:
     """The sentence that the page is about."""
-    return frame.controls["say"].strip() or TEXT
+    return page.controls["say"].strip() or TEXT
 
 
 def asked(text: str) -> list[Query]:
@@ -50,24 +50,24 @@ def columns() -> list:
     return [found[place] for place in PLACES]
 
 
-def three_families(frame: Frame, lesson: Lesson) -> None:
+def three_families(page: PageContext, lesson: Lesson) -> None:
     """The sentence, and who may see what of it."""
     words, widgets = lesson.prose["three"], lesson.prose["widgets"]
     with lesson.section("three"):
-        st.text_input(widgets["say"], max_chars=120, help=widgets["say_help"], **bound(frame.turn, "say", frame.controls["say"]))
+        st.text_input(widgets["say"], max_chars=120, help=widgets["say_help"], **bind(page.set_controls, "say", page.controls["say"]))
         if not decoder()[1]:
             st.caption(words["missing"])
-        pick(frame, "part", words["part"], words["parts"])
-        queries, captions, cards, seen = asked(said(frame)), {}, {}, {}
-        with closing(frame.ask_each(map(FirstLayerQuery, queries), height=330)) as answers:   # each is drawn while the next one is computed
+        choice_for(page, "part", words["part"], words["parts"])
+        queries, captions, cards, seen = asked(said(page)), {}, {}, {}
+        with closing(page.ask_each(map(FirstLayerQuery, queries), height=330)) as answers:   # each is drawn while the next one is computed
             for column, name, query, record in zip(columns(), FAMILIES, queries, answers, strict=True):
                 cards[name] = record.card
-                kind = KINDS[frame.controls["part"]] if name == "both" else record.kinds[0]
+                kind = KINDS[page.controls["part"]] if name == "both" else record.kinds[0]
                 with column:
                     seen[name] = _may(lesson, name, record, kind)
                     captions[name] = st.empty()
-                    captions[name].caption(words["says"][name].format(says=_says(sources.kept(query) or record, name), tokens=len(seen[name])))
-        whole = frame.ask(queries[FAMILIES.index("decoder")], height=0)   # what it says needs every layer
+                    captions[name].caption(words["says"][name].format(says=_says(sources.cached(query) or record, name), tokens=len(seen[name])))
+        whole = page.ask(queries[FAMILIES.index("decoder")], height=0)   # what it says needs every layer
         captions["decoder"].caption(words["says"]["decoder"].format(says=_says(whole, "decoder"), tokens=len(seen["decoder"])))
         lesson.notes("three", shown=(families.allowed,), shapes={"allowed": seen["decoder"]}, encoder=seen["encoder"].mean(),
                      decoder=seen["decoder"].mean(), tokens=len(seen["decoder"]), vector=cards["encoder"].d_model, title=cards["decoder"].title)
@@ -97,8 +97,8 @@ def _says(record: AttentionRecord, name: str) -> str:
     if answer is None:
         return "…"
     if len(answer.texts) > 1:
-        return " ".join(literal(best[0]) for best in answer.texts)
-    return f"**{literal(answer.texts[-1][0])}** ({answer.probabilities[-1][0]:.3f})"
+        return " ".join(escape_markdown(best[0]) for best in answer.texts)
+    return f"**{escape_markdown(answer.texts[-1][0])}** ({answer.probabilities[-1][0]:.3f})"
 
 
 def spans(text: str) -> list[tuple[int, int]]:
@@ -112,25 +112,25 @@ def hides(tokens: Tokens, span: tuple[int, int]) -> list[Hide]:
             if not tokens.special[place] and start < span[1] and span[0] < end and place]
 
 
-def hidden(frame: Frame, lesson: Lesson) -> None:
+def hidden(page: PageContext, lesson: Lesson) -> None:
     """One word is hidden from everybody: how far each token's last vector moves tells who could see it."""
-    words, text = lesson.prose["hidden"], said(frame)
+    words, text = lesson.prose["hidden"], said(page)
     found = spans(text)
     with lesson.section("hidden"):
         if len(found) < 2:
             st.info(words["short"])
             return
-        at = min(max(1, frame.controls["hide"]), len(found) - 1)
-        slide(frame, "hide", words["hide"], range(1, len(found)), say=lambda place: text[slice(*found[place])], closed=True)
-        records, touched, word = list(frame.ask_each(asked(text))), {}, literal(text[slice(*found[at])])
-        with closing(frame.ask_each([each for record in records for each in _before_and_after(record, found[at])])) as answers:
+        at = min(max(1, page.controls["hide"]), len(found) - 1)
+        slider_for(page, "hide", words["hide"], range(1, len(found)), say=lambda place: text[slice(*found[place])], closed=True)
+        records, touched, word = list(page.ask_each(asked(text))), {}, escape_markdown(text[slice(*found[at])])
+        with closing(page.ask_each([each for record in records for each in _before_and_after(record, found[at])])) as answers:
             for column, name, record in zip(columns(), FAMILIES, records, strict=True):
                 change = families.moved(next(answers).vectors, next(answers).vectors)
                 touched[name] = f"{int((change > 1e-4).sum())} of {len(change)}"
                 with column:
                     _change(lesson, name, record, change, word, touched[name])
         near = [found[place] for place in (at - 1, at + 1, at - 2, at + 2) if 1 <= place < len(found)]
-        frame.ahead("hidden", [_before_and_after(record, span)[1] for span in near for record in records])
+        page.prefetch("hidden", [_before_and_after(record, span)[1] for span in near for record in records])
         lesson.notes("hidden", shown=(families.moved,), shapes={"moved": change}, word=word, **touched)
 
 

@@ -7,7 +7,7 @@ import streamlit as st
 
 from model.ask import sources
 from model.core import heads
-from model.core.displayed import displayed
+from model.core.displayed import displayed_head
 from model.core.measures import BY_NAME, HeadMeasures
 from model.core.query import Kind, MeasuresQuery, OverviewQuery, UserError
 from model.core.record import AttentionMap, AttentionRecord, Layer
@@ -16,61 +16,61 @@ from viz.components.head_grid import GridEvent, head_grid
 from viz.components.head_view import head_view
 from viz.examples import example_for, other_twin, word_at
 from viz.handout.build import head_item
-from viz.page import Frame, Page
+from viz.page import Page, PageContext
 from viz.pages.heads.claims import head_claims
 from viz.pages.heads.colours import COLOUR, grid_colours
-from viz.pages.heads.display import filters, lens_bar, overlays, take_away
-from viz.pages.heads.prediction import PREDICT, cover, covering, guessed, judged, offered
+from viz.pages.heads.display import export_menu, filters, lens_bar, overlays
+from viz.pages.heads.prediction import PREDICT, covered_head, is_covered, marked_cells, score_panel, start_button
 from viz.pages.heads.ranking import SHOWN, hover_numbers, look_here_first
-from viz.text import literal, strings
+from viz.text import escape_markdown, strings
 from viz.widgets.fields import segments, select
 from viz.widgets.handout_button import add_to_handout, keep_picture
 from viz.widgets.sentence_strip import sentence_strip
 from viz.widgets.vocabulary import vocabulary
-from viz.widgets.waiting import alone, drawn_first
+from viz.widgets.waiting import in_fragment_run, wait_for_paint
 
 PAGE = Page("Heads", "Look", 0, "record", controls=(COLOUR, *PREDICT))
 HEAD_DRAWN = 0.12   # seconds that the open head takes the browser, before the other parts may come
 PICTURE = 430   # pixels: the open head and what is true of it fit under the sentence on a screen of 900
 
 
-def render(frame: Frame) -> None:
-    record, view = frame.record(), frame.view()
+def render(page: PageContext) -> None:
+    record, view = page.record(), page.view()
     st.markdown(f"#### {strings('heads')['question']}")
-    _warnings(frame, record)
-    if covering(frame, record, view):
-        _sentence(frame, record, view, True)
-        cover(frame, record)
+    _warnings(page, record)
+    if is_covered(page, record, view):
+        _sentence(page, record, view, True)
+        covered_head(page, record)
         return
-    _picture(frame, record)
+    _picture(page, record)
     _formula()
-    if sources.kept(MeasuresQuery(frame.query(), view.kind)) is None:
-        frame.ask(MeasuresQuery(frame.query(), view.kind))
+    if sources.cached(MeasuresQuery(page.query(), view.kind)) is None:
+        page.ask(MeasuresQuery(page.query(), view.kind))
         st.rerun()
 
 
 @st.fragment
-def _picture(frame: Frame, record: AttentionRecord) -> None:
+def _picture(page: PageContext, record: AttentionRecord) -> None:
     """The sentence, every head and the open one. A click in them draws them alone, and first the open head, which it waits for: the
     browser has it drawn before the others come."""
-    if alone() and frame.now().question != frame.state.question:   # the twin's sentence was chosen
+    if in_fragment_run() and page.current_state().question != page.state.question:   # the twin's sentence was chosen
         st.rerun()
-    frame = replace(frame, state=frame.now())
-    view = frame.view()
-    measures = sources.kept(MeasuresQuery(frame.query(), view.kind))
-    if alone() and (measures is None or covering(frame, record, view)):
+    page = replace(page, state=page.current_state())
+    view = page.view()
+    measures = sources.cached(MeasuresQuery(page.query(), view.kind))
+    if in_fragment_run() and (measures is None or is_covered(page, record, view)):
         st.rerun()
     sentence = st.container()
     left, right = st.columns([11, 13], gap="medium")
-    parts = [(sentence, partial(_sentence, frame, record, view, False)), (left, partial(_grid, frame, record, view, measures)),
-             (right, partial(_open_head, frame, record, view)), (left, partial(look_here_first, record[view.kind], view, measures, frame.choose))]
-    if alone():
+    parts = [(sentence, partial(_sentence, page, record, view, False)), (left, partial(_grid, page, record, view, measures)),
+             (right, partial(_open_head, page, record, view)), (left, partial(look_here_first, record[view.kind], view, measures, page.set_view))]
+    if in_fragment_run():
         parts.insert(0, parts.pop(2))
     for number, (place, draw) in enumerate(parts):
         with place:
             draw()
-        if alone() and number == 0:
-            drawn_first(HEAD_DRAWN)
+        if in_fragment_run() and number == 0:
+            wait_for_paint(HEAD_DRAWN)
 
 
 def _formula() -> None:
@@ -84,83 +84,83 @@ def _formula() -> None:
         st.code("\n\n".join(inspect.getsource(each) for each in (attention.scores, attention.softmax, heads.weights)), language="python")
 
 
-def _warnings(frame: Frame, record: AttentionRecord) -> None:
+def _warnings(page: PageContext, record: AttentionRecord) -> None:
     """What a reader must know before believing the picture: tokens left out, tokens the vocabulary lacks."""
     words = strings("frame")
     if record.omitted is not None:
         st.warning(words["omitted"].format(total=record.omitted.count + record.omitted.limit, limit=record.omitted.limit, count=record.omitted.count,
-                                           model=literal(record.card.title), text=literal(record.omitted.text[:40])))
+                                           model=escape_markdown(record.card.title), text=escape_markdown(record.omitted.text[:40])))
     tokens = record.maps[0].queries
     if any(tokens.unknown):
-        st.warning(words["unknown_tokens"].format(count=sum(tokens.unknown), total=len(tokens), model=literal(record.card.title)))
-        reader = max((offer for offer in sources.offers() if offer.every_byte), key=lambda offer: offer.on_disk)
-        st.button(words["read_with"].format(model=literal(reader.title)), key="read_with", on_click=lambda: frame.put(model=reader.id))
+        st.warning(words["unknown_tokens"].format(count=sum(tokens.unknown), total=len(tokens), model=escape_markdown(record.card.title)))
+        reader = max((offer for offer in sources.catalogue() if offer.every_byte), key=lambda offer: offer.on_disk)
+        st.button(words["read_with"].format(model=escape_markdown(reader.title)), key="read_with", on_click=lambda: page.set_question(model=reader.id))
     for note in record.notes:
-        st.caption(literal(note))
+        st.caption(escape_markdown(note))
     if any(tokens.unknown):
-        vocabulary(record.card.id, record.card.title, lambda text: frame.put(text=text))
+        vocabulary(record.card.id, record.card.title, lambda text: page.set_question(text=text))
 
 
-def _sentence(frame: Frame, record: AttentionRecord, view: View, hidden: bool) -> None:
+def _sentence(page: PageContext, record: AttentionRecord, view: View, hidden: bool) -> None:
     """The tokens; with cross-attention those that look and those that are looked at. A covered head's pair would give it away."""
     words, attention_map = strings("heads"), record[view.kind]
     if len(record.kinds) > 1:
-        segments(words["kind"], {kind: words["kinds"][kind] for kind in record.kinds}, frame.choose, "kind", view.kind)
+        segments(words["kind"], {kind: words["kinds"][kind] for kind in record.kinds}, page.set_view, "kind", view.kind)
     cross = view.kind is Kind.CROSS
     # a token that is in focus only because nobody chose one yet must not become the first of a pair
-    focus = view.token if view.pair or hidden or "token" in frame.state.chosen else None
-    twins = _twins(frame)
+    focus = view.token if view.pair or hidden or "token" in page.state.user_set else None
+    twins = _twins(page)
     tokens, toggle = st.columns([6, 1], vertical_alignment="center") if twins else (st.container(), None)   # columns: stacked on a phone
     with tokens:
         sentence_strip(attention_map.queries, focus=focus, pair=None if cross or hidden else view.pair, pairs=not (cross or hidden), key="strip",
-                       on_event=lambda event: frame.choose(token=event.token, pair=view.pair if cross or hidden else event.pair))
+                       on_event=lambda event: page.set_view(token=event.token, pair=view.pair if cross or hidden else event.pair))
     if toggle:
         with toggle:
-            _twin_toggle(frame, twins)
+            _twin_toggle(page, twins)
     if cross and not hidden:
         sentence_strip(attention_map.keys, focus=view.pair[1] if view.pair else None, pairs=False, key="strip_keys",
-                       on_event=lambda event: frame.choose(pair=None if event.token is None else (view.token, event.token)))
+                       on_event=lambda event: page.set_view(pair=None if event.token is None else (view.token, event.token)))
 
 
-def _twins(frame: Frame) -> dict[str, str]:
+def _twins(page: PageContext) -> dict[str, str]:
     """The sentence and its twin, each with the word by which it differs; empty for any other text."""
-    example = example_for(frame.state.text, frame.state.text_b)
+    example = example_for(page.state.text, page.state.text_b)
     if example is None or not example.twin or not example.swap:
         return {}
     return {example.text: example.swap[0], example.twin: example.swap[1]}
 
 
-def _twin_toggle(frame: Frame, texts: dict[str, str]) -> None:
+def _twin_toggle(page: PageContext, texts: dict[str, str]) -> None:
     """tired ⇄ wide: the same sentence with the other word, one click away."""
     def swapped() -> None:
-        frame.put(text=st.session_state["twin"] or next(text for text in texts if text != frame.state.text))
+        page.set_question(text=st.session_state["twin"] or next(text for text in texts if text != page.state.text))
 
-    st.session_state["twin"] = frame.state.text
+    st.session_state["twin"] = page.state.text
     st.segmented_control(strings("heads")["swap"], list(texts), format_func=texts.__getitem__, key="twin", on_change=swapped,
                          label_visibility="collapsed")
 
 
-def _grid(frame: Frame, record: AttentionRecord, view: View, measures: HeadMeasures | None) -> None:
+def _grid(page: PageContext, record: AttentionRecord, view: View, measures: HeadMeasures | None) -> None:
     """Every head of this kind, and how they are ordered."""
     words, attention_map = strings("heads"), record[view.kind]
-    overview = frame.ask(OverviewQuery(frame.query(), view.kind))
+    overview = page.ask(OverviewQuery(page.query(), view.kind))
     weights = heads.pair_weights(attention_map, *view.pair) if view.pair else {}
     orders = {"layer": words["order_layer"], **({"pair": words["order_pair"]} if view.pair else {}),
               **{name: f"by {BY_NAME[name].title}" for name in (measures.values if measures else ())}}
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"##### {words['grid']}", help=words["grid_help"])
-        select(words["order"], orders, frame.choose, "order", view.order if view.order in orders else "layer", quiet=True)
-        values, of = grid_colours(frame, view.kind, measures)
-    ranked = heads.ranked(attention_map, *view.pair) if view.pair else []
+        select(words["order"], orders, page.set_view, "order", view.order if view.order in orders else "layer", quiet=True)
+        values, of = grid_colours(page, view.kind, measures)
+    ranked = heads.rank_heads_for_pair(attention_map, *view.pair) if view.pair else []
     order = {"layer": None, "pair": ranked}.get(view.order, measures.ranked(view.order) if measures and view.order in measures.values else None)
     silences = bool(st.session_state.get("click-silences")) if record.verification.status == "verified" else None
     keep_picture(head_grid(overview, open_head=(view.layer, view.head), order=[(layer, head) for layer, head, _ in order] if order else None,
                            marks=[(layer, head, place) for place, (layer, head, _) in enumerate(ranked[:SHOWN], 1)],
                            hover=hover_numbers(measures, weights), values=values, of=of, groups=_group(attention_map), key="grid",
-                           silences=silences, on_event=lambda event: _take(frame, event)),
+                           silences=silences, on_event=lambda event: _take(page, event)),
                  (record,), beside=None if silences is None else _silencing_switch)
     if st.session_state.pop("silenced", False):
-        _edit(frame, "zero")
+        _edit(page, "zero")
 
 
 def _silencing_switch() -> None:
@@ -169,9 +169,9 @@ def _silencing_switch() -> None:
     st.toggle(words["silences"], key="click-silences", help=words["silences_help"])
 
 
-def _take(frame: Frame, event: GridEvent) -> None:
+def _take(page: PageContext, event: GridEvent) -> None:
     """A head that was clicked; one to be silenced is compared as soon as the page runs."""
-    frame.choose(head=(event.layer, event.head))
+    page.set_view(head=(event.layer, event.head))
     st.session_state["silenced"] = event.silence
 
 
@@ -181,50 +181,50 @@ def _group(attention_map: AttentionMap) -> int:
     return sizes.pop() if len(sizes) == 1 else 1
 
 
-def _open_head(frame: Frame, record: AttentionRecord, view: View) -> None:
+def _open_head(page: PageContext, record: AttentionRecord, view: View) -> None:
     """The open head in its lens, and what is true of it."""
     words, above = strings("heads"), st.container(horizontal=True, vertical_alignment="center")
-    guess = guessed(frame, record, view)
-    head_view(displayed(record, view), view, overlay=overlays(record, view), focus=view.token, pair=None if guess else view.pair, height=PICTURE,
-              guess=guess, key="head", on_event=lambda event: frame.choose(token=event.token, pair=event.pair))
+    guess = marked_cells(page, record, view)
+    head_view(displayed_head(record, view), view, overlay=overlays(record, view), focus=view.token, pair=None if guess else view.pair, height=PICTURE,
+              guess=guess, key="head", on_event=lambda event: page.set_view(token=event.token, pair=event.pair))
     with above:
         st.markdown(f"##### {words['head_title'].format(layer=view.layer, head=view.head)}")
-        lens_bar(view, frame.choose)
-        filters(record, view, frame.choose)
-        take_away(record, view, frame.link(frame.state))
+        lens_bar(view, page.set_view)
+        filters(record, view, page.set_view)
+        export_menu(record, view, page.link(page.state))
     if guess is not None:
-        judged(frame, record, view)
-    said = head_claims(record, view, *_twin(frame))
+        score_panel(page, record, view)
+    said = head_claims(record, view, *_twin(page))
     if said:
         st.markdown(" ".join(said))
-    _ways_on(frame, record, view)
+    _ways_on(page, record, view)
 
 
-def _ways_on(frame: Frame, record: AttentionRecord, view: View) -> None:
+def _ways_on(page: PageContext, record: AttentionRecord, view: View) -> None:
     """One action to the same question with this head silenced, with another word, or with this head taken from the twin; and to predicting it."""
-    words, example = strings("heads"), example_for(frame.state.text, frame.state.text_b)
+    words, example = strings("heads"), example_for(page.state.text, page.state.text_b)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        offered(frame, record, view)
+        start_button(page, record, view)
         add_to_handout("head", lambda where, link: head_item(record, view, where=PAGE.title, link=link))
         asks = record.verification.status != "imported"   # a file has no model that could be asked anew
         if asks and st.button(words["compare_silenced"], key="compare-silenced", type="tertiary", help=words["compare_help"]):
-            _edit(frame, "zero")
+            _edit(page, "zero")
         if example is not None and example.twin and st.button(words["compare_swapped"], key="compare-swapped", type="tertiary"):
-            frame.go("compare", versus="text", other=other_twin(example, frame.state.text))
+            page.open_page("compare", versus="text", other=other_twin(example, page.state.text))
         if example is not None and example.twin and st.button(words["compare_patched"], key="compare-patched", type="tertiary"):
-            _edit(frame, "patch", other=other_twin(example, frame.state.text))
+            _edit(page, "patch", other=other_twin(example, page.state.text))
         if asks:
-            _swap(frame, record, view)
+            _swap(page, record, view)
 
 
-def _edit(frame: Frame, edit: str, **more) -> None:
+def _edit(page: PageContext, edit: str, **more) -> None:
     """Compares with an edit of the open head, whatever head was edited before."""
-    frame.go("compare", versus="edit", edit=edit, edit_layer=-1, edit_head=-1, **more)
+    page.open_page("compare", versus="edit", edit=edit, edit_layer=-1, edit_head=-1, **more)
 
 
-def _swap(frame: Frame, record: AttentionRecord, view: View) -> None:
+def _swap(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Another word in the place of the one in focus, compared as soon as it is typed."""
-    words, text = strings("heads"), frame.state.text
+    words, text = strings("heads"), page.state.text
     of_text = view.kind is Kind.SELF or Kind.CROSS not in record.kinds   # else the target's tokens look
     place = word_at(record[view.kind].queries, view.token, text) if of_text else None
     if place is None:
@@ -233,17 +233,17 @@ def _swap(frame: Frame, record: AttentionRecord, view: View) -> None:
     label = words["swap_word"].format(word=text[start:end])
     typed = st.text_input(label, key=f"swap-{start}-{end}", max_chars=60, label_visibility="collapsed", width=260, placeholder=label).strip()
     if typed and typed != text[start:end]:
-        frame.go("compare", versus="text", other=text[:start] + typed + text[end:])
+        page.open_page("compare", versus="text", other=text[:start] + typed + text[end:])
 
 
-def _twin(frame: Frame):
+def _twin(page: PageContext):
     """The record of the twin sentence and its example, if the text is one of a pair of twins."""
-    example = example_for(frame.state.text, frame.state.text_b)
-    twin = None if example is None or not example.rival else other_twin(example, frame.state.text)
+    example = example_for(page.state.text, page.state.text_b)
+    twin = None if example is None or not example.rival else other_twin(example, page.state.text)
     if twin is None:
         return None, None
     try:
-        query = sources.open_query(frame.state.model, twin, frame.state.text_b, frame.state.target)
-        return frame.ask(query), example
+        query = sources.open_query(page.state.model, twin, page.state.text_b, page.state.target)
+        return page.ask(query), example
     except UserError:
         return None, None

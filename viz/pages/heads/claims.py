@@ -5,7 +5,7 @@ from model.core.record import AttentionRecord
 from model.core.view import View
 from viz.examples import Example, token_of
 from viz.format import format_weight, head_label, token_label
-from viz.text import literal, strings
+from viz.text import escape_markdown, strings
 
 BLIND = 1e-4    # weights that differ by less are the same: the row has not seen the other word
 HARDLY = 0.25   # a change of less than this share of the weight is called "hardly moves"
@@ -17,7 +17,7 @@ def head_claims(record: AttentionRecord, view: View, twin: AttentionRecord | Non
     if view.pair is None:
         return []
     attention_map = record[view.kind]
-    order = heads.ranked(attention_map, *view.pair)
+    order = heads.rank_heads_for_pair(attention_map, *view.pair)
     places = {(layer, head): place for place, (layer, head, _) in enumerate(order, 1)}
     weights = {(layer, head): weight for layer, head, weight in order}
     here = (view.layer, view.head)
@@ -44,11 +44,11 @@ def _twin_claims(record: AttentionRecord, view: View, twin: AttentionRecord, exa
     words, here = strings("heads")["claims"], (view.layer, view.head)
     to_key, to_rival = heads.pair_weights(twin[view.kind], query, key), heads.pair_weights(twin[view.kind], query, rival)
     new_word = example.swap[1] if record.query.text == example.text else example.swap[0]
-    facts = {"word": f"*{literal(new_word)}*", "rival": f"*{literal(example.rival)}*",
+    facts = {"word": f"*{escape_markdown(new_word)}*", "rival": f"*{escape_markdown(example.rival)}*",
              "twin": format_weight(to_key[here]), "rival_twin": format_weight(to_rival[here])}
     if view.kind is Kind.CAUSAL and all(abs(to_key[place] - weight) < BLIND for place, weight in weights.items()):
         return [words["blind"].format(**facts)]
-    other = next((layer, head) for layer, head, _ in heads.ranked(record[view.kind], *view.pair) if (layer, head) != here)
+    other = next((layer, head) for layer, head, _ in heads.rank_heads_for_pair(record[view.kind], *view.pair) if (layer, head) != here)
     place = sorted(weights.values(), reverse=True).index(weights[other]) + 1
     return [words[_verdict(weights[here], to_key[here], to_rival[here])].format(**facts),
             words["other"].format(head=head_label(*other), place=PLACES.get(place, str(place)), weight=format_weight(weights[other]),

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from model.core.displayed import Shown, displayed
+from model.core.displayed import DisplayedHead, displayed_head
 from model.core.query import Kind
 from model.core.record import AttentionRecord
 from model.core.view import LENSES, QUADRANTS, SCALES, View
@@ -12,7 +12,7 @@ from viz.components.slider import slider
 from viz.format import format_share, head_label
 from viz.print.options import Options
 from viz.text import strings
-from viz.widgets.fields import bound, segments, select, toggle
+from viz.widgets.fields import bind, segments, select, toggle
 
 KEEPS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)   # shares of a row's mass
 
@@ -38,19 +38,19 @@ def filters(record: AttentionRecord, view: View, choose: Callable[..., None]) ->
             segments(words["quadrant"], {each: words["quadrants"][each or "all"] for each in QUADRANTS}, choose, "quadrant", view.quadrant)
         places = [(layer.index, head) for layer in record[view.kind].layers for head in range(layer.heads)]
         st.multiselect(words["overlay"], [place for place in places if place != (view.layer, view.head)], max_selections=7,
-                       format_func=lambda place: head_label(*place), **bound(_tuples(choose), "overlay", list(view.overlay)))
+                       format_func=lambda place: head_label(*place), **bind(_tuples(choose), "overlay", list(view.overlay)))
 
 
 def _tuples(choose: Callable[..., None]) -> Callable[..., None]:
     return lambda **changes: choose(**{name: tuple(value) for name, value in changes.items()})
 
 
-def overlays(record: AttentionRecord, view: View) -> tuple[Shown, ...]:
+def overlays(record: AttentionRecord, view: View) -> tuple[DisplayedHead, ...]:
     """The further heads that the lines lens draws with the open one."""
-    return tuple(displayed(record, replace(view, layer=layer, head=head)) for layer, head in view.overlay) if view.lens == "lines" else ()
+    return tuple(displayed_head(record, replace(view, layer=layer, head=head)) for layer, head in view.overlay) if view.lens == "lines" else ()
 
 
-def take_away(record: AttentionRecord, view: View, link: str) -> None:
+def export_menu(record: AttentionRecord, view: View, link: str) -> None:
     """Files of the open head in its lens, of the grid, of the numbers; each is made when its button is pressed."""
     from viz import export
 

@@ -10,7 +10,7 @@ from model.core.view import View
 from viz.format import format_weight, head_label, token_label
 from viz.glossary import address, terms
 from viz.text import strings
-from viz.widgets.fields import buttons
+from viz.widgets.fields import pills
 
 SHOWN = 6   # heads in a ranking
 
@@ -22,8 +22,8 @@ def look_here_first(attention_map: AttentionMap, view: View, measures: HeadMeasu
     if view.pair is not None:
         a, b = token_label(attention_map.queries, view.pair[0]), token_label(attention_map.keys, view.pair[1])
         st.markdown(words["first_pair"].format(a=a, b=b))
-        order = heads.ranked(attention_map, *view.pair)[:SHOWN]
-        buttons(words["first"], [((layer, head), f"{head_label(layer, head)}  {format_weight(weight)}") for layer, head, weight in order],
+        order = heads.rank_heads_for_pair(attention_map, *view.pair)[:SHOWN]
+        pills(words["first"], [((layer, head), f"{head_label(layer, head)}  {format_weight(weight)}") for layer, head, weight in order],
                 choose, "head", (view.layer, view.head), "rank_pair")
     else:
         st.caption(words["first_none"])
@@ -43,7 +43,7 @@ def _one_measure(measures: HeadMeasures, name: str, view: View, choose: Callable
     left.markdown(words["measure_line"].format(title=title, here=head_label(*here), value=format_weight(measures.values[name][here]),
                                                unit=measure.unit, rank=rank, n=len(order), uniform=format_weight(measures.uniform[name][here])))
     with right:
-        buttons(measure.title, [((layer, head), f"{head_label(layer, head)}  {format_weight(value)}") for layer, head, value in order[:2]],
+        pills(measure.title, [((layer, head), f"{head_label(layer, head)}  {format_weight(value)}") for layer, head, value in order[:2]],
                 choose, "head", here, f"rank_{name}")
 
 

@@ -9,10 +9,10 @@ from model.core.query import Kind
 from model.core.record import Layer
 from model.lessons import head_steps
 from viz.figures.vector_plane import Points, plane
-from viz.page import Frame, Page
+from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number
-from viz.pages.inside.steps import STEPS, TRACED, Here, trace_of
-from viz.widgets.control_widgets import pick
+from viz.pages.inside.steps import STEPS, TRACED, StepContext, trace_of
+from viz.widgets.control_widgets import choice_for
 from viz.widgets.figure import figure
 from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import GUESS, Lesson, computing
@@ -24,69 +24,69 @@ PAGE = Page("Inside one head", "Learn", 4, "nothing", controls=(GUESS, Choice("s
 LARGEST = 2048    # tokens up to which a head's matrix is squared for the number ‖A² − A‖
 
 
-def render(frame: Frame) -> None:
-    lesson = Lesson(frame, "inside")
+def render(page: PageContext) -> None:
+    lesson = Lesson(page, "inside")
     lesson.head()
     revealed = lesson.predict()
-    here = lesson.live(_journey, frame, lesson, leads=lambda: _question(frame))
+    here = lesson.live(_journey, page, lesson, leads=lambda: _question(page))
     if here is not None:
         _geometry(lesson, here)
         _average(lesson, here, revealed)
     lesson.end()
 
 
-def _question(frame: Frame) -> tuple:
+def _question(page: PageContext) -> tuple:
     """Head, token and key: what the other sections are about, too."""
-    return replace(frame.now().view, transpose=False), frame.controls["to"]
+    return replace(page.current_state().view, transpose=False), page.controls["to"]
 
 
-def _journey(frame: Frame, lesson: Lesson) -> Here | None:
+def _journey(page: PageContext, lesson: Lesson) -> StepContext | None:
     with lesson.section("journey"):
-        here = _choose(frame, lesson)
+        here = _choose(page, lesson)
         if here is None:
             st.info(lesson.prose["widgets"]["reported"])
             return None
-        lesson.live(_walk, frame, lesson, here)
+        lesson.live(_walk, page, lesson, here)
     return here
 
 
-def _walk(frame: Frame, lesson: Lesson, here: Here) -> None:
+def _walk(page: PageContext, lesson: Lesson, here: StepContext) -> None:
     """The steps, which answer without the choices above them."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        _steps(frame, lesson)
-        columns = columns_switch(frame, lesson.prose["widgets"])
-    _step(frame, lesson, replace(here, columns=columns))
+        _steps(page, lesson)
+        columns = columns_switch(page, lesson.prose["widgets"])
+    _step(page, lesson, replace(here, columns=columns))
 
 
-def _choose(frame: Frame, lesson: Lesson) -> Here | None:
+def _choose(page: PageContext, lesson: Lesson) -> StepContext | None:
     """Head, token and key; None for a model that only reported its weights."""
     words = lesson.prose["widgets"]
     st.caption(words["token"])
-    record, view = real_head(frame)
+    record, view = real_head(page)
     layer = record[view.kind].layer(view.layer)
     if not isinstance(layer, Layer):
         return None
     with computing():
         path = head_steps.journey(layer, view.head, view.token or 0)
-    wanted = frame.controls["to"]
+    wanted = page.controls["to"]
     key = wanted if 0 <= wanted < len(path.weights) else int(np.argmax(path.weights))
     st.caption(words["key"])
     sentence_strip(record[view.kind].keys, focus=key, pairs=False, key="inside_keys",
-                   on_event=lambda event: frame.turn(to=-1 if event.token is None else event.token))
-    trace, without = trace_of(frame, record)
-    return Here(record, view, layer, path, key, view.transpose, trace, without)
+                   on_event=lambda event: page.set_controls(to=-1 if event.token is None else event.token))
+    trace, without = trace_of(page, record)
+    return StepContext(record, view, layer, path, key, view.transpose, trace, without)
 
 
-def _steps(frame: Frame, lesson: Lesson) -> None:
+def _steps(page: PageContext, lesson: Lesson) -> None:
     """Back, the steps by name, forward."""
-    words, here = lesson.prose["widgets"], NAMES.index(frame.controls["step"])
-    st.button("←", key="step-back", help=words["back"], disabled=here == 0, on_click=lambda: frame.turn(step=NAMES[here - 1]))
-    pick(frame, "step", words["step"], {name: f"{number + 1} {lesson.prose['steps'][name]['short']}" for number, name in enumerate(NAMES)})
-    st.button("→", key="step-on", help=words["on"], disabled=here == len(NAMES) - 1, on_click=lambda: frame.turn(step=NAMES[here + 1]))
+    words, here = lesson.prose["widgets"], NAMES.index(page.controls["step"])
+    st.button("←", key="step-back", help=words["back"], disabled=here == 0, on_click=lambda: page.set_controls(step=NAMES[here - 1]))
+    choice_for(page, "step", words["step"], {name: f"{number + 1} {lesson.prose['steps'][name]['short']}" for number, name in enumerate(NAMES)})
+    st.button("→", key="step-on", help=words["on"], disabled=here == len(NAMES) - 1, on_click=lambda: page.set_controls(step=NAMES[here + 1]))
 
 
-def _step(frame: Frame, lesson: Lesson, here: Here) -> None:
-    step = frame.controls["step"]
+def _step(page: PageContext, lesson: Lesson, here: StepContext) -> None:
+    step = page.controls["step"]
     prose = lesson.prose["steps"][step]
     title, lost = f"#### {NAMES.index(step) + 1} · {prose['title']}", here.trace is None and step in TRACED
     st.markdown(title if lost else f"{title}\n\n$$\n{prose['columns' if here.columns else 'rows']}\n$$")
@@ -102,7 +102,7 @@ def _step(frame: Frame, lesson: Lesson, here: Here) -> None:
     lesson.notes("journey", shown=(head_steps.journey, head_steps.row_softmax, STEPS[step]), shapes=shapes)
 
 
-def _geometry(lesson: Lesson, here: Here) -> None:
+def _geometry(lesson: Lesson, here: StepContext) -> None:
     """Queries and keys as lengths and angles: the score is the query's length times how far the key reaches in its direction."""
     path, key = here.path, here.key
     angles = np.array([head_steps.angle(path.query, each) for each in path.keys])
@@ -119,7 +119,7 @@ def _geometry(lesson: Lesson, here: Here) -> None:
                      d_k=len(path.query), narrow=float(np.nanmin(angles)), wide=float(np.nanmax(angles)))
 
 
-def _average(lesson: Lesson, here: Here, revealed: bool) -> None:
+def _average(lesson: Lesson, here: StepContext, revealed: bool) -> None:
     """The values in a plane, their hull, and the output inside it."""
     path, words = here.path, lesson.prose["average"]
     values = path.values[path.allowed]
@@ -141,7 +141,7 @@ def _average(lesson: Lesson, here: Here, revealed: bool) -> None:
                      d_k=len(path.query), d_v=len(path.mixed), token=here.query_name())
 
 
-def _matrix(here: Here) -> np.ndarray | None:
+def _matrix(here: StepContext) -> np.ndarray | None:
     """The head's whole matrix where it is square and not too large to be squared."""
     _, queries, keys = here.layer.shape
     return heads.weights(here.layer, here.view.head) if here.view.kind is not Kind.CROSS and queries == keys <= LARGEST else None

@@ -13,7 +13,7 @@ from model.lessons import head_steps
 from model.lessons.head_steps import Journey
 from viz.figures.bars import bars
 from viz.figures.matrix import matrix
-from viz.page import Frame
+from viz.page import PageContext
 from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
 from viz.widgets.vector_heatmap import named, strips
@@ -23,7 +23,7 @@ KEPT = 12        # products that are bars of their own
 
 
 @dataclass(frozen=True, eq=False)
-class Here:
+class StepContext:
     """What the steps are about: one head, one token, one key, and which way vectors lie."""
 
     record: AttentionRecord
@@ -65,20 +65,20 @@ class Here:
         return named(self.record[self.view.kind].keys, self.key if place is None else place)
 
 
-def trace_of(frame: Frame, record: AttentionRecord) -> tuple[Trace | None, str]:
+def trace_of(page: PageContext, record: AttentionRecord) -> tuple[Trace | None, str]:
     """The trace of the record's pass, or the sentence that says why there is none."""
     try:
-        return frame.ask(TraceQuery(record.query)), ""
+        return page.ask(TraceQuery(record.query)), ""
     except UserError as error:
         return None, str(error)
 
 
-def _vectors(here: Here, rows: list[tuple[str, np.ndarray]], name: str, alt: str) -> None:
+def _vectors(here: StepContext, rows: list[tuple[str, np.ndarray]], name: str, alt: str) -> None:
     """A step's strips, which take the place of those of the step before."""
     strips(rows, key="inside-vectors", name=f"inside-{name}", alt=alt, columns=here.columns)
 
 
-def step_in(here: Here, lesson: Lesson, words: dict) -> dict:
+def step_in(here: StepContext, lesson: Lesson, words: dict) -> dict:
     start, x = here.whole.start(here.view.kind), here.around.x[here.token]
     first = here.block is next(each for each in here.whole.blocks if each.kind is here.block.kind)
     rows = [(words["start"], start.output[here.token])]
@@ -93,7 +93,7 @@ def step_in(here: Here, lesson: Lesson, words: dict) -> dict:
     return {"length": np.linalg.norm(x), "d_model": len(x), "turned": head_steps.angle(start.output[here.token], here.block.before[here.token])}
 
 
-def step_qkv(here: Here, lesson: Lesson, words: dict) -> dict:
+def step_qkv(here: StepContext, lesson: Lesson, words: dict) -> dict:
     rows = [(f"q · {here.query_name()}", here.path.query), (f"k · {here.key_name()}", here.path.keys[here.key])]
     if here.trace is not None and here.around.pairs:
         shared, around = here.view.head * len(here.layer.key) // here.layer.heads, here.around
@@ -115,7 +115,7 @@ def step_qkv(here: Here, lesson: Lesson, words: dict) -> dict:
     return {"error": np.abs(made - here.path.values).max(), "d_model": weight.shape[0]}
 
 
-def step_products(here: Here, lesson: Lesson, words: dict) -> dict:
+def step_products(here: StepContext, lesson: Lesson, words: dict) -> dict:
     pairs = here.around.pairs if here.trace is not None else ()
     products = here.path.products[here.key]
     _vectors(here, [("q", here.path.query), ("k", here.path.keys[here.key]), (words["product"], products)], "qk",
@@ -128,7 +128,7 @@ def step_products(here: Here, lesson: Lesson, words: dict) -> dict:
             "positive": products[products > 0].sum(), "negative": products[products < 0].sum()}
 
 
-def _over_keys(here: Here, groups: dict[str, np.ndarray], axis: str, name: str, alt: str) -> None:
+def _over_keys(here: StepContext, groups: dict[str, np.ndarray], axis: str, name: str, alt: str) -> None:
     """A step's bars over the keys, which take the place of those of the step before."""
     shown = here.shown
     names = [here.key_name(place) for place in shown]
@@ -136,7 +136,7 @@ def _over_keys(here: Here, groups: dict[str, np.ndarray], axis: str, name: str, 
            key="inside-keys", name=f"inside-{name}", alt=alt)
 
 
-def step_score(here: Here, lesson: Lesson, words: dict) -> dict:
+def step_score(here: StepContext, lesson: Lesson, words: dict) -> dict:
     path, key = here.path, here.key
     _over_keys(here, {"q · k": path.dots, words["scaled"]: path.scaled}, words["axis"], "score",
                words["alt"].format(key=here.key_name(), dot=path.dots[key], score=path.scaled[key]))
@@ -144,7 +144,7 @@ def step_score(here: Here, lesson: Lesson, words: dict) -> dict:
             "cap": words["capped"].format(cap=here.layer.softcap) if here.layer.softcap is not None else ""}
 
 
-def step_mask(here: Here, lesson: Lesson, words: dict) -> dict:
+def step_mask(here: StepContext, lesson: Lesson, words: dict) -> dict:
     path = here.path
     groups = {words["bias"]: path.bias} if path.bias.any() else {}
     groups |= {words["logit"]: np.where(path.allowed, path.logits, np.nan)}
@@ -153,7 +153,7 @@ def step_mask(here: Here, lesson: Lesson, words: dict) -> dict:
             "bias": words["has_bias" if path.bias.any() else "no_bias"].format(bias=path.bias[here.key])}
 
 
-def step_softmax(here: Here, lesson: Lesson, words: dict) -> dict:
+def step_softmax(here: StepContext, lesson: Lesson, words: dict) -> dict:
     path, key = here.path, here.key
     _over_keys(here, {words["weight"]: path.weights}, words["weight"], "softmax",
                words["alt"].format(key=here.key_name(), weight=path.weights[key]))
@@ -163,7 +163,7 @@ def step_softmax(here: Here, lesson: Lesson, words: dict) -> dict:
             "sink": words["sink"].format(sink=path.sink) if path.sink else ""}
 
 
-def step_mix(here: Here, lesson: Lesson, words: dict) -> dict:
+def step_mix(here: StepContext, lesson: Lesson, words: dict) -> dict:
     path = here.path
     order = [int(place) for place in np.argsort(-path.weights, kind="stable")[:10] if path.weights[place] > 0]
     rows = [(f"{path.weights[place]:.3f} × v · {here.key_name(place)}", path.weighted[place]) for place in order]
@@ -174,12 +174,12 @@ def step_mix(here: Here, lesson: Lesson, words: dict) -> dict:
     return {"length": np.linalg.norm(path.mixed), "mean": np.linalg.norm(path.values, axis=-1)[path.allowed].mean(), "d_v": len(path.mixed)}
 
 
-def mixed_of_all(here: Here) -> np.ndarray:
+def mixed_of_all(here: StepContext) -> np.ndarray:
     """What every head of the layer mixed for this token, float64 (head, d_v)."""
     return np.stack([head_steps.journey(here.layer, head, here.token).mixed for head in range(here.layer.heads)])
 
 
-def step_concat(here: Here, lesson: Lesson, words: dict) -> dict:
+def step_concat(here: StepContext, lesson: Lesson, words: dict) -> dict:
     mixed = mixed_of_all(here)
     rows = [(f"{words['own']} {head}" if head == here.view.head else f"head {head}", each) for head, each in enumerate(mixed)]
     _vectors(here, rows, "concat", words["alt"].format(heads=len(mixed), d_v=mixed.shape[1]))
@@ -187,7 +187,7 @@ def step_concat(here: Here, lesson: Lesson, words: dict) -> dict:
             "start": here.view.head * mixed.shape[1], "stop": (here.view.head + 1) * mixed.shape[1] - 1}
 
 
-def step_out(here: Here, lesson: Lesson, words: dict) -> dict:
+def step_out(here: StepContext, lesson: Lesson, words: dict) -> dict:
     handed = head_steps.hand_over(mixed_of_all(here), here.around.w_output)
     bias = here.around.b_output
     rows = [(words["own"].format(head=here.view.head), handed[here.view.head]), (words["sum"], handed.sum(0))]
@@ -203,7 +203,7 @@ def step_out(here: Here, lesson: Lesson, words: dict) -> dict:
             "error": np.abs(total - output).max(), "whole": np.linalg.norm(output)}
 
 
-def step_stream(here: Here, lesson: Lesson, words: dict) -> dict:
+def step_stream(here: StepContext, lesson: Lesson, words: dict) -> dict:
     block, token, around = here.block, here.token, here.around
     norm_first = words["pre" if block.norm_first else "post"]
     before = block.before[token] if around is block.attentions[0] else block.before[token] + block.attentions[0].output[token]

@@ -11,11 +11,11 @@ from viz.figures.lines import Line, lines
 from viz.figures.regression import regression
 from viz.figures.tiles import tiles
 from viz.format import format_share
-from viz.page import Frame, Page
+from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Switch
 from viz.pages.kernels.copying import copies
 from viz.pages.kernels.score_functions import lookup
-from viz.widgets.control_widgets import pick, push, slide, stops
+from viz.widgets.control_widgets import button_setting, choice_for, log_steps, slider_for
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import keep_picture
 from viz.widgets.lesson import GUESS, LETTERS, Lesson, computing
@@ -35,35 +35,35 @@ PAGE = Page("From kernels to attention", "Learn", 8, "nothing", controls=(
     Number("asked", 2, 0, 7, whole=True), Number("draw", 0, 0, SEEDS - 1, whole=True)))
 
 
-def render(frame: Frame) -> None:
-    lesson = Lesson(frame, "kernels")
+def render(page: PageContext) -> None:
+    lesson = Lesson(page, "kernels")
     lesson.head()
     revealed = lesson.predict()
-    lesson.live(_regression, frame, lesson, leads=lesson.controls("p", "h", "q"))
+    lesson.live(_regression, page, lesson, leads=lesson.controls("p", "h", "q"))
     with computing():
-        lesson.live(_relabelled, frame, lesson, revealed)
-    lesson.live(lookup, frame, lesson, WIDTHS, SEEDS)
-    lesson.live(copies, frame, lesson, SEEDS)
-    lesson.live(_memory, frame, lesson)
+        lesson.live(_relabelled, page, lesson, revealed)
+    lesson.live(lookup, page, lesson, WIDTHS, SEEDS)
+    lesson.live(copies, page, lesson, SEEDS)
+    lesson.live(_memory, page, lesson)
     lesson.end()
 
 
-def _points(frame: Frame) -> tuple[np.ndarray, np.ndarray]:
-    x, y = np.array(frame.controls["p"]).reshape(-1, 2).T
+def _points(page: PageContext) -> tuple[np.ndarray, np.ndarray]:
+    x, y = np.array(page.controls["p"]).reshape(-1, 2).T
     return x, y
 
 
-def _regression(frame: Frame, lesson: Lesson) -> None:
-    x, y = _points(frame)
-    words, turned = lesson.prose["widgets"], frame.controls
+def _regression(page: PageContext, lesson: Lesson) -> None:
+    x, y = _points(page)
+    words, turned = lesson.prose["widgets"], page.controls
     with lesson.section("regression"):
-        pick(frame, "kernel", words["kernel"], words["kernels"])
+        choice_for(page, "kernel", words["kernel"], words["kernels"])
         left, right = st.columns([2, 3], gap="medium")
         with left:
             keep_picture(drag(POINTS, turned["p"], [str(place) for place in range(len(x))], mode="points", name=words["points"], height=320,
-                              key="points", turn=frame.turn))
-            slide(frame, "h", words["h"], stops(0.1, 5, 12), help=words["h_help"])
-            slide(frame, "q", words["q"], [float(f"{each:.2f}") for each in np.arange(-3, 3.01, 0.1)])
+                              key="points", turn=page.set_controls))
+            slider_for(page, "h", words["h"], log_steps(0.1, 5, 12), help=words["h_help"])
+            slider_for(page, "q", words["q"], [float(f"{each:.2f}") for each in np.arange(-3, 3.01, 0.1)])
         kernel, h = turned["kernel"], turned["h"]
         curve = kernels.kernel_weights(X[:, None], x[:, None], h, kernel) @ y
         weights = kernels.kernel_weights(np.array([[turned["q"]]]), x[:, None], h, kernel)[0]
@@ -83,9 +83,9 @@ def _regression(frame: Frame, lesson: Lesson) -> None:
                      shapes={"keys": x[:, None], "values": y}, q=turned["q"], h=h, silent=silent, best=best)
 
 
-def _relabelled(frame: Frame, lesson: Lesson, revealed: bool) -> None:
-    x, y = _points(frame)
-    words, turned = lesson.prose["relabel"], frame.controls
+def _relabelled(page: PageContext, lesson: Lesson, revealed: bool) -> None:
+    x, y = _points(page)
+    words, turned = lesson.prose["relabel"], page.controls
     how, h, q = turned["keys"], turned["h"], turned["q"]
     keys, query, temperature = kernels.lift(x, how), kernels.lift(np.array([q]), how), h * h
     rows = {"kernel": kernels.kernel_weights(query, keys, h)[0], "dot": kernels.dot_product_weights(query, keys, temperature)[0],
@@ -93,7 +93,7 @@ def _relabelled(frame: Frame, lesson: Lesson, revealed: bool) -> None:
     with lesson.section("relabel"):
         st.markdown(words["table"].format(q=q, h=h, t=temperature, keys=", ".join(f"{each:g}" for each in x),
                                           values=", ".join(f"{each:g}" for each in y), answer=rows["kernel"] @ y))
-        pick(frame, "keys", words["keys"], words["key_names"])
+        choice_for(page, "keys", words["keys"], words["key_names"])
         if not revealed:
             lesson.waits("relabel")
             return
@@ -116,8 +116,8 @@ def _relabelled(frame: Frame, lesson: Lesson, revealed: bool) -> None:
                      verdict=words["verdicts"][how])
 
 
-def _memory(frame: Frame, lesson: Lesson) -> None:
-    words, turned = lesson.prose["memory"], frame.controls
+def _memory(page: PageContext, lesson: Lesson) -> None:
+    words, turned = lesson.prose["memory"], page.controls
     pairs, share, temperature = turned["pairs"], turned["noise"], turned["t"]
     asked = min(turned["asked"], pairs - 1)
     keys, values = associative_memory.stored(pairs)
@@ -126,11 +126,11 @@ def _memory(frame: Frame, lesson: Lesson) -> None:
     with lesson.section("memory"):
         left, right = st.columns([2, 3], gap="medium")
         with left:
-            slide(frame, "asked", words["asked"], range(pairs), say=lambda place: associative_memory.KEYS[place], closed=True)
-            slide(frame, "noise", words["noise"], DAMAGE, say=lambda value: format_share(value, 0))
-            slide(frame, "t", words["t"], stops(0.1, 100, 10), help=words["t_help"])
-            slide(frame, "pairs", words["pairs"], range(2, 9))
-            push(frame, words["again"], "damage-again", draw=(turned["draw"] + 1) % SEEDS)
+            slider_for(page, "asked", words["asked"], range(pairs), say=lambda place: associative_memory.KEYS[place], closed=True)
+            slider_for(page, "noise", words["noise"], DAMAGE, say=lambda value: format_share(value, 0))
+            slider_for(page, "t", words["t"], log_steps(0.1, 100, 10), help=words["t_help"])
+            slider_for(page, "pairs", words["pairs"], range(2, 9))
+            button_setting(page, words["again"], "damage-again", draw=(turned["draw"] + 1) % SEEDS)
         with right:
             _pictures(lesson, query[0], mixed[0], keys, values, weights[0], asked)
         best = associative_memory.best_temperature(share)

@@ -9,8 +9,8 @@ from model.core.assets import ASSETS
 from model.lessons import copying
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
-from viz.page import Frame
-from viz.widgets.control_widgets import push, switch
+from viz.page import PageContext
+from viz.widgets.control_widgets import button_setting, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
 
@@ -25,22 +25,22 @@ def shipped() -> dict:
     return json.loads(RUNS.read_text(encoding="utf-8"))
 
 
-def copies(frame: Frame, lesson: Lesson, seeds: int) -> None:
+def copies(page: PageContext, lesson: Lesson, seeds: int) -> None:
     """Accuracy by length of the runs in assets/lessons or of one's own, and where attention looked while it copied."""
     from model.lessons.recurrent import Copier
 
-    words, turned, kept = lesson.prose["copying"], frame.controls, shipped()
+    words, turned, kept = lesson.prose["copying"], page.controls, shipped()
     with lesson.section("copying"):
         told = lesson.predict("copying", "guess_copy")
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-            switch(frame, "copy", words["switch"].format(steps=copying.SHORT), help=words["switch_help"])
-            push(frame, words["again"], "copy-again", again=(turned["again"] + 1) % seeds)
+            toggle_for(page, "copy", words["switch"].format(steps=copying.SHORT), help=words["switch_help"])
+            button_setting(page, words["again"], "copy-again", again=(turned["again"] + 1) % seeds)
         if not told:
             lesson.waits("copying", height=380)
             return
         left, right = st.columns([3, 2], gap="medium")
         with left:
-            own = frame.ask(copying.CopyQuery(turned["again"])) if turned["copy"] else None
+            own = page.ask(copying.CopyQuery(turned["again"])) if turned["copy"] else None
             right_of = {kind: np.array(runs) for kind, runs in kept["copying"]["right"].items()}
             if own is not None:
                 right_of = {kind: runs[None] for kind, runs in own.right.items()}

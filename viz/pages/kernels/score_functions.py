@@ -5,9 +5,9 @@ import streamlit as st
 from model.lessons import scores
 from viz.figures.lines import Line, lines
 from viz.format import format_share
-from viz.page import Frame
+from viz.page import PageContext
 from viz.pages.kernels.copying import shipped
-from viz.widgets.control_widgets import push, slide, switch
+from viz.widgets.control_widgets import button_setting, slider_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
 
@@ -15,23 +15,23 @@ SMOOTH = 10     # steps that a point of the curves is the mean of
 COLOURS = {"additive": 2, "scaled": 0, "plain": 1}
 
 
-def lookup(frame: Frame, lesson: Lesson, widths: tuple[int, ...], seeds: int) -> None:
+def lookup(page: PageContext, lesson: Lesson, widths: tuple[int, ...], seeds: int) -> None:
     """The runs in assets/lessons over d_k, and beside them a training of one's own at the chosen d_k."""
-    words, turned = lesson.prose["scores"], frame.controls
+    words, turned = lesson.prose["scores"], page.controls
     kept = shipped()
     with lesson.section("scores"):
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             with st.container(width=320):
-                slide(frame, "dk", words["dk"], widths)
-            switch(frame, "train", words["train"])
-            push(frame, words["again"], "another-start", seed=(turned["seed"] + 1) % seeds)
+                slider_for(page, "dk", words["dk"], widths)
+            toggle_for(page, "train", words["train"])
+            button_setting(page, words["again"], "another-start", seed=(turned["seed"] + 1) % seeds)
         left, right = st.columns(2, gap="medium")
         with left:
             _over_widths(lesson, kept, turned["dk"])
         numbers = {"seeds": len(kept["score_seeds"]), "date": kept["date"], "command": kept["command"], "machine": kept["machine"]}
         with right:
             if turned["train"]:
-                found = frame.ask(scores.ScoresQuery(turned["dk"], turned["seed"]))
+                found = page.ask(scores.ScoresQuery(turned["dk"], turned["seed"]))
                 _live(lesson, found, turned["dk"])
             else:
                 with st.container(border=True, height=360, horizontal_alignment="center", vertical_alignment="center"):

@@ -11,11 +11,11 @@ from viz.components.handles import drag
 from viz.figures.lines import Line, lines
 from viz.figures.loss_surface import landscape
 from viz.figures.stacked_bars import lengths
-from viz.page import Frame, Page
+from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Switch, Words
 from viz.pages.learning.short_run import asked, real_run
 from viz.pages.learning.targets import three_targets
-from viz.widgets.control_widgets import pick, push, slide, switch
+from viz.widgets.control_widgets import button_setting, choice_for, slider_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import keep_picture
 from viz.widgets.lesson import GUESS, Lesson, computing
@@ -35,17 +35,17 @@ EPSILONS = np.linspace(0, 0.9, 91)
 PAPER_STEPS = np.arange(1, 100_001, 200)
 
 
-def render(frame: Frame) -> None:
-    lesson = Lesson(frame, "learning")
+def render(page: PageContext) -> None:
+    lesson = Lesson(page, "learning")
     lesson.head()
     revealed = lesson.predict()
-    lesson.live(_lengths, frame, lesson, revealed)
+    lesson.live(_lengths, page, lesson, revealed)
     with computing():
-        lesson.live(three_targets, frame, lesson)
+        lesson.live(three_targets, page, lesson)
     for part in (_smoothing, _adam, _rate):   # the run at the end takes their settings
-        lesson.live(part, frame, lesson, leads=lambda: asked(frame.controls))
-    lesson.live(_cliff, frame, lesson)
-    lesson.live(real_run, frame, lesson)
+        lesson.live(part, page, lesson, leads=lambda: asked(page.controls))
+    lesson.live(_cliff, page, lesson)
+    lesson.live(real_run, page, lesson)
     lesson.end()
 
 
@@ -55,18 +55,18 @@ def _whole(values: tuple[float, ...]) -> np.ndarray:
     return found / found.sum() if found.sum() else np.full(len(found), 1 / len(found))
 
 
-def _lengths(frame: Frame, lesson: Lesson, revealed: bool) -> None:
+def _lengths(page: PageContext, lesson: Lesson, revealed: bool) -> None:
     words = lesson.prose["lengths"]
     with lesson.section("lengths"):
         left, right = st.columns(2, gap="medium")
         with left:
             for control in (P, Q):
-                keep_picture(drag(control, frame.controls[control.name], words["names"], mode="shares", name=words[control.name],
-                                  unit=words[control.name], height=170, key=f"shares-{control.name}", turn=frame.turn))
+                keep_picture(drag(control, page.controls[control.name], words["names"], mode="shares", name=words[control.name],
+                                  unit=words[control.name], height=170, key=f"shares-{control.name}", turn=page.set_controls))
             with st.container(horizontal=True, gap="small"):
                 for preset, values in PRESETS.items():
-                    push(frame, words["presets"][preset], f"preset-{preset}", q=frame.controls["p"] if preset == "same" else values)
-        p, q = _whole(frame.controls["p"]), _whole(frame.controls["q"])
+                    button_setting(page, words["presets"][preset], f"preset-{preset}", q=page.controls["p"] if preset == "same" else values)
+        p, q = _whole(page.controls["p"]), _whole(page.controls["q"])
         floor, gap, loss = (float(each) for each in (entropy(p, base=math.e), divergence.divergence(p, q), divergence.cross_entropy(p, q)))
         back = float(divergence.divergence(q, p))
         with right:
@@ -85,16 +85,16 @@ def _said(number: float) -> str:
     return f"{number:.3f}" if np.isfinite(number) else "∞"
 
 
-def _smoothing(frame: Frame, lesson: Lesson) -> None:
-    words, (epsilon, size, where) = lesson.prose["smoothing"], (frame.controls[name] for name in ("eps", "size", "where"))
+def _smoothing(page: PageContext, lesson: Lesson) -> None:
+    words, (epsilon, size, where) = lesson.prose["smoothing"], (page.controls[name] for name in ("eps", "size", "where"))
     with lesson.section("smoothing"):
         first, second, third = st.columns([2, 2, 3], gap="medium")
         with first:
-            slide(frame, "eps", words["eps"], (0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.9))
+            slider_for(page, "eps", words["eps"], (0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.9))
         with second:
-            slide(frame, "size", words["size"], (2, 10, 66, 184, 1000, 10_000, 37_000), say=lambda value: f"{value:,}")
+            slider_for(page, "size", words["size"], (2, 10, 66, 184, 1000, 10_000, 37_000), say=lambda value: f"{value:,}")
         with third:
-            pick(frame, "where", words["where"], words["wheres"])
+            choice_for(page, "where", words["where"], words["wheres"])
         floor, peak = divergence.floor(size, epsilon, where), divergence.peak(size, epsilon, where)
         left, right = st.columns(2, gap="medium")
         with left:
@@ -114,15 +114,15 @@ def _smoothing(frame: Frame, lesson: Lesson) -> None:
                      gap=_said(divergence.gap(size, epsilon, where)), paper=divergence.floor(37_000, 0.1, "others"))
 
 
-def _adam(frame: Frame, lesson: Lesson) -> None:
-    words, kind, beta2, epsilon = lesson.prose["adam"], *(frame.controls[name] for name in ("signal", "b2", "ae"))
+def _adam(page: PageContext, lesson: Lesson) -> None:
+    words, kind, beta2, epsilon = lesson.prose["adam"], *(page.controls[name] for name in ("signal", "b2", "ae"))
     with lesson.section("adam"):
-        pick(frame, "signal", words["signal"], words["signals"])
+        choice_for(page, "signal", words["signal"], words["signals"])
         left, right = st.columns(2, gap="medium")
         with left:
-            slide(frame, "b2", "β₂", (0.5, 0.9, 0.95, 0.98, 0.99, 0.999, 0.9999), help=words["b2_help"])
+            slider_for(page, "b2", "β₂", (0.5, 0.9, 0.95, 0.98, 0.99, 0.999, 0.9999), help=words["b2_help"])
         with right:
-            slide(frame, "ae", "ε", (1e-12, 1e-9, 1e-8, 1e-6, 1e-4, 1e-2, 1.0), say=lambda value: f"{value:.0e}", help=words["ae_help"])
+            slider_for(page, "ae", "ε", (1e-12, 1e-9, 1e-8, 1e-6, 1e-4, 1e-2, 1.0), say=lambda value: f"{value:.0e}", help=words["ae_help"])
         gradients, steps = descent.signal(kind), np.arange(1, descent.STEPS + 1)
         paper, own = descent.adam(gradients), descent.adam(gradients, beta2=beta2, epsilon=epsilon)
         with left:
@@ -138,15 +138,15 @@ def _adam(frame: Frame, lesson: Lesson) -> None:
                      memory=1 / (1 - beta2), says=says)
 
 
-def _rate(frame: Frame, lesson: Lesson) -> None:
-    words, peak, warm_up, decay = lesson.prose["rate"], *(frame.controls[name] for name in ("rate", "warm", "decay"))
+def _rate(page: PageContext, lesson: Lesson) -> None:
+    words, peak, warm_up, decay = lesson.prose["rate"], *(page.controls[name] for name in ("rate", "warm", "decay"))
     with lesson.section("rate"):
         left, right = st.columns(2, gap="medium")
         with left:
-            slide(frame, "warm", words["warm"], (0, 5, 10, 15, 30, 60, 100, STEPS))
+            slider_for(page, "warm", words["warm"], (0, 5, 10, 15, 30, 60, 100, STEPS))
         with right:
-            slide(frame, "rate", words["peak"], (1e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1))
-        switch(frame, "decay", words["decay"])
+            slider_for(page, "rate", words["peak"], (1e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1))
+        toggle_for(page, "decay", words["decay"])
         paper, steps = descent.rate(PAPER_STEPS, 512, 4000), np.arange(1, STEPS + 1)
         ours = np.array([descent.scaled_rate(step, peak, warm_up, decay) for step in steps.tolist()])
         highest = float(descent.rate(np.array(4000), 512, 4000))
@@ -162,17 +162,17 @@ def _rate(frame: Frame, lesson: Lesson) -> None:
                      last=ours[-1], peak=ours.max(), end=float(descent.rate(np.array(100_000), 512, 4000)), steps=STEPS)
 
 
-def _cliff(frame: Frame, lesson: Lesson) -> None:
-    words, limit = lesson.prose["cliff"], frame.controls["limit"]
-    start = tuple(low + share * (high - low) for low, high, share in zip(descent.LOW, descent.HIGH, frame.controls["start"], strict=True))
+def _cliff(page: PageContext, lesson: Lesson) -> None:
+    words, limit = lesson.prose["cliff"], page.controls["limit"]
+    start = tuple(low + share * (high - low) for low, high, share in zip(descent.LOW, descent.HIGH, page.controls["start"], strict=True))
     free, free_lengths = descent.descend(start, 0.3, 0.0)
     tame, tame_lengths = descent.descend(start, 0.3, limit)
     with lesson.section("cliff"):
         left, right = st.columns([2, 3], gap="medium")
         with left:
-            keep_picture(drag(START, frame.controls["start"], [words["start"]], mode="points", name=words["start"], unit=words["plane"], height=300,
-                              key="start", turn=frame.turn))
-            slide(frame, "limit", words["limit"], (0, 0.03, 0.1, 0.3, 1.0, 3.0), say=lambda value: f"{value:g}" if value else words["never"])
+            keep_picture(drag(START, page.controls["start"], [words["start"]], mode="points", name=words["start"], unit=words["plane"], height=300,
+                              key="start", turn=page.set_controls))
+            slider_for(page, "limit", words["limit"], (0, 0.03, 0.1, 0.3, 1.0, 3.0), say=lambda value: f"{value:g}" if value else words["never"])
         with right:
             x, y, heights = descent.landscape()
             paths = [(words["free"], 1, free), *([(words["tame"].format(limit=limit), 0, tame)] if limit else [])]

@@ -7,8 +7,8 @@ import streamlit as st
 from model.lessons import short_run
 from model.lessons.short_run import Run, RunQuery
 from viz.figures.lines import Line, lines
-from viz.page import Frame
-from viz.widgets.control_widgets import pick, push, slide
+from viz.page import PageContext
+from viz.widgets.control_widgets import button_setting, choice_for, slider_for
 from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
 
@@ -25,27 +25,27 @@ def beside(question: RunQuery) -> RunQuery:
     return replace(question, fresh=True) if question.target == "other" else RunQuery(seed=question.seed)
 
 
-def real_run(frame: Frame, lesson: Lesson) -> None:
-    words, controls = lesson.prose["run"], frame.controls
+def real_run(page: PageContext, lesson: Lesson) -> None:
+    words, controls = lesson.prose["run"], page.controls
     question = asked(controls)
     with lesson.section("run"):
-        pick(frame, "goal", words["goal"], words["goals"])
+        choice_for(page, "goal", words["goal"], words["goals"])
         left, right = st.columns(2, gap="medium")
         with left:
-            slide(frame, "clip", words["clip"], (0, 0.1, 0.3, 1.0, 3.0), say=lambda value: f"{value:g}" if value else words["never"])
+            slider_for(page, "clip", words["clip"], (0, 0.1, 0.3, 1.0, 3.0), say=lambda value: f"{value:g}" if value else words["never"])
         with right:
-            slide(frame, "seed", words["seed"], range(1, 6))
+            slider_for(page, "seed", words["seed"], range(1, 6))
         st.caption(words["settings"].format(goal=words["goals"][question.target], beta2=question.beta2, adam_epsilon=question.adam_epsilon,
                                             rate=question.rate, warm=question.warm_up, decay=words["decays"][str(question.decay).lower()],
                                             clip=f"{question.clip:g}" if question.clip else words["never"], seed=question.seed,
                                             smooth=words["smooth"].format(epsilon=question.epsilon, where=lesson.prose["smoothing"]["wheres"]
                                                                           [question.definition]) if question.target == "smooth" else ""))
-        push(frame, words["stop" if controls["run"] else "go"], "run-it", run=not controls["run"])
+        button_setting(page, words["stop" if controls["run"] else "go"], "run-it", run=not controls["run"])
         if not controls["run"]:
             st.caption(words["idle"])
             return
         other = beside(question)
-        own, reference = frame.ask_each([question, other], height=420)
+        own, reference = page.ask_each([question, other], height=420)
         _draw(lesson, question, own, other, reference)
 
 

@@ -7,42 +7,42 @@ from model.lessons import distillation
 from model.studies.next_token import NextWordQuery, distribution
 from viz.figures.bars import bars
 from viz.figures.stacked_bars import lengths
-from viz.page import Frame
-from viz.text import literal
-from viz.widgets.control_widgets import slide
-from viz.widgets.fields import bound
+from viz.page import PageContext
+from viz.text import escape_markdown
+from viz.widgets.control_widgets import slider_for
+from viz.widgets.fields import bind
 from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
 
 SHOWN = 7   # signs in the picture
 
 
-def three_targets(frame: Frame, lesson: Lesson) -> None:
+def three_targets(page: PageContext, lesson: Lesson) -> None:
     """Next sign, distillation and fine-tuning on one student: the same loss and the same slope, only the target differs."""
     words, known = lesson.prose["targets"], distillation.steps()
-    step = min(known, key=lambda each: abs(each - frame.controls["step"]))
+    step = min(known, key=lambda each: abs(each - page.controls["step"]))
     with lesson.section("targets"):
         first, second, third, fourth = st.columns([4, 4, 3, 2], gap="medium")
         with first:
-            st.text_input(words["signs"], max_chars=60, help=words["signs_help"], **bound(frame.turn, "signs", frame.controls["signs"]))
+            st.text_input(words["signs"], max_chars=60, help=words["signs_help"], **bind(page.set_controls, "signs", page.controls["signs"]))
         with second:
-            slide(frame, "step", words["step"], known, say=str, closed=True)
+            slider_for(page, "step", words["step"], known, say=str, closed=True)
         with third:
-            slide(frame, "soft", words["soft"], (0.5, 1, 2, 4, 10))
+            slider_for(page, "soft", words["soft"], (0.5, 1, 2, 4, 10))
         with fourth:
-            st.text_input(words["wish"], max_chars=1, help=words["wish_help"], **bound(frame.turn, "wish", frame.controls["wish"]))
-        text = frame.controls["signs"].replace(" ", "")
-        right, wished = distillation.number(text[-1:]), distillation.number(frame.controls["wish"])
+            st.text_input(words["wish"], max_chars=1, help=words["wish_help"], **bind(page.set_controls, "wish", page.controls["wish"]))
+        text = page.controls["signs"].replace(" ", "")
+        right, wished = distillation.number(text[-1:]), distillation.number(page.controls["wish"])
         if right is None or wished is None or len(text) < 2:
             st.info(words["unknown"])
             return
-        said, taught = (frame.ask(NextWordQuery(sources.open_query(model, text[:-1]))).logits
+        said, taught = (page.ask(NextWordQuery(sources.open_query(model, text[:-1]))).logits
                         for model in (distillation.student(step), distillation.TEACHER))
         _draw(lesson, text, (right, wished), said, taught, step)
 
 
 def _draw(lesson: Lesson, text: str, signs: tuple[int, int], said: np.ndarray, taught: np.ndarray, step: int) -> None:
-    words, soft, wish = lesson.prose["targets"], lesson.frame.controls["soft"], lesson.frame.controls["wish"]
+    words, soft, wish = lesson.prose["targets"], lesson.page.controls["soft"], lesson.page.controls["wish"]
     student = distribution(said)
     chosen = distillation.only(signs[0], len(said)), distillation.softened(taught, soft), distillation.only(signs[1], len(said))
     wanted = dict(zip(words["rows"], chosen, strict=True))
@@ -61,6 +61,6 @@ def _draw(lesson: Lesson, text: str, signs: tuple[int, int], said: np.ndarray, t
                key="learning-push", alt=words["alt_push"].format(sign=text[-1], push=slopes[words["rows"][0]][0]))
     teacher = wanted[words["rows"][1]]
     lesson.notes("targets", shown=(distillation.parts, distillation.slope, distillation.only, distillation.softened),
-                 shapes={"logits": said, "student": student, "teacher": teacher}, step=step, sign=literal(text[-1]), before=literal(text[:-1]),
-                 p=student[signs[0]], teacher=teacher[signs[0]], wish=literal(wish), word=split[words["rows"][0]][2],
+                 shapes={"logits": said, "student": student, "teacher": teacher}, step=step, sign=escape_markdown(text[-1]), before=escape_markdown(text[:-1]),
+                 p=student[signs[0]], teacher=teacher[signs[0]], wish=escape_markdown(wish), word=split[words["rows"][0]][2],
                  floor=split[words["rows"][1]][0], distil=split[words["rows"][1]][2], tune=split[words["rows"][2]][2], size=len(said), soft=soft)

@@ -13,9 +13,9 @@ from model.studies.patterns import PATTERNS, TITLES, FitsQuery, HeadFits
 from model.studies.silencing import Silencing, SilencingQuery
 from viz.figures.patterns import WORST, effects, grid
 from viz.format import head_label
-from viz.page import Frame, Page
+from viz.page import Page, PageContext
 from viz.pages.measures.corpus import many_texts
-from viz.text import literal, strings
+from viz.text import escape_markdown, strings
 from viz.widgets.fields import segments
 from viz.widgets.figure import figure
 from viz.widgets.head_table import silence_all, table
@@ -25,29 +25,29 @@ PAGE = Page("Measures", "Look", 3, "record")
 POOR = 0.6     # a fit below which the best pattern says little
 
 
-def render(frame: Frame) -> None:
-    words, record = strings("measures"), frame.record()
-    view = frame.view()
+def render(page: PageContext) -> None:
+    words, record = strings("measures"), page.record()
+    view = page.view()
     st.markdown(f"## {words['question']}")
     st.markdown(words["lead"], width=READABLE)
     if len(record.kinds) > 1:
-        segments(strings("heads")["kind"], {kind: strings("heads")["kinds"][kind] for kind in record.kinds}, frame.choose, "kind", view.kind)
-    fitted: HeadFits = frame.ask(FitsQuery(record.query, view.kind))
-    measures: HeadMeasures = frame.ask(MeasuresQuery(record.query, view.kind))
+        segments(strings("heads")["kind"], {kind: strings("heads")["kinds"][kind] for kind in record.kinds}, page.set_view, "kind", view.kind)
+    fitted: HeadFits = page.ask(FitsQuery(record.query, view.kind))
+    measures: HeadMeasures = page.ask(MeasuresQuery(record.query, view.kind))
     question = SilencingQuery(record.query, view.kind)
-    silencing: Silencing | None = sources.kept(question)
+    silencing: Silencing | None = sources.cached(question)
     best = {place: fitted.best(place) for place in next(iter(measures.values.values()))}
     left, right = st.columns([7, 5], gap="large")
     with left:
         _grid(best)
     with right:
         _notice(best)
-    table(frame, measures, fitted, silencing)
+    table(page, measures, fitted, silencing)
     if silencing is not None:
         _effects(best, silencing)
     elif record.prediction is not None and record.verification.status == "verified":
-        silence_all(frame, question, len(best))
-    many_texts(frame, record.query.model, record.query.revision, view.kind)
+        silence_all(page, question, len(best))
+    many_texts(page, record.query.model, record.query.revision, view.kind)
     _formula()
 
 
@@ -77,7 +77,7 @@ def _effects(best: dict, silencing: Silencing) -> None:
     """What silencing did, beside how well a pattern fits: two different things."""
     words, changes = strings("measures"), silencing.changes
     place = max(changes, key=lambda each: changes[each])
-    facts = {"head": head_label(*place), "most": changes[place], "title": literal(TITLES[best[place][0]]), "fit": best[place][1]}
+    facts = {"head": head_label(*place), "most": changes[place], "title": escape_markdown(TITLES[best[place][0]]), "fit": best[place][1]}
     st.markdown(f"##### {words['effects']}")
     axes = (words["effects_axes"]["x"], words["effects_axes"][silencing.measure])
     left, right = st.columns([7, 5], gap="large")

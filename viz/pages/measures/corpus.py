@@ -11,9 +11,9 @@ from model.core.query import Kind, UserError
 from model.studies.corpus import BATCH, Averages, TextsQuery, as_csv, merged
 from model.studies.corpus_files import SUFFIXES, texts
 from model.studies.patterns import TITLES
-from viz.page import Frame
+from viz.page import PageContext
 from viz.provenance import versions
-from viz.text import literal, strings
+from viz.text import escape_markdown, strings
 from viz.widgets.corpus_result import AVERAGES, FROM_FILE, CorpusResult, save_result, saved_result
 from viz.widgets.head_table import clickable, columns
 from viz.widgets.waiting import session
@@ -21,7 +21,7 @@ from viz.widgets.waiting import session
 MOST_TEXTS, MEGABYTES = 1000, 5    # what one session may have read in one go; the command line has no limit
 
 
-def many_texts(frame: Frame, model: str, revision: str, kind: Kind) -> None:
+def many_texts(page: PageContext, model: str, revision: str, kind: Kind) -> None:
     """The section."""
     words = strings("measures")
     st.markdown(f"##### {words['many']}")
@@ -32,10 +32,10 @@ def many_texts(frame: Frame, model: str, revision: str, kind: Kind) -> None:
         try:
             _read(file.name, _whole(file.getvalue(), file.name), (model, revision, kind))
         except UserError as error:
-            st.error(literal(str(error)))
+            st.error(escape_markdown(str(error)))
     found = saved_result(model, revision, kind)
     if found is not None:
-        _shown(frame, found)
+        _shown(page, found)
 
 
 def _whole(content: bytes, name: str) -> tuple[tuple[int, str], ...]:
@@ -61,7 +61,7 @@ def _read(name: str, found: tuple[tuple[int, str], ...], asked: tuple[str, str, 
                   on_click=lambda: st.session_state.update({"many-stopped": not stopped}))
         for start in range(0, len(found), BATCH):
             question = TextsQuery(*asked, found[start:start + BATCH])
-            answer = sources.kept(question) if stopped else _answer(question, bar, start, len(found), name)
+            answer = sources.cached(question) if stopped else _answer(question, bar, start, len(found), name)
             if answer is None:
                 st.caption(words["many_stopped"].format(done=done, total=len(found)))
                 break
@@ -83,19 +83,19 @@ def _answer(question: TextsQuery, bar, start: int, count: int, name: str) -> Ave
     except UserError as error:
         raise UserError(f"{name}, {error}") from error
     finally:
-        job.leave(session())
+        job.withdraw(session())
 
 
-def _shown(frame: Frame, found: CorpusResult) -> None:
+def _shown(page: PageContext, found: CorpusResult) -> None:
     """What came out: the table, the file, and the way to the grid."""
     words, averages = strings("measures"), found.averages
-    st.markdown(words["many_done"].format(name=literal(found.name), heads=len(averages.places), texts=averages.texts, tokens=averages.tokens,
-                                          model=literal(found.model)))
+    st.markdown(words["many_done"].format(name=escape_markdown(found.name), heads=len(averages.places), texts=averages.texts, tokens=averages.tokens,
+                                          model=escape_markdown(found.model)))
     if averages.cut:
         st.caption(words["many_cut"].format(count=averages.cut))
     st.caption(words["many_table_about"])
     rows = _rows(averages)
-    clickable(frame, rows, _columns(rows[0]), key="many-table", alt=words["many_kept"].format(
+    clickable(page, rows, _columns(rows[0]), key="many-table", alt=words["many_kept"].format(
         name=found.name, heads=len(averages.places), texts=averages.texts, tokens=averages.tokens, model=found.model))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         provenance = {"model": found.model, "revision": found.revision, "file": found.name, "versions": versions()}
@@ -103,7 +103,7 @@ def _shown(frame: Frame, found: CorpusResult) -> None:
                            on_click="ignore", key="many-csv")
         colour = st.selectbox(words["many_colour"], averages.names, format_func=lambda name: AVERAGES[name], key="many-colour", width=320)
         if st.button(words["many_open"], key="many-open"):
-            frame.go("heads", colour=FROM_FILE + colour)
+            page.open_page("heads", colour=FROM_FILE + colour)
 
 
 def _rows(averages: Averages) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ import streamlit as st
 from model.ask import small_models
 from model.studies import induction
 from model.training import film as films
-from viz.page import Frame, Page
+from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
 from viz.pages.training.film import READABLE, stage
 from viz.pages.training.induction_scores import habits
@@ -22,49 +22,49 @@ PAGE = Page("Learning", "Look", 12, "nothing", leave=leave, controls=(
     Number("rate", 3e-3, 1e-4, 2e-2), Number("steps", 800, 50, 6000, whole=True)))
 
 
-def render(frame: Frame) -> None:
+def render(page: PageContext) -> None:
     words = strings("training")
     st.markdown(f"## {words['question']}")
     st.markdown(words["lead"], width=READABLE)
-    chosen = _chosen(frame)
+    chosen = _chosen(page)
     if chosen == OWN:
-        own_training(frame)
+        own_training(page)
     else:
         if "training" in st.session_state:
             beside(st.session_state["training"])
         film = small_models.film(chosen)
-        stage(frame, chosen, film, film.about["steps"], growing=False)
-    habits(frame)
+        stage(page, chosen, film, film.about["steps"], growing=False)
+    habits(page)
     with st.expander(words["source"]["title"]):
         st.markdown(words["source"]["formula"])
         st.code("\n\n".join([inspect.getsource(induction.scores), inspect.getsource(films.formed), inspect.getsource(films.fall)]))
         st.markdown(words["source"]["sources"])
     if chosen != OWN and st.session_state.get("playing"):
-        _next(frame, film.frames)
+        _next(page, film.frames)
 
 
-def _chosen(frame: Frame) -> str:
+def _chosen(page: PageContext) -> str:
     """Which film is on: one of the shipped ones, or one's own training."""
     words = strings("training")
     known = small_models.films() | {OWN: words["own"]}
-    chosen = frame.controls["film"] if frame.controls["film"] in known else next(iter(known))
+    chosen = page.controls["film"] if page.controls["film"] in known else next(iter(known))
 
     def changed() -> None:
         st.session_state["playing"] = False
-        frame.turn(film=st.session_state["view_film"], step=-1, open="", says="")
+        page.set_controls(film=st.session_state["view_film"], step=-1, open="", says="")
 
     st.session_state["view_film"] = chosen
     st.segmented_control(words["film"], list(known), format_func=known.__getitem__, required=True, key="view_film", on_change=changed)
     return chosen
 
 
-def _next(frame: Frame, frames: tuple[int, ...]) -> None:
+def _next(page: PageContext, frames: tuple[int, ...]) -> None:
     """The next picture of a film that plays; any click takes over at the end of the pause."""
-    step = frames[-1] if frame.controls["step"] < 0 else frame.controls["step"]
+    step = frames[-1] if page.controls["step"] < 0 else page.controls["step"]
     following = next((each for each in frames if each > step), None)
     if following is None:
         st.session_state["playing"] = False
     else:
         time.sleep(FRAME_SECONDS)
-        frame.turn(step=following)
+        page.set_controls(step=following)
     st.rerun()

@@ -6,7 +6,7 @@ import numpy as np
 from model.core.query import Kind
 from model.core.record import AttentionRecord
 from model.core.types import KindHeadId
-from model.training.film import Film, Traits, fall, formed
+from model.training.film import Film, HeadScores, fall, formed
 from viz.format import head_label
 from viz.text import strings
 
@@ -22,7 +22,7 @@ class Story:
     """A film's heads over its snapshots `steps`, as far as they were looked at."""
 
     film: Film
-    traits: Traits
+    traits: HeadScores
     steps: tuple[int, ...]
 
     @property

@@ -5,20 +5,20 @@ import numpy as np
 import streamlit as st
 
 from model.ask import sources
-from model.core.displayed import displayed
+from model.core.displayed import displayed_head
 from model.core.query import Kind, OverviewQuery
 from model.core.record import AttentionRecord
 from model.core.types import KindHeadId
 from model.core.view import View
-from model.training.film import Film, Traits, TraitsQuery
+from model.training.film import Film, HeadScores, HeadScoresQuery
 from viz.components.head_grid import head_grid
 from viz.components.head_view import head_view
 from viz.components.slider import slider
 from viz.figures.training import training
-from viz.page import Frame
+from viz.page import PageContext
 from viz.pages.training.claims import Story, claims, head_name, pair_of
-from viz.text import literal, strings
-from viz.widgets.fields import bound, segments
+from viz.text import escape_markdown, strings
+from viz.widgets.fields import bind, segments
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import keep_picture
 
@@ -26,49 +26,49 @@ READABLE = 860   # pixels: no line of prose is longer
 ANSWERS = 3      # of a snapshot that are told
 
 
-def stage(frame: Frame, model: str, film: Film, last: int, growing: bool) -> None:
+def stage(page: PageContext, model: str, film: Film, last: int, growing: bool) -> None:
     """Draws a film. last: the step at which its axis ends. growing: it is being made, so its snapshots are looked at one by one."""
     words = strings("training")
-    chosen = frame.controls["step"]
+    chosen = page.controls["step"]
     step = film.frames[-1] if chosen < 0 else min(film.frames, key=lambda each: abs(each - chosen))
-    story = Story(film, _traits(frame, model, film.frames, growing), film.frames)
+    story = Story(film, _traits(page, model, film.frames, growing), film.frames)
     left, right = st.columns([6, 5], gap="large")
     with left:
-        _steps(frame, film.frames, step, growing)
+        _steps(page, film.frames, step, growing)
         _curves(story, step, last)
         st.markdown(f"**{words['claims']['title']}**\n" + "\n".join(f"- {each}" for each in claims(story, step)))
     with right:
-        _heads(frame, model, story, step)
+        _heads(page, model, story, step)
 
 
-def _traits(frame: Frame, model: str, steps: tuple[int, ...], growing: bool) -> Traits:
+def _traits(page: PageContext, model: str, steps: tuple[int, ...], growing: bool) -> HeadScores:
     revision = sources.revision(f"{model}@{steps[-1]}")
     if not growing:
-        return frame.ask(TraitsQuery(model, revision, steps))
-    found = list(frame.ask_each(TraitsQuery(model, revision, (step,)) for step in steps))
+        return page.ask(HeadScoresQuery(model, revision, steps))
+    found = list(page.ask_each(HeadScoresQuery(model, revision, (step,)) for step in steps))
     return replace(found[0], values=np.concatenate([each.values for each in found]))
 
 
-def _steps(frame: Frame, frames: tuple[int, ...], step: int, growing: bool) -> None:
+def _steps(page: PageContext, frames: tuple[int, ...], step: int, growing: bool) -> None:
     """The slider over the snapshots, and the film running by itself."""
     words = strings("training")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if len(frames) > 1:
             slider(words["step"], frames, step, say=lambda each: f"{each:,}", key="slider-step",
-                   turn=lambda chosen: frame.turn(step=-1 if chosen == frames[-1] else chosen))   # its end is the newest, also of one that grows
+                   turn=lambda chosen: page.set_controls(step=-1 if chosen == frames[-1] else chosen))   # its end is the newest, also of one that grows
         if growing:
-            if frame.controls["step"] >= 0:
-                st.button(words["newest"], key="newest", on_click=lambda: frame.turn(step=-1))
+            if page.controls["step"] >= 0:
+                st.button(words["newest"], key="newest", on_click=lambda: page.set_controls(step=-1))
         elif st.session_state.get("playing"):
             st.button(words["pause"], key="pause", on_click=lambda: st.session_state.update(playing=False))
         else:
-            st.button(words["play"], key="play", icon=":material/play_arrow:", on_click=_play, args=(frame, frames, step))
+            st.button(words["play"], key="play", icon=":material/play_arrow:", on_click=_play, args=(page, frames, step))
 
 
-def _play(frame: Frame, frames: tuple[int, ...], step: int) -> None:
+def _play(page: PageContext, frames: tuple[int, ...], step: int) -> None:
     st.session_state["playing"] = True
     if step == frames[-1]:
-        frame.turn(step=frames[0])
+        page.set_controls(step=frames[0])
 
 
 def _curves(story: Story, step: int, last: int) -> None:
@@ -90,30 +90,30 @@ def _end(curve: np.ndarray) -> float:
     return float(curve[-1]) if len(curve) else float("nan")
 
 
-def _heads(frame: Frame, model: str, story: Story, step: int) -> None:
+def _heads(page: PageContext, model: str, story: Story, step: int) -> None:
     """All heads of the snapshot, one of them open, and what the snapshot answers."""
     words, task = strings("training"), model.split("-")[0]
-    query = sources.open_query(f"{model}@{step}", frame.controls["says"] or words["texts"][task])
-    record: AttentionRecord = frame.ask(query)
-    kind, layer, head = opened(frame, record, story)
+    query = sources.open_query(f"{model}@{step}", page.controls["says"] or words["texts"][task])
+    record: AttentionRecord = page.ask(query)
+    kind, layer, head = opened(page, record, story)
     st.text_input(words["text"], help=words["text_help"], placeholder=words["texts"][task],
-                  **bound(frame.turn, "says", frame.controls["says"] or words["texts"][task]))
+                  **bind(page.set_controls, "says", page.controls["says"] or words["texts"][task]))
     if len(record.kinds) > 1:
         segments(words["kind"], {each: words["kinds"][each] for each in record.kinds},
-                 lambda which: frame.turn(open=f"{which}.0.0"), "which", kind)
+                 lambda which: page.set_controls(open=f"{which}.0.0"), "which", kind)
     st.markdown(f"##### {words['grid'].format(step=step)}", help=words["grid_help"])
-    keep_picture(head_grid(frame.ask(OverviewQuery(query, kind)), open_head=(layer, head), height=190, key="film_grid",
-                           on_event=lambda event: frame.turn(open=f"{kind}.{event.layer}.{event.head}")), (record,))
+    keep_picture(head_grid(page.ask(OverviewQuery(query, kind)), open_head=(layer, head), height=190, key="film_grid",
+                           on_event=lambda event: page.set_controls(open=f"{kind}.{event.layer}.{event.head}")), (record,))
     st.markdown(f"##### {words['head'].format(layer=layer, head=head, step=step)}")
     row, pair = pair_of(record, kind)
     view = View(kind, layer, head)
-    keep_picture(head_view(displayed(record, view), view, focus=row, pair=pair, height=400, key="film_head"), (record,))
+    keep_picture(head_view(displayed_head(record, view), view, focus=row, pair=pair, height=400, key="film_head"), (record,))
     _answer(record, row)
 
 
-def opened(frame: Frame, record: AttentionRecord, story: Story) -> KindHeadId:
+def opened(page: PageContext, record: AttentionRecord, story: Story) -> KindHeadId:
     """The head that was chosen; without a choice the one with the best score at the film's end."""
-    parts = frame.controls["open"].split(".")
+    parts = page.controls["open"].split(".")
     if len(parts) == 3 and parts[0] in record.kinds and all(each.isdecimal() for each in parts[1:]):
         kind, layer, head = Kind(parts[0]), int(parts[1]), int(parts[2])
         if record[kind].has(layer, head):
@@ -127,7 +127,7 @@ def _answer(record: AttentionRecord, row: int | None) -> None:
     if prediction is None or row not in prediction.positions:
         return
     place = prediction.positions.index(row)
-    answers = ", ".join(f"**{literal(text)}** {probability:.3f}" for text, probability in
+    answers = ", ".join(f"**{escape_markdown(text)}** {probability:.3f}" for text, probability in
                         zip(prediction.texts[place][:ANSWERS], prediction.probabilities[place]))
     tokens = record.maps[-1].queries
-    st.markdown(strings("training")["predicted"].format(token=f"*{literal(tokens.texts[row])}*", answers=answers))
+    st.markdown(strings("training")["predicted"].format(token=f"*{escape_markdown(tokens.texts[row])}*", answers=answers))

@@ -4,12 +4,12 @@ import streamlit as st
 
 from model.ask import sources
 from model.core.query import UserError
-from model.studies.induction import HabitsQuery, Repeats
+from model.studies.induction import InductionMeanQuery, InductionScores
 from viz.figures.induction_scatter import habits as drawn
 from viz.format import head_label
-from viz.page import Frame
-from viz.text import literal, strings
-from viz.widgets.control_widgets import pick
+from viz.page import PageContext
+from viz.text import escape_markdown, strings
+from viz.widgets.control_widgets import choice_for
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import keep_table
 
@@ -17,23 +17,23 @@ NAMED = 2   # heads with the highest score of either kind that have their name i
 OURS = "induction"
 
 
-def habits(frame: Frame) -> None:
+def habits(page: PageContext) -> None:
     """The section: which decoder, every head by both scores, what to notice, the numbers."""
     words = strings("training")["habits"]
     st.markdown(f"### {words['title']}")
     st.markdown(words["lead"], width=860)
-    titles = {offer.id: offer.title for offer in sources.offers() if offer.id in (OURS, "smollm2") or offer.id == frame.state.model}
-    options = {"": words["none"]} | {each: titles.get(each, each) for each in dict.fromkeys((OURS, "smollm2", frame.state.model))}
-    if frame.controls["decoder"] not in options:
-        options[frame.controls["decoder"]] = frame.controls["decoder"]
-    pick(frame, "decoder", words["which"], options)
-    chosen = frame.controls["decoder"]
+    titles = {offer.id: offer.title for offer in sources.catalogue() if offer.id in (OURS, "smollm2") or offer.id == page.state.model}
+    options = {"": words["none"]} | {each: titles.get(each, each) for each in dict.fromkeys((OURS, "smollm2", page.state.model))}
+    if page.controls["decoder"] not in options:
+        options[page.controls["decoder"]] = page.controls["decoder"]
+    choice_for(page, "decoder", words["which"], options)
+    chosen = page.controls["decoder"]
     if not chosen:
         return
     try:
-        found: Repeats = frame.ask(HabitsQuery(chosen, sources.revision(chosen)))
+        found: InductionScores = page.ask(InductionMeanQuery(chosen, sources.revision(chosen)))
     except UserError as error:
-        st.info(literal(str(error)))
+        st.info(escape_markdown(str(error)))
         return
     left, right = st.columns([6, 5], gap="large")
     with left:
@@ -42,11 +42,11 @@ def habits(frame: Frame) -> None:
         _notice(found, options[chosen])
 
 
-def _names(found: Repeats) -> list[str]:
+def _names(found: InductionScores) -> list[str]:
     return [head_label(layer, head) for layer, head in found.heads]
 
 
-def _picture(found: Repeats) -> None:
+def _picture(found: InductionScores) -> None:
     words, names = strings("training")["habits"], _names(found)
     loud = list(dict.fromkeys(int(place) for score in (found.previous, found.prefix) for place in np.argsort(-score)[:NAMED]))
     most = int(found.prefix.argmax())
@@ -54,10 +54,10 @@ def _picture(found: Repeats) -> None:
            alt=words["alt"].format(heads=len(names), head=names[most], prefix=found.prefix[most], previous=found.previous.max()))
 
 
-def _notice(found: Repeats, title: str) -> None:
+def _notice(found: InductionScores, title: str) -> None:
     words, names = strings("training")["habits"], _names(found)
     back, match = int(found.previous.argmax()), int(found.prefix.argmax())
-    facts = {"model": literal(title), "match": names[match], "prefix": found.prefix[match], "back": names[back], "previous": found.previous[back],
+    facts = {"model": escape_markdown(title), "match": names[match], "prefix": found.prefix[match], "back": names[back], "previous": found.previous[back],
              "uniform": found.uniform}
     st.markdown(words["best"].format(**facts))
     if found.copying is not None:

@@ -8,11 +8,11 @@ from model.ask import small_models
 from model.core.query import UserError
 from model.training import processes
 from model.training.film import Film
-from model.training.processes import News, Settings, Training
-from viz.page import Frame
+from model.training.processes import Settings, Status, Training
+from viz.page import PageContext
 from viz.pages.training.film import READABLE, stage
-from viz.text import literal, strings
-from viz.widgets.control_widgets import pick, slide
+from viz.text import escape_markdown, strings
+from viz.widgets.control_widgets import choice_for, slider_for
 
 LAYERS, HEADS = ("1", "2", "3", "4"), ("1", "2", "4", "8")
 RATES = (2e-4, 5e-4, 1e-3, 2e-3, 3e-3, 4e-3, 6e-3, 1e-2, 2e-2)
@@ -28,50 +28,50 @@ def leave() -> None:
         processes.end(training)
 
 
-def own_training(frame: Frame) -> None:
+def own_training(page: PageContext) -> None:
     """Settings, start and stop, and the film as far as it goes."""
     words = strings("training")["settings"]
     st.markdown(words["lead"], width=READABLE)
     training: Training | None = st.session_state.get("training")
     running = training is not None and training.running
-    _settings(frame, running)
+    _settings(page, running)
     if "training_refused" in st.session_state:
-        st.warning(literal(st.session_state.pop("training_refused")))
+        st.warning(escape_markdown(st.session_state.pop("training_refused")))
     with st.container(key="own-training"):   # a place that stays, however often what is in it is drawn
         if training is not None:
-            st.fragment(_watch, run_every=LOOK if running else REST)(frame, training, running)
+            st.fragment(_watch, run_every=LOOK if running else REST)(page, training, running)
 
 
-def _settings(frame: Frame, running: bool) -> None:
+def _settings(page: PageContext, running: bool) -> None:
     words = strings("training")["settings"]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        pick(frame, "task", words["task"], words["tasks"])
+        choice_for(page, "task", words["task"], words["tasks"])
         for field, options in (("layers", LAYERS), ("heads", HEADS)):
-            pick(frame, field, words[field], {each: each for each in options})
+            choice_for(page, field, words[field], {each: each for each in options})
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         with st.container(width=260):
-            slide(frame, "rate", words["rate"], RATES)
+            slider_for(page, "rate", words["rate"], RATES)
         with st.container(width=260):
-            slide(frame, "steps", words["steps"], STEPS, say=lambda value: f"{value:,}")
+            slider_for(page, "steps", words["steps"], STEPS, say=lambda value: f"{value:,}")
         if not running:
-            st.button(words["again" if "training" in st.session_state else "start"], type="primary", key="train", on_click=_start, args=(frame,))
-    st.caption(f"{words['about'][frame.controls['task']]} {words['limit'].format(most=processes.MOST)}", width=READABLE)
+            st.button(words["again" if "training" in st.session_state else "start"], type="primary", key="train", on_click=_start, args=(page,))
+    st.caption(f"{words['about'][page.controls['task']]} {words['limit'].format(most=processes.MAX_RUNNING)}", width=READABLE)
 
 
-def _start(frame: Frame) -> None:
+def _start(page: PageContext) -> None:
     leave()
-    chosen = frame.controls
+    chosen = page.controls
     try:
         st.session_state["training"] = processes.start(Settings(chosen["task"], int(chosen["layers"]), int(chosen["heads"]), chosen["rate"],
                                                                       chosen["steps"]))
-        frame.turn(step=-1, open="", says="")
+        page.set_controls(step=-1, open="", says="")
     except UserError as error:
         st.session_state["training_refused"] = str(error)
 
 
-def _watch(frame: Frame, training: Training, was_running: bool) -> None:
+def _watch(page: PageContext, training: Training, was_running: bool) -> None:
     """One look at the training; it renews the lease. What was clicked in it, and its end, are drawn by a run of the whole page."""
-    if st.session_state["state"] is not frame.state or st.session_state.get("training") is not training:
+    if st.session_state["state"] is not page.state or st.session_state.get("training") is not training:
         st.rerun()
     training.renew()
     news = training.news()
@@ -83,25 +83,25 @@ def _watch(frame: Frame, training: Training, was_running: bool) -> None:
     except UserError:
         return   # before the first snapshot there is none
     try:
-        stage(_renewing(frame, training), training.name, _with_news(film, news), news.steps, growing=True)
+        stage(_renewing(page, training), training.name, _with_news(film, news), news.steps, growing=True)
     except UserError as error:
-        st.error(literal(str(error)))
+        st.error(escape_markdown(str(error)))
 
 
-def _renewing(frame: Frame, training: Training) -> Frame:
+def _renewing(page: PageContext, training: Training) -> PageContext:
     """The frame, but a long wait for an answer never costs the lease."""
     def ask(question):
         training.renew()
-        answer = frame.ask(question)
+        answer = page.ask(question)
         training.renew()
         return answer
-    return replace(frame, ask=ask)
+    return replace(page, ask=ask)
 
 
-def _progress(training: Training, news: News) -> None:
+def _progress(training: Training, news: Status) -> None:
     words = strings("training")["settings"]
     if news.state == "failed":
-        st.error(literal(news.failure))
+        st.error(escape_markdown(news.failure))
     elif news.state in ("done", "stopped"):
         st.success(words[news.state].format(step=news.step, steps=news.steps))
     else:
@@ -112,7 +112,7 @@ def _progress(training: Training, news: News) -> None:
             st.button(words["stop"], key="stop_training", on_click=training.stop)
 
 
-def _with_news(film: Film, news: News) -> Film:
+def _with_news(film: Film, news: Status) -> Film:
     """The film with the curves as they are now; those in its file end at the last snapshot."""
     if not news.curves:
         return film

@@ -5,16 +5,16 @@ import time
 import streamlit as st
 
 from model.ask import small_models, sources
-from model.ask.sources import Offer
+from model.ask.sources import Entry
 from model.core.query import Kind
 from model.core.record import AttentionRecord, Tokens
 from model.studies import pronoun_choice
 from model.studies.pronoun_choice import pronoun_of
-from viz.page import Frame, Page
+from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, Words
 from viz.pages.translate.decision import READABLE, decided
-from viz.pages.translate.word import Written, chances, looked_at, open_head, strips, written
-from viz.text import literal, strings
+from viz.pages.translate.word import WordView, head_rows, open_head, probabilities, selected_word, sentence_strips
+from viz.text import escape_markdown, strings
 from viz.widgets.vocabulary import unknown_words, vocabulary
 
 OURS = "translator"
@@ -24,62 +24,62 @@ PAGE = Page("Translate", "Look", 11, "record", controls=(
     Choice("mode", "zero", ("zero", "mean")), Switch("set")))
 
 
-def render(frame: Frame) -> None:
+def render(page: PageContext) -> None:
     words = strings("translate")
     st.markdown(f"## {words['question']}")
     st.markdown(words["lead"], width=READABLE)
-    model, offers = _model(frame)
-    state = frame.state
-    record: AttentionRecord = frame.ask(sources.open_query(model, state.text, target=state.target))
+    model, offers = _model(page)
+    state = page.state
+    record: AttentionRecord = page.ask(sources.open_query(model, state.text, target=state.target))
     if Kind.CROSS not in record.kinds:
-        model, record = OURS, frame.ask(sources.open_query(OURS, state.text, target=state.target))
+        model, record = OURS, page.ask(sources.open_query(OURS, state.text, target=state.target))
     if model != state.model:
         chosen = offers[state.model].title if state.model in offers else state.model
-        st.caption(words["another"].format(model=literal(chosen), ours=literal(record.card.title)))
-    unknown_words(frame, record)
+        st.caption(words["another"].format(model=escape_markdown(chosen), ours=escape_markdown(record.card.title)))
+    unknown_words(page, record)
     swap = small_models.swap(state.text) if model == OURS else None
     if swap is not None:
-        _twins(frame, model, swap, record)
-    now = written(frame, record)
-    strips(frame, now)
+        _twins(page, model, swap, record)
+    now = selected_word(page, record)
+    sentence_strips(page, now)
     left, right = st.columns([6, 5], gap="large")
     with left:
-        looked_at(frame, now)
-        chances(now)
+        head_rows(page, now)
+        probabilities(now)
     with right:
-        open_head(frame, now)
-    decided(frame, model, state.text, "" if swap is None else swap.twin)
-    vocabulary(model, record.card.title, lambda text: frame.put(text=text))
+        open_head(page, now)
+    decided(page, model, state.text, "" if swap is None else swap.twin)
+    vocabulary(model, record.card.title, lambda text: page.set_question(text=text))
     _sources(words["source"])
     if st.session_state.get("writing"):
-        _next(frame, now)
+        _next(page, now)
 
 
-def _model(frame: Frame) -> tuple[str, dict[str, Offer]]:
+def _model(page: PageContext) -> tuple[str, dict[str, Entry]]:
     """The model on the left if it translates, or if nobody knows what it does; else the one that was trained here."""
-    offers = {offer.id: offer for offer in sources.offers()}
-    chosen = frame.state.model
+    offers = {offer.id: offer for offer in sources.catalogue()}
+    chosen = page.state.model
     return (chosen if chosen not in offers or offers[chosen].translates else OURS), offers
 
 
-def _twins(frame: Frame, model: str, swap, record: AttentionRecord) -> None:
+def _twins(page: PageContext, model: str, swap, record: AttentionRecord) -> None:
     """The adjectives that may stand here, and both translations, one under the other."""
     words = strings("translate")
-    other: AttentionRecord = frame.ask(sources.open_query(model, swap.twin))
+    other: AttentionRecord = page.ask(sources.open_query(model, swap.twin))
     for role, adjectives in enumerate(swap.adjectives):
         key = f"adjective-{role}"
         st.session_state[key] = swap.adjective if role == swap.role else None
-        st.pills(words["role"].format(noun=swap.nouns[role]), adjectives, key=key, wrap=True, on_change=_swapped, args=(frame, swap, key))
+        st.pills(words["role"].format(noun=swap.nouns[role]), adjectives, key=key, wrap=True, on_change=_swapped, args=(page, swap, key))
     lines = [(words["this"], swap.text, record), (words["twin"], swap.twin, other)]
-    st.markdown("\n".join(f"- {label}: {literal(text)} → {_french(each)}" for label, text, each in lines))
+    st.markdown("\n".join(f"- {label}: {escape_markdown(text)} → {_french(each)}" for label, text, each in lines))
     said = {_pronoun(each) for _, _, each in lines}
-    if len(said) == 1 and frame.state.target is None:
+    if len(said) == 1 and page.state.target is None:
         st.caption(words["same"])
 
 
-def _swapped(frame: Frame, swap, key: str) -> None:
+def _swapped(page: PageContext, swap, key: str) -> None:
     if st.session_state[key] is not None:
-        frame.put(text=swap.with_adjective(st.session_state[key]))
+        page.set_question(text=swap.with_adjective(st.session_state[key]))
 
 
 def _pronoun(record: AttentionRecord) -> str:
@@ -95,22 +95,22 @@ def _french(record: AttentionRecord) -> str:
     for place, word in enumerate(tokens.texts):
         if not tokens.special[place]:
             tight = not text or text.endswith("'") or word in (".", ",")
-            text += ("" if tight else " ") + (f":primary[**{literal(word)}**]" if place == pronoun else literal(word).replace("\\'", "'"))
+            text += ("" if tight else " ") + (f":primary[**{escape_markdown(word)}**]" if place == pronoun else escape_markdown(word).replace("\\'", "'"))
     return text
 
 
-def _next(frame: Frame, now: Written) -> None:
+def _next(page: PageContext, now: WordView) -> None:
     """The next word of a translation that is played; any click takes over at the end of the pause."""
     if now.word + 1 >= len(now.shown.queries):
         st.session_state["writing"] = False
     else:
         time.sleep(WORD_SECONDS)
-        frame.turn(word=now.word + 1)
+        page.set_controls(word=now.word + 1)
     st.rerun()
 
 
 def _sources(words: dict) -> None:
     with st.expander(words["title"]):
         st.markdown(words["formula"])
-        st.code(inspect.getsource(pronoun_choice.produced))
+        st.code(inspect.getsource(pronoun_choice.rows_by_produced_token))
         st.markdown(words["sources"])

@@ -7,7 +7,7 @@ from model.core.query import Kind
 from model.core.types import KindHeadId
 from model.studies.pronoun_choice import PRONOUNS, Decision, DecisionSet
 from viz.format import head_label
-from viz.text import literal, strings
+from viz.text import escape_markdown, strings
 
 LITTLE = 0.5    # a change of P by less leaves the same word ahead, if it was sure before
 
@@ -35,7 +35,7 @@ def decision_claims(found: Decision, mode: str) -> list[str]:
     if len(found.patched):
         moved = 1 - found.patched
         places = [place for place, text in enumerate(found.source) if text.lower() == "it"]
-        lines.append(words["moved"].format(word=literal(found.source[int(moved.argmax())]), other=other, share=float(moved.max()),
+        lines.append(words["moved"].format(word=escape_markdown(found.source[int(moved.argmax())]), other=other, share=float(moved.max()),
                                            it=float(moved[places[-1]]) if places else float("nan")))
     return lines
 

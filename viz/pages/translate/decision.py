@@ -10,47 +10,47 @@ from model.studies.pronoun_choice import PRONOUNS, Decision, DecisionQuery, Deci
 from viz.figures.bars import bars
 from viz.figures.matrix import matrix
 from viz.format import format_share
-from viz.page import Frame
+from viz.page import PageContext
 from viz.pages.translate.claims import decision_claims, head_name, layer_name, set_claims
-from viz.text import literal, strings
-from viz.widgets.control_widgets import pick, switch
+from viz.text import escape_markdown, strings
+from viz.widgets.control_widgets import choice_for, toggle_for
 from viz.widgets.figure import figure
 
 READABLE = 860   # pixels: no line of prose is longer
 PAIRS = 100      # of twins in the set
 
 
-def decided(frame: Frame, model: str, text: str, twin: str) -> None:
+def decided(page: PageContext, model: str, text: str, twin: str) -> None:
     """The section; for a model or a sentence without such a decision it says so."""
     words = strings("translate")["decide"]
     st.markdown(f"### {words['title']}")
     revision = sources.revision(model)
     try:
-        found: Decision = frame.ask(DecisionQuery(model, revision, text, twin))
+        found: Decision = page.ask(DecisionQuery(model, revision, text, twin))
     except UserError as error:
-        st.info(literal(str(error)))
+        st.info(escape_markdown(str(error)))
         return
     st.markdown(words["lead"].format(said=found.said), width=READABLE)
     left, right = st.columns(2, gap="large")
     with left:
-        _silenced(frame, found)
+        _silenced(page, found)
     with right:
         if len(found.patched):
             _patched(found)
-    st.markdown("\n".join(f"- {each}" for each in decision_claims(found, frame.controls["mode"])), width=READABLE)
-    switch(frame, "set", words["set"].format(n=2 * PAIRS))
-    if frame.controls["set"]:
-        _set(frame.ask(DecisionSetQuery(model, revision, PAIRS)))
+    st.markdown("\n".join(f"- {each}" for each in decision_claims(found, page.controls["mode"])), width=READABLE)
+    toggle_for(page, "set", words["set"].format(n=2 * PAIRS))
+    if page.controls["set"]:
+        _set(page.ask(DecisionSetQuery(model, revision, PAIRS)))
 
 
-def _silenced(frame: Frame, found: Decision) -> None:
+def _silenced(page: PageContext, found: Decision) -> None:
     """The change of P by layer and head, with a column for all heads of the layer."""
-    words, mode = strings("translate")["decide"], frame.controls["mode"]
+    words, mode = strings("translate")["decide"], page.controls["mode"]
     change = (found.zero if mode == "zero" else found.mean).reshape(len(found.layers), -1) - found.share
     numbers = np.column_stack([change, found.whole - found.share])
     columns = [*map(str, range(change.shape[1])), words["all"]]
     most = int(np.abs(change).argmax())
-    pick(frame, "mode", words["mode"], words["modes"])
+    choice_for(page, "mode", words["mode"], words["modes"])
     st.markdown(f"##### {words['change'].format(said=found.said)}")
     figure(lambda theme: matrix(theme, numbers, [layer_name(each) for each in found.layers], columns, kind="signed", bound=1.0, square=False,
                                 axes=(words["axis"], ""), height=330), key="translate-silenced",

@@ -6,18 +6,18 @@ import numpy as np
 import streamlit as st
 
 from model.core import heads
-from model.core.displayed import displayed
+from model.core.displayed import displayed_head
 from model.core.query import Kind
 from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.view import View
-from model.studies.pronoun_choice import produced, pronoun_of
+from model.studies.pronoun_choice import pronoun_of, rows_by_produced_token
 from viz.components.head_view import head_view
 from viz.figures.bars import bars
 from viz.figures.matrix import matrix
 from viz.format import head_label
-from viz.page import Frame
-from viz.text import literal, strings
-from viz.widgets.control_widgets import pick, push
+from viz.page import PageContext
+from viz.text import escape_markdown, strings
+from viz.widgets.control_widgets import button_setting, choice_for
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import keep_picture
 from viz.widgets.sentence_strip import sentence_strip
@@ -26,7 +26,7 @@ SAID = 8   # words of the chart
 
 
 @dataclass(frozen=True, eq=False)
-class Written:
+class WordView:
     """A translation and the word of it that is looked at: row `word` of `shown`, a map whose rows are named by what they produced."""
 
     record: AttentionRecord
@@ -49,86 +49,86 @@ class Written:
         return place, int(weights.argmax()), float(weights.max())
 
 
-def written(frame: Frame, record: AttentionRecord) -> Written:
+def selected_word(page: PageContext, record: AttentionRecord) -> WordView:
     """The word that was chosen; without a choice the pronoun, or the first word."""
-    shown = produced(record, Kind(frame.controls["side"]))
+    shown = rows_by_produced_token(record, Kind(page.controls["side"]))
     pronoun = pronoun_of(shown.queries)
-    chosen = frame.controls["word"] if 0 <= frame.controls["word"] < len(shown.queries) else 0 if pronoun is None else pronoun
-    return Written(record, shown, chosen)
+    chosen = page.controls["word"] if 0 <= page.controls["word"] < len(shown.queries) else 0 if pronoun is None else pronoun
+    return WordView(record, shown, chosen)
 
 
-def strips(frame: Frame, now: Written) -> None:
+def sentence_strips(page: PageContext, now: WordView) -> None:
     """The two sentences, the French one as far as it is written, and the way from word to word."""
     words, tokens = strings("translate"), now.shown.queries
     st.caption(words["reads"])
     sentence_strip(now.record[Kind.CROSS].keys, pairs=False, key="translate_source")
     st.caption(f"{words['written']} · {words['words']}")
-    until = now.word + 1 if frame.controls["stepping"] else len(tokens)
+    until = now.word + 1 if page.controls["stepping"] else len(tokens)
     sentence_strip(_first(tokens, until), focus=now.word, pairs=False, key="translate_target",
-                   on_event=lambda event: None if event.token is None else frame.turn(word=event.token))
+                   on_event=lambda event: None if event.token is None else page.set_controls(word=event.token))
     with st.container(horizontal=True):
         if now.word > 0:
-            push(frame, words["back"], "word-back", word=now.word - 1)
+            button_setting(page, words["back"], "word-back", word=now.word - 1)
         if now.word + 1 < len(tokens):
-            push(frame, words["forward"], "word-forward", word=now.word + 1)
+            button_setting(page, words["forward"], "word-forward", word=now.word + 1)
         if st.session_state.get("writing"):
             st.button(words["pause"], key="word-pause", on_click=lambda: st.session_state.update(writing=False))
         else:
-            st.button(words["play"], key="word-play", icon=":material/play_arrow:", on_click=_play, args=(frame,))
-        if frame.controls["stepping"]:
-            push(frame, words["all"], "word-all", stepping=False, word=-1)
+            st.button(words["play"], key="word-play", icon=":material/play_arrow:", on_click=_play, args=(page,))
+        if page.controls["stepping"]:
+            button_setting(page, words["all"], "word-all", stepping=False, word=-1)
 
 
-def _play(frame: Frame) -> None:
+def _play(page: PageContext) -> None:
     st.session_state["writing"] = True
-    frame.turn(word=0, stepping=True)
+    page.set_controls(word=0, stepping=True)
 
 
 def _first(tokens: Tokens, count: int) -> Tokens:
     return Tokens(**{name: getattr(tokens, name)[:count] for name in Tokens.__dataclass_fields__})
 
 
-def looked_at(frame: Frame, now: Written) -> None:
+def head_rows(page: PageContext, now: WordView) -> None:
     """Every head's row for this word, and the open head over all words."""
     words, place = strings("translate"), now.largest
     names, keys = [head_label(layer, head) for (layer, head), _ in now.rows], [html.escape(text) for text in now.shown.keys.texts]
     weights = np.stack([each for _, each in now.rows])
-    word, side = literal(now.text), frame.controls["side"]
-    pick(frame, "side", words["side"], words["sides"])
+    word, side = escape_markdown(now.text), page.controls["side"]
+    choice_for(page, "side", words["side"], words["sides"])
     st.markdown(f"##### {words['heads_title'].format(word=word)}", help=words["heads_help"].format(word=word))
     figure(lambda theme: matrix(theme, weights, names, keys, axes=(words["heads_axis"][side], words["heads_rows"]), square=False,
                                 height=110 + 26 * len(names)), key="translate-heads",
            alt=words["heads_alt"].format(heads=len(names), keys=len(keys), word=now.text, weight=place[2], head=head_label(*place[0]),
                                          key=now.shown.keys.texts[place[1]]))
-    st.markdown(words["largest"].format(head=head_label(*place[0]), weight=place[2], key=literal(now.shown.keys.texts[place[1]])))
+    st.markdown(words["largest"].format(head=head_label(*place[0]), weight=place[2], key=escape_markdown(now.shown.keys.texts[place[1]])))
 
 
-def open_head(frame: Frame, now: Written) -> None:
+def open_head(page: PageContext, now: WordView) -> None:
     """One head over all words that were produced."""
     words, kind = strings("translate"), now.shown.kind
-    layer, head = opened(frame, now)
+    layer, head = opened(page, now)
     options = {f"{each[0]}.{each[1]}": head_label(*each) for each, _ in now.rows}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.markdown(f"##### {words['open_head'].format(layer=layer, head=head)}", help=words["open_help"], width="content")
         key = "view_open"
         st.session_state[key] = f"{layer}.{head}"
         st.selectbox(words["heads_rows"], list(options), format_func=options.__getitem__, key=key, label_visibility="collapsed", width=110,
-                     on_change=lambda: frame.turn(open=st.session_state[key]))
+                     on_change=lambda: page.set_controls(open=st.session_state[key]))
     view = View(kind, layer, head)
     record = replace(now.record, maps=(now.shown,))
-    keep_picture(head_view(displayed(record, view), view, focus=now.word, height=430, key="translate_head",
-                           on_event=lambda event: None if event.token is None else frame.turn(word=event.token)), (record,))
+    keep_picture(head_view(displayed_head(record, view), view, focus=now.word, height=430, key="translate_head",
+                           on_event=lambda event: None if event.token is None else page.set_controls(word=event.token)), (record,))
 
 
-def opened(frame: Frame, now: Written) -> tuple[int, int]:
+def opened(page: PageContext, now: WordView) -> tuple[int, int]:
     """The head that was chosen; without a choice the one with the largest weight for this word."""
-    parts = frame.controls["open"].split(".")
+    parts = page.controls["open"].split(".")
     if len(parts) == 2 and all(each.isdecimal() for each in parts) and now.shown.has(int(parts[0]), int(parts[1])):
         return int(parts[0]), int(parts[1])
     return now.largest[0]
 
 
-def chances(now: Written) -> None:
+def probabilities(now: WordView) -> None:
     """The decoder's probabilities for this word."""
     words, prediction = strings("translate"), now.record.prediction
     if prediction is None or now.word not in prediction.positions:

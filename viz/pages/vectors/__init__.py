@@ -1,6 +1,6 @@
 """How does a text become vectors? Pieces and ids of one's own text, merges step by step, neighbours in a table, and one word in two contexts."""
 from model.lessons.tokenization import LARGEST, MODELS
-from viz.page import Frame, Page
+from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, Words
 from viz.pages.vectors.embeddings import ahead, drift, table
 from viz.pages.vectors.tokenization import chinese, merges, own_text
@@ -15,14 +15,14 @@ PAGE = Page("From text to vectors", "Learn", 9, "nothing", controls=(
     Words("shared", PRESETS["own"]["shared"], 40)))
 
 
-def render(frame: Frame) -> None:
-    lesson = Lesson(frame, "vectors")
+def render(page: PageContext) -> None:
+    lesson = Lesson(page, "vectors")
     lesson.head()
     revealed = lesson.predict()
-    lesson.live(own_text, frame, lesson, leads=lesson.controls("typed"))
+    lesson.live(own_text, page, lesson, leads=lesson.controls("typed"))
     chinese(lesson, revealed)
-    lesson.live(merges, frame, lesson, leads=lesson.controls("book"))
-    lesson.live(table, frame, lesson, leads=lesson.controls("table", "open"))
-    lesson.live(drift, frame, lesson)
-    ahead(frame)
+    lesson.live(merges, page, lesson, leads=lesson.controls("book"))
+    lesson.live(table, page, lesson, leads=lesson.controls("table", "open"))
+    lesson.live(drift, page, lesson)
+    ahead(page)
     lesson.end()

@@ -13,10 +13,10 @@ from viz.figures.bars import bars, histogram
 from viz.figures.base import ASLANT
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
-from viz.page import Frame
+from viz.page import PageContext
 from viz.pages.vectors.tokenization import field
-from viz.text import literal
-from viz.widgets.control_widgets import pick, switch
+from viz.text import escape_markdown
+from viz.widgets.control_widgets import choice_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
 
@@ -27,35 +27,35 @@ RULED = 96                          # dimensions from one written number to the 
 BEYOND = 99.5                       # per cent of the rows' numbers that the colours reach
 
 
-def ahead(frame: Frame) -> None:
+def ahead(page: PageContext) -> None:
     """Once a model may be opened, the other one is opened, too, while nobody waits."""
-    found = frame.controls["open"] and [each for each in pieces.MODELS if each != frame.controls["table"] and pieces.there(each)]
-    frame.ahead("table", [_table_query(frame, each) for each in found or ()])
+    found = page.controls["open"] and [each for each in pieces.MODELS if each != page.controls["table"] and pieces.on_disk(each)]
+    page.prefetch("table", [_table_query(page, each) for each in found or ()])
 
 
-def _table_query(frame: Frame, model: str) -> contexts.TableQuery:
-    return contexts.TableQuery(model, sources.revision(model), frame.controls["word"].strip(), pieces.cut(frame.controls["typed"], model).ids[:ROWS])
+def _table_query(page: PageContext, model: str) -> contexts.TableQuery:
+    return contexts.TableQuery(model, sources.revision(model), page.controls["word"].strip(), pieces.cut(page.controls["typed"], model).ids[:ROWS])
 
 
-def table(frame: Frame, lesson: Lesson) -> None:
+def table(page: PageContext, lesson: Lesson) -> None:
     """Rows of the table for the text above, and what lies near a word."""
-    words, model = lesson.prose["table"], frame.controls["table"]
+    words, model = lesson.prose["table"], page.controls["table"]
     with lesson.section("table"):
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-            pick(frame, "table", words["model"], words["models"])
-            switch(frame, "open", words["switch"])
-        if not pieces.there(model):
+            choice_for(page, "table", words["model"], words["models"])
+            toggle_for(page, "open", words["switch"])
+        if not pieces.on_disk(model):
             st.info(words["absent"])
             return
-        if not frame.controls["open"]:
+        if not page.controls["open"]:
             _closed(words["closed"])
             return
-        cut = pieces.cut(frame.controls["typed"], model)
-        word = field(frame, "word", words["word"], 40).strip()
+        cut = pieces.cut(page.controls["typed"], model)
+        word = field(page, "word", words["word"], 40).strip()
         try:
-            found = frame.ask(_table_query(frame, model))
+            found = page.ask(_table_query(page, model))
         except UserError as error:
-            st.info(literal(str(error)))
+            st.info(escape_markdown(str(error)))
             return
         _rows(lesson, cut, found)
         _near(lesson, word, found)
@@ -94,35 +94,35 @@ def _near(lesson: Lesson, word: str, found: contexts.Table) -> None:
         figure(lambda theme: histogram(theme, BINS, shares, axes=(words["cosine"], words["share"]), height=360,
                                        marks=[(found.luck, words["luck"].format(luck=found.luck))]),
                key="vectors-baseline", alt=words["alt_baseline"].format(mean=found.pairs.mean(), luck=found.luck))
-    lesson.notes("table", shown=(contexts.to_all, contexts.neighbours, contexts.luck), word=literal(word), nearest=literal(found.nearest[0][0]),
+    lesson.notes("table", shown=(contexts.to_all, contexts.neighbours, contexts.luck), word=escape_markdown(word), nearest=escape_markdown(found.nearest[0][0]),
                  shapes={"table": f"float32 ({vocabulary}, {d_model})", "rows": found.rows, "cosines": found.cosines}, cosine=near[0],
                  mean=found.pairs.mean(), high=np.percentile(found.pairs, 99), luck=found.luck, vocabulary=vocabulary, d_model=d_model,
                  above=int((found.cosines > found.luck).sum()))
 
 
-def drift(frame: Frame, lesson: Lesson) -> None:
+def drift(page: PageContext, lesson: Lesson) -> None:
     """One word in two contexts, layer by layer, against the same sense and against unrelated words."""
-    words, model, pair = lesson.prose["contexts"], frame.controls["table"], frame.controls["case"]
+    words, model, pair = lesson.prose["contexts"], page.controls["table"], page.controls["case"]
     with lesson.section("contexts"):
-        pick(frame, "case", words["pair"], words["pairs"])
+        choice_for(page, "case", words["pair"], words["pairs"])
         if pair == "own":
-            word = field(frame, "shared", words["shared"], 40).strip()
-            texts = [field(frame, name, words[name], 200) for name in ("first", "second", "third")]
+            word = field(page, "shared", words["shared"], 40).strip()
+            texts = [field(page, name, words[name], 200) for name in ("first", "second", "third")]
         else:
             word, *texts = words["texts"][pair]
-            st.markdown("\n".join(f"{number}. {literal(each)}" for number, each in enumerate(texts, 1)))
-        if not (frame.controls["open"] and pieces.there(model)):
-            _closed(words["closed"] if pieces.there(model) else lesson.prose["table"]["absent"])
+            st.markdown("\n".join(f"{number}. {escape_markdown(each)}" for number, each in enumerate(texts, 1)))
+        if not (page.controls["open"] and pieces.on_disk(model)):
+            _closed(words["closed"] if pieces.on_disk(model) else lesson.prose["table"]["absent"])
             return
         others = words["others_chinese" if any(each > "\u2e80" for each in word) else "others"]
         try:
             first, second, third, unrelated = (sources.open_query(model, each) for each in (*texts, others))
-            found = frame.ask(contexts.ContextsQuery(first, second, third, unrelated, word))
+            found = page.ask(contexts.ContextsQuery(first, second, third, unrelated, word))
         except UserError as error:
-            st.info(literal(str(error)))
+            st.info(escape_markdown(str(error)))
             return
         if found.unknown:
-            st.info(words["unknown"].format(word=literal(word), model=lesson.prose["table"]["models"][model]))
+            st.info(words["unknown"].format(word=escape_markdown(word), model=lesson.prose["table"]["models"][model]))
             return
         if found.leads and model == "smollm2":
             st.caption(words["leads"])
@@ -144,10 +144,10 @@ def _layers(lesson: Lesson, found: contexts.Contexts, word: str, title: str) -> 
 
     figure(draw, key="vectors-contexts", alt=lesson.alt("contexts", word=word, first=found.apart[0], apart=found.apart[-1], alike=found.alike[-1],
                                                         base=found.unrelated[-1]))
-    cut = words["whole"] if len(found.pieces) == 1 else words["several"].format(pieces=" · ".join(map(literal, found.pieces)))
+    cut = words["whole"] if len(found.pieces) == 1 else words["several"].format(pieces=" · ".join(map(escape_markdown, found.pieces)))
     low, high = int(found.apart.argmin()), int(found.unrelated.argmax())
     lesson.notes("contexts", shown=(contexts.layers, contexts.compare, statistics.unit_rows, statistics.cosines),
                  shapes={"apart": found.apart, "unrelated": found.unrelated},
-                 word=literal(word), model=title, cut=cut, first=found.apart[0], last=found.apart[-1], least=found.apart[low], at=names[low],
+                 word=escape_markdown(word), model=title, cut=cut, first=found.apart[0], last=found.apart[-1], least=found.apart[low], at=names[low],
                  alike=found.alike[-1], pairs=found.pairs, base=found.unrelated[high], base_at=names[high], base_first=found.unrelated[0],
                  base_last=found.unrelated[-1], left=found.apart[-1] - found.unrelated[-1], left_alike=found.alike[-1] - found.unrelated[-1])

@@ -8,10 +8,10 @@ from model.lessons import tokenization
 from viz.figures.bars import bars
 from viz.figures.base import ASLANT
 from viz.figures.lines import Line, lines
-from viz.page import Frame
-from viz.text import literal
-from viz.widgets.control_widgets import push, slide
-from viz.widgets.fields import bound
+from viz.page import PageContext
+from viz.text import escape_markdown
+from viz.widgets.control_widgets import button_setting, slider_for
+from viz.widgets.fields import bind
 from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
 
@@ -22,16 +22,16 @@ NO_BREAK = "\u00a0"                     # a space that no line ends at
 COLOURS = ("blue", "green", "violet")   # of neighbouring pieces, in turn
 
 
-def field(frame: Frame, name: str, label: str, longest: int) -> str:
+def field(page: PageContext, name: str, label: str, longest: int) -> str:
     """A line of text that is one of the page's controls."""
-    st.text_input(label, max_chars=longest, **bound(frame.turn, name, frame.controls[name]))
-    return frame.controls[name]
+    st.text_input(label, max_chars=longest, **bind(page.set_controls, name, page.controls[name]))
+    return page.controls[name]
 
 
 def cuts(text: str, book: str) -> dict[str, tokenization.Cut]:
     """By WordPiece and by byte-level BPE, of a BPE that learnt from `book` ("own") where SmolLM2's tokenizer is not on this disk."""
     found = {"minilm": tokenization.cut(text, "minilm")}
-    return found | ({"smollm2": tokenization.cut(text, "smollm2")} if tokenization.there("smollm2") else {"own": tokenization.cut_by_own(text, book)})
+    return found | ({"smollm2": tokenization.cut(text, "smollm2")} if tokenization.on_disk("smollm2") else {"own": tokenization.cut_by_own(text, book)})
 
 
 def chips(cut: tokenization.Cut, ids: bool = True) -> str:
@@ -40,18 +40,18 @@ def chips(cut: tokenization.Cut, ids: bool = True) -> str:
     for place, (label, unknown, special) in enumerate(zip(cut.labels[:SHOWN], cut.unknown, cut.special, strict=False)):
         colour = "red" if unknown else "gray" if special else COLOURS[place % len(COLOURS)]
         number = f"{NO_BREAK}:small[:gray[{cut.ids[place]}]]" if ids else ""
-        found.append(f":{colour}-background[{literal(label)}{number}]")
+        found.append(f":{colour}-background[{escape_markdown(label)}{number}]")
     return " ".join(found) + (" …" if len(cut.labels) > SHOWN else "")
 
 
-def own_text(frame: Frame, lesson: Lesson) -> None:
+def own_text(page: PageContext, lesson: Lesson) -> None:
     """The text as WordPiece and as byte-level BPE read it, step by step."""
     words, presets = lesson.prose["pieces"], lesson.prose["presets"]
     with lesson.section("pieces"):
-        text = field(frame, "typed", words["text"], 200)
+        text = field(page, "typed", words["text"], 200)
         with st.container(horizontal=True, gap="small"):
             for name, preset in presets["texts"].items():
-                push(frame, words["names"][name], f"text-{name}", typed=preset)
+                button_setting(page, words["names"][name], f"text-{name}", typed=preset)
         found = cuts(text, presets["books"]["english"])
         for column, (name, cut) in zip(st.columns(2, gap="medium"), found.items(), strict=True):
             with column, st.container(border=True, height="stretch", key=f"pieces-{name}"):
@@ -68,7 +68,7 @@ def own_text(frame: Frame, lesson: Lesson) -> None:
 def _pieces_of(cut: tokenization.Cut) -> str:
     """A word of several pieces as an example, or none."""
     inside = [place for place, each in enumerate(cut.pieces) if each.startswith("##")]
-    return f"{literal(cut.pieces[inside[0] - 1])} {literal(cut.pieces[inside[0]])}" if inside else "token ##izer"
+    return f"{escape_markdown(cut.pieces[inside[0] - 1])} {escape_markdown(cut.pieces[inside[0]])}" if inside else "token ##izer"
 
 
 def _steps(words: dict, name: str, cut: tokenization.Cut) -> None:
@@ -76,7 +76,7 @@ def _steps(words: dict, name: str, cut: tokenization.Cut) -> None:
     st.caption(words["steps"]["normalised"])
     st.markdown(f"`{cut.normalised.replace('`', ' ')}`" if cut.normalised.strip() else words["nothing"])
     st.caption(words["steps"]["words"])
-    st.markdown(" · ".join(literal(word if name == "minilm" else tokenization.shown(word)) for word in cut.words[:SHOWN]) or words["nothing"])
+    st.markdown(" · ".join(escape_markdown(word if name == "minilm" else tokenization.shown(word)) for word in cut.words[:SHOWN]) or words["nothing"])
     st.caption(words["steps"]["pieces"].format(count=cut.count, vocabulary=cut.vocabulary - 1))
     st.markdown(chips(cut))
 
@@ -98,24 +98,24 @@ def chinese(lesson: Lesson, revealed: bool) -> None:
         lesson.notes("chinese", unknown=sum(minilm.unknown), signs=len(sentence), count=other.count, bytes=len(sentence.encode()))
 
 
-def merges(frame: Frame, lesson: Lesson) -> None:
+def merges(page: PageContext, lesson: Lesson) -> None:
     """Byte-pair encoding on a text of one's own: the split after some merges, the candidates for the next, and the text's length over all."""
     words, presets = lesson.prose["merges"], lesson.prose["presets"]["books"]
     with lesson.section("merges"):
-        book = field(frame, "book", words["book"], 400)
+        book = field(page, "book", words["book"], 400)
         with st.container(horizontal=True, gap="small"):
             for name, preset in presets.items():
-                push(frame, words["names"][name], f"book-{name}", book=preset, done=3)
+                button_setting(page, words["names"][name], f"book-{name}", book=preset, done=3)
         found = tokenization.merges(book)
         if not found.pairs:
             st.info(words["none"])
             return
-        done = min(frame.controls["done"], len(found.pairs))
+        done = min(page.controls["done"], len(found.pairs))
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             with st.container(width=420):
-                slide(frame, "done", words["done"], range(len(found.pairs) + 1), closed=True)
-            push(frame, words["back"], "merge-back", done=max(0, done - 1))
-            push(frame, words["on"], "merge-on", done=min(len(found.pairs), done + 1))
+                slider_for(page, "done", words["done"], range(len(found.pairs) + 1), closed=True)
+            button_setting(page, words["back"], "merge-back", done=max(0, done - 1))
+            button_setting(page, words["on"], "merge-on", done=min(len(found.pairs), done + 1))
         st.markdown(_split(found, done))
         _candidates(lesson, found, done)
         lesson.notes("merges", shown=(tokenization.trained, tokenization.merges, tokenization.merged, tokenization.pair_counts),
@@ -125,7 +125,7 @@ def merges(frame: Frame, lesson: Lesson) -> None:
 
 
 def _named(pair: tokenization.Pair) -> str:
-    return " + ".join(literal(tokenization.shown(each)) for each in pair)
+    return " + ".join(escape_markdown(tokenization.shown(each)) for each in pair)
 
 
 def _split(found: tokenization.Merges, done: int) -> str:
@@ -133,7 +133,7 @@ def _split(found: tokenization.Merges, done: int) -> str:
     rows = []
     for word, times in found.words[:WORDS]:
         cut = tokenization.apply(word, found.pairs[:done])
-        rows.append(" ".join(f":{COLOURS[place % len(COLOURS)]}-background[{literal(tokenization.shown(piece))}]" for place, piece in enumerate(cut))
+        rows.append(" ".join(f":{COLOURS[place % len(COLOURS)]}-background[{escape_markdown(tokenization.shown(piece))}]" for place, piece in enumerate(cut))
                     + f" :gray[×{times}]")
     return " &emsp; ".join(rows)
 

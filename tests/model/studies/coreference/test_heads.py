@@ -6,7 +6,7 @@ from model.ask import sources
 from model.core import heads
 from model.core.query import CardQuery, Kind, UserError
 from model.studies.coreference.cases import Case, CasesQuery, make_case, shipped
-from model.studies.coreference.heads import Words, looks, pieces, run, words_of
+from model.studies.coreference.heads import Words, noun_weights, pieces, run, words_of
 from tests.fabricate import record, tokens
 
 
@@ -30,7 +30,7 @@ def by_hand(attention_map, place: Words):
 @pytest.mark.parametrize("place", [Words((7,), (1,), (4,), 10), Words((7, 8), (2, 3), (5,), 10)])
 def test_pieces_are_summed_where_looked_at_and_averaged_where_looking(kind, place):
     attention_map = record(11, kind)[kind]
-    found, wanted = looks(attention_map, place), by_hand(attention_map, place)
+    found, wanted = noun_weights(attention_map, place), by_hand(attention_map, place)
     assert found.heads == tuple((kind, layer, head) for layer in range(2) for head in range(6))
     for name, numbers in wanted.items():
         np.testing.assert_allclose(getattr(found, name), numbers, atol=1e-6, err_msg=name)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from model.core.displayed import displayed
+from model.core.displayed import displayed_head
 from model.core.view import View
 from model.studies.patching import Patched
 from tests import fabricate
@@ -32,7 +32,7 @@ def test_a_sentence_vector_is_never_turned():
 
 
 def test_the_file_holds_every_pair_with_both_weights_and_their_difference():
-    one, other = (displayed(fabricate.record(seed=seed), View(layer=1, head=2)) for seed in (0, 7))
+    one, other = (displayed_head(fabricate.record(seed=seed), View(layer=1, head=2)) for seed in (0, 7))
     gone = one.weights.copy()
     gone[3] = np.nan
     shown = replace(one, weights=gone), other, replace(one, weights=other.weights - gone)

@@ -8,7 +8,7 @@ from model.core.query import Kind
 from tests.fabricate import record
 from viz.examples import Example, examples, token_of
 from viz.pages.heads.claims import _verdict, head_claims
-from viz.state import State, resolved
+from viz.state import State, complete_view
 
 HEADLINE = examples()[0]
 
@@ -20,7 +20,7 @@ def twins():
 
 
 def test_the_headline_case_opens_on_the_published_head_and_says_what_is_true(twins):
-    view = resolved(State(), twins[0])
+    view = complete_view(State(), twins[0])
     assert (view.layer, view.head, view.pair) == (3, 1, (10, 2))
     said = " ".join(head_claims(twins[0], view, twins[1], HEADLINE))
     assert re.search(r"3·1\*\* gives \*it\* → \*animal\* \*\*0\.677\*\*, the largest of 72", said)
@@ -29,7 +29,7 @@ def test_the_headline_case_opens_on_the_published_head_and_says_what_is_true(twi
 
 
 def test_the_twin_tells_the_same_story_from_its_own_side(twins):
-    view = resolved(State(text=HEADLINE.twin).choose(head=(3, 1)), twins[1])
+    view = complete_view(State(text=HEADLINE.twin).with_view(head=(3, 1)), twins[1])
     said = " ".join(head_claims(twins[1], view, twins[0], HEADLINE))
     assert "**0.281**" in said and "*tired* it grows to **0.677**" in said
 
@@ -41,18 +41,18 @@ def test_a_model_that_reads_left_to_right_is_told_not_to_have_seen_the_word():
     both = replace(answer[Kind.CAUSAL].queries, spans=spans, segments=(0,) * 7)
     answer = replace(answer, maps=(replace(answer.maps[0], queries=both, keys=both),))
     twin = replace(answer, query=replace(answer.query, text="a b c d e f h"))
-    said = head_claims(answer, resolved(State(text="own").choose(pair=(2, 0)), answer), twin, example)
+    said = head_claims(answer, complete_view(State(text="own").with_view(pair=(2, 0)), answer), twin, example)
     assert "reads left to right" in said[1] and len(said) == 2
 
 
 def test_without_a_pair_nothing_is_claimed():
     answer = record(7)
-    assert head_claims(answer, resolved(State(text="own"), answer)) == []
+    assert head_claims(answer, complete_view(State(text="own"), answer)) == []
 
 
 def test_a_pair_in_ones_own_text_is_ranked_and_compared_with_a_uniform_row():
     answer = record(7, Kind.CAUSAL)
-    said = head_claims(answer, resolved(State(text="own").choose(pair=(4, 1)), answer))
+    said = head_claims(answer, complete_view(State(text="own").with_view(pair=(4, 1)), answer))
     assert len(said) == 1 and "a uniform row would give 0.200" in said[0] and r"*t1* (1)" in said[0]
 
 

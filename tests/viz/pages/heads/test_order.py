@@ -13,8 +13,8 @@ def test_a_click_is_answered_with_the_open_head_which_the_browser_draws_before_t
     parts = {"_sentence": "sentence", "_grid": "grid", "_open_head": "head", "look_here_first": "look here", "drawn_first": "browser draws"}
     for part, name in parts.items():
         monkeypatch.setattr(heads, part, lambda *_, name=name: drawn.append(name))
-    monkeypatch.setattr(heads, "alone", lambda: alone)
-    monkeypatch.setattr(heads, "covering", lambda *_: False)
+    monkeypatch.setattr(heads, "in_fragment_run", lambda: alone)
+    monkeypatch.setattr(heads, "is_covered", lambda *_: False)
     monkeypatch.setattr(heads, "replace", lambda frame, **_: frame)
     monkeypatch.setattr(heads, "MeasuresQuery", lambda *_: None)
     monkeypatch.setattr(heads.sources, "kept", lambda question: SimpleNamespace())
