@@ -84,8 +84,8 @@ def step_presentation(name: str, by: int) -> None:
 
 
 def page_context(state: State, badge, name: str, page: Page, known: dict) -> PageContext:
-    """What a page gets: everything lazy, so that a lesson never waits for a model. known: the query and the record once they
-    are there; whether the page is."""
+    """What a page gets: everything lazy, so that a lesson never waits for a model. known: the query and the record once
+    they are there; whether the page is."""
 
     def query():
         if "query" not in known:   # the model's files are looked at once a run
@@ -114,7 +114,8 @@ def page_context(state: State, badge, name: str, page: Page, known: dict) -> Pag
     def link(other: State) -> str:
         return address(st.context.url or "", other, name, page.controls)
 
-    return PageContext(state, now, query, record, ask, ask_each, prefetch, view, partial(set_view, name, page), set_question, link, LiveControls(name, page),
+    return PageContext(state, now, query, record, ask, ask_each, prefetch, view, partial(set_view, name, page),
+                       set_question, link, LiveControls(name, page),
                  partial(set_controls_in_fragment, name, page), open_page, lambda: "behind" in known)
 
 
@@ -156,7 +157,8 @@ def main() -> None:
     for name, (page, render) in pages().items():
         draw = partial(run, name, page, render)
         if name == HOME:
-            # Streamlit answers the default page's own name with "page not found", so the name is a hidden page of its own
+            # Streamlit answers the default page's own name with "page not found", so the name is a hidden page of its
+            # own
             menu[page.section].append(st.Page(draw, title=page.title, url_path="start", default=True))
             menu[page.section].append(st.Page(draw, title=page.title, url_path=name, visibility="hidden"))
         else:

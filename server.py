@@ -1,11 +1,14 @@
-"""Clearhead for strangers: `streamlit run server.py`. The same pages as app.py, with limits, and with headers that let nothing in.
+"""Clearhead for strangers: `streamlit run server.py`. The same pages as app.py, with limits, and with headers that let
+nothing in.
 
-Each setting below is an environment variable with a default for strangers; whoever sets it decides otherwise. Behind a proxy under a path:
-`streamlit run server.py --server.baseUrlPath PATH`. Health: GET /_stcore/health answers 200. SIGTERM, or Ctrl-C, ends it, its trainings with it.
+Each setting below is an environment variable with a default for strangers; whoever sets it decides otherwise. Behind a
+proxy under a path: `streamlit run server.py --server.baseUrlPath PATH`. Health: GET /_stcore/health answers 200.
+SIGTERM, or Ctrl-C, ends it, its trainings with it.
 
-Several of them behind one address: each a process on a port of its own, all under the same path, and a proxy that passes WebSockets on and keeps a
-visitor on one of them, as a session's state, imported files, handout and trainings live in one process. Let the proxy's cookie say which of them
-answered, as HAProxy's does, rather than who asks: a visitor whose server ended then stays on the next one when the first comes back.
+Several of them behind one address: each a process on a port of its own, all under the same path, and a proxy that
+passes WebSockets on and keeps a visitor on one of them, as a session's state, imported files, handout and trainings
+live in one process. Let the proxy's cookie say which of them answered, as HAProxy's does, rather than who asks: a
+visitor whose server ended then stays on the next one when the first comes back.
 
     backend replicas
         balance leastconn
@@ -17,11 +20,11 @@ answered, as HAProxy's does, rather than who asks: a visitor whose server ended 
         server a 127.0.0.1:8501 cookie a
         server b 127.0.0.1:8502 cookie b
 
-Where one ends, its visitors' pages connect to another within seconds and show the same text and the same head, as both stand in the address. What was
-in its memory alone is gone: imported files (the page says so), the handout, a training.
-CLEARHEAD_HOME, the folder of the models, may be shared, as it is only read. The server itself writes no log of requests; a proxy in front should log
-without query strings (HAProxy's %HP, nginx's $uri), because typed text is in them, and pages ask browsers to send no referrer.
-"""
+Where one ends, its visitors' pages connect to another within seconds and show the same text and the same head, as both
+stand in the address. What was in its memory alone is gone: imported files (the page says so), the handout, a training.
+CLEARHEAD_HOME, the folder of the models, may be shared, as it is only read. The server itself writes no log of
+requests; a proxy in front should log without query strings (HAProxy's %HP, nginx's $uri), because typed text is in
+them, and pages ask browsers to send no referrer. """
 import base64
 import hashlib
 import os
@@ -53,16 +56,19 @@ from viz.startup import begun  # noqa: E402
 def inline_scripts() -> str:
     """The scripts that stand in Streamlit's own page, by their hashes, as a policy names them."""
     page = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
-    hashes = [hashlib.sha256(script.encode()).digest() for script in re.findall(r"<script>(.*?)</script>", page, re.DOTALL)]
+    hashes = [hashlib.sha256(script.encode()).digest()
+              for script in re.findall(r"<script>(.*?)</script>", page, re.DOTALL)]
     return " ".join(f"'sha256-{base64.b64encode(each).decode()}'" for each in hashes)
 
 
-# blob: is how components of Streamlit bring their JavaScript, and how a figure's camera saves; styles are set by every library in the page
+# blob: is how components of Streamlit bring their JavaScript, and how a figure's camera saves; styles are set by every
+# library in the page
 POLICY = (f"default-src 'none'; script-src 'self' blob: {inline_scripts()}; style-src 'self' 'unsafe-inline'; "
           "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' data: blob:; "
           "worker-src 'self' blob:; manifest-src 'self'; base-uri 'self'; form-action 'none'; frame-ancestors 'self'")
 HEADERS = {"Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
-           "Permissions-Policy": "camera=(), geolocation=(), microphone=()", "Cross-Origin-Opener-Policy": "same-origin"}
+           "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+           "Cross-Origin-Opener-Policy": "same-origin"}
 
 
 class Guard:

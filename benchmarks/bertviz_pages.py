@@ -1,8 +1,9 @@
-"""BertViz 1.4.1 as it is, for benchmarks.versus_bertviz: its package and its three browser libraries, and a page server on this machine.
+"""BertViz 1.4.1 as it is, for benchmarks.versus_bertviz: its package and its three browser libraries, and a page server
+on this machine.
 
-Nothing of it lies in this repository: pip brings the package (without what it depends on, which the two views do not use), npm the libraries,
-each checked by its sha256. BertViz asks a network for require.js 2.3.6, d3 5.7.0 and jQuery 2.0.0; jQuery's 2.0.0 is not in npm, so 2.2.4 stands in.
-"""
+Nothing of it lies in this repository: pip brings the package (without what it depends on, which the two views do not
+use), npm the libraries, each checked by its sha256. BertViz asks a network for require.js 2.3.6, d3 5.7.0 and jQuery
+2.0.0; jQuery's 2.0.0 is not in npm, so 2.2.4 stands in. """
 import hashlib
 import re
 import shutil
@@ -19,21 +20,28 @@ VERSION = "1.4.1"
 VIEWS = ("model_view", "head_view")
 # the name by which BertViz's page asks: package, file in it, sha256 of that file
 LIBRARIES = {
-    "require.min.js": ("requirejs@2.3.6", "require.js", "9485f0917f97fcf4f63a5ea365200ffd57f123f451382a2f9a1ad2e2fd51ac9b"),
+    "require.min.js": ("requirejs@2.3.6", "require.js",
+                       "9485f0917f97fcf4f63a5ea365200ffd57f123f451382a2f9a1ad2e2fd51ac9b"),
     "d3.min.js": ("d3@5.7.0", "dist/d3.min.js", "bdad5585ef9a965ff25458738309b006058c55f2c78d794d25fbecae35014609"),
-    "jquery.min.js": ("jquery@2.2.4", "dist/jquery.min.js", "05b85d96f41fff14d8f608dad03ab71e2c1017c2da0914d7c59291bad7a54f8e"),
+    "jquery.min.js": ("jquery@2.2.4", "dist/jquery.min.js",
+                      "05b85d96f41fff14d8f608dad03ab71e2c1017c2da0914d7c59291bad7a54f8e"),
 }
-ELSEWHERE = re.compile(r"https://[^\s'\"]+/(?=(?:require|d3|jquery)\.min)")   # what BertViz's files name before each library
-# said once both libraries are there, after BertViz's own function has run: two frames later what it drew has been painted
+# what BertViz's files name before each library
+ELSEWHERE = re.compile(r"https://[^\s'\"]+/(?=(?:require|d3|jquery)\.min)")
+# said once both libraries are there, after BertViz's own function has run: two frames later what it drew has been
+# painted
 PAINTED = """<script>requirejs(['jquery', 'd3'], () => setTimeout(() => requestAnimationFrame(() => setTimeout(() => requestAnimationFrame(
     () => setTimeout(() => { window.painted = performance.now(); }))))));</script>"""
 
 
 def fetch(folder: Path) -> dict[str, bytes]:
-    """Installs BertViz into the folder, puts it first on the path, and gives the libraries by name. Exits with what is missing."""
+    """Installs BertViz into the folder, puts it first on the path, and gives the libraries by name. Exits with what is
+    missing."""
     if shutil.which("npm") is None:
-        sys.exit("BertViz's browser libraries come from npm, which is not on this machine; install it (Debian: apt-get install npm).")
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder), f"bertviz=={VERSION}"]
+        sys.exit("BertViz's browser libraries come from npm, which is not on this machine; install it (Debian: apt-get "
+                 "install npm).")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder),
+           f"bertviz=={VERSION}"]
     subprocess.run(pip, check=True)
     for path in (folder / "bertviz").glob("*_view.*"):   # the page asks this machine
         path.write_text(ELSEWHERE.sub("/", path.read_text(encoding="utf-8")), encoding="utf-8")
@@ -42,20 +50,24 @@ def fetch(folder: Path) -> dict[str, bytes]:
 
 
 def _library(folder: Path, package: str, path: str, digest: str) -> bytes:
-    packed = subprocess.run(["npm", "pack", "--silent", package], cwd=folder, check=True, capture_output=True, encoding="utf-8").stdout.split()[-1]
+    packed = subprocess.run(["npm", "pack", "--silent", package], cwd=folder, check=True, capture_output=True,
+                            encoding="utf-8").stdout.split()[-1]
     with tarfile.open(folder / packed) as archive:
-        content = archive.extractfile(f"package/{path}").read()  # type: ignore[union-attr]  # raises KeyError where there is no such file
+        content = archive.extractfile(
+            f"package/{path}").read()  # type: ignore[union-attr]  # raises KeyError where there is no such file
     if hashlib.sha256(content).hexdigest() != digest:
         sys.exit(f"{path} of {package} is not the file that was measured: expected sha256 {digest}.")
     return content
 
 
 class Pages:
-    """A server of one page on this machine: BertViz's view of the text that it is asked for, made from the model's pass on."""
+    """A server of one page on this machine: BertViz's view of the text that it is asked for, made from the model's pass
+    on."""
 
     def __init__(self, network, tokenizer, libraries: dict[str, bytes]) -> None:
         self.network, self.tokenizer, self.libraries = network, tokenizer, libraries
-        self.told: dict[str, float] = {}   # seconds of model and preparation, and bytes, of the page that was asked for last
+        # seconds of model and preparation, and bytes, of the page that was asked for last
+        self.told: dict[str, float] = {}
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self.server.daemon_threads = True
         self.address = f"http://127.0.0.1:{self.server.server_port}"
@@ -69,7 +81,8 @@ class Pages:
                 asked = urlsplit(self.path)
                 library = pages.libraries.get(asked.path.strip("/"))
                 wanted = parse_qs(asked.query)
-                content = library if library is not None else pages.page(wanted["view"][0], wanted["text"][0]) if wanted else b""
+                content = library if library is not None else pages.page(wanted["view"][0],
+                                                                         wanted["text"][0]) if wanted else b""
                 try:
                     self.send_response(200)
                     self.send_header("Content-Type", "text/javascript" if library else "text/html; charset=utf-8")
@@ -85,7 +98,8 @@ class Pages:
         return Handler
 
     def page(self, view: str, text: str) -> bytes:
-        """The HTML of a view, as a notebook gets it. head_view gets one head, so that it draws no more than Clearhead's open head."""
+        """The HTML of a view, as a notebook gets it. head_view gets one head, so that it draws no more than Clearhead's
+        open head."""
         import bertviz
         import torch
 

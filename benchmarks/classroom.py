@@ -1,14 +1,15 @@
 """A class of thirty on one server: `python -m benchmarks.classroom [--minutes 5] [--sessions 30] [--json FILE]`.
 
-The server is server.py with its limits for strangers as they are (benchmarks.watched adds a log of what it computes) and with CLEARHEAD_CACHE_MB
-at 128. Of the sessions --browsers are real browsers and the others WebSocket clients that speak Streamlit's protocol (benchmarks.session); one
-more browser page trains a model meanwhile. All open the page at once after a first one has warmed the server; each asks --questions different
-questions over the minutes and opens two other heads in between; --long of them ask 512 tokens, the others 16. Three more vanish in the middle of
-a question. At the end all ask one and the same question at once. Every picture is then held against this process's own answer.
+The server is server.py with its limits for strangers as they are (benchmarks.watched adds a log of what it computes)
+and with CLEARHEAD_CACHE_MB at 128. Of the sessions --browsers are real browsers and the others WebSocket clients that
+speak Streamlit's protocol (benchmarks.session); one more browser page trains a model meanwhile. All open the page at
+once after a first one has warmed the server; each asks --questions different questions over the minutes and opens two
+other heads in between; --long of them ask 512 tokens, the others 16. Three more vanish in the middle of a question. At
+the end all ask one and the same question at once. Every picture is then held against this process's own answer.
 
-The server's memory is what it holds itself (Linux's RssAnon). The pages of files that it maps, libraries and weights, are shared, and the system
-takes them back when it wants to: with them the warm server was 420 to 579 MB in runs of one day.
-"""
+The server's memory is what it holds itself (Linux's RssAnon). The pages of files that it maps, libraries and weights,
+are shared, and the system takes them back when it wants to: with them the warm server was 420 to 579 MB in runs of one
+day. """
 import argparse
 import asyncio
 import datetime
@@ -52,7 +53,8 @@ class Watch:
     def lines(self, kind: str, since: float = 0.0) -> list[list[str]]:
         """The log's lines of this kind after a clock's time, as words."""
         clock = {"computed": 4, "state": 1}[kind]
-        found = [line.split() for line in self.server.log.read_text(encoding="utf-8").splitlines() if line.startswith(f"{kind} ")]
+        found = [line.split() for line in self.server.log.read_text(encoding="utf-8").splitlines()
+                 if line.startswith(f"{kind} ")]
         return [words for words in found if float(words[clock]) > since]
 
     def state(self) -> tuple[int, int, int]:
@@ -93,12 +95,14 @@ async def lesson(server, wanted) -> dict:
         await asyncio.gather(*work)
         await ghosts
         ended, busy = time.time(), watch.processor() - busy
-        kept = watch.state()[1] if seconds > KEPT / 0.8 + 30 else None   # before the browsers close, whose sessions are kept in their turn
+        # before the browsers close, whose sessions are kept in their turn
+        kept = watch.state()[1] if seconds > KEPT / 0.8 + 30 else None
     once, chorus = await ask_together(watch, sessions)
     await asyncio.gather(*(each.close() for each in (*sessions, teacher)))
     left = await emptied(watch)
     sampling.cancel()
-    return {"people": people + readers, "trainer": trainer, "watch": watch, "warm_mb": warm, "times": (begun, ended), "processor_s": busy,
+    return {"people": people + readers, "trainer": trainer, "watch": watch, "warm_mb": warm, "times": (begun, ended),
+            "processor_s": busy,
             "kept": kept, "once": once, "chorus_s": chorus, "left": left}
 
 
@@ -116,7 +120,8 @@ class browsers:
         from tests.conftest import FLAGS, chromium
 
         self.playwright = await async_playwright().start()
-        opened = [await self.playwright.chromium.launch(executable_path=chromium(), args=FLAGS) for _ in range(self.readers)]
+        opened = [await self.playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+                  for _ in range(self.readers)]
         return [await each.new_page(viewport={"width": 1440, "height": 900}) for each in (*opened, opened[-1])]
 
     async def __aexit__(self, *_) -> None:
@@ -169,10 +174,13 @@ def bars(found: dict) -> list[dict]:
     people, watch, (begun, ended) = found["people"], found["watch"], found["times"]
     everybody = [*people, found["trainer"]]
     rows: list[tuple[str, float, float]] = [
-        ("errors", sum(len(each.wrong) for each in everybody) + watch.server.log.read_text(encoding="utf-8").count("Traceback"), 0),
+        ("errors", sum(len(each.wrong) for each in everybody)
+         + watch.server.log.read_text(encoding="utf-8").count("Traceback"), 0),
         ("answers with another session's tokens", sum(each.foreign for each in people), 0),
-        (f"pictures that differ from the own answer, of {sum(len(each.pictures) for each in people)}", wrong_numbers(people), 0)]
-    for kind, tokens in sorted({(each.kind, each.tokens) for each in people}):   # a browser's time holds its own drawing, a client's does not
+        (f"pictures that differ from the own answer, of {sum(len(each.pictures) for each in people)}",
+         wrong_numbers(people), 0)]
+    # a browser's time holds its own drawing, a client's does not
+    for kind, tokens in sorted({(each.kind, each.tokens) for each in people}):
         times = [each.questions for each in people if (each.kind, each.tokens) == (kind, tokens) and each.questions]
         if len(times) > 1:
             rows.append((f"slowest median / fastest, {kind}s' {tokens} tokens", ratio(times), 3))
@@ -182,7 +190,8 @@ def bars(found: dict) -> list[dict]:
         growth = watch.mean_memory(ended - 60, ended) / watch.mean_memory(begun + 60, begun + 120)
         rows.append(("memory of the last minute / of the second", growth, 1.1))
     above = max(size for _, size, _ in watch.memory) - found["warm_mb"]
-    rows.append((f"most memory of its own above the warm server's {found['warm_mb']:.0f} MB, at CLEARHEAD_CACHE_MB={CACHE_MB}", above,
+    rows.append((f"most memory of its own above the warm server's {found['warm_mb']:.0f} MB, at "
+                 f"CLEARHEAD_CACHE_MB={CACHE_MB}", above,
                  CACHE_MB + ROOM_MB))
     rows += [("computations of one question that all ask at once", found["once"], 1),
              ("sessions and questions left when everybody has gone", sum(found["left"]), 0)]
@@ -198,8 +207,8 @@ def ratio(times: Sequence[Sequence[float]] | list[np.ndarray]) -> float:
 
 
 def by_chance(times: list[list[float]], deals: int = 2000) -> tuple[float, float]:
-    """(median ratio, share of ratios at least as large as the real one) where the same seconds are dealt to the same people at random: what
-    nobody's being treated worse than the others would look like."""
+    """(median ratio, share of ratios at least as large as the real one) where the same seconds are dealt to the same
+    people at random: what nobody's being treated worse than the others would look like."""
     every, chance = np.concatenate(times), np.random.default_rng(0)
     ends = np.cumsum([len(each) for each in times])[:-1]
     dealt = [ratio(np.split(chance.permutation(every), ends)) for _ in range(deals)]
@@ -212,7 +221,8 @@ def fairness(people: list[Person]) -> str:
     if len(times) < 2:
         return ""
     usual, share = by_chance(times)
-    return (f"the clients' slowest median of {SHORT} tokens is {ratio(times):.2f} times their fastest; the same seconds dealt to them at random give "
+    return (f"the clients' slowest median of {SHORT} tokens is {ratio(times):.2f} times their fastest; the same "
+            f"seconds dealt to them at random give "
             f"{usual:.2f} (median of 2,000 deals), and as much as that in {share:.0%} of the deals")
 
 
@@ -220,16 +230,20 @@ def table(found: dict) -> str:
     """Seconds of every person's questions and heads."""
     lines = [f"{'who':<12} {'tokens':>6} {'questions':>9} {'median':>8} {'worst':>8} {'head, median':>13} {'worst':>8}"]
     for each in found["people"]:
-        numbers = [function(taken) if taken else float("nan") for taken in (each.questions, each.heads) for function in (statistics.median, max)]
-        lines.append(f"{each.name:<12} {each.tokens:>6} {len(each.questions):>9} {numbers[0]:7.2f}s {numbers[1]:7.2f}s {numbers[2]:12.2f}s "
+        numbers = [function(taken) if taken else float("nan") for taken in (each.questions, each.heads)
+                   for function in (statistics.median, max)]
+        lines.append(f"{each.name:<12} {each.tokens:>6} {len(each.questions):>9} {numbers[0]:7.2f}s {numbers[1]:7.2f}s "
+                     f"{numbers[2]:12.2f}s "
                      f"{numbers[3]:7.2f}s")
         lines += [f"    {error}" for error in each.wrong]
     lines += [f"    training: {error}" for error in found["trainer"].wrong]
     times = Counter(tuple(words[1:3]) for words in found["watch"].lines("computed"))
     again = sum(count > 1 for count in times.values())
     begun, ended = found["times"]
-    lines.append(f"computed {len(times)} different questions, {again} of them again after they had left the cache; the last one, by all at once, "
-                 f"took {found['chorus_s']:.1f} s; the server used {found['processor_s']:.0f} s of processor in {ended - begun:.0f} s")
+    lines.append(f"computed {len(times)} different questions, {again} of them again after they had left the cache; the "
+                 f"last one, by all at once, "
+                 f"took {found['chorus_s']:.1f} s; the server used {found['processor_s']:.0f} s of processor in "
+                 f"{ended - begun:.0f} s")
     lines.append(fairness(found["people"]))
     return "\n".join(filter(None, lines))
 
@@ -237,7 +251,8 @@ def table(found: dict) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sessions", type=int, default=30)
-    parser.add_argument("--browsers", type=int, default=2, help="how many of the sessions are real browsers; without, nobody trains a model")
+    parser.add_argument("--browsers", type=int, default=2,
+                        help="how many of the sessions are real browsers; without, nobody trains a model")
     parser.add_argument("--long", type=int, default=3, help="how many ask 512 tokens")
     parser.add_argument("--questions", type=int, default=10, help="of each session")
     parser.add_argument("--minutes", type=float, default=5.0)
@@ -258,9 +273,11 @@ def main() -> None:
         print(f"{'met   ' if bar['met'] else 'MISSED'} {bar['value']:8.2f} (at most {bar['limit']:g})  {bar['bar']}")
     print(machine)
     if wanted.json:
-        people = [{"name": each.name, "tokens": each.tokens, "questions_s": each.questions, "heads_s": each.heads, "wrong": each.wrong}
+        people = [{"name": each.name, "tokens": each.tokens, "questions_s": each.questions, "heads_s": each.heads,
+                   "wrong": each.wrong}
                   for each in (*found["people"], found["trainer"])]
-        content = {"people": people, "bars": judged, "memory_mb": found["watch"].memory, "machine": machine, "python": platform.python_version()}
+        content = {"people": people, "bars": judged, "memory_mb": found["watch"].memory, "machine": machine,
+                   "python": platform.python_version()}
         wanted.json.write_text(json.dumps(content, indent=1), encoding="utf-8")
     sys.exit(0 if all(bar["met"] for bar in judged) else 1)
 

@@ -1,4 +1,5 @@
-"""The people of benchmarks.classroom: sessions over WebSockets, browsers, one who trains a model, and those who vanish."""
+"""The people of benchmarks.classroom: sessions over WebSockets, browsers, one who trains a model, and those who
+vanish."""
 import asyncio
 import base64
 import random
@@ -16,9 +17,12 @@ HEADS = 72              # of MiniLM, 12 a layer
 PATIENCE = 60.0         # seconds after which no answer is an error
 CHANGES = (0.4, 0.7)    # when another head is opened, as shares of the time between two questions
 # each is one token of MiniLM's vocabulary, so that the tokens of an answer tell whose text it belongs to
-WORDS = ("time year people way day man thing woman life child world school state family student group country problem hand part place case week "
-         "company system program question work government number night point home water room mother area money story fact month right study book "
-         "eye job word business issue side kind head house service friend father power hour game line end member law car city")
+WORDS = ("time year people way day man thing woman life child world school state family student group country problem "
+         "hand part place case week "
+         "company system program question work government number night point home water room mother area money story "
+         "fact month right study book "
+         "eye job word business issue side kind head house service friend father power hour game line end member law "
+         "car city")
 
 
 def text_of(person: str, question: int, tokens: int) -> str:
@@ -29,7 +33,8 @@ def text_of(person: str, question: int, tokens: int) -> str:
 
 @dataclass
 class Person:
-    """What one person asked and got. seconds: of each question and of each other head; pictures: (text, cells of the grid) as they came."""
+    """What one person asked and got. seconds: of each question and of each other head; pictures: (text, cells of the
+    grid) as they came."""
 
     name: str
     tokens: int
@@ -46,7 +51,8 @@ class Person:
 
 @dataclass(frozen=True)
 class Hour:
-    """When people ask: from `start` (of time.perf_counter) on, so many questions each, one in each `period` (seconds)."""
+    """When people ask: from `start` (of time.perf_counter) on, so many questions each, one in each `period`
+    (seconds)."""
 
     start: float
     period: float
@@ -54,7 +60,8 @@ class Hour:
     people: int
 
     def moments(self, seat: int, question: int) -> tuple[float, float]:
-        """(this question, the next one) in periods. Each period has its own order, so that nobody always comes after the longest texts."""
+        """(this question, the next one) in periods. Each period has its own order, so that nobody always comes after
+        the longest texts."""
         this, after = (number + random.Random(number).sample(range(self.people), self.people)[seat] / self.people
                        for number in (question, question + 1))
         return this, after
@@ -84,7 +91,8 @@ async def attend(person: Person, session: Session, hour: Hour, seat: int) -> Non
                 await hour.reach(this + share * (after - this))
                 await _open(person, session, chance.randrange(HEADS))
         await session.until(lambda: not session.running, PATIENCE)
-        person.foreign += sum(tokens_of(header) not in mine for room, header in session.seen[opening:] if room == "head")
+        person.foreign += sum(tokens_of(header) not in mine for room, header in session.seen[opening:]
+                              if room == "head")
     except (TimeoutError, ConnectionError) as error:
         person.wrong.append(f"{type(error).__name__}: {error}")
     person.wrong += session.wrong
@@ -93,7 +101,8 @@ async def attend(person: Person, session: Session, hour: Hour, seat: int) -> Non
 async def _ask(person: Person, session: Session, text: str) -> None:
     begun = time.perf_counter()
     await session.type("ask_text", text)
-    await session.until(lambda: min(session.bodies["grid"][0], session.bodies["head"][0]) > begun and tokens_of(session.bodies["head"][1]) == text,
+    await session.until(lambda: min(session.bodies["grid"][0], session.bodies["head"][0]) > begun
+                        and tokens_of(session.bodies["head"][1]) == text,
                         PATIENCE)
     person.questions.append(time.perf_counter() - begun)
     person.pictures.append((text, session.bodies["grid"][2]["cells"]))
@@ -165,9 +174,11 @@ async def train(person: Person, page, address: str, end: float) -> None:
         await page.goto(f"{address}/training?{urlencode({'film': 'own', 'steps': 6000})}")
         await page.locator(".st-key-train button").click(timeout=PATIENCE * 1000)
         progress = page.locator(".st-key-own-training")
-        await progress.locator("[data-testid=stProgress], [data-testid=stAlertContentSuccess]").first.wait_for(timeout=PATIENCE * 1000)
+        await progress.locator("[data-testid=stProgress], [data-testid=stAlertContentSuccess]").first.wait_for(
+            timeout=PATIENCE * 1000)
         await asyncio.sleep(max(0.0, end - time.perf_counter()))
-        if await page.locator("[data-testid=stException], [data-testid=stAlertContentError], [data-testid=stAlertContentWarning]").count():
+        if await page.locator("[data-testid=stException], [data-testid=stAlertContentError], "
+                              "[data-testid=stAlertContentWarning]").count():
             person.wrong.append("the training's page shows an error")
         if not await progress.locator("[data-testid=stProgress], [data-testid=stAlertContentSuccess]").count():
             person.wrong.append("the training is gone")

@@ -1,7 +1,8 @@
-"""Clearhead in a real browser with a watch on it, for benchmarks.versus_bertviz: what came when, and when it was painted.
+"""Clearhead in a real browser with a watch on it, for benchmarks.versus_bertviz: what came when, and when it was
+painted.
 
-The server is benchmarks.watched, which tells what it computed; the browser's page notes each message of the server and each drawing on a canvas.
-"""
+The server is benchmarks.watched, which tells what it computed; the browser's page notes each message of the server and
+each drawing on a canvas. """
 import base64
 import time
 from dataclasses import dataclass
@@ -55,7 +56,8 @@ RESTS = "[data-testid=stApp][data-test-script-state=notRunning]"
 
 @dataclass(frozen=True)
 class Picture:
-    """What came: when it was asked, arrived and was painted (seconds since 1970), all bytes until then, and the message that was drawn."""
+    """What came: when it was asked, arrived and was painted (seconds since 1970), all bytes until then, and the message
+    that was drawn."""
 
     asked: float
     arrived: float
@@ -105,17 +107,19 @@ class Page:
         grid = self.page.locator(".st-key-grid .ch.grid").first
         pitch, left, heads = (float(grid.get_attribute(f"data-{name}")) for name in ("pitch", "left", "heads"))
         box, (row, column) = self.page.locator(".st-key-grid canvas").first.bounding_box(), divmod(place, COLUMNS)
-        self.page.mouse.click(box["x"] + left + (column + 0.5) * pitch, box["y"] + box["height"] * (row + 0.5) / (heads / COLUMNS))
+        self.page.mouse.click(box["x"] + left + (column + 0.5) * pitch,
+                              box["y"] + box["height"] * (row + 0.5) / (heads / COLUMNS))
         return self._picture("head")
 
     def _picture(self, room: str) -> Picture:
         told = self.page.wait_for_function(DRAWN, arg=room, timeout=PATIENCE, polling="raf").json_value()
         clock = lambda name: (told["origin"] + told[name]) / 1000
-        return Picture(clock("asked"), clock("arrived"), clock("painted"), told["bytes"], base64.b64decode(told["message"]))
+        return Picture(clock("asked"), clock("arrived"), clock("painted"), told["bytes"],
+                       base64.b64decode(told["message"]))
 
     def split(self, picture: Picture) -> dict[str, Any]:
-        """Seconds of the picture of all heads by their part. Transfer holds packing and Streamlit's queues; preparation everything before it
-        that is not the model's pass."""
+        """Seconds of the picture of all heads by their part. Transfer holds packing and Streamlit's queues; preparation
+        everything before it that is not the model's pass."""
         computed = self._computed(picture.asked)
         model, (_, shown) = computed["Query"][0], computed["OverviewQuery"]
         return {"model": model, "preparation": shown - picture.asked - model, "transfer": picture.arrived - shown,

@@ -1,9 +1,8 @@
 """From the command to the first picture: `python -m benchmarks.cold_start [--json FILE] [--times N]`.
 
-Starts `streamlit run app.py` N times with a browser that already runs, and tells the seconds until the server answers, until the frame is drawn
-(the sidebar's text field), until the page's text is there, and until the grid of all heads is painted. The first start warms the disk and does not
-count. The bar is 8 seconds for the grid.
-"""
+Starts `streamlit run app.py` N times with a browser that already runs, and tells the seconds until the server answers,
+until the frame is drawn (the sidebar's text field), until the page's text is there, and until the grid of all heads is
+painted. The first start warms the disk and does not count. The bar is 8 seconds for the grid. """
 import argparse
 import datetime
 import json

@@ -1,9 +1,10 @@
-"""Does attention explain? `python -m benchmarks.explain [--model ID ...] [--set SET ...] [--json FILE]` writes the page benchmarks/explain.md.
+"""Does attention explain? `python -m benchmarks.explain [--model ID ...] [--set SET ...] [--json FILE]` writes the page
+benchmarks/explain.md.
 
-Over the texts of assets/cases, for each model: how each measure of importance ranks the words beside the measured effect of taking them away, by
-three definitions, with intervals; how far the definitions agree with one another; and the best head, chosen on the other half of the texts.
-What is not asked for is taken from FILE, if it is there. Models that are not on this disk are left out.
-"""
+Over the texts of assets/cases, for each model: how each measure of importance ranks the words beside the measured
+effect of taking them away, by three definitions, with intervals; how far the definitions agree with one another; and
+the best head, chosen on the other half of the texts. What is not asked for is taken from FILE, if it is there. Models
+that are not on this disk are left out. """
 import argparse
 import json
 import os
@@ -22,10 +23,13 @@ from model.studies.faithfulness.cases import SETS, questions, texts
 from model.studies.faithfulness.report import COLUMNS, by_layer, report
 
 PAGE = Path(__file__).with_name("explain.md")
-MODELS = {"minilm": "vector", "smollm2": "next", "resolver-narrow": "label", "resolver-wide": "label", "translator": "target", "induction": "next"}
+MODELS = {"minilm": "vector", "smollm2": "next", "resolver-narrow": "label", "resolver-wide": "label",
+          "translator": "target", "induction": "next"}
 HEADED = ("weight_head", "norm_head")   # there is no open head here
-NAMES = {"weight_layer": "attention, mean of the last layer's heads", "norm": "‖αf(x)‖, last layer", "norm_residual": "… with residual",
-         "norm_layernorm": "… with residual and normalisation", "rollout": "rollout", "rollout_even": "rollout of a model that looks evenly",
+NAMES = {"weight_layer": "attention, mean of the last layer's heads", "norm": "‖αf(x)‖, last layer",
+         "norm_residual": "… with residual",
+         "norm_layernorm": "… with residual and normalisation", "rollout": "rollout",
+         "rollout_even": "rollout of a model that looks evenly",
          "flow": "attention flow", "flow_even": "flow of a model that looks evenly", "gradient": "gradient × input"}
 INTRODUCTION = """# Does attention explain?
 
@@ -55,7 +59,8 @@ def measured(model: str, kind: str, which: str) -> dict:
             left_out += 1
             print(f"  left out: {error}", file=sys.stderr)
     last = found[0].layers[-1]
-    return {"report": asdict(report(found, groups, last, 0)), "left_out": left_out, "seconds": time.perf_counter() - start,
+    return {"report": asdict(report(found, groups, last, 0)), "left_out": left_out,
+            "seconds": time.perf_counter() - start,
             "layers": {measure: by_layer(found, measure) for measure in ("weight", "norm")}}
 
 
@@ -72,8 +77,11 @@ def table(found: dict) -> str:
     lines += [f"| {name} | {' | '.join(map(cell, each))} |" for name, each in rows]
     heads = " and ".join(f"{layer}·{head}" for layer, head in said["chosen"])
     used = said["ceiling"][-1]["texts"]
-    lines += ["", f"The best head ({heads}, each scored on the other half): {cell(said['best'])}. {said['texts']} texts, {said['words']:.1f} ranked "
-              f"tokens a text, {used} with the five that a correlation needs; {found['left_out']} left out; {found['seconds']:.0f} s."]
+    lines += ["",
+              f"The best head ({heads}, each scored on the other half): {cell(said['best'])}. {said['texts']} texts, "
+              f"{said['words']:.1f} ranked "
+              f"tokens a text, {used} with the five that a correlation needs; {found['left_out']} left out; "
+              f"{found['seconds']:.0f} s."]
     for measure, name in (("weight", "attention"), ("norm", "‖αf(x)‖")):
         lines += ["", f"By layer from 0, {name}: " + " ".join(f"{value:.2f}" for value in found["layers"][measure])]
     return "\n".join(lines)
@@ -90,7 +98,8 @@ def page(figures: dict) -> str:
 def write(models: dict, file: Path | None) -> None:
     """The page, and the figures to a file."""
     versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "numpy"))
-    figures = {"machine": f"{date.today()}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}, {versions}.",
+    figures = {"machine": f"{date.today()}, {os.cpu_count()} cores, {platform.system()}, Python "
+                          f"{platform.python_version()}, {versions}.",
                "models": {model: models[model] for model in MODELS if model in models}}
     PAGE.write_text(page(figures), encoding="utf-8")
     if file:

@@ -1,10 +1,11 @@
-"""What an answer costs beside the model's own passes, on MiniLM and SmolLM2: `python -m benchmarks.extraction [--json FILE] [--page FILE] [--fast]`.
+"""What an answer costs beside the model's own passes, on MiniLM and SmolLM2: `python -m benchmarks.extraction [--json
+FILE] [--page FILE] [--fast]`.
 
-Five things are timed for each length: a plain fused forward pass (tokenizer included), Clearhead's answer, the eager pass with
-output_attentions, the overview of all heads, and one head opened. The first two take turns, and the median of the turns' ratios counts, as a
-machine's speed changes by the minute but hardly between two passes; of the others the median too. Memory is the peak above what the process held
-before. SmolLM2 must be on disk: `python -m model fetch smollm2`. FILE of --page gets the table as Markdown.
-"""
+Five things are timed for each length: a plain fused forward pass (tokenizer included), Clearhead's answer, the eager
+pass with output_attentions, the overview of all heads, and one head opened. The first two take turns, and the median of
+the turns' ratios counts, as a machine's speed changes by the minute but hardly between two passes; of the others the
+median too. Memory is the peak above what the process held before. SmolLM2 must be on disk: `python -m model fetch
+smollm2`. FILE of --page gets the table as Markdown. """
 import argparse
 import ctypes
 import datetime
@@ -20,8 +21,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 LENGTHS = {"minilm": (16, 64, 256, 512), "smollm2": (16, 64, 256, 512, 1024, 2048)}
-SENTENCE = "The animal didn't cross the street because it was too tired, and the cat that wandered into our garden last winter was starving. "
-ANSWER, MEMORY, OVERVIEW, HEAD = 1.15, 1 / 6, 0.25, 0.05  # the bars: of the plain pass, of eager's memory, of the plain pass, seconds
+SENTENCE = ("The animal didn't cross the street because it was too tired, and the cat that wandered into our garden "
+            "last winter was starving. ")
+# the bars: of the plain pass, of eager's memory, of the plain pass, seconds
+ANSWER, MEMORY, OVERVIEW, HEAD = 1.15, 1 / 6, 0.25, 0.05
 
 INTRODUCTION = """# What an answer costs beside the model's own pass
 
@@ -31,7 +34,8 @@ Written by `python -m benchmarks.extraction --page benchmarks/extraction.md`. *P
 peak above what the process held before.
 """
 
-COLUMNS = ("model", "tokens", "plain, ms", "eager, ms", "answer, ms", "answer / plain", "all heads, ms", "one head, ms", "plain, MB", "eager, MB",
+COLUMNS = ("model", "tokens", "plain, ms", "eager, ms", "answer, ms", "answer / plain", "all heads, ms",
+           "one head, ms", "plain, MB", "eager, MB",
            "answer, MB")
 
 
@@ -58,12 +62,14 @@ def text_of(tokenizer, tokens: int, sentence: str = SENTENCE) -> str:
     found = tokenizer(sentence * (tokens // 20 + 2), truncation=True, max_length=tokens, return_offsets_mapping=True)
     text = (sentence * (tokens // 20 + 2))[:max(end for _, end in found["offset_mapping"])]
     if len(tokenizer(text)["input_ids"]) != tokens:
-        raise ValueError(f"expected a text of {tokens} tokens, got {len(tokenizer(text)['input_ids'])}; change the sentence.")
+        raise ValueError(f"expected a text of {tokens} tokens, got {len(tokenizer(text)['input_ids'])}; change the "
+                         f"sentence.")
     return text
 
 
 def in_turns(actions: dict[str, Callable], seconds: float) -> dict[str, list[float]]:
-    """The seconds that each action took in each turn, for about so many seconds, at least five turns. Every other turn goes backwards."""
+    """The seconds that each action took in each turn, for about so many seconds, at least five turns. Every other turn
+    goes backwards."""
     taken: dict[str, list[float]] = {name: [] for name in actions}
     end = time.perf_counter() + seconds
     while (turns := len(next(iter(taken.values())))) < 5 or (time.perf_counter() < end and turns < 400):
@@ -86,11 +92,13 @@ def peak(action: Callable) -> float:
 
 
 def _status(name: str) -> int:
-    return next(int(line.split()[1]) for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines() if line.startswith(name))
+    return next(int(line.split()[1]) for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+                if line.startswith(name))
 
 
 def measure(name: str, tokens: int, networks, seconds: float) -> Row:
-    """One row of the table. networks: Clearhead's model, and a second copy of the network for the plain and the eager pass."""
+    """One row of the table. networks: Clearhead's model, and a second copy of the network for the plain and the eager
+    pass."""
     import torch
 
     from model.core import heads
@@ -124,7 +132,8 @@ def measure(name: str, tokens: int, networks, seconds: float) -> Row:
     ratio = statistics.median(answer / plain for plain, answer in zip(*taken.values(), strict=True))
     taken |= in_turns({each: actions[each] for each in ("eager", "overview", "head")}, 0)
     seconds_of = {f"{each}_s": statistics.median(taken[each]) for each in taken}
-    return Row(name, tokens, answer_of_plain=ratio, **seconds_of, **{f"{each}_mb": size for each, size in memory.items()})
+    return Row(name, tokens, answer_of_plain=ratio, **seconds_of,
+               **{f"{each}_mb": size for each, size in memory.items()})
 
 
 def opened(name: str):
@@ -134,7 +143,8 @@ def opened(name: str):
     from model.pretrained import load
 
     model = load.open_model(name, lambda fraction, words: None)
-    own = type(model.network).from_pretrained(load.locate(name).folder, attn_implementation="sdpa", dtype=torch.float32, local_files_only=True).eval()
+    own = type(model.network).from_pretrained(load.locate(name).folder, attn_implementation="sdpa",
+                                              dtype=torch.float32, local_files_only=True).eval()
     own.config.use_cache = False
     return model, own
 
@@ -149,7 +159,8 @@ def bars(rows: list[Row]) -> list[dict]:
                   ("overview of 270 heads / plain pass, smollm2 at 1024", row.overview_s / row.plain_s, OVERVIEW),
                   ("opening one head, smollm2 at 1024, seconds", row.head_s, HEAD)]
     if ("smollm2", 2048) in at:
-        found.append(("memory of the answer at 2048 / at 1024 (2 is linear)", at["smollm2", 2048].answer_mb / at["smollm2", 1024].answer_mb, 2.5))
+        found.append(("memory of the answer at 2048 / at 1024 (2 is linear)",
+                      at["smollm2", 2048].answer_mb / at["smollm2", 1024].answer_mb, 2.5))
     return [{"bar": name, "value": value, "limit": limit, "met": value <= limit} for name, value, limit in found]
 
 
@@ -158,10 +169,13 @@ def page(rows: list[Row], found: list[dict]) -> str:
     lines = [INTRODUCTION, f"| {' | '.join(COLUMNS)} |", "| --- " + "| ---: " * (len(COLUMNS) - 1) + "|"]
     for row in rows:
         times = [f"{getattr(row, name) * 1e3:.1f}" for name in ("plain_s", "eager_s", "answer_s")]
-        others = [f"{row.overview_s * 1e3:.1f}", f"{row.head_s * 1e3:.1f}", *(f"{each:.0f}" for each in (row.plain_mb, row.eager_mb, row.answer_mb))]
-        lines.append(" | ".join([f"| {row.model}", f"{row.tokens:,}", *times, f"{row.answer_of_plain:.2f}", *others]) + " |")
+        others = [f"{row.overview_s * 1e3:.1f}", f"{row.head_s * 1e3:.1f}",
+                  *(f"{each:.0f}" for each in (row.plain_mb, row.eager_mb, row.answer_mb))]
+        lines.append(" | ".join([f"| {row.model}", f"{row.tokens:,}", *times, f"{row.answer_of_plain:.2f}", *others])
+                     + " |")
     lines += ["", "| bar | at most | measured | |", "| --- | ---: | ---: | --- |"]
-    lines += [f"| {bar['bar']} | {bar['limit']:.3g} | {bar['value']:.3f} | {'met' if bar['met'] else 'missed'} |" for bar in found]
+    lines += [f"| {bar['bar']} | {bar['limit']:.3g} | {bar['value']:.3f} | {'met' if bar['met'] else 'missed'} |"
+              for bar in found]
     return "\n".join([*lines, "", f"{os.cpu_count()} cores, {platform.system()}, {datetime.date.today()}."]) + "\n"
 
 
@@ -191,7 +205,8 @@ def main() -> None:
         given.page.write_text(told, encoding="utf-8")
     if given.json:
         versions = {package: importlib.metadata.version(package) for package in ("torch", "transformers", "numpy")}
-        machine = {"cores": os.cpu_count(), "threads": torch.get_num_threads(), "system": platform.platform(), "python": platform.python_version()}
+        machine = {"cores": os.cpu_count(), "threads": torch.get_num_threads(), "system": platform.platform(),
+                   "python": platform.python_version()}
         content = {"machine": machine, "versions": versions, "rows": [asdict(row) for row in rows], "bars": found}
         Path(given.json).write_text(json.dumps(content, indent=1), encoding="utf-8")
     sys.exit(0 if all(bar["met"] for bar in found) else 1)

@@ -1,9 +1,10 @@
-"""Every text family that transformers knows, put through Clearhead: `python -m benchmarks.families [--json FILE] [TYPE ...]`.
+"""Every text family that transformers knows, put through Clearhead: `python -m benchmarks.families [--json FILE] [TYPE
+...]`.
 
-For each type of the mappings for causal, masked and sequence-to-sequence language models a small model with random weights is built, opened,
-verified and asked as Clearhead does it with any model; each in a process of its own, so that neither a crash nor a hang can stop the walk.
-Without types it walks all that are counted and writes the table `benchmarks/families.md`.
-"""
+For each type of the mappings for causal, masked and sequence-to-sequence language models a small model with random
+weights is built, opened, verified and asked as Clearhead does it with any model; each in a process of its own, so that
+neither a crash nor a hang can stop the walk. Without types it walks all that are counted and writes the table
+`benchmarks/families.md`. """
 import argparse
 import importlib.metadata
 import json
@@ -28,10 +29,13 @@ MEMORY = 6 * 2**30     # bytes of address space that one family may take above w
 TABLE = Path(__file__).with_name("families.md")
 
 
-def walk(types: list[str], tell: Callable[[families_check.Outcome, float], None], at_once: int = 2) -> list[families_check.Outcome]:
-    """The outcome of each type. tell(outcome, seconds) is called as each comes in. Raises UserError elsewhere than on Linux."""
+def walk(types: list[str], tell: Callable[[families_check.Outcome, float], None],
+         at_once: int = 2) -> list[families_check.Outcome]:
+    """The outcome of each type. tell(outcome, seconds) is called as each comes in. Raises UserError elsewhere than on
+    Linux."""
     if sys.platform != "linux":
-        raise UserError("The walk over the families needs Linux, where a process can part in two and have its memory bounded; run it there.")
+        raise UserError("The walk over the families needs Linux, where a process can part in two and have its memory "
+                        "bounded; run it there.")
     context = multiprocessing.get_context("fork")
     waiting, outcomes = list(reversed(types)), []
     running: dict[str, tuple] = {}

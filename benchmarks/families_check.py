@@ -1,4 +1,5 @@
-"""One family through Clearhead's own path: opened and verified, asked, compared with eager attention, and with faults planted in the capture."""
+"""One family through Clearhead's own path: opened and verified, asked, compared with eager attention, and with faults
+planted in the capture."""
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,7 +17,8 @@ from model.core.record import AttentionRecord, Layer
 from model.core.types import quiet
 
 TOLERANCE = 1e-4   # of a weight, to the model's own eager weights
-UNEVEN = 0.2       # share of a row that must lie elsewhere than in even weights, in the mean, for a family to count as tested
+# share of a row that must lie elsewhere than in even weights, in the mean, for a family to count as tested
+UNEVEN = 0.2
 REPORTED = {Kind.SELF: "encoder_attentions", Kind.CAUSAL: "decoder_attentions", Kind.CROSS: "cross_attentions"}
 
 
@@ -24,10 +26,9 @@ REPORTED = {Kind.SELF: "encoder_attentions", Kind.CAUSAL: "decoder_attentions", 
 class Outcome:
     """What the walk says of one family.
 
-    status: verified, reported, refused, not built or wrong. max_error: the largest difference of a shown weight from the model's own eager
-    weights, None if eager attention gives none. faults_caught: "2/2" means at load and on an answer. kinds: what was seen, in words.
-    trace: the end of the traceback of a model that was not built.
-    """
+    status: verified, reported, refused, not built or wrong. max_error: the largest difference of a shown weight from
+    the model's own eager weights, None if eager attention gives none. faults_caught: "2/2" means at load and on an
+    answer. kinds: what was seen, in words. trace: the end of the traceback of a model that was not built. """
 
     type: str
     status: str
@@ -44,7 +45,8 @@ def check(model_type: str) -> Outcome:
         eager_output(model_type, (range(16, 45), range(16, 39)))
         network = _build(model_type)
     except Exception as error:
-        return Outcome(model_type, "not built", said(error), trace="".join(traceback.format_exception(error)[-3:]).strip())
+        return Outcome(model_type, "not built", said(error),
+                       trace="".join(traceback.format_exception(error)[-3:]).strip())
     try:
         model = _open(model_type, network)
         record = model.answer(_query(network), quiet)
@@ -85,16 +87,19 @@ def _query(network, seed: int = 7) -> Query:
 
 def _judge(model_type: str, model, record: AttentionRecord) -> Outcome:
     error = difference(record, eager_weights(model_type, record))
-    kinds = tuple(f"{each.kind}: {', '.join(sorted({_describe(layer) for layer in each.layers}))}" for each in record.maps)
+    kinds = tuple(f"{each.kind}: {', '.join(sorted({_describe(layer) for layer in each.layers}))}"
+                  for each in record.maps)
     if Kind.CROSS in record.kinds and Kind.SELF not in record.kinds:
         kinds += ("self: not shown, as the encoder has an attention of its own",)
-    outcome = Outcome(model_type, record.verification.status, "; ".join(record.verification.reasons), error, kinds=kinds)
+    outcome = Outcome(model_type, record.verification.status, "; ".join(record.verification.reasons), error,
+                      kinds=kinds)
     if error is not None and not error <= TOLERANCE:
         return replace(outcome, status="wrong", reason=f"differs by {error:.2g} from the model's own eager weights")
     if outcome.status != "verified":
         return outcome
     caught = {fault: catches(model, plant) for fault, plant in applicable(record).items()}
-    doubts = [f"the planted fault {fault} was not caught" for fault, times in caught.items() if times != "2/2"] + mild(record)
+    doubts = [f"the planted fault {fault} was not caught" for fault, times in caught.items()
+              if times != "2/2"] + mild(record)
     outcome = replace(outcome, faults_caught=caught)
     return replace(outcome, status="reported", reason="; ".join(doubts)) if doubts else outcome
 
@@ -115,7 +120,9 @@ def mild(record: AttentionRecord) -> list[str]:
             moved = np.abs(weights - allowed / allowed.sum(-1, keepdims=True)).sum(-1) / 2
             if moved[allowed.sum(-1) > 1].mean() < UNEVEN:
                 found.append(f"{each.kind} layer {layer.index} is near uniform")
-            if isinstance(layer, Layer) and layer.softcap is not None and np.nanmax(np.abs(_products(layer))) < layer.softcap / 2:
+            if isinstance(layer,
+                          Layer) and layer.softcap is not None and np.nanmax(
+                              np.abs(_products(layer))) < layer.softcap / 2:
                 found.append(f"{each.kind} layer {layer.index} stays below half of its soft-cap")
     return found
 
@@ -126,7 +133,8 @@ def _products(layer) -> np.ndarray:
 
 
 def eager_output(model_type: str, ids: tuple):
-    """What a fresh copy of the model, as stock transformers has it, puts out for these ids of the two sides under eager attention."""
+    """What a fresh copy of the model, as stock transformers has it, puts out for these ids of the two sides under eager
+    attention."""
     import inspect
 
     import torch
@@ -142,11 +150,15 @@ def eager_output(model_type: str, ids: tuple):
 
 
 def eager_weights(model_type: str, record: AttentionRecord) -> dict[Kind, list[np.ndarray]]:
-    """The weights that stock transformers reports for the record's tokens, (head, query, key) by kind. No part of Clearhead's capture in it."""
-    source = next(each.keys.ids for each in (record.maps[-1], *record.maps) if each.kind is not Kind.CAUSAL or len(record.maps) == 1)
+    """The weights that stock transformers reports for the record's tokens, (head, query, key) by kind. No part of
+    Clearhead's capture in it."""
+    source = next(each.keys.ids for each in (record.maps[-1], *record.maps)
+                  if each.kind is not Kind.CAUSAL or len(record.maps) == 1)
     target = record[Kind.CAUSAL].queries.ids if Kind.CAUSAL in record.kinds else ()
     output = eager_output(model_type, (source, target))
-    names = REPORTED if hasattr(output, "cross_attentions") and Kind.CROSS in record.kinds else dict.fromkeys(record.kinds, "attentions")
+    names = REPORTED if hasattr(output,
+                                "cross_attentions") and Kind.CROSS in record.kinds else dict.fromkeys(
+                                    record.kinds, "attentions")
     shapes = {each.kind: (len(each.queries), len(each.keys)) for each in record.maps}
     return {kind: [each[0].float().numpy() for each in getattr(output, names[kind], None) or ()
                    if getattr(each, "ndim", 0) == 4 and tuple(each.shape[2:]) == shapes[kind]] for kind in record.kinds}
@@ -155,9 +167,8 @@ def eager_weights(model_type: str, record: AttentionRecord) -> dict[Kind, list[n
 def difference(record: AttentionRecord, eager: dict[Kind, list[np.ndarray]]) -> float | None:
     """The largest difference of any weight shown from the eager one in the same place.
 
-    None if the model reports nothing to compare with; infinite if it reports other layers. Where it reports a sink's share spread over the
-    rest, as Granite SWA does, ours is spread alike for the comparison.
-    """
+    None if the model reports nothing to compare with; infinite if it reports other layers. Where it reports a sink's
+    share spread over the rest, as Granite SWA does, ours is spread alike for the comparison. """
     worst, compared = 0.0, 0
     for each in record.maps:
         if eager[each.kind] and len(each.layers) != len(eager[each.kind]):
@@ -218,7 +229,8 @@ def planted(fault: Callable) -> Iterator[None]:
 
 
 def catches(model, fault: Callable) -> str:
-    """How many of the two checks notice: the one at load, and the one on an answer of a model that was verified before the fault."""
+    """How many of the two checks notice: the one at load, and the one on an answer of a model that was verified before
+    the fault."""
     from model.capture import verify
     from model.pretrained import build
 

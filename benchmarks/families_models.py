@@ -3,16 +3,21 @@ import tomllib
 from pathlib import Path
 
 SIZES = Path(__file__).with_name("families_sizes.toml")
-LENGTHS = (29, 23)   # tokens of the source and of the target: longer than any window of SIZES, and different, so that shapes tell sides apart
+# tokens of the source and of the target: longer than any window of SIZES, and different, so that shapes tell sides
+# apart
+LENGTHS = (29, 23)
 FIRST_ID = 16        # ids below are special in some family
-GAIN = 1.5           # of every matrix, where SIZES says no other: makes scores of some units, so that no row is near uniform
+# of every matrix, where SIZES says no other: makes scores of some units, so that no row is near uniform
+GAIN = 1.5
 EXCLUDED = Path(__file__).with_name("families_excluded.toml")
 VECTOR = 0.13        # times the gain, of what is added to every bias, norm and sink
-CLASSES = {"SEQ_TO_SEQ_CAUSAL_LM": "AutoModelForSeq2SeqLM", "MASKED_LM": "AutoModelForMaskedLM", "CAUSAL_LM": "AutoModelForCausalLM"}
+CLASSES = {"SEQ_TO_SEQ_CAUSAL_LM": "AutoModelForSeq2SeqLM", "MASKED_LM": "AutoModelForMaskedLM",
+           "CAUSAL_LM": "AutoModelForCausalLM"}
 
 
 def mappings() -> dict[str, str]:
-    """Every text model type that transformers knows, with its mapping: sequence-to-sequence before masked before causal."""
+    """Every text model type that transformers knows, with its mapping: sequence-to-sequence before masked before
+    causal."""
     from transformers.models.auto import modeling_auto
 
     found: dict[str, str] = {}
@@ -25,12 +30,14 @@ def mappings() -> dict[str, str]:
 def excluded() -> dict[str, str]:
     """The types that are not counted, each with its reason."""
     groups = tomllib.loads(EXCLUDED.read_text(encoding="utf-8")).values()
-    return {model_type: f"{group['reason']}: {why}" for group in groups for model_type, why in group.items() if model_type != "reason"}
+    return {model_type: f"{group['reason']}: {why}" for group in groups for model_type, why in group.items()
+            if model_type != "reason"}
 
 
 def head_of(model_type: str, network) -> str:
     """What the network predicts, in Clearhead's words."""
-    return "target" if network.config.is_encoder_decoder else "mask" if mappings()[model_type] == "MASKED_LM" else "next"
+    return "target" if network.config.is_encoder_decoder else "mask" if mappings()[
+        model_type] == "MASKED_LM" else "next"
 
 
 def build(model_type: str, implementation: str, seed: int = 0):
@@ -43,13 +50,15 @@ def build(model_type: str, implementation: str, seed: int = 0):
     for each in (config, config.get_text_config()):
         each.use_cache = False
     torch.manual_seed(seed)
-    network = getattr(transformers, CLASSES[mappings()[model_type]]).from_config(config, attn_implementation=implementation).eval()
+    network = getattr(transformers,
+                      CLASSES[mappings()[model_type]]).from_config(config, attn_implementation=implementation).eval()
     draw(network, seed, sizes["gain"].get(model_type, GAIN))
     return network
 
 
 def small_config(kind: type, sizes: dict, own: dict):
-    """A configuration of this class with small sizes: `own` where it says so, else those for everyone, sub-configurations too."""
+    """A configuration of this class with small sizes: `own` where it says so, else those for everyone,
+    sub-configurations too."""
     from transformers import PreTrainedConfig
 
     values = dict(own)
@@ -60,7 +69,8 @@ def small_config(kind: type, sizes: dict, own: dict):
             values[name] = small_config(type(value), sizes, own.get(name, {}))
         elif name not in own and name in everywhere:
             values[name] = everywhere[name]
-        elif name not in own and name.endswith(("token_id", "token_index")) and isinstance(value, int) and value >= FIRST_ID:
+        elif name not in own and name.endswith(("token_id",
+                                                "token_index")) and isinstance(value, int) and value >= FIRST_ID:
             values[name] = FIRST_ID - 1
     return kind(**{**_layer_lists(default, values), **values})
 
@@ -69,7 +79,8 @@ def _layer_lists(default: dict, values: dict) -> dict:
     """Lists of one word per layer, cut to one layer of each sort; the number of layers follows."""
     long = default.get("num_hidden_layers")
     lists = {name: list(dict.fromkeys(value)) for name, value in default.items()
-             if name not in values and isinstance(value, list) and len(value) == long and all(isinstance(each, str) for each in value)}
+             if name not in values and isinstance(value, list) and len(value) == long
+             and all(isinstance(each, str) for each in value)}
     layers = max([2, *map(len, lists.values())])
     if "num_hidden_layers" in values and lists:
         values["num_hidden_layers"] = layers
@@ -77,7 +88,8 @@ def _layer_lists(default: dict, values: dict) -> dict:
 
 
 def draw(network, seed: int, gain: float) -> None:
-    """Random weights (design, section 5): matrices such that softmax is far from uniform, and every bias, norm and sink of its own value."""
+    """Random weights (design, section 5): matrices such that softmax is far from uniform, and every bias, norm and sink
+    of its own value."""
     import torch
     from torch import nn
 

@@ -18,7 +18,8 @@ picture would show, and put through Clearhead as any model is.
 def summary(found: dict) -> str:
     """The totals and the bars that they have to pass."""
     totals, count = Counter(found["totals"]), len(found["families"])
-    faults = Counter(name for each in found["families"] for name, caught in (each["faults_caught"] or {}).items() if caught == "2/2")
+    faults = Counter(name for each in found["families"] for name, caught in (each["faults_caught"] or {}).items()
+                     if caught == "2/2")
     shown = totals["verified"] + totals["reported"]
     share = lambda part: f"{part} of {count} ({part / count:.0%})"
     return "\n".join([
@@ -27,19 +28,23 @@ def summary(found: dict) -> str:
         f"verified: {share(totals['verified'])} (bar: 75%)",
         f"refused: {share(totals['refused'])}",
         f"not built: {share(totals['not built'])} (bar: at most 5%)",
-        "planted faults caught, by how many families: " + ", ".join(f"{name} {times}" for name, times in faults.items())])
+        "planted faults caught, by how many families: "
+        + ", ".join(f"{name} {times}" for name, times in faults.items())])
 
 
 def table(found: dict) -> str:
     """The whole page, in Markdown."""
     versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
-    rows = ["| type | status | error | attention seen | faults caught | reason |", "| --- | --- | --- | --- | --- | --- |"]
+    rows = ["| type | status | error | attention seen | faults caught | reason |",
+            "| --- | --- | --- | --- | --- | --- |"]
     rows += [_row(each) for each in found["families"]]
-    parts = [INTRODUCTION, f"{versions}, Python {found['machine']['python']}.\n", *(f"- {line}" for line in summary(found).splitlines()), "", *rows]
+    parts = [INTRODUCTION, f"{versions}, Python {found['machine']['python']}.\n",
+             *(f"- {line}" for line in summary(found).splitlines()), "", *rows]
     traces = [each for each in found["families"] if each["trace"]]
     if traces:
         parts += ["", "## Not built", *(f"\n`{each['type']}`\n\n```\n{each['trace']}\n```" for each in traces)]
-    parts += ["", "## Not counted", "", *(f"- `{model_type}`: {reason}" for model_type, reason in found["excluded"].items())]
+    parts += ["", "## Not counted", "",
+              *(f"- `{model_type}`: {reason}" for model_type, reason in found["excluded"].items())]
     return "\n".join(parts) + "\n"
 
 

@@ -1,11 +1,11 @@
-"""Why attention was invented, and which score it was given: the trainings behind the lesson *From kernels to attention*.
+"""Why attention was invented, and which score it was given: the trainings behind the lesson *From kernels to
+attention*.
 
     python -m benchmarks.kernels [--json assets/lessons/kernels.json]
 
-Scores: additive, scaled and unscaled dot-product scores trained side by side for 200 steps at each d_k, five seeds. Copying: recurrent
-encoder–decoders with one fixed context vector, with one twice as wide, and with attention, three seeds. A few minutes on one core; the file
-keeps the command, the seeds, the machine and the date.
-"""
+Scores: additive, scaled and unscaled dot-product scores trained side by side for 200 steps at each d_k, five seeds.
+Copying: recurrent encoder–decoders with one fixed context vector, with one twice as wide, and with attention, three
+seeds. A few minutes on one core; the file keeps the command, the seeds, the machine and the date. """
 import argparse
 import datetime
 import json
@@ -44,11 +44,15 @@ def copies() -> dict:
     for seed in COPY_SEEDS:
         runs.append(recurrent.run(copying.KINDS, copying.STEPS, seed, quiet))
         for kind, right in runs[-1].right.items():
-            print(f"{kind:<10}{seed:>5}{runs[-1].seconds[kind]:>9.1f}" + "".join(f"{each:>7.3f}" for each in right), flush=True)
+            print(f"{kind:<10}{seed:>5}{runs[-1].seconds[kind]:>9.1f}" + "".join(f"{each:>7.3f}" for each in right),
+                  flush=True)
     first = runs[0]
-    return {"right": {kind: [[round(each, 4) for each in run.right[kind].tolist()] for run in runs] for kind in copying.KINDS},
-            "seconds": {kind: [round(run.seconds[kind], 1) for run in runs] for kind in copying.KINDS}, "parameters": first.parameters,
-            "alignment": [[round(each, 4) for each in row] for row in first.alignment.tolist()], "text": first.text, "written": first.written}
+    return {"right": {kind: [[round(each, 4) for each in run.right[kind].tolist()] for run in runs]
+                      for kind in copying.KINDS},
+            "seconds": {kind: [round(run.seconds[kind], 1) for run in runs] for kind in copying.KINDS},
+            "parameters": first.parameters,
+            "alignment": [[round(each, 4) for each in row] for row in first.alignment.tolist()], "text": first.text,
+            "written": first.written}
 
 
 def main() -> None:
@@ -58,10 +62,14 @@ def main() -> None:
     torch.set_num_threads(1)
     found = {"scores": sweep(), "copying": copies()}
     if options.json:
-        about = {"command": "python -m benchmarks.kernels --json " + options.json.as_posix(), "widths": WIDTHS, "score_seeds": SCORE_SEEDS,
-                 "copy_seeds": COPY_SEEDS, "score_steps": scores.STEPS, "copy_steps": copying.STEPS, "lengths": copying.LENGTHS,
-                 "trained": copying.TRAINED, "texts": recurrent.TEXTS, "machine": platform.machine(), "system": platform.platform(),
-                 "python": sys.version.split()[0], "torch": torch.__version__, "date": datetime.date.today().isoformat()}
+        about = {"command": "python -m benchmarks.kernels --json " + options.json.as_posix(), "widths": WIDTHS,
+                 "score_seeds": SCORE_SEEDS,
+                 "copy_seeds": COPY_SEEDS, "score_steps": scores.STEPS, "copy_steps": copying.STEPS,
+                 "lengths": copying.LENGTHS,
+                 "trained": copying.TRAINED, "texts": recurrent.TEXTS, "machine": platform.machine(),
+                 "system": platform.platform(),
+                 "python": sys.version.split()[0], "torch": torch.__version__,
+                 "date": datetime.date.today().isoformat()}
         options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps(about | found) + "\n", encoding="utf-8")
 

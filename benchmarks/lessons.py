@@ -1,9 +1,10 @@
-"""How soon a lesson answers: each control of each lesson, moved in a real browser: `python -m benchmarks.lessons [NAME …] [--page FILE]`.
+"""How soon a lesson answers: each control of each lesson, moved in a real browser: `python -m benchmarks.lessons [NAME
+…] [--page FILE]`.
 
-The time runs from the key or click to the last change inside a figure: of the control's own section, or of the next one where it has none
-("picture"), and of the whole page ("page"). Every control is moved twice, so that what is computed once a server counts among the worst, not
-in the median. FILE of --page keeps the rows of the lessons that were not measured this time.
-"""
+The time runs from the key or click to the last change inside a figure: of the control's own section, or of the next one
+where it has none ("picture"), and of the whole page ("page"). Every control is moved twice, so that what is computed
+once a server counts among the worst, not in the median. FILE of --page keeps the rows of the lessons that were not
+measured this time. """
 import argparse
 import datetime
 import json
@@ -19,10 +20,13 @@ import psutil
 
 PLACES, TIMES, QUIET = 12, 2, 700    # controls of a kind, moves of each, milliseconds without a change that end a wait
 # what the browser tests move by another key, or not at all, because it does not always change a link
-MORE = {"list": ("[data-testid=stSelectbox] input", "ArrowDown ArrowDown Enter"), "button": ("[data-testid=stBaseButton-secondary]", None),
+MORE = {"list": ("[data-testid=stSelectbox] input", "ArrowDown ArrowDown Enter"),
+        "button": ("[data-testid=stBaseButton-secondary]", None),
         "text": ("[data-testid=stTextInput] input", "Backspace Enter")}
-# sections in which something is trained or measured on the page; a move after which their bar shows how far that is, is no redrawing
-TRAINS = ", ".join(f".st-key-section-{name} [data-testid=stProgress]" for name in ("scores", "copying", "run", "measured"))
+# sections in which something is trained or measured on the page; a move after which their bar shows how far that is, is
+# no redrawing
+TRAINS = ", ".join(f".st-key-section-{name} [data-testid=stProgress]"
+                   for name in ("scores", "copying", "run", "measured"))
 FIGURES = ".clearhead-chart, [class*=st-key-pieces-]"
 # notes when the last key or click came, and when what a figure of its section, or any figure, shows last became another
 WATCH = """([figures, trains]) => {
@@ -66,8 +70,8 @@ that has one entry). *Trains*: moves that had something trained or measured on t
 
 
 def moved(page, selector: str, keys: str | None) -> list[tuple[float, float, bool]]:
-    """(picture, page, whether something was trained) of every move of the controls of one kind, in milliseconds, 0 where no figure changed; one
-    that leaves the page is undone."""
+    """(picture, page, whether something was trained) of every move of the controls of one kind, in milliseconds, 0
+    where no figure changed; one that leaves the page is undone."""
     found, here = [], page.url
     for place in range(min(page.locator(f"[data-testid=stMain] {selector}").count(), PLACES)):
         for _ in range(TIMES):
@@ -111,7 +115,8 @@ def measure(names: list[str]) -> Iterator[tuple[str, dict[str, list[tuple[float,
             page = browser.new_page(viewport={"width": 1440, "height": 900})
             for name in names:
                 _open(page, server.address + answered(name))
-                yield name, {kind: taken for kind, (selector, keys) in (KINDS | MORE).items() if (taken := moved(page, selector, keys))}
+                yield name, {kind: taken for kind, (selector, keys) in (KINDS | MORE).items()
+                             if (taken := moved(page, selector, keys))}
             browser.close()
     finally:
         server.stop()
@@ -136,9 +141,11 @@ def machine() -> str:
 
 def write(path: Path, found: dict) -> None:
     """The table, with the rows of other lessons as they were."""
-    kept = [line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("| ")] if path.is_file() else []
+    kept = [line for line in path.read_text(encoding="utf-8").splitlines()
+            if line.startswith("| ")] if path.is_file() else []
     old = [line for line in kept[2:] if line.split("|")[1].strip() not in found]
-    path.write_text(INTRODUCTION + "\n".join(old + [row for name, kinds in found.items() for row in rows(name, kinds)]) + "\n", encoding="utf-8")
+    path.write_text(INTRODUCTION + "\n".join(old + [row for name, kinds in found.items() for row in rows(name, kinds)])
+                    + "\n", encoding="utf-8")
 
 
 def main() -> None:

@@ -1,4 +1,5 @@
-"""The licence of everything that a requirements file brings, as the installed packages' own metadata state it: python -m benchmarks.licences"""
+"""The licence of everything that a requirements file brings, as the installed packages' own metadata state it: python
+-m benchmarks.licences"""
 import re
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -25,7 +26,8 @@ def named(path: Path) -> list[Requirement]:
 
 
 def brought(path: Path) -> list[Package]:
-    """Everything that these requirements need here, each once, by name. Left out is what is not installed, as another system would need it."""
+    """Everything that these requirements need here, each once, by name. Left out is what is not installed, as another
+    system would need it."""
     waiting, found = [(each, each.name) for each in named(path)], {}
     while waiting:
         asked, origin = waiting.pop(0)
@@ -45,10 +47,13 @@ def brought(path: Path) -> list[Package]:
 
 
 def licence_of(metadata) -> str:
-    """The SPDX expression where there is one (PEP 639), else the classifiers, else the first line of the licence's text."""
+    """The SPDX expression where there is one (PEP 639), else the classifiers, else the first line of the licence's
+    text."""
     approved = "License :: OSI Approved :: "
-    classified = "; ".join(each.removeprefix(approved) for each in metadata.get_all("Classifier") or () if each.startswith(approved))
-    return metadata.get("License-Expression") or classified or next(iter(metadata.get("License", "").strip().splitlines()), "not stated")
+    classified = "; ".join(each.removeprefix(approved) for each in metadata.get_all("Classifier") or ()
+                           if each.startswith(approved))
+    return metadata.get("License-Expression") or classified or next(
+        iter(metadata.get("License", "").strip().splitlines()), "not stated")
 
 
 @click.command()
@@ -57,7 +62,8 @@ def main(path: Path) -> None:
     """Prints package, version, licence and what brings it, for all that requirements.txt (or PATH) brings."""
     packages = brought(path)
     for each in packages:
-        click.echo(f"{each.name:<28}{each.version:<16}{each.licence:<62}{'' if each.for_whom == each.name else each.for_whom}".rstrip())
+        click.echo(
+            f"{each.name:<28}{each.version:<16}{each.licence:<62}{'' if each.for_whom == each.name else each.for_whom}".rstrip())
     click.echo(f"{len(packages)} packages")
 
 

@@ -1,8 +1,8 @@
-"""Which heads turn the answer when they are taken from the twin sentence: `python -m benchmarks.patching [--json FILE] [--small]`.
+"""Which heads turn the answer when they are taken from the twin sentence: `python -m benchmarks.patching [--json FILE]
+[--small]`.
 
-For our resolvers and the translator, over test sentences and their twins, and for the sentence with *tired* and *wide*. Not with --small it
-also writes the page `benchmarks/patching.md`.
-"""
+For our resolvers and the translator, over test sentences and their twins, and for the sentence with *tired* and *wide*.
+Not with --small it also writes the page `benchmarks/patching.md`. """
 import argparse
 import json
 import platform
@@ -22,7 +22,8 @@ from model.studies.patching import Patched, PatchQuery
 
 PAGE = Path(__file__).with_name("patching.md")
 MODELS = {"resolver-narrow": (Kind.SELF,), "resolver-wide": (Kind.SELF,), "translator": tuple(Kind)}
-TWINS = ("The animal didn't cross the street because it was too tired.", "The animal didn't cross the street because it was too wide.")
+TWINS = ("The animal didn't cross the street because it was too tired.",
+         "The animal didn't cross the street because it was too wide.")
 INTRODUCTION = """# Which heads turn the answer
 
 Written by `python -m benchmarks.patching` from the weights in `assets/weights`. Layers and heads count from 0. A head's output, in the pass of
@@ -68,9 +69,12 @@ def look_at(name: str, kind: Kind, count: int) -> dict:
         turned.append([found.turns(number) for number in parts(found).values()])
         ways.append([found.share(number) for number in parts(found).values()])
     example = ask(opened, kind, TWINS)
-    rows = [{"patched": part, "turned": float(share), "way": float(way), "example": example.share(number), "example turned": example.turns(number)}
-            for (part, number), share, way in zip(parts(example).items(), np.mean(turned, 0), np.mean(ways, 0), strict=True)]
-    return {"twins": len(turned), "left out": left_out, "words": example.words, "plain": example.plain, "other": example.other, "rows": rows}
+    rows = [{"patched": part, "turned": float(share), "way": float(way), "example": example.share(number),
+             "example turned": example.turns(number)}
+            for (part, number), share, way in zip(parts(example).items(), np.mean(turned, 0), np.mean(ways, 0),
+                                                  strict=True)]
+    return {"twins": len(turned), "left out": left_out, "words": example.words, "plain": example.plain,
+            "other": example.other, "rows": rows}
 
 
 def page(found: dict) -> str:
@@ -79,10 +83,13 @@ def page(found: dict) -> str:
         for kind, figures in kinds.items():
             own, other = figures["words"]
             lines += [f"## {name}, {kind}\n",
-                      f"{figures['twins']} twins; {figures['left out']} left out, as both get one answer or differ in length. "
-                      f"*tired* and *wide*: ln P({other}) − ln P({own}) is {figures['plain']:.1f} and {figures['other']:.1f} nats.",
+                      f"{figures['twins']} twins; {figures['left out']} left out, as both get one answer or differ in "
+                      f"length. "
+                      f"*tired* and *wide*: ln P({other}) − ln P({own}) is {figures['plain']:.1f} and "
+                      f"{figures['other']:.1f} nats.",
                       table(("patched", "turned", "way", "tired and wide"),
-                            [(row["patched"], row["turned"], row["way"], f"{row['example']:.3f}{' turned' * row['example turned']}")
+                            [(row["patched"], row["turned"], row["way"],
+                              f"{row['example']:.3f}{' turned' * row['example turned']}")
                              for row in figures["rows"]])]
     return "\n".join(lines) + "\n"
 
@@ -94,8 +101,9 @@ def main() -> None:
     given = parser.parse_args()
     versions = {"python": platform.python_version()} | {each: version(each) for each in ("torch", "numpy")}
     with one_thread():
-        found = {"versions": versions, "models": {name: {str(kind): look_at(name, kind, 20 if given.small else 200) for kind in kinds}
-                                                  for name, kinds in MODELS.items()}}
+        found = {"versions": versions,
+                 "models": {name: {str(kind): look_at(name, kind, 20 if given.small else 200) for kind in kinds}
+                            for name, kinds in MODELS.items()}}
     print(page(found))
     if given.json:
         Path(given.json).write_text(json.dumps(found, indent=1, ensure_ascii=False), encoding="utf-8")

@@ -1,8 +1,7 @@
 """Pointer moves over an open head of 256 tokens, in a real browser: `python -m benchmarks.pointer [--json FILE]`.
 
-Starts the app on a text of 256 tokens and moves the pointer over 500 places in each lens: handler, redraw and layout. Each place counts with
-the quickest of five passes, because what another program takes from the machine is not ours.
-"""
+Starts the app on a text of 256 tokens and moves the pointer over 500 places in each lens: handler, redraw and layout.
+Each place counts with the quickest of five passes, because what another program takes from the machine is not ours. """
 import argparse
 import json
 import platform
@@ -12,7 +11,8 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-TEXT = "The cat sat on the mat and the dog saw it. " * 22   # 12 tokens a sentence; what is over 256 is left to the model's limit
+# 12 tokens a sentence; what is over 256 is left to the model's limit
+TEXT = "The cat sat on the mat and the dog saw it. " * 22
 MOVES = """board => {
     const box = board.getBoundingClientRect(), times = [];
     for (let pass = 0; pass < 5; pass++) for (let i = 0; i < 500; i++) {

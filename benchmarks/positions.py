@@ -1,11 +1,11 @@
-"""Beyond the trained length: small models with each position scheme, trained on texts of 32 tokens and tested on texts of 128.
+"""Beyond the trained length: small models with each position scheme, trained on texts of 32 tokens and tested on texts
+of 128.
 
     python -m benchmarks.positions [--json assets/lessons/positions.json]
 
-The task: which token stood three places ago? Tokens are drawn at random, so nothing but the position can tell. A decoder alone, pre-LN, two
-layers of four heads. A few minutes on one core; the file keeps the command, the seeds, the machine and the date, and the learned vectors of
-the first seed.
-"""
+The task: which token stood three places ago? Tokens are drawn at random, so nothing but the position can tell. A
+decoder alone, pre-LN, two layers of four heads. A few minutes on one core; the file keeps the command, the seeds, the
+machine and the date, and the learned vectors of the first seed. """
 import argparse
 import datetime
 import json
@@ -32,9 +32,11 @@ def texts(count: int, length: int, draw: torch.Generator) -> torch.Tensor:
 
 
 def model_of(scheme: str, seed: int) -> Transformer:
-    """A small decoder with this scheme. Learned positions get vectors for the whole test, of which those beyond 32 never see a gradient."""
+    """A small decoder with this scheme. Learned positions get vectors for the whole test, of which those beyond 32
+    never see a gradient."""
     torch.manual_seed(seed)
-    return Transformer(Config(VOCABULARY, d_model=48, heads=4, d_ff=96, encoder_layers=0, decoder_layers=2, positions=scheme, max_length=TESTED,
+    return Transformer(Config(VOCABULARY, d_model=48, heads=4, d_ff=96, encoder_layers=0, decoder_layers=2,
+                              positions=scheme, max_length=TESTED,
                               dropout=0.0, norm_first=True, final_norm=True))
 
 
@@ -76,12 +78,16 @@ def main() -> None:
             found.setdefault(scheme, []).append([round(each, 4) for each in accuracy(model.eval(), seed)])
             row = found[scheme][-1]
             if scheme == "learned" and not table:
-                table = [[round(each, 3) for each in vector] for vector in cast(Learned, model.embedding.positions).table.tolist()]
+                table = [[round(each, 3) for each in vector]
+                         for vector in cast(Learned, model.embedding.positions).table.tolist()]
             parts = [row[:TRAINED - BACK], row[TRAINED - BACK:64 - BACK], row[64 - BACK:]]
-            print(f"{scheme:<12}{seed:>5}{loss:>9.3f}" + "".join(f"{sum(part) / len(part):>10.3f}" for part in parts), flush=True)
+            print(f"{scheme:<12}{seed:>5}{loss:>9.3f}" + "".join(f"{sum(part) / len(part):>10.3f}" for part in parts),
+                  flush=True)
     if options.json:
-        about = {"command": "python -m benchmarks.positions --json " + options.json.as_posix(), "seeds": SEEDS, "trained": TRAINED, "tested": TESTED,
-                 "back": BACK, "steps": STEPS, "batch": BATCH, "vocabulary": VOCABULARY, "texts": TEXTS, "machine": platform.machine(),
+        about = {"command": "python -m benchmarks.positions --json " + options.json.as_posix(), "seeds": SEEDS,
+                 "trained": TRAINED, "tested": TESTED,
+                 "back": BACK, "steps": STEPS, "batch": BATCH, "vocabulary": VOCABULARY, "texts": TEXTS,
+                 "machine": platform.machine(),
                  "system": platform.platform(), "python": sys.version.split()[0], "torch": torch.__version__,
                  "date": datetime.date.today().isoformat()}
         options.json.parent.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,9 @@
-"""A session of Streamlit without a browser: protobuf messages over a WebSocket (streamlit/proto), as a browser sends and reads them.
+"""A session of Streamlit without a browser: protobuf messages over a WebSocket (streamlit/proto), as a browser sends
+and reads them.
 
-It keeps what a browser keeps: the ids of widgets by their keys, the page's address, and messages that the server may name by their hash. Of what
-is drawn it keeps the last body of each component (viz/components/messages.py), with the clock's time at which it came.
-"""
+It keeps what a browser keeps: the ids of widgets by their keys, the page's address, and messages that the server may
+name by their hash. Of what is drawn it keeps the last body of each component (viz/components/messages.py), with the
+clock's time at which it came. """
 import asyncio
 import json
 import time
@@ -21,7 +22,8 @@ TRIGGER = "$$STREAMLIT_INTERNAL_KEY_{}__events"   # the widget under which a com
 
 
 class Session:
-    """One person's page. `bodies` maps a component's key to (clock, header, arrays); `wrong` holds every error that the page showed."""
+    """One person's page. `bodies` maps a component's key to (clock, header, arrays); `wrong` holds every error that the
+    page showed."""
 
     def __init__(self, socket: ClientConnection, address: str) -> None:
         self.socket, self.address = socket, address
@@ -39,8 +41,10 @@ class Session:
 
     @classmethod
     async def open(cls, address: str, query: str = "", name: str = "") -> "Session":
-        """A session on the server at http://…, with its first run asked for: of the page of this name, or the one without a name."""
-        socket = await connect(f"ws{address[4:]}/_stcore/stream", subprotocols=[Subprotocol("streamlit")], max_size=None, compression=None)
+        """A session on the server at http://…, with its first run asked for: of the page of this name, or the one
+        without a name."""
+        socket = await connect(f"ws{address[4:]}/_stcore/stream", subprotocols=[Subprotocol("streamlit")],
+                               max_size=None, compression=None)
         session = cls(socket, address)
         session.query, session.name = query, name
         await session.run()
@@ -71,7 +75,8 @@ class Session:
         await self.run(WidgetState(id=TRIGGER.format(self.ids[component]), json_trigger_value=events))
 
     async def until(self, ready: Callable[[], bool], seconds: float = PATIENCE) -> None:
-        """Waits until something is true of this session; raises TimeoutError after so many seconds, ConnectionError when the server is gone."""
+        """Waits until something is true of this session; raises TimeoutError after so many seconds, ConnectionError
+        when the server is gone."""
         end = time.perf_counter() + seconds
         while not ready():
             if self._reader.done():

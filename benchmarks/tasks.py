@@ -1,9 +1,10 @@
-"""What the small models learned and how: `python -m benchmarks.tasks [--json FILE] [--weights FOLDER] [--small] [--decoder ID ...]`.
+"""What the small models learned and how: `python -m benchmarks.tasks [--json FILE] [--weights FOLDER] [--small]
+[--decoder ID ...]`.
 
-Every figure of the three tasks comes from here: held-out accuracies by split, frame and role; the tables of what "it" looks at; what
-silencing costs; where the translator decides; the induction circuit. Heads are named on validation sentences and scored on test sentences.
-Of the shipped weights, and not with --small, it also writes the page `benchmarks/tasks.md`.
-"""
+Every figure of the three tasks comes from here: held-out accuracies by split, frame and role; the tables of what "it"
+looks at; what silencing costs; where the translator decides; the induction circuit. Heads are named on validation
+sentences and scored on test sentences. Of the shipped weights, and not with --small, it also writes the page
+`benchmarks/tasks.md`. """
 import argparse
 import itertools
 import json
@@ -47,19 +48,26 @@ def pronoun_right(model: Transformer, sentences: list[grammar.Sentence]) -> list
 
 def by_role(right: np.ndarray, sentences: list[grammar.Sentence]) -> dict[str, dict[str, float]]:
     """The share that is right, by frame and by which noun is meant."""
-    return {role: head_analysis.by_frame(right[answer::2], sentences[answer::2]) for answer, role in enumerate(tasks_table.ROLES)}
+    return {role: head_analysis.by_frame(right[answer::2], sentences[answer::2])
+            for answer, role in enumerate(tasks_table.ROLES)}
 
 
 def positions(sentences: list[grammar.Sentence]) -> dict[str, dict[str, float]]:
-    """How often the nearest and the first noun is the right one, by frame: near a half, or the position would give the answer away."""
-    nearest = [sentence.places[sentence.answer] == min(sentence.places, key=lambda at: abs(sentence.pronoun - at)) for sentence in sentences]
-    return {"nearest": head_analysis.by_frame(nearest, sentences), "first": head_analysis.by_frame([sentence.answer == 0 for sentence in sentences], sentences)}
+    """How often the nearest and the first noun is the right one, by frame: near a half, or the position would give the
+    answer away."""
+    nearest = [sentence.places[sentence.answer] == min(sentence.places, key=lambda at: abs(sentence.pronoun - at))
+               for sentence in sentences]
+    return {"nearest": head_analysis.by_frame(nearest, sentences),
+            "first": head_analysis.by_frame([sentence.answer == 0 for sentence in sentences], sentences)}
 
 
-def heads_named(model: Transformer, encode: head_analysis.Encode, kind: Kind, row: Callable, splits: dict[str, list]) -> list[dict]:
+def heads_named(model: Transformer, encode: head_analysis.Encode, kind: Kind, row: Callable,
+                splits: dict[str, list]) -> list[dict]:
     """Each head: its name by the validation sentences, its figures on the test sentences."""
-    seen = {split: head_analysis.pointing(head_analysis.looks(model, sentences, encode, kind, row), sentences, kind) for split, sentences in splits.items()}
-    return [{"name": judged.name, **asdict(figures)} for judged, figures in zip(seen["validation"], seen["test"], strict=True)]
+    seen = {split: head_analysis.pointing(head_analysis.looks(model, sentences, encode, kind, row), sentences, kind)
+            for split, sentences in splits.items()}
+    return [{"name": judged.name, **asdict(figures)}
+            for judged, figures in zip(seen["validation"], seen["test"], strict=True)]
 
 
 def share(model: Transformer, sentences: list, right: Callable) -> Callable[[Iterable[Silence]], float]:
@@ -72,8 +80,10 @@ def look_at_resolver(name: str, folder: Path, size: int) -> dict:
     named = heads_named(model, resolver.batch, Kind.SELF, lambda sentence: sentence.pronoun, splits)
     pointers = [(Kind.SELF, each["layer"], each["head"]) for each in named if each["name"]]
     right = head_analysis.judged(model, splits["test"], resolver_right)
-    accuracy = {split: float(head_analysis.judged(model, each, resolver_right).mean()) for split, each in splits.items()}
-    return {"command": about["command"], "accuracy": accuracy, "by_role": by_role(right, splits["test"]), "heads": named,
+    accuracy = {split: float(head_analysis.judged(model, each, resolver_right).mean())
+                for split, each in splits.items()}
+    return {"command": about["command"], "accuracy": accuracy, "by_role": by_role(right, splits["test"]),
+            "heads": named,
             "silenced": head_analysis.silenced(model, share(model, splits["test"], resolver_right), pointers)}
 
 
@@ -90,7 +100,8 @@ def look_at_translator(folder: Path, size: int) -> dict:
     return {"command": about["command"], "exact": float(exact.mean()), "validation": float(validation.mean()),
             "by_role": by_role(exact, test), "mixed": len(mixed), "pronoun": pronoun(()), "heads": encoder + decoder,
             "silenced": head_analysis.silenced(model, pronoun, pointers), "stages": stages(model, pronoun),
-            "swapped": {name: head_analysis.swapped(model, test, translator.batch, words) for name, words in SWAPS.items()}}
+            "swapped": {name: head_analysis.swapped(model, test, translator.batch, words)
+                        for name, words in SWAPS.items()}}
 
 
 SWAPS: dict[str, Callable[[grammar.Sentence], list[int]]] = {
@@ -107,7 +118,8 @@ SWAPS: dict[str, Callable[[grammar.Sentence], list[int]]] = {
 def stages(model: Transformer, right: Callable[[Iterable[Silence]], float]) -> dict[str, float]:
     """The pronoun's accuracy with all heads of one layer and kind silenced at their mean."""
     places = edits.attentions(model)
-    return {f"{kind} {layer}": right([Silence(kind, layer, head, "mean") for head in range(model.config.heads)]) for kind, layer in places}
+    return {f"{kind} {layer}": right([Silence(kind, layer, head, "mean") for head in range(model.config.heads)])
+            for kind, layer in places}
 
 
 def look_at_induction(folder: Path) -> dict:
@@ -120,18 +132,24 @@ def look_at_induction(folder: Path) -> dict:
         if layer == 0:
             after = induction.mean_scores(opened, frozenset({Silence(Kind.CAUSAL, layer, head)}))
             costs[f"{layer}·{head}"] = float(plain.prefix[strongest] - after.prefix[strongest])
-    return {"command": about["command"], **about["scores"], "uniform": plain.uniform, "silencing_lowers_prefix_by": costs,
-            "heads": [{"layer": layer, "head": head, "previous": float(plain.previous[i]), "prefix": float(plain.prefix[i]),
-                       "copying": head_analysis.copying(opened.transformer, layer, head)} for i, (layer, head) in enumerate(plain.heads)]}
+    return {"command": about["command"], **about["scores"], "uniform": plain.uniform,
+            "silencing_lowers_prefix_by": costs,
+            "heads": [{"layer": layer, "head": head, "previous": float(plain.previous[i]),
+                       "prefix": float(plain.prefix[i]),
+                       "copying": head_analysis.copying(opened.transformer, layer, head)}
+                      for i, (layer, head) in enumerate(plain.heads)]}
 
 
 def look_at_decoder(model_id: str) -> list[dict]:
-    """The heads of a pretrained decoder that score highest, those that look back one token before those that match prefixes."""
+    """The heads of a pretrained decoder that score highest, those that look back one token before those that match
+    prefixes."""
     from model.pretrained import load
 
     found = induction.mean_scores(load.open_model(model_id, quiet))
-    chosen = dict.fromkeys(int(i) for figures in (found.previous, found.prefix) for i in np.argsort(-figures)[:STRONGEST])
-    return [{"head": "·".join(map(str, found.heads[i])), "previous": float(found.previous[i]), "prefix": float(found.prefix[i])} for i in chosen]
+    chosen = dict.fromkeys(int(i) for figures in (found.previous, found.prefix)
+                           for i in np.argsort(-figures)[:STRONGEST])
+    return [{"head": "·".join(map(str, found.heads[i])), "previous": float(found.previous[i]),
+             "prefix": float(found.prefix[i])} for i in chosen]
 
 
 def look_at_baseline(size: int, steps: int) -> dict:
@@ -144,7 +162,8 @@ def content(folder: Path, size: int, steps: int, decoders: list[str]) -> dict:
     machine = {"cores": os.cpu_count(), "system": platform.platform(), "python": platform.python_version()}
     source = grammar.sentences(random.Random("positions"))
     found = {"machine": machine, "versions": {name: version(name) for name in ("torch", "numpy")}, "size": 10 * size,
-             "positions": positions(list(itertools.islice(source, 10 * size))), "bag of words": look_at_baseline(size, steps)}
+             "positions": positions(list(itertools.islice(source, 10 * size))),
+             "bag of words": look_at_baseline(size, steps)}
     found |= {name: look_at_resolver(name, folder, size) for name in tasks_table.RESOLVERS}
     return found | {"translator": look_at_translator(folder, size // 2), "induction": look_at_induction(folder),
                     "decoders": {each: look_at_decoder(each) for each in decoders}}
@@ -155,7 +174,8 @@ def main() -> None:
     parser.add_argument("--json", help="write the figures to this file, with machine and versions")
     parser.add_argument("--weights", type=Path, default=WEIGHTS, help="folder of the trained models")
     parser.add_argument("--small", action="store_true", help="fewer sentences, for a first look")
-    parser.add_argument("--decoder", action="append", default=[], help="a fetched decoder to score beside ours, such as smollm2; may be repeated")
+    parser.add_argument("--decoder", action="append", default=[],
+                        help="a fetched decoder to score beside ours, such as smollm2; may be repeated")
     given = parser.parse_args()
     size, steps = (200, 200) if given.small else (2_000, 2_000)
     with one_thread():

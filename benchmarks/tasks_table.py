@@ -15,28 +15,33 @@ sentences and scored on test sentences; every test sentence has a pair of nouns 
 """
 RESOLVERS = ("resolver-narrow", "resolver-wide")
 ROLES = ("actor", "place")
-SPLITS = {"validation": "validation", "test": "held-out pairs of nouns", "nouns": "one held-out noun", "adjectives": "held-out adjectives",
+SPLITS = {"validation": "validation", "test": "held-out pairs of nouns", "nouns": "one held-out noun",
+          "adjectives": "held-out adjectives",
           "frames": "held-out frames"}
 
 
 def page(found: dict) -> str:
     """The whole page."""
     versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
-    parts = [INTRODUCTION, f"{versions}, Python {found['machine']['python']}, {found['machine']['system']}.", *_sentences(found), *_resolvers(found),
+    parts = [INTRODUCTION, f"{versions}, Python {found['machine']['python']}, {found['machine']['system']}.",
+             *_sentences(found), *_resolvers(found),
              *_translator(found["translator"]), *_induction(found["induction"], found["decoders"])]
     return "\n".join(parts) + "\n"
 
 
 def table(names: Sequence[str], rows: Sequence[Sequence]) -> str:
-    """Rows under names, Markdown, with an empty line on either side; floats of 0 to 1 as they are, to three decimals."""
+    """Rows under names, Markdown, with an empty line on either side; floats of 0 to 1 as they are, to three
+    decimals."""
     cells = [[f"{each:.3f}" if isinstance(each, float) else str(each) for each in row] for row in rows]
     return "\n".join(["", *("| " + " | ".join(row) + " |" for row in (list(names), ["---"] * len(names), *cells)), ""])
 
 
 def _sentences(found: dict) -> list[str]:
     places, size = found["positions"], found["size"]
-    return ["\n## The sentences\n", f"How often the nearest and the first noun is the right one, in {size:,} sentences as training draws them.",
-            table(("frame", "nearest", "first"), [(frame, places["nearest"][frame], places["first"][frame]) for frame in sorted(places["first"])])]
+    return ["\n## The sentences\n",
+            f"How often the nearest and the first noun is the right one, in {size:,} sentences as training draws them.",
+            table(("frame", "nearest", "first"),
+                  [(frame, places["nearest"][frame], places["first"][frame]) for frame in sorted(places["first"])])]
 
 
 def _resolvers(found: dict) -> list[str]:
@@ -45,22 +50,30 @@ def _resolvers(found: dict) -> list[str]:
     frames = sorted(models[RESOLVERS[0]]["by_role"]["actor"])
     roles = [[frame, *(each["by_role"][role][frame] for each in models.values() for role in ROLES)] for frame in frames]
     parts = ["## Resolver: what is \"it\"?\n", *(f"- `{each['command']}`" for each in models.values()),
-             table(("accuracy", *(name for name, _ in columns)), [(told, *(each[split] for _, each in columns)) for split, told in SPLITS.items()]),
-             "By frame and by the noun that is meant:", table(("frame", *(f"{name}, {role}" for name in models for role in ROLES)), roles)]
+             table(("accuracy", *(name for name, _ in columns)),
+                   [(told, *(each[split] for _, each in columns)) for split, told in SPLITS.items()]),
+             "By frame and by the noun that is meant:",
+             table(("frame", *(f"{name}, {role}" for name in models for role in ROLES)), roles)]
     for name, each in models.items():
-        parts += [f"### What \"it\" looks at: {name}", _heads(each["heads"], frames), f"### What silence costs: {name}", _silenced(each["silenced"])]
+        parts += [f"### What \"it\" looks at: {name}", _heads(each["heads"], frames),
+                  f"### What silence costs: {name}", _silenced(each["silenced"])]
     return parts
 
 
 def _heads(heads: list[dict], frames: list[str]) -> str:
-    """The table adjective × noun of each head and its share of twins that are right in both sentences; of those with a name, by frame."""
-    names = ("head", "name", "means actor: to actor", "to place", "means place: to actor", "to place", "mass", "both twins")
-    whole = table(names, [(_place(each), each["name"], *each["table"][0], *each["table"][1], each["mass"], each["both"]) for each in heads])
+    """The table adjective × noun of each head and its share of twins that are right in both sentences; of those with a
+    name, by frame."""
+    names = ("head", "name", "means actor: to actor", "to place", "means place: to actor", "to place", "mass",
+             "both twins")
+    whole = table(names,
+                  [(_place(each), each["name"], *each["table"][0], *each["table"][1], each["mass"], each["both"])
+                   for each in heads])
     named = [each for each in heads if each["name"]]
     if not named:
         return whole + "\nNone has a name.\n"
     return whole + "\nBoth twins, by frame:\n" + table(("frame", *map(_place, named)),
-                                                      [(frame, *(each["by_frame"][frame] for each in named)) for frame in frames])
+                                                      [(frame, *(each["by_frame"][frame] for each in named))
+                                                       for frame in frames])
 
 
 def _place(head: dict) -> str:
@@ -75,23 +88,33 @@ def _translator(found: dict) -> list[str]:
     frames = sorted(found["by_role"]["actor"])
     return ["## Translator: il or elle?\n", f"- `{found['command']}`",
             f"- exactly right by greedy decoding: {found['exact']:.3f}; validation {found['validation']:.3f}",
-            f"- il or elle right, in the {found['mixed']:,} test sentences whose nouns differ in gender: {found['pronoun']:.3f}",
+            f"- il or elle right, in the {found['mixed']:,} test sentences whose nouns differ in gender: "
+            f"{found['pronoun']:.3f}",
             table(("frame", *ROLES), [(frame, *(found["by_role"][role][frame] for role in ROLES)) for frame in frames]),
-            "### What \"it\" looks at in the encoder, and what the row that writes il or elle looks at in the source", _heads(found["heads"], frames),
+            "### What \"it\" looks at in the encoder, and what the row that writes il or elle looks at in the source",
+            _heads(found["heads"], frames),
             "### What silence costs: il or elle", _silenced(found["silenced"]),
-            "All heads of one layer and kind, at their mean:", table(("layer", "il or elle"), list(found["stages"].items())),
-            "### Where the decision lies\n", "How often il and elle change places when the encoder's output at some words comes from the twin:",
+            "All heads of one layer and kind, at their mean:",
+            table(("layer", "il or elle"), list(found["stages"].items())),
+            "### Where the decision lies\n",
+            "How often il and elle change places when the encoder's output at some words comes from the twin:",
             table(("words", "flipped"), list(found["swapped"].items()))]
 
 
 def _induction(found: dict, decoders: dict[str, list[dict]]) -> list[str]:
-    heads = [(f"{each['layer']}·{each['head']}", each["previous"], each["prefix"], each["copying"]) for each in found["heads"]]
-    told = ", ".join(f"{name} {found[name]:.4f}" for name in ("loss_unseen", "right_unseen", "loss_longer", "right_longer"))
-    parts = ["## Induction: what came after this sign last time?\n", f"- `{found['command']}`\n- {told} (loss in nats on the repeated part)\n"
-             f"- uniform rows would score {found['uniform']:.3f}", table(("head", "previous token", "prefix matching", "copying"), heads),
+    heads = [(f"{each['layer']}·{each['head']}", each["previous"], each["prefix"], each["copying"])
+             for each in found["heads"]]
+    told = ", ".join(f"{name} {found[name]:.4f}"
+                     for name in ("loss_unseen", "right_unseen", "loss_longer", "right_longer"))
+    parts = ["## Induction: what came after this sign last time?\n",
+             f"- `{found['command']}`\n- {told} (loss in nats on the repeated part)\n"
+             f"- uniform rows would score {found['uniform']:.3f}",
+             table(("head", "previous token", "prefix matching", "copying"), heads),
              "Silencing a head of layer 0 lowers the best prefix-matching score by:",
              table(("head", "lower by"), list(found["silencing_lowers_prefix_by"].items()))]
     for name, strongest in decoders.items():
-        parts += [f"### The same scores for {name}\n", "The heads with the highest score of either kind, on random tokens:",
-                  table(("head", "previous token", "prefix matching"), [(each["head"], each["previous"], each["prefix"]) for each in strongest])]
+        parts += [f"### The same scores for {name}\n",
+                  "The heads with the highest score of either kind, on random tokens:",
+                  table(("head", "previous token", "prefix matching"),
+                        [(each["head"], each["previous"], each["prefix"]) for each in strongest])]
     return parts

@@ -1,11 +1,12 @@
-"""The first picture of all heads, Clearhead's and BertViz's: `python -m benchmarks.versus_bertviz [--json FILE] [--page FILE] [--lengths 16,32,…]`.
+"""The first picture of all heads, Clearhead's and BertViz's: `python -m benchmarks.versus_bertviz [--json FILE] [--page
+FILE] [--lengths 16,32,…]`.
 
-The same model (MiniLM, 6 × 12 heads), text, machine and Chromium. The time runs from the text's submission to the painted picture; both have
-their model open and have drawn a first text before. A length is measured three times with three texts and the median counts; once if it takes over
-ten seconds. A view of BertViz is stopped after two minutes, and no longer text is tried with it. Needs npm; SmolLM2's bar needs
-`python -m model fetch smollm2`, and is told as not measured without. Five to eight minutes. OMP_NUM_THREADS=1 gives each side one thread of torch, as
-in benchmarks/versus_bertviz.md.
-"""
+The same model (MiniLM, 6 × 12 heads), text, machine and Chromium. The time runs from the text's submission to the
+painted picture; both have their model open and have drawn a first text before. A length is measured three times with
+three texts and the median counts; once if it takes over ten seconds. A view of BertViz is stopped after two minutes,
+and no longer text is tried with it. Needs npm; SmolLM2's bar needs `python -m model fetch smollm2`, and is told as not
+measured without. Five to eight minutes. OMP_NUM_THREADS=1 gives each side one thread of torch, as in
+benchmarks/versus_bertviz.md. """
 import argparse
 import json
 import os
@@ -62,14 +63,16 @@ def bertviz_row(launch, pages, view: str, tokens: int, text: str) -> Row:
     browser, begun = launch(), time.perf_counter()
     try:
         page = browser.new_page(viewport={"width": 1440, "height": 900})
-        page.goto(f"{pages.address}/?{urlencode({'view': view, 'text': text})}", timeout=STOP * 1000, wait_until="commit")
+        page.goto(f"{pages.address}/?{urlencode({'view': view, 'text': text})}", timeout=STOP * 1000,
+                  wait_until="commit")
         left = STOP - (time.perf_counter() - begun)
         page.wait_for_function("window.painted", timeout=max(1, left * 1000), polling=100)
         painted, came = page.evaluate("[window.painted, performance.getEntriesByType('navigation')[0].responseEnd]")
         told, count = pages.told, nodes(page)
         if count < tokens:   # a page too long for the browser says that it is painted, too
             return Row(view, tokens, **told, note="drew nothing")
-        return Row(view, tokens, told["model"], told["preparation"], came / 1000 - told["model"] - told["preparation"], (painted - came) / 1000,
+        return Row(view, tokens, told["model"], told["preparation"], came / 1000 - told["model"] - told["preparation"],
+                   (painted - came) / 1000,
                    told["bytes"], count, memory())
     except Error as error:
         seconds = time.perf_counter() - begun
@@ -91,7 +94,8 @@ def bertviz(launch, lengths: list[int], networks) -> list[Row]:
         for view in reversed(bertviz_pages.VIEWS):
             stopped = ""
             for tokens in lengths:
-                taken = [Row(view, tokens, note="not tried") if stopped else bertviz_row(launch, pages, view, tokens, texts(tokenizer, tokens)[0])]
+                taken = [Row(view, tokens, note="not tried") if stopped
+                         else bertviz_row(launch, pages, view, tokens, texts(tokenizer, tokens)[0])]
                 stopped = taken[0].note
                 if not stopped and taken[0].seconds < LONG:
                     taken += [bertviz_row(launch, pages, view, tokens, text) for text in texts(tokenizer, tokens)[1:]]
@@ -114,9 +118,11 @@ def clearhead(launch, server, lengths: list[int], tokenizer) -> tuple[list[Row],
         for text in texts(tokenizer, tokens):
             grid, head = page.ask(text)
             page.rest()
-            row = Row("all heads", tokens, **page.split(grid), bytes=grid.sent, nodes=nodes(page.page), memory_mb=memory())
+            row = Row("all heads", tokens, **page.split(grid), bytes=grid.sent, nodes=nodes(page.page),
+                      memory_mb=memory())
             late = max(0.0, head.painted - grid.painted)   # the open head comes after the grid
-            taken.append((row, replace(row, view="with open head", paint=row.paint + late, bytes=max(grid.sent, head.sent))))
+            taken.append((row,
+                          replace(row, view="with open head", paint=row.paint + late, bytes=max(grid.sent, head.sent))))
             overview = max(overview, (len(grid.message) - 20_000) / HEADS)
             arrays = unpack(head.body)[1].values()
             cells = max(cells, sum(array.nbytes for array in arrays) / tokens ** 2)
@@ -124,7 +130,8 @@ def clearhead(launch, server, lengths: list[int], tokenizer) -> tuple[list[Row],
         if tokens == 256:
             opened = open_heads(page)
         browser.close()
-    return rows, {"overview_bytes_a_head_over_20_kB": overview, "head_bytes_a_cell": cells, "open_another_head_s": opened}
+    return rows, {"overview_bytes_a_head_over_20_kB": overview, "head_bytes_a_cell": cells,
+                  "open_another_head_s": opened}
 
 
 def open_heads(page) -> list[tuple[float, float]]:
@@ -138,7 +145,8 @@ def open_heads(page) -> list[tuple[float, float]]:
 
 
 def smollm2(launch, server) -> dict | None:
-    """Seconds of SmolLM2's 270 heads at 1,024 tokens until they are painted, and of the plain pass on the same texts; None without the model."""
+    """Seconds of SmolLM2's 270 heads at 1,024 tokens until they are painted, and of the plain pass on the same texts;
+    None without the model."""
     import torch
 
     from benchmarks.clearhead_pages import Page
@@ -205,7 +213,8 @@ def main() -> None:
     if wanted.page:
         wanted.page.write_text(page_text(rows, found), encoding="utf-8")
     if wanted.json:
-        content = {"rows": [asdict(row) | {"seconds": row.seconds} for row in rows], "bars": found, "pointer_p95_ms": pointer, **extras,
+        content = {"rows": [asdict(row) | {"seconds": row.seconds} for row in rows], "bars": found,
+                   "pointer_p95_ms": pointer, **extras,
                    "machine": machine(), "python": platform.python_version()}
         wanted.json.write_text(json.dumps(content, indent=1), encoding="utf-8")
     sys.exit(0 if all(bar["met"] for bar in found) else 1)

@@ -21,7 +21,8 @@ browser's after the picture (memory: all its processes).
 
 @dataclass(frozen=True)
 class Row:
-    """One picture: seconds by part, bytes sent until then, DOM nodes, megabytes of the browser; note says why there is none."""
+    """One picture: seconds by part, bytes sent until then, DOM nodes, megabytes of the browser; note says why there is
+    none."""
 
     view: str
     tokens: int
@@ -53,24 +54,29 @@ def bars(rows: list[Row], extras: dict, pointer: dict[str, float]) -> list[dict]
             other = at["model_view", tokens]
             ratio = (STOP if other.note else other.seconds) / at["all heads", tokens].seconds
             found.append((f"times faster than model_view at {tokens} tokens", ratio, "at least", least))
-    found += [("overview: bytes a head beside 20 kB, longest", extras["overview_bytes_a_head_over_20_kB"], "at most", 4100),
+    found += [("overview: bytes a head beside 20 kB, longest", extras["overview_bytes_a_head_over_20_kB"], "at most",
+               4100),
               ("open head: bytes a cell", extras["head_bytes_a_cell"], "at most", 4),
               ("pointer, ms, 95th percentile of 500 moves, slowest lens", max(pointer.values()), "at most", 8)]
     if extras["open_another_head_s"]:
         slow = statistics.quantiles(map(sum, extras["open_another_head_s"]), n=20)[-1]
-        found.append((f"opening another head at 256 tokens, s, 95th percentile of {len(extras['open_another_head_s'])}", slow, "at most", 0.2))
+        found.append(
+            (f"opening another head at 256 tokens, s, 95th percentile of {len(extras['open_another_head_s'])}", slow,
+             "at most", 0.2))
     if extras["smollm2"]:
         seconds = statistics.median(each["seconds"] for each in extras["smollm2"]["pictures"])
         plain = statistics.median(extras["smollm2"]["plain_s"])
         found.append(("270 heads of SmolLM2 at 1,024 tokens / plain pass", seconds / plain, "at most", 1.75))
-    return [{"bar": name, "value": value, "sense": sense, "limit": limit, "met": value >= limit if sense == "at least" else value <= limit}
+    return [{"bar": name, "value": value, "sense": sense, "limit": limit,
+             "met": value >= limit if sense == "at least" else value <= limit}
             for name, value, sense, limit in found]
 
 
 def columns(row: Row) -> list[str]:
     """A row of the table as texts."""
     parts = [f"{getattr(row, part):.2f}" if getattr(row, part) or not row.note else "–" for part in PARTS]
-    rest = [form.format(value) if value else "–" for form, value in (("{:,.2f}", row.bytes / 1e6), ("{:,}", row.nodes), ("{:,.0f}", row.memory_mb))]
+    rest = [form.format(value) if value else "–"
+            for form, value in (("{:,.2f}", row.bytes / 1e6), ("{:,}", row.nodes), ("{:,.0f}", row.memory_mb))]
     return [row.view, str(row.tokens), row.note or f"{row.seconds:.2f}", *parts, *rest]
 
 

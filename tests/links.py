@@ -1,4 +1,5 @@
-"""Links opened without a browser, over Streamlit's protocol: what the server answers does not depend on who draws it, and drawing costs seconds."""
+"""Links opened without a browser, over Streamlit's protocol: what the server answers does not depend on who draws it,
+and drawing costs seconds."""
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlencode
@@ -34,6 +35,7 @@ async def _visit(address: str, links: list[dict], name: str) -> list[Page]:
 
 
 def opened(address: str, *links: dict, name: str = "") -> list[Page]:
-    """The start page, or the one of this name, by each of these links, one after the other, as newcomers; each has come to rest and is closed."""
+    """The start page, or the one of this name, by each of these links, one after the other, as newcomers; each has come
+    to rest and is closed."""
     with ThreadPoolExecutor(1) as thread:   # where no loop of a browser runs
         return thread.submit(asyncio.run, _visit(address, list(links), name)).result()

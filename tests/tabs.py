@@ -2,10 +2,9 @@
 
 
 class Tabs:
-    """Gives pages, and takes them back. A page in a new profile compiles all of Streamlit's code, for 5 s of the processor; these share one
-    profile, in which an empty page keeps the process and its compiled code alive. What a page has stored goes with it; of two pages that are
-    open together each has a profile of its own.
-    """
+    """Gives pages, and takes them back. A page in a new profile compiles all of Streamlit's code, for 5 s of the
+    processor; these share one profile, in which an empty page keeps the process and its compiled code alive. What a
+    page has stored goes with it; of two pages that are open together each has a profile of its own. """
 
     def __init__(self, browser):
         self.browser, self.free = browser, []

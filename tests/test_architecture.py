@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-FILES = [*sorted((ROOT / "model").rglob("*.py")), *sorted((ROOT / "viz").rglob("*.py")), ROOT / "app.py", ROOT / "server.py"]
+FILES = [*sorted((ROOT / "model").rglob("*.py")), *sorted((ROOT / "viz").rglob("*.py")), ROOT / "app.py",
+         ROOT / "server.py"]
 SCRIPTS, STYLES = sorted((ROOT / "viz").rglob("*.js")), sorted((ROOT / "viz").rglob("*.css"))
 
 # from the ground up: a room imports from itself and from the floors below, nothing from above and nothing beside it
@@ -160,9 +161,11 @@ def test_the_rules_name_what_the_design_forbids(importer, imported):
 
 
 def test_no_file_imports_in_a_circle():
-    graph = {name: {module for _, module, _ in imports(path) if module in MODULES} - {name} for name, path in MODULES.items()}
+    graph = {name: {module for _, module, _ in imports(path) if module in MODULES} - {name}
+             for name, path in MODULES.items()}
     reached = {name: _reached(graph, name) for name in graph}
-    circles = {frozenset(other for other in reached[name] if name in reached[other]) for name in graph if name in reached[name]}
+    circles = {frozenset(other for other in reached[name] if name in reached[other]) for name in graph
+               if name in reached[name]}
     assert not circles, "files import one another: " + "; ".join(" and ".join(sorted(each)) for each in circles)
 
 
@@ -224,7 +227,8 @@ def test_no_function_is_longer_than_40_lines(path):
             assert lines <= 40, f"{where(path, node.lineno)} {node.name} is {lines} lines long; split it"
 
 
-@pytest.mark.parametrize("path", [*SCRIPTS, *STYLES, ROOT / ".streamlit" / "config.toml"], ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("path", [*SCRIPTS, *STYLES, ROOT / ".streamlit" / "config.toml"],
+                         ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_view_reaches_for_another_machine(path):
     text = path.read_text(encoding="utf-8").replace("http://www.w3.org", "")
     assert "http://" not in text and "https://" not in text

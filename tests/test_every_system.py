@@ -11,7 +11,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("model", "viz", "benchmarks", "tests")
-FILES = [ROOT / "app.py", ROOT / "server.py", *sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))]
+FILES = [ROOT / "app.py", ROOT / "server.py",
+         *sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))]
 TEXT_MODE = re.compile(r"[rwaxt+]+")
 
 
@@ -25,7 +26,8 @@ def opens_text(node: ast.Call, given: dict[str | None, ast.expr]) -> bool:
     match node.func:
         case ast.Name("open"):
             mode = constant(node.args[1] if len(node.args) > 1 else given.get("mode"), "r")
-        case ast.Attribute(attr="open"):   # of a Path, with one argument at most; archives and pictures open by a name, which is no mode
+        # of a Path, with one argument at most; archives and pictures open by a name, which is no mode
+        case ast.Attribute(attr="open"):
             mode = constant(node.args[0] if node.args else given.get("mode"), "r") if len(node.args) < 2 else None
         case ast.Attribute(attr="read_text" | "write_text"):
             mode = "r"
@@ -46,15 +48,18 @@ def without_encoding(tree: ast.AST) -> Iterator[ast.Call]:
 def waits_by_another_clock(tree: ast.AST) -> Iterator[ast.Attribute]:
     """Windows moves these in steps of a 64th of a second."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "time" and node.attr.startswith("monotonic"):
+        if isinstance(node, ast.Attribute) and isinstance(node.value,
+                                                          ast.Name) and node.value.id == "time" and node.attr.startswith("monotonic"):
             yield node
 
 
 def moves_without_patience(tree: ast.AST) -> Iterator[ast.Call]:
-    """Windows refuses to move a file while somebody reads it; `model.core.files.put` waits. A text's replace has two arguments, a Path's one."""
+    """Windows refuses to move a file while somebody reads it; `model.core.files.put` waits. A text's replace has two
+    arguments, a Path's one."""
     for node in ast.walk(tree):
         match node:
-            case ast.Call(ast.Attribute(ast.Name("os"), "replace") | ast.Attribute(ast.Name("shutil"), "move") | ast.Attribute(attr="rename")):
+            case ast.Call(ast.Attribute(ast.Name("os"), "replace") | ast.Attribute(ast.Name("shutil"), "move")
+                          | ast.Attribute(attr="rename")):
                 yield node
             case ast.Call(ast.Attribute(attr="replace"), [_], []):
                 yield node
@@ -81,10 +86,14 @@ def found(by, line: str) -> bool:
 
 
 @pytest.mark.parametrize("line, wrong", [
-    ("open(path)", True), ("open('file.txt', 'w')", True), ("open(path, 'w')", True), ("open(path, mode='a')", True), ("open(path, 'rb')", False),
-    ("open(path, encoding='ascii')", False), ("path.open()", True), ("path.open('w')", True), ("path.open('rb')", False), ("path.read_text()", True),
-    ("archive.open(name, 'w')", False), ("Image.open(file)", False), ("path.write_text(text)", True), ("path.read_text(encoding='utf-8')", False),
-    ("run(command, text=True)", True), ("run(command, text=False)", False), ("ask(text='a cat')", False), ("run(command, encoding='utf-8')", False)])
+    ("open(path)", True), ("open('file.txt', 'w')", True), ("open(path, 'w')", True), ("open(path, mode='a')", True),
+    ("open(path, 'rb')", False),
+    ("open(path, encoding='ascii')", False), ("path.open()", True), ("path.open('w')", True),
+    ("path.open('rb')", False), ("path.read_text()", True),
+    ("archive.open(name, 'w')", False), ("Image.open(file)", False), ("path.write_text(text)", True),
+    ("path.read_text(encoding='utf-8')", False),
+    ("run(command, text=True)", True), ("run(command, text=False)", False), ("ask(text='a cat')", False),
+    ("run(command, encoding='utf-8')", False)])
 def test_a_missing_encoding_is_found(line, wrong):
     assert found(without_encoding, line) is wrong
 
@@ -98,7 +107,8 @@ def test_a_missing_encoding_that_only_a_run_shows_is_an_error_in_our_modules_and
 
 
 @pytest.mark.parametrize("line, wrong", [
-    ("os.replace(a, b)", True), ("os.rename(a, b)", True), ("shutil.move(a, b)", True), ("part.replace(path)", True), ("part.rename(path)", True),
+    ("os.replace(a, b)", True), ("os.rename(a, b)", True), ("shutil.move(a, b)", True), ("part.replace(path)", True),
+    ("part.rename(path)", True),
     ("name.replace('/', '-')", False), ("replace(view, head=1)", False), ("dataclasses.replace(view, head=1)", False)])
 def test_a_move_is_found(line, wrong):
     assert found(moves_without_patience, line) is wrong

@@ -1,4 +1,5 @@
-"""What Windows' Python lacks is not used by our own lines: they are read, and answer, in a process that lacks it, too."""
+"""What Windows' Python lacks is not used by our own lines: they are read, and answer, in a process that lacks it,
+too."""
 import subprocess
 import sys
 from pathlib import Path

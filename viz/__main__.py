@@ -1,4 +1,5 @@
-"""The command line: python -m viz export, handout. Exit codes: 0 done, 2 not possible (one sentence says why) or wrong usage."""
+"""The command line: python -m viz export, handout. Exit codes: 0 done, 2 not possible (one sentence says why) or wrong
+usage."""
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,40 +20,46 @@ def main() -> None:
 
 
 @main.command("export")
-@click.option("--model", "model_id", required=True, help="A name of the catalogue (python -m model list), a fetched hub id, or a folder.")
+@click.option("--model", "model_id", required=True,
+              help="A name of the catalogue (python -m model list), a fetched hub id, or a folder.")
 @click.option("--text", required=True, help="What the model reads.")
 @click.option("--text-b", help="A second text, for encoders that read pairs.")
 @click.option("--target", help="The other side for an encoder–decoder; without it the model writes its own.")
-@click.option("--kind", type=click.Choice([each.value for each in Kind]), help="Which attention; the model's first one unless given.")
+@click.option("--kind", type=click.Choice([each.value for each in Kind]),
+              help="Which attention; the model's first one unless given.")
 @click.option("--layer", type=click.IntRange(0), default=0, show_default=True, help="The layer, from 0.")
 @click.option("--head", type=click.IntRange(0), default=0, show_default=True, help="The head, from 0.")
 @click.option("--lens", type=click.Choice(LENSES), default="matrix", show_default=True, help="How the head is drawn.")
-@click.option("--scale", type=click.Choice(SCALES), default="linear", show_default=True, help="How a weight becomes a colour.")
+@click.option("--scale", type=click.Choice(SCALES), default="linear", show_default=True,
+              help="How a weight becomes a colour.")
 @click.option("--token", help="The token in focus: its text, or its position from 0.")
 @click.option("--pair", nargs=2, metavar="FROM TO", help="Two tokens to mark, each its text or its position from 0.")
-@click.option("--words", is_flag=True, help="Words instead of word pieces: summed over pieces attended to, averaged over pieces attending.")
+@click.option("--words", is_flag=True,
+              help="Words instead of word pieces: summed over pieces attended to, averaged over pieces attending.")
 @click.option("--hide-special", is_flag=True, help="Leaves out tokens that the tokenizer added, such as [CLS].")
 @click.option("--transpose", is_flag=True, help="Columns look, rows are looked at.")
 @click.option("--grid", is_flag=True, help="All heads of the kind instead of one (PNG, SVG, PDF).")
 @click.option("--zoom", type=click.IntRange(1, 8), default=2, show_default=True, help="Pixels a point, for PNG.")
 @click.option("--no-caption", is_flag=True, help="Leaves out the caption; the provenance stays inside the file.")
-@click.option("--out", required=True, type=click.Path(dir_okay=False, writable=True, path_type=Path), help="The file; its ending says the format.")
+@click.option("--out", required=True, type=click.Path(dir_okay=False, writable=True, path_type=Path),
+              help="The file; its ending says the format.")
 def export(model_id: str, text: str, text_b: str | None, target: str | None, out: Path, **shown) -> None:
-    """Writes one head, or all of them, as .png, .svg, .pdf (pictures), .html (alive), .csv (its numbers) or .npz (the numbers of all heads).
+    """Writes one head, or all of them, as .png, .svg, .pdf (pictures), .html (alive), .csv (its numbers) or .npz (the
+    numbers of all heads).
 
-    \b
-    python -m viz export --model minilm --text "The cat sat." --layer 3 --head 1 --out head.svg
-    python -m viz export --model minilm --text "The cat sat." --layer 3 --head 1 --lens lines --token sat --out lines.pdf
-    python -m viz export --model minilm --text "The cat sat." --grid --zoom 4 --out all.png
-    python -m viz export --model minilm --text "The cat sat." --out all.npz
+    \b python -m viz export --model minilm --text "The cat sat." --layer 3 --head 1 --out head.svg python -m viz export
+    --model minilm --text "The cat sat." --layer 3 --head 1 --lens lines --token sat --out lines.pdf python -m viz
+    export --model minilm --text "The cat sat." --grid --zoom 4 --out all.png python -m viz export --model minilm --text
+    "The cat sat." --out all.npz
 
-    Every file carries where it comes from: the model and its revision, the text, the view and the versions, as one JSON string.
-    """
+    Every file carries where it comes from: the model and its revision, the text, the view and the versions, as one JSON
+    string. """
     try:
         if out.suffix.lower() not in files.formats():
             raise UserError(f"{out.name} does not say a format; end it in one of {', '.join(sorted(files.formats()))}.")
         record = answer_to(sources.open_query(model_id, text, text_b, target))
-        content = files.export(out.suffix, record, _view(record, shown), Options(shown["grid"], shown["zoom"], not shown["no_caption"]))
+        content = files.export(out.suffix, record, _view(record, shown),
+                               Options(shown["grid"], shown["zoom"], not shown["no_caption"]))
         out.write_bytes(content)
     except UserError as error:
         raise _Refused(str(error)) from error
@@ -63,8 +70,10 @@ def export(model_id: str, text: str, text_b: str | None, target: str | None, out
 
 @main.command("handout")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--html", "to_html", type=click.Path(dir_okay=False, writable=True, path_type=Path), help="Where the HTML page goes.")
-@click.option("--pdf", "to_pdf", type=click.Path(dir_okay=False, writable=True, path_type=Path), help="Where the PDF goes; needs a Chromium.")
+@click.option("--html", "to_html", type=click.Path(dir_okay=False, writable=True, path_type=Path),
+              help="Where the HTML page goes.")
+@click.option("--pdf", "to_pdf", type=click.Path(dir_okay=False, writable=True, path_type=Path),
+              help="Where the PDF goes; needs a Chromium.")
 def handout(file: Path, to_html: Path | None, to_pdf: Path | None) -> None:
     """Writes a handout that was saved on the page Handout (.handout.json) as one HTML page, as a PDF, or both.
 
@@ -87,7 +96,8 @@ def handout(file: Path, to_html: Path | None, to_pdf: Path | None) -> None:
     except UserError as error:
         raise _Refused(str(error)) from error
     except OSError as error:
-        raise _Refused(f"{error.filename} could not be read or written ({error.strerror or error}); choose another place.") from error
+        raise _Refused(f"{error.filename} could not be read or written ({error.strerror or error}); choose another "
+                       f"place.") from error
 
 
 class _Refused(click.ClickException):

@@ -10,7 +10,8 @@ from viz.text import strings
 
 @dataclass(frozen=True)
 class Example:
-    """pair: (from, to) as words of the texts; rival: the word that competes with `to`; twin: the text with the words of swap exchanged."""
+    """pair: (from, to) as words of the texts; rival: the word that competes with `to`; twin: the text with the words of
+    swap exchanged."""
 
     name: str
     title: str
@@ -37,7 +38,8 @@ def _example(entry: dict[str, Any]) -> Example:
 
 def example_for(text: str, text_b: str | None) -> Example | None:
     """The example whose sentence, or whose twin, this is."""
-    return next((each for each in examples() if text in (each.text, each.twin) and (text_b or None) == each.text_b), None)
+    return next((each for each in examples() if text in (each.text, each.twin) and (text_b or None) == each.text_b),
+                None)
 
 
 def other_twin(example: Example, text: str) -> str | None:
@@ -57,10 +59,12 @@ def token_of(tokens: Tokens, texts: tuple[str | None, ...], word: str) -> int | 
 
 
 def word_at(tokens: Tokens, token: int | None, text: str) -> tuple[int, int] | None:
-    """Where in the text the word of this token stands, without the spaces round it; None for a token of another text or of none."""
+    """Where in the text the word of this token stands, without the spaces round it; None for a token of another text or
+    of none."""
     if token is None or token >= len(tokens) or tokens.special[token] or tokens.segments[token] != 0:
         return None
-    same = [tokens.words[each] == tokens.words[token] >= 0 and tokens.segments[each] == 0 for each in range(len(tokens))]
+    same = [tokens.words[each] == tokens.words[token] >= 0 and tokens.segments[each] == 0
+            for each in range(len(tokens))]
     members = [each for each, mine in enumerate(same) if mine or each == token]
     start, end = min(tokens.spans[each][0] for each in members), max(tokens.spans[each][1] for each in members)
     word = text[start:end]

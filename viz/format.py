@@ -27,7 +27,8 @@ def format_share(share: float, decimals: int = 1) -> str:
 
 
 def visible_token(text: str) -> str:
-    """A token as it is shown: outer spaces as ␣, line ends as ⏎, controls, bidirectional marks and lone surrogates by code point."""
+    """A token as it is shown: outer spaces as ␣, line ends as ⏎, controls, bidirectional marks and lone surrogates by
+    code point."""
     inner = text.strip(" ")
     if inner == text and text.isprintable():
         return text

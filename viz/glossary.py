@@ -1,8 +1,7 @@
 """The glossary: every measure and term with its equation, unit and paper, and where it is shown.
 
-The words are assets/text/LANGUAGE/glossary/PAGE.toml, one file for each page that brings terms; a page that is not there takes its terms with
-it. A term that model/core/measures.py knows has its equation, unit and paper from there.
-"""
+The words are assets/text/LANGUAGE/glossary/PAGE.toml, one file for each page that brings terms; a page that is not
+there takes its terms with it. A term that model/core/measures.py knows has its equation, unit and paper from there. """
 import functools
 import tomllib
 from dataclasses import dataclass
@@ -14,7 +13,8 @@ from viz.text import FOLDER, strings
 
 @dataclass(frozen=True)
 class Term:
-    """equation: LaTeX. page: the one that brings it; sections: of that page's prose. also: other pages that use it. menu: a measure's words there."""
+    """equation: LaTeX. page: the one that brings it; sections: of that page's prose. also: other pages that use it.
+    menu: a measure's words there."""
 
     name: str
     title: str
@@ -40,7 +40,8 @@ def terms() -> dict[str, Term]:
             continue
         for name, fields in tomllib.loads(path.read_text(encoding="utf-8")).items():
             if name in found:
-                raise ValueError(f"glossary: {name!r} is on {found[name].page} and on {path.stem}; give one another name.")
+                raise ValueError(f"glossary: {name!r} is on {found[name].page} and on {path.stem}; give one another "
+                                 f"name.")
             found[name] = _term(name, path.stem, fields)
     return dict(sorted(found.items(), key=lambda each: each[1].title.casefold()))
 

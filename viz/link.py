@@ -1,4 +1,5 @@
-"""State ⇄ URL parameters. Only what differs from the start is in the URL; whatever a stranger puts there is checked or ignored."""
+"""State ⇄ URL parameters. Only what differs from the start is in the URL; whatever a stranger puts there is checked or
+ignored."""
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -17,7 +18,8 @@ START = State()
 
 
 def to_params(state: State, page: str = "", controls: Iterable[Control] = ()) -> dict[str, str]:
-    """The parameters that bring this state back, with the page's own controls. Texts over LONGEST bytes stay out; `too_long` tells."""
+    """The parameters that bring this state back, with the page's own controls. Texts over LONGEST bytes stay out;
+    `too_long` tells."""
     view, params = state.view, {}
     for name in ("model", "text", "text_b", "target"):
         value = getattr(state, name)
@@ -42,7 +44,8 @@ def to_params(state: State, page: str = "", controls: Iterable[Control] = ()) ->
     if state.present:
         params["present"] = "1"
     turned = state.controls_of(page)
-    return params | {each.name: each.write(turned[each.name]) for each in controls if turned.get(each.name, each.start) != each.start}
+    return params | {each.name: each.write(turned[each.name]) for each in controls
+                     if turned.get(each.name, each.start) != each.start}
 
 
 def too_long(state: State) -> bool:
@@ -73,8 +76,10 @@ def from_params(params: Mapping[str, str], page: str = "", controls: Iterable[Co
         view["pair"] = tuple(int(each) for each in params["pair"].split(",")) if params["pair"] else None
         chosen.add("pair")
     clean = {each.name: each.read(params[each.name]) for each in controls if each.name in params}
-    shown = replace(state, view=replace(View(), **view, **_looks(params)), user_set=frozenset(chosen), present=params.get("present") == "1")
-    return shown.with_control_values(page, **{each.name: clean[each.name] for each in controls if clean.get(each.name, each.start) != each.start})
+    shown = replace(state, view=replace(View(), **view, **_looks(params)), user_set=frozenset(chosen),
+                    present=params.get("present") == "1")
+    return shown.with_control_values(page, **{each.name: clean[each.name] for each in controls
+                                              if clean.get(each.name, each.start) != each.start})
 
 
 def _numbers(params: Mapping[str, str], *names: str) -> list[int] | None:
@@ -85,7 +90,8 @@ def _numbers(params: Mapping[str, str], *names: str) -> list[int] | None:
 def _looks(params: Mapping[str, str]) -> dict:
     """The parts of the view that say how something is shown."""
     view: dict = {name: params.get(name) == "1" for name in ("transpose", "hide_special", "renormalise", "words")}
-    for name, known in (("lens", LENSES), ("scale", SCALES), ("quadrant", QUADRANTS), ("order", ("layer", "pair", *BY_NAME))):
+    for name, known in (("lens", LENSES), ("scale", SCALES), ("quadrant", QUADRANTS),
+                        ("order", ("layer", "pair", *BY_NAME))):
         if params.get(name) in known:
             view[name] = params[name]
     if re.fullmatch(r"(0\.\d{1,4}|1)", params.get("keep", ""), re.ASCII) and float(params["keep"]) > 0:

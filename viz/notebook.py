@@ -3,9 +3,8 @@
     from viz.notebook import ask, show
     show(ask("minilm", "The animal didn't cross the street because it was too tired."), layer=3, head=1)
 
-What is shown is the page that viz/export/html.py writes, inside a frame of its own: nothing is asked of a server, and it stays alive in a
-notebook that is saved, sent, or converted to HTML.
-"""
+What is shown is the page that viz/export/html.py writes, inside a frame of its own: nothing is asked of a server, and
+it stays alive in a notebook that is saved, sent, or converted to HTML. """
 import html
 from dataclasses import replace
 
@@ -36,11 +35,12 @@ class Figure:
                 'sandbox="allow-scripts allow-popups" title="attention"></iframe>')
 
 
-def show(record: AttentionRecord, view: View | None = None, *, grid: bool = False, height: int = 860, **changes) -> Figure:
+def show(record: AttentionRecord, view: View | None = None, *, grid: bool = False, height: int = 860,
+         **changes) -> Figure:
     """One head of a record, or all of them, to look at in Jupyter. Raises UserError where the view cannot be shown.
 
-    view: which head and how; without one the record's first kind. changes: fields of the view, such as layer=3, head=1, token=10, lens="lines".
-    """
+    view: which head and how; without one the record's first kind. changes: fields of the view, such as layer=3, head=1,
+    token=10, lens="lines". """
     kind = Kind(changes.pop("kind", view.kind if view else record.kinds[0]))
     item = (grid_item if grid else head_item)(record, replace(view or View(), kind=kind, **changes), id="figure")
     return Figure(page(Handout(record.card.title, (item,))), height)

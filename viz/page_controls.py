@@ -1,9 +1,8 @@
 """The controls that a page declares for itself: each knows its start, what it may be, and how it stands in a URL.
 
-A page says `Page(..., controls=(Number("t", 1.0, 0.01, 100), ...))`; `frame.controls["t"]` is then its value and `frame.turn(t=0.5)` changes it.
-`clean` and `read` give the value in its one canonical form, or None for anything that the control cannot be; whatever comes from outside
-and is None is as if it were not there.
-"""
+A page says `Page(..., controls=(Number("t", 1.0, 0.01, 100), ...))`; `frame.controls["t"]` is then its value and
+`frame.turn(t=0.5)` changes it. `clean` and `read` give the value in its one canonical form, or None for anything that
+the control cannot be; whatever comes from outside and is None is as if it were not there. """
 import math
 import re
 from dataclasses import dataclass
@@ -36,7 +35,10 @@ class Number:
     whole: bool = False
 
     def clean(self, value: Any) -> float | None:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or not self.low <= value <= self.high:
+        if isinstance(value, bool) or not isinstance(value,
+                                                     (int,
+                                                      float)) or not math.isfinite(
+                                                          value) or not self.low <= value <= self.high:
             return None
         return round(value) if self.whole else float(f"{value:.6g}")
 
@@ -104,7 +106,8 @@ class Numbers:
 
     def read(self, text: str) -> tuple[float, ...] | None:
         parts = text.split(",") if len(text) <= 24 * self.longest else []
-        return self.clean([float(part) for part in parts]) if parts and all(re.fullmatch(_FLOAT, part, re.ASCII) for part in parts) else None
+        return self.clean([float(part) for part in parts]) if parts and all(
+            re.fullmatch(_FLOAT, part, re.ASCII) for part in parts) else None
 
     def write(self, value: tuple[float, ...]) -> str:
         return ",".join(f"{number:g}" for number in value)
@@ -112,7 +115,8 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Places:
-    """A set of whole numbers from 0 to below `below`, at most `longest` of them: cells of a matrix (row · columns + column), masked tokens."""
+    """A set of whole numbers from 0 to below `below`, at most `longest` of them: cells of a matrix (row · columns +
+    column), masked tokens."""
 
     name: str
     below: int
@@ -130,7 +134,8 @@ class Places:
         if text == "none":
             return ()
         parts = text.split(",") if len(text) <= 10 * self.longest else []
-        return self.clean([int(part) for part in parts]) if parts and all(re.fullmatch(r"\d{1,9}", part, re.ASCII) for part in parts) else None
+        return self.clean([int(part) for part in parts]) if parts and all(re.fullmatch(r"\d{1,9}", part, re.ASCII)
+                                                                          for part in parts) else None
 
     def write(self, value: tuple[int, ...]) -> str:
         return ",".join(map(str, value)) or "none"
@@ -138,7 +143,8 @@ class Places:
 
 @dataclass(frozen=True)
 class Steps:
-    """Whole numbers in their order, from 0 to below `below`, at most `longest` of them: the tokens that were written so far."""
+    """Whole numbers in their order, from 0 to below `below`, at most `longest` of them: the tokens that were written so
+    far."""
 
     name: str
     below: int
@@ -153,7 +159,8 @@ class Steps:
     def read(self, text: str) -> tuple[int, ...] | None:
         if text == "none":
             return ()
-        return self.clean([int(part) for part in text.split(",")]) if re.fullmatch(r"\d{1,9}(,\d{1,9})*", text, re.ASCII) else None
+        return self.clean([int(part) for part in text.split(",")]) if re.fullmatch(
+            r"\d{1,9}(,\d{1,9})*", text, re.ASCII) else None
 
     def write(self, value: tuple[int, ...]) -> str:
         return ",".join(map(str, value)) or "none"
@@ -168,7 +175,9 @@ class Words:
     longest: int = 300
 
     def clean(self, value: Any) -> str | None:
-        return value if isinstance(value, str) and len(value) <= self.longest and not any("\ud800" <= sign <= "\udfff" for sign in value) else None
+        return value if isinstance(value,
+                                   str) and len(value) <= self.longest and not any(
+                                       "\ud800" <= sign <= "\udfff" for sign in value) else None
 
     def read(self, text: str) -> str | None:
         return self.clean(text)

@@ -1,7 +1,8 @@
-"""Where a file comes from: one JSON string that is written into every export and read back into the question and the view.
+"""Where a file comes from: one JSON string that is written into every export and read back into the question and the
+view.
 
-The string is pure ASCII: anything else is escaped as JSON does, so that every format carries it unchanged, lone surrogates and NUL included.
-"""
+The string is pure ASCII: anything else is escaped as JSON does, so that every format carries it unchanged, lone
+surrogates and NUL included. """
 import dataclasses
 import functools
 import importlib.metadata
@@ -36,7 +37,8 @@ def describe(record: AttentionRecord, view: View, link: str = "") -> dict:
     """The provenance as plain values: the question, the answer's model and checks, the view, the versions, the link."""
     query, card = record.query, record.card
     return {
-        "made_by": MADE_BY, "model": query.model, "title": card.title, "revision": query.revision, "licence": card.licence,
+        "made_by": MADE_BY, "model": query.model, "title": card.title, "revision": query.revision,
+        "licence": card.licence,
         "text": query.text, "text_b": query.text_b, "target": query.target, "continuation": list(query.continuation),
         "edits": [_plain(edit) for edit in sorted(query.edits, key=repr)],
         "kind": view.kind.value, "layer": view.layer, "head": view.head, "view": dataclasses.asdict(view),
@@ -69,12 +71,14 @@ def loads(text: str) -> tuple[Query, View]:
         found = json.loads(text)
         return _query(found, frozenset(_edit(dict(each)) for each in found["edits"])), _view(found["view"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise UserError("This file carries no provenance that Clearhead wrote; choose a file that was exported here.") from error
+        raise UserError(
+            "This file carries no provenance that Clearhead wrote; choose a file that was exported here.") from error
 
 
 def _query(found: dict, edits: frozenset) -> Query:
     texts = [found[name] for name in ("model", "revision", "text", "text_b", "target")]
-    if any(not isinstance(each, str) for each in texts[:3]) or any(not isinstance(each, str | None) for each in texts[3:]):
+    if any(not isinstance(each, str) for each in texts[:3]) or any(not isinstance(each, str | None)
+                                                                   for each in texts[3:]):
         raise ValueError("texts")
     model, revision, text, text_b, target = texts
     return Query(model, revision, text, text_b, target, _places(found["continuation"]), edits)
@@ -123,7 +127,8 @@ def sentences(record: AttentionRecord, link: str = "") -> tuple[list[str], list[
 def _quoted(text: str, said: dict) -> str:
     """A text in one line; of a long one the beginning, and how long it is."""
     words = " ".join(text.split())
-    return said["quoted"].format(text=words) if len(words) <= QUOTED else said["begun"].format(text=words[:QUOTED], count=len(text))
+    return said["quoted"].format(text=words) if len(words) <= QUOTED else said["begun"].format(
+        text=words[:QUOTED], count=len(text))
 
 
 def _in_words(edit: Edit) -> str:
@@ -139,4 +144,5 @@ def _in_words(edit: Edit) -> str:
 def _checked(record: AttentionRecord, said: dict) -> str:
     """How far the picture was checked, with the largest difference found."""
     errors = [each for each in (record.verification.max_error, record.verification.load_error) if math.isfinite(each)]
-    return said["checked"][record.verification.status] + (said["difference"].format(error=max(errors)) if errors else "")
+    return said["checked"][record.verification.status] + (said["difference"].format(error=max(errors)) if errors
+                                                          else "")

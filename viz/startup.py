@@ -1,4 +1,5 @@
-"""What a server does before its first visitor: it asks the first page's question, so that the models' packages come while a browser still loads."""
+"""What a server does before its first visitor: it asks the first page's question, so that the models' packages come
+while a browser still loads."""
 import gc
 import logging
 import threading
@@ -20,7 +21,8 @@ log = logging.getLogger("clearhead")
 
 
 def ask_first() -> Job | None:
-    """Reads the pages and asks what the page without an address asks: its visitor shares the job, others find the packages there."""
+    """Reads the pages and asks what the page without an address asks: its visitor shares the job, others find the
+    packages there."""
     pages()
     try:
         return sources.ask(sources.open_query(*State().question), "the server's start")
@@ -30,8 +32,8 @@ def ask_first() -> Job | None:
 
 
 def start() -> None:
-    """Asks first. What that has imported stays, over 400,000 objects: Python's search for garbage leaves them out from then on, as going through
-    them stops every thread for a fifth of a second."""
+    """Asks first. What that has imported stays, over 400,000 objects: Python's search for garbage leaves them out from
+    then on, as going through them stops every thread for a fifth of a second."""
     job = ask_first()
     if job is not None:
         with suppress(UserError):

@@ -1,4 +1,5 @@
-"""What the page remembers between two runs: what is asked, how it is looked at, and which parts of that somebody chose."""
+"""What the page remembers between two runs: what is asked, how it is looked at, and which parts of that somebody
+chose."""
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,11 +14,11 @@ WORKED_OUT = ("kind", "head", "pair", "token")   # what is worked out from the r
 
 @dataclass(frozen=True)
 class State:
-    """model, text, text_b, target: the question. view: how it is looked at. chosen: which of CHOSEN are a choice and not worked out.
+    """model, text, text_b, target: the question. view: how it is looked at. chosen: which of CHOSEN are a choice and
+    not worked out.
 
-    turned: (page, control, value) of every page's own control that somebody moved from its start; it outlives leaving the page. present: large
-    letters and no controls, for a lecture room.
-    """
+    turned: (page, control, value) of every page's own control that somebody moved from its start; it outlives leaving
+    the page. present: large letters and no controls, for a lecture room. """
 
     model: str = "minilm"
     text: str = examples()[0].text
@@ -35,7 +36,9 @@ class State:
     def with_control_values(self, page: str, **changes) -> "State":
         """The state after turning some of a page's own controls; None puts one back to its start."""
         kept = {each for each in self.control_values if each[0] != page or each[1] not in changes}
-        return replace(self, control_values=frozenset(kept | {(page, name, value) for name, value in changes.items() if value is not None}))
+        return replace(self,
+                       control_values=frozenset(kept | {(page, name, value) for name, value in changes.items()
+                                                        if value is not None}))
 
     def controls_of(self, page: str) -> dict[str, Any]:
         """{control: value} of the page's controls that stand elsewhere than at their start."""
@@ -49,7 +52,8 @@ class State:
         return replace(self, view=replace(self.view, **changes), user_set=self.user_set | names)
 
     def with_question(self, **changes) -> "State":
-        """The state after another question. Another model or example starts with its own head; an edited text keeps the head that was open."""
+        """The state after another question. Another model or example starts with its own head; an edited text keeps the
+        head that was open."""
         asked = replace(self, **changes)
         if asked.model != self.model:
             return replace(asked, user_set=frozenset(), view=replace(self.view, overlay=(), quadrant="", order="layer"))
@@ -57,7 +61,8 @@ class State:
 
 
 def complete_view(state: State, record: AttentionRecord) -> View:
-    """The view with everything worked out that nobody chose, and with choices dropped that this record does not have."""
+    """The view with everything worked out that nobody chose, and with choices dropped that this record does not
+    have."""
     view, chosen = state.view, state.user_set
     example = example_for(state.text, state.text_b)
     kind = view.kind if "kind" in chosen and view.kind in record.kinds else record.kinds[0]
@@ -83,7 +88,8 @@ def _example_pair(example: Example | None, state: State, attention_map) -> tuple
     if example is None or attention_map.kind is Kind.CROSS:
         return None
     texts = (state.text, state.text_b)
-    query, key = token_of(attention_map.queries, texts, example.pair[0]), token_of(attention_map.keys, texts, example.pair[1])
+    query, key = token_of(attention_map.queries, texts,
+                          example.pair[0]), token_of(attention_map.keys, texts, example.pair[1])
     if attention_map.kind is Kind.CAUSAL and query is not None and key is not None and key > query:
         query, key = key, query
     return None if query is None or key is None or query == key else (query, key)

@@ -5,8 +5,10 @@ import tomllib
 from pathlib import Path
 
 FOLDER = Path(__file__).parent.parent / "assets" / "text" / "en"
-# what Streamlit replaces in text after Markdown was read, where no escape helps: icons, addresses, e-mails, arrows and dashes
-_REPLACED = re.compile(r"(?<=:)(?=material|streamlit|//)|(?<=www)(?=\.)|(?<=[\w.+-])(?=@)|(?<=[-<>~])(?=[-=>])", re.IGNORECASE)
+# what Streamlit replaces in text after Markdown was read, where no escape helps: icons, addresses, e-mails, arrows and
+# dashes
+_REPLACED = re.compile(r"(?<=:)(?=material|streamlit|//)|(?<=www)(?=\.)|(?<=[\w.+-])(?=@)|(?<=[-<>~])(?=[-=>])",
+                       re.IGNORECASE)
 JOINER = "\u2060"   # invisible, and no line breaks at it
 _MARKDOWN = str.maketrans({sign: "\\" + sign for sign in "\\`*_{}[]()<>#+-.!|$~:&=^\"'"})
 

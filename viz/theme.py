@@ -1,8 +1,8 @@
 """Every colour, scale and font, once: for the pages, the components and the exports.
 
-The ramp runs from the background to a deep blue with even steps of lightness away from the background, in both themes; exports use the light one.
-Heads that are overlaid take Okabe & Ito's eight colours (2008), which stay apart for colour-blind readers.
-"""
+The ramp runs from the background to a deep blue with even steps of lightness away from the background, in both themes;
+exports use the light one. Heads that are overlaid take Okabe & Ito's eight colours (2008), which stay apart for
+colour-blind readers. """
 import numpy as np
 
 RAMP = {  # from no weight to full weight; interpolated linearly
@@ -20,10 +20,13 @@ PAPER = {"light": "#ffffff", "dark": "#0e1117"}
 MONO = ("DejaVu Sans Mono", "Noto Sans Mono CJK SC", "Noto Sans CJK SC")
 SANS = ("DejaVu Sans",)
 FALLBACK = (            # exports: fonts with the scripts that the faces above lack, where a machine has them
-    "DejaVu Sans", "Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "WenQuanYi Zen Hei", "PingFang SC", "Hiragino Sans",
+    "DejaVu Sans", "Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "WenQuanYi Zen Hei", "PingFang SC",
+    "Hiragino Sans",
     "Apple SD Gothic Neo",
-    "Microsoft YaHei", "Yu Gothic", "Malgun Gothic", "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Sans Devanagari", "Noto Sans Bengali",
-    "Noto Sans Tamil", "Noto Sans Thai", "Nirmala UI", "Leelawadee UI", "Arial Unicode MS", "Noto Sans Symbols", "Noto Sans Symbols 2",
+    "Microsoft YaHei", "Yu Gothic", "Malgun Gothic", "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Sans Devanagari",
+    "Noto Sans Bengali",
+    "Noto Sans Tamil", "Noto Sans Thai", "Nirmala UI", "Leelawadee UI", "Arial Unicode MS", "Noto Sans Symbols",
+    "Noto Sans Symbols 2",
     "Segoe UI Symbol", "Noto Emoji")
 QUIET = "#5b6472"       # prose beside a picture
 HAIRLINE = "#c9ced6"    # frames and rules
@@ -48,7 +51,8 @@ def ramp(theme: str = "light", steps: int = 256, stops: tuple[str, ...] | None =
     """The ramp of weights, or one of other colours, as uint8 (steps, 3)."""
     colours = np.array([rgb(colour) for colour in stops or RAMP[theme]], float)
     at = np.linspace(0, len(colours) - 1, steps)
-    return np.round([[np.interp(place, range(len(colours)), channel) for channel in colours.T] for place in at]).astype(np.uint8)
+    return np.round([[np.interp(place, range(len(colours)), channel) for channel in colours.T]
+                     for place in at]).astype(np.uint8)
 
 
 def strength(weights: np.ndarray, scale: str) -> np.ndarray:

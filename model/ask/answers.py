@@ -1,4 +1,5 @@
-"""Which question is answered how: models are opened by the worker and kept, least recently used first out, bounded in bytes.
+"""Which question is answered how: models are opened by the worker and kept, least recently used first out, bounded in
+bytes.
 
 A question is a frozen value; its entry in ANSWERS is called with the question and a function that reports progress.
 """
@@ -58,17 +59,20 @@ class Models:
 
 
 def source_of(model_id: str):
-    """The module that opens this model: imported files and the from-scratch ones by their names, anything else as pretrained."""
+    """The module that opens this model: imported files and the from-scratch ones by their names, anything else as
+    pretrained."""
     from model.imported import source
     from model.scratch import catalogue
 
     if source.is_imported(model_id):
         return source
-    return importlib.import_module("model.scratch.source" if catalogue.is_scratch(model_id) else "model.pretrained.load")
+    return importlib.import_module("model.scratch.source" if catalogue.is_scratch(model_id)
+                                   else "model.pretrained.load")
 
 
 def implementation(model_id: str, name: str):
-    """The module of that name in the package of this model, scratch or pretrained. Raises UserError for an imported file."""
+    """The module of that name in the package of this model, scratch or pretrained. Raises UserError for an imported
+    file."""
     from model.imported import source
 
     if source.is_imported(model_id):
@@ -147,7 +151,8 @@ def _answers(question: AnswersQuery, report: Progress):
 def _next_word(question: NextWordQuery, report: Progress):
     opened = models.open(question.query.model, question.query.revision, report)
     if not hasattr(opened, "next_word"):
-        raise NoNextWord("This model from scratch does not write a next token of a text; choose a decoder, such as SmolLM2.")
+        raise NoNextWord("This model from scratch does not write a next token of a text; choose a decoder, such as "
+                         "SmolLM2.")
     return opened.next_word(question.query, report)
 
 
@@ -261,17 +266,22 @@ def _small_world(question: DecisionQuery | DecisionSetQuery | InductionMeanQuery
 ANSWERS: dict[type, Callable] = {NextWordQuery: _next_word, Query: _record, FirstLayerQuery: _first_layer,
                                  OverviewQuery: _overview, MeasuresQuery: _measures, FitsQuery: _fits,
                                  SilencingQuery: _silencing, TextsQuery: _texts, CardQuery: _card,
-                                 TraceQuery: _trace, LastQuery: _last, AttributionQuery: _attribution, SwapQuery: _swapped,
+                                 TraceQuery: _trace, LastQuery: _last, AttributionQuery: _attribution,
+                                 SwapQuery: _swapped,
                                  CasesQuery: _cases, AnswersQuery: _answers,
-                                 RunQuery: _short_run, ChainQuery: _chain, ComparisonQuery: _comparison, AlignmentQuery: _alignment,
+                                 RunQuery: _short_run, ChainQuery: _chain, ComparisonQuery: _comparison,
+                                 AlignmentQuery: _alignment,
                                  PatchQuery: _patched, ScoresQuery: _scores,
-                                 CopyQuery: _copying, CostQuery: _cost, InformationQuery: _information, TableQuery: _table, ContextsQuery: _contexts,
-                                 **dict.fromkeys((DecisionQuery, DecisionSetQuery, InductionMeanQuery, HeadScoresQuery), _small_world)}
+                                 CopyQuery: _copying, CostQuery: _cost, InformationQuery: _information,
+                                 TableQuery: _table, ContextsQuery: _contexts,
+                                 **dict.fromkeys((DecisionQuery, DecisionSetQuery, InductionMeanQuery,
+                                                  HeadScoresQuery), _small_world)}
 models = Models(MODEL_BYTES)
 
 
 def patience(question: Any) -> float:
-    """Seconds after which a question is due: a hundredth for each ten characters of its text, which is about what a pass takes on two cores."""
+    """Seconds after which a question is due: a hundredth for each ten characters of its text, which is about what a
+    pass takes on two cores."""
     return len(getattr(getattr(question, "query", question), "text", "")) / 1000
 
 

@@ -1,10 +1,10 @@
 """One worker, a fair queue over sessions, one cache: how questions are computed without blocking anybody's screen.
 
-Each session's next question is due a while after its turn came, longer for a longer text; the one that is due first is answered first. So short
-texts go before long ones that were asked a little earlier, nobody waits for ever, and whoever asks much at once goes behind those who ask little.
-Equal questions share a job. What somebody will probably ask next can be answered ahead, while nobody waits for anything. A job ends when its
-last waiter leaves; the computation notices at its next `report`. Answers are kept in one cache, least recently used first out, bounded in bytes.
-"""
+Each session's next question is due a while after its turn came, longer for a longer text; the one that is due first is
+answered first. So short texts go before long ones that were asked a little earlier, nobody waits for ever, and whoever
+asks much at once goes behind those who ask little. Equal questions share a job. What somebody will probably ask next
+can be answered ahead, while nobody waits for anything. A job ends when its last waiter leaves; the computation notices
+at its next `report`. Answers are kept in one cache, least recently used first out, bounded in bytes. """
 import logging
 import threading
 import time
@@ -17,7 +17,8 @@ from model.core.types import Progress
 
 log = logging.getLogger("clearhead")
 AHEAD = "ahead"   # who waits for what is answered ahead
-PAUSE = 0.1       # seconds without a question before anything is answered ahead: a page that is being drawn soon asks again
+# seconds without a question before anything is answered ahead: a page that is being drawn soon asks again
+PAUSE = 0.1
 
 
 class Cancelled(Exception):
@@ -99,14 +100,16 @@ def _bytes(answer: Any) -> int:
 
 
 class JobQueue:
-    """Takes questions from many sessions and has one worker answer them. patience: the seconds after which a question is due."""
+    """Takes questions from many sessions and has one worker answer them. patience: the seconds after which a question
+    is due."""
 
     def __init__(self, answer: Callable[[Any, Progress], Any], cache_bytes: int,
                  patience: Callable[[Any], float] = lambda question: 0.0) -> None:
         self._compute, self.cache, self._patience = answer, Cache(cache_bytes), patience
         self._queues: dict[str, deque[Job]] = {}
         self._ahead: dict[str, deque[Hashable]] = {}
-        self._prefetching: tuple[Job, deque[Hashable]] | None = None   # what is being answered ahead, first of these questions
+        # what is being answered ahead, first of these questions
+        self._prefetching: tuple[Job, deque[Hashable]] | None = None
         self._asked = 0.0                                        # when somebody asked or was answered last
         self._jobs: dict[Hashable, Job] = {}
         self._lock = threading.Lock()
@@ -136,8 +139,9 @@ class JobQueue:
         return job
 
     def prefetch(self, questions: Iterable[Hashable], session: str = "") -> None:
-        """Has these answered while nobody waits for anything, instead of what is left of those that this session named before. Somebody's own
-        question stops the one that is being answered at its next report; it is answered later."""
+        """Has these answered while nobody waits for anything, instead of what is left of those that this session named
+        before. Somebody's own question stops the one that is being answered at its next report; it is answered
+        later."""
         with self._lock:
             self._ahead.pop(session, None)
             wanted = deque(each for each in questions if self.cache.get(each) is None)
@@ -210,10 +214,12 @@ class JobQueue:
         except UserError as known:
             error = known
         except MemoryError:
-            error = UserError("This machine's memory is not enough for that text and model; shorten the text or choose a smaller model.")
+            error = UserError("This machine's memory is not enough for that text and model; shorten the text or choose "
+                              "a smaller model.")
         except Exception as unknown:
             log.exception("a question failed")
-            error = UserError(f"The computation failed ({type(unknown).__name__}: {_first_line(unknown)}); try another text or another model.")
+            error = UserError(f"The computation failed ({type(unknown).__name__}: {_first_line(unknown)}); try another "
+                              f"text or another model.")
         with self._lock:
             if self._jobs.get(job.question) is job:
                 del self._jobs[job.question]

@@ -1,4 +1,5 @@
-"""What the models trained here bring along: films of their training, the vocabulary of their small world, and answers about how they do it.
+"""What the models trained here bring along: films of their training, the vocabulary of their small world, and answers
+about how they do it.
 
 Imports torch only to answer.
 """
@@ -14,14 +15,16 @@ from model.studies.pronoun_choice import DecisionQuery, DecisionSetQuery
 from model.training import film as training_film
 from model.training.film import Film, HeadScoresQuery
 
-OWN_SETS = {"label": "resolver", "next": "induction", "target": "resolver"}   # the translator reads the resolvers' sentences
+# the translator reads the resolvers' sentences
+OWN_SETS = {"label": "resolver", "next": "induction", "target": "resolver"}
 
 
 def films() -> dict[str, str]:
     """The models whose training was filmed, {id: title}."""
     from model.scratch import catalogue
 
-    return {name: title for name, title in catalogue.NAMES.items() if catalogue.film_path(catalogue.place(name)[0]).exists()}
+    return {name: title for name, title in catalogue.NAMES.items()
+            if catalogue.film_path(catalogue.place(name)[0]).exists()}
 
 
 def film(model: str) -> Film:
@@ -32,7 +35,8 @@ def film(model: str) -> Film:
 
 
 def vocabulary(model: str) -> dict[str, tuple[str, ...]]:
-    """Phrases of a small model's vocabulary by group, to be clicked together; nothing for a model that reads any word."""
+    """Phrases of a small model's vocabulary by group, to be clicked together; nothing for a model that reads any
+    word."""
     from model.scratch import catalogue
     from model.scratch import vocabulary as scratch_vocabulary
 
@@ -54,7 +58,8 @@ def swap(text: str) -> Swap | None:
 
 
 def text_set(model: str, kind: str, chosen: str) -> str:
-    """The set of texts over which importance is measured: the chosen one for a model that reads any text, else that of a small model's own words.
+    """The set of texts over which importance is measured: the chosen one for a model that reads any text, else that of
+    a small model's own words.
 
     kind: how the model answers (`model.studies.attribution.Answer.kind`).
     """
@@ -63,8 +68,10 @@ def text_set(model: str, kind: str, chosen: str) -> str:
     return OWN_SETS[kind] if catalogue.is_scratch(model) else chosen
 
 
-def answer(question: DecisionQuery | DecisionSetQuery | InductionMeanQuery | HeadScoresQuery, opened: Callable[[str], Any], report: Progress):
-    """The answer; `opened(model id)` gives an open model. Raises UserError for a model that the question does not fit."""
+def answer(question: DecisionQuery | DecisionSetQuery | InductionMeanQuery | HeadScoresQuery,
+           opened: Callable[[str], Any], report: Progress):
+    """The answer; `opened(model id)` gives an open model. Raises UserError for a model that the question does not
+    fit."""
     from model.scratch import catalogue, head_scores, pronoun_choice
 
     if isinstance(question, HeadScoresQuery):
@@ -72,7 +79,9 @@ def answer(question: DecisionQuery | DecisionSetQuery | InductionMeanQuery | Hea
     model = opened(question.model)
     if isinstance(question, InductionMeanQuery):
         found = induction.mean_scores(model, draws=question.draws, report=report)
-        return replace(found, copying=head_scores.copying(model, found.heads)) if catalogue.is_scratch(question.model) else found
+        return replace(found,
+                       copying=head_scores.copying(model,
+                                                   found.heads)) if catalogue.is_scratch(question.model) else found
     if isinstance(question, DecisionQuery):
         return pronoun_choice.decide(question, model, report)
     return pronoun_choice.decide_set(question, model, report)

@@ -1,8 +1,7 @@
 """ask(question) -> Job: the one door to every model, from scratch or pretrained.
 
-A question is a frozen value: a `Query` is answered by an AttentionRecord, an `OverviewQuery` by thumbnails, a `MeasuresQuery` by
-measures; model/ask/answers.py has them all.
-"""
+A question is a frozen value: a `Query` is answered by an AttentionRecord, an `OverviewQuery` by thumbnails, a
+`MeasuresQuery` by measures; model/ask/answers.py has them all. """
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +12,8 @@ from model.ask.jobs import Job, JobQueue
 from model.core.query import Edit, Query, UserError
 from model.core.types import Progress
 
-LONGEST_TEXT = int(os.environ.get("CLEARHEAD_LONGEST_TEXT", "1000000"))  # characters; cutting more into tokens takes longer than anybody waits
+# characters; cutting more into tokens takes longer than anybody waits
+LONGEST_TEXT = int(os.environ.get("CLEARHEAD_LONGEST_TEXT", "1000000"))
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,8 @@ def may_fetch() -> bool:
 
 
 def handout_folder() -> Path | None:
-    """The folder in which handouts outlive the server, in CLEARHEAD_HOME; None where CLEARHEAD_HANDOUTS=0 says that nothing is to be written."""
+    """The folder in which handouts outlive the server, in CLEARHEAD_HOME; None where CLEARHEAD_HANDOUTS=0 says that
+    nothing is to be written."""
     from model.pretrained import catalogue
 
     return None if os.environ.get("CLEARHEAD_HANDOUTS") == "0" else catalogue.home() / "handouts"
@@ -55,7 +56,8 @@ def catalogue() -> tuple[Entry, ...]:
     from model.pretrained import catalogue as pretrained_catalogue
     from model.scratch import catalogue as scratch_catalogue
 
-    found = [Entry(each.name, each.title, each.good_for, each.licence, each.size, pretrained_catalogue.on_disk(each), each.translates,
+    found = [Entry(each.name, each.title, each.good_for, each.licence, each.size, pretrained_catalogue.on_disk(each),
+                   each.translates,
                    each.every_byte, each.writes)
              for each in pretrained_catalogue.ENTRIES if may_fetch() or pretrained_catalogue.on_disk(each)]
     own = [Entry(name, title, good_for, translates=name == scratch_catalogue.TRANSLATOR)
@@ -65,7 +67,8 @@ def catalogue() -> tuple[Entry, ...]:
 
 @dataclass(frozen=True)
 class FetchQuery:
-    """Bring a model to this disk: answered by its folder. A download has a worker of its own, so that nobody's question waits for it."""
+    """Bring a model to this disk: answered by its folder. A download has a worker of its own, so that nobody's question
+    waits for it."""
 
     model: str
 
@@ -80,7 +83,8 @@ downloads = JobQueue(_fetch, 10_000)
 
 
 def fetch(model: str, session: str = "") -> Job:
-    """The job that brings a model to this disk; it stops when its last waiter leaves, and goes on from there when it is asked again."""
+    """The job that brings a model to this disk; it stops when its last waiter leaves, and goes on from there when it is
+    asked again."""
     if not may_fetch():
         raise UserError("This server downloads no models; choose one that is marked as on disk.")
     return downloads.ask(FetchQuery(model), session)
@@ -92,7 +96,8 @@ def ask(question, session: str = "") -> Job:
 
 
 def prefetch(questions: Iterable, session: str = "") -> None:
-    """Has answered what this session will probably ask next, while nobody waits for anything; instead of what it named before."""
+    """Has answered what this session will probably ask next, while nobody waits for anything; instead of what it named
+    before."""
     desk.prefetch(questions, session)
 
 
@@ -102,12 +107,14 @@ def cached(question):
 
 
 def revision(model: str) -> str:
-    """The fingerprint of a model, for questions that have no text of their own. Raises UserError for an unknown model."""
+    """The fingerprint of a model, for questions that have no text of their own. Raises UserError for an unknown
+    model."""
     return source_of(model).revision(model)
 
 
 def import_file(content: bytes, name: str) -> tuple[str, str]:
-    """(model, text) under which attention that another tool saved as NPZ can be asked for; kept in this process only. Raises UserError."""
+    """(model, text) under which attention that another tool saved as NPZ can be asked for; kept in this process only.
+    Raises UserError."""
     from model.imported import source
 
     return source.keep(content, name)
@@ -121,7 +128,8 @@ def imported_name(model: str) -> str | None:
 
 
 def untrained(model: str) -> str:
-    """The id of a model's untrained twin: of one that was trained here the start of its film; the one that never was trained is its own."""
+    """The id of a model's untrained twin: of one that was trained here the start of its film; the one that never was
+    trained is its own."""
     from model.pretrained.untrained import SUFFIX
     from model.scratch.catalogue import SNAPSHOT, is_scratch
 
@@ -130,9 +138,11 @@ def untrained(model: str) -> str:
     return model if model == "scratch" else f"{model.split(SNAPSHOT)[0]}{SNAPSHOT}0"
 
 
-def open_query(model: str, text: str, text_b: str | None = None, target: str | None = None, continuation: Iterable[int] = (),
+def open_query(model: str, text: str, text_b: str | None = None, target: str | None = None,
+               continuation: Iterable[int] = (),
                edits: Iterable[Edit] = ()) -> Query:
-    """A Query with the model's revision resolved. Raises UserError for a text that cannot be asked and for an unknown model."""
+    """A Query with the model's revision resolved. Raises UserError for a text that cannot be asked and for an unknown
+    model."""
     for name, each in (("text", text), ("second text", text_b), ("target", target)):
         if each is not None and len(each) > LONGEST_TEXT:
             raise UserError(f"The {name} has {len(each):,} characters and the limit is {LONGEST_TEXT:,}; shorten it.")

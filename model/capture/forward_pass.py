@@ -1,9 +1,8 @@
 """How attention is read out of a running model, and how edits are put in.
 
-One attention function and its mask function are registered with transformers. A model that is loaded with them runs its own forward
-pass with the fused kernel; each call hands over its queries, keys, values, scale, mask and bias, without copies. Who listens is held
-in a context variable, so that calls never meet and nothing stays behind in the model.
-"""
+One attention function and its mask function are registered with transformers. A model that is loaded with them runs its
+own forward pass with the fused kernel; each call hands over its queries, keys, values, scale, mask and bias, without
+copies. Who listens is held in a context variable, so that calls never meet and nothing stays behind in the model. """
 import functools
 import sys
 from collections.abc import Callable, Mapping
@@ -13,21 +12,33 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from model.capture.attention_call import OWN_PAGES, SINKS, Call, Memo, Unsupported, array, copy_to_mmap, malloc_trim, parse_call
+from model.capture.attention_call import (
+    OWN_PAGES,
+    SINKS,
+    Call,
+    Memo,
+    Unsupported,
+    array,
+    copy_to_mmap,
+    malloc_trim,
+    parse_call,
+)
 from model.core.heads import tensor_of
 from model.core.masks import Hidden
 from model.core.query import Edit, Hide, Kind, Patch, Silence, Temper, UserError
 from model.core.types import Progress, quiet
 
 IMPLEMENTATION = "clearhead"
-MASKED = "clearhead_masked"  # the same, for families whose modules do not say that they are causal and would look ahead without a mask
+# the same, for families whose modules do not say that they are causal and would look ahead without a mask
+MASKED = "clearhead_masked"
 HOLES = 5   # large calls after which the heap's free pages are handed back
 ROWS = 256  # rows of queries at a time where equation (1) replaces the kernel, so that an edit needs no n² memory
 
 
 @dataclass(frozen=True)
 class Slot:
-    """One attention of the model: its kind, its layer's number, its module's name, and which of that module's calls in a pass it is.
+    """One attention of the model: its kind, its layer's number, its module's name, and which of that module's calls in
+    a pass it is.
 
     side: whose tokens are its keys, "source" or "target".
     """
@@ -41,14 +52,14 @@ class Slot:
 
 @dataclass(eq=False)
 class Session:
-    """One forward pass under observation. names: id(module) to its name. slots: empty while the wiring is not known yet.
+    """One forward pass under observation. names: id(module) to its name. slots: empty while the wiring is not known
+    yet.
 
-    taken: for each patch the head's output, a tensor (q, d_v), in the other pass. mixed: {(kind, layer): every head's output (q, head, d_v)},
-    where it is a dictionary and not None. rows: for a pass that only answers, with the same text in every row: what each row's patched heads
-    are, {(kind, layer, head): (q, d_v)}; nothing is recorded then. most: the calls after which the pass ends. later:
-    gives each call in turn; small ones are understood together after the pass, as the same Python costs more between two large products. calls:
-    all of them, once the pass is over.
-    """
+    taken: for each patch the head's output, a tensor (q, d_v), in the other pass. mixed: {(kind, layer): every head's
+    output (q, head, d_v)}, where it is a dictionary and not None. rows: for a pass that only answers, with the same
+    text in every row: what each row's patched heads are, {(kind, layer, head): (q, d_v)}; nothing is recorded then.
+    most: the calls after which the pass ends. later: gives each call in turn; small ones are understood together after
+    the pass, as the same Python costs more between two large products. calls: all of them, once the pass is over. """
 
     names: dict[int, str]
     slots: dict[tuple[str, int], Slot] = field(default_factory=dict)
@@ -92,7 +103,8 @@ class Session:
         """Hidden keys, temperatures by head, and silenced or patched heads of one attention."""
         if slot is None or not self.edits:
             return (), {}, []
-        here = [edit for edit in self.edits if not isinstance(edit, Hide) and (edit.kind, edit.layer) == (slot.kind, slot.index)]
+        here = [edit for edit in self.edits if not isinstance(edit, Hide)
+                and (edit.kind, edit.layer) == (slot.kind, slot.index)]
         hidden = tuple(sorted(edit.token for edit in self.edits if isinstance(edit, Hide) and edit.side == slot.side))
         return (hidden, {edit.head: edit.temperature for edit in here if isinstance(edit, Temper)},
                 [edit for edit in here if isinstance(edit, Silence | Patch)])
@@ -106,7 +118,8 @@ _session: ContextVar[Session | None] = ContextVar("clearhead_capture", default=N
 
 
 def register() -> None:
-    """Makes both implementations known to transformers. Without a mask function the mask would be missing, and attention would look ahead."""
+    """Makes both implementations known to transformers. Without a mask function the mask would be missing, and
+    attention would look ahead."""
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import sdpa_mask
 
@@ -139,13 +152,16 @@ def run(session: Session, forward: Callable):
 
 
 def attention_function(module, query, key, value, attention_mask=None, **options):
-    """What transformers calls in each attention layer: query (1, head, q, d_k), key and value (1, kv_head, k, d); gives (1, q, head, d_v)."""
+    """What transformers calls in each attention layer: query (1, head, q, d_k), key and value (1, kv_head, k, d); gives
+    (1, q, head, d_v)."""
     session = _session.get()
     if session is None:
-        return _native(module, query, key, value, _sparse_mask(attention_mask, options.pop("indices", None), key.shape[2]), options), None
+        return _native(module, query, key, value,
+                       _sparse_mask(attention_mask, options.pop("indices", None), key.shape[2]), options), None
     name, occurrence = session.identify(module)
     if session.slots:
-        session.report(len(session.deferred) / len(session.slots), f"attention layer {len(session.deferred) + 1} of {len(session.slots)}")
+        session.report(len(session.deferred) / len(session.slots),
+                       f"attention layer {len(session.deferred) + 1} of {len(session.slots)}")
     slot = session.slots.get((name, occurrence))
     attention_mask = _sparse_mask(attention_mask, options.pop("indices", None), key.shape[2])
     if session.rows is not None:
@@ -194,8 +210,9 @@ def _replacement(output, edit: Silence | Patch, taken: Mapping):
 
 
 def _sparse_mask(mask, indices, n_keys: int):
-    """The mask with the keys that sparse attention chose for each query, indices (1, query, chosen); transformers leaves that to its kernels,
-    and makes a mask of them only for its own eager and fused attention (DeepSeek-V3.2, 2025)."""
+    """The mask with the keys that sparse attention chose for each query, indices (1, query, chosen); transformers
+    leaves that to its kernels, and makes a mask of them only for its own eager and fused attention (DeepSeek-V3.2,
+    2025)."""
     if indices is None:
         return mask
     import torch
@@ -208,8 +225,8 @@ def _sparse_mask(mask, indices, n_keys: int):
 
 @functools.lru_cache(64)
 def sample_rows(n_queries: int) -> np.ndarray:
-    """The queries whose outputs are recomputed on every answer: the first (it shows a missing look-ahead mask), the last (it shows a
-    missing window), and two between."""
+    """The queries whose outputs are recomputed on every answer: the first (it shows a missing look-ahead mask), the
+    last (it shows a missing window), and two between."""
     return np.unique(np.linspace(0, n_queries - 1, 4).astype(int))
 
 
@@ -221,20 +238,23 @@ def _row_index(n_queries: int):
 
 
 def _native(module, query, key, value, attention_mask, options: dict):
-    """The output of the model's own attention: fused, except where the fused kernel would raise or silently ignore a soft-cap or a sink."""
+    """The output of the model's own attention: fused, except where the fused kernel would raise or silently ignore a
+    soft-cap or a sink."""
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
     if options.get("softcap") is None and all(options.get(word) is None for word in SINKS):
         return sdpa_attention_forward(module, query, key, value, attention_mask, **options)[0]
     eager = getattr(sys.modules[type(module).__module__], "eager_attention_forward", None)
     if eager is None:
-        raise Unsupported(f"{type(module).__name__} passes a soft-cap or a sink, and its family has no eager attention to ask")
+        raise Unsupported(f"{type(module).__name__} passes a soft-cap or a sink, and its family has no eager attention "
+                          f"to ask")
     mask = _additive(module, query, key, attention_mask, options.get("is_causal"))
     return eager(module, query, key, value, mask, **options)[0]
 
 
 def _additive(module, query, key, mask, is_causal: bool | None):
-    """The mask as eager attention wants it: 0 where a query may look, the smallest number elsewhere, (1, 1 or head, q, k)."""
+    """The mask as eager attention wants it: 0 where a query may look, the smallest number elsewhere, (1, 1 or head, q,
+    k)."""
     import torch
 
     if mask is None and query.shape[2] > 1 and (getattr(module, "is_causal", True) if is_causal is None else is_causal):
@@ -260,14 +280,19 @@ def _equation_one(call: Call):
     per_head = lambda numbers: as_tensor(numbers)[:, None, None]
     keys = slice(0, call.key.shape[1])
     parts = [attention.attention(
-        as_tensor(call.query[:, rows]), key, value, as_tensor(call.allowed.block(rows, keys)), scale=call.scale, softcap=call.softcap,
-        bias=None if call.bias is None else as_tensor(call.bias.block(rows, keys)), sink=None if call.sink is None else per_head(call.sink),
-        temperature=1.0 if call.temperature is None else per_head(call.temperature))[0] for rows in _blocks(call.query.shape[1])]
+        as_tensor(call.query[:, rows]), key, value, as_tensor(call.allowed.block(rows, keys)), scale=call.scale,
+        softcap=call.softcap,
+        bias=None if call.bias is None else as_tensor(call.bias.block(rows, keys)),
+        sink=None if call.sink is None else per_head(call.sink),
+        temperature=1.0 if call.temperature is None else per_head(call.temperature))[0]
+             for rows in _blocks(call.query.shape[1])]
     return torch.cat(parts, dim=1).transpose(0, 1)[None].contiguous()
 
 
 def _check_rows(call: Call) -> None:
     """Hiding must leave every row a key, unless a sink can take it all."""
     keys = slice(0, call.key.shape[1])
-    if call.sink is None and not all(call.allowed.block(rows, keys).any(-1).all() for rows in _blocks(call.query.shape[1])):
-        raise UserError("Hiding this would leave some token with nothing to look at; hide fewer tokens, or not the only one that it may see.")
+    if call.sink is None and not all(call.allowed.block(rows, keys).any(-1).all()
+                                     for rows in _blocks(call.query.shape[1])):
+        raise UserError("Hiding this would leave some token with nothing to look at; hide fewer tokens, or not the "
+                        "only one that it may see.")

@@ -1,4 +1,5 @@
-"""Recomputes weights · value from a record's own queries and keys, for a few rows of every head, beside what the model really put out."""
+"""Recomputes weights · value from a record's own queries and keys, for a few rows of every head, beside what the model
+really put out."""
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import cast
@@ -10,11 +11,14 @@ from model.core import heads
 from model.core.masks import Full
 from model.core.record import Layer
 
-SMALL = 1 << 18  # numbers; layers whose keys are fewer together are recomputed together, as the calls would cost more than the arithmetic
+# numbers; layers whose keys are fewer together are recomputed together, as the calls would cost more than the
+# arithmetic
+SMALL = 1 << 18
 
 
 def against_outputs(calls: list[Call], layers: list[Layer]) -> tuple[float, float, int]:
-    """(largest difference from the outputs of this pass, as a share of the layer's largest; distance of row sums from 1; rows compared)."""
+    """(largest difference from the outputs of this pass, as a share of the layer's largest; distance of row sums from
+    1; rows compared)."""
     worst, row_error, rows = 0.0, 0.0, 0
     for members, layer in _together(calls, layers):
         outputs = np.concatenate([call.outputs for call in members])
@@ -38,13 +42,15 @@ def _together(calls: list[Call], layers: list[Layer]) -> Iterator[tuple[list[Cal
     for places in groups.values():
         first: Layer | Call = layers[places[0]]
         if len(places) > 1:
-            query, key, value = (np.concatenate([getattr(layers[place], name) for place in places]) for name in ("query", "key", "value"))
+            query, key, value = (np.concatenate([getattr(layers[place], name) for place in places])
+                                 for name in ("query", "key", "value"))
             first = replace(calls[places[0]], query=query, key=key, value=value)
         yield [calls[place] for place in places], first
 
 
 def recompute(layer: Layer | Call, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """weights · value (head, row, d_v) and the weights' sums (head, row) for some queries, by equation (1); key heads are never copied."""
+    """weights · value (head, row, d_v) and the weights' sums (head, row) for some queries, by equation (1); key heads
+    are never copied."""
     from model.core import attention
 
     kv_heads, n_keys, _ = layer.key.shape

@@ -1,4 +1,5 @@
-"""Is the picture right? Checked when a model is loaded, against its own eager attention, and on every answer, against what it really put out."""
+"""Is the picture right? Checked when a model is loaded, against its own eager attention, and on every answer, against
+what it really put out."""
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +20,8 @@ TOLERANCE = 1e-4  # float32; largest difference that arithmetic in another order
 
 @dataclass(frozen=True)
 class Wiring:
-    """What the probe found: where each attention belongs, and how far the capture is from the model's own eager weights."""
+    """What the probe found: where each attention belongs, and how far the capture is from the model's own eager
+    weights."""
 
     slots: dict[tuple[str, int], forward_pass.Slot]
     shapes: dict[tuple[str, int], Shape]
@@ -29,15 +31,17 @@ class Wiring:
 
     def heads(self, kind: Kind, index: int) -> int:
         """How many heads this layer has; 0 if there is no such layer."""
-        return sum(self.shapes[key].heads for key, slot in self.slots.items() if (slot.kind, slot.index) == (kind, index))
+        return sum(self.shapes[key].heads for key, slot in self.slots.items()
+                   if (slot.kind, slot.index) == (kind, index))
 
 
 def wire(network, forward: Callable, lengths: tuple[int, int | None]) -> Wiring:
-    """Runs a probe twice, captured and eager, and compares every weight of every head; where they differ, once more with every mask made.
+    """Runs a probe twice, captured and eager, and compares every weight of every head; where they differ, once more
+    with every mask made.
 
-    forward() runs the network on the probe; lengths are its tokens on the source side and, for encoder–decoders, another number on the
-    target side. Nobody else may use the network meanwhile, as its attention is switched; it stays as it was found to be right.
-    """
+    forward() runs the network on the probe; lengths are its tokens on the source side and, for encoder–decoders,
+    another number on the target side. Nobody else may use the network meanwhile, as its attention is switched; it stays
+    as it was found to be right. """
     first = _wire(network, forward, lengths, forward_pass.IMPLEMENTATION)
     if first.load_error <= TOLERANCE:
         return first
@@ -51,13 +55,15 @@ def _wire(network, forward: Callable, lengths: tuple[int, int | None], implement
         network.set_attn_implementation(implementation)
         forward_pass.run(session, forward)
     except Exception as error:
-        raise Unsupported(f"it does not run with an attention function of ours ({(str(error).splitlines() or [''])[0][:200]})") from error
+        raise Unsupported(f"it does not run with an attention function of ours "
+                          f"({(str(error).splitlines() or [''])[0][:200]})") from error
     if not session.calls:
         raise Unsupported("it does not call the attention function that transformers lets us register")
     slots = _slots(session.calls, lengths)
     layers = {key: call.layer(slots[key].index) for call in session.calls for key in [(call.module, call.occurrence)]}
     errors, row_sum_error = _against_eager(network, forward, layers, implementation)
-    reasons = [f"the capture does not know the keyword {word}" for word in sorted({word for call in session.calls for word in call.unknown})]
+    reasons = [f"the capture does not know the keyword {word}"
+               for word in sorted({word for call in session.calls for word in call.unknown})]
     reasons += [f"the model gives no eager weights for {module}" for module, _ in sorted(set(layers) - set(errors))]
     load_error = max(errors.values(), default=float("inf"))
     if load_error > TOLERANCE:
@@ -71,14 +77,17 @@ def _wire(network, forward: Callable, lengths: tuple[int, int | None], implement
 
 
 def _shape(call: Call) -> Shape:
-    """Eager attention, where it must be asked, holds about three matrices a head; a dense bias is added to a mask in two."""
+    """Eager attention, where it must be asked, holds about three matrices a head; a dense bias is added to a mask in
+    two."""
     quadratic = 3.0 if call.softcap is not None or call.sink is not None else 2.0 if call.bias is not None else 0.5
-    return Shape(len(call.query), len(call.key), call.query.shape[2], call.value.shape[2], quadratic if not isinstance(call.allowed, Causal | Full) or
+    return Shape(len(call.query), len(call.key), call.query.shape[2], call.value.shape[2],
+                 quadratic if not isinstance(call.allowed, Causal | Full) or
                  quadratic > 1 else 0.0)
 
 
 def _slots(calls: list[Call], lengths: tuple[int, int | None]) -> dict[tuple[str, int], forward_pass.Slot]:
-    """The kind and layer number of each call. The two sides have different lengths in the probe, so the shapes tell them apart."""
+    """The kind and layer number of each call. The two sides have different lengths in the probe, so the shapes tell
+    them apart."""
     kinds = {(call.module, call.occurrence): _kind(call, lengths) for call in calls}
     if lengths[1] is None and not any(call.allowed.block(slice(0, 1), slice(1, lengths[0])).any() for call in calls):
         kinds = dict.fromkeys(kinds, Kind.CAUSAL)
@@ -89,7 +98,8 @@ def _slots(calls: list[Call], lengths: tuple[int, int | None]) -> dict[tuple[str
         if len(set(numbers)) != len(members):
             numbers = list(range(len(members)))
         side = "target" if kind is Kind.CAUSAL and lengths[1] is not None else "source"
-        slots.update({key: forward_pass.Slot(kind, number, *key, side) for key, number in zip(members, numbers, strict=True)})
+        slots.update({key: forward_pass.Slot(kind, number, *key, side)
+                      for key, number in zip(members, numbers, strict=True)})
     return slots
 
 
@@ -98,7 +108,8 @@ def _kind(call: Call, lengths: tuple[int, int | None]) -> Kind:
     shapes = {(source, source): Kind.SELF, (target, target): Kind.CAUSAL, (target, source): Kind.CROSS}
     shape = (call.query.shape[1], call.key.shape[1])
     if shape not in shapes:
-        raise Unsupported(f"{call.module} attends from {shape[0]} to {shape[1]} positions, not over those of the text ({lengths})")
+        raise Unsupported(f"{call.module} attends from {shape[0]} to {shape[1]} positions, not over those of the text "
+                          f"({lengths})")
     return shapes[shape]
 
 
@@ -110,7 +121,8 @@ def _layer_number(module: str) -> int | None:
 
 def _against_eager(network, forward: Callable, layers: dict[tuple[str, int], Layer],
                    implementation: str) -> tuple[dict[tuple[str, int], float], float]:
-    """The largest difference to the model's own eager weights in each attention, and how far their rows (with the sink's share) are from 1."""
+    """The largest difference to the model's own eager weights in each attention, and how far their rows (with the
+    sink's share) are from 1."""
     errors: dict[tuple[str, int], float] = {}
     sums: list[float] = [0.0]
     counts: dict[str, int] = {}
@@ -139,18 +151,19 @@ def _against_eager(network, forward: Callable, layers: dict[tuple[str, int], Lay
 
 
 def _weights_in(output, layer: Layer | None) -> np.ndarray | None:
-    """The attention weights (head, query, key) among a module's outputs: the last tensor of that shape (T5 gives its bias before them)."""
+    """The attention weights (head, query, key) among a module's outputs: the last tensor of that shape (T5 gives its
+    bias before them)."""
     parts = output if isinstance(output, tuple) else ()
     found = [part for part in parts if layer is not None and getattr(part, "shape", None) == (1, *layer.shape)]
     return found[-1][0].float().numpy() if found else None
 
 
 def _compare(layer: Layer, weights: np.ndarray) -> tuple[float, float]:
-    """(largest difference anywhere, outside the mask included; largest distance of a row of ours from 1, the sink's share aside).
+    """(largest difference anywhere, outside the mask included; largest distance of a row of ours from 1, the sink's
+    share aside).
 
-    Some families (Granite SWA) report weights over which the sink's share is spread, and take it away from the output later: then ours are
-    compared spread alike, and the share itself by the outputs.
-    """
+    Some families (Granite SWA) report weights over which the sink's share is spread, and take it away from the output
+    later: then ours are compared spread alike, and the share itself by the outputs. """
     error = row_sum_error = 0.0
     spread = layer.sink is not None and float(np.abs(weights.sum(-1) - 1).max()) <= TOLERANCE
     for rows, keys, block in heads.weight_blocks(layer):
@@ -158,15 +171,19 @@ def _compare(layer: Layer, weights: np.ndarray) -> tuple[float, float]:
         ours[:, :, keys] = block / block.sum(-1, keepdims=True) if spread else block
         difference = float(np.abs(ours - weights[:, rows]).max())
         error = max(error, difference if np.isfinite(difference) else float("inf"))
-        row_sum_error = max(row_sum_error, float(np.abs(ours.sum(-1) - (weights[:, rows].sum(-1) if layer.sink is not None else 1)).max()))
+        row_sum_error = max(row_sum_error,
+                            float(np.abs(ours.sum(-1)
+                                         - (weights[:, rows].sum(-1) if layer.sink is not None else 1)).max()))
     return error, row_sum_error
 
 
 def check_answer(calls: list[Call], layers: list[Layer], wiring: Wiring) -> Verification:
-    """Recomputes weights · value for a few rows of every head and compares with the attention output of this very pass; O(n)."""
+    """Recomputes weights · value for a few rows of every head and compares with the attention output of this very pass;
+    O(n)."""
     worst, row_error, rows = against_outputs(calls, layers)
     reasons = wiring.reasons
     if worst > TOLERANCE or row_error > TOLERANCE:
         reasons += (f"recomputed outputs differ by {worst:.2g} of the largest, rows sum to 1 within {row_error:.2g}",)
-    return Verification("refused" if len(reasons) > len(wiring.reasons) else "verified", worst, max(row_error, wiring.row_sum_error),
+    return Verification("refused" if len(reasons) > len(wiring.reasons) else "verified", worst,
+                        max(row_error, wiring.row_sum_error),
                         wiring.load_error, TOLERANCE, rows, reasons)

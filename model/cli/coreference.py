@@ -20,16 +20,20 @@ SHOWN = 5
 @click.command("coref")
 @click.option("--model", "model_id", required=True, help="A name of the catalogue, a hub id, or a folder.")
 @click.option("--cases", type=click.Path(dir_okay=False, path_type=Path),
-              help="A CSV with the columns sentence, pronoun, correct, wrong; optional pronoun_start, frame, pair. Without it: the set that "
+              help="A CSV with the columns sentence, pronoun, correct, wrong; optional pronoun_start, frame, pair. "
+                   "Without it: the set that "
                    "comes with Clearhead.")
 @click.option("--select-on", type=click.Path(dir_okay=False, path_type=Path),
-              help="Another such CSV: the head that is best on it is scored on the cases. Without it the head is chosen on one half of the frames.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object: n, heads, best, held_out, luck, baselines, untrained, answers.")
+              help="Another such CSV: the head that is best on it is scored on the cases. Without it the head is "
+                   "chosen on one half of the frames.")
+@click.option("--json", "as_json", is_flag=True,
+              help="One JSON object: n, heads, best, held_out, luck, baselines, untrained, answers.")
 def coref_command(model_id: str, cases: Path | None, select_on: Path | None, as_json: bool) -> None:
-    """Does any attention head know what "it" is? Every head over a set of sentences, against chance, baselines and luck.
+    """Does any attention head know what "it" is? Every head over a set of sentences, against chance, baselines and
+    luck.
 
-    A head answers with the noun that the pronoun's row gives more weight. Intervals are 95 %, drawn over frames. The untrained twin has the
-    same architecture and random weights.
+    A head answers with the noun that the pronoun's row gives more weight. Intervals are 95 %, drawn over frames. The
+    untrained twin has the same architecture and random weights.
 
     \b
     python -m model coref --model minilm
@@ -44,10 +48,13 @@ def coref_command(model_id: str, cases: Path | None, select_on: Path | None, as_
     untrained, answers = _untrained(model_id, chosen, rows[-1]), _answers(AnswersQuery(model_id, revision, chosen))
     if as_json:
         found = as_object(reports["pronoun"]) | {"later": as_object(reports["later"]) if "later" in reports else None}
-        named = {"model": model_id, "revision": revision, "cases": cases.name if cases else "coreference.csv", "unknown": answer.unknown}
-        click.echo(json.dumps({**named, **found, "untrained": untrained, "answers": answers}, allow_nan=False, ensure_ascii=False))
+        named = {"model": model_id, "revision": revision, "cases": cases.name if cases else "coreference.csv",
+                 "unknown": answer.unknown}
+        click.echo(json.dumps({**named, **found, "untrained": untrained, "answers": answers}, allow_nan=False,
+                              ensure_ascii=False))
     else:
-        click.echo("\n\n".join([*(as_text(each) for each in reports.values()), _closing(untrained, answers, answer.unknown)]))
+        click.echo("\n\n".join([*(as_text(each) for each in reports.values()),
+                                _closing(untrained, answers, answer.unknown)]))
 
 
 def _untrained(model_id: str, cases, rows: str) -> dict:
@@ -83,9 +90,12 @@ def _head(each: HeadScore) -> dict:
 def as_object(found: Report) -> dict:
     """The report as JSON has it."""
     held_out = None if found.held_out is None else _interval(found.held_out.accuracy) | {
-        "chosen": [{name: getattr(found.named(number), name) for name in ("kind", "layer", "head")} for number in found.held_out.chosen]}
-    return {"rows": found.rows, "n": found.n, "pairs": found.pairs, "frames": found.frames, "heads": [_head(each) for each in found.heads],
-            "best": _head(found.best), "held_out": held_out, "luck": asdict(found.luck), "baselines": dict(found.baselines)}
+        "chosen": [{name: getattr(found.named(number), name) for name in ("kind", "layer", "head")}
+                   for number in found.held_out.chosen]}
+    return {"rows": found.rows, "n": found.n, "pairs": found.pairs, "frames": found.frames,
+            "heads": [_head(each) for each in found.heads],
+            "best": _head(found.best), "held_out": held_out, "luck": asdict(found.luck),
+            "baselines": dict(found.baselines)}
 
 
 def _percent(each: MeanInterval) -> str:
@@ -98,12 +108,15 @@ def as_text(found: Report) -> str:
     where = "from the pronoun" if found.rows == "pronoun" else "from the words behind the pronoun"
     lines = [f"{found.n} sentences in {found.frames} frames, {len(found.heads)} heads, looking {where}"]
     order = sorted(found.heads, key=lambda each: (-each.accuracy.value, -each.mass))[:SHOWN]
-    lines += [f"  layer {each.layer} head {each.head} (in papers {each.layer + 1}-{each.head + 1}): {_percent(each.accuracy)}, "
-              f"weight on both nouns {each.mass:.3f}" + ("" if math.isnan(each.both) else f", both twins right {each.both:.1%}") for each in order]
+    lines += [f"  layer {each.layer} head {each.head} (in papers {each.layer + 1}-{each.head + 1}): "
+              f"{_percent(each.accuracy)}, "
+              f"weight on both nouns {each.mass:.3f}"
+              + ("" if math.isnan(each.both) else f", both twins right {each.both:.1%}") for each in order]
     if found.held_out is not None:
         heads = " and ".join("{0.layer}·{0.head}".format(found.named(number)) for number in found.held_out.chosen)
         lines.append(f"  chosen on other sentences ({heads}): {_percent(found.held_out.accuracy)}")
-    lines.append(f"  luck: the best of as many heads that know nothing reaches {found.luck.mean:.1%} on average and {found.luck.high:.1%} "
+    lines.append(f"  luck: the best of as many heads that know nothing reaches {found.luck.mean:.1%} on average and "
+                 f"{found.luck.high:.1%} "
                  f"one time in twenty; p = {found.luck.p_value:.4f}")
     lines.append("  baselines: " + ", ".join(f"{name} {value:.1%}" for name, value in found.baselines.items()))
     return "\n".join(lines)
@@ -114,8 +127,10 @@ def _closing(untrained: dict, answers: dict, unknown: int) -> str:
     if "reason" in untrained:
         lines.append(f"untrained twin: {untrained['reason']}")
     else:
-        lines.append(f"untrained twin: best head {untrained['best']['accuracy']:.1%}, p = {untrained['luck']['p_value']:.4f}")
-    lines.append("the model's own answers: " + (answers["reason"] if "reason" in answers else f"{answers['accuracy']:.1%} right"))
+        lines.append(f"untrained twin: best head {untrained['best']['accuracy']:.1%}, p = "
+                     f"{untrained['luck']['p_value']:.4f}")
+    lines.append("the model's own answers: " + (answers["reason"] if "reason" in answers
+                                                else f"{answers['accuracy']:.1%} right"))
     if unknown:
         lines.append(f"{unknown} sentences have a word that the model's vocabulary lacks")
     return "\n".join(lines)

@@ -20,15 +20,19 @@ SAVED_EVERY = 5   # seconds: what a stop costs at most
 
 @click.command("measures")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--model", "model_id", default="minilm", show_default=True, help="A name of the catalogue, a hub id, a folder, or a GGUF file.")
-@click.option("--kind", type=click.Choice([each.value for each in Kind]), help="Which attention; the model's first one unless given.")
-@click.option("--field", default=FIELD, show_default=True, help="The CSV's column, or the JSONL's field, that holds the texts.")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="The CSV to write; FILE-measures.csv beside FILE unless given.")
+@click.option("--model", "model_id", default="minilm", show_default=True,
+              help="A name of the catalogue, a hub id, a folder, or a GGUF file.")
+@click.option("--kind", type=click.Choice([each.value for each in Kind]),
+              help="Which attention; the model's first one unless given.")
+@click.option("--field", default=FIELD, show_default=True,
+              help="The CSV's column, or the JSONL's field, that holds the texts.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path),
+              help="The CSV to write; FILE-measures.csv beside FILE unless given.")
 def measures_command(file: Path, model_id: str, kind: str | None, field: str, out: Path | None) -> None:
     """What every head does over a file of texts: means and standard deviations, one row a head, as CSV.
 
-    FILE is .txt (a text a line), .csv or .jsonl, in UTF-8, of any length: one text at a time is in memory. Stopped with Ctrl-C it goes on from
-    there the next time; what is done so far is kept beside the output, as OUT.part.
+    FILE is .txt (a text a line), .csv or .jsonl, in UTF-8, of any length: one text at a time is in memory. Stopped with
+    Ctrl-C it goes on from there the next time; what is done so far is kept beside the output, as OUT.part.
 
     \b
     python -m model measures reviews.txt
@@ -37,13 +41,17 @@ def measures_command(file: Path, model_id: str, kind: str | None, field: str, ou
     out = out or file.with_name(f"{file.stem}-measures.csv")
     part = out.with_name(out.name + ".part")
     try:
-        named = {"model": model_id, "revision": sources.revision(model_id), "asked_kind": kind, "field": field, "file": file.name,
+        named = {"model": model_id, "revision": sources.revision(model_id), "asked_kind": kind, "field": field,
+                 "file": file.name,
                  "sha256": _sha256(file)}
         found = _averages(file, named, part)
-        files.write(out, as_csv(found, {name: value for name, value in named.items() if name != "asked_kind"}).encode("utf-8"))
+        files.write(out,
+                    as_csv(found,
+                           {name: value for name, value in named.items() if name != "asked_kind"}).encode("utf-8"))
         part.unlink(missing_ok=True)
     except OSError as error:
-        raise UserError(f"{error.filename or out} cannot be read or written ({error.strerror or error}); choose another place.") from error
+        raise UserError(f"{error.filename or out} cannot be read or written ({error.strerror or error}); choose "
+                        f"another place.") from error
     short = f"; {found.cut:,} of them were longer than the model reads, and cut" if found.cut else ""
     click.echo(f"{out}: {len(found.places)} heads over {found.texts:,} texts of {found.tokens:,} tokens{short}")
 

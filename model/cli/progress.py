@@ -8,8 +8,8 @@ from model.ask import sources
 
 
 def take_every_character() -> None:
-    """Standard output and error in UTF-8 where they are files or pipes: Windows gives those a code page that lacks most characters. What no encoding
-    has, such as half a surrogate pair, is written as its number."""
+    """Standard output and error in UTF-8 where they are files or pipes: Windows gives those a code page that lacks most
+    characters. What no encoding has, such as half a surrogate pair, is written as its number."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and not stream.isatty():
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")

@@ -7,15 +7,16 @@ import click
 
 @click.command("train")
 @click.argument("task")
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("trained"), show_default=True, help="Folder for the weights.")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("trained"), show_default=True,
+              help="Folder for the weights.")
 @click.option("--steps", type=click.IntRange(1), help="Steps of training; the task's own number unless given.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Decides the first weights and every sentence.")
 def train_command(task: str, out: Path, steps: int | None, seed: int) -> None:
     """Train one of Clearhead's small models from nothing, in minutes on one core.
 
-    TASK is resolver-narrow, resolver-wide (resolver: both), translator or induction. The weights go to OUT/TASK.safetensors, snapshots along
-    the way to OUT/TASK-film.safetensors. A stopped training goes on where it was when the same command is given again.
-    """
+    TASK is resolver-narrow, resolver-wide (resolver: both), translator or induction. The weights go to
+    OUT/TASK.safetensors, snapshots along the way to OUT/TASK-film.safetensors. A stopped training goes on where it was
+    when the same command is given again. """
     from model.scratch import weights
     from model.scratch.task import named
     from model.scratch.train import Progress, train

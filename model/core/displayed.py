@@ -28,9 +28,9 @@ class AxisItem:
 
 @dataclass(frozen=True, eq=False)
 class DisplayedHead:
-    """One head as displayed. weights: float32 (row, column), 0 where filtered out. scores: the same shape, NaN where the mask forbids;
-    None where scores have no meaning (words) or the model did not tell. notes: sentences on what differs from the plain head.
-    """
+    """One head as displayed. weights: float32 (row, column), 0 where filtered out. scores: the same shape, NaN where
+    the mask forbids; None where scores have no meaning (words) or the model did not tell. notes: sentences on what
+    differs from the plain head. """
 
     kind: Kind
     layer: int
@@ -59,7 +59,8 @@ def units(tokens: Tokens, words: bool) -> tuple[AxisItem, ...]:
     groups: list[list[int]] = []
     for token in range(len(tokens)):
         groups[-1].append(token) if words and _joined(tokens, token) else groups.append([token])
-    return tuple(AxisItem("".join(_bare(tokens.texts[token]) if len(group) > 1 else tokens.texts[token] for token in group), tuple(group),
+    return tuple(AxisItem("".join(_bare(tokens.texts[token]) if len(group) > 1 else tokens.texts[token]
+                                  for token in group), tuple(group),
                       all(tokens.special[token] for token in group), any(tokens.unknown[token] for token in group),
                       _joined(tokens, group[0])) for group in groups)
 
@@ -83,7 +84,8 @@ def _by_word(weights: np.ndarray, rows: tuple[AxisItem, ...], columns: tuple[Axi
 
 
 def keep_mass(weights: np.ndarray, share: float) -> np.ndarray:
-    """The fewest largest weights of each row that together reach `share` of the row's sum; the others become 0. float32 (row, column)."""
+    """The fewest largest weights of each row that together reach `share` of the row's sum; the others become 0. float32
+    (row, column)."""
     order = np.argsort(-weights, axis=1, kind="stable")
     ranked = np.take_along_axis(weights, order, 1)
     before = np.cumsum(ranked, axis=1) - ranked
@@ -98,9 +100,11 @@ def _chosen(tokens: Tokens, all_units: tuple[AxisItem, ...], view: View, letter:
 
 
 def displayed_head(record: AttentionRecord, view: View) -> DisplayedHead:
-    """The open head of a view. Raises UserError where the record has no such head or the filters leave nothing to show."""
+    """The open head of a view. Raises UserError where the record has no such head or the filters leave nothing to
+    show."""
     if view.kind not in record.kinds or not record[view.kind].has(view.layer, view.head):
-        raise UserError(f"This model has no {view.kind} attention in layer {view.layer} head {view.head}; choose a head from the grid.")
+        raise UserError(f"This model has no {view.kind} attention in layer {view.layer} head {view.head}; choose a "
+                        f"head from the grid.")
     attention_map = record[view.kind]
     layer = attention_map.layer(view.layer)
     if max(layer.shape[1:]) > MAX_UNPOOLED:
@@ -112,37 +116,45 @@ def displayed_head(record: AttentionRecord, view: View) -> DisplayedHead:
     rows = _chosen(attention_map.queries, all_rows, view, view.quadrant[:1])
     columns = _chosen(attention_map.keys, all_columns, view, view.quadrant[1:])
     if not rows or not columns:
-        raise UserError("Nothing is left to show with these filters; show special tokens again or choose all quadrants.")
+        raise UserError(
+            "Nothing is left to show with these filters; show special tokens again or choose all quadrants.")
     weights = weights[np.ix_(rows, columns)]
     if view.keep < 1:
         weights = keep_mass(weights, view.keep)
     if view.renormalise:
         sums = weights.sum(1, keepdims=True)
         weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
-    return DisplayedHead(view.kind, view.layer, view.head, tuple(all_rows[place] for place in rows), tuple(all_columns[place] for place in columns),
-                 np.ascontiguousarray(weights, np.float32), None if scores is None else np.ascontiguousarray(scores[np.ix_(rows, columns)]),
+    return DisplayedHead(view.kind, view.layer, view.head, tuple(all_rows[place] for place in rows),
+                         tuple(all_columns[place] for place in columns),
+                 np.ascontiguousarray(weights, np.float32),
+                         None if scores is None else np.ascontiguousarray(scores[np.ix_(rows, columns)]),
                  _notes(layer, view, len(rows) < len(all_rows) or len(columns) < len(all_columns)))
 
 
 def _pooled(attention_map: AttentionMap, layer: Layer | Reported, view: View) -> DisplayedHead:
-    """A head of more than WHOLE tokens: the largest weight of every size × size tokens, made block by block, so that nothing n² is ever held."""
+    """A head of more than WHOLE tokens: the largest weight of every size × size tokens, made block by block, so that
+    nothing n² is ever held."""
     size = -(-max(layer.shape[1:]) // MAX_UNPOOLED)
     rows, columns = (_pools(tokens, size) for tokens in (attention_map.queries, attention_map.keys))
     weights = np.zeros((len(rows), len(columns)), np.float32)
-    for some, keys, block in heads.weight_blocks(layer, slice(view.head, view.head + 1), size=max(1, heads.ROWS // size) * size):
-        starts = sorted({0, *range(-keys.start % size, keys.stop - keys.start, size)})   # a window's block may begin inside a pool
+    for some, keys, block in heads.weight_blocks(layer, slice(view.head, view.head + 1),
+                                                 size=max(1, heads.ROWS // size) * size):
+        # a window's block may begin inside a pool
+        starts = sorted({0, *range(-keys.start % size, keys.stop - keys.start, size)})
         by_column = np.maximum.reduceat(block[0], starts, axis=1)
         pooled = np.maximum.reduceat(by_column, range(0, some.stop - some.start, size), axis=0)
         first = keys.start // size
         weights[some.start // size:some.start // size + len(pooled), first:first + pooled.shape[1]] = pooled
-    note = (f"{max(layer.shape[1:]):,} tokens: each cell is the largest weight of {size} × {size} tokens, named after the first of them; "
+    note = (f"{max(layer.shape[1:]):,} tokens: each cell is the largest weight of {size} × {size} tokens, named after "
+            f"the first of them; "
             "words, filters and quadrants are for texts of up to 2,048 tokens")
     return DisplayedHead(view.kind, view.layer, view.head, rows, columns, weights, None, (note,))
 
 
 def _pools(tokens: Tokens, size: int) -> tuple[AxisItem, ...]:
     """Rows or columns of `size` tokens each."""
-    return tuple(AxisItem(tokens.texts[start], tuple(range(start, min(start + size, len(tokens)))), tokens.special[start], tokens.unknown[start], False)
+    return tuple(AxisItem(tokens.texts[start], tuple(range(start, min(start + size, len(tokens)))),
+                          tokens.special[start], tokens.unknown[start], False)
                  for start in range(0, len(tokens), size))
 
 
@@ -155,7 +167,8 @@ def _notes(layer, view: View, cut: bool) -> tuple[str, ...]:
         what = [text for text, on in (("special tokens hidden", view.hide_special),
                                       (f"quadrant {view.quadrant[:1]} to {view.quadrant[1:]}", view.quadrant),
                                       (f"largest weights up to {view.keep:.0%} of each row", view.keep < 1)) if on]
-        notes.append(", ".join(what) + ("; rows renormalised to 1" if view.renormalise else "; rows no longer sum to 1"))
+        notes.append(", ".join(what) + ("; rows renormalised to 1" if view.renormalise
+                                        else "; rows no longer sum to 1"))
     if getattr(layer, "sink", None) is not None:
         notes.append("this layer has a sink: rows sum to 1 minus its share")
     if getattr(layer, "temperature", None) is not None and layer.temperature[view.head] != 1:

@@ -9,15 +9,15 @@ from model.core.query import UserError
 
 PATIENCE = 5.0   # seconds
 PAUSE = 0.02     # seconds
-DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{port}{number}" for port in ("COM", "LPT") for number in range(1, 10))}   # of Windows, whatever the ending
+# of Windows, whatever the ending
+DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{port}{number}" for port in ("COM", "LPT") for number in range(1, 10))}
 
 
 def put(new: Path, place: Path) -> None:
     """Moves a file over the one at `place`, or a folder to a place where there is none.
 
-    Windows refuses as long as somebody has a file open there, which a reader or a virus scanner has for milliseconds; so it is tried for PATIENCE
-    seconds. Raises UserError then.
-    """
+    Windows refuses as long as somebody has a file open there, which a reader or a virus scanner has for milliseconds;
+    so it is tried for PATIENCE seconds. Raises UserError then. """
     end = time.perf_counter() + PATIENCE
     while True:
         try:
@@ -25,13 +25,15 @@ def put(new: Path, place: Path) -> None:
             return
         except PermissionError as error:
             if time.perf_counter() > end:
-                raise UserError(f"{place} could not be replaced, as another program has it open or it may not be written to; close what reads it and "
+                raise UserError(f"{place} could not be replaced, as another program has it open or it may not be "
+                                f"written to; close what reads it and "
                                 "try again.") from error
             time.sleep(PAUSE)
 
 
 def write(place: Path, content: bytes) -> None:
-    """The file with this content, by way of one beside it: whoever reads meanwhile finds the old one whole. Raises UserError as `put` does."""
+    """The file with this content, by way of one beside it: whoever reads meanwhile finds the old one whole. Raises
+    UserError as `put` does."""
     new = place.with_name(place.name + ".new")
     try:
         new.write_bytes(content)
@@ -41,7 +43,8 @@ def write(place: Path, content: bytes) -> None:
 
 
 def clear(folder: Path) -> None:
-    """Removes a folder. What Windows keeps because it is still open is tried for PATIENCE seconds and then left to the system's own tidying."""
+    """Removes a folder. What Windows keeps because it is still open is tried for PATIENCE seconds and then left to the
+    system's own tidying."""
     end = time.perf_counter() + PATIENCE
     shutil.rmtree(folder, ignore_errors=True)
     while folder.exists() and time.perf_counter() < end:
@@ -50,7 +53,8 @@ def clear(folder: Path) -> None:
 
 
 def name_for(text: str, otherwise: str) -> str:
-    """A name for a file, without its ending, out of any text: letters, digits, dots and hyphens; `otherwise` where nothing of it is left."""
+    """A name for a file, without its ending, out of any text: letters, digits, dots and hyphens; `otherwise` where
+    nothing of it is left."""
     return no_device(re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.")[:60].rstrip("-.") or otherwise)
 
 

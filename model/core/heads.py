@@ -1,4 +1,5 @@
-"""What views ask of a record: weights, scores, pairs, thumbnails. All of it is arithmetic on queries and keys; nothing runs the model.
+"""What views ask of a record: weights, scores, pairs, thumbnails. All of it is arithmetic on queries and keys; nothing
+runs the model.
 
 torch is imported where it computes, so that a page can import this module before torch is there.
 """
@@ -15,15 +16,18 @@ from model.core.query import Kind
 from model.core.record import AttentionMap, Layer, Reported
 from model.core.types import HeadId
 
-ROWS = 128        # rows of queries computed at a time: about 5 MB of scores for 9 heads and 1,024 keys, so that they stay in the cache
+# rows of queries computed at a time: about 5 MB of scores for 9 heads and 1,024 keys, so that they stay in the cache
+ROWS = 128
 THUMBNAIL = 64    # cells a side, at most, that stand for one head in the overview
-# ((query, key), ranking) last asked of each: a page asks for its pair several times in every run, and every head's row is needed for it
+# ((query, key), ranking) last asked of each: a page asks for its pair several times in every run, and every head's row
+# is needed for it
 _RANKED: MutableMapping[AttentionMap, tuple] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
 class Overview:
-    """One thumbnail a head. cells: a uint8 array (head, rows, columns) a layer, each byte round(255 · √weight), max-pooled over `pool` tokens."""
+    """One thumbnail a head. cells: a uint8 array (head, rows, columns) a layer, each byte round(255 · √weight),
+    max-pooled over `pool` tokens."""
 
     kind: Kind
     layers: tuple[int, ...]
@@ -48,12 +52,14 @@ def tensor_of(array: np.ndarray):
 
 
 def _heads_of(layer: Layer, heads: slice):
-    """The query, key and per-head extras of some query heads as tensors, key heads repeated to match (grouped-query attention)."""
+    """The query, key and per-head extras of some query heads as tensors, key heads repeated to match (grouped-query
+    attention)."""
     group = layer.heads // layer.key.shape[0]
     wanted = np.arange(layer.heads)[heads]
     key = tensor_of(layer.key[wanted // group] if group > 1 or len(wanted) < layer.heads else layer.key)
     given = {name: getattr(layer, name) for name in ("sink", "temperature")}
-    each = {name: None if numbers is None else tensor_of(numbers[wanted])[:, None, None] for name, numbers in given.items()}
+    each = {name: None if numbers is None else tensor_of(numbers[wanted])[:, None, None]
+            for name, numbers in given.items()}
     return tensor_of(layer.query[heads]), key, wanted, each
 
 
@@ -66,7 +72,8 @@ def _mask_of(layer: Layer, heads: np.ndarray, rows: slice, keys: slice):
 
 
 def _mask_columns(layer: Layer, heads: np.ndarray, rows: slice, keys: slice) -> tuple[slice, Any] | None:
-    """The columns in which the mask forbids something, and what closes them: 0 or -∞ to be added, which is three times as fast as filling."""
+    """The columns in which the mask forbids something, and what closes them: 0 or -∞ to be added, which is three times
+    as fast as filling."""
     if isinstance(layer.allowed, Causal | Window | Chunk):
         return _rule_mask_columns(layer.allowed, rows.start, rows.stop, keys.start, keys.stop)
     return _additive_mask(_mask_of(layer, heads, rows, keys))
@@ -89,7 +96,8 @@ def _additive_mask(allowed):
 
 
 def _block(layer: Layer, heads: slice, rows: slice, keys: slice, prepared=None, keep_scores: bool = True):
-    """Scores, weights and mask of some heads and rows over `keys`, as tensors (head, row, key). Without `keep_scores` the scores are used up."""
+    """Scores, weights and mask of some heads and rows over `keys`, as tensors (head, row, key). Without `keep_scores`
+    the scores are used up."""
     from model.core import attention
 
     query, key, wanted, each = prepared or _heads_of(layer, heads)
@@ -107,8 +115,10 @@ def _block(layer: Layer, heads: slice, rows: slice, keys: slice, prepared=None, 
     return scores, attention.softmax(scores, allowed, temperature=temperature, sink=each["sink"]), allowed
 
 
-def weight_blocks(layer: Layer | Reported, heads: slice = slice(None), size: int = ROWS) -> Iterator[tuple[slice, slice, np.ndarray]]:
-    """Weights of the layer in blocks of rows: (rows, keys, float32 (head, row, key)), where no row may look outside `keys`."""
+def weight_blocks(layer: Layer | Reported, heads: slice = slice(None),
+                  size: int = ROWS) -> Iterator[tuple[slice, slice, np.ndarray]]:
+    """Weights of the layer in blocks of rows: (rows, keys, float32 (head, row, key)), where no row may look outside
+    `keys`."""
     return ((rows, keys, block.numpy()) for rows, keys, block in _tensor_blocks(layer, heads, size))
 
 
@@ -126,7 +136,8 @@ def _tensor_blocks(layer: Layer | Reported, heads: slice, size: int) -> Iterator
 
 
 def weights(layer: Layer | Reported, head: int, rows: slice | None = None) -> np.ndarray:
-    """The weights of one head, float32 (query, key); each row sums to 1, or to 1 minus the sink's share. `rows` takes some queries only."""
+    """The weights of one head, float32 (query, key); each row sums to 1, or to 1 minus the sink's share. `rows` takes
+    some queries only."""
     rows = rows or slice(0, layer.shape[1])
     if isinstance(layer, Reported):
         return layer.weights[head, rows]
@@ -134,7 +145,8 @@ def weights(layer: Layer | Reported, head: int, rows: slice | None = None) -> np
 
 
 def scores(layer: Layer | Reported, head: int, rows: slice | None = None) -> np.ndarray | None:
-    """The scores of one head before mask and softmax, float32 (query, key), NaN where the mask forbids; None if the model did not tell."""
+    """The scores of one head before mask and softmax, float32 (query, key), NaN where the mask forbids; None if the
+    model did not tell."""
     if isinstance(layer, Reported):
         return None
     rows = rows or slice(0, layer.shape[1])
@@ -143,8 +155,9 @@ def scores(layer: Layer | Reported, head: int, rows: slice | None = None) -> np.
 
 
 def share_among_heads(layer: Layer | Reported, head: int) -> np.ndarray:
-    """Each cell's weight divided by its sum over all heads of the layer, float32 (query, key), 0 where that sum is 0: how Tensor2Tensor's notebook
-    hello_t2t normalises before it draws (visualization/attention.js, resize). Rows do not sum to 1."""
+    """Each cell's weight divided by its sum over all heads of the layer, float32 (query, key), 0 where that sum is 0:
+    how Tensor2Tensor's notebook hello_t2t normalises before it draws (visualization/attention.js, resize). Rows do not
+    sum to 1."""
     total = sum(weights(layer, each) for each in range(layer.heads))
     return np.divide(weights(layer, head), total, out=np.zeros(layer.shape[1:], np.float32), where=total > 0)
 
@@ -167,7 +180,8 @@ def rank_heads_for_pair(attention_map: AttentionMap, query: int, key: int) -> li
     pair, (last, ranking) = (query, key), _RANKED.get(attention_map, (None, ()))
     if last != pair:
         pairs = pair_weights(attention_map, query, key)
-        ranking = sorted(((layer, head, weight) for (layer, head), weight in pairs.items()), key=lambda each: (-each[2], each[0], each[1]))
+        ranking = sorted(((layer, head, weight) for (layer, head), weight in pairs.items()),
+                         key=lambda each: (-each[2], each[0], each[1]))
         _RANKED[attention_map] = pair, tuple(ranking)
     return list(ranking)
 
@@ -175,12 +189,14 @@ def rank_heads_for_pair(attention_map: AttentionMap, query: int, key: int) -> li
 def head_outputs(layer: Layer, rows: np.ndarray) -> np.ndarray:
     """weights · value for some queries, float32 (head, row, d_v): what equation (1) says the layer's heads put out."""
     group = layer.heads // layer.value.shape[0]
-    mixed = np.stack([_block(layer, slice(None), slice(row, row + 1), slice(0, layer.shape[2]))[1][:, 0].numpy() for row in rows], axis=1)
+    mixed = np.stack([_block(layer, slice(None), slice(row, row + 1), slice(0, layer.shape[2]))[1][:, 0].numpy()
+                      for row in rows], axis=1)
     return np.stack([mixed[head] @ layer.value[head // group] for head in range(layer.heads)])
 
 
 def overview(attention_map: AttentionMap) -> Overview:
-    """Thumbnails of every head, of at most 64 × 64 cells whatever the length; max-pooled, so that a single strong weight never disappears."""
+    """Thumbnails of every head, of at most 64 × 64 cells whatever the length; max-pooled, so that a single strong
+    weight never disappears."""
     pool = -(-len(attention_map.queries) // THUMBNAIL), -(-len(attention_map.keys) // THUMBNAIL)
     cells = tuple(_thumbnails(layer, pool) for layer in attention_map.layers)
     return Overview(attention_map.kind, tuple(layer.index for layer in attention_map.layers), cells, pool)
@@ -198,7 +214,8 @@ def _thumbnails(layer: Layer | Reported, pool: tuple[int, int]) -> np.ndarray:
 
 
 def _pooled(block, pool: tuple[int, int], before: int):
-    """The largest of every pool of a block (head, row, key) whose first key stands `before` keys behind the beginning of its pool.
+    """The largest of every pool of a block (head, row, key) whose first key stands `before` keys behind the beginning
+    of its pool.
 
     Rows come first: their pools lie side by side in memory, and the keys are then so many times fewer.
     """

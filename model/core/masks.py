@@ -1,8 +1,7 @@
 """Who may look where, and what is added to the scores: masks and biases that are stored in O(n), not n².
 
-Both are asked for by block, so that nothing n² is allocated at full size: `block(rows, keys)` with two slices of positions gives
-the (rows, keys) or (head, rows, keys) piece. Rows are queries and columns are keys, always.
-"""
+Both are asked for by block, so that nothing n² is allocated at full size: `block(rows, keys)` with two slices of
+positions gives the (rows, keys) or (head, rows, keys) piece. Rows are queries and columns are keys, always. """
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,7 +33,8 @@ class Full:
 
 @dataclass(frozen=True)
 class Causal:
-    """A query may look at itself and at what stands before it: the look-ahead mask of Vaswani et al. 2017, section 3.2.3."""
+    """A query may look at itself and at what stands before it: the look-ahead mask of Vaswani et al. 2017, section
+    3.2.3."""
 
     def reach(self, rows: slice, n_keys: int) -> slice:
         return slice(0, min(rows.stop, n_keys))
@@ -53,7 +53,8 @@ class Window:
 
     def __post_init__(self) -> None:
         if self.back < 0 or self.ahead < 0:
-            raise ValueError(f"Window: expected back and ahead of at least 0, got {self.back} and {self.ahead}; give distances in tokens.")
+            raise ValueError(f"Window: expected back and ahead of at least 0, got {self.back} and {self.ahead}; give "
+                             f"distances in tokens.")
 
     def reach(self, rows: slice, n_keys: int) -> slice:
         return slice(max(0, rows.start - self.back), min(n_keys, rows.stop + self.ahead))
@@ -83,7 +84,8 @@ class Chunk:
 
 @dataclass(frozen=True, eq=False)
 class Dense:
-    """A mask (bool) or a bias (float32) without a rule of its own, (query, key) or (head, query, key). It is n² and counted as such."""
+    """A mask (bool) or a bias (float32) without a rule of its own, (query, key) or (head, query, key). It is n² and
+    counted as such."""
 
     values: np.ndarray
 
@@ -140,7 +142,8 @@ Bias = Relative | Dense | None
 
 
 def recognise_mask(allowed: np.ndarray) -> Mask:
-    """The rule behind a bool mask (query, key) or (head, query, key); `Dense` where none of the known rules gives exactly it."""
+    """The rule behind a bool mask (query, key) or (head, query, key); `Dense` where none of the known rules gives
+    exactly it."""
     if allowed.ndim == 3 and (allowed == allowed[:1]).all():
         allowed = allowed[0]
     if allowed.ndim == 3:
@@ -165,7 +168,8 @@ def _candidates(allowed: np.ndarray) -> list[Mask]:
 
 
 def recognise_bias(bias: np.ndarray) -> Bias:
-    """The compact form of an additive bias, float32 (head, query, key): nothing if it is all 0, `Relative` if it follows the distance."""
+    """The compact form of an additive bias, float32 (head, query, key): nothing if it is all 0, `Relative` if it
+    follows the distance."""
     if not bias.any():
         return None
     if (bias[:, 1:, 1:] == bias[:, :-1, :-1]).all():

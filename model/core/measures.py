@@ -1,7 +1,7 @@
 r"""What a head does, in numbers: each measure with its name, equation, unit and paper.
 
-Every measure is one number a head, a mean over the text's queries, beside the number that a uniform row under the same mask would give.
-"""
+Every measure is one number a head, a mean over the text's queries, beside the number that a uniform row under the same
+mask would give. """
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,8 @@ from model.core.types import HeadId
 
 @dataclass(frozen=True)
 class Measure:
-    """name: the key in URLs and tables. equation: LaTeX for one query i with weights w_ij. unit: of the number. paper: who defined it."""
+    """name: the key in URLs and tables. equation: LaTeX for one query i with weights w_ij. unit: of the number. paper:
+    who defined it."""
 
     name: str
     title: str
@@ -40,7 +41,8 @@ BY_NAME = {measure.name: measure for measure in MEASURES}
 
 @dataclass(frozen=True, eq=False)
 class HeadMeasures:
-    """values[name] and uniform[name]: {(layer, head): number}. `uniform` is what a row with equal weight on every allowed key gives."""
+    """values[name] and uniform[name]: {(layer, head): number}. `uniform` is what a row with equal weight on every
+    allowed key gives."""
 
     kind: Kind
     values: dict[str, dict[HeadId, float]]
@@ -48,18 +50,21 @@ class HeadMeasures:
 
     def ranked(self, name: str) -> list[tuple[int, int, float]]:
         """(layer, head, value), the largest first."""
-        return sorted(((layer, head, value) for (layer, head), value in self.values[name].items()), key=lambda each: (-each[2], each[0], each[1]))
+        return sorted(((layer, head, value) for (layer, head), value in self.values[name].items()),
+                      key=lambda each: (-each[2], each[0], each[1]))
 
     @property
     def nbytes(self) -> int:
         return 200 * sum(len(each) for each in self.values.values())
 
 
-def _block_sums(block: np.ndarray, rows: slice, keys: slice, special: np.ndarray, square: bool) -> dict[str, np.ndarray]:
+def _block_sums(block: np.ndarray, rows: slice, keys: slice, special: np.ndarray,
+                square: bool) -> dict[str, np.ndarray]:
     """Sums over the rows of one block, (head) each. `block` is float32 (head, row, key)."""
     i, j = np.arange(rows.start, rows.stop), np.arange(keys.start, keys.stop)
     logs = np.log2(block, out=np.zeros_like(block), where=block > 0)
-    sums = {"first": block[:, :, 0].sum(1) if keys.start == 0 else np.zeros(len(block)), "special": block[:, :, special[keys]].sum((1, 2)),
+    sums = {"first": block[:, :, 0].sum(1) if keys.start == 0 else np.zeros(len(block)),
+            "special": block[:, :, special[keys]].sum((1, 2)),
             "entropy": -np.einsum("hij,hij->h", block, logs)}
     if square:
         sums["distance"] = np.einsum("hij,ij->h", block, np.abs(i[:, None] - j).astype(np.float32))
@@ -70,7 +75,8 @@ def _block_sums(block: np.ndarray, rows: slice, keys: slice, special: np.ndarray
 
 
 def _means(blocks, shape: tuple[int, int], special: np.ndarray, square: bool) -> dict[str, np.ndarray]:
-    """Means over queries; the first token has no previous one and the last no next one, so those two divide by one row less."""
+    """Means over queries; the first token has no previous one and the last no next one, so those two divide by one row
+    less."""
     totals: dict[str, np.ndarray] = {}
     for rows, keys, block in blocks:
         for name, part in _block_sums(block, rows, keys, special, square).items():
@@ -83,7 +89,9 @@ def _uniform_blocks(allowed: Mask, shape: tuple[int, int], n_heads: int):
         rows = slice(start, min(start + heads.ROWS, shape[0]))
         keys = allowed.reach(rows, shape[1])
         block = allowed.block(rows, keys).astype(np.float32)
-        block = np.broadcast_to(block, (n_heads, *block.shape)) if block.ndim == 2 and n_heads > 1 else block.reshape(-1, *block.shape[-2:])
+        block = np.broadcast_to(block,
+                                (n_heads, *block.shape)) if block.ndim == 2 and n_heads > 1 else block.reshape(
+                                    -1, *block.shape[-2:])
         yield rows, keys, block / np.maximum(block.sum(-1, keepdims=True), 1)
 
 
@@ -97,7 +105,8 @@ def measure(attention_map: AttentionMap) -> HeadMeasures:
         key = (id(layer.allowed), layer.heads)
         if key not in baselines:
             per_head = layer.heads if getattr(getattr(layer.allowed, "values", None), "ndim", 2) == 3 else 1
-            baselines[key] = _means(_uniform_blocks(layer.allowed, layer.shape[1:], per_head), layer.shape[1:], special, square)
+            baselines[key] = _means(_uniform_blocks(layer.allowed, layer.shape[1:], per_head), layer.shape[1:],
+                                    special, square)
         means = _means(heads.weight_blocks(layer), layer.shape[1:], special, square)
         for name in values:
             _store_per_head(values[name], layer, means[name])
@@ -106,4 +115,5 @@ def measure(attention_map: AttentionMap) -> HeadMeasures:
 
 
 def _store_per_head(target: dict, layer: Layer | Reported, numbers: np.ndarray) -> None:
-    target.update({(layer.index, head): float(number) for head, number in enumerate(np.broadcast_to(numbers, layer.heads))})
+    target.update({(layer.index, head): float(number)
+                   for head, number in enumerate(np.broadcast_to(numbers, layer.heads))})

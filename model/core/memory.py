@@ -19,7 +19,8 @@ CONTAINER = Path("/sys/fs/cgroup")   # where Linux says what a container may tak
 
 @dataclass(frozen=True)
 class Shape:
-    """One attention layer as far as size goes. quadratic: numbers per (head, query, key) that it needs at once, 0 with the fused kernel."""
+    """One attention layer as far as size goes. quadratic: numbers per (head, query, key) that it needs at once, 0 with
+    the fused kernel."""
 
     heads: int
     kv_heads: int
@@ -65,7 +66,8 @@ def refuse_what_does_not_fit(plan: Plan, n: int, title: str) -> None:
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
-    raise UserError(f"{n:,} tokens would take about {plan.bytes_for(n) / 1e9:,.1f} GB and {plan.operations_for(n) / speed:,.0f} s with {title}, and "
+    raise UserError(f"{n:,} tokens would take about {plan.bytes_for(n) / 1e9:,.1f} GB and "
+                    f"{plan.operations_for(n) / speed:,.0f} s with {title}, and "
                     f"{room / 1e9:,.1f} GB are free (limit {LONGEST_WAIT:,.0f} s); shorten the text to {low:,} tokens.")
 
 
@@ -73,7 +75,8 @@ def refuse_weights(parameters: int, title: str) -> None:
     """Raises UserError if a model's weights do not fit into memory as float32."""
     needed, room = FLOAT * parameters * 1.15, memory_free()
     if needed > room:
-        raise UserError(f"{title} has {parameters / 1e9:,.2f} thousand million parameters, which take {needed / 1e9:,.1f} GB in float32, and "
+        raise UserError(f"{title} has {parameters / 1e9:,.2f} thousand million parameters, which take "
+                        f"{needed / 1e9:,.1f} GB in float32, and "
                         f"{room / 1e9:,.1f} GB of memory are free; choose a smaller model.")
 
 
@@ -81,7 +84,8 @@ def memory_free() -> float:
     """Bytes that may still be taken: what the system calls available, or what the container's limit leaves."""
     free = float(psutil.virtual_memory().available)
     with suppress(OSError, ValueError):   # no container, or none with a limit
-        limit, taken = (float((CONTAINER / name).read_text(encoding="ascii")) for name in ("memory.max", "memory.current"))
+        limit, taken = (float((CONTAINER / name).read_text(encoding="ascii"))
+                        for name in ("memory.max", "memory.current"))
         return min(free, limit - taken)
     return free
 

@@ -1,4 +1,5 @@
-"""What can be asked: the wiring, the edits and the `Query`. Primitives only, so a query is a cache key and what a link means."""
+"""What can be asked: the wiring, the edits and the `Query`. Primitives only, so a query is a cache key and what a link
+means."""
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -12,7 +13,8 @@ class Kind(StrEnum):
 
 
 class UserError(Exception):
-    """Something that the person at the screen can do something about: one sentence that says what happened and the way out."""
+    """Something that the person at the screen can do something about: one sentence that says what happened and the way
+    out."""
 
 
 class NotOnDisk(UserError):
@@ -48,7 +50,8 @@ class Temper:
 
     def __post_init__(self) -> None:
         if not 1e-6 <= self.temperature <= 1e6:
-            raise UserError(f"Temper: expected a temperature from 0.000001 to 1000000, got {self.temperature}; choose one in that range.")
+            raise UserError(f"Temper: expected a temperature from 0.000001 to 1000000, got {self.temperature}; choose "
+                            f"one in that range.")
 
 
 @dataclass(frozen=True, order=True)
@@ -60,16 +63,18 @@ class Hide:
 
     def __post_init__(self) -> None:
         if self.side not in ("source", "target") or self.token < 0:
-            raise UserError(f"Hide: expected source or target and a token from 0, got {self.side!r} and {self.token}; choose a token of the text.")
+            raise UserError(f"Hide: expected source or target and a token from 0, got {self.side!r} and {self.token}; "
+                            f"choose a token of the text.")
 
 
 @dataclass(frozen=True)
 class Patch:
-    """This head's slice of the attention output is what it is in the pass of `from_query`, at every position; biases after it stay.
+    """This head's slice of the attention output is what it is in the pass of `from_query`, at every position; biases
+    after it stay.
 
-    That is activation patching, or interchange intervention (Vig et al. 2020; Geiger et al. 2021). The two passes must have as many tokens on
-    the side that looks: the source for an encoder's heads, the target for a decoder's, cross-attention included.
-    """
+    That is activation patching, or interchange intervention (Vig et al. 2020; Geiger et al. 2021). The two passes must
+    have as many tokens on the side that looks: the source for an encoder's heads, the target for a decoder's,
+    cross-attention included. """
 
     kind: Kind
     layer: int
@@ -88,9 +93,8 @@ Edit = Silence | Temper | Hide | Patch
 class Query:
     """What was asked. Primitives only: it is the cache key, and what a link means.
 
-    `revision` is the resolved fingerprint of weights, config and tokenizer; `continuation` holds generated token ids, so that
-    stepping through a text equals the model's own generate.
-    """
+    `revision` is the resolved fingerprint of weights, config and tokenizer; `continuation` holds generated token ids,
+    so that stepping through a text equals the model's own generate. """
 
     model: str
     revision: str
@@ -101,18 +105,22 @@ class Query:
     edits: frozenset[Edit] = frozenset()
 
     def __post_init__(self) -> None:
-        if any(isinstance(edit, Patch) and (edit.from_query.model, edit.from_query.revision) != (self.model, self.revision) for edit in self.edits):
-            raise UserError("A head's output can only be taken from another text of the same model; choose the same model for both.")
+        if any(isinstance(edit, Patch) and (edit.from_query.model, edit.from_query.revision)
+               != (self.model, self.revision) for edit in self.edits):
+            raise UserError("A head's output can only be taken from another text of the same model; choose the same "
+                            "model for both.")
         outputs = [(edit.kind, edit.layer, edit.head) for edit in self.edits if isinstance(edit, Silence | Patch)]
         for place in outputs:
             if outputs.count(place) > 1:
-                raise UserError("Layer {1} head {2} ({0}) has two edits of its output, and only one can hold; take one away.".format(*place))
+                raise UserError("Layer {1} head {2} ({0}) has two edits of its output, and only one can hold; take one "
+                                "away.".format(*place))
 
 
 @dataclass(frozen=True)
 class FirstLayerQuery:
-    """The record of the first layer alone, without a prediction, for what must not wait for the rest of the pass: answered by
-    `model.core.record.AttentionRecord`. The whole record of a model that reads two sides, or that only reports its weights."""
+    """The record of the first layer alone, without a prediction, for what must not wait for the rest of the pass:
+    answered by `model.core.record.AttentionRecord`. The whole record of a model that reads two sides, or that only
+    reports its weights."""
 
     query: Query
 

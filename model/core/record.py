@@ -1,9 +1,8 @@
 """The vocabulary of answers: `AttentionRecord` and its parts. numpy only.
 
-A record keeps queries, keys and values, not attention matrices: a head's matrix is arithmetic on the record (`model.core.heads`).
-One axis order in the whole project: layer, head, query, key. Queries are rows; layers and heads count from 0.
-Everything is frozen, arrays are read-only, and each type checks itself where it is born.
-"""
+A record keeps queries, keys and values, not attention matrices: a head's matrix is arithmetic on the record
+(`model.core.heads`). One axis order in the whole project: layer, head, query, key. Queries are rows; layers and heads
+count from 0. Everything is frozen, arrays are read-only, and each type checks itself where it is born. """
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,10 +19,9 @@ ROW_SUM_TOLERANCE = 1e-3  # for weights that a model reported itself; some famil
 class Tokens:
     """One side's tokens, t of them.
 
-    texts: what a person typed, readable. ids: the vocabulary's numbers. special: added by the tokenizer.
-    spans: (start, end) in code points of the text. words: pieces of one word share a number; -1 outside any word.
-    segments: 0 for the first text, 1 for the second, -1 for a token of neither. unknown: the vocabulary has no piece for it.
-    """
+    texts: what a person typed, readable. ids: the vocabulary's numbers. special: added by the tokenizer. spans: (start,
+    end) in code points of the text. words: pieces of one word share a number; -1 outside any word. segments: 0 for the
+    first text, 1 for the second, -1 for a token of neither. unknown: the vocabulary has no piece for it. """
 
     texts: tuple[str, ...]
     ids: tuple[int, ...]
@@ -36,7 +34,8 @@ class Tokens:
     def __post_init__(self) -> None:
         lengths = {name: len(getattr(self, name)) for name in self.__dataclass_fields__}
         if len(set(lengths.values())) != 1 or not self.texts:
-            raise ValueError(f"Tokens: expected as many entries in each field, at least one, got {lengths}; give one entry per token.")
+            raise ValueError(f"Tokens: expected as many entries in each field, at least one, got {lengths}; give one "
+                             f"entry per token.")
 
     def __len__(self):
         return len(self.texts)
@@ -44,9 +43,11 @@ class Tokens:
 
 def _check_array(owner: str, name: str, array: np.ndarray, ndim: int) -> np.ndarray:
     if array.ndim != ndim or array.dtype != np.float32:
-        raise ValueError(f"{owner}: expected {name} as float32 with {ndim} axes, got {array.dtype} {array.shape}; convert it first.")
+        raise ValueError(f"{owner}: expected {name} as float32 with {ndim} axes, got {array.dtype} {array.shape}; "
+                         f"convert it first.")
     if not np.logical_and.reduce(np.isfinite(array), axis=None):
-        raise ValueError(f"{owner}: expected {name} to be finite, got NaN or infinity; the model's weights or arithmetic are broken.")
+        raise ValueError(f"{owner}: expected {name} to be finite, got NaN or infinity; the model's weights or "
+                         f"arithmetic are broken.")
     return frozen_array(array)
 
 
@@ -54,10 +55,10 @@ def _check_array(owner: str, name: str, array: np.ndarray, ndim: int) -> np.ndar
 class Layer:
     """One attention layer as equation (1) of Vaswani et al. 2017 needs it, with what later models added to it.
 
-    query float32 (head, q, d_k) after rotary positions; key (kv_head, k, d_k); value (kv_head, k, d_v); query head h uses
-    key/value head h // (heads / kv_heads). scores = softcap(query keyᵀ · scale) + bias; `temperature` (head) divides them (edit
-    `Temper`); `sink` (head) is one more logit that no token owns. `index` is the layer's number in the model.
-    """
+    query float32 (head, q, d_k) after rotary positions; key (kv_head, k, d_k); value (kv_head, k, d_v); query head h
+    uses key/value head h // (heads / kv_heads). scores = softcap(query keyᵀ · scale) + bias; `temperature` (head)
+    divides them (edit `Temper`); `sink` (head) is one more logit that no token owns. `index` is the layer's number in
+    the model. """
 
     index: int
     query: np.ndarray
@@ -78,7 +79,8 @@ class Layer:
             if getattr(self, name) is not None:
                 array = _check_array(owner, name, getattr(self, name), 1)
                 if len(array) != self.heads:
-                    raise ValueError(f"{owner}: expected {name} for {self.heads} heads, got {len(array)}; give one number per head.")
+                    raise ValueError(f"{owner}: expected {name} for {self.heads} heads, got {len(array)}; give one "
+                                     f"number per head.")
                 object.__setattr__(self, name, array)
         self._check_shapes(owner)
         self._check_mask(owner)
@@ -86,15 +88,19 @@ class Layer:
     def _check_shapes(self, owner: str) -> None:
         (heads, _, d_k), (kv_heads, n_keys, key_d_k) = self.query.shape, self.key.shape
         if heads % kv_heads or d_k != key_d_k or self.value.shape[:2] != (kv_heads, n_keys):
-            raise ValueError(f"{owner}: expected query (head, q, d_k), key (kv_head, k, d_k), value (kv_head, k, d_v) with heads a multiple of "
-                             f"kv_heads, got {self.query.shape}, {self.key.shape}, {self.value.shape}; transpose to this order.")
+            raise ValueError(f"{owner}: expected query (head, q, d_k), key (kv_head, k, d_k), value (kv_head, k, d_v) "
+                             f"with heads a multiple of "
+                             f"kv_heads, got {self.query.shape}, {self.key.shape}, {self.value.shape}; transpose to "
+                             f"this order.")
         shape = (heads, self.query.shape[1], n_keys)
         for name in ("allowed", "bias"):
             part = getattr(self, name)
             if isinstance(part, Dense) and part.values.shape not in (shape, shape[1:]):
-                raise ValueError(f"{owner}: expected {name} of {shape} or {shape[1:]}, got {part.values.shape}; give one row per query.")
+                raise ValueError(f"{owner}: expected {name} of {shape} or {shape[1:]}, got {part.values.shape}; give "
+                                 f"one row per query.")
         if isinstance(self.bias, Relative) and self.bias.by_offset.shape != (heads, shape[1] + shape[2] - 1):
-            raise ValueError(f"{owner}: expected a relative bias for {heads} heads and {shape[1] + shape[2] - 1} distances, "
+            raise ValueError(f"{owner}: expected a relative bias for {heads} heads and {shape[1] + shape[2] - 1} "
+                             f"distances, "
                              f"got {self.bias.by_offset.shape}; give one column per distance.")
 
     def _check_mask(self, owner: str) -> None:
@@ -107,7 +113,8 @@ class Layer:
             open_rows = self.allowed.block(rows, slice(0, n_keys)).any(-1)
             if not open_rows.all():
                 row = start + int(np.argwhere(~open_rows)[0][-1])
-                raise UserError(f"Token {row} may look at nothing in layer {self.index}, but each row needs at least one key; hide fewer tokens.")
+                raise UserError(f"Token {row} may look at nothing in layer {self.index}, but each row needs at least "
+                                f"one key; hide fewer tokens.")
 
     @property
     def heads(self) -> int:
@@ -121,7 +128,8 @@ class Layer:
 
 @dataclass(frozen=True, eq=False)
 class Reported:
-    """The fallback: the weights that the model itself reported, float32 (head, query, key). Shown as reported, never as verified."""
+    """The fallback: the weights that the model itself reported, float32 (head, query, key). Shown as reported, never as
+    verified."""
 
     index: int
     weights: np.ndarray
@@ -131,16 +139,19 @@ class Reported:
         owner = f"layer {self.index}"
         object.__setattr__(self, "weights", _check_array(owner, "weights", self.weights, 3))
         if self.weights.min() < 0 or self.weights.max() > 1 + ROW_SUM_TOLERANCE:
-            raise ValueError(f"{owner}: expected weights from 0 to 1, got {self.weights.min()} to {self.weights.max()}; "
+            raise ValueError(f"{owner}: expected weights from 0 to 1, got {self.weights.min()} to "
+                             f"{self.weights.max()}; "
                              "these are not softmax weights.")
         error = float(np.abs(self.weights.sum(-1) - 1).max())
         if error > ROW_SUM_TOLERANCE:
-            raise ValueError(f"{owner}: expected rows that sum to 1, got an error of {error:.2g}; was the model left in training mode?")
+            raise ValueError(f"{owner}: expected rows that sum to 1, got an error of {error:.2g}; was the model left "
+                             f"in training mode?")
         for start in range(0, self.weights.shape[1], 256):
             rows = slice(start, min(start + 256, self.weights.shape[1]))
             outside = np.where(self.allowed.block(rows, slice(0, self.weights.shape[2])), 0, self.weights[:, rows])
             if outside.max(initial=0) > 0:
-                raise ValueError(f"{owner}: expected no weight outside the mask, got {outside.max():.2g}; the model looks where it must not.")
+                raise ValueError(f"{owner}: expected no weight outside the mask, got {outside.max():.2g}; the model "
+                                 f"looks where it must not.")
 
     @property
     def heads(self) -> int:
@@ -164,13 +175,16 @@ class AttentionMap:
     def __post_init__(self) -> None:
         wanted = (len(self.queries), len(self.keys))
         if not self.layers:
-            raise ValueError(f"{self.kind}: expected at least one layer, got none; the model has no softmax attention of this kind.")
+            raise ValueError(f"{self.kind}: expected at least one layer, got none; the model has no softmax attention "
+                             f"of this kind.")
         for layer in self.layers:
             if layer.shape[1:] != wanted:
-                raise ValueError(f"{self.kind}: layer {layer.index} of {layer.shape} does not fit {wanted[0]} queries and {wanted[1]} keys; "
+                raise ValueError(f"{self.kind}: layer {layer.index} of {layer.shape} does not fit {wanted[0]} queries "
+                                 f"and {wanted[1]} keys; "
                                  "capture and tokens come from different texts.")
         if len({layer.index for layer in self.layers}) != len(self.layers):
-            raise ValueError(f"{self.kind}: expected each layer once, got {[layer.index for layer in self.layers]}; number them as the model does.")
+            raise ValueError(f"{self.kind}: expected each layer once, got {[layer.index for layer in self.layers]}; "
+                             f"number them as the model does.")
 
     def layer(self, index: int) -> Layer | Reported:
         """The layer with this number in the model. Raises KeyError if it has no softmax attention."""
@@ -187,9 +201,8 @@ class AttentionMap:
 class Prediction:
     """What the model answers. kind: next, mask, target, label or vector.
 
-    positions (p): the token whose output predicts. ids, texts, probabilities: (p)(20) best first; log_normaliser (p) in nats.
-    vector: float32 (d_model), for models that answer with a sentence vector. Full logits are never kept.
-    """
+    positions (p): the token whose output predicts. ids, texts, probabilities: (p)(20) best first; log_normaliser (p) in
+    nats. vector: float32 (d_model), for models that answer with a sentence vector. Full logits are never kept. """
 
     kind: str
     positions: tuple[int, ...] = ()
@@ -226,10 +239,9 @@ class Card:
 class Verification:
     """Is the picture right? status: verified, reported or refused, with the figures behind it.
 
-    max_error: largest difference between weights · value and the attention output that the model really produced in this pass, as a
-    share of the largest output. load_error: largest difference from the model's own eager weights, on probes at load.
-    row_sum_error: how far any checked row is from 1 (with a sink: from 1 minus its share).
-    """
+    max_error: largest difference between weights · value and the attention output that the model really produced in
+    this pass, as a share of the largest output. load_error: largest difference from the model's own eager weights, on
+    probes at load. row_sum_error: how far any checked row is from 1 (with a sink: from 1 minus its share). """
 
     status: str
     max_error: float = float("nan")
@@ -263,7 +275,8 @@ class AttentionRecord:
 
     def __post_init__(self) -> None:
         if not self.maps or len({each.kind for each in self.maps}) != len(self.maps):
-            raise ValueError(f"record: expected each kind once and at least one, got {[each.kind for each in self.maps]}; merge maps of one kind.")
+            raise ValueError(f"record: expected each kind once and at least one, got "
+                             f"{[each.kind for each in self.maps]}; merge maps of one kind.")
 
     def __getitem__(self, kind: Kind) -> AttentionMap:
         for each in self.maps:

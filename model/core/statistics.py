@@ -1,4 +1,5 @@
-"""Statistics that several rooms need, once: entropy and divergence, cosines, rank correlation, intervals by the bootstrap, and luck.
+"""Statistics that several rooms need, once: entropy and divergence, cosines, rank correlation, intervals by the
+bootstrap, and luck.
 
 numpy; scipy.stats, whose import takes half a second, inside the functions that need it.
 """
@@ -47,7 +48,8 @@ def cosines(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def rounded_shares(values: np.ndarray) -> np.ndarray:
-    """The values as shares of the row's largest to ten decimals, (..., value), so that what differs by rounding only is equal."""
+    """The values as shares of the row's largest to ten decimals, (..., value), so that what differs by rounding only is
+    equal."""
     values = np.asarray(values, np.float64)
     return np.round(values / np.maximum(np.abs(values).max(-1, keepdims=True, initial=0), 1e-300), 10)
 
@@ -72,7 +74,8 @@ def spearman(first: np.ndarray, second: np.ndarray) -> float:
 
 @functools.lru_cache(maxsize=256)
 def critical_rho(count: int, draws: int = 20_000) -> float:
-    """The |ρ| that two unrelated rankings of so many values reach at most one time in twenty, over random orders with a fixed seed."""
+    """The |ρ| that two unrelated rankings of so many values reach at most one time in twenty, over random orders with a
+    fixed seed."""
     rng = np.random.default_rng(SEED)
     order = rng.permuted(np.tile(np.arange(count, dtype=np.float64), (draws, 1)), axis=1)
     centred = np.arange(count) - (count - 1) / 2
@@ -83,7 +86,8 @@ def critical_rho(count: int, draws: int = 20_000) -> float:
 
 @dataclass(frozen=True)
 class MeanInterval:
-    """A mean over texts with its 95 % interval; NaN where no text has the number, low and high also where there is one group of texts only."""
+    """A mean over texts with its 95 % interval; NaN where no text has the number, low and high also where there is one
+    group of texts only."""
 
     value: float
     low: float
@@ -99,7 +103,8 @@ def sums_by_group(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
 
 
 def resampled_means(values: np.ndarray, groups: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """The bootstrap (Efron 1979): means (draw, column) of values (text, column), NaN left out, when each group is there so many times (draw, group).
+    """The bootstrap (Efron 1979): means (draw, column) of values (text, column), NaN left out, when each group is there
+    so many times (draw, group).
 
     Texts of a group are alike, such as twins of one frame, so they are drawn together.
     """
@@ -110,7 +115,8 @@ def resampled_means(values: np.ndarray, groups: np.ndarray, times: np.ndarray) -
 
 
 def mean_intervals(values: np.ndarray, groups: np.ndarray | None = None) -> list[MeanInterval]:
-    """The mean of each column of `values` (text, column), NaN left out, with the percentile interval of a bootstrap over groups of texts."""
+    """The mean of each column of `values` (text, column), NaN left out, with the percentile interval of a bootstrap
+    over groups of texts."""
     values = np.asarray(values, np.float64)
     groups = np.arange(len(values)) if groups is None else np.unique(groups, return_inverse=True)[1]
     count = int(groups.max()) + 1
@@ -127,27 +133,31 @@ def _percentiles(values: np.ndarray, means: np.ndarray) -> MeanInterval:
 
 
 def accuracy_intervals(correct: np.ndarray, groups: np.ndarray, draws: int = DRAWS) -> list[MeanInterval]:
-    """The mean of each column of `correct` (text, column), 0 to 1, with the expanded percentile interval of a bootstrap over groups of texts.
+    """The mean of each column of `correct` (text, column), 0 to 1, with the expanded percentile interval of a bootstrap
+    over groups of texts.
 
-    The percentiles are widened for few groups (Hesterberg 2015, section 5.3: z becomes t √(n / (n - 1)) with n groups). Where every group has the
-    same share, which no drawing can widen, the exact bound for n groups stands in (Clopper and Pearson 1934).
-    """
+    The percentiles are widened for few groups (Hesterberg 2015, section 5.3: z becomes t √(n / (n - 1)) with n groups).
+    Where every group has the same share, which no drawing can widen, the exact bound for n groups stands in (Clopper
+    and Pearson 1934). """
     from scipy import stats
 
     values, count = correct.mean(0), int(groups.max()) + 1
     if count < 2:
         return [MeanInterval(float(value), math.nan, math.nan, len(correct)) for value in values]
-    means = resampled_means(correct, groups, np.random.default_rng(SEED).multinomial(count, np.full(count, 1 / count), draws))
+    means = resampled_means(correct, groups,
+                            np.random.default_rng(SEED).multinomial(count, np.full(count, 1 / count), draws))
     tail = stats.norm.cdf(stats.t.ppf((1 - LEVEL) / 2, count - 1) * math.sqrt(count / (count - 1)))
     low, high = np.quantile(means, (tail, 1 - tail), axis=0)
     exact = ((1 - LEVEL) / 2) ** (1 / count)
     low, high = np.where(values == 1, exact, low), np.where(values == 0, 1 - exact, high)
-    return [MeanInterval(float(value), float(least), float(most), len(correct)) for value, least, most in zip(values, low, high, strict=True)]
+    return [MeanInterval(float(value), float(least), float(most), len(correct))
+            for value, least, most in zip(values, low, high, strict=True)]
 
 
 @dataclass(frozen=True)
 class Luck:
-    """What the best of all columns reaches when right and wrong are swapped at random, once a group, jointly over columns."""
+    """What the best of all columns reaches when right and wrong are swapped at random, once a group, jointly over
+    columns."""
 
     best: float      # the accuracy that the best column really reaches
     mean: float      # of the best accuracy over the swapped sets
@@ -156,9 +166,11 @@ class Luck:
 
 
 def max_statistic_null(correct: np.ndarray, groups: np.ndarray, draws: int = DRAWS) -> Luck:
-    """How far the best column of `correct` (text, column) is beyond what the best of as many that know nothing would reach."""
+    """How far the best column of `correct` (text, column) is beyond what the best of as many that know nothing would
+    reach."""
     leaning = sums_by_group(correct - 0.5, groups)
     signs = np.random.default_rng(SEED).choice((-1.0, 1.0), (draws, len(leaning)))
     swapped = 0.5 + (signs @ leaning).max(1) / len(correct)
     reached = float(correct.mean(0).max())
-    return Luck(reached, float(swapped.mean()), float(np.quantile(swapped, LEVEL)), float((1 + (swapped >= reached - 1e-9).sum()) / (1 + draws)))
+    return Luck(reached, float(swapped.mean()), float(np.quantile(swapped, LEVEL)),
+                float((1 + (swapped >= reached - 1e-9).sum()) / (1 + draws)))

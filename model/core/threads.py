@@ -19,6 +19,6 @@ def one_thread() -> Iterator[None]:
 
 
 def limited_threads(operations: float) -> AbstractContextManager[None]:
-    """One thread for a pass of LITTLE work: several would wait for each other at every layer, and all of them for whatever else the machine does,
-    such as a browser that draws the answer before."""
+    """One thread for a pass of LITTLE work: several would wait for each other at every layer, and all of them for
+    whatever else the machine does, such as a browser that draws the answer before."""
     return one_thread() if operations < SINGLE_THREAD_OPERATIONS else nullcontext()

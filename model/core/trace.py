@@ -1,9 +1,10 @@
-"""What a model computes round its attention: embeddings, residual stream, projections by head, layer-norm scales, feed-forward activations.
+"""What a model computes round its attention: embeddings, residual stream, projections by head, layer-norm scales,
+feed-forward activations.
 
-Asked once for all pages that need it: a `TraceQuery` is answered by a `Trace` of the very pass that the query's record comes from, so
-record and trace fit to the last bit. Rows are tokens and vectors are rows, y = x · W + b; layers and heads count from 0.
-Weights are read-only views of the model's own memory; `nbytes` counts what belongs to the trace alone.
-"""
+Asked once for all pages that need it: a `TraceQuery` is answered by a `Trace` of the very pass that the query's record
+comes from, so record and trace fit to the last bit. Rows are tokens and vectors are rows, y = x · W + b; layers and
+heads count from 0. Weights are read-only views of the model's own memory; `nbytes` counts what belongs to the trace
+alone. """
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,9 @@ import numpy as np
 from model.core.masks import frozen_array
 from model.core.query import Kind, Query
 
-CLOSE = 1e-4   # two vectors are one if no number differs by more than this share of the largest: other orders of summation differ by less
+# two vectors are one if no number differs by more than this share of the largest: other orders of summation differ by
+# less
+CLOSE = 1e-4
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,8 @@ class TraceQuery:
 
 @dataclass(frozen=True)
 class LastQuery:
-    """The last of it only, at the price of a plain pass: the vectors that the last block of one kind puts out. Answered by `Last`."""
+    """The last of it only, at the price of a plain pass: the vectors that the last block of one kind puts out. Answered
+    by `Last`."""
 
     query: Query
     kind: Kind
@@ -50,7 +54,8 @@ def _freeze(owner, **axes: int) -> None:
         if array is None:
             continue
         if array.ndim != count or array.dtype != np.float32:
-            raise ValueError(f"{type(owner).__name__}: expected {name} as float32 with {count} axes, got {array.dtype} {array.shape}; "
+            raise ValueError(f"{type(owner).__name__}: expected {name} as float32 with {count} axes, got {array.dtype} "
+                             f"{array.shape}; "
                              "convert it first.")
         object.__setattr__(owner, name, frozen_array(array))
 
@@ -74,10 +79,10 @@ class Projection:
 class AttentionTrace:
     """The matrices round equation (1) in one layer, and what went through them.
 
-    x (q, d_model): what queries are made of; memory (k, d_model): what keys and values are made of, the same in self-attention.
-    w_output (head, d_v, d_model): W_O, cut into the rows that each head meets; b_output (d_model) or None. output (q, d_model): what the
-    sub-layer put out. pairs: the dimensions of a head that rotary positions turn together, in the order of their speed; none without.
-    """
+    x (q, d_model): what queries are made of; memory (k, d_model): what keys and values are made of, the same in
+    self-attention. w_output (head, d_v, d_model): W_O, cut into the rows that each head meets; b_output (d_model) or
+    None. output (q, d_model): what the sub-layer put out. pairs: the dimensions of a head that rotary positions turn
+    together, in the order of their speed; none without. """
 
     kind: Kind
     index: int
@@ -94,14 +99,17 @@ class AttentionTrace:
     def __post_init__(self) -> None:
         _freeze(self, x=2, memory=2, w_output=3, b_output=1, output=2)
         d_model = self.x.shape[1]
-        if self.query.weight.shape[1] != d_model or self.w_output.shape[::2] != (len(self.query.weight), self.output.shape[1]):
-            raise ValueError(f"AttentionTrace: expected W_Q (head, {d_model}, d_k) and W_O (head, d_v, {self.output.shape[1]}), got "
+        if self.query.weight.shape[1] != d_model or self.w_output.shape[::2] != (
+            len(self.query.weight), self.output.shape[1]):
+            raise ValueError(f"AttentionTrace: expected W_Q (head, {d_model}, d_k) and W_O (head, d_v, "
+                             f"{self.output.shape[1]}), got "
                              f"{self.query.weight.shape} and {self.w_output.shape}; cut both by query head.")
 
 
 @dataclass(frozen=True, eq=False)
 class Norm:
-    """One normalisation. kind: "layer" (Ba et al. 2016) or "rms" (Zhang and Sennrich 2019). input, output (t, d_model); gain, bias (d_model)."""
+    """One normalisation. kind: "layer" (Ba et al. 2016) or "rms" (Zhang and Sennrich 2019). input, output (t, d_model);
+    gain, bias (d_model)."""
 
     name: str
     kind: str
@@ -116,15 +124,16 @@ class Norm:
 
     @property
     def scales(self) -> np.ndarray:
-        """What each token was multiplied with before the gain, float64 (t): 1/√(variance + ε), or 1/√(mean square + ε)."""
+        """What each token was multiplied with before the gain, float64 (t): 1/√(variance + ε), or 1/√(mean square +
+        ε)."""
         x = self.input.astype(np.float64)
         return 1 / np.sqrt((x.var(-1) if self.kind == "layer" else (x * x).mean(-1)) + self.epsilon)
 
 
 @dataclass(frozen=True, eq=False)
 class FeedForwardTrace:
-    """One feed-forward layer. before (t, d_ff): x · W_1 + b_1; active: the activation of it; hidden: what W_2 reads, which is `active`, or in a
-    gated layer (Shazeer 2020) `active` times a second projection; output (t, d_model)."""
+    """One feed-forward layer. before (t, d_ff): x · W_1 + b_1; active: the activation of it; hidden: what W_2 reads,
+    which is `active`, or in a gated layer (Shazeer 2020) `active` times a second projection; output (t, d_model)."""
 
     activation: str
     before: np.ndarray
@@ -144,9 +153,9 @@ class FeedForwardTrace:
 class Block:
     """One layer of a stack. kind: SELF for an encoder's, CAUSAL for a decoder's (its cross-attention included).
 
-    before, after (t, d_model): the residual stream. norms: in the order in which the pass met them. norm_first: pre-LN, where the stream
-    itself is never normalised. feed_forward: None where it is not of a known form (experts, for example).
-    """
+    before, after (t, d_model): the residual stream. norms: in the order in which the pass met them. norm_first: pre-LN,
+    where the stream itself is never normalised. feed_forward: None where it is not of a known form (experts, for
+    example). """
 
     kind: Kind
     index: int
@@ -163,8 +172,9 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Embedded:
-    """How a stack's first vectors are made. parts: (name, (t, d_model)) whose sum, after `norm` if there is one, is `output`; empty where
-    the sum is made otherwise. learned (position, d_model): the whole table of learned positions, None where there is none."""
+    """How a stack's first vectors are made. parts: (name, (t, d_model)) whose sum, after `norm` if there is one, is
+    `output`; empty where the sum is made otherwise. learned (position, d_model): the whole table of learned positions,
+    None where there is none."""
 
     kind: Kind
     parts: tuple[tuple[str, np.ndarray], ...]
@@ -187,7 +197,8 @@ class Trace:
 
     def block(self, kind: Kind, index: int) -> Block:
         """The block whose attention of this kind has this number. Raises KeyError if there is none."""
-        found = [block for block in self.blocks for each in block.attentions if (each.kind, each.index) == (kind, index)]
+        found = [block for block in self.blocks for each in block.attentions
+                 if (each.kind, each.index) == (kind, index)]
         return found[0] if found else _missing(kind, index)
 
     def attention(self, kind: Kind, index: int) -> AttentionTrace:
@@ -205,7 +216,8 @@ class Trace:
         """Bytes of all activations, shared ones counted once; the weights are the model's."""
         arrays = [part for each in self.embedded for part in (each.output, *(array for _, array in each.parts))]
         for block in self.blocks:
-            arrays += [block.before, block.after] + [array for each in block.attentions for array in (each.x, each.memory, each.output)]
+            arrays += [block.before, block.after] + [array for each in block.attentions
+                                                     for array in (each.x, each.memory, each.output)]
             arrays += [array for each in block.norms for array in (each.input, each.output)]
             if block.feed_forward is not None:
                 arrays += [getattr(block.feed_forward, name) for name in ("before", "active", "hidden", "output")]

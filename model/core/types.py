@@ -3,7 +3,8 @@ from collections.abc import Callable
 
 from model.core.query import Kind
 
-Progress = Callable[[float, str], None]   # called with the share that is done, 0 to 1, and what is being done; it may raise to stop
+# called with the share that is done, 0 to 1, and what is being done; it may raise to stop
+Progress = Callable[[float, str], None]
 HeadId = tuple[int, int]                  # layer, head: of one kind of attention that the context names
 KindHeadId = tuple[Kind, int, int]        # kind, layer, head
 Span = tuple[int, int]                    # characters of a text, from 0, the end not included

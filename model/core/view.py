@@ -1,4 +1,5 @@
-"""How a record is looked at: which head, which token, how shown. It chooses; it never computes and never asks for another record."""
+"""How a record is looked at: which head, which token, how shown. It chooses; it never computes and never asks for
+another record."""
 from dataclasses import dataclass
 
 from model.core.query import Kind
@@ -10,7 +11,8 @@ QUADRANTS = ("", "AA", "AB", "BA", "BB")  # rows of the first letter's text, col
 
 @dataclass(frozen=True)
 class View:
-    """token and pair are positions in the map's queries and keys; pair is (from, to). keep is the share of each row's mass that is shown.
+    """token and pair are positions in the map's queries and keys; pair is (from, to). keep is the share of each row's
+    mass that is shown.
 
     overlay: further (layer, head) drawn with the open one in the lines lens. order: "layer" or the name of a measure.
     """
@@ -32,8 +34,11 @@ class View:
     quadrant: str = ""
 
     def __post_init__(self) -> None:
-        for name, value, known in (("lens", self.lens, LENSES), ("scale", self.scale, SCALES), ("quadrant", self.quadrant, QUADRANTS)):
+        for name, value, known in (("lens", self.lens, LENSES), ("scale", self.scale, SCALES),
+                                   ("quadrant", self.quadrant, QUADRANTS)):
             if value not in known:
-                raise ValueError(f"View: expected {name} as one of {', '.join(map(repr, known))}, got {value!r}; choose one of them.")
+                raise ValueError(f"View: expected {name} as one of {', '.join(map(repr, known))}, got {value!r}; "
+                                 f"choose one of them.")
         if not 0 < self.keep <= 1:
-            raise ValueError(f"View: expected keep above 0 and at most 1, got {self.keep}; give the share of each row's mass to show.")
+            raise ValueError(f"View: expected keep above 0 and at most 1, got {self.keep}; give the share of each "
+                             f"row's mass to show.")

@@ -1,4 +1,5 @@
-"""The arrays of an NPZ file that a stranger made: sizes are read from the headers before memory is taken, and nothing in it is ever run.
+"""The arrays of an NPZ file that a stranger made: sizes are read from the headers before memory is taken, and nothing
+in it is ever run.
 
 An NPZ file is a ZIP of NPY files (numpy.lib.format); object arrays, which are pickles, are refused.
 """
@@ -15,7 +16,8 @@ from model.core.query import UserError
 
 ENTRIES = 5_000           # arrays in a file
 TEXT_BYTES = 16 * 2**20   # of an array of strings
-BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError, NotImplementedError, OSError, OverflowError, SyntaxError)
+BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError, NotImplementedError, OSError,
+          OverflowError, SyntaxError)
 
 
 class Arrays:
@@ -40,7 +42,8 @@ class Arrays:
             yield
         except BROKEN as error:
             said = (str(error).splitlines() or [type(error).__name__])[0][:150]
-            raise UserError(f"{self.name} is not an NPZ file that can be read ({said}); save it again with numpy.savez.") from error
+            raise UserError(
+                f"{self.name} is not an NPZ file that can be read ({said}); save it again with numpy.savez.") from error
 
     def shape(self, array: str) -> tuple[int, ...]:
         """From the array's header."""
@@ -51,16 +54,19 @@ class Arrays:
         version = np.lib.format.read_magic(file)
         read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}.get(version)
         if read is None:
-            raise UserError(f"{self.name}: {array} has an NPY header of version {version}; save it again with numpy.savez.")
+            raise UserError(f"{self.name}: {array} has an NPY header of version {version}; save it again with "
+                            f"numpy.savez.")
         shape, fortran, dtype = read(file)
         if dtype.hasobject or dtype.names or dtype.subdtype:
-            raise UserError(f"{self.name}: {array} holds Python objects or records, which are not read; save plain numbers and strings.")
+            raise UserError(f"{self.name}: {array} holds Python objects or records, which are not read; save plain "
+                            f"numbers and strings.")
         if any(each < 0 for each in shape):
             raise UserError(f"{self.name}: {array} has the shape {shape}; save it again with numpy.savez.")
         return shape, fortran, dtype
 
     def numbers(self, array: str, limit: int) -> np.ndarray:
-        """Float32 of float16, float32 or float64. Raises UserError above `limit` bytes, as they are stored or as float32, before any is read."""
+        """Float32 of float16, float32 or float64. Raises UserError above `limit` bytes, as they are stored or as
+        float32, before any is read."""
         return np.ascontiguousarray(self._read(array, "f", "float16, float32 or float64", limit), np.float32)
 
     def integers(self, array: str) -> list[int]:
@@ -70,19 +76,23 @@ class Arrays:
         """Strings of one axis; bytes are read as UTF-8."""
         found = self._read(array, "US", "strings", TEXT_BYTES)
         with self._readable():   # a lone surrogate is no text: no page and no file could hold it
-            return [(each if isinstance(each, bytes) else each.encode("utf-8")).decode("utf-8") for each in found.ravel().tolist()]
+            return [(each if isinstance(each, bytes) else each.encode("utf-8")).decode("utf-8")
+                    for each in found.ravel().tolist()]
 
     def _read(self, array: str, kinds: str, wanted: str, limit: int) -> np.ndarray:
         with self._readable(), self._archive.open(self._entries[array]) as file:
             shape, fortran, dtype = self._header(file, array)
             if dtype.kind not in kinds or dtype.name in ("longdouble", "float128"):
-                raise UserError(f"{self.name}: {array} holds {dtype}, and {wanted} are expected; convert it and save again.")
+                raise UserError(f"{self.name}: {array} holds {dtype}, and {wanted} are expected; convert it and save "
+                                f"again.")
             count = math.prod(shape)
             if count * max(4, dtype.itemsize) > limit:
-                raise UserError(f"{self.name}: {array} of {shape} is more than the {limit / 2**20:,.0f} MB that are left; "
+                raise UserError(f"{self.name}: {array} of {shape} is more than the {limit / 2**20:,.0f} MB that are "
+                                f"left; "
                                 "save fewer layers or tokens.")
             content = file.read(count * dtype.itemsize)
             if len(content) != count * dtype.itemsize or file.read(1):
-                raise UserError(f"{self.name}: {array} has other bytes than its header says; save it again with numpy.savez.")
+                raise UserError(f"{self.name}: {array} has other bytes than its header says; save it again with "
+                                f"numpy.savez.")
         found = np.frombuffer(content, dtype).reshape(shape[::-1] if fortran else shape)
         return found.T if fortran else found

@@ -1,8 +1,8 @@
 """An NPZ file of attention as maps: which array is what, and whether these are softmax weights at all.
 
-Two ways to name the arrays: Clearhead's own export (model/core/npz.py), or `attention` (layer, head, query, key) with `tokens`, or with `queries`
-and `keys` where those differ. Square attention without a weight above the diagonal is taken for a decoder's.
-"""
+Two ways to name the arrays: Clearhead's own export (model/core/npz.py), or `attention` (layer, head, query, key) with
+`tokens`, or with `queries` and `keys` where those differ. Square attention without a weight above the diagonal is taken
+for a decoder's. """
 import os
 import re
 from dataclasses import dataclass
@@ -24,7 +24,8 @@ UNKNOWN = ("[UNK]", "<unk>")
 
 @dataclass(frozen=True, eq=False)
 class Imported:
-    """What a file holds. text: the tokens of its first map, joined. said: where the file says it comes from, if it does."""
+    """What a file holds. text: the tokens of its first map, joined. said: where the file says it comes from, if it
+    does."""
 
     name: str
     text: str
@@ -41,9 +42,11 @@ def read(file: BinaryIO, name: str) -> Imported:
     """Raises UserError, in one sentence, for a file that is no attention or too large."""
     arrays = Arrays(file, name)
     plain = next((each for each in PLAIN if each in arrays.names), None)
-    kinds = [kind for kind in Kind if kind.value in arrays.names or any(re.fullmatch(rf"{kind}_\d{{1,4}}", each) for each in arrays.names)]
+    kinds = [kind for kind in Kind if kind.value in arrays.names
+             or any(re.fullmatch(rf"{kind}_\d{{1,4}}", each) for each in arrays.names)]
     if plain is None and not kinds:
-        raise UserError(f"{name} has no array named attention; save attention (layer, head, query, key) and tokens with numpy.savez.")
+        raise UserError(f"{name} has no array named attention; save attention (layer, head, query, key) and tokens "
+                        f"with numpy.savez.")
     maps = (_plain(arrays, plain),) if plain is not None else tuple(_ours(arrays, kinds))
     error = max(float(np.abs(layer.weights.sum(-1) - 1).max()) for each in maps for layer in each.layers)
     said = " ".join(arrays.texts("provenance"))[:20_000] if "provenance" in arrays.names else ""
@@ -69,12 +72,15 @@ def _ours(arrays: Arrays, kinds: list[Kind]):
     for kind in kinds:
         sides = (f"queries_{kind}", f"keys_{kind}")
         if not set(sides) <= arrays.names:
-            raise UserError(f"{arrays.name} has no arrays named {sides[0]} and {sides[1]}; save the tokens' texts beside the attention.")
+            raise UserError(f"{arrays.name} has no arrays named {sides[0]} and {sides[1]}; save the tokens' texts "
+                            f"beside the attention.")
         if kind.value in arrays.names:
             weights = _weights(arrays, kind.value, left)
-            numbers = arrays.integers(f"layers_{kind}") if f"layers_{kind}" in arrays.names else list(range(len(weights)))
+            numbers = arrays.integers(f"layers_{kind}") if f"layers_{kind}" in arrays.names else list(
+                range(len(weights)))
             if len(set(numbers)) != len(weights) or any(not 0 <= each < 10**6 for each in numbers):
-                raise UserError(f"{arrays.name}: layers_{kind} does not number the {len(weights)} layers of {kind}; save one number a layer.")
+                raise UserError(f"{arrays.name}: layers_{kind} does not number the {len(weights)} layers of {kind}; "
+                                f"save one number a layer.")
             layers = dict(zip(numbers, weights, strict=True))
             left -= weights.nbytes
         else:
@@ -89,7 +95,8 @@ def _weights(arrays: Arrays, array: str, limit: int, axes: int = 4) -> np.ndarra
     shape = arrays.shape(array)
     if len(shape) != axes or 0 in shape or max(shape[-2:]) > TOKENS:
         wanted = ("layer, " if axes == 4 else "") + "head, query, key"
-        raise UserError(f"{arrays.name}: {array} has the shape {shape}, and ({wanted}) with 1 to {TOKENS:,} tokens is expected; "
+        raise UserError(f"{arrays.name}: {array} has the shape {shape}, and ({wanted}) with 1 to {TOKENS:,} tokens is "
+                        f"expected; "
                         "stack the layers and drop the batch.")
     return arrays.numbers(array, limit)
 
@@ -105,7 +112,8 @@ def _map(arrays: Arrays, kind: Kind, sides: tuple[str, str], layers: dict[int, n
     if any(each.shape[1:] != shape[1:] for each in layers.values()):
         raise UserError(f"{arrays.name}: the layers are of different lengths; save one text a file.")
     allowed = Causal() if kind is Kind.CAUSAL else Full()
-    return AttentionMap(kind, queries, queries if queries == keys else keys, tuple(Reported(index, each, allowed) for index, each in layers.items()))
+    return AttentionMap(kind, queries, queries if queries == keys else keys,
+                        tuple(Reported(index, each, allowed) for index, each in layers.items()))
 
 
 def _check(name: str, kind: Kind, index: int, weights: np.ndarray) -> None:
@@ -122,19 +130,23 @@ def _check(name: str, kind: Kind, index: int, weights: np.ndarray) -> None:
         raise UserError(f"{name}: row {row} of layer {index} head {head} sums to {sums[head, row]:.4f} instead of 1; "
                         "save the weights after the softmax, before dropout, and without padding.")
     if kind is Kind.CAUSAL and np.triu(weights.max(0), 1).any():
-        raise UserError(f"{name}: layer {index} looks ahead, which a decoder's (causal) attention never does; name the array self.")
+        raise UserError(f"{name}: layer {index} looks ahead, which a decoder's (causal) attention never does; name the "
+                        f"array self.")
 
 
 def _tokens(arrays: Arrays, array: str, count: int) -> Tokens:
-    """Tokens that are known by their texts only: equal texts have equal numbers, brackets mark special ones, ## continues a word."""
+    """Tokens that are known by their texts only: equal texts have equal numbers, brackets mark special ones, ##
+    continues a word."""
     texts = arrays.texts(array)
     if len(texts) != count:
-        raise UserError(f"{arrays.name}: {array} has {len(texts)} texts for {count} rows or columns; save one text a token.")
+        raise UserError(f"{arrays.name}: {array} has {len(texts)} texts for {count} rows or columns; save one text a "
+                        f"token.")
     numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
     special = tuple(bool(SPECIAL.fullmatch(text)) and text not in UNKNOWN for text in texts)
     words: list[int] = []
     for place, text in enumerate(texts):
-        words.append(-1 if special[place] else words[-1] if text.startswith("##") and words and words[-1] >= 0 else place)
+        words.append(-1 if special[place] else words[-1] if text.startswith("##") and words and words[-1] >= 0
+                     else place)
     starts = np.cumsum([0, *(len(text) + 1 for text in texts)])[:-1].tolist()
     return Tokens(tuple(texts), tuple(numbers[text] for text in texts), special,
                   tuple((start, start + len(text)) for start, text in zip(starts, texts, strict=True)), tuple(words),

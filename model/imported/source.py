@@ -1,4 +1,5 @@
-"""Imported files as if they were models: each answers one question, its own text, and nothing else. Kept in this process only."""
+"""Imported files as if they were models: each answers one question, its own text, and nothing else. Kept in this
+process only."""
 import hashlib
 import io
 import threading
@@ -12,7 +13,8 @@ from model.imported.reading import LIMIT, Imported, read
 
 PREFIX = "imported:"
 STORE = 2 * LIMIT    # bytes of all files together; the least recently used goes first
-ONLY_WEIGHTS = "An imported file holds weights and tokens and not the model, so that nothing else can be computed; choose a model."
+ONLY_WEIGHTS = ("An imported file holds weights and tokens and not the model, so that nothing else can be computed; "
+                "choose a model.")
 GONE = "That imported file is no longer in this server's memory; open it again, or choose a model."
 
 _files: OrderedDict[str, Imported] = OrderedDict()
@@ -24,7 +26,8 @@ def is_imported(model_id: str) -> bool:
 
 
 def keep(content: bytes, name: str) -> tuple[str, str]:
-    """(model id, text) under which the file can be asked for from now on. Raises UserError for one that is no attention or too large."""
+    """(model id, text) under which the file can be asked for from now on. Raises UserError for one that is no attention
+    or too large."""
     found = read(io.BytesIO(content), name)
     fingerprint = hashlib.sha256(content).hexdigest()
     with _lock:
@@ -70,8 +73,10 @@ class Opened:
         found = _file(self.id)
         sizes = {(len(each.layers), each.layers[0].heads) for each in found.maps}
         layers, heads = max(sizes)
-        note = f"Imported from {found.name}, not verified. " + (f"The file says: {found.said[:300]}" if found.said else "The file says no more.")
-        return Card(self.id, found.name, revision(self.id), "imported", 0, 0, 0, layers, heads, heads, "not stated", "not stated", "not stated",
+        note = f"Imported from {found.name}, not verified. " + (f"The file says: {found.said[:300]}" if found.said
+                                                                else "The file says no more.")
+        return Card(self.id, found.name, revision(self.id), "imported", 0, 0, 0, layers, heads, heads, "not stated",
+                    "not stated", "not stated",
                     len(found.maps[0].queries), note=note)
 
     def answer(self, query: Query, report: Progress) -> AttentionRecord:
@@ -79,9 +84,11 @@ class Opened:
         if query.edits or query.continuation:
             raise UserError(ONLY_WEIGHTS)
         if query.text != found.text or query.text_b or query.target:
-            raise UserError(f"{found.name} holds the attention of one text only; open the file again to see it, or choose a model for another text.")
+            raise UserError(f"{found.name} holds the attention of one text only; open the file again to see it, or "
+                            f"choose a model for another text.")
         rows = sum(layer.heads * layer.shape[1] for each in found.maps for layer in each.layers)
-        checked = Verification("imported", row_sum_error=found.row_sum_error, tolerance=ROW_SUM_TOLERANCE, rows_checked=rows,
+        checked = Verification("imported", row_sum_error=found.row_sum_error, tolerance=ROW_SUM_TOLERANCE,
+                               rows_checked=rows,
                                reasons=("There was no model to check it against.",))
         return AttentionRecord(query, self.card, found.maps, checked)
 

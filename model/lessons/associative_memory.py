@@ -1,8 +1,8 @@
 """Attention as a memory that is addressed by content: pairs are stored, and a damaged key brings its value back.
 
-Keys and values are pictures of 7 × 5 pixels, each +1 or −1, float64 (pair, 35). The answer to a query is softmax(q · k / T) V, as in
-equation (1) of the Transformer; 1/T is the key strength β of Graves et al. 2014, equation 5, and of Ramsauer et al. 2021, equation 3.
-"""
+Keys and values are pictures of 7 × 5 pixels, each +1 or −1, float64 (pair, 35). The answer to a query is softmax(q · k
+/ T) V, as in equation (1) of the Transformer; 1/T is the key strength β of Graves et al. 2014, equation 5, and of
+Ramsauer et al. 2021, equation 3. """
 import numpy as np
 
 HEIGHT, WIDTH = 7, 5
@@ -30,32 +30,37 @@ def stored(pairs: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def damaged(key: np.ndarray, share: float, seed: int, count: int = 1) -> np.ndarray:
-    """The key `count` times with each pixel turned over with probability `share`, (count, 35); for one seed more noise only turns more over."""
+    """The key `count` times with each pixel turned over with probability `share`, (count, 35); for one seed more noise
+    only turns more over."""
     turned = np.random.default_rng(seed).random((count, len(key))) < share
     return np.where(turned, -key, key)
 
 
-def recall(query: np.ndarray, keys: np.ndarray, values: np.ndarray, temperature: float) -> tuple[np.ndarray, np.ndarray]:
+def recall(query: np.ndarray, keys: np.ndarray, values: np.ndarray,
+           temperature: float) -> tuple[np.ndarray, np.ndarray]:
     """What comes back (query, 35), between −1 and 1 in each pixel, and the weights (query, pair) that mixed it."""
     import torch
 
     from model.core import attention
 
-    mixed, weights = attention.attention(torch.tensor(query), torch.tensor(keys), torch.tensor(values), scale=1.0, temperature=temperature)
+    mixed, weights = attention.attention(torch.tensor(query), torch.tensor(keys), torch.tensor(values), scale=1.0,
+                                         temperature=temperature)
     return mixed.numpy(), weights.numpy()
 
 
 def best_temperature(share: float) -> float:
     """The T at which the weights are the probabilities of the stored keys, given the damaged one: 2 / ln((1 − p)/p).
 
-    A key that agrees with the query in a of n pixels has the likelihood (1 − p)^a p^(n−a), and q · k = 2a − n; Bayes' rule over keys that are
-    equally likely is then this softmax. The mean over these probabilities has the least squared error that any answer can have.
-    """
+    A key that agrees with the query in a of n pixels has the likelihood (1 − p)^a p^(n−a), and q · k = 2a − n; Bayes'
+    rule over keys that are equally likely is then this softmax. The mean over these probabilities has the least squared
+    error that any answer can have. """
     return 2 / np.log((1 - share) / share)
 
 
-def errors(keys: np.ndarray, values: np.ndarray, share: float, temperatures: np.ndarray, draws: int = 400) -> tuple[np.ndarray, np.ndarray]:
-    """Over `draws` damaged copies of every key: mean squared error of a recalled pixel and mean weight on the right pair, (temperature) each."""
+def errors(keys: np.ndarray, values: np.ndarray, share: float, temperatures: np.ndarray,
+           draws: int = 400) -> tuple[np.ndarray, np.ndarray]:
+    """Over `draws` damaged copies of every key: mean squared error of a recalled pixel and mean weight on the right
+    pair, (temperature) each."""
     queries = np.concatenate([damaged(key, share, seed, draws) for seed, key in enumerate(keys)])
     right = np.repeat(np.arange(len(keys)), draws)
     squared, found = [], []

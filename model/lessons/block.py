@@ -1,4 +1,5 @@
-"""One block of the Transformer: its boxes, normalisation step by step, what a feed-forward layer leaves at 0, what depth does at initialisation."""
+"""One block of the Transformer: its boxes, normalisation step by step, what a feed-forward layer leaves at 0, what
+depth does at initialisation."""
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast
@@ -13,10 +14,11 @@ WIDTH, HEADS, TEXTS, TOKENS, WORDS = 64, 4, 4, 16, 50    # the small model whose
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """One box of a block's drawing. kind: in, norm, attention, cross, feed_forward, add, or add_norm. name: the same, numbered by its sub-layer.
+    """One box of a block's drawing. kind: in, norm, attention, cross, feed_forward, add, or add_norm. name: the same,
+    numbered by its sub-layer.
 
-    output (t, d_model): what leaves it, None where the model's feed-forward layer is not of a known form. norm: the normalisation in it.
-    """
+    output (t, d_model): what leaves it, None where the model's feed-forward layer is not of a known form. norm: the
+    normalisation in it. """
 
     name: str
     kind: str
@@ -25,11 +27,13 @@ class Box:
 
 
 def boxes(block: Block) -> list[Box]:
-    """The block's boxes from the bottom up, told by the numbers: a norm stands before a sub-layer if it reads the stream, behind it if it reads
-    what the sub-layer put out (Gemma 2, OLMo 2), and is part of *add & norm* if it reads their sum and the model is post-LN."""
+    """The block's boxes from the bottom up, told by the numbers: a norm stands before a sub-layer if it reads the
+    stream, behind it if it reads what the sub-layer put out (Gemma 2, OLMo 2), and is part of *add & norm* if it reads
+    their sum and the model is post-LN."""
     left, stream = list(block.norms), block.before
     found = [Box("in", "in", stream)]
-    parts: list[tuple[str, np.ndarray | None]] = [("cross" if each.kind is Kind.CROSS else "attention", each.output) for each in block.attentions]
+    parts: list[tuple[str, np.ndarray | None]] = [("cross" if each.kind is Kind.CROSS else "attention", each.output)
+                                                  for each in block.attentions]
     parts.append(("feed_forward", block.feed_forward.output if block.feed_forward else None))
     for number, (name, output) in enumerate(parts, 1):
         before = _reading(left, stream)
@@ -55,7 +59,8 @@ def _reading(norms: list[Norm], read: np.ndarray | None) -> Norm | None:
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """One vector through a normalisation, float64 (d) each: centred is x − mean (x itself for RMS), normal has mean square 1 up to ε."""
+    """One vector through a normalisation, float64 (d) each: centred is x − mean (x itself for RMS), normal has mean
+    square 1 up to ε."""
 
     mean: float
     variance: float
@@ -66,7 +71,8 @@ class Steps:
 
 
 def layer_norm(x: np.ndarray, gain: np.ndarray, bias: np.ndarray | None = None, epsilon: float = 1e-5) -> Steps:
-    """Ba, Kiros, Hinton 2016: over the features of one token, with the biased variance (divided by d) and ε inside the root."""
+    """Ba, Kiros, Hinton 2016: over the features of one token, with the biased variance (divided by d) and ε inside the
+    root."""
     x = np.asarray(x, np.float64)
     mean, variance = float(x.mean()), float(x.var())
     normal = (x - mean) / np.sqrt(variance + epsilon)
@@ -82,18 +88,19 @@ def rms_norm(x: np.ndarray, gain: np.ndarray, epsilon: float = 1e-6) -> Steps:
 
 
 def silent(before: np.ndarray, active: np.ndarray, share: float = 0.01) -> tuple[float, float, float]:
-    """(share of activations that are exactly 0, share smaller than `share` of the largest, share that a ReLU would make 0), each 0 to 1."""
+    """(share of activations that are exactly 0, share smaller than `share` of the largest, share that a ReLU would make
+    0), each 0 to 1."""
     size = np.abs(active)
     return float((active == 0).mean()), float((size < share * size.max(initial=0)).mean()), float((before <= 0).mean())
 
 
 @lru_cache(maxsize=64)
 def depth(layers: int, norm_first: bool, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """(mean length of the residual stream after each block, Frobenius norm of the gradient of each block's W_2), both float64 (layer).
+    """(mean length of the residual stream after each block, Frobenius norm of the gradient of each block's W_2), both
+    float64 (layer).
 
-    An encoder of ours at initialisation (width 64, Xavier), random texts, the loss of naming random tokens from the last block's output:
-    what Xiong et al. 2020 plot in figure 3. Pre-LN gets its final norm.
-    """
+    An encoder of ours at initialisation (width 64, Xavier), random texts, the loss of naming random tokens from the
+    last block's output: what Xiong et al. 2020 plot in figure 3. Pre-LN gets its final norm. """
     import torch
 
     from model.scratch.probe import capture
@@ -101,16 +108,20 @@ def depth(layers: int, norm_first: bool, seed: int = 1) -> tuple[np.ndarray, np.
 
     with torch.random.fork_rng(devices=[]), torch.enable_grad():
         torch.manual_seed(seed)
-        model = Transformer(Config(WORDS, WIDTH, HEADS, 4 * WIDTH, layers, 0, dropout=0.0, norm_first=norm_first, final_norm=norm_first, tie=False))
+        model = Transformer(Config(WORDS, WIDTH, HEADS, 4 * WIDTH, layers, 0, dropout=0.0, norm_first=norm_first,
+                                   final_norm=norm_first, tie=False))
         ids, wanted = torch.randint(1, WORDS, (2, TEXTS, TOKENS))
         with capture(model) as seen:
             logits = model(ids)
         torch.nn.functional.cross_entropy(logits.flatten(0, 1), wanted.flatten()).backward()
-    stream = [float(seen[f"encoder.layers.{layer}.after_feed_forward.residual"].norm(dim=-1).mean()) for layer in range(layers)]
-    gradient = [float(cast(torch.Tensor, cast(EncoderLayer, each).feed_forward.w_2.weight.grad).norm()) for each in model.encoder.layers]
+    stream = [float(seen[f"encoder.layers.{layer}.after_feed_forward.residual"].norm(dim=-1).mean())
+              for layer in range(layers)]
+    gradient = [float(cast(torch.Tensor, cast(EncoderLayer, each).feed_forward.w_2.weight.grad).norm())
+                for each in model.encoder.layers]
     return np.array(stream), np.array(gradient)
 
 
 def last_gradients(depths: tuple[int, ...], norm_first: bool) -> np.ndarray:
-    """The gradient of W_2 in the last layer for each number of layers, float64 (depth): what theorem 1 of Xiong et al. 2020 is about."""
+    """The gradient of W_2 in the last layer for each number of layers, float64 (depth): what theorem 1 of Xiong et al.
+    2020 is about."""
     return np.array([depth(layers, norm_first)[1][-1] for layers in depths])

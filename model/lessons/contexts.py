@@ -1,7 +1,7 @@
 """Vectors of words: their neighbours in a model's embedding table, and the same word in two contexts, layer by layer.
 
-Cosines of vectors (…, d_model). Similarity of one word in two contexts against that of unrelated words in the same layer: Ethayarajh 2019,
-*How Contextual are Contextualized Word Representations?* (self-similarity, and its baseline).
+Cosines of vectors (…, d_model). Similarity of one word in two contexts against that of unrelated words in the same
+layer: Ethayarajh 2019, *How Contextual are Contextualized Word Representations?* (self-similarity, and its baseline).
 """
 import functools
 from dataclasses import dataclass
@@ -21,7 +21,8 @@ TABLES = 50        # random tables that the luck of a neighbour is the mean over
 
 @dataclass(frozen=True)
 class TableQuery:
-    """A word's neighbours in a model's table of input embeddings, and the table's rows of `ids`: answered by `Table`."""
+    """A word's neighbours in a model's table of input embeddings, and the table's rows of `ids`: answered by
+    `Table`."""
 
     model: str
     revision: str
@@ -31,9 +32,9 @@ class TableQuery:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """rows (id, d_model): of the ids that were asked for. piece: the vocabulary's own string that the word is. nearest: (piece, cosine), most
-    similar first. cosines (vocabulary - 1): of the piece with every other; pairs (at most DRAWN): of two pieces drawn at random. luck: the largest
-    cosine that a table of random directions would give."""
+    """rows (id, d_model): of the ids that were asked for. piece: the vocabulary's own string that the word is. nearest:
+    (piece, cosine), most similar first. cosines (vocabulary - 1): of the piece with every other; pairs (at most DRAWN):
+    of two pieces drawn at random. luck: the largest cosine that a table of random directions would give."""
 
     rows: np.ndarray
     piece: str
@@ -53,7 +54,8 @@ class Table:
 
 @dataclass(frozen=True)
 class ContextsQuery:
-    """One word in three texts, in the third as it is meant in the first, and unrelated words from a fourth: answered by `Contexts`."""
+    """One word in three texts, in the third as it is meant in the first, and unrelated words from a fourth: answered by
+    `Contexts`."""
 
     first: Query
     second: Query
@@ -64,10 +66,11 @@ class ContextsQuery:
 
 @dataclass(frozen=True, eq=False)
 class Contexts:
-    """By layer, of which 0 is the table itself, 1 what the first block gets, 2 what it puts out, and so on. apart, alike (layer): cosine of the
-    word in the first text with the word in the second, and in the third. unrelated, low, high (layer): mean, 10 and 90 per cent of the cosines
-    of different words, of which there are `pairs`. pieces: the word's own, as they are read; unknown: whether one of them is [UNK]; leads:
-    whether the word is the first of one of the texts."""
+    """By layer, of which 0 is the table itself, 1 what the first block gets, 2 what it puts out, and so on. apart,
+    alike (layer): cosine of the word in the first text with the word in the second, and in the third. unrelated, low,
+    high (layer): mean, 10 and 90 per cent of the cosines of different words, of which there are `pairs`. pieces: the
+    word's own, as they are read; unknown: whether one of them is [UNK]; leads: whether the word is the first of one of
+    the texts."""
 
     apart: np.ndarray
     alike: np.ndarray
@@ -85,13 +88,15 @@ class Contexts:
 
 
 def to_all(table: np.ndarray, place: int) -> np.ndarray:
-    """Cosines (vocabulary) of one row of a table (vocabulary, d_model) with all of them, in the table's own precision."""
+    """Cosines (vocabulary) of one row of a table (vocabulary, d_model) with all of them, in the table's own
+    precision."""
     lengths = np.sqrt(np.einsum("vd,vd->v", table, table))
     return table @ table[place] / np.maximum(lengths * lengths[place], 1e-30)
 
 
 def neighbours(table: np.ndarray, place: int) -> tuple[list[int], np.ndarray, np.ndarray]:
-    """The NEAREST rows to one row of a table (vocabulary, d_model), its cosines with all others, and those of pairs of rows drawn at random."""
+    """The NEAREST rows to one row of a table (vocabulary, d_model), its cosines with all others, and those of pairs of
+    rows drawn at random."""
     found = to_all(table, place)
     order = [int(each) for each in np.argsort(-found, kind="stable")[:NEAREST + 1] if each != place][:NEAREST]
     first, second = np.random.default_rng(0).integers(len(table), size=(2, DRAWN))
@@ -104,8 +109,8 @@ def neighbours(table: np.ndarray, place: int) -> tuple[list[int], np.ndarray, np
 def luck(vocabulary: int, d_model: int) -> float:
     """The largest cosine of one vector with a table of random directions, mean over TABLES tables.
 
-    A random direction is a normal vector: its cosine with a fixed one is z/√(z² + χ²), z its first number and χ² the squared length of the rest.
-    """
+    A random direction is a normal vector: its cosine with a fixed one is z/√(z² + χ²), z its first number and χ² the
+    squared length of the rest. """
     rng = np.random.default_rng(0)
     z, rest = rng.standard_normal((TABLES, vocabulary)), rng.chisquare(d_model - 1, (TABLES, vocabulary))
     return float((z / np.sqrt(z**2 + rest)).max(-1).mean())
@@ -127,12 +132,14 @@ def spelled(tokens: Tokens, text: str, places: list[int]) -> str:
 
 
 def find(tokens: Tokens, text: str, wanted: str) -> list[int]:
-    """The tokens of the first place where the text has this word, or else these characters. Raises UserError if it has them nowhere."""
+    """The tokens of the first place where the text has this word, or else these characters. Raises UserError if it has
+    them nowhere."""
     for places in members(tokens).values():
         if spelled(tokens, text, places) == wanted.casefold():
             return places
     start = text.casefold().find(wanted.casefold())
-    inside = [place for place, (low, high) in enumerate(tokens.spans) if not tokens.special[place] and low < start + len(wanted) and high > start]
+    inside = [place for place, (low, high) in enumerate(tokens.spans)
+              if not tokens.special[place] and low < start + len(wanted) and high > start]
     if start < 0 or not inside or not wanted:
         raise UserError(f"The word “{wanted}” does not stand in “{text}”; write a sentence that has it.")
     return inside
@@ -146,9 +153,10 @@ def layers(trace: Trace) -> list[np.ndarray]:
 
 
 def compare(word: str, texts: tuple[str, ...], tokens: list[Tokens], states: list[list[np.ndarray]]) -> Contexts:
-    """The word in three texts, and every word of these with every differently spelled one of the fourth; a word's vector is the mean over its
-    pieces. The first word of each text is left out there: in a decoder it sees itself alone, and its vector is unlike all others. states: for
-    each text one (t, d_model) a layer. Raises UserError if the word is missing in one of the texts."""
+    """The word in three texts, and every word of these with every differently spelled one of the fourth; a word's
+    vector is the mean over its pieces. The first word of each text is left out there: in a decoder it sees itself
+    alone, and its vector is unlike all others. states: for each text one (t, d_model) a layer. Raises UserError if the
+    word is missing in one of the texts."""
     places = [find(tokens[side], texts[side], word) for side in (0, 1, 2)]
     apart, alike = ([cosines(one[places[0]].mean(0, keepdims=True), other[places[side]].mean(0, keepdims=True))[0, 0]
                      for one, other in zip(states[0], states[side], strict=True)] for side in (1, 2))
@@ -162,12 +170,15 @@ def compare(word: str, texts: tuple[str, ...], tokens: list[Tokens], states: lis
     pieces = tuple(tokens[0].texts[place] for place in places[0])
     unknown = any(tokens[side].unknown[place] for side in (0, 1, 2) for place in places[side])
     leads = any(min(places[side]) == min(members(tokens[side])[0]) for side in (0, 1, 2))
-    return Contexts(np.array(apart), np.array(alike), np.array([each.mean() for each in found]), low, high, int(different.sum()), pieces, unknown,
+    return Contexts(np.array(apart), np.array(alike), np.array([each.mean() for each in found]), low, high,
+                    int(different.sum()), pieces, unknown,
                     leads)
 
 
 def _words(tokens: Tokens, text: str) -> list[tuple[str, list[int]]]:
-    """The words after the first that are spelled with a letter or a digit and have no unknown piece: how, and their tokens."""
+    """The words after the first that are spelled with a letter or a digit and have no unknown piece: how, and their
+    tokens."""
     later = list(members(tokens).values())[1:]
-    found = [(spelled(tokens, text, places), places) for places in later if not any(tokens.unknown[place] for place in places)]
+    found = [(spelled(tokens, text, places), places) for places in later
+             if not any(tokens.unknown[place] for place in places)]
     return [(word, places) for word, places in found if any(map(str.isalnum, word))]

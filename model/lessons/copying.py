@@ -1,4 +1,5 @@
-"""What is asked of the recurrent encoder–decoders that copy, and what is answered; the networks are in model.lessons.recurrent."""
+"""What is asked of the recurrent encoder–decoders that copy, and what is answered; the networks are in
+model.lessons.recurrent."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,8 +22,9 @@ class CopyQuery:
 
 @dataclass(frozen=True, eq=False)
 class Copying:
-    """By kind: right (length), the share of right symbols when the decoder reads its own output, at each of LENGTHS; seconds of the training;
-    parameters, a count. alignment (step, symbol): what the one with attention looked at while it wrote `text`; its rows sum to 1."""
+    """By kind: right (length), the share of right symbols when the decoder reads its own output, at each of LENGTHS;
+    seconds of the training; parameters, a count. alignment (step, symbol): what the one with attention looked at while
+    it wrote `text`; its rows sum to 1."""
 
     right: dict[str, np.ndarray]
     seconds: dict[str, float]

@@ -1,9 +1,9 @@
 r"""What attention costs: one layer's multiplications counted, its time and its memory measured on this machine.
 
-Shapes: query, key and value float32 (head, n, D_K) with d_model = heads · D_K; the linear layers take float32 (n, d_model). One text, no mask
-but the window's. A question is one way of computing at one length, so that a queue may put other people's questions between any two; it is
-measured with one thread of torch by that thread's own clock, which stands still while the machine computes something else (see `clock`).
-"""
+Shapes: query, key and value float32 (head, n, D_K) with d_model = heads · D_K; the linear layers take float32 (n,
+d_model). One text, no mask but the window's. A question is one way of computing at one length, so that a queue may put
+other people's questions between any two; it is measured with one thread of torch by that thread's own clock, which
+stands still while the machine computes something else (see `clock`). """
 import math
 import os
 import sys
@@ -22,11 +22,13 @@ D_K = 64
 START, END = 64, 131_072                 # lengths: each the double of the one before
 WINDOW = 64                              # keys on each side of the sliding window
 LONGEST = 1.5                            # seconds that one computation may take by what the length before took
-ENOUGH = 0.04                            # seconds: shorter computations are repeated for so long and the shortest counts
+# seconds: shorter computations are repeated for so long and the shortest counts
+ENOUGH = 0.04
 MOST_BYTES = float(os.environ.get("CLEARHEAD_MEASURE_MB", "1024")) * 2**20
 SHARE = 1 / 4                            # of the memory that is free, at most
 MOST_WIDTH = 1024
-BLOCK = 256 * 640                        # numbers that torch's fused kernel holds at most for one thread (FlashAttentionKernel.cpp)
+# numbers that torch's fused kernel holds at most for one thread (FlashAttentionKernel.cpp)
+BLOCK = 256 * 640
 FITTED = 4                               # lengths, the longest ones, that a power is fitted to
 
 
@@ -56,14 +58,16 @@ def plain(query, key, value):
 
 
 def fused(query, key, value):
-    """torch's fused kernel: the same numbers tile by tile, with no matrix kept. Without an axis for the batch torch would not take it."""
+    """torch's fused kernel: the same numbers tile by tile, with no matrix kept. Without an axis for the batch torch
+    would not take it."""
     import torch
 
     return torch.nn.functional.scaled_dot_product_attention(query[None], key[None], value[None])[0]
 
 
 def window(query, key, value, side: int = WINDOW):
-    """Keys at most `side` tokens away, (head, n, d_k): blocks of `side` queries over the three blocks of keys round them, as Longformer does."""
+    """Keys at most `side` tokens away, (head, n, d_k): blocks of `side` queries over the three blocks of keys round
+    them, as Longformer does."""
     import torch
     from torch.nn.functional import pad
 
@@ -72,7 +76,8 @@ def window(query, key, value, side: int = WINDOW):
     n = query.shape[-2]
     rest = -n % side
     blocks = pad(query, (0, 0, 0, rest)).unflatten(-2, (-1, side))
-    keys, values = (pad(each, (0, 0, side, side + rest)).unfold(-2, 3 * side, side).transpose(-2, -1) for each in (key, value))
+    keys, values = (pad(each, (0, 0, side, side + rest)).unfold(-2, 3 * side, side).transpose(-2, -1)
+                    for each in (key, value))
     rows, columns = torch.arange(side)[:, None], torch.arange(3 * side)
     places = torch.arange(0, n, side)[:, None, None] + columns - side
     allowed = (columns >= rows) & (columns <= rows + 2 * side) & (places >= 0) & (places < n)
@@ -80,7 +85,8 @@ def window(query, key, value, side: int = WINDOW):
 
 
 def linear(tokens, weights: Sequence):
-    """Everything else in a layer, (n, d_model): the projections to queries, keys, values and out of the heads, and the feed-forward layer of 4 d."""
+    """Everything else in a layer, (n, d_model): the projections to queries, keys, values and out of the heads, and the
+    feed-forward layer of 4 d."""
     *projections, up, down = weights
     for each in projections:
         tokens = tokens @ each
@@ -88,7 +94,8 @@ def linear(tokens, weights: Sequence):
 
 
 def multiplications(way: str, n: np.ndarray | float, d_model: int, side: int = WINDOW) -> np.ndarray | float:
-    """Multiplications of one layer: 2 n² d for the scores and the mix, 2 n (2r + 1) d within a window (at most n² d), 12 n d² for the linear layers.
+    """Multiplications of one layer: 2 n² d for the scores and the mix, 2 n (2r + 1) d within a window (at most n² d),
+    12 n d² for the linear layers.
 
     The softmax has none that grow with d and is left out; so are the additions, one for each multiplication.
     """
@@ -98,12 +105,14 @@ def multiplications(way: str, n: np.ndarray | float, d_model: int, side: int = W
 
 
 def even(d_model: int) -> int:
-    """The length n = 6 d at which scores and mix need as many multiplications as the linear layers: 2 n² d = 12 n d²."""
+    """The length n = 6 d at which scores and mix need as many multiplications as the linear layers: 2 n² d = 12 n
+    d²."""
     return 6 * d_model
 
 
 def bytes_held(way: str, n: np.ndarray | int, d_model: int, side: int = WINDOW) -> np.ndarray | int:
-    """Bytes that the formulas ask for at once: scores and weights of every head (one number a row for the fused kernel), and the output."""
+    """Bytes that the formulas ask for at once: scores and weights of every head (one number a row for the fused
+    kernel), and the output."""
     heads = d_model // D_K
     numbers = {"plain": 2 * heads * n * n, "fused": heads * n, "window": 2 * heads * n * np.minimum(n, 2 * side + 1)}
     return FLOAT * (numbers[way] + n * d_model)
@@ -112,7 +121,8 @@ def bytes_held(way: str, n: np.ndarray | int, d_model: int, side: int = WINDOW) 
 def bytes_needed(way: str, n: int, d_model: int) -> int:
     """What a computation takes at most on its way, in bytes, given and made: decides whether it may run."""
     heads = d_model // D_K
-    held = {"plain": 2 * heads * n * n, "fused": 2 * n * d_model + BLOCK, "window": 12 * heads * n * WINDOW + n * d_model, "linear": 8 * n * d_model}
+    held = {"plain": 2 * heads * n * n, "fused": 2 * n * d_model + BLOCK,
+            "window": 12 * heads * n * WINDOW + n * d_model, "linear": 8 * n * d_model}
     return FLOAT * (held[way] + 4 * n * d_model)
 
 
@@ -142,30 +152,35 @@ def prepared(way: str, n: int, d_model: int) -> Callable:
 
     if way == "linear":
         tokens = random(n, d_model)
-        weights = [random(*shape) / math.sqrt(shape[0]) for shape in [(d_model, d_model)] * 4 + [(d_model, 4 * d_model), (4 * d_model, d_model)]]
+        weights = [random(*shape) / math.sqrt(shape[0])
+                   for shape in [(d_model, d_model)] * 4 + [(d_model, 4 * d_model), (4 * d_model, d_model)]]
         return lambda: linear(tokens, weights)
     given = [random(d_model // D_K, n, D_K) for _ in range(3)]
     return lambda: {"plain": plain, "fused": fused, "window": window}[way](*given)
 
 
 def peak_bytes(call: Callable) -> int:
-    """The most bytes that torch held at once for a call, beyond what it was given; by torch's own count of every allocation."""
+    """The most bytes that torch held at once for a call, beyond what it was given; by torch's own count of every
+    allocation."""
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")   # else each profile writes to the server's log
     from torch.autograd.profiler import profile
 
     with profile(profile_memory=True) as seen:
         call()
-    events = sorted((each for each in seen.kineto_results.events() if each.name() == "[memory]"), key=lambda each: each.start_ns())
+    events = sorted((each for each in seen.kineto_results.events() if each.name() == "[memory]"),
+                    key=lambda each: each.start_ns())
     return int(np.cumsum([each.nbytes() for each in events]).max(initial=0))
 
 
 def clock() -> Callable[[], float]:
-    """This thread's own clock; on Windows, where that one moves in steps of a 64th of a second, the performance counter."""
+    """This thread's own clock; on Windows, where that one moves in steps of a 64th of a second, the performance
+    counter."""
     return time.perf_counter if sys.platform == "win32" else time.thread_time
 
 
 def seconds_of(call: Callable) -> float:
-    """Seconds by that clock, the shortest of as many calls as fit into ENOUGH, at least one: what else the machine does only ever adds."""
+    """Seconds by that clock, the shortest of as many calls as fit into ENOUGH, at least one: what else the machine does
+    only ever adds."""
     now, best, spent = clock(), math.inf, 0.0
     while spent < ENOUGH:
         start = now()
@@ -176,17 +191,20 @@ def seconds_of(call: Callable) -> float:
 
 
 def measure(question: CostQuery, report: Progress) -> Cost:
-    """Measures; stops between the two calls when nobody waits any more. Raises UserError for what is no question or does not fit."""
+    """Measures; stops between the two calls when nobody waits any more. Raises UserError for what is no question or
+    does not fit."""
     import torch
 
     from model.core.threads import one_thread
 
     way, n, d_model = question.way, question.n, question.d_model
     if way not in WAYS or not 1 <= n <= END or not D_K <= d_model <= MOST_WIDTH or d_model % D_K:
-        raise UserError(f"A measurement is one of {', '.join(WAYS)}, at most {END:,} tokens, and a width of {D_K} to {MOST_WIDTH} in steps of {D_K}.")
+        raise UserError(f"A measurement is one of {', '.join(WAYS)}, at most {END:,} tokens, and a width of {D_K} to "
+                        f"{MOST_WIDTH} in steps of {D_K}.")
     needed, free = bytes_needed(way, n, d_model) / 2**20, room() / 2**20
     if needed > free:
-        raise UserError(f"{n:,} tokens would take {needed:,.0f} MB and a measurement may take {free:,.0f} MB here; measure fewer tokens.")
+        raise UserError(f"{n:,} tokens would take {needed:,.0f} MB and a measurement may take {free:,.0f} MB here; "
+                        f"measure fewer tokens.")
     done = max(0.0, math.log(n / START, END / START))   # of all lengths
     with torch.inference_mode(), one_thread():
         call = prepared(way, n, d_model)
@@ -206,13 +224,15 @@ def machine() -> dict[str, str]:
 
 
 def power(lengths: np.ndarray, numbers: np.ndarray) -> tuple[float, float]:
-    """(exponent p, factor c) of numbers ≈ c · nᵖ by least squares on both logarithms, over the FITTED longest lengths."""
+    """(exponent p, factor c) of numbers ≈ c · nᵖ by least squares on both logarithms, over the FITTED longest
+    lengths."""
     p, log_c = np.polyfit(np.log(lengths[-FITTED:]), np.log(numbers[-FITTED:]), 1)
     return float(p), float(np.exp(log_c))
 
 
 def crossing(one: Mapping[int, float], other: Mapping[int, float]) -> float | None:
-    """The length from which `one` costs more than `other` for good, between measured lengths by powers; None if there is none."""
+    """The length from which `one` costs more than `other` for good, between measured lengths by powers; None if there
+    is none."""
     lengths = sorted(set(one) & set(other))
     gaps = [math.log(one[n] / other[n]) for n in lengths]
     below = [place for place, gap in enumerate(gaps) if gap <= 0]

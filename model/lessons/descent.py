@@ -10,7 +10,8 @@ LOW, HIGH = (4.2, -3.4), (6.2, -1.8)   # the corner of the plane (weight, bias) 
 
 
 def signal(kind: str) -> np.ndarray:
-    """Gradients of one weight, float64 (step): always 1; noise about 0.1; 1 with one of 100; falling by ten every 40 steps."""
+    """Gradients of one weight, float64 (step): always 1; noise about 0.1; 1 with one of 100; falling by ten every 40
+    steps."""
     if kind == "noisy":
         return 0.1 + np.random.default_rng(1).normal(size=STEPS)
     found = np.ones(STEPS) if kind != "fading" else 10.0 ** (-np.arange(STEPS) / 40)
@@ -33,25 +34,29 @@ def adam(gradients: np.ndarray, beta1: float = 0.9, beta2: float = 0.98, epsilon
 
 
 def rate(step: np.ndarray, d_model: int, warm_up: int) -> np.ndarray:
-    """Equation (3) of Vaswani et al. 2017: d_model^-½ · min(step^-½, step · warm_up^-1½), for steps from 1; its peak is (d_model · warm_up)^-½."""
+    """Equation (3) of Vaswani et al. 2017: d_model^-½ · min(step^-½, step · warm_up^-1½), for steps from 1; its peak is
+    (d_model · warm_up)^-½."""
     step = np.asarray(step, np.float64)
     return d_model**-0.5 * np.minimum(step**-0.5, step * float(warm_up) ** -1.5)
 
 
 def scaled_rate(step: int, peak: float, warm_up: int, decay: bool) -> float:
-    """The shape of equation (3) with a peak of one's own, for steps from 1. warm_up 0: none. Without decay the rate stays at its peak."""
+    """The shape of equation (3) with a peak of one's own, for steps from 1. warm_up 0: none. Without decay the rate
+    stays at its peak."""
     rising = min(1.0, step / warm_up) if warm_up else 1.0
     return peak * rising * (min(1.0, (max(1, warm_up) / step) ** 0.5) if decay else 1.0)
 
 
 def clipped(gradient: np.ndarray, limit: float) -> np.ndarray:
-    """The gradient, shortened to length `limit` if it is longer; its direction stays (Pascanu et al. 2013, algorithm 1). 0: never."""
+    """The gradient, shortened to length `limit` if it is longer; its direction stays (Pascanu et al. 2013, algorithm
+    1). 0: never."""
     length = np.linalg.norm(gradient)
     return gradient if not limit or length <= limit else gradient * (limit / length)
 
 
 def cliff(weight: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(loss (...), its gradient (..., 2)) of one recurrent unit h ← w σ(h) + b, 50 times from 0.5, whose σ(h) should be 0.7, squared.
+    """(loss (...), its gradient (..., 2)) of one recurrent unit h ← w σ(h) + b, 50 times from 0.5, whose σ(h) should be
+    0.7, squared.
 
     The landscape of Pascanu et al. 2013, figure 6: nearly flat, with a wall where the unit tips over.
     """
@@ -72,7 +77,8 @@ def landscape(size: int = 120) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def descend(start: tuple[float, float], step: float, limit: float, steps: int = 60) -> tuple[np.ndarray, np.ndarray]:
-    """(places (steps + 1, 2), length of each gradient before clipping (steps)) of plain gradient descent on the cliff, without momentum."""
+    """(places (steps + 1, 2), length of each gradient before clipping (steps)) of plain gradient descent on the cliff,
+    without momentum."""
     places, lengths = [np.array(start, np.float64)], []
     for _ in range(steps):
         gradient = cliff(*places[-1])[1]

@@ -1,4 +1,5 @@
-"""One loss, three targets: what a small decoder should say next, by the text, by a larger model, or by somebody's wish."""
+"""One loss, three targets: what a small decoder should say next, by the text, by a larger model, or by somebody's
+wish."""
 import math
 
 import numpy as np

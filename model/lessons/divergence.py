@@ -1,7 +1,8 @@
-r"""How far is one distribution from another? Cross-entropy and divergence of two, and the targets that label smoothing makes.
+r"""How far is one distribution from another? Cross-entropy and divergence of two, and the targets that label smoothing
+makes.
 
-Distributions are float64 (..., word) that sum to 1; everything is in nats. H(P, Q) = H(P) + D_KL(P‖Q): Shannon 1948, Kullback and Leibler 1951.
-"""
+Distributions are float64 (..., word) that sum to 1; everything is in nats. H(P, Q) = H(P) + D_KL(P‖Q): Shannon 1948,
+Kullback and Leibler 1951. """
 import math
 
 import numpy as np
@@ -18,20 +19,22 @@ def cross_entropy(p: np.ndarray, q: np.ndarray) -> np.ndarray:
     """
     with np.errstate(divide="ignore"):
         logs = np.log(np.asarray(q, np.float64))
-    return -np.multiply(p, logs, out=np.zeros(np.broadcast_shapes(np.shape(p), np.shape(q))), where=np.asarray(p) > 0).sum(-1)
+    return -np.multiply(p, logs, out=np.zeros(np.broadcast_shapes(np.shape(p), np.shape(q))),
+                        where=np.asarray(p) > 0).sum(-1)
 
 
 def divergence(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """D_KL(P‖Q) = Σ p ln(p / q) in nats (...), at least 0, and 0 only where both are equal; not symmetric, so no distance."""
+    """D_KL(P‖Q) = Σ p ln(p / q) in nats (...), at least 0, and 0 only where both are equal; not symmetric, so no
+    distance."""
     return np.maximum(cross_entropy(p, q) - entropy(np.asarray(p, np.float64), base=math.e), 0.0)
 
 
 def smoothed(right: int, words: int, epsilon: float, definition: str) -> np.ndarray:
     """The target when word `right` of `words` is true, float64 (word).
 
-    "all": (1 − ε) on the right word and ε / K on every word, itself included (Szegedy et al. 2016, section 7; torch's label_smoothing).
-    "others": 1 − ε on the right word and ε / (K − 1) on each of the others (tensor2tensor, the code of the paper).
-    """
+    "all": (1 − ε) on the right word and ε / K on every word, itself included (Szegedy et al. 2016, section 7; torch's
+    label_smoothing). "others": 1 − ε on the right word and ε / (K − 1) on each of the others (tensor2tensor, the code
+    of the paper). """
     target = np.full(words, epsilon / words if definition == "all" else epsilon / (words - 1))
     target[right] = 1 - epsilon + (epsilon / words if definition == "all" else 0)
     return target
@@ -43,7 +46,8 @@ def peak(words: int, epsilon: float, definition: str) -> float:
 
 
 def smooth_loss(share: np.ndarray | float, words: int, epsilon: float, definition: str) -> np.ndarray:
-    """The smoothed loss in nats (...) of a model that gives `share` to the right word and spreads the rest evenly over the others."""
+    """The smoothed loss in nats (...) of a model that gives `share` to the right word and spreads the rest evenly over
+    the others."""
     top = peak(words, epsilon, definition)
     share = np.asarray(share, np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -52,7 +56,8 @@ def smooth_loss(share: np.ndarray | float, words: int, epsilon: float, definitio
 
 
 def floor(words: int, epsilon: float, definition: str) -> float:
-    """The least loss that any model can reach, in nats: the entropy of the smoothed target, −q ln q − (1 − q) ln((1 − q) / (K − 1))."""
+    """The least loss that any model can reach, in nats: the entropy of the smoothed target, −q ln q − (1 − q) ln((1 −
+    q) / (K − 1))."""
     return float(smooth_loss(peak(words, epsilon, definition), words, epsilon, definition))
 
 

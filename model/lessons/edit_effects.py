@@ -25,7 +25,8 @@ def head_changes(before: AttentionRecord, after: AttentionRecord, kind: Kind) ->
 
 
 def by_layer(values: dict[HeadId, float]) -> tuple[np.ndarray, list[int]]:
-    """The same numbers as float64 (layer, head), NaN where a layer has no such head, and the layers' numbers in the model."""
+    """The same numbers as float64 (layer, head), NaN where a layer has no such head, and the layers' numbers in the
+    model."""
     layers = sorted({layer for layer, _ in values})
     grid = np.full((len(layers), 1 + max(head for _, head in values)), np.nan)
     for (layer, head), value in values.items():
@@ -34,8 +35,9 @@ def by_layer(values: dict[HeadId, float]) -> tuple[np.ndarray, list[int]]:
 
 
 def answer_change(before: Prediction | None, after: Prediction | None) -> tuple[str, float] | None:
-    """(what was compared, its change): "vector" with 1 − cosine of the sentence vectors; else "probability" with how far the best guess's
-    probability moved at the last position. None for a model that predicts nothing, or whose best guess left the twenty that are kept."""
+    """(what was compared, its change): "vector" with 1 − cosine of the sentence vectors; else "probability" with how
+    far the best guess's probability moved at the last position. None for a model that predicts nothing, or whose best
+    guess left the twenty that are kept."""
     if before is None or after is None:
         return None
     if before.vector is not None and after.vector is not None:

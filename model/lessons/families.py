@@ -1,4 +1,5 @@
-"""Encoder, decoder, or both: who may see what, and what of an encoder–decoder goes where, told from a record and its trace."""
+"""Encoder, decoder, or both: who may see what, and what of an encoder–decoder goes where, told from a record and its
+trace."""
 from dataclasses import dataclass
 from typing import cast
 
@@ -10,7 +11,8 @@ from model.core.trace import Trace
 
 
 def allowed(attention_map: AttentionMap) -> np.ndarray:
-    """Who may look where in the first layer, bool (query, key); of masks that differ by head, where any head may look."""
+    """Who may look where in the first layer, bool (query, key); of masks that differ by head, where any head may
+    look."""
     layer = attention_map.layers[0]
     queries, keys = layer.shape[1:]
     block = np.asarray(layer.allowed.block(slice(0, queries), slice(0, keys)), bool)
@@ -21,9 +23,9 @@ def allowed(attention_map: AttentionMap) -> np.ndarray:
 class Wiring:
     """What the decoder of an encoder–decoder is given. Shapes are those of the tensors.
 
-    memory (k, d_model): H = f_enc(X). stream (q, d_model): what the first cross-attention makes its queries of. layers: how many
-    cross-attentions there are. apart: the largest difference between H W_K + b, H W_V + b and the keys and values that their pass used.
-    """
+    memory (k, d_model): H = f_enc(X). stream (q, d_model): what the first cross-attention makes its queries of. layers:
+    how many cross-attentions there are. apart: the largest difference between H W_K + b, H W_V + b and the keys and
+    values that their pass used. """
 
     memory: np.ndarray
     stream: np.ndarray

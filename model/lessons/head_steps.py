@@ -1,8 +1,9 @@
-r"""One token's way through one head, with the numbers of a record: every step between its query and what the head hands on.
+r"""One token's way through one head, with the numbers of a record: every step between its query and what the head hands
+on.
 
-Equation (1) of Vaswani et al. 2017 for one query i, step by step in float64: products q_c k_jc, their sum over c, times the scale,
-capped, plus bias, over the temperature, masked, softmax, and the mix Σ_j w_ij v_j. Arrays: (key, …); vectors are rows.
-"""
+Equation (1) of Vaswani et al. 2017 for one query i, step by step in float64: products q_c k_jc, their sum over c, times
+the scale, capped, plus bias, over the temperature, masked, softmax, and the mix Σ_j w_ij v_j. Arrays: (key, …); vectors
+are rows. """
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,9 +13,9 @@ from model.core.record import Layer
 
 @dataclass(frozen=True, eq=False)
 class Journey:
-    """query (d_k), keys (key, d_k), values (key, d_v), products (key, d_k): q_c · k_jc; dots (key): their sums; scaled (key): times the scale and
-    capped; bias (key); logits (key): what the softmax gets; allowed bool (key); weights (key); weighted (key, d_v): w_j v_j; mixed (d_v).
-    sink: the share of weight that no token gets."""
+    """query (d_k), keys (key, d_k), values (key, d_v), products (key, d_k): q_c · k_jc; dots (key): their sums; scaled
+    (key): times the scale and capped; bias (key); logits (key): what the softmax gets; allowed bool (key); weights
+    (key); weighted (key, d_v): w_j v_j; mixed (d_v). sink: the share of weight that no token gets."""
 
     query: np.ndarray
     keys: np.ndarray
@@ -34,7 +35,8 @@ class Journey:
 def journey(layer: Layer, head: int, token: int) -> Journey:
     """Every step of one head for one token, float64."""
     shared = head * len(layer.key) // layer.heads
-    query, keys, values = (each.astype(np.float64) for each in (layer.query[head, token], layer.key[shared], layer.value[shared]))
+    query, keys, values = (each.astype(np.float64)
+                           for each in (layer.query[head, token], layer.key[shared], layer.value[shared]))
     row, every = slice(token, token + 1), slice(0, layer.shape[2])
     products = query * keys
     dots = products.sum(-1)
@@ -47,7 +49,8 @@ def journey(layer: Layer, head: int, token: int) -> Journey:
     allowed = _row(layer.allowed.block(row, every), head)
     weights, sink = row_softmax(logits, allowed, None if layer.sink is None else float(layer.sink[head]) / temperature)
     weighted = weights[:, None] * values
-    return Journey(query, keys, values, products, dots, scaled, bias, logits, allowed, weights, weighted, weighted.sum(0), sink)
+    return Journey(query, keys, values, products, dots, scaled, bias, logits, allowed, weights, weighted,
+                   weighted.sum(0), sink)
 
 
 def _row(block: np.ndarray, head: int) -> np.ndarray:
@@ -64,11 +67,13 @@ def row_softmax(logits: np.ndarray, allowed: np.ndarray, sink: float | None = No
     return raised / (raised.sum() + rest), rest / (raised.sum() + rest)
 
 
-def ranked_products(products: np.ndarray, keep: int, pairs: tuple[tuple[int, int], ...] = ()) -> list[tuple[str, float]]:
-    """(name, share of q·k) of the `keep` largest in size, in their order, and the small rest as one; the sum of all is q·k.
+def ranked_products(products: np.ndarray, keep: int,
+                    pairs: tuple[tuple[int, int], ...] = ()) -> list[tuple[str, float]]:
+    """(name, share of q·k) of the `keep` largest in size, in their order, and the small rest as one; the sum of all is
+    q·k.
 
-    products (d_k). Dimensions that rotary positions turn together stand together, since only their sum keeps its meaning under the turn.
-    """
+    products (d_k). Dimensions that rotary positions turn together stand together, since only their sum keeps its
+    meaning under the turn. """
     paired = {each for pair in pairs for each in pair}
     named = [(f"{a}+{b}", float(products[a] + products[b])) for a, b in pairs]
     named += [(str(place), float(each)) for place, each in enumerate(products) if place not in paired]
@@ -78,7 +83,8 @@ def ranked_products(products: np.ndarray, keep: int, pairs: tuple[tuple[int, int
 
 
 def angle(one: np.ndarray, other: np.ndarray) -> float:
-    """The angle between two vectors in degrees, 0 to 180; exact near both ends (Kahan 2006): 2 atan2(‖a−b‖, ‖a+b‖) of the unit vectors."""
+    """The angle between two vectors in degrees, 0 to 180; exact near both ends (Kahan 2006): 2 atan2(‖a−b‖, ‖a+b‖) of
+    the unit vectors."""
     lengths = np.linalg.norm(one), np.linalg.norm(other)
     if min(lengths) == 0:
         return float("nan")
@@ -87,7 +93,8 @@ def angle(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def plane(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """The plane that shows most of these points (point, d): (centre (d), axes (2, d), share of their variance that it shows, 0 to 1).
+    """The plane that shows most of these points (point, d): (centre (d), axes (2, d), share of their variance that it
+    shows, 0 to 1).
 
     Principal components (Pearson 1901). The picture of a point is (point − centre) · axesᵀ.
     """
@@ -100,7 +107,8 @@ def plane(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
 
 
 def hull(points: np.ndarray) -> np.ndarray:
-    """The corners of the convex hull of points in a plane (point, 2), counter-clockwise, as places in `points` (Andrew 1979)."""
+    """The corners of the convex hull of points in a plane (point, 2), counter-clockwise, as places in `points` (Andrew
+    1979)."""
     order = np.lexsort((points[:, 1], points[:, 0]))
 
     def chain(places) -> list[int]:
@@ -121,12 +129,14 @@ def _turn(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
 
 
 def not_a_projection(weights: np.ndarray) -> float:
-    """‖A² − A‖ / ‖A‖ (Frobenius) of a head's square matrix: 0 for a projection, which would change nothing when applied twice."""
+    """‖A² − A‖ / ‖A‖ (Frobenius) of a head's square matrix: 0 for a projection, which would change nothing when applied
+    twice."""
     square = weights.astype(np.float64)
     return float(np.linalg.norm(square @ square - square) / np.linalg.norm(square))
 
 
 def hand_over(mixed: np.ndarray, w_output: np.ndarray) -> np.ndarray:
-    """What each head adds to the residual stream, float64 (head, d_model): its mixed values (head, d_v) through its rows of W_O (head, d_v,
-    d_model). Concat(heads) · W_O is their sum, so concatenating mixes nothing; what is missing to the sub-layer's output is its bias."""
+    """What each head adds to the residual stream, float64 (head, d_model): its mixed values (head, d_v) through its
+    rows of W_O (head, d_v, d_model). Concat(heads) · W_O is their sum, so concatenating mixes nothing; what is missing
+    to the sub-layer's output is its bias."""
     return np.einsum("hd,hdm->hm", mixed.astype(np.float64), w_output.astype(np.float64))

@@ -1,9 +1,10 @@
-r"""What heads tell and what they share, in bits: entropy, mutual information between query and attended position, divergence between heads.
+r"""What heads tell and what they share, in bits: entropy, mutual information between query and attended position,
+divergence between heads.
 
-A head's rows are distributions w_i over keys, float (query, key); with every query as likely as any other they are a joint distribution of
-query and attended position. Mutual information is then I = H(mean row) − mean H(row) (Cover & Thomas 2006, chapter 2). Jensen–Shannon divergence:
-Lin 1991; its root is a metric: Endres & Schindelin 2003. Between the heads of a model: Clark et al. 2019, section 6.
-"""
+A head's rows are distributions w_i over keys, float (query, key); with every query as likely as any other they are a
+joint distribution of query and attended position. Mutual information is then I = H(mean row) − mean H(row) (Cover &
+Thomas 2006, chapter 2). Jensen–Shannon divergence: Lin 1991; its root is a metric: Endres & Schindelin 2003. Between
+the heads of a model: Clark et al. 2019, section 6. """
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,9 @@ from model.core.record import AttentionMap, Layer, Reported
 from model.core.statistics import entropy
 from model.core.types import HeadId, Progress
 
-BUDGET = 4e8              # numbers that the comparison of all pairs of heads of one text goes through at most; rows are left out evenly to keep it
+# numbers that the comparison of all pairs of heads of one text goes through at most; rows are left out evenly to keep
+# it
+BUDGET = 4e8
 LONGEST = MAX_UNPOOLED           # tokens of a text: every head's whole matrix is looked at
 TOYS = ("uniform", "causal", "first", "itself", "previous")
 
@@ -31,10 +34,11 @@ class InformationQuery:
 
 @dataclass(frozen=True, eq=False)
 class Information:
-    """Float64, one number a head in the order of `places`, (layer, head). `blank`: the same measures of equal weights under each layer's mask.
+    """Float64, one number a head in the order of `places`, (layer, head). `blank`: the same measures of equal weights
+    under each layer's mask.
 
-    entropy: mean H(row). mutual: I. distance: mean |i − j|, NaN across two texts. divergence (head, head): mean Jensen–Shannon divergence, 0 to 1.
-    """
+    entropy: mean H(row). mutual: I. distance: mean |i − j|, NaN across two texts. divergence (head, head): mean
+    Jensen–Shannon divergence, 0 to 1. """
 
     places: tuple[HeadId, ...]
     values: dict[str, np.ndarray]
@@ -49,12 +53,14 @@ class Information:
 
 
 def mutual(weights: np.ndarray) -> np.ndarray:
-    """I between query and attended position of matrices (..., query, key), in bits: H of the mean row minus the mean H of the rows."""
+    """I between query and attended position of matrices (..., query, key), in bits: H of the mean row minus the mean H
+    of the rows."""
     return np.maximum(entropy(weights.mean(-2), base=2) - entropy(weights, base=2).mean(-1), 0)
 
 
 def toy(name: str, n: int, sharpness: float = 1.0) -> np.ndarray:
-    """A head of n tokens that does one thing, (query, key): share `sharpness` of it, the rest spread evenly over what it may see."""
+    """A head of n tokens that does one thing, (query, key): share `sharpness` of it, the rest spread evenly over what
+    it may see."""
     full, causal = np.full((n, n), 1 / n), np.tril(np.ones((n, n))) / np.arange(1, n + 1)[:, None]
     if name in ("uniform", "causal"):
         return full if name == "uniform" else causal
@@ -66,7 +72,8 @@ def measure_text(attention_map: AttentionMap, report: Progress) -> Information:
     """Everything on one text. A layer's sink is one more thing to attend to, so that rows always sum to 1."""
     shape = len(attention_map.queries), len(attention_map.keys)
     if max(shape) > LONGEST:
-        raise UserError(f"The text has {max(shape):,} tokens, and heads are compared on at most {LONGEST:,}; shorten it.")
+        raise UserError(f"The text has {max(shape):,} tokens, and heads are compared on at most {LONGEST:,}; shorten "
+                        f"it.")
     apart = np.abs(np.arange(shape[0])[:, None] - np.arange(shape[1])).astype(float)
     kept = _rows(sum(layer.heads for layer in attention_map.layers), *shape)
     values: dict[str, list[float]] = {name: [] for name in ("entropy", "mutual", "distance")}
@@ -79,10 +86,12 @@ def measure_text(attention_map: AttentionMap, report: Progress) -> Information:
             for target, rows in ((values, weights), (blank, _even(layer, head, shape))):
                 target["entropy"].append(entropy(rows, base=2).mean())
                 target["mutual"].append(float(mutual(rows)))
-                target["distance"].append(np.nan if attention_map.kind is Kind.CROSS else (rows[:, :shape[1]] * apart).sum(1).mean())
+                target["distance"].append(np.nan if attention_map.kind is Kind.CROSS
+                                          else (rows[:, :shape[1]] * apart).sum(1).mean())
             places.append((layer.index, head))
             sampled.append(np.pad(weights[kept], ((0, 0), (0, 1 + shape[1] - weights.shape[1]))).astype(np.float32))
-    return Information(tuple(places), {name: np.array(each) for name, each in values.items()}, {name: np.array(each) for name, each in blank.items()},
+    return Information(tuple(places), {name: np.array(each) for name, each in values.items()},
+                       {name: np.array(each) for name, each in blank.items()},
                        divergences(np.stack(sampled), report), shape[0])
 
 
@@ -107,7 +116,8 @@ def _even(layer: Layer | Reported, head: int, shape: tuple[int, int]) -> np.ndar
 
 
 def divergences(weights: np.ndarray, report: Progress) -> np.ndarray:
-    """Mean Jensen–Shannon divergence of the rows of every two heads, float64 (head, head), in bits, from weights (head, row, key) that sum to 1.
+    """Mean Jensen–Shannon divergence of the rows of every two heads, float64 (head, head), in bits, from weights (head,
+    row, key) that sum to 1.
 
     H of the middle of two rows minus the middle of their H.
     """
@@ -127,7 +137,8 @@ def pooled(texts: Sequence[Information]) -> Information:
     def mean(field: str) -> dict[str, np.ndarray]:
         return {name: np.mean([getattr(each, field)[name] for each in texts], axis=0) for name in first.values}
 
-    return Information(first.places, mean("values"), mean("blank"), np.mean([each.divergence for each in texts], axis=0),
+    return Information(first.places, mean("values"), mean("blank"),
+                       np.mean([each.divergence for each in texts], axis=0),
                        float(np.mean([each.tokens for each in texts])), len(texts))
 
 
@@ -142,7 +153,8 @@ def within_and_between(found: Information, distances: np.ndarray) -> tuple[float
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """I(X;Y) of a joint distribution, and what a model q(y|x) shows of it: H(Y) − its cross-entropy, for every `share` that it has learnt."""
+    """I(X;Y) of a joint distribution, and what a model q(y|x) shows of it: H(Y) − its cross-entropy, for every `share`
+    that it has learnt."""
 
     information: float
     entropy: float
@@ -150,7 +162,8 @@ class Bound:
 
 
 def bound(strength: float, shares: np.ndarray, size: int = 6, seed: int = 0) -> Bound:
-    """A random joint p(x, y); the model is q ∝ p(y)^(1−s) p(y|x)^s: at s = 0 it knows how often each y comes, at s = 1 everything; beyond, too sure.
+    """A random joint p(x, y); the model is q ∝ p(y)^(1−s) p(y|x)^s: at s = 0 it knows how often each y comes, at s = 1
+    everything; beyond, too sure.
 
     −E log₂ q(y|x) is the cross-entropy; I(X;Y) ≥ H(Y) − cross-entropy, with equality for q = p (Barber & Agakov 2003).
     """

@@ -1,9 +1,8 @@
 """Kernel regression, and the same arithmetic as attention.
 
-Nadaraya 1964 and Watson 1964: the estimate at a place x is the average of the values y_i of all points, weighted by how near each x_i is:
-ŷ(x) = Σ K((x − x_i)/h) y_i / Σ K((x − x_i)/h). With queries for x, keys for x_i and values for y_i that is attention. Queries are
-(query, d), keys (key, d), values (key); everything is float64. h is in units of x.
-"""
+Nadaraya 1964 and Watson 1964: the estimate at a place x is the average of the values y_i of all points, weighted by how
+near each x_i is: ŷ(x) = Σ K((x − x_i)/h) y_i / Σ K((x − x_i)/h). With queries for x, keys for x_i and values for y_i
+that is attention. Queries are (query, d), keys (key, d), values (key); everything is float64. h is in units of x. """
 import numpy as np
 
 KERNELS = ("gaussian", "epanechnikov", "triangular", "boxcar")
@@ -11,7 +10,8 @@ LIFTS = ("line", "circle")
 
 
 def log_kernel(u: np.ndarray, name: str) -> np.ndarray:
-    """ln K(u) for a distance u in bandwidths, without the constant that every weight shares; −∞ where the kernel is 0."""
+    """ln K(u) for a distance u in bandwidths, without the constant that every weight shares; −∞ where the kernel is
+    0."""
     inside = np.abs(u) < 1
     if name == "gaussian":
         return -(u**2) / 2
@@ -22,7 +22,8 @@ def log_kernel(u: np.ndarray, name: str) -> np.ndarray:
 
 
 def kernel_weights(query: np.ndarray, keys: np.ndarray, h: float, name: str = "gaussian") -> np.ndarray:
-    """Each key's share of the kernel at each query, (query, key): rows sum to 1, and are NaN where no key is within reach (0/0).
+    """Each key's share of the kernel at each query, (query, key): rows sum to 1, and are NaN where no key is within
+    reach (0/0).
 
     Distances are Euclidean. The largest logarithm of a row is subtracted before exp, so that no bandwidth is too small.
     """
@@ -33,29 +34,35 @@ def kernel_weights(query: np.ndarray, keys: np.ndarray, h: float, name: str = "g
         return raised / raised.sum(-1, keepdims=True)
 
 
-def dot_product_weights(query: np.ndarray, keys: np.ndarray, temperature: float, bias: np.ndarray | None = None) -> np.ndarray:
-    """softmax((q · k + bias) / T), (query, key), by equation (1) of the Transformer: the function that draws every head. bias: one number a key."""
+def dot_product_weights(query: np.ndarray, keys: np.ndarray, temperature: float,
+                        bias: np.ndarray | None = None) -> np.ndarray:
+    """softmax((q · k + bias) / T), (query, key), by equation (1) of the Transformer: the function that draws every
+    head. bias: one number a key."""
     import torch
 
     from model.core import attention
 
-    scores = attention.scores(torch.tensor(query), torch.tensor(keys), scale=1.0, bias=None if bias is None else torch.tensor(bias))
+    scores = attention.scores(torch.tensor(query), torch.tensor(keys), scale=1.0,
+                              bias=None if bias is None else torch.tensor(bias))
     return attention.softmax(scores, temperature=temperature).numpy()
 
 
 def length_bias(keys: np.ndarray) -> np.ndarray:
-    """−|k|²/2 of each key (key): what the Gaussian kernel has and the dot product has not, as −|q − k|²/2 = q · k − |k|²/2 − |q|²/2."""
+    """−|k|²/2 of each key (key): what the Gaussian kernel has and the dot product has not, as −|q − k|²/2 = q · k −
+    |k|²/2 − |q|²/2."""
     return -(keys**2).sum(-1) / 2
 
 
 def lift(x: np.ndarray, how: str) -> np.ndarray:
-    """Places on the line as vectors (key, d). line: as they are, d = 1. circle: (cos x, sin x), so that all have length 1."""
+    """Places on the line as vectors (key, d). line: as they are, d = 1. circle: (cos x, sin x), so that all have length
+    1."""
     x = np.asarray(x, np.float64)
     return x[:, None] if how == "line" else np.stack([np.cos(x), np.sin(x)], -1)
 
 
 def leave_one_out(keys: np.ndarray, values: np.ndarray, h: float, name: str) -> float:
-    """Mean squared error of each point's value, estimated from all others; NaN where a point has nobody within reach."""
+    """Mean squared error of each point's value, estimated from all others; NaN where a point has nobody within
+    reach."""
     errors = []
     for place, value in enumerate(values):
         others = np.arange(len(values)) != place
@@ -65,5 +72,6 @@ def leave_one_out(keys: np.ndarray, values: np.ndarray, h: float, name: str) -> 
 
 
 def moved(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Total variation ½ Σ |w − w'| between two rows of weights (..., key): the share of the weight that lies elsewhere, 0 to 1."""
+    """Total variation ½ Σ |w − w'| between two rows of weights (..., key): the share of the weight that lies elsewhere,
+    0 to 1."""
     return np.abs(one - other).sum(-1) / 2

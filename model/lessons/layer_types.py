@@ -1,8 +1,8 @@
-r"""The paper's table of layer types (Vaswani et al. 2017, table 1), and what each type assumes of its input, by shuffling it.
+r"""The paper's table of layer types (Vaswani et al. 2017, table 1), and what each type assumes of its input, by
+shuffling it.
 
-n: tokens, d: width, k: the convolution's kernel, r: how many keys a restricted attention has. The table's formulas are orders of growth, O(·):
-here they stand without the constant.
-"""
+n: tokens, d: width, k: the convolution's kernel, r: how many keys a restricted attention has. The table's formulas are
+orders of growth, O(·): here they stand without the constant. """
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,7 +47,8 @@ def weights(k: int = KERNEL, seed: int = 0) -> Weights:
 
 
 def run(kind: str, tokens: np.ndarray, w: Weights, r: int = NEAR) -> np.ndarray:
-    """One layer of this type without positions over tokens (n, d), float64. restricted: the r keys nearest to each token's own place."""
+    """One layer of this type without positions over tokens (n, d), float64. restricted: the r keys nearest to each
+    token's own place."""
     if kind == "recurrent":
         return _recurrent(tokens, w)
     if kind == "convolution":
@@ -77,7 +78,8 @@ def _convolution(tokens: np.ndarray, kernel: np.ndarray) -> np.ndarray:
 
 
 def shuffled(kind: str, seed: int = 0) -> float:
-    """‖f(P x) − P f(x)‖ / ‖f(x)‖ for one shuffle P of TOKENS tokens: 0 if the layer assumes nothing about their order."""
+    """‖f(P x) − P f(x)‖ / ‖f(x)‖ for one shuffle P of TOKENS tokens: 0 if the layer assumes nothing about their
+    order."""
     rng = np.random.default_rng(seed)
     tokens, order = rng.standard_normal((TOKENS, WIDTH)), rng.permutation(TOKENS)
     w = weights(seed=seed)

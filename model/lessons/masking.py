@@ -1,4 +1,5 @@
-"""Masks on one small attention matrix: −∞ before the softmax, a large negative number instead, zeroing after it, and zeroing with renormalising.
+"""Masks on one small attention matrix: −∞ before the softmax, a large negative number instead, zeroing after it, and
+zeroing with renormalising.
 
 Scores are float64 (query, key), allowed is bool (query, key). Rows are queries.
 """
@@ -15,20 +16,22 @@ def toy_scores(n: int, seed: int, d_k: int = 16) -> np.ndarray:
 
 
 def padding_mask(n: int, padded: int) -> np.ndarray:
-    """Nobody may look at the last `padded` tokens, bool (query, key). Their own rows stay open: what they compute is thrown away."""
+    """Nobody may look at the last `padded` tokens, bool (query, key). Their own rows stay open: what they compute is
+    thrown away."""
     return np.broadcast_to(np.arange(n) < n - padded, (n, n)).copy()
 
 
 def look_ahead_mask(n: int) -> np.ndarray:
-    """A token may look at itself and at what stands before it (Vaswani et al. 2017, section 3.2.3), bool (query, key)."""
+    """A token may look at itself and at what stands before it (Vaswani et al. 2017, section 3.2.3), bool (query,
+    key)."""
     return np.tril(np.ones((n, n), bool))
 
 
 def masked_weights(scores: np.ndarray, allowed: np.ndarray, method: str) -> np.ndarray:
     """The weights, float64 (query, key), by one of METHODS.
 
-    before: −∞ on forbidden scores, then softmax; a row without any allowed key is 0/0, NaN. finite: LARGE instead of −∞. after: softmax over
-    everything, then 0 where forbidden. renormalised: the same, and each row divided by its sum.
+    before: −∞ on forbidden scores, then softmax; a row without any allowed key is 0/0, NaN. finite: LARGE instead of
+    −∞. after: softmax over everything, then 0 where forbidden. renormalised: the same, and each row divided by its sum.
     """
     import torch
 
@@ -46,7 +49,8 @@ def masked_weights(scores: np.ndarray, allowed: np.ndarray, method: str) -> np.n
 
 
 def leak(scores: np.ndarray, allowed: np.ndarray, row: int, moved: np.ndarray, method: str) -> np.ndarray | None:
-    """How the weights that a row may see (moved, key) answer when its first forbidden score is moved by each number of `moved`.
+    """How the weights that a row may see (moved, key) answer when its first forbidden score is moved by each number of
+    `moved`.
 
     None if the row has nothing forbidden or nothing allowed.
     """
@@ -65,7 +69,8 @@ def blind_row(n: int) -> dict[str, str]:
     scores, nothing = toy_scores(n, 0), np.zeros((n, n), bool)
     found = {method: _in_words(masked_weights(scores, nothing, method)[0]) for method in METHODS}
     values = torch.ones(1, n, 2, dtype=torch.float64)
-    mixed = torch.nn.functional.scaled_dot_product_attention(values, values, values, attn_mask=torch.from_numpy(nothing)[None])
+    mixed = torch.nn.functional.scaled_dot_product_attention(values, values, values,
+                                                             attn_mask=torch.from_numpy(nothing)[None])
     found["torch.softmax"] = _in_words(torch.softmax(torch.full((n,), -torch.inf), 0).numpy())
     found["scaled_dot_product_attention"] = _in_words(mixed[0, 0].numpy())
     return found

@@ -1,4 +1,5 @@
-r"""Multidimensional scaling: points in a plane whose distances are as near as they can be to given dissimilarities, float64 (point, point).
+r"""Multidimensional scaling: points in a plane whose distances are as near as they can be to given dissimilarities,
+float64 (point, point).
 
 Classical: Torgerson 1952. SMACOF: de Leeuw 1977; Borg & Groenen 2005, chapter 8. Stress: Kruskal 1964.
 """
@@ -20,23 +21,26 @@ def between(points: np.ndarray) -> np.ndarray:
 
 
 def stress(points: np.ndarray, wanted: np.ndarray) -> float:
-    """Kruskal's stress-1: the root of Σ (distance − wanted)² / Σ distance². 0 is perfect; Kruskal called 0.1 fair and 0.2 poor."""
+    """Kruskal's stress-1: the root of Σ (distance − wanted)² / Σ distance². 0 is perfect; Kruskal called 0.1 fair and
+    0.2 poor."""
     found = between(points)
     return float(np.sqrt(((found - wanted) ** 2).sum() / max((found**2).sum(), 1e-300)))
 
 
 def classical(wanted: np.ndarray, dimensions: int = 2) -> np.ndarray:
-    """The plane that keeps most of the doubly centred squares −½ J D² J; exact if the dissimilarities are distances in a plane."""
+    """The plane that keeps most of the doubly centred squares −½ J D² J; exact if the dissimilarities are distances in
+    a plane."""
     centre = np.eye(len(wanted)) - 1 / len(wanted)
     values, vectors = np.linalg.eigh(-centre @ wanted**2 @ centre / 2)
     return vectors[:, ::-1][:, :dimensions] * np.sqrt(np.maximum(values[::-1][:dimensions], 0))
 
 
 def smacof(wanted: np.ndarray, start: np.ndarray, steps: int = STEPS) -> tuple[np.ndarray, list[float]]:
-    """Points with a locally least Σ (distance − wanted)², from `start`, and the raw stress after each step, which never grows.
+    """Points with a locally least Σ (distance − wanted)², from `start`, and the raw stress after each step, which never
+    grows.
 
-    Each step is the Guttman transform X ← B(X) X / n with b_ij = −wanted_ij / distance_ij beside the diagonal, whose rows sum to 0.
-    """
+    Each step is the Guttman transform X ← B(X) X / n with b_ij = −wanted_ij / distance_ij beside the diagonal, whose
+    rows sum to 0. """
     points, apart, raw = start.copy(), between(start), []
     for _ in range(steps):
         ratio = np.divide(wanted, apart, out=np.zeros_like(apart), where=apart > 0)

@@ -1,8 +1,8 @@
 r"""The online softmax: a row is read tile by tile with a running maximum and a running sum, and never stored.
 
-After the tiles with keys J: m = max_J s_j, l = Σ_J e^(s_j − m), o = Σ_J e^(s_j − m) v_j. A new tile with maximum m' makes the old l and o worth
-e^(m − max(m, m')) of themselves. Milakov & Gimelshein 2018, algorithm 3; with the values in the same pass: Dao et al. 2022, algorithm 1.
-"""
+After the tiles with keys J: m = max_J s_j, l = Σ_J e^(s_j − m), o = Σ_J e^(s_j − m) v_j. A new tile with maximum m'
+makes the old l and o worth e^(m − max(m, m')) of themselves. Milakov & Gimelshein 2018, algorithm 3; with the values in
+the same pass: Dao et al. 2022, algorithm 1. """
 import functools
 from dataclasses import dataclass
 
@@ -11,7 +11,8 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """After one tile. keys: its places (from, to). m, l, o (d_v): running maximum, sum and mix. kept: what the old l and o were multiplied by."""
+    """After one tile. keys: its places (from, to). m, l, o (d_v): running maximum, sum and mix. kept: what the old l
+    and o were multiplied by."""
 
     keys: tuple[int, int]
     m: float
@@ -26,7 +27,8 @@ class Step:
 
 
 def steps(scores: np.ndarray, values: np.ndarray, tile: int) -> list[Step]:
-    """One row's scores (key) and the values (key, d_v), `tile` keys at a time; float64. The last step's answer is the row's output."""
+    """One row's scores (key) and the values (key, d_v), `tile` keys at a time; float64. The last step's answer is the
+    row's output."""
     found = []
     m, total, mix = -np.inf, 0.0, np.zeros(values.shape[1])
     for start in range(0, len(scores), tile):
@@ -39,7 +41,8 @@ def steps(scores: np.ndarray, values: np.ndarray, tile: int) -> list[Step]:
 
 
 def tiled_attention(query: np.ndarray, key: np.ndarray, value: np.ndarray, tile: int) -> np.ndarray:
-    """softmax(Q Kᵀ / √d_k) V, (query, d_v), with no more than tile × tile scores at a time: all rows of a tile of queries take the steps at once."""
+    """softmax(Q Kᵀ / √d_k) V, (query, d_v), with no more than tile × tile scores at a time: all rows of a tile of
+    queries take the steps at once."""
     out = np.empty((len(query), value.shape[1]), query.dtype)
     for first in range(0, len(query), tile):
         rows = query[first:first + tile]
@@ -49,14 +52,17 @@ def tiled_attention(query: np.ndarray, key: np.ndarray, value: np.ndarray, tile:
             scores = rows @ key[start:start + tile].T / np.sqrt(query.shape[1]).astype(query.dtype)
             top = np.maximum(m, scores.max(1, keepdims=True))
             kept, raised = np.exp(m - top), np.exp(scores - top)
-            m, total, mix = top, kept * total + raised.sum(1, keepdims=True), kept * mix + raised @ value[start:start + tile]
+            m, total, mix = top, kept * total + raised.sum(1,
+                                                           keepdims=True), kept * mix + raised @ value[
+                                                               start:start + tile]
         out[first:first + tile] = mix / total
     return out
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """The same attention three ways on random numbers, float32: how far tiles and torch's fused kernel are from the formula, and numbers held."""
+    """The same attention three ways on random numbers, float32: how far tiles and torch's fused kernel are from the
+    formula, and numbers held."""
 
     n: int
     tiled: float

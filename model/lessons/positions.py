@@ -1,8 +1,8 @@
 r"""Where am I? The schemes that tell a Transformer, as functions of positions alone.
 
-Sinusoidal positions (Vaswani et al. 2017, section 3.5) in float64: PE(p, 2c) = sin(p r_c), PE(p, 2c+1) = cos(p r_c), r_c = 10000^(−2c/d).
-Rotary positions (Su et al. 2021), ALiBi (Press et al. 2022), T5's buckets (Raffel et al. 2020). Positions count from 0.
-"""
+Sinusoidal positions (Vaswani et al. 2017, section 3.5) in float64: PE(p, 2c) = sin(p r_c), PE(p, 2c+1) = cos(p r_c),
+r_c = 10000^(−2c/d). Rotary positions (Su et al. 2021), ALiBi (Press et al. 2022), T5's buckets (Raffel et al. 2020).
+Positions count from 0. """
 import json
 from collections.abc import Sequence
 from functools import cache
@@ -33,7 +33,8 @@ def sinusoidal(positions: np.ndarray | Sequence[float], width: int) -> np.ndarra
 
 
 def shift(steps: float, width: int) -> np.ndarray:
-    """The matrix (d, d) with PE(p + steps) = PE(p) · matrix for every p: in each pair a rotation by steps · r_c, the same everywhere."""
+    """The matrix (d, d) with PE(p + steps) = PE(p) · matrix for every p: in each pair a rotation by steps · r_c, the
+    same everywhere."""
     matrix = np.zeros((width, width))
     for pair, angle in enumerate(steps * rates(width)):
         a, b = 2 * pair, 2 * pair + 1
@@ -51,14 +52,16 @@ def by_distance(square: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def strongest_wave(table: np.ndarray) -> np.ndarray:
-    """The wavelength in positions of the strongest wave in each dimension of a table (p, d), float64 (d): n / f for the largest of the discrete
-    Fourier transform's sizes at f = 1 … n/2 (the mean, f = 0, is no wave). n is the number of rows, so nothing longer than n can be told."""
+    """The wavelength in positions of the strongest wave in each dimension of a table (p, d), float64 (d): n / f for the
+    largest of the discrete Fourier transform's sizes at f = 1 … n/2 (the mean, f = 0, is no wave). n is the number of
+    rows, so nothing longer than n can be told."""
     sizes = np.abs(np.fft.rfft(np.asarray(table, np.float64), axis=0))[1:]
     return len(table) / (1.0 + sizes.argmax(0))
 
 
 def compared(table: np.ndarray, matrix: np.ndarray) -> np.ndarray:
-    """x_i M x_jᵀ / (‖x_i‖ ‖x_j‖) for every two rows of a table (p, d), float64 (p, p): what a head compares whose W_Q W_Kᵀ is M."""
+    """x_i M x_jᵀ / (‖x_i‖ ‖x_j‖) for every two rows of a table (p, d), float64 (p, p): what a head compares whose W_Q
+    W_Kᵀ is M."""
     unit = unit_rows(table)
     return unit @ matrix @ unit.T
 
@@ -67,17 +70,20 @@ def rotate(vector: np.ndarray, position: float) -> np.ndarray:
     """Rotary positions: each pair (2c, 2c+1) of the vector (d) turned by position · 10000^(−2c/d), float64."""
     angle = position * rates(len(vector))
     even, odd = vector[0::2], vector[1::2]
-    return np.stack([even * np.cos(angle) - odd * np.sin(angle), even * np.sin(angle) + odd * np.cos(angle)], -1).ravel()
+    return np.stack([even * np.cos(angle) - odd * np.sin(angle), even * np.sin(angle) + odd * np.cos(angle)],
+                    -1).ravel()
 
 
 def rotary_scores(query: np.ndarray, key: np.ndarray, length: int) -> np.ndarray:
-    """q · k with the same query at every position i and the same key at every position j, float64 (i, j): a function of j − i alone."""
+    """q · k with the same query at every position i and the same key at every position j, float64 (i, j): a function of
+    j − i alone."""
     queries, keys = (np.stack([rotate(vector, place) for place in range(length)]) for vector in (query, key))
     return queries @ keys.T
 
 
 def alibi_slopes(heads: int) -> np.ndarray:
-    """m = 2^(−8h/H) for h = 1 … H, float64 (h): the geometric sequence that starts at 2^(−8/H) and has that very ratio."""
+    """m = 2^(−8h/H) for h = 1 … H, float64 (h): the geometric sequence that starts at 2^(−8/H) and has that very
+    ratio."""
     return 2.0 ** (-8 * np.arange(1, heads + 1) / heads)
 
 
@@ -88,7 +94,8 @@ def alibi_bias(heads: int, length: int) -> np.ndarray:
 
 
 def t5_bucket(offset: np.ndarray, both_ways: bool = True, buckets: int = 32, farthest: int = 128) -> np.ndarray:
-    """The bucket of each offset j − i, int64: the nearest have one each, the farther ones share on a log scale, all beyond `farthest` the last.
+    """The bucket of each offset j − i, int64: the nearest have one each, the farther ones share on a log scale, all
+    beyond `farthest` the last.
 
     An encoder (`both_ways`) uses half of the buckets for each direction; a decoder has all for what stands before.
     """
@@ -97,15 +104,17 @@ def t5_bucket(offset: np.ndarray, both_ways: bool = True, buckets: int = 32, far
     first = np.where(offset > 0, count, 0) if both_ways else np.zeros_like(offset)
     distance = np.abs(offset) if both_ways else np.maximum(-offset, 0)
     exact = count // 2
-    far = exact + (np.log(np.maximum(distance, 1) / exact) / np.log(farthest / exact) * (count - exact)).astype(np.int64)
+    far = exact + (np.log(np.maximum(distance, 1) / exact) / np.log(farthest / exact)
+                   * (count - exact)).astype(np.int64)
     return first + np.where(distance < exact, distance, np.minimum(far, count - 1))
 
 
 def shuffled(order: tuple[int, ...], scheme: str, causal: bool) -> tuple[np.ndarray, np.ndarray]:
-    """(outputs of the words in their order, outputs of the same words when they are read in `order`), both float64 (word, d), row w for word w.
+    """(outputs of the words in their order, outputs of the same words when they are read in `order`), both float64
+    (word, d), row w for word w.
 
-    A small untrained model of ours, encoder or decoder, with fixed random weights; `scheme` is one of model.scratch.positions.
-    """
+    A small untrained model of ours, encoder or decoder, with fixed random weights; `scheme` is one of
+    model.scratch.positions. """
     import torch
 
     from model.scratch.transformer import Config, Transformer
@@ -113,7 +122,8 @@ def shuffled(order: tuple[int, ...], scheme: str, causal: bool) -> tuple[np.ndar
     stacks = (0, SHUFFLED["layers"]) if causal else (SHUFFLED["layers"], 0)   # encoder, decoder
     with torch.random.fork_rng(devices=[]), torch.inference_mode():
         torch.manual_seed(7)
-        config = Config(len(order) + 1, SHUFFLED["width"], SHUFFLED["heads"], 64, *stacks, positions=scheme, max_length=64)
+        config = Config(len(order) + 1, SHUFFLED["width"], SHUFFLED["heads"], 64, *stacks, positions=scheme,
+                        max_length=64)
         model = Transformer(config).eval().double()
         run = model.decode if causal else model.encode
         plain = run(torch.arange(1, len(order) + 1)[None])[0]
@@ -129,5 +139,6 @@ def changes(before: np.ndarray, after: np.ndarray) -> np.ndarray:
 
 @cache
 def beyond() -> dict:
-    """The runs of `python -m benchmarks.positions`: accuracy {scheme: [seed][position]}, the learned table of one, and how they were made."""
+    """The runs of `python -m benchmarks.positions`: accuracy {scheme: [seed][position]}, the learned table of one, and
+    how they were made."""
     return json.loads(BEYOND.read_text(encoding="utf-8"))

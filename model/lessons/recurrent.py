@@ -1,9 +1,9 @@
 """A recurrent encoder–decoder that copies, with one fixed context vector or with attention: why attention was invented.
 
-fixed: the encoder's last state is the context of every step (Cho et al. 2014, arXiv:1406.1078, equations 7 and 8). attention: each step mixes
-all of the encoder's states by additive scores (Bahdanau et al. 2015, arXiv:1409.0473, equations 4 to 6, appendix A.1.2), here with an encoder
-that reads in one direction only. Gated recurrent units, cross-entropy, Adam with one cycle, gradients clipped at norm 1.
-"""
+fixed: the encoder's last state is the context of every step (Cho et al. 2014, arXiv:1406.1078, equations 7 and 8).
+attention: each step mixes all of the encoder's states by additive scores (Bahdanau et al. 2015, arXiv:1409.0473,
+equations 4 to 6, appendix A.1.2), here with an encoder that reads in one direction only. Gated recurrent units,
+cross-entropy, Adam with one cycle, gradients clipped at norm 1. """
 import time
 from collections.abc import Callable
 
@@ -41,8 +41,8 @@ class Copier(nn.Module):
         return torch.softmax(torch.tanh(self.w_query(state)[:, None] + keys) @ self.v, -1)
 
     def forward(self, source: Tensor, given: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Logits (b, t, symbol) and the weights (b, step, t) of attention, all 0 without it. Each step reads the symbol before it in `given`,
-        or what it wrote itself."""
+        """Logits (b, t, symbol) and the weights (b, step, t) of attention, all 0 without it. Each step reads the symbol
+        before it in `given`, or what it wrote itself."""
         memory, last = self.encoder(self.embedding(source))
         state = context = last[0]
         keys = self.w_key(memory) if self.attends else None
@@ -92,7 +92,8 @@ def accuracy(model: Copier, seed: int) -> list[float]:
 
 
 def run(kinds: tuple[str, ...], steps: int, seed: int, report: Progress) -> Copying:
-    """Trains the kinds, of which the last is attention, and measures each. The alignment is that of one text of TRAINED symbols."""
+    """Trains the kinds, of which the last is attention, and measures each. The alignment is that of one text of TRAINED
+    symbols."""
     right, seconds, parameters = {}, {}, {}
     for number, kind in enumerate(kinds):
         def told(step: int, number: int = number, kind: str = kind) -> None:
@@ -101,8 +102,10 @@ def run(kinds: tuple[str, ...], steps: int, seed: int, report: Progress) -> Copy
         begun = time.perf_counter()
         model = train(kind, steps, seed, told)
         seconds[kind] = time.perf_counter() - begun
-        right[kind], parameters[kind] = np.array(accuracy(model, seed)), sum(each.numel() for each in model.parameters())
+        right[kind], parameters[kind] = np.array(accuracy(model,
+                                                          seed)), sum(each.numel() for each in model.parameters())
     text = torch.randint(SYMBOLS, (1, TRAINED), generator=torch.Generator().manual_seed(20_000 + seed))
     with torch.inference_mode():
         logits, seen = model(text)   # of the last model, the one with attention
-    return Copying(right, seconds, parameters, seen[0].numpy(), tuple(text[0].tolist()), tuple(logits[0].argmax(-1).tolist()))
+    return Copying(right, seconds, parameters, seen[0].numpy(), tuple(text[0].tolist()),
+                   tuple(logits[0].argmax(-1).tolist()))

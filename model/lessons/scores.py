@@ -1,9 +1,10 @@
-"""Additive against dot-product scores, trained side by side on the same data: look up the value of the key that equals the query.
+"""Additive against dot-product scores, trained side by side on the same data: look up the value of the key that equals
+the query.
 
-additive (Bahdanau et al. 2015, appendix A.1.2): v · tanh(W_q q + W_k k). scaled (Vaswani et al. 2017, section 3.2.1): q · k / √d_k.
-plain: q · k. A row holds LENGTH different symbols, each with a random class; the query names one of them, and its class is asked. Queries and
-keys start as random vectors (symbol, d_k) of unit variance, the same for all three scores; symbols are one-hot, so these are W_q and W_k.
-"""
+additive (Bahdanau et al. 2015, appendix A.1.2): v · tanh(W_q q + W_k k). scaled (Vaswani et al. 2017, section 3.2.1): q
+· k / √d_k. plain: q · k. A row holds LENGTH different symbols, each with a random class; the query names one of them,
+and its class is asked. Queries and keys start as random vectors (symbol, d_k) of unit variance, the same for all three
+scores; symbols are one-hot, so these are W_q and W_k. """
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -30,8 +31,8 @@ class ScoresQuery:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """By kind: loss in nats and accuracy of each step's batch before its step (step), seconds of the whole training, seconds for the scores of
-    TIMED queries over TIMED keys, the entropy of the untrained rows in bits."""
+    """By kind: loss in nats and accuracy of each step's batch before its step (step), seconds of the whole training,
+    seconds for the scores of TIMED queries over TIMED keys, the entropy of the untrained rows in bits."""
 
     loss: dict[str, np.ndarray]
     accuracy: dict[str, np.ndarray]
@@ -45,7 +46,8 @@ class Scores:
 
 
 def score(kind: str, query, key, v):
-    """The scores (..., query, key) of query (..., query, d_k) and key (..., key, d_k). v (d_k) is the additive one's own vector."""
+    """The scores (..., query, key) of query (..., query, d_k) and key (..., key, d_k). v (d_k) is the additive one's
+    own vector."""
     import torch
 
     from model.core import attention
@@ -72,12 +74,15 @@ def start(d_k: int, seed: int) -> dict:
     import torch
 
     draw = torch.Generator().manual_seed(seed)
-    shapes = {"query": (SYMBOLS, d_k), "key": (SYMBOLS, d_k), "v": (d_k,), "value": (CLASSES, D_VALUE), "out": (D_VALUE, CLASSES)}
+    shapes = {"query": (SYMBOLS, d_k), "key": (SYMBOLS, d_k), "v": (d_k,), "value": (CLASSES, D_VALUE),
+              "out": (D_VALUE, CLASSES)}
     scale = {"v": d_k**-0.5, "out": D_VALUE**-0.5}
-    return {name: (torch.randn(shape, generator=draw) * scale.get(name, 1.0)).requires_grad_() for name, shape in shapes.items()}
+    return {name: (torch.randn(shape, generator=draw) * scale.get(name, 1.0)).requires_grad_()
+            for name, shape in shapes.items()}
 
 
-def train(kind: str, d_k: int, seed: int, report: Callable[[int], None] = lambda step: None) -> tuple[np.ndarray, np.ndarray, float]:
+def train(kind: str, d_k: int, seed: int,
+          report: Callable[[int], None] = lambda step: None) -> tuple[np.ndarray, np.ndarray, float]:
     """One training: loss (step), accuracy (step), and the mean entropy of the first batch's weights in bits."""
     import torch
 
@@ -127,4 +132,5 @@ def side_by_side(question: ScoresQuery, report: Progress) -> Scores:
 
 def operations(kind: str, d_k: int) -> dict[str, int]:
     """What one score takes once queries and keys are there: multiplications, additions, and values of tanh."""
-    return {"multiplications": d_k, "additions": 2 * d_k - 1 if kind == "additive" else d_k - 1, "tanh": d_k if kind == "additive" else 0}
+    return {"multiplications": d_k, "additions": 2 * d_k - 1 if kind == "additive" else d_k - 1,
+            "tanh": d_k if kind == "additive" else 0}

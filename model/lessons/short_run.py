@@ -1,8 +1,8 @@
-"""A training that takes seconds: the resolver's task of part C in a tiny setting, with the loss, the optimiser and the schedule of one's choice.
+"""A training that takes seconds: the resolver's task of part C in a tiny setting, with the loss, the optimiser and the
+schedule of one's choice.
 
-A `RunQuery` is answered by a `Run`. The encoder names, at "it", the noun that "it" stands for; two runs with the same seed start from the same
-weights and see the same sentences, so that whatever differs is what was chosen.
-"""
+A `RunQuery` is answered by a `Run`. The encoder names, at "it", the noun that "it" stands for; two runs with the same
+seed start from the same weights and see the same sentences, so that whatever differs is what was chosen. """
 import random
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -13,7 +13,8 @@ from model.core.types import Progress, quiet
 from model.lessons.descent import scaled_rate
 from model.lessons.divergence import smoothed
 
-STEPS, SIZE, TESTED, EVERY = 150, 32, 200, 10     # steps, sentences a step, sentences of the test, steps between two tests
+# steps, sentences a step, sentences of the test, steps between two tests
+STEPS, SIZE, TESTED, EVERY = 150, 32, 200, 10
 WIDTH = 32
 TARGETS = ("word", "smooth", "teacher", "other")
 
@@ -22,9 +23,9 @@ TARGETS = ("word", "smooth", "teacher", "other")
 class RunQuery:
     """The defaults are the paper's optimiser (section 5.3), with rate and warm-up scaled to a run of 150 steps.
 
-    target: "word" (the noun that "it" is), "smooth" (the same with label smoothing), "teacher" (what the plain run says: distillation),
-    "other" (fine-tuning: the plain run's weights learn to name the other noun). clip 0: never; warm_up 0: none.
-    """
+    target: "word" (the noun that "it" is), "smooth" (the same with label smoothing), "teacher" (what the plain run
+    says: distillation), "other" (fine-tuning: the plain run's weights learn to name the other noun). clip 0: never;
+    warm_up 0: none. """
 
     target: str = "word"
     epsilon: float = 0.1
@@ -41,10 +42,11 @@ class RunQuery:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """float64 arrays. For each step: loss, the floor under it (the target's entropy), rate, length of the gradient before clipping.
+    """float64 arrays. For each step: loss, the floor under it (the target's entropy), rate, length of the gradient
+    before clipping.
 
-    tested: the steps at which sentences of unseen pairs of nouns were tried; nats: −ln p of the right word there; right: share of them named right.
-    """
+    tested: the steps at which sentences of unseen pairs of nouns were tried; nats: −ln p of the right word there;
+    right: share of them named right. """
 
     loss: np.ndarray
     floor: np.ndarray
@@ -61,7 +63,8 @@ class Run:
 
 @lru_cache(maxsize=2 * STEPS)
 def sentences(seed: int, step: int) -> tuple:
-    """(ids (b, t), place of "it" (b), id of its noun (b), id of the other noun (b)) of one step's sentences; step −1 is the test."""
+    """(ids (b, t), place of "it" (b), id of its noun (b), id of the other noun (b)) of one step's sentences; step −1 is
+    the test."""
     import torch
 
     from model.scratch import grammar
@@ -71,7 +74,8 @@ def sentences(seed: int, step: int) -> tuple:
     source = grammar.sentences(random.Random(f"short {seed} {step}"), "train" if step >= 0 else "validation")
     chosen = [next(source) for _ in range(SIZE if step >= 0 else TESTED)]
     ids = [resolver.encode(each)[0] for each in chosen]
-    nouns = [[row[each.places[each.answer]], row[each.places[1 - each.answer]]] for row, each in zip(ids, chosen, strict=True)]
+    nouns = [[row[each.places[each.answer]], row[each.places[1 - each.answer]]]
+             for row, each in zip(ids, chosen, strict=True)]
     return padded(ids), torch.tensor([each.pronoun for each in chosen]), *torch.tensor(nouns).T
 
 
@@ -113,7 +117,8 @@ def taught(seed: int):
 
 
 def run(question: RunQuery, report: Progress = quiet) -> Run:
-    """Trains with these settings, a few seconds on one core; report is called after every step and stops it by raising."""
+    """Trains with these settings, a few seconds on one core; report is called after every step and stops it by
+    raising."""
     from model.core.threads import one_thread
 
     with one_thread():

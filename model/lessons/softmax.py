@@ -1,8 +1,7 @@
 r"""One row of logits z through softmax(z / T): its entropy, how many tokens it is worth, and its slope.
 
-Weights p are float64 (..., key) and sum to 1; temperatures are positive numbers (...). Entropy: Shannon 1948, in nats; 2^H (in bits) is the
-effective number of tokens (perplexity). The Jacobian ∂p/∂z is (diag p − p pᵀ) / T.
-"""
+Weights p are float64 (..., key) and sum to 1; temperatures are positive numbers (...). Entropy: Shannon 1948, in nats;
+2^H (in bits) is the effective number of tokens (perplexity). The Jacobian ∂p/∂z is (diag p − p pᵀ) / T. """
 import math
 from collections.abc import Sequence
 
@@ -11,12 +10,13 @@ import numpy as np
 from model.core.statistics import entropy
 
 
-def softmax_rows(logits: np.ndarray, temperatures: np.ndarray | Sequence[float], allowed: np.ndarray | None = None) -> np.ndarray:
-    """softmax(z / T) at every temperature, float64 (temperature, key), over the keys that `allowed` (bool, key) lets through.
+def softmax_rows(logits: np.ndarray, temperatures: np.ndarray | Sequence[float],
+                 allowed: np.ndarray | None = None) -> np.ndarray:
+    """softmax(z / T) at every temperature, float64 (temperature, key), over the keys that `allowed` (bool, key) lets
+    through.
 
-    This is the function that trains the from-scratch model and draws every head: it subtracts the row's maximum before it divides by T, so
-    that no temperature overflows.
-    """
+    This is the function that trains the from-scratch model and draws every head: it subtracts the row's maximum before
+    it divides by T, so that no temperature overflows. """
     import torch
 
     from model.core import attention
@@ -27,7 +27,8 @@ def softmax_rows(logits: np.ndarray, temperatures: np.ndarray | Sequence[float],
 
 
 def naive_softmax(logits: np.ndarray, temperature: float, dtype: type = np.float32) -> np.ndarray:
-    """exp(z / T) over its sum, as the formula is written and in the precision `dtype`: NaN as soon as an exponential overflows."""
+    """exp(z / T) over its sum, as the formula is written and in the precision `dtype`: NaN as soon as an exponential
+    overflows."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         raised = np.exp(np.asarray(logits, dtype) / dtype(temperature))
         return raised / raised.sum()
@@ -46,8 +47,8 @@ def jacobian(weights: np.ndarray, temperature: float) -> np.ndarray:
 def jacobian_norm(weights: np.ndarray, temperatures: np.ndarray | float) -> np.ndarray:
     """Its Frobenius norm (...), without the matrix: Σ p_i² (1 − p_i)² + 2 Σ_{i<j} p_i² p_j² under the root.
 
-    Every term is positive and 1 − p of the largest weight is the sum of the others, so that nothing cancels where the norm is tiny.
-    """
+    Every term is positive and 1 − p of the largest weight is the sum of the others, so that nothing cancels where the
+    norm is tiny. """
     ranked = -np.sort(-weights, axis=-1)
     others = 1 - ranked
     others[..., 0] = ranked[..., 1:].sum(-1)
@@ -57,7 +58,8 @@ def jacobian_norm(weights: np.ndarray, temperatures: np.ndarray | float) -> np.n
 
 
 def limits(logits: np.ndarray, allowed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The rows at T → 0 (argmax over the allowed keys; exact ties share evenly) and at T → ∞ (uniform over the allowed keys)."""
+    """The rows at T → 0 (argmax over the allowed keys; exact ties share evenly) and at T → ∞ (uniform over the allowed
+    keys)."""
     logits = np.asarray(logits, np.float64)
     best = allowed & (logits == logits[allowed].max())
     return best / best.sum(), allowed / allowed.sum()

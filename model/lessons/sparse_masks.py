@@ -1,8 +1,7 @@
 """Sparse patterns: who may look where when n² is too much. Each is bool (query, key); rows are queries.
 
-Sliding window, dilated window and global tokens: Beltagy et al. 2020 (Longformer), section 3.1. Random keys, and all three together: Zaheer
-et al. 2020 (BigBird), section 2; there in blocks of tokens, here token by token.
-"""
+Sliding window, dilated window and global tokens: Beltagy et al. 2020 (Longformer), section 3.1. Random keys, and all
+three together: Zaheer et al. 2020 (BigBird), section 2; there in blocks of tokens, here token by token. """
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +16,8 @@ NAMES = ("full", "window", "dilated", "global", "random", "bigbird")
 
 @dataclass(frozen=True)
 class Shape:
-    """window: keys on each side. dilation: every how many tokens one of them stands. tokens: how many first tokens are global. random: keys a row."""
+    """window: keys on each side. dilation: every how many tokens one of them stands. tokens: how many first tokens are
+    global. random: keys a row."""
 
     window: int = 2
     dilation: int = 2
@@ -58,7 +58,8 @@ def random_keys(n: int, shape: Shape) -> np.ndarray:
 
 def pattern(name: str, n: int, shape: Shape, causal: bool = False) -> np.ndarray:
     """One of NAMES for n tokens; with `causal`, nobody looks ahead as well."""
-    parts = {"full": lambda: np.ones((n, n), bool), "window": lambda: window(n, shape), "dilated": lambda: dilated(n, shape),
+    parts = {"full": lambda: np.ones((n, n), bool), "window": lambda: window(n, shape),
+             "dilated": lambda: dilated(n, shape),
              "global": lambda: window(n, shape) | global_tokens(n, shape), "random": lambda: random_keys(n, shape),
              "bigbird": lambda: window(n, shape) | global_tokens(n, shape) | random_keys(n, shape)}
     return np.tril(parts[name]()) if causal else parts[name]()
@@ -70,10 +71,11 @@ def share(allowed: np.ndarray) -> float:
 
 
 def reach(allowed: np.ndarray, causal: bool = False) -> np.ndarray:
-    """Share of the pairs (query, key) that are connected after 1, 2, … layers, until no more are; 1 at the end if every token reaches every other.
+    """Share of the pairs (query, key) that are connected after 1, 2, … layers, until no more are; 1 at the end if every
+    token reaches every other.
 
-    With `causal` only pairs with the key before the query count. What a token has seen after L layers is row i of the L-th Boolean power.
-    """
+    With `causal` only pairs with the key before the query count. What a token has seen after L layers is row i of the
+    L-th Boolean power. """
     wanted = np.tril(np.ones_like(allowed)) if causal else np.ones_like(allowed)
     seen, step, shares = allowed.copy(), allowed.astype(np.float32), [float((allowed & wanted).sum() / wanted.sum())]
     while shares[-1] < 1:

@@ -1,9 +1,8 @@
 r"""Why attention divides by √d_k: random queries and keys of unit variance, with the division and without.
 
-Shapes: queries float32 (draw, d_k), keys float32 (draw, key, d_k), dots float64 (draw, key). A draw is one query with all its keys, that is,
-one row of an attention matrix. Vaswani et al. 2017, footnote 4: if the components are independent with mean 0 and variance 1, q · k has
-mean 0 and variance d_k.
-"""
+Shapes: queries float32 (draw, d_k), keys float32 (draw, key, d_k), dots float64 (draw, key). A draw is one query with
+all its keys, that is, one row of an attention matrix. Vaswani et al. 2017, footnote 4: if the components are
+independent with mean 0 and variance 1, q · k has mean 0 and variance d_k. """
 import functools
 from dataclasses import dataclass
 
@@ -20,7 +19,8 @@ GROWN = 60.0                                                   # how far the que
 
 
 def components(shape: tuple[int, ...], rng: np.random.Generator, kind: str) -> np.ndarray:
-    """Independent numbers with mean 0 and variance 1, float32: normal, uniform from −√3 to √3, or −1 and 1 with equal chance."""
+    """Independent numbers with mean 0 and variance 1, float32: normal, uniform from −√3 to √3, or −1 and 1 with equal
+    chance."""
     if kind == "normal":
         return rng.standard_normal(shape, np.float32)
     if kind == "uniform":
@@ -28,7 +28,8 @@ def components(shape: tuple[int, ...], rng: np.random.Generator, kind: str) -> n
     return rng.integers(0, 2, shape, np.int8).astype(np.float32) * 2 - 1
 
 
-def rows_of(d_k: int, n_keys: int, seed: int, kind: str, draws: int = DRAWS) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def rows_of(d_k: int, n_keys: int, seed: int, kind: str,
+            draws: int = DRAWS) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Queries, keys and their dots q · k for `draws` rows, always the same for the same seed."""
     rng = np.random.default_rng([seed, d_k, n_keys, KINDS.index(kind)])
     queries, keys = components((draws, d_k), rng, kind), components((draws, n_keys, d_k), rng, kind)
@@ -54,8 +55,8 @@ def distances(keys: np.ndarray) -> np.ndarray:
 def gradient_norm(weights: np.ndarray, apart: np.ndarray, divisor: float) -> np.ndarray:
     """Frobenius norm of ∂p/∂q = (diag p − p pᵀ) K / divisor, (draw): what reaches the query, and through it W_Q.
 
-    Its rows are p_i (k_i − m) with the mean key m = Σ p_j k_j; |k_i − m|² comes from the keys' distances `apart` (draw, key, key).
-    """
+    Its rows are p_i (k_i − m) with the mean key m = Σ p_j k_j; |k_i − m|² comes from the keys' distances `apart` (draw,
+    key, key). """
     from_mean = np.einsum("rkj,rj->rk", apart, weights)
     squares = from_mean - np.einsum("rk,rk->r", from_mean, weights)[:, None] / 2
     return np.sqrt((weights**2 * np.maximum(squares, 0)).sum(-1)) / divisor
@@ -73,7 +74,8 @@ class Survey:
 
 @functools.lru_cache(maxsize=8)
 def survey(n_keys: int, seed: int, kind: str) -> Survey:
-    """Every width of WIDTHS, DRAWS rows each. variance: of the row's dots; entropy in bits; slope: ‖diag p − p pᵀ‖; gradient: ‖∂p/∂q‖."""
+    """Every width of WIDTHS, DRAWS rows each. variance: of the row's dots; entropy in bits; slope: ‖diag p − p pᵀ‖;
+    gradient: ‖∂p/∂q‖."""
     found: dict[str, dict[str, list]] = {name: {"plain": [], "scaled": []} for name in ("entropy", "slope", "gradient")}
     variances = []
     for d_k in WIDTHS:
@@ -97,7 +99,8 @@ def band(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @functools.cache
 def t5_variance(d_model: int = 32, draws: int = 20, n_keys: int = 32) -> np.ndarray:
-    """Variance of undivided q · k when W_Q starts with standard deviation (d_model · d_k)^−½ and W_K with d_model^−½, as in T5; (width, draw)."""
+    """Variance of undivided q · k when W_Q starts with standard deviation (d_model · d_k)^−½ and W_K with d_model^−½,
+    as in T5; (width, draw)."""
     rng = np.random.default_rng(0)
     found = np.empty((len(WIDTHS), draws))
     for place, d_k in enumerate(WIDTHS):
@@ -121,7 +124,8 @@ def entropy_over(dots: np.ndarray, temperatures: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Reasons:
-    """The four reasons of the textbooks, measured on the same rows: one number without the division ("plain") and one with it ("scaled")."""
+    """The four reasons of the textbooks, measured on the same rows: one number without the division ("plain") and one
+    with it ("scaled")."""
 
     slope: dict[str, float]        # median of ‖diag p − p pᵀ‖
     gradient: dict[str, float]     # median of ‖∂p/∂q‖
@@ -142,7 +146,8 @@ def reasons(d_k: int, n_keys: int, seed: int, kind: str) -> Reasons:
         weights = weights_of(dots, divisor)
         gradients = gradient_norm(weights, apart, divisor)
         output = np.einsum("rk,rkd->rd", weights, values)
-        numbers = (np.median(softmax.jacobian_norm(weights, 1.0)), np.median(gradients), gradients.mean(), (dots / divisor).std(),
+        numbers = (np.median(softmax.jacobian_norm(weights, 1.0)), np.median(gradients), gradients.mean(),
+                   (dots / divisor).std(),
                    np.sqrt((output**2).mean()), np.median(weights.max(1)), overflows(dots, divisor))
         for each, number in zip(found, numbers, strict=True):
             found[each][name] = float(number)

@@ -11,8 +11,9 @@ from model.core.statistics import entropy
 
 @dataclass(frozen=True, eq=False)
 class HeadScale:
-    """One head. divisor: what it really divides by. component: mean square of a component of q and of k. predicted: the standard deviation that
-    q · k would have if components were independent of one another; measured: what it has. entropy (query) in bits under "own" and "undone"."""
+    """One head. divisor: what it really divides by. component: mean square of a component of q and of k. predicted: the
+    standard deviation that q · k would have if components were independent of one another; measured: what it has.
+    entropy (query) in bits under "own" and "undone"."""
 
     divisor: float
     d_k: int
@@ -29,7 +30,9 @@ def head_scale(layer: Layer, head: int) -> HeadScale:
 
     from model.core import attention
 
-    query, key = layer.query[head].astype(np.float64), layer.key[head // (layer.heads // layer.key.shape[0])].astype(np.float64)
+    query, key = layer.query[head].astype(np.float64), layer.key[head
+                                                                 // (layer.heads
+                                                                     // layer.key.shape[0])].astype(np.float64)
     dots = query @ key.T
     scores = torch.from_numpy(cast(np.ndarray, heads.scores(layer, head)).astype(np.float64))
     allowed = ~torch.isnan(scores)
@@ -38,5 +41,7 @@ def head_scale(layer: Layer, head: int) -> HeadScale:
     undone = attention.softmax(torch.from_numpy(dots) + rest, allowed).numpy()
     folded = attention.softmax(torch.from_numpy((query * layer.scale) @ key.T) + rest, allowed).numpy()
     squares = float((query**2).mean()), float((key**2).mean())
-    return HeadScale(1 / layer.scale, query.shape[1], squares, float(np.sqrt(query.shape[1] * squares[0] * squares[1])), float(dots.std()),
-                     {"own": entropy(own, base=2), "undone": entropy(undone, base=2)}, float(np.abs(own - folded).max()))
+    return HeadScale(1 / layer.scale, query.shape[1], squares,
+                     float(np.sqrt(query.shape[1] * squares[0] * squares[1])), float(dots.std()),
+                     {"own": entropy(own, base=2), "undone": entropy(undone, base=2)},
+                     float(np.abs(own - folded).max()))

@@ -1,9 +1,9 @@
-"""From text to pieces to ids, by the tokenizers of real models, and byte-pair encoding step by step on a text of one's own.
+"""From text to pieces to ids, by the tokenizers of real models, and byte-pair encoding step by step on a text of one's
+own.
 
-WordPiece (Schuster and Nakajima 2012; Devlin et al. 2019) takes from the left the longest piece that the vocabulary has. Byte-pair encoding
-(Sennrich et al. 2016) starts from single signs and merges the most frequent pair again and again; byte-level BPE (Radford et al. 2019)
-starts from the 256 bytes of UTF-8, so that nothing is ever unknown.
-"""
+WordPiece (Schuster and Nakajima 2012; Devlin et al. 2019) takes from the left the longest piece that the vocabulary
+has. Byte-pair encoding (Sennrich et al. 2016) starts from single signs and merges the most frequent pair again and
+again; byte-level BPE (Radford et al. 2019) starts from the 256 bytes of UTF-8, so that nothing is ever unknown. """
 import functools
 import itertools
 import json
@@ -19,8 +19,8 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Cut:
-    """A text on its way: normalised text, the words that pieces never cross, pieces as the vocabulary has them, readable labels, ids, and which
-    are unknown or added by the model itself. vocabulary: how many pieces there are."""
+    """A text on its way: normalised text, the words that pieces never cross, pieces as the vocabulary has them,
+    readable labels, ids, and which are unknown or added by the model itself. vocabulary: how many pieces there are."""
 
     normalised: str
     words: tuple[str, ...]
@@ -39,8 +39,9 @@ class Cut:
 
 @dataclass(frozen=True)
 class Merges:
-    """A training of BPE on one text. pairs: in the order in which they were merged. words: the distinct words, each with how often it stands
-    there. lengths: pieces of the whole text after 0, 1, 2, … merges. Pieces are in the byte alphabet of GPT-2."""
+    """A training of BPE on one text. pairs: in the order in which they were merged. words: the distinct words, each
+    with how often it stands there. lengths: pieces of the whole text after 0, 1, 2, … merges. Pieces are in the byte
+    alphabet of GPT-2."""
 
     pairs: tuple[Pair, ...]
     words: tuple[tuple[str, int], ...]
@@ -61,7 +62,8 @@ def _tokenizer(model: str):
 
     from model.pretrained import catalogue
 
-    loaded = Tokenizer.from_file(str(catalogue.folder_of(cast(catalogue.Entry, catalogue.named(model))) / "tokenizer.json"))
+    loaded = Tokenizer.from_file(str(catalogue.folder_of(cast(catalogue.Entry, catalogue.named(model)))
+                                     / "tokenizer.json"))
     loaded.no_truncation()
     loaded.no_padding()
     return loaded
@@ -69,13 +71,15 @@ def _tokenizer(model: str):
 
 @functools.lru_cache(16)
 def trained(text: str):
-    """A byte-level BPE made from this text alone, by the tokenizers library: merges of pairs that stand there at least twice, LARGEST at most."""
+    """A byte-level BPE made from this text alone, by the tokenizers library: merges of pairs that stand there at least
+    twice, LARGEST at most."""
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
     made = Tokenizer(models.BPE())
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    made.train_from_iterator([text], trainers.BpeTrainer(vocab_size=len(alphabet) + LARGEST, min_frequency=2, initial_alphabet=alphabet,
+    made.train_from_iterator([text], trainers.BpeTrainer(vocab_size=len(alphabet) + LARGEST, min_frequency=2,
+                                                         initial_alphabet=alphabet,
                                                          show_progress=False))
     return made
 
@@ -101,7 +105,8 @@ def _cut(text: str, tokenizer) -> Cut:
     pieces = [Piece(id, raw, span, -1 if added else 0, added, not added and id == unknown)
               for id, raw, span, added in zip(found.ids, found.tokens, found.offsets, special, strict=True)]
     labels = readable(pieces, (text,)).texts if pieces else ()
-    return Cut(normalised, words, tuple(found.tokens), labels, tuple(found.ids), tuple(each.unknown for each in pieces), tuple(special),
+    return Cut(normalised, words, tuple(found.tokens), labels, tuple(found.ids),
+               tuple(each.unknown for each in pieces), tuple(special),
                tokenizer.get_vocab_size())
 
 
@@ -149,10 +154,13 @@ def pair_counts(words: tuple[tuple[str, int], ...], pairs: tuple[Pair, ...]) -> 
 
 
 def shown(piece: str) -> str:
-    """A byte-level piece as text with its space visible; bytes that are not a whole character as hexadecimal numbers."""
+    """A byte-level piece as text with its space visible; bytes that are not a whole character as hexadecimal
+    numbers."""
     from model.pretrained.tokens import bytes_by_sign, visible
 
-    text = bytes(bytes_by_sign()[sign] for sign in piece).decode("utf-8", "surrogateescape")   # a lone byte b becomes U+DC00 + b
+    # a lone byte b becomes U+DC00 + b
+    text = bytes(bytes_by_sign()[sign] for sign in piece).decode("utf-8", "surrogateescape")
     parts = re.split("([\udc80-\udcff]+)", text)
-    numbers = [" ".join(f"{ord(sign) - 0xDC00:02X}" for sign in part) if place % 2 else visible(part) for place, part in enumerate(parts)]
+    numbers = [" ".join(f"{ord(sign) - 0xDC00:02X}" for sign in part) if place % 2 else visible(part)
+               for place, part in enumerate(parts)]
     return " ".join(each for each in numbers if each)

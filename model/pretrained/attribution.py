@@ -1,4 +1,5 @@
-"""A pretrained model as the subject of an attribution: variants of the text in one plain pass, the edit Hide in a captured one."""
+"""A pretrained model as the subject of an attribution: variants of the text in one plain pass, the edit Hide in a
+captured one."""
 from dataclasses import replace
 
 import numpy as np
@@ -14,12 +15,13 @@ from model.studies.token_removal import Subject, answered, beginning, last_word,
 
 
 class PretrainedSubject(Subject):
-    """A decoder before a word, a masked-word model at a mask, a sentence model with all its tokens, or an encoder–decoder with those of its
-    source. target: the decoder's ids (1, token) up to the word."""
+    """A decoder before a word, a masked-word model at a mask, a sentence model with all its tokens, or an
+    encoder–decoder with those of its source. target: the decoder's ids (1, token) up to the word."""
 
     def __init__(self, opened, query: Query, tokens: Tokens, tensors: dict, place: int | None, target=None) -> None:
         tokenizer = opened.tokenizer
-        neutral = next((each for each in (tokenizer.mask_token_id, tokenizer.unk_token_id, tokenizer.eos_token_id) if each is not None), 0)
+        neutral = next((each for each in (tokenizer.mask_token_id, tokenizer.unk_token_id, tokenizer.eos_token_id)
+                        if each is not None), 0)
         super().__init__(query, tokens, tensors, place, neutral)
         self.opened, self.target = opened, target
         if opened.head == "vector" and opened.pooling.mode == "first":
@@ -40,7 +42,8 @@ class PretrainedSubject(Subject):
 
     @property
     def table(self):
-        return (self.opened.network if self.target is None else self.opened.network.get_encoder()).get_input_embeddings()
+        return (self.opened.network if self.target is None
+                else self.opened.network.get_encoder()).get_input_embeddings()
 
     def reader(self, head: KindHeadId, output: np.ndarray):
         """The module whose weights are these very numbers in memory."""
@@ -48,21 +51,27 @@ class PretrainedSubject(Subject):
             weight = getattr(module, "weight", None)
             if weight is not None and weight.ndim == 2 and np.may_share_memory(weight.detach().numpy(), output):
                 return module
-        raise UserError(f"{self.opened.card.title} keeps its output matrices in a way that is not known here; choose another model.")
+        raise UserError(f"{self.opened.card.title} keeps its output matrices in a way that is not known here; choose "
+                        f"another model.")
 
 
 def subject(opened, question: AttributionQuery, report: Progress) -> Subject:
-    """Raises UserError for a model that answers with no word and no sentence vector, for one that is not verified, and for a long text."""
+    """Raises UserError for a model that answers with no word and no sentence vector, for one that is not verified, and
+    for a long text."""
     title = opened.card.title
     if opened.wiring is None:
-        raise UserError(f"{title} only reports its weights and cannot be edited, so that nothing can be held against it; choose a verified model.")
+        raise UserError(f"{title} only reports its weights and cannot be edited, so that nothing can be held against "
+                        f"it; choose a verified model.")
     if opened.head not in ("next", "mask", "target", "vector"):
-        raise UserError(f"{title} answers with no word and no sentence vector, so that there is nothing to explain; choose MiniLM, SmolLM2 or BERT.")
+        raise UserError(f"{title} answers with no word and no sentence vector, so that there is nothing to explain; "
+                        f"choose MiniLM, SmolLM2 or BERT.")
     if question.query.edits:
         raise UserError("Tokens are taken away from the model as it is; take the edits away.")
     report(0.0, "reading the text")
-    found = _target(opened, question, report) if opened.head == "target" else {"next": _next, "mask": _mask, "vector": _vector}[opened.head](
-        opened, question)
+    found = _target(opened, question,
+                    report) if opened.head == "target" else {"next": _next, "mask": _mask,
+                                                             "vector": _vector}[opened.head](
+                        opened, question)
     found.answer = answered(found, opened.head, lambda number: predict.text_of(opened.tokenizer, number))
     return found
 
@@ -70,14 +79,16 @@ def subject(opened, question: AttributionQuery, report: Progress) -> Subject:
 def _asked(opened, query: Query):
     question = tokenize_query(opened.network, opened.tokenizer, query, opened.card.max_tokens)
     if len(question.source) > LONGEST:
-        raise UserError(f"Each token is taken away three times, so this page takes texts of at most {LONGEST} tokens and this one has "
+        raise UserError(f"Each token is taken away three times, so this page takes texts of at most {LONGEST} tokens "
+                        f"and this one has "
                         f"{len(question.source)}; shorten it.")
     return question
 
 
 def _token_at(tokens: Tokens, at: int) -> int | None:
     """The first token of the first text that reaches behind this character."""
-    return next((token for token, (_, end) in enumerate(tokens.spans) if end > at and tokens.segments[token] == 0), None)
+    return next((token for token, (_, end) in enumerate(tokens.spans) if end > at and tokens.segments[token] == 0),
+                None)
 
 
 def _next(opened, question: AttributionQuery) -> Subject:
@@ -86,9 +97,11 @@ def _next(opened, question: AttributionQuery) -> Subject:
     tokens = asked.source
     at = last_word(tokens, question.query.text) if question.at is None else question.at
     wanted = _token_at(tokens, at)
-    place = (wanted if wanted is not None else 1 + max(token for token, special in enumerate(tokens.special) if not special)) - 1
+    place = (wanted if wanted is not None
+             else 1 + max(token for token, special in enumerate(tokens.special) if not special)) - 1
     read_so_far = beginning(tokens, place + 1)
-    found = PretrainedSubject(opened, question.query, read_so_far, {name: each[:, :place + 1] for name, each in asked.tensors.items()}, place)
+    found = PretrainedSubject(opened, question.query, read_so_far,
+                              {name: each[:, :place + 1] for name, each in asked.tensors.items()}, place)
     found.ids = _targets(found, question, None if wanted is None else tokens.ids[wanted])
     return found
 

@@ -1,4 +1,5 @@
-"""The parts of a block that are told by their numbers: normalisations, feed-forward layers, the pairs of rotary positions."""
+"""The parts of a block that are told by their numbers: normalisations, feed-forward layers, the pairs of rotary
+positions."""
 import numpy as np
 
 from model.core.trace import CLOSE, FeedForwardTrace, Norm
@@ -10,13 +11,16 @@ class Unfollowed(Exception):
 
 def close(one: np.ndarray, other: np.ndarray) -> bool:
     """Whether two arrays are the same numbers, up to the order of summation."""
-    return one.shape == other.shape and float(np.abs(one - other).max(initial=0)) <= CLOSE * max(float(np.abs(other).max(initial=0)), 1e-30)
+    return one.shape == other.shape and float(np.abs(one - other).max(initial=0)) <= CLOSE * max(
+        float(np.abs(other).max(initial=0)), 1e-30)
 
 
 def norm_of(name: str, call) -> Norm:
-    """The normalisation that reproduces the call's output: of layer or root-mean-square kind, its gain as it is or (Gemma) 1 more."""
+    """The normalisation that reproduces the call's output: of layer or root-mean-square kind, its gain as it is or
+    (Gemma) 1 more."""
     module, x = call.module, call.input.astype(np.float64)
-    epsilon = next((float(getattr(module, each)) for each in ("eps", "variance_epsilon", "epsilon") if hasattr(module, each)), 1e-6)
+    epsilon = next((float(getattr(module, each)) for each in ("eps", "variance_epsilon", "epsilon")
+                    if hasattr(module, each)), 1e-6)
     weight, bias = module.weight.detach().float().numpy(), getattr(module, "bias", None)
     bias = None if bias is None else bias.detach().float().numpy()
     centred = x - x.mean(-1, keepdims=True)
@@ -33,12 +37,14 @@ def activations() -> dict:
     import torch
     from torch.nn import functional
 
-    return {"ReLU": torch.relu, "GELU": functional.gelu, "GELU (tanh)": lambda x: functional.gelu(x, approximate="tanh"), "SiLU": functional.silu,
+    return {"ReLU": torch.relu, "GELU": functional.gelu,
+            "GELU (tanh)": lambda x: functional.gelu(x, approximate="tanh"), "SiLU": functional.silu,
             "GELU (sigmoid)": lambda x: x * torch.sigmoid(1.702 * x), "ReLU squared": lambda x: torch.relu(x).square()}
 
 
 def feed_forward(linears: list, d_model: int) -> FeedForwardTrace | None:
-    """The feed-forward layer among a block's matrices outside attention: W_2 is the last that leads back to d_model. None if it has another form."""
+    """The feed-forward layer among a block's matrices outside attention: W_2 is the last that leads back to d_model.
+    None if it has another form."""
     import torch
 
     down = next((call for call in reversed(linears) if call.output.shape[-1] == d_model), None)
@@ -56,17 +62,20 @@ def feed_forward(linears: list, d_model: int) -> FeedForwardTrace | None:
 
 
 def pairs_of(before: np.ndarray, after: np.ndarray) -> tuple[tuple[int, int], ...]:
-    """Which dimensions were turned together between two versions of the vectors (head, t, d): those pairs keep their common length.
+    """Which dimensions were turned together between two versions of the vectors (head, t, d): those pairs keep their
+    common length.
 
-    Llama's libraries pair dimension c with c + d/2, the paper 2c with 2c + 1 (Su et al. 2021); some models turn a part of d only.
-    """
+    Llama's libraries pair dimension c with c + d/2, the paper 2c with 2c + 1 (Su et al. 2021); some models turn a part
+    of d only. """
     if close(before, after):
         return ()
     size = before.shape[-1]
     for turned in (size, size // 2, size // 4):
         half = turned // 2
-        for pairs in ([(each, each + half) for each in range(half)], [(2 * each, 2 * each + 1) for each in range(half)]):
-            one, other = (np.stack([np.hypot(array[..., a], array[..., b]) for a, b in pairs]) for array in (before, after))
+        for pairs in ([(each, each + half) for each in range(half)],
+                      [(2 * each, 2 * each + 1) for each in range(half)]):
+            one, other = (np.stack([np.hypot(array[..., a], array[..., b]) for a, b in pairs])
+                          for array in (before, after))
             if half and close(one, other) and close(before[..., turned:], after[..., turned:]):
                 return tuple(pairs)
     raise Unfollowed("its queries are turned in a way that is not known here")

@@ -14,14 +14,17 @@ from model.pretrained.model import PretrainedModel
 
 LOAD_OPTIONS = {"local_files_only": True, "trust_remote_code": False}
 PROBE, PROBE_TARGET = 24, 13   # tokens; two different numbers tell the two sides of an encoder–decoder apart
-PROBE_COST = 3e12              # operations that the probe may take, about a minute; longer windows are left to the check on every answer
+# operations that the probe may take, about a minute; longer windows are left to the check on every answer
+PROBE_COST = 3e12
 PERMUTED = frozenset({"xlnet"})  # decoders that look at later tokens by design, unless a permutation is passed
-HEADS_BY_CLASS = (("MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES", "target"), ("MODEL_FOR_MASKED_LM_MAPPING_NAMES", "mask"),
+HEADS_BY_CLASS = (("MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES", "target"),
+                  ("MODEL_FOR_MASKED_LM_MAPPING_NAMES", "mask"),
            ("MODEL_FOR_CAUSAL_LM_MAPPING_NAMES", "next"), ("MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES", "label"))
 
 
 def open_folder(place, fingerprint: str, report: Progress) -> PretrainedModel:
-    """Loads and verifies. The caller holds the lock, has checked the files and prepared transformers. Raises UserError if it cannot be shown."""
+    """Loads and verifies. The caller holds the lock, has checked the files and prepared transformers. Raises UserError
+    if it cannot be shown."""
     report(0.1, "reading the configuration")
     config = _as_user_error(place, "configuration", _config)
     weights = files.weights_of(place.folder)
@@ -35,7 +38,8 @@ def open_folder(place, fingerprint: str, report: Progress) -> PretrainedModel:
 
 def dtype_of(stored: tuple[str, ...]) -> str:
     """How the weights are computed with, and how they are stored where that differs."""
-    return "float32" if set(stored) <= {"F32", "I64", "I32", "U8", "BOOL"} else f"float32, stored as {' and '.join(stored)}"
+    return "float32" if set(stored) <= {"F32", "I64", "I32", "U8",
+                                        "BOOL"} else f"float32, stored as {' and '.join(stored)}"
 
 
 def build_model(place, fingerprint: str, network, tokenizer, head: str, dtype: str = "float32") -> PretrainedModel:
@@ -52,18 +56,21 @@ def build_model(place, fingerprint: str, network, tokenizer, head: str, dtype: s
         reasons = (str(error),)
     except ValueError as error:   # numbers that are none
         found = str(error).split(";")[0]
-        raise UserError(f"{place.title} is not opened, as its weights are damaged ({found}); fetch them again or choose another model.") from error
+        raise UserError(f"{place.title} is not opened, as its weights are damaged ({found}); fetch them again or "
+                        f"choose another model.") from error
     shapes = [] if wiring is None else list(wiring.shapes.values())
     if reasons:
         wiring, looks_ahead = None, _report(place, network, head, reasons)
         shapes = _shapes_of(network)
     pooling = predict.pooling_of(place.folder)
     slots = () if wiring is None else tuple(wiring.slots.values())
-    seen = Seen(tuple((each.heads, each.kv_heads, each.d_k) for each in shapes), frozenset(slot.index for slot in slots),
+    seen = Seen(tuple((each.heads, each.kv_heads, each.d_k) for each in shapes),
+                frozenset(slot.index for slot in slots),
                 frozenset(slot.kind for slot in slots), lengths[0], dtype)
     card = card_of(place, fingerprint, network, tokenizer, seen)
     names = {id(module): name for name, module in network.named_modules()}
-    return PretrainedModel(card, network, tokenizer, wiring, "vector" if pooling else head, pooling, looks_ahead, reasons, names,
+    return PretrainedModel(card, network, tokenizer, wiring, "vector" if pooling else head, pooling, looks_ahead,
+                           reasons, names,
                            _plan(network, card, head, shapes, wiring is None))
 
 
@@ -78,7 +85,8 @@ class Probe:
 
 
 def probe_of(network) -> tuple[Probe, tuple[int, int | None]]:
-    """A forward pass over random tokens, longer than the smallest window if that is affordable, and its lengths on both sides."""
+    """A forward pass over random tokens, longer than the smallest window if that is affordable, and its lengths on both
+    sides."""
     import torch
 
     config = network.config.get_text_config()
@@ -89,7 +97,8 @@ def probe_of(network) -> tuple[Probe, tuple[int, int | None]]:
     sides = {"input_ids": min(length, longest(network))}
     if network.config.is_encoder_decoder:
         sides["decoder_input_ids"] = max(PROBE_TARGET, sides["input_ids"] - 11)
-    ids = {name: torch.randint(config.vocab_size // 10, config.vocab_size, (count,), generator=draw).tolist() for name, count in sides.items()}
+    ids = {name: torch.randint(config.vocab_size // 10, config.vocab_size, (count,), generator=draw).tolist()
+           for name, count in sides.items()}
     tensors = as_tensors(network, {**ids, "attention_mask": [1] * sides["input_ids"]})
 
     return Probe(network, tensors), (sides["input_ids"], sides.get("decoder_input_ids"))
@@ -100,7 +109,8 @@ def _config(folder):
 
     config = AutoConfig.from_pretrained(folder, **LOAD_OPTIONS)
     if config.model_type in ATTENTIONLESS:
-        raise UserError(f"{folder.name} is a {config.model_type} model, which has no attention to show; choose a Transformer.")
+        raise UserError(f"{folder.name} is a {config.model_type} model, which has no attention to show; choose a "
+                        f"Transformer.")
     for each in (config, config.get_text_config()):
         each.use_cache = False
     return config
@@ -120,7 +130,8 @@ def _as_user_error(place, what: str, open_: Callable):
         raise
     except Exception as error:
         said = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise UserError(f"The {what} of {place.title} cannot be opened ({said}); check the folder's files or choose another model.") from error
+        raise UserError(f"The {what} of {place.title} cannot be opened ({said}); check the folder's files or choose "
+                        f"another model.") from error
 
 
 def _network(place, config):
@@ -130,8 +141,10 @@ def _network(place, config):
 
     architecture = (config.architectures or ["AutoModel"])[0]
     found = getattr(transformers, architecture, transformers.AutoModel)
-    head = next((head for names, head in HEADS_BY_CLASS if architecture in getattr(transformers.models.auto.modeling_auto, names).values()), "none")
-    options = {"config": config, "use_safetensors": True, "dtype": torch.float32, "output_loading_info": True, **LOAD_OPTIONS}
+    head = next((head for names, head in HEADS_BY_CLASS
+                 if architecture in getattr(transformers.models.auto.modeling_auto, names).values()), "none")
+    options = {"config": config, "use_safetensors": True, "dtype": torch.float32, "output_loading_info": True,
+               **LOAD_OPTIONS}
 
     def load(folder):
         try:
@@ -142,14 +155,17 @@ def _network(place, config):
     network, info = _as_user_error(place, "weights", load)
     missing = sorted(name for name in info["missing_keys"] if "pooler" not in name)
     if missing:
-        raise UserError(f"{place.folder} lacks {len(missing)} of the model's tensors, {missing[0]} first; copy or download the model again.")
+        raise UserError(f"{place.folder} lacks {len(missing)} of the model's tensors, {missing[0]} first; copy or "
+                        f"download the model again.")
     if "input_ids" not in inspect.signature(network.forward).parameters:
-        raise UserError(f"{place.title} is a {config.model_type} model that reads {network.main_input_name}, not text; choose a text model.")
+        raise UserError(f"{place.title} is a {config.model_type} model that reads {network.main_input_name}, not text; "
+                        f"choose a text model.")
     return network, head
 
 
 def _report(place, network, head: str, reasons: tuple[str, ...]) -> bool:
-    """Switches to the model's own weights and checks them on the probe; tells whether it looks ahead. Raises UserError if they fail."""
+    """Switches to the model's own weights and checks them on the probe; tells whether it looks ahead. Raises UserError
+    if they fail."""
     import torch
 
     try:
@@ -158,19 +174,22 @@ def _report(place, network, head: str, reasons: tuple[str, ...]) -> bool:
         _make_eager(network)
         forward, lengths = probe_of(network)
         with torch.inference_mode():
-            ahead = lengths[1] is None and reported.looks_ahead(lambda ids: forward(input_ids=ids), forward.tensors["input_ids"])
+            ahead = lengths[1] is None and reported.looks_ahead(lambda ids: forward(input_ids=ids),
+                                                                forward.tensors["input_ids"])
             if ahead and head == "next" and network.config.model_type not in PERMUTED:
                 raise Unsupported("it predicts the next token, yet its output changes with tokens that come later")
             reported.layers_of(forward(output_attentions=True), lengths, ahead)
     except Exception as error:
         said = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise UserError(f"{place.title} is refused, as no picture of it can be trusted: {reasons[-1]}, and {said}; choose another model.") from error
+        raise UserError(f"{place.title} is refused, as no picture of it can be trusted: {reasons[-1]}, and {said}; "
+                        f"choose another model.") from error
     return ahead
 
 
 def _make_eager(network) -> None:
-    """Eager attention with eager masks everywhere. A family that ignores the registry also ignores transformers' own switch, and would go on
-    with masks made for the fused kernel, which it does not understand: BLOOM then looks ahead."""
+    """Eager attention with eager masks everywhere. A family that ignores the registry also ignores transformers' own
+    switch, and would go on with masks made for the fused kernel, which it does not understand: BLOOM then looks
+    ahead."""
     for module in network.modules():
         if hasattr(getattr(module, "config", None), "_attn_implementation"):
             module.config._attn_implementation = "eager"
@@ -181,12 +200,15 @@ def _shapes_of(network) -> list[memory.Shape]:
     heads = getattr(config, "num_attention_heads", None) or 1
     width = getattr(config, "hidden_size", None) or heads
     layers = getattr(config, "num_hidden_layers", None) or 1
-    return [memory.Shape(heads, heads, width // heads, width // heads)] * (layers * (3 if network.config.is_encoder_decoder else 1))
+    return [memory.Shape(heads, heads, width // heads,
+                         width // heads)] * (layers * (3 if network.config.is_encoder_decoder else 1))
 
 
 def _plan(network, card, head: str, shapes: list[memory.Shape], keeps_weights: bool) -> memory.Plan:
     config = network.config.get_text_config()
     inner = getattr(config, "intermediate_size", None) or getattr(config, "d_ff", None) or 4 * card.d_model
     inner = max(inner) if isinstance(inner, list) else inner  # one a layer, in Gemma 3n
-    every_token = head in ("mask", "target") or (head == "next" and "logits_to_keep" not in inspect.signature(network.forward).parameters)
-    return memory.Plan(card.parameters, 8 * card.d_model + 3 * inner, 2 * config.vocab_size if every_token else 0, tuple(shapes), keeps_weights)
+    every_token = head in ("mask", "target") or (head == "next" and "logits_to_keep"
+                                                 not in inspect.signature(network.forward).parameters)
+    return memory.Plan(card.parameters, 8 * card.d_model + 3 * inner, 2 * config.vocab_size if every_token else 0,
+                       tuple(shapes), keeps_weights)

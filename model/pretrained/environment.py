@@ -1,11 +1,13 @@
 """What is set before transformers is imported for the first time in this process."""
 import os
 
-SETTINGS = {"HF_HUB_DISABLE_TELEMETRY": "1", "TOKENIZERS_PARALLELISM": "false", "TRANSFORMERS_VERBOSITY": "error", "TQDM_DISABLE": "1"}
+SETTINGS = {"HF_HUB_DISABLE_TELEMETRY": "1", "TOKENIZERS_PARALLELISM": "false", "TRANSFORMERS_VERBOSITY": "error",
+            "TQDM_DISABLE": "1"}
 
 
 def prepare() -> None:
-    """Sets what transformers reads from the environment, before its first import: no telemetry, no progress bars, no talk."""
+    """Sets what transformers reads from the environment, before its first import: no telemetry, no progress bars, no
+    talk."""
     for name, value in SETTINGS.items():
         os.environ.setdefault(name, value)
     from transformers.utils import logging

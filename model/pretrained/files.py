@@ -1,4 +1,5 @@
-"""Files of a model before anything is made of them: which, how large, whole, unchanged. No weights are read into memory here."""
+"""Files of a model before anything is made of them: which, how large, whole, unchanged. No weights are read into memory
+here."""
 import hashlib
 import json
 import re
@@ -8,7 +9,8 @@ from pathlib import Path
 
 from model.core.query import UserError
 
-SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".gguf", ".jinja", ".spm")  # what transformers reads of a folder; never a pickle
+# what transformers reads of a folder; never a pickle
+SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".gguf", ".jinja", ".spm")
 HEADER_LIMIT = 100_000_000  # bytes; the limit that the safetensors format sets itself
 BITS = {"BOOL": 8, "U8": 8, "I8": 8, "F8_E4M3": 8, "F8_E5M2": 8, "I16": 16, "U16": 16, "F16": 16, "BF16": 16,
         "I32": 32, "U32": 32, "F32": 32, "F64": 64, "I64": 64, "U64": 64}
@@ -51,14 +53,17 @@ def read_json(path: Path) -> dict:
     except FileNotFoundError:
         raise UserError(f"{path.parent} has no {path.name}; give a folder that save_pretrained wrote.") from None
     except (ValueError, OSError) as error:
-        raise UserError(f"{path} cannot be read ({type(error).__name__}); the file is damaged, so copy or download it again.") from error
+        raise UserError(f"{path} cannot be read ({type(error).__name__}); the file is damaged, so copy or download it "
+                        f"again.") from error
     if not isinstance(content, dict):
-        raise UserError(f"{path} should hold a JSON object but holds a {type(content).__name__}; copy or download it again.")
+        raise UserError(f"{path} should hold a JSON object but holds a {type(content).__name__}; copy or download it "
+                        f"again.")
     return content
 
 
 def weights_of(folder: Path) -> Weights:
-    """The safetensors weights of a folder, each file checked against its own header. Raises UserError with the file's name."""
+    """The safetensors weights of a folder, each file checked against its own header. Raises UserError with the file's
+    name."""
     files = _weight_files(folder)
     tensors = [tensor for path in files for tensor in _header(path)]
     return Weights(files, sum(count for count, _ in tensors), tuple(sorted({dtype for _, dtype in tensors})))
@@ -78,17 +83,20 @@ def _weight_files(folder: Path) -> tuple[Path, ...]:
         names = sorted(set(read_json(index).get("weight_map", {}).values()))
         outside = [name for name in names if Path(name).name != name]
         if outside or not names:
-            raise UserError(f"{index} names {outside[:1] or 'no file'}; weights must lie beside it, so this model is refused.")
+            raise UserError(f"{index} names {outside[:1] or 'no file'}; weights must lie beside it, so this model is "
+                            f"refused.")
         return tuple(folder / name for name in names)
     if (folder / "model.safetensors").is_file():
         return (folder / "model.safetensors",)
     if any(folder.glob("*.bin")) or any(folder.glob("*.pt")):
-        raise UserError(f"{folder} holds pickled weights, which can run code when they are opened; save them again as safetensors.")
+        raise UserError(f"{folder} holds pickled weights, which can run code when they are opened; save them again as "
+                        f"safetensors.")
     raise UserError(f"{folder} has no model.safetensors; give a folder with a model's weights in that format.")
 
 
 def _header(path: Path) -> list[tuple[int, str]]:
-    """(number of values, dtype) of each tensor in a safetensors file: 8 bytes of length, that many of JSON, then the data."""
+    """(number of values, dtype) of each tensor in a safetensors file: 8 bytes of length, that many of JSON, then the
+    data."""
     damaged = UserError(f"{path} is cut off or damaged; copy or download it again.")
     if not path.is_file():
         raise UserError(f"{path} is missing; copy or download the model again.")
@@ -103,7 +111,8 @@ def _header(path: Path) -> list[tuple[int, str]]:
             tensors = [entry for name, entry in entries.items() if name != "__metadata__"]
             ends = [int(entry["data_offsets"][1]) for entry in tensors]
             sizes = [entry["data_offsets"][1] - entry["data_offsets"][0] for entry in tensors]
-            counted = [(8 * bytes_ // BITS.get(entry["dtype"], 8), str(entry["dtype"])) for bytes_, entry in zip(sizes, tensors, strict=True)]
+            counted = [(8 * bytes_ // BITS.get(entry["dtype"], 8), str(entry["dtype"]))
+                       for bytes_, entry in zip(sizes, tensors, strict=True)]
         except (ValueError, KeyError, TypeError, AttributeError, IndexError):
             raise damaged from None
     if 8 + length + max(ends, default=0) != size:

@@ -15,7 +15,8 @@ def folder_for(path: Path) -> Path:
     """Where the converted model of a person's own GGUF file belongs: another content of the file, another folder."""
     if not path.is_file():
         raise UserError(f"There is no file {path}; give the path of a GGUF file that is on this disk.")
-    return catalogue.home() / "models" / no_device(f"{re.sub(r'[^A-Za-z0-9._-]+', '-', path.stem).lstrip('.')}-{files.sha256(path)[:12]}")
+    return catalogue.home() / "models" / no_device(
+        f"{re.sub(r'[^A-Za-z0-9._-]+', '-', path.stem).lstrip('.')}-{files.sha256(path)[:12]}")
 
 
 def converted(path: Path) -> Path:
@@ -27,7 +28,8 @@ def converted(path: Path) -> Path:
 
 
 def convert(path: Path, folder: Path) -> None:
-    """Reads the GGUF file's model, configuration and tokenizer and writes them to `folder`; numbers are kept exactly as dequantised."""
+    """Reads the GGUF file's model, configuration and tokenizer and writes them to `folder`; numbers are kept exactly as
+    dequantised."""
     import torch
     from safetensors.torch import save_file
 
@@ -60,7 +62,8 @@ def _refuse_what_does_not_fit(path: Path) -> None:
 
         parameters = sum(int(tensor.n_elements) for tensor in GGUFReader(path).tensors)
     except ImportError as error:
-        raise UserError("GGUF files need the packages gguf and accelerate; run: pip install -r requirements.txt") from error
+        raise UserError(
+            "GGUF files need the packages gguf and accelerate; run: pip install -r requirements.txt") from error
     except (ValueError, KeyError, IndexError, OverflowError, OSError) as error:
         said = (str(error).splitlines() or [type(error).__name__])[0][:120]
         raise UserError(f"{path.name} is cut off or no GGUF file ({said}); copy or download it again.") from error

@@ -1,4 +1,5 @@
-"""Downloads a model from the Hugging Face hub: only safetensors and text files, resumed where it stopped, every file checked."""
+"""Downloads a model from the Hugging Face hub: only safetensors and text files, resumed where it stopped, every file
+checked."""
 import errno
 import hashlib
 import re
@@ -13,7 +14,8 @@ from model.core.types import Progress
 
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?")
 WANTED = re.compile(r"README\.md|(1_Pooling/)?[A-Za-z0-9][A-Za-z0-9._-]*\.(json|txt|model|spm|jinja|safetensors)")
-FULL, SHUT = {errno.ENOSPC, errno.EDQUOT}, {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}   # what a disk says
+# what a disk says
+FULL, SHUT = {errno.ENOSPC, errno.EDQUOT}, {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}
 BLOCK = 1 << 20  # bytes read at a time, between looks at whether anybody still waits
 
 
@@ -31,18 +33,21 @@ class Hub:
     """The hub as this project needs it: what a model consists of, and a file's bytes from some offset on."""
 
     def files(self, hub_id: str) -> tuple[str, list[Remote]]:
-        """(commit, files) of a model; of the hub's own proposal with safetensors where the model itself has only pickled weights."""
+        """(commit, files) of a model; of the hub's own proposal with safetensors where the model itself has only
+        pickled weights."""
         from huggingface_hub import HfApi
 
         found = HfApi().model_info(hub_id, files_metadata=True, timeout=20)
         if not any(each.rfilename.endswith(".safetensors") for each in found.siblings or ()):
-            proposals = [each for each in HfApi().get_repo_discussions(hub_id) if each.is_pull_request and "safetensors" in each.title.lower()]
+            proposals = [each for each in HfApi().get_repo_discussions(hub_id)
+                         if each.is_pull_request and "safetensors" in each.title.lower()]
             for proposal in proposals:
                 other = HfApi().model_info(hub_id, revision=f"refs/pr/{proposal.num}", files_metadata=True, timeout=20)
                 if any(each.rfilename.endswith(".safetensors") for each in other.siblings or ()):
                     found = other
                     break
-        return cast(str, found.sha), [Remote(each.rfilename, each.size or 0, each.lfs.sha256 if each.lfs else "", each.blob_id or "")
+        return cast(str, found.sha), [Remote(each.rfilename, each.size or 0, each.lfs.sha256 if each.lfs else "",
+                                             each.blob_id or "")
                                       for each in found.siblings or ()]
 
     def read(self, hub_id: str, commit: str, name: str, start: int) -> Iterator[bytes]:
@@ -50,8 +55,10 @@ class Hub:
         from huggingface_hub import hf_hub_url
         from huggingface_hub.utils import build_hf_headers, get_session
 
-        headers = {**build_hf_headers(), "Accept-Encoding": "identity", **({"Range": f"bytes={start}-"} if start else {})}
-        with get_session().stream("GET", hf_hub_url(hub_id, name, revision=commit), headers=headers, follow_redirects=True) as answer:
+        headers = {**build_hf_headers(), "Accept-Encoding": "identity",
+                   **({"Range": f"bytes={start}-"} if start else {})}
+        with get_session().stream("GET", hf_hub_url(hub_id, name, revision=commit), headers=headers,
+                                  follow_redirects=True) as answer:
             answer.raise_for_status()
             if start and answer.status_code != 206:
                 raise OSError("the hub does not resume this file")
@@ -59,14 +66,16 @@ class Hub:
 
 
 def check_id(hub_id: str) -> str:
-    """The id, if it can be one. Raises UserError otherwise, so that nothing but an id is ever asked of the hub or joined to a path."""
+    """The id, if it can be one. Raises UserError otherwise, so that nothing but an id is ever asked of the hub or
+    joined to a path."""
     if not ID.fullmatch(hub_id) or ".." in hub_id or "--" in hub_id or hub_id[-1] in "-.":
         raise UserError(f"{hub_id!r} is no hub id; give owner/name, such as openai-community/gpt2, or a folder.")
     return hub_id
 
 
 def download(hub_id: str, folder: Path, report: Progress, hub: Hub | None = None) -> dict:
-    """Brings a model's files into `folder` and says what was brought. Stops where `report` raises, and goes on from there when asked again."""
+    """Brings a model's files into `folder` and says what was brought. Stops where `report` raises, and goes on from
+    there when asked again."""
     hub = hub or Hub()
     try:
         commit, listed = hub.files(check_id(hub_id))
@@ -74,7 +83,8 @@ def download(hub_id: str, folder: Path, report: Progress, hub: Hub | None = None
         total, done = sum(each.size for each in files), 0
         for each in files:
             def progress(got: int, name: str = each.name, before: int = done) -> None:
-                report((before + got) / max(total, 1), f"downloading {name}: {(before + got) / 1e6:,.0f} of {total / 1e6:,.0f} MB")
+                report((before + got) / max(total, 1),
+                       f"downloading {name}: {(before + got) / 1e6:,.0f} of {total / 1e6:,.0f} MB")
 
             _fetch(hub, hub_id, commit, each, folder, progress)
             done += each.size
@@ -86,13 +96,16 @@ def download(hub_id: str, folder: Path, report: Progress, hub: Hub | None = None
 
 
 def _wanted(hub_id: str, listed: list[Remote]) -> list[Remote]:
-    """The files that are needed: text files and the model's own safetensors, never a pickle, never a path that leaves the folder."""
+    """The files that are needed: text files and the model's own safetensors, never a pickle, never a path that leaves
+    the folder."""
     files = [each for each in listed if WANTED.fullmatch(each.name)]
     shards = [each for each in files if re.fullmatch(r"model(-\d+-of-\d+)?\.safetensors", each.name)]
     if not shards:
-        raise UserError(f"{hub_id} has no safetensors weights, and pickled ones are never opened here; choose another model.")
+        raise UserError(f"{hub_id} has no safetensors weights, and pickled ones are never opened here; choose another "
+                        f"model.")
     single = [each for each in shards if each.name == "model.safetensors"]
-    texts = [each for each in files if not each.name.endswith(".safetensors") and (single == [] or each.name != "model.safetensors.index.json")]
+    texts = [each for each in files if not each.name.endswith(".safetensors")
+             and (single == [] or each.name != "model.safetensors.index.json")]
     return texts + (single or shards)
 
 
@@ -111,7 +124,8 @@ def _fetch(hub: Hub, hub_id: str, commit: str, remote: Remote, folder: Path, pro
             progress(start)
     if not _right(part, remote):
         part.unlink()
-        raise UserError(f"{remote.name} of {hub_id} arrived damaged (its checksum differs) and was removed; fetch the model again.")
+        raise UserError(f"{remote.name} of {hub_id} arrived damaged (its checksum differs) and was removed; fetch the "
+                        f"model again.")
     put(part, path)
 
 
@@ -134,11 +148,15 @@ def _explained(hub_id: str, error: Exception) -> Exception:
     from huggingface_hub import errors
 
     if isinstance(error, errors.GatedRepoError):
-        return UserError(f"{hub_id} asks for an agreement on its hub page; agree there and log in with the hub's own tool, or choose another model.")
+        return UserError(f"{hub_id} asks for an agreement on its hub page; agree there and log in with the hub's own "
+                         f"tool, or choose another model.")
     if isinstance(error, errors.RepositoryNotFoundError | errors.RevisionNotFoundError):
         return UserError(f"The hub has no model {hub_id}, or not for everybody; check its owner and name.")
     if isinstance(error, OSError) and error.errno in FULL | SHUT:
         return error   # of this disk, not of the network
-    if isinstance(error, OSError) or type(error).__module__.split(".")[0] in ("httpx", "httpx2", "httpcore", "httpcore2", "huggingface_hub"):
-        return Unreachable(f"The hub cannot be reached ({type(error).__name__}), so {hub_id} was not fetched; models on this disk still work.")
+    if isinstance(error,
+                  OSError) or type(error).__module__.split(".")[0] in ("httpx", "httpx2", "httpcore", "httpcore2",
+                                                                       "huggingface_hub"):
+        return Unreachable(f"The hub cannot be reached ({type(error).__name__}), so {hub_id} was not fetched; models "
+                           f"on this disk still work.")
     return error

@@ -17,7 +17,8 @@ GREEDY = 128  # tokens that an encoder–decoder writes at most when no target i
 
 @dataclass(frozen=True, eq=False)
 class ModelInput:
-    """A query as the network takes it. tensors: arguments of its forward, each (1, token). target: an encoder–decoder's other side."""
+    """A query as the network takes it. tensors: arguments of its forward, each (1, token). target: an encoder–decoder's
+    other side."""
 
     source: Tokens
     target: Tokens | None
@@ -40,36 +41,44 @@ class Encoding:
 
 
 def tokenize_query(network, tokenizer, query: Query, limit: int) -> ModelInput:
-    """The query's texts as tokens and tensors, cut at the end to `limit` tokens a side. The target of an encoder–decoder is not here yet."""
+    """The query's texts as tokens and tensors, cut at the end to `limit` tokens a side. The target of an
+    encoder–decoder is not here yet."""
     typed = (query.text,) if query.text_b is None else (query.text, query.text_b)
     texts, notes = _clean(typed)
     if query.text_b is not None and network.config.is_encoder_decoder:
-        raise UserError("This model reads one text, not a pair; leave the second text empty, or choose an encoder such as BERT.")
+        raise UserError("This model reads one text, not a pair; leave the second text empty, or choose an encoder such "
+                        "as BERT.")
     if query.target is not None and not network.config.is_encoder_decoder:
-        raise UserError("This model has no target side; leave the target empty, or choose an encoder–decoder such as T5.")
+        raise UserError("This model has no target side; leave the target empty, or choose an encoder–decoder such as "
+                        "T5.")
     encoding = encode(tokenizer, texts, limit - len(query.continuation))
     pieces, shown = encoding.pieces, typed
     if query.continuation:
         pieces, written = _continued(tokenizer, pieces, query, network.get_input_embeddings().num_embeddings)
         shown = (*typed[:-1], typed[-1] + written)
-        encoding.arguments.update({name: values + [values[-1]] * len(query.continuation) for name, values in encoding.arguments.items()})
+        encoding.arguments.update({name: values + [values[-1]] * len(query.continuation)
+                                   for name, values in encoding.arguments.items()})
         encoding.arguments["input_ids"][-len(query.continuation):] = query.continuation
     return ModelInput(readable(pieces, shown), None, as_tensors(network, encoding.arguments), encoding.omitted, notes)
 
 
 def encode(tokenizer, texts: tuple[str, ...], limit: int, as_target: bool = False) -> Encoding:
-    """The tokens of a text or a pair, with the tokenizer's own special tokens. Raises UserError if nothing of the text is read."""
+    """The tokens of a text or a pair, with the tokenizer's own special tokens. Raises UserError if nothing of the text
+    is read."""
     asked = {"text_target": texts[0]} if as_target else dict(zip(("text", "text_pair"), texts, strict=False))
     offsets = {"return_offsets_mapping": True} if tokenizer.is_fast else {}
     encoded = tokenizer(**asked, **offsets, return_special_tokens_mask=True)
     total = len(encoded["input_ids"])
     if total > limit:
-        encoded = tokenizer(**asked, **offsets, return_special_tokens_mask=True, truncation=True, max_length=max(limit, 1))
+        encoded = tokenizer(**asked, **offsets, return_special_tokens_mask=True, truncation=True,
+                            max_length=max(limit, 1))
     pieces = (_pieces if tokenizer.is_fast else _slow_pieces)(tokenizer, encoded, texts)
     if not any(piece.text >= 0 for piece in pieces):
-        raise UserError("This model reads nothing in that text (its tokenizer leaves every character out); type a word.")
+        raise UserError(
+            "This model reads nothing in that text (its tokenizer leaves every character out); type a word.")
     omitted = Omission(total - len(pieces), _omitted_text(pieces, texts), limit) if total > limit else None
-    arguments = {name: list(encoded[name]) for name in ("input_ids", "attention_mask", "token_type_ids") if name in encoded}
+    arguments = {name: list(encoded[name]) for name in ("input_ids", "attention_mask", "token_type_ids")
+                 if name in encoded}
     return Encoding(pieces, arguments, omitted)
 
 
@@ -88,17 +97,19 @@ def parameters_of(kind: Any) -> frozenset[str]:
 
 
 def with_target(network, tokenizer, query: Query, question: ModelInput, limit: int, report: Progress) -> ModelInput:
-    """The question with an encoder–decoder's target side: the given target, shifted right behind the start token, or what the model writes.
+    """The question with an encoder–decoder's target side: the given target, shifted right behind the start token, or
+    what the model writes.
 
-    What it writes is decoded greedily and without the query's edits, so that before and after an edit the same tokens are compared.
-    """
+    What it writes is decoded greedily and without the query's edits, so that before and after an edit the same tokens
+    are compared. """
     if query.target is None:
         ids, omitted = _written(network, question, min(limit, GREEDY), report), None
         raws = _vocabulary_strings(tokenizer, ids)
         special = set(tokenizer.all_special_ids)
         text = tokenizer.decode([number for number in ids if number not in special], clean_up_tokenization_spaces=False)
         spans = iter(align(text, [raw for number, raw in zip(ids, raws, strict=True) if number not in special]))
-        pieces = [Piece(number, raw, (0, 0), -1, True, False) if number in special else Piece(number, raw, next(spans), 0, False, False)
+        pieces = [Piece(number, raw, (0, 0), -1, True, False) if number in special
+                  else Piece(number, raw, next(spans), 0, False, False)
                   for number, raw in zip(ids, raws, strict=True)]
     else:
         text = query.target
@@ -107,7 +118,8 @@ def with_target(network, tokenizer, query: Query, question: ModelInput, limit: i
         pieces = [Piece(start, tokenizer.convert_ids_to_tokens(start), (0, 0), -1, True, False), *encoding.pieces]
         pieces = pieces[:-1] if pieces[-1].special else pieces
         omitted = encoding.omitted
-    left_out = () if omitted is None else (f"{omitted.count:,} tokens at the end of the target did not fit and were left out.",)
+    left_out = () if omitted is None else (f"{omitted.count:,} tokens at the end of the target did not fit and were "
+                                           f"left out.",)
     tensors = {**question.tensors, **as_tensors(network, {"decoder_input_ids": [piece.id for piece in pieces]})}
     return ModelInput(question.source, readable(pieces, (text,)), tensors, question.omitted, question.notes + left_out)
 
@@ -132,9 +144,11 @@ def _written(network, question: ModelInput, longest: int, report: Progress) -> l
 
     if not network.can_generate():
         return [_start_token(network)]
-    greedy = {"do_sample": False, "num_beams": 1, "max_new_tokens": longest - 1, "use_cache": _same_depth(network.config)}
+    greedy = {"do_sample": False, "num_beams": 1, "max_new_tokens": longest - 1,
+              "use_cache": _same_depth(network.config)}
     with torch.inference_mode():
-        written = network.generate(**question.tensors, **greedy, stopping_criteria=StoppingCriteriaList([Watch()]))[0].tolist()
+        written = network.generate(**question.tensors, **greedy,
+                                   stopping_criteria=StoppingCriteriaList([Watch()]))[0].tolist()
     ends = network.generation_config.eos_token_id
     ends = ends if isinstance(ends, list) else [ends]
     return written[:-1] if len(written) > 1 and written[-1] in ends else written
@@ -147,15 +161,19 @@ def _same_depth(config) -> bool:
 
 def _vocabulary_strings(tokenizer, ids: list[int]) -> list[str]:
     """The vocabulary's strings; a model may know more ids than its tokenizer."""
-    return [f"∅{number}" if raw is None else raw for number, raw in zip(ids, tokenizer.convert_ids_to_tokens(ids), strict=True)]
+    return [f"∅{number}" if raw is None else raw
+            for number, raw in zip(ids, tokenizer.convert_ids_to_tokens(ids), strict=True)]
 
 
 def _clean(texts: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Lone surrogates, which no tokenizer can read, become U+FFFD; lengths stay, so that spans still fit what was typed."""
+    """Lone surrogates, which no tokenizer can read, become U+FFFD; lengths stay, so that spans still fit what was
+    typed."""
     if all(text.isascii() for text in texts):
         return texts, ()
-    cleaned = tuple("".join("\ufffd" if "\ud800" <= character <= "\udfff" else character for character in text) for text in texts)
-    count = sum(one != other for text, clean in zip(texts, cleaned, strict=True) for one, other in zip(text, clean, strict=True))
+    cleaned = tuple("".join("\ufffd" if "\ud800" <= character <= "\udfff" else character for character in text)
+                    for text in texts)
+    count = sum(one != other for text, clean in zip(texts, cleaned, strict=True)
+                for one, other in zip(text, clean, strict=True))
     noun = "1 half of a character (a lone surrogate) was" if count == 1 else f"{count} halves of characters (lone surrogates) were"
     return cleaned, (f"{noun} read as U+FFFD.",) if count else ()
 
@@ -164,12 +182,15 @@ def _pieces(tokenizer, encoded, texts: tuple[str, ...]) -> list[Piece]:
     ids, added = encoded["input_ids"], encoded["special_tokens_mask"]
     segments, raws = encoded.sequence_ids(), _vocabulary_strings(tokenizer, ids)
     unknown = tokenizer.unk_token_id
-    return [Piece(number, raw, tuple(span), -1 if special or segment is None else segment, bool(special), number == unknown and not special)
-            for number, raw, span, special, segment in zip(ids, raws, encoded["offset_mapping"], added, segments, strict=True)]
+    return [Piece(number, raw, tuple(span), -1 if special or segment is None else segment, bool(special),
+                  number == unknown and not special)
+            for number, raw, span, special, segment in zip(ids, raws, encoded["offset_mapping"], added, segments,
+                                                           strict=True)]
 
 
 def _slow_pieces(tokenizer, encoded, texts: tuple[str, ...]) -> list[Piece]:
-    """For tokenizers in Python, which do not tell offsets: the pieces are found again in the text, one after the other."""
+    """For tokenizers in Python, which do not tell offsets: the pieces are found again in the text, one after the
+    other."""
     ids, added = encoded["input_ids"], encoded["special_tokens_mask"]
     raws = _vocabulary_strings(tokenizer, ids)
     own = [i for i, special in enumerate(added) if not special]
@@ -178,7 +199,8 @@ def _slow_pieces(tokenizer, encoded, texts: tuple[str, ...]) -> list[Piece]:
     for text, members in zip(texts, (own[:first], own[first:]), strict=False):
         spans.update(zip(members, align(text, [raws[i] for i in members]), strict=True))
     sides = {i: 0 if place < first else 1 for place, i in enumerate(own)}
-    return [Piece(number, raws[i], spans[i], sides.get(i, -1), i not in sides, number == tokenizer.unk_token_id and i in sides)
+    return [Piece(number, raws[i], spans[i], sides.get(i, -1), i not in sides,
+                  number == tokenizer.unk_token_id and i in sides)
             for i, number in enumerate(ids)]
 
 
@@ -186,7 +208,8 @@ def _continued(tokenizer, pieces: list[Piece], query: Query, vocabulary: int) ->
     """The pieces with those of the continuation behind them, and the text that the continuation writes."""
     numbers = query.continuation
     if not all(0 <= number < vocabulary for number in numbers):
-        raise UserError(f"The continuation names a token that this model does not have (it has {vocabulary:,}); start again from the text.")
+        raise UserError(f"The continuation names a token that this model does not have (it has {vocabulary:,}); start "
+                        f"again from the text.")
     written, spans = continuation(tokenizer, pieces[-1].id, numbers)
     begin, special = len(query.text), set(tokenizer.all_special_ids)
     spans = [(begin + start, begin + end) for start, end in spans]

@@ -1,4 +1,5 @@
-"""Opens a pretrained model safely: known files, no pickles, no code from elsewhere, no network, checked before it answers."""
+"""Opens a pretrained model safely: known files, no pickles, no code from elsewhere, no network, checked before it
+answers."""
 import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +11,8 @@ from model.pretrained.environment import prepare
 from model.pretrained.hub import check_id
 from model.pretrained.untrained import SUFFIX, untrained
 
-_opening = threading.Lock()  # a model's attention is switched while it is verified, and transformers' imports are not made for two threads
+# a model's attention is switched while it is verified, and transformers' imports are not made for two threads
+_opening = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,8 @@ class ModelFiles:
 
 
 def locate(model_id: str) -> ModelFiles:
-    """Where a model is, by its catalogue name, its folder or its hub id. Raises UserError with the way out; never asks the network.
+    """Where a model is, by its catalogue name, its folder or its hub id. Raises UserError with the way out; never asks
+    the network.
 
     With `SUFFIX` behind it an id means the model's untrained twin, which has the same files.
     """
@@ -35,7 +38,8 @@ def locate(model_id: str) -> ModelFiles:
     if entry is not None:
         return ModelFiles(model_id, catalogue.folder_of(entry), entry.title, entry.licence, entry)
     if catalogue.catalogue_only():
-        raise UserError(f"This server offers its catalogue only; choose one of {', '.join(each.name for each in catalogue.ENTRIES)}.")
+        raise UserError(f"This server offers its catalogue only; choose one of "
+                        f"{', '.join(each.name for each in catalogue.ENTRIES)}.")
     if model_id.endswith(gguf.SUFFIX):
         path = Path(model_id).expanduser()
         return ModelFiles(model_id, gguf.converted(path), path.stem)
@@ -53,7 +57,8 @@ def _folder(model_id: str) -> Path | None:
     if not model_id.strip() or "\0" in model_id:
         raise UserError("There is no model without a name; choose one of the catalogue.")
     path = Path(model_id).expanduser()
-    written_as_path = path.is_absolute() or model_id.startswith(("./", "../", "~", ".\\", "..\\")) or model_id in (".", "..")
+    written_as_path = path.is_absolute() or model_id.startswith(("./", "../", "~", ".\\",
+                                                                 "..\\")) or model_id in (".", "..")
     if path.is_dir() and (written_as_path or (path / "config.json").is_file()):
         return path.resolve()
     if written_as_path:
@@ -62,7 +67,8 @@ def _folder(model_id: str) -> Path | None:
 
 
 def revision(model_id: str) -> str:
-    """The fingerprint of a model's weights, configuration and tokenizer: 16 hexadecimal digits. Cheap after the first time."""
+    """The fingerprint of a model's weights, configuration and tokenizer: 16 hexadecimal digits. Cheap after the first
+    time."""
     return _fingerprint(model_id, locate(model_id))
 
 
@@ -85,11 +91,14 @@ def open_model(model_id: str, report: Progress):
 
 
 def _check_files(place: ModelFiles) -> None:
-    """Weights whole by their own headers, and with the checksum of the catalogue or of the time when they were fetched."""
+    """Weights whole by their own headers, and with the checksum of the catalogue or of the time when they were
+    fetched."""
     weights = files.weights_of(place.folder)
-    known = files.read_json(place.folder / catalogue.MARK).get("sha256", {}) if (place.folder / catalogue.MARK).is_file() else {}
+    known = files.read_json(place.folder / catalogue.MARK).get("sha256",
+                                                               {}) if (place.folder / catalogue.MARK).is_file() else {}
     if place.entry is not None and place.entry.source == "package":
         known = {weights.files[0].name: place.entry.sha256}
     for path in weights.files:
         if path.name in known and files.sha256(path) != known[path.name]:
-            raise UserError(f"{path} is not the file that is known (its sha256 differs); install or fetch the model again.")
+            raise UserError(f"{path} is not the file that is known (its sha256 differs); install or fetch the model "
+                            f"again.")

@@ -18,8 +18,8 @@ from model.studies.next_token import NAMED, NextWord
 class PretrainedModel:
     """A network with its tokenizer and card. Nothing in it changes after it is opened, so it may serve several threads.
 
-    wiring: None where the capture cannot follow, and then the model's own reported weights are shown, for these reasons.
-    """
+    wiring: None where the capture cannot follow, and then the model's own reported weights are shown, for these
+    reasons. """
 
     card: Card
     network: Any     # of transformers, whose models and tokenizers have no type in common that says what they take
@@ -48,8 +48,8 @@ class PretrainedModel:
         return AttentionRecord(query, self.card, maps, verification, prediction, question.omitted, question.notes)
 
     def first_layer(self, query: Query, report: Progress) -> AttentionRecord:
-        """The answer's first layer, from a pass that ends there, so without a prediction; the whole answer of an encoder–decoder, and where only
-        reported weights can be shown. Raises UserError as `answer` does."""
+        """The answer's first layer, from a pass that ends there, so without a prediction; the whole answer of an
+        encoder–decoder, and where only reported weights can be shown. Raises UserError as `answer` does."""
         if self.wiring is None or self.network.config.is_encoder_decoder:
             return self.answer(query, report)
         question = self.question(query, report)
@@ -62,10 +62,12 @@ class PretrainedModel:
         return limited_threads(part * self.plan.operations_for(max(each or 0 for each in question.lengths)))
 
     def question(self, query: Query, report: Progress) -> ModelInput:
-        """The query as the network takes it, with an encoder–decoder's target side. Raises UserError where it cannot be asked."""
+        """The query as the network takes it, with an encoder–decoder's target side. Raises UserError where it cannot be
+        asked."""
         report(0.02, "reading the text")
         if query.continuation and self.head != "next":
-            raise UserError(f"{self.card.title} does not predict the next word, so there is nothing to continue; choose a decoder such as SmolLM2.")
+            raise UserError(f"{self.card.title} does not predict the next word, so there is nothing to continue; "
+                            f"choose a decoder such as SmolLM2.")
         question = tokenize_query(self.network, self.tokenizer, query, self.card.max_tokens)
         memory.refuse_what_does_not_fit(self.plan, len(question.source), self.card.title)
         if self.network.config.is_encoder_decoder:
@@ -75,7 +77,8 @@ class PretrainedModel:
         return question
 
     def next_word(self, query: Query, report: Progress) -> NextWord:
-        """All logits of the last position, from a plain pass with the model's own kernel. Raises NoNextWord for a model that is no decoder."""
+        """All logits of the last position, from a plain pass with the model's own kernel. Raises NoNextWord for a model
+        that is no decoder."""
         import torch
 
         if self.head != "next":
@@ -93,9 +96,8 @@ class PretrainedModel:
     def log_probability(self, query: Query, span: Span) -> float:
         """ln P of the words at `span`, the mean over their tokens in nats, under the query's edits.
 
-        A next-word model says it after what stands before; a masked-word model says it with all tokens of the span masked at once, as Kocijan et
-        al. 2019 (section 2) do. Raises UserError for a model that says neither.
-        """
+        A next-word model says it after what stands before; a masked-word model says it with all tokens of the span
+        masked at once, as Kocijan et al. 2019 (section 2) do. Raises UserError for a model that says neither. """
         import torch
 
         if self.head not in ("next", "mask"):
@@ -106,17 +108,21 @@ class PretrainedModel:
                   if question.source.segments[token] == 0 and start < span[1] and span[0] < end]
         tensors, before = dict(question.tensors), 0 if self.head == "mask" else 1
         if not tokens or tokens[0] < before:
-            raise UserError(f"{self.card.title} has nothing to say {query.text[slice(*span)]!r} from; put words before it, or shorten the text.")
+            raise UserError(f"{self.card.title} has nothing to say {query.text[slice(*span)]!r} from; put words before "
+                            f"it, or shorten the text.")
         said = torch.tensor([question.source.ids[token] for token in tokens])
         if self.head == "mask":
             masked = tensors["input_ids"].clone()
             masked[0, tokens] = self.tokenizer.mask_token_id
             tensors["input_ids"] = masked
         session = patching.session(self, query, question.lengths)
-        logits = forward_pass.run(session, lambda: self.network(**tensors)).logits[0, [token - before for token in tokens]].float()
+        logits = forward_pass.run(session,
+                                  lambda: self.network(**tensors)).logits[0,
+                                                                          [token - before for token in tokens]].float()
         return float(logits.log_softmax(-1)[torch.arange(len(tokens)), said].mean())
 
-    def _captured(self, query: Query, question: ModelInput, wiring: verify.Wiring, report: Progress, layers: int | None = None):
+    def _captured(self, query: Query, question: ModelInput, wiring: verify.Wiring, report: Progress,
+                  layers: int | None = None):
         session = patching.session(self, query, question.lengths, lambda done, text: report(0.05 + 0.85 * done, text))
         session.max_calls = layers
         output = forward_pass.run(session, lambda: self.network(**question.tensors, **predict.last_only(self)))
@@ -125,15 +131,18 @@ class PretrainedModel:
         found = [call.layer(slot.index) for call, slot in zip(session.calls, slots, strict=True)]
         verification = verify.check_answer(session.calls, found, wiring)
         if verification.status == "refused":
-            raise UserError(f"{self.card.title} is not shown for this text: {verification.reasons[-1]}, so the picture may be wrong; "
+            raise UserError(f"{self.card.title} is not shown for this text: {verification.reasons[-1]}, so the picture "
+                            f"may be wrong; "
                             "try another text or model.")
-        members = {kind: tuple(layer for layer, slot in zip(found, slots, strict=True) if slot.kind is kind) for kind in Kind}
+        members = {kind: tuple(layer for layer, slot in zip(found, slots, strict=True) if slot.kind is kind)
+                   for kind in Kind}
         return _maps(members, question), verification, output
 
     def _slot(self, call, wiring: verify.Wiring) -> forward_pass.Slot:
         slot = wiring.slots.get((call.module, call.occurrence))
         if slot is None:
-            raise UserError(f"{self.card.title} used {call.module} in a way that was not seen when it was verified; try another text or model.")
+            raise UserError(f"{self.card.title} used {call.module} in a way that was not seen when it was verified; "
+                            f"try another text or model.")
         return slot
 
     def _reported(self, question: ModelInput, report: Progress):
@@ -145,7 +154,8 @@ class PretrainedModel:
         try:
             members = reported.layers_of(output, question.lengths, self.looks_ahead)
         except attention_call.Unsupported as error:
-            raise UserError(f"{self.card.title} is not shown for this text: {error}; try another text or model.") from error
+            raise UserError(
+                f"{self.card.title} is not shown for this text: {error}; try another text or model.") from error
         apart = max(abs(float(layer.weights.sum(-1).max()) - 1) for layers in members.values() for layer in layers)
         return _maps(members, question), Verification("reported", row_sum_error=apart, reasons=self.reasons), output
 
@@ -156,9 +166,11 @@ class PretrainedModel:
         for edit in sorted(query.edits, key=repr):
             if isinstance(edit, Hide):
                 if edit.token >= len(sides[edit.side] or ()):
-                    raise UserError(f"There is no token {edit.token} on the {edit.side} side of this text; hide one that is shown.")
+                    raise UserError(f"There is no token {edit.token} on the {edit.side} side of this text; hide one "
+                                    f"that is shown.")
             elif self.wiring is not None and edit.head not in range(self.wiring.heads(edit.kind, edit.layer)):
-                raise UserError(f"{self.card.title} has no head {edit.head} in {edit.kind} layer {edit.layer}; choose one that the grid shows.")
+                raise UserError(f"{self.card.title} has no head {edit.head} in {edit.kind} layer {edit.layer}; choose "
+                                f"one that the grid shows.")
 
 
 def _maps(members: dict[Kind, tuple], question: ModelInput) -> tuple[AttentionMap, ...]:

@@ -14,7 +14,8 @@ TOKENS = 256   # of all rows of a pass in which several heads are patched, each 
 
 
 def session(model, query: Query, lengths: tuple[int, int | None], report: Progress = quiet) -> forward_pass.Session:
-    """A session for the pass of a query of `lengths` tokens (source, target), with its edits and with what its patches take from other passes.
+    """A session for the pass of a query of `lengths` tokens (source, target), with its edits and with what its patches
+    take from other passes.
 
     Raises UserError for another text of another number of tokens.
     """
@@ -40,7 +41,8 @@ def looking(kind: Kind, lengths: tuple[int, int | None]) -> int:
 
 
 def passed(model, query: Query):
-    """(question, {(kind, layer): every head's output (q, head, d_v)}, the network's output) of the pass of a query without edits."""
+    """(question, {(kind, layer): every head's output (q, head, d_v)}, the network's output) of the pass of a query
+    without edits."""
     question = model.question(query, quiet)
     watching = forward_pass.Session(model.names, model.wiring.slots, mixed={})
     output = forward_pass.run(watching, lambda: model.network(**question.tensors, **predict.last_only(model)))
@@ -53,7 +55,8 @@ def patched(model, question: PatchQuery, report: Progress) -> Patched:
         raise UserError(f"{model.card.title} reports its weights but cannot be edited; choose a verified model.")
     first, _, plain = passed(model, question.first)
     second, mixed, other = passed(model, question.second)
-    places = [(layer, head) for kind, layer in sorted(mixed) if kind is question.kind for head in range(mixed[kind, layer].shape[1])]
+    places = [(layer, head) for kind, layer in sorted(mixed) if kind is question.kind
+              for head in range(mixed[kind, layer].shape[1])]
     if not places:
         raise UserError(f"{model.card.title} has no {question.kind} attention; choose a kind that the page offers.")
     check_lengths(question.second, len(mixed[question.kind, places[0][0]]), looking(question.kind, first.lengths))
@@ -65,7 +68,8 @@ def patched(model, question: PatchQuery, report: Progress) -> Patched:
                     for chosen in trials[start:start + size]]
             watching = forward_pass.Session(model.names, model.wiring.slots, rows=rows)
             tensors = {name: each.repeat(len(rows), 1) for name, each in first.tensors.items()}
-            output = forward_pass.run(watching, lambda tensors=tensors: model.network(**tensors, **predict.last_only(model)))
+            output = forward_pass.run(watching,
+                                      lambda tensors=tensors: model.network(**tensors, **predict.last_only(model)))
             yield from (_answer(model, first, output, row) for row in range(len(rows)))
 
     answers = _answer(model, first, plain), _answer(model, second, other)
@@ -75,8 +79,10 @@ def patched(model, question: PatchQuery, report: Progress) -> Patched:
 def _answer(model, question, output, row: int = 0) -> Answer:
     """The logits or the sentence vector of one row of a pass. Raises UserError for a network that has neither."""
     if model.pooling is not None:
-        return Answer("vector", (), cast(np.ndarray, predict.vector(output.last_hidden_state[row:row + 1], model.pooling).vector))
+        return Answer("vector", (),
+                      cast(np.ndarray, predict.vector(output.last_hidden_state[row:row + 1], model.pooling).vector))
     if model.head == "none":
-        raise UserError(f"{model.card.title} answers nothing, so that no answer can turn; choose a model that predicts words or sentence vectors.")
+        raise UserError(f"{model.card.title} answers nothing, so that no answer can turn; choose a model that predicts "
+                        f"words or sentence vectors.")
     logits, positions = predict.said(model, question, output.logits[row])
     return Answer(model.head, tuple(positions), logits.float().numpy())

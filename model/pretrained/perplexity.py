@@ -7,7 +7,8 @@ from model.studies.perplexity import Chain
 
 
 def chain(model, query, report) -> Chain:
-    """Of the query's text, from its second token on (the first, where it is a start token, is not part of the text anyway).
+    """Of the query's text, from its second token on (the first, where it is a start token, is not part of the text
+    anyway).
 
     Raises UserError for a model that predicts no next token and for a text of one token.
     """

@@ -1,4 +1,5 @@
-"""What the model answers, kept with the record: the next token, candidates at a mask, a sentence vector. Never full logits."""
+"""What the model answers, kept with the record: the next token, candidates at a mask, a sentence vector. Never full
+logits."""
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,8 @@ from model.pretrained.tokens import bytes_by_sign, visible
 
 @dataclass(frozen=True)
 class Pooling:
-    """How a sentence model makes one vector of its tokens' (Reimers and Gurevych 2019): the mean or the first, of length 1 or as it is."""
+    """How a sentence model makes one vector of its tokens' (Reimers and Gurevych 2019): the mean or the first, of
+    length 1 or as it is."""
 
     mode: str
     normalise: bool
@@ -23,12 +25,16 @@ def pooling_of(folder: Path) -> Pooling | None:
     if not (folder / "modules.json").is_file() or not (folder / "1_Pooling" / "config.json").is_file():
         return None
     config = files.read_json(folder / "1_Pooling" / "config.json")
-    mode = "mean" if config.get("pooling_mode_mean_tokens") else "first" if config.get("pooling_mode_cls_token") else None
-    return None if mode is None else Pooling(mode, "models.Normalize" in (folder / "modules.json").read_text(encoding="utf-8"))
+    mode = "mean" if config.get("pooling_mode_mean_tokens") else "first" if config.get(
+        "pooling_mode_cls_token") else None
+    return None if mode is None else Pooling(mode,
+                                             "models.Normalize" in (folder
+                                                                    / "modules.json").read_text(encoding="utf-8"))
 
 
 def pooled(hidden, pooling: Pooling):
-    """The sentence vectors (text, d_model) of the last layer's states (text, token, d_model), without padding: arrays or tensors."""
+    """The sentence vectors (text, d_model) of the last layer's states (text, token, d_model), without padding: arrays
+    or tensors."""
     found = hidden.mean(1) if pooling.mode == "mean" else hidden[:, 0]
     if not pooling.normalise:
         return found
@@ -38,7 +44,8 @@ def pooled(hidden, pooling: Pooling):
 
 def vector(hidden, pooling: Pooling) -> Prediction:
     """The sentence vector, float32 (d_model), of the last layer's states (1, token, d_model)."""
-    numbers = pooled(hidden.float().numpy(), pooling)[0].copy()   # numpy's arithmetic starts sooner, which a short text notices
+    # numpy's arithmetic starts sooner, which a short text notices
+    numbers = pooled(hidden.float().numpy(), pooling)[0].copy()
     numbers.flags.writeable = False
     return Prediction("vector", vector=numbers)
 
@@ -50,7 +57,8 @@ def choices(kind: str, logits, positions: list[int], tokenizer) -> Prediction:
     best = logits.topk(min(CANDIDATES, logits.shape[-1]), dim=-1)
     probabilities = (best.values - normaliser[:, None]).exp()
     ids = best.indices.tolist()
-    return Prediction(kind, tuple(positions), tuple(map(tuple, ids)), tuple(tuple(text_of(tokenizer, number) for number in row) for row in ids),
+    return Prediction(kind, tuple(positions), tuple(map(tuple, ids)),
+                      tuple(tuple(text_of(tokenizer, number) for number in row) for row in ids),
                       tuple(map(tuple, np.asarray(probabilities).tolist())), tuple(normaliser.tolist()))
 
 
@@ -80,11 +88,13 @@ def _as_bytes(raw: str) -> str:
 
 def last_only(model) -> dict:
     """Asks a decoder for the logits of its last token only, where it knows how."""
-    return {"logits_to_keep": 1} if model.head == "next" and "logits_to_keep" in parameters_of(model.network.__class__) else {}
+    return {"logits_to_keep": 1} if model.head == "next" and "logits_to_keep" in parameters_of(
+        model.network.__class__) else {}
 
 
 def said(model, question, logits) -> tuple:
-    """(logits (position, vocabulary), positions) where the network of this head predicts, of all its logits (token, vocabulary) or (class)."""
+    """(logits (position, vocabulary), positions) where the network of this head predicts, of all its logits (token,
+    vocabulary) or (class)."""
     if model.head == "next":
         return logits[-1:], [len(question.source) - 1]
     if model.head == "mask":
@@ -94,7 +104,8 @@ def said(model, question, logits) -> tuple:
 
 
 def prediction(model, question, output) -> Prediction | None:
-    """What the model answers to the question, told from the output of the captured pass; None if this network has no head for it."""
+    """What the model answers to the question, told from the output of the captured pass; None if this network has no
+    head for it."""
     if model.pooling is not None:
         return vector(output.last_hidden_state, model.pooling)
     if model.head == "none":
@@ -117,5 +128,6 @@ def labels(logits, config) -> Prediction:
     normaliser = logits.float().logsumexp(-1)
     best = logits.float().topk(min(CANDIDATES, len(logits)))
     ids = tuple(best.indices.tolist())
-    return Prediction("label", (0,), (ids,), (tuple(visible(str(config.id2label.get(number, number))) for number in ids),),
+    return Prediction("label", (0,), (ids,),
+                      (tuple(visible(str(config.id2label.get(number, number))) for number in ids),),
                       (tuple((best.values - normaliser).exp().tolist()),), (float(normaliser),))

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from model.core.types import Span
 
 BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
-SPACES = str.maketrans({"Ġ": " ", "Ċ": "\n", "ĉ": "\t", "č": "\r", "▁": " "})  # how byte-level and SentencePiece vocabularies write white space
+# how byte-level and SentencePiece vocabularies write white space
+SPACES = str.maketrans({"Ġ": " ", "Ċ": "\n", "ĉ": "\t", "č": "\r", "▁": " "})
 REACH = 12  # characters that may be skipped before a piece, such as controls that a tokenizer drops
 
 
 def align(text: str, raws: Sequence[str]) -> list[Span]:
-    """The span of each piece of a SentencePiece or Moses vocabulary, in order; an empty span where a piece is not found."""
+    """The span of each piece of a SentencePiece or Moses vocabulary, in order; an empty span where a piece is not
+    found."""
     spans, cursor, waiting = [], 0, b""
     for raw in raws:
         found = BYTE.fullmatch(raw)
@@ -55,7 +57,8 @@ def _find(text: str, cursor: int, piece: str) -> Span:
 
 
 def fill(raw: str, span: Span, text: str, before: int) -> Span:
-    """The span of a piece whose tokenizer gives none or a wrong one: white space that was trimmed, or a lone word marker."""
+    """The span of a piece whose tokenizer gives none or a wrong one: white space that was trimmed, or a lone word
+    marker."""
     written = raw.translate(SPACES)
     if written.strip():
         return span
@@ -65,13 +68,15 @@ def fill(raw: str, span: Span, text: str, before: int) -> Span:
 
 
 def continuation(tokenizer, last: int, numbers: Sequence[int]) -> tuple[str, list[Span]]:
-    """The text that some ids write behind the id `last`, and the span of each in it; parts of one character share its span."""
+    """The text that some ids write behind the id `last`, and the span of each in it; parts of one character share its
+    span."""
     def decode(count: int) -> str:
         return tokenizer.decode([last, *numbers[:count]], clean_up_tokenization_spaces=False)
 
     texts = [decode(count) for count in range(len(numbers) + 1)]
     begin = len(texts[0])
-    ends = [len(text) - text.endswith("\ufffd") for text in texts]  # a character that is not complete yet is decoded as U+FFFD
+    # a character that is not complete yet is decoded as U+FFFD
+    ends = [len(text) - text.endswith("\ufffd") for text in texts]
     spans, start = [], begin
     for count in range(1, len(texts)):
         end = max(len(texts[count]), start)

@@ -1,8 +1,8 @@
 """Readable tokens: what is shown is what a person typed, and every token knows its characters, its word and its text.
 
-One ordinary space before a word is part of most vocabularies' pieces and is not shown; any other white space is, as ␣, ⏎ or ⇥. Characters
-that take several tokens are numbered (苹₁ 苹₂). Controls, and what would be invisible alone, are shown by name.
-"""
+One ordinary space before a word is part of most vocabularies' pieces and is not shown; any other white space is, as ␣,
+⏎ or ⇥. Characters that take several tokens are numbered (苹₁ 苹₂). Controls, and what would be invisible alone, are shown
+by name. """
 import functools
 import re
 import unicodedata
@@ -22,7 +22,8 @@ SUBSCRIPT = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 @dataclass(frozen=True)
 class Piece:
-    """One token before it is readable. raw: the vocabulary's own string. span: code points of its text. text: 0 or 1, -1 for neither."""
+    """One token before it is readable. raw: the vocabulary's own string. span: code points of its text. text: 0 or 1,
+    -1 for neither."""
 
     id: int
     raw: str
@@ -33,7 +34,8 @@ class Piece:
 
 
 def visible(text: str) -> str:
-    """The text with white space and controls made visible, so that no character changes how its neighbours are drawn."""
+    """The text with white space and controls made visible, so that no character changes how its neighbours are
+    drawn."""
     if text.isascii() and text.isprintable() and " " not in text:
         return text
     shown = [_visible(character, alone=len(text) == 1) for character in text]
@@ -64,8 +66,10 @@ def readable(pieces: list[Piece], texts: tuple[str, ...]) -> Tokens:
         spans.append(_without_space(piece.text, span, texts))
     numbers = _parts(pieces, spans)
     labels = [_label(piece, span, texts, number) for piece, span, number in zip(pieces, spans, numbers, strict=True)]
-    return Tokens(tuple(labels), tuple(piece.id for piece in pieces), tuple(piece.special for piece in pieces), tuple(spans),
-                  _words(pieces, spans, texts), tuple(piece.text for piece in pieces), tuple(piece.unknown for piece in pieces))
+    return Tokens(tuple(labels), tuple(piece.id for piece in pieces), tuple(piece.special for piece in pieces),
+                  tuple(spans),
+                  _words(pieces, spans, texts), tuple(piece.text for piece in pieces),
+                  tuple(piece.unknown for piece in pieces))
 
 
 def _without_space(side: int, span: Span, texts: tuple[str, ...]) -> Span:
@@ -99,12 +103,14 @@ def _label(piece: Piece, span: Span, texts: tuple[str, ...], number: int) -> str
 
 
 def _short(text: str) -> str:
-    """A token may stand for any number of characters, such as an unknown word of thousands; a label shows its two ends."""
+    """A token may stand for any number of characters, such as an unknown word of thousands; a label shows its two
+    ends."""
     return text if len(text) <= LONGEST_LABEL else f"{text[:LONGEST_LABEL - 9]}…{text[-8:]}"
 
 
 def _words(pieces: list[Piece], spans: list[Span], texts: tuple[str, ...]) -> tuple[int, ...]:
-    """The word of each token, counted over both texts; -1 for special tokens and white space. A token over several words joins them."""
+    """The word of each token, counted over both texts; -1 for special tokens and white space. A token over several
+    words joins them."""
     words, offset = [-1] * len(pieces), 0
     for side, text in enumerate(texts):
         members = [i for i, piece in enumerate(pieces) if piece.text == side and not piece.special]
@@ -131,8 +137,9 @@ def _renumbered(words: list[int]) -> tuple[int, ...]:
 
 
 def word_numbers(text: str) -> list[int]:
-    """The word that each character belongs to, -1 for white space. Letters and digits run together, with an apostrophe between them;
-    every Chinese or Japanese character, sign or picture is a word of its own, with the marks and joiners that follow it."""
+    """The word that each character belongs to, -1 for white space. Letters and digits run together, with an apostrophe
+    between them; every Chinese or Japanese character, sign or picture is a word of its own, with the marks and joiners
+    that follow it."""
     if not text.isascii():
         return _word_numbers(text)
     numbers = [-1] * len(text)   # the same for what most texts are made of, in half the time
@@ -157,8 +164,8 @@ def _word_numbers(text: str) -> list[int]:
 
 @functools.cache
 def bytes_by_sign() -> dict[str, int]:
-    """How byte-level vocabularies write a byte (Radford et al. 2019, encoder.py): a printable Latin-1 sign stands for itself, the other bytes
-    are signs from U+0100 on."""
+    """How byte-level vocabularies write a byte (Radford et al. 2019, encoder.py): a printable Latin-1 sign stands for
+    itself, the other bytes are signs from U+0100 on."""
     printable = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
     others = [byte for byte in range(256) if byte not in printable]
     return {chr(byte): byte for byte in printable} | {chr(0x100 + number): byte for number, byte in enumerate(others)}
@@ -169,7 +176,8 @@ def _joins(before: str, character: str, after: str, held: bool) -> bool:
     """Whether a character continues the word of the one before it; held: whether that one did."""
     if before.isspace():
         return False
-    if unicodedata.category(character)[0] == "M" or character in INSIDE or before == JOINER or "\U0001f3fb" <= character <= "\U0001f3ff":
+    if unicodedata.category(character)[
+        0] == "M" or character in INSIDE or before == JOINER or "\U0001f3fb" <= character <= "\U0001f3ff":
         return True
     if character in "'’":
         return _runs(before) and _runs(after)

@@ -1,8 +1,9 @@
-"""The trace of a pretrained model: hooks watch the pass of an answer, and what each module is for is told by its numbers.
+"""The trace of a pretrained model: hooks watch the pass of an answer, and what each module is for is told by its
+numbers.
 
-No family is known by name. The value projection is the matrix whose output is the record's values; queries and keys are found by the
-lengths of their vectors, which rotary positions keep; W_O is the matrix that reads the mix of values; a norm or an activation is what
-reproduces its output. So whatever is found is verified, and what is not found is said.
+No family is known by name. The value projection is the matrix whose output is the record's values; queries and keys are
+found by the lengths of their vectors, which rotary positions keep; W_O is the matrix that reads the mix of values; a
+norm or an activation is what reproduces its output. So whatever is found is verified, and what is not found is said.
 """
 import itertools
 import threading
@@ -40,7 +41,8 @@ class Call:
     def matrix(self) -> np.ndarray:
         """(input, output), so that output = input · matrix + bias."""
         weight = self.module.weight.detach().numpy()
-        return weight if type(self.module).__name__ == "Conv1D" else weight.T   # GPT-2 keeps (input, output), torch (output, input)
+        # GPT-2 keeps (input, output), torch (output, input)
+        return weight if type(self.module).__name__ == "Conv1D" else weight.T
 
     @property
     def bias(self) -> np.ndarray | None:
@@ -49,10 +51,12 @@ class Call:
 
 
 def trace(model, query: Query, report: Progress) -> Trace:
-    """The trace of the pass that answers the query. Raises UserError where the model is built in a way that cannot be followed."""
+    """The trace of the pass that answers the query. Raises UserError where the model is built in a way that cannot be
+    followed."""
     title = model.card.title
     if model.wiring is None:
-        raise UserError(f"{title} only reports its weights, so its insides cannot be followed; choose a verified model.")
+        raise UserError(
+            f"{title} only reports its weights, so its insides cannot be followed; choose a verified model.")
     if any(isinstance(edit, Silence | Patch) for edit in query.edits):
         raise UserError("A pass with silenced or patched heads cannot be traced; take the edit away.")
     names = {slot.module: _block_name(slot.module, title) for slot in model.wiring.slots.values()}
@@ -61,18 +65,22 @@ def trace(model, query: Query, report: Progress) -> Trace:
     try:
         return _built(record, model, names, calls)
     except Unfollowed as error:
-        raise UserError(f"The insides of {title} cannot be followed, as {error}; its attention itself is shown on the page Heads.") from error
+        raise UserError(f"The insides of {title} cannot be followed, as {error}; its attention itself is shown on the "
+                        f"page Heads.") from error
 
 
 def last(model, question: LastQuery, report: Progress) -> Last:
-    """What the last block of one kind puts out. Raises UserError where the model is built in a way that cannot be followed, and for a kind that
-    it has not."""
-    title, places = model.card.title, [slot for slot in (model.wiring.slots.values() if model.wiring else ()) if slot.kind is question.kind]
+    """What the last block of one kind puts out. Raises UserError where the model is built in a way that cannot be
+    followed, and for a kind that it has not."""
+    title, places = model.card.title, [slot for slot in (model.wiring.slots.values() if model.wiring else ())
+                                       if slot.kind is question.kind]
     if not places:
-        raise UserError(f"{title} has no {question.kind} attention that can be followed; choose another kind, or a verified model.")
+        raise UserError(f"{title} has no {question.kind} attention that can be followed; choose another kind, or a "
+                        f"verified model.")
     asked = model.question(question.query, report)
     name = _block_name(max(places, key=lambda slot: slot.index).module, title)
-    seen: list[np.ndarray] = []   # of every call of the block by this thread: layers that share one module call it again
+    # of every call of the block by this thread: layers that share one module call it again
+    seen: list[np.ndarray] = []
     owner = threading.get_ident()
 
     def read(_module, _arguments, output) -> None:
@@ -94,7 +102,8 @@ def _block_name(module: str, title: str) -> str:
     parts = module.split(".")
     numbers = [place for place, part in enumerate(parts) if part.isdigit()]
     if not numbers:
-        raise UserError(f"The insides of {title} cannot be followed, as its layers have no numbers; choose another model.")
+        raise UserError(f"The insides of {title} cannot be followed, as its layers have no numbers; choose another "
+                        f"model.")
     return ".".join(parts[:numbers[0] + 1])
 
 
@@ -115,7 +124,8 @@ def _watched(network, blocks: set[str]) -> Iterator[dict[str, Call]]:
         return read
 
     hooks = [module.register_forward_hook(watch(name), with_kwargs=True) for name, module in network.named_modules()
-             if module is not last and (name in blocks or (not list(module.children()) and getattr(module, "weight", None) is not None))]
+             if module is not last
+             and (name in blocks or (not list(module.children()) and getattr(module, "weight", None) is not None))]
     try:
         yield calls
     finally:
@@ -143,7 +153,8 @@ def _built(record: AttentionRecord, model, names: dict[str, str], calls: dict[st
 def _check_size(calls: dict[str, Call], title: str) -> None:
     size = sum(call.input.nbytes + call.output.nbytes for call in calls.values())
     if size > LARGEST:
-        raise UserError(f"Everything that {title} computes for this text takes {size / 2**20:,.0f} MB and the limit is {LARGEST / 2**20:,.0f}; "
+        raise UserError(f"Everything that {title} computes for this text takes {size / 2**20:,.0f} MB and the limit is "
+                        f"{LARGEST / 2**20:,.0f}; "
                         "take a shorter text.")
 
 
@@ -156,12 +167,14 @@ def _block(record: AttentionRecord, name: str, slots: list[Slot], calls: dict[st
         found, taken = _attention(slot, cast(Layer, layer), linears)
         attentions.append(found)
         used |= taken
-    norms = tuple(norm_of(call.name.removeprefix(name + "."), call) for call in inside if "norm" in type(call.module).__name__.lower())
+    norms = tuple(norm_of(call.name.removeprefix(name + "."), call) for call in inside
+                  if "norm" in type(call.module).__name__.lower())
     block = calls[name]
     kind = Kind.SELF if all(slot.kind is Kind.SELF for slot in slots) else Kind.CAUSAL
     rest = [call for call in linears if call.name not in used]
     norm_first = not any(close(norm.output, block.output) for norm in norms)
-    return Block(kind, slots[0].index, block.input, block.output, tuple(attentions), norms, norm_first, feed_forward(rest, block.input.shape[1]))
+    return Block(kind, slots[0].index, block.input, block.output, tuple(attentions), norms, norm_first,
+                 feed_forward(rest, block.input.shape[1]))
 
 
 def _is_linear(call: Call) -> bool:
@@ -178,7 +191,8 @@ def _attention(slot: Slot, layer: Layer, linears: list[Call]) -> tuple[Attention
     pairs = pairs_of(q_layout[0](query.output).swapaxes(0, 1), layer.query)
     weight = output.matrix.reshape(layer.heads, -1, output.matrix.shape[1])
     made = [_projection(call, layout[0]) for call, layout in ((query, q_layout), (key, k_layout), (value, v_layout))]
-    return AttentionTrace(slot.kind, slot.index, query.input, value.input, made[0], made[1], made[2], weight, output.bias, output.output, pairs), {
+    return AttentionTrace(slot.kind, slot.index, query.input, value.input, made[0], made[1], made[2], weight,
+                          output.bias, output.output, pairs), {
         call.name for call in (query, key, value, output)}
 
 
@@ -187,8 +201,8 @@ def _projection(call: Call, layout: Callable) -> Projection:
 
 
 def _layouts(width: int, count: int, size: int) -> Iterator[tuple[Callable, bool]]:
-    """The ways in which `count` heads of `size` may lie among `width` outputs: one after the other from some place on, or query, key and value
-    of each head together. Each with whether the matrix is shared with others."""
+    """The ways in which `count` heads of `size` may lie among `width` outputs: one after the other from some place on,
+    or query, key and value of each head together. Each with whether the matrix is shared with others."""
     def after(start: int):
         return lambda array: array[..., start:start + count * size].reshape(*array.shape[:-1], count, size)
 
@@ -203,7 +217,8 @@ def _layouts(width: int, count: int, size: int) -> Iterator[tuple[Callable, bool
 
 
 def _found(what: str, linears: list[Call], wanted: np.ndarray, exact: bool) -> tuple[Call, tuple[Callable, bool]]:
-    """The matrix that makes these vectors (head, t, d); unless `exact` only their lengths must agree, and all of those of the first token."""
+    """The matrix that makes these vectors (head, t, d); unless `exact` only their lengths must agree, and all of those
+    of the first token."""
     count, tokens, size = wanted.shape
     lengths = np.linalg.norm(wanted, axis=-1)
     for call in linears:
@@ -211,7 +226,8 @@ def _found(what: str, linears: list[Call], wanted: np.ndarray, exact: bool) -> t
             continue
         for layout in _layouts(call.output.shape[-1], count, size):
             made = layout[0](call.output).swapaxes(0, 1)
-            if close(made, wanted) if exact else close(np.linalg.norm(made, axis=-1), lengths) and close(made[:, 0], wanted[:, 0]):
+            if close(made, wanted) if exact else close(np.linalg.norm(made, axis=-1),
+                                                       lengths) and close(made[:, 0], wanted[:, 0]):
                 return call, layout
     raise Unfollowed(f"no single matrix makes its {what}")
 
@@ -230,21 +246,24 @@ def _embedded(kind: Kind, blocks: tuple[Block, ...], names: list[str], model, ca
     """What the first block gets: the tables that were read before it, and the norm over their sum."""
     first = next(place for place, block in enumerate(blocks) if block.kind is kind)
     output = blocks[first].before
-    before = [call for call in calls.values() if not call.name.startswith(tuple(name + "." for name in names)) and call.name not in names
+    before = [call for call in calls.values() if not call.name.startswith(tuple(name + "." for name in names))
+              and call.name not in names
               and len(call.output) in (1, len(output)) and call.output.shape[-1] == output.shape[1]]
-    norms = [norm_of(call.name, call) for call in before if "norm" in type(call.module).__name__.lower() and close(call.output, output)]
+    norms = [norm_of(call.name, call) for call in before
+             if "norm" in type(call.module).__name__.lower() and close(call.output, output)]
     norm = norms[0] if norms else None
     table = model.network.get_input_embeddings()
     tables = [call for call in before if type(call.module).__name__.endswith("Embedding")]
     parts = [(_name_of(call, table), np.broadcast_to(call.output, output.shape)) for call in tables]
     total = sum((part for _, part in parts), np.zeros_like(output))
     learned = next((_learned(call) for call in tables if _name_of(call, table) == "position"), None)
-    return Embedded(kind, tuple(parts) if close(total, output if norm is None else norm.input) else (), norm, output, learned)
+    return Embedded(kind, tuple(parts) if close(total, output if norm is None else norm.input) else (), norm, output,
+                    learned)
 
 
 def _learned(call: Call) -> np.ndarray | None:
-    """The table of learned positions from the first token's on: RoBERTa and OPT keep rows before it that no position has. None for waves that
-    stand in a table (Marian)."""
+    """The table of learned positions from the first token's on: RoBERTa and OPT keep rows before it that no position
+    has. None for waves that stand in a table (Marian)."""
     weight = call.module.weight.detach().numpy()
     first = np.flatnonzero((weight == call.output[0]).all(-1))
     return weight[first[0]:] if len(first) and "Sinusoidal" not in type(call.module).__name__ else None

@@ -1,4 +1,5 @@
-"""The untrained twin of a model: the same architecture and tokenizer with random weights, for what architecture alone explains."""
+"""The untrained twin of a model: the same architecture and tokenizer with random weights, for what architecture alone
+explains."""
 from dataclasses import replace
 
 SUFFIX = "~untrained"
@@ -6,12 +7,15 @@ SEED = 2017
 
 
 def untrained(model, place, fingerprint: str):
-    """A `PretrainedModel` like `model` whose weights are drawn anew as its own family initialises them, with a fixed seed."""
+    """A `PretrainedModel` like `model` whose weights are drawn anew as its own family initialises them, with a fixed
+    seed."""
     import torch
 
     from model.pretrained.build import build_model
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(SEED)
-        network = type(model.network)._from_config(model.network.config, attn_implementation=model.network.config._attn_implementation)
-    return build_model(replace(place, title=f"{place.title}, untrained", entry=None), fingerprint, network.float(), model.tokenizer, model.head)
+        network = type(model.network)._from_config(model.network.config,
+                                                   attn_implementation=model.network.config._attn_implementation)
+    return build_model(replace(place, title=f"{place.title}, untrained", entry=None), fingerprint, network.float(),
+                       model.tokenizer, model.head)

@@ -1,4 +1,5 @@
-"""A model of ours as the subject of an attribution: the resolvers at "it", the induction model at the next sign, the translator at a French word."""
+"""A model of ours as the subject of an attribution: the resolvers at "it", the induction model at the next sign, the
+translator at a French word."""
 
 import numpy as np
 import torch
@@ -16,7 +17,8 @@ from model.studies.token_removal import Subject, answered, beginning, last_word,
 class ScratchSubject(Subject):
     """The answer is a difference of two logits, as ln P(word) − ln P(rival) is."""
 
-    def __init__(self, opened: ScratchModel, query: Query, tokens: Tokens, place: int | None, target: tuple[int, ...] = ()) -> None:
+    def __init__(self, opened: ScratchModel, query: Query, tokens: Tokens, place: int | None,
+                 target: tuple[int, ...] = ()) -> None:
         super().__init__(query, tokens, {"input_ids": torch.tensor([tokens.ids])}, place, UNKNOWN)
         self.opened, self.target = opened, torch.tensor([target])
         if target:
@@ -30,7 +32,8 @@ class ScratchSubject(Subject):
 
     def forward_hidden(self, token: int):
         hidden = frozenset([Hide("source", token)])
-        record_pass.check_rows(self.opened.transformer, hidden, {"source": len(self.tokens), "target": self.target.shape[1]})
+        record_pass.check_rows(self.opened.transformer, hidden,
+                               {"source": len(self.tokens), "target": self.target.shape[1]})
         with edits.edited(self.opened.transformer, hidden):
             return self.forward(self.tensors, self.place)
 
@@ -45,13 +48,15 @@ class ScratchSubject(Subject):
 def subject(opened: ScratchModel, question: AttributionQuery, report: Progress) -> Subject:
     """Raises UserError for the untrained model, for a text without "it", and for a long one."""
     if not isinstance(opened, (Resolver, Induction)):
-        raise UserError(f"{opened.card.title} answers nothing, so that there is nothing to explain; choose a trained model.")
+        raise UserError(f"{opened.card.title} answers nothing, so that there is nothing to explain; choose a trained "
+                        f"model.")
     if question.query.edits:
         raise UserError("Tokens are taken away from the model as it is; take the edits away.")
     sides = opened.sides(question.query)[0]
     tokens = sides["source"]
     if len(tokens) > LONGEST:
-        raise UserError(f"Each token is taken away three times, so this page takes texts of at most {LONGEST} tokens and this one has {len(tokens)}; "
+        raise UserError(f"Each token is taken away three times, so this page takes texts of at most {LONGEST} tokens "
+                        f"and this one has {len(tokens)}; "
                         "shorten it.")
     if isinstance(opened, Translator):
         found, standing = _french(opened, question, sides)
@@ -67,18 +72,23 @@ def subject(opened: ScratchModel, question: AttributionQuery, report: Progress) 
 def _pronoun(opened: Resolver, question: AttributionQuery, tokens: Tokens) -> tuple[ScratchSubject, None]:
     places = opened.positions({"source": tokens})
     if not places:
-        raise UserError('There is no "it" in this text, so there is nothing to resolve; type a sentence of the model\'s words with "it".')
+        raise UserError('There is no "it" in this text, so there is nothing to resolve; type a sentence of the '
+                        'model\'s words with "it".')
     chosen = [place for place in places if question.at is None or tokens.spans[place][1] > question.at]
-    return ScratchSubject(opened, question.query, tokens, (chosen or places)[0 if question.at is not None else -1]), None
+    return ScratchSubject(opened, question.query, tokens,
+                          (chosen or places)[0 if question.at is not None else -1]), None
 
 
 def _sign(opened: Induction, question: AttributionQuery, tokens: Tokens) -> tuple[ScratchSubject, int | None]:
     at = last_word(tokens, question.query.text) if question.at is None else question.at
-    wanted = next((token for token, (_, end) in enumerate(tokens.spans) if end > at and not tokens.special[token]), len(tokens))
-    return ScratchSubject(opened, question.query, beginning(tokens, wanted), wanted - 1), tokens.ids[wanted] if wanted < len(tokens) else None
+    wanted = next((token for token, (_, end) in enumerate(tokens.spans) if end > at and not tokens.special[token]),
+                  len(tokens))
+    return ScratchSubject(opened, question.query, beginning(tokens, wanted),
+                          wanted - 1), tokens.ids[wanted] if wanted < len(tokens) else None
 
 
-def _french(opened: Translator, question: AttributionQuery, sides: dict[str, Tokens]) -> tuple[ScratchSubject, int | None]:
+def _french(opened: Translator, question: AttributionQuery,
+            sides: dict[str, Tokens]) -> tuple[ScratchSubject, int | None]:
     """The word that is asked for, il or elle where the translation has one; the French before it stays as it is."""
     target = sides["target"]
     wanted = min(max(1, target_word(target) if question.at is None else question.at), len(target))
@@ -91,7 +101,8 @@ def _targets(found: ScratchSubject, question: AttributionQuery, standing: int | 
     with torch.inference_mode():
         best = found.forward(found.tensors, found.place)[0].topk(2).indices.tolist()
     first = _number(found.opened, question.word) if question.word.strip() else best[0] if standing is None else standing
-    rival = _number(found.opened, question.rival) if question.rival.strip() else next(each for each in best if each != first)
+    rival = _number(found.opened,
+                    question.rival) if question.rival.strip() else next(each for each in best if each != first)
     return first, rival
 
 

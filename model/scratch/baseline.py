@@ -1,4 +1,5 @@
-"""A bag of words beside the resolver: which noun is "it", from the words alone, without their order. Linear, one weight a word and noun."""
+"""A bag of words beside the resolver: which noun is "it", from the words alone, without their order. Linear, one weight
+a word and noun."""
 import random
 from collections.abc import Sequence
 

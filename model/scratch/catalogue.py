@@ -6,16 +6,22 @@ from model.core.assets import ASSETS
 WEIGHTS = ASSETS / "weights"
 
 OFFERS = {   # name: (title, what it is good for)
-    "resolver-narrow": ("Resolver, narrow", 'What is "it"? An encoder of one head a layer, trained here: see the head that finds the noun.'),
-    "resolver-wide": ("Resolver, wide", "The same task with four heads a layer: the work is shared, and no head alone is the answer."),
-    "translator": ("Translator, English to French", 'The same sentences in French, where "it" becomes il or elle: which part decides?'),
-    "induction": ("Induction, random signs", "A decoder of two layers that learned one trick: what came after this sign last time?"),
+    "resolver-narrow": ("Resolver, narrow", 'What is "it"? An encoder of one head a layer, trained here: see the head '
+                                            'that finds the noun.'),
+    "resolver-wide": ("Resolver, wide", "The same task with four heads a layer: the work is shared, and no head alone "
+                                        "is the answer."),
+    "translator": ("Translator, English to French",
+                   'The same sentences in French, where "it" becomes il or elle: which part decides?'),
+    "induction": ("Induction, random signs", "A decoder of two layers that learned one trick: what came after this "
+                                             "sign last time?"),
     "scratch": ("From scratch, untrained",
-                "The Transformer of the paper before it has seen a single text: what attention looks like when it means nothing yet."),
+                "The Transformer of the paper before it has seen a single text: what attention looks like when it "
+                "means nothing yet."),
 }
 TRANSLATOR = "translator"   # the one that the page Translate is about
 NAMES = {name: title for name, (title, _) in OFFERS.items()}
-RUNS: dict[str, Path] = {}   # trainings that run beside a page: their name and where their weights will be (model/training/processes.py)
+# trainings that run beside a page: their name and where their weights will be (model/training/processes.py)
+RUNS: dict[str, Path] = {}
 SNAPSHOT = "@"  # induction@400 is the model after 400 steps of training; @0 is its untrained twin
 
 

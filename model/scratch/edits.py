@@ -26,14 +26,17 @@ def attentions(model: Transformer) -> dict[tuple[Kind, int], tuple[str, MultiHea
 
 
 def check(model: Transformer, edits: Iterable[Edit], lengths: dict[str, int]) -> None:
-    """Raises UserError for an edit of a head or token that is not there. `lengths` gives the number of tokens of each side."""
+    """Raises UserError for an edit of a head or token that is not there. `lengths` gives the number of tokens of each
+    side."""
     places = attentions(model)
     for edit in edits:
         if isinstance(edit, Hide):
             if edit.token >= lengths.get(edit.side, 0):
-                raise UserError(f"Token {edit.token} cannot be hidden: the {edit.side} has {lengths.get(edit.side, 0)} tokens; choose one of them.")
+                raise UserError(f"Token {edit.token} cannot be hidden: the {edit.side} has {lengths.get(edit.side, 0)} "
+                                f"tokens; choose one of them.")
         elif (edit.kind, edit.layer) not in places or not 0 <= edit.head < model.config.heads:
-            raise UserError(f"This model has no {edit.kind} head {edit.head} in layer {edit.layer}; choose a head of the grid.")
+            raise UserError(f"This model has no {edit.kind} head {edit.head} in layer {edit.layer}; choose a head of "
+                            f"the grid.")
 
 
 def key_side(model: Transformer, kind: Kind) -> str:
@@ -49,7 +52,8 @@ def query_side(model: Transformer, kind: Kind) -> str:
 def mask(model: Transformer, kind: Kind, edits: Iterable[Edit]) -> Mask:
     """Who may look where, with the hidden tokens taken out."""
     base = Causal() if kind == Kind.CAUSAL else Full()
-    hidden = tuple(sorted(edit.token for edit in edits if isinstance(edit, Hide) and edit.side == key_side(model, kind)))
+    hidden = tuple(sorted(edit.token for edit in edits
+                          if isinstance(edit, Hide) and edit.side == key_side(model, kind)))
     return Hidden(base, hidden) if hidden else base
 
 
@@ -70,7 +74,8 @@ def silence(mixed: Tensor, edit: Silence) -> Tensor:
 
 
 def patch(mixed: Tensor, edit: Patch, taken: Tensor) -> Tensor:
-    """The heads' outputs (b, h, q, d_v) with one head's as it was taken (q, d_v). Raises UserError where fewer rows were taken."""
+    """The heads' outputs (b, h, q, d_v) with one head's as it was taken (q, d_v). Raises UserError where fewer rows
+    were taken."""
     here = mixed.shape[2]
     check_lengths(edit.from_query, min(here, len(taken)), here)
     mixed = mixed.clone()
@@ -88,11 +93,13 @@ def edited(model: Transformer, edits: Iterable[Edit], taken: Mapping[Patch, Tens
         for (kind, layer), (_, attention) in attentions(model).items():
             for edit in edits:
                 if isinstance(edit, Silence | Patch) and (edit.kind, edit.layer) == (kind, layer):
-                    change = _replacer(model.config.heads, edit, taken.get(edit) if taken and isinstance(edit, Patch) else None)
+                    change = _replacer(model.config.heads, edit,
+                                       taken.get(edit) if taken and isinstance(edit, Patch) else None)
                     hooks.callback(attention.w_output.register_forward_pre_hook(change).remove)
             allowed, temperature = mask(model, kind, edits), temperatures(model, kind, layer, edits)
             if isinstance(allowed, Hidden) or temperature is not None:
-                hooks.callback(attention.attend.register_forward_pre_hook(_changer(allowed, temperature), with_kwargs=True).remove)
+                hooks.callback(attention.attend.register_forward_pre_hook(_changer(allowed, temperature),
+                                                                          with_kwargs=True).remove)
         yield
 
 

@@ -1,8 +1,8 @@
-"""Sentences in the manner of Winograd schemas: one adjective decides what "it" is. And their French, where "it" takes the noun's gender.
+"""Sentences in the manner of Winograd schemas: one adjective decides what "it" is. And their French, where "it" takes
+the noun's gender.
 
-Everything is drawn from a `random.Random`, so that a seed says which sentences there are. Split by pairs of nouns: a pair that is tested
-is never trained on, in no frame and in neither order.
-"""
+Everything is drawn from a `random.Random`, so that a seed says which sentences there are. Split by pairs of nouns: a
+pair that is tested is never trained on, in no frame and in neither order. """
 import hashlib
 import itertools
 import random
@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from model.scratch import lexicon
 from model.scratch.lexicon import Adjective, Frame, Noun
 
-SPLITS = ("train", "validation", "test", "nouns", "adjectives", "frames")  # the last three: test with held-out nouns, adjectives, frames
+# the last three: test with held-out nouns, adjectives, frames
+SPLITS = ("train", "validation", "test", "nouns", "adjectives", "frames")
 VOWELS = "aeiouyhéèêâîôàù"
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence and its truth. Positions count the words of `english` and of `french`; `answer` is 0 for the first noun, 1 for the second."""
+    """One sentence and its truth. Positions count the words of `english` and of `french`; `answer` is 0 for the first
+    noun, 1 for the second."""
 
     frame: str
     english: tuple[str, ...]
@@ -46,7 +48,8 @@ def pool(names: str, table: dict[str, dict[str, Noun]]) -> list[Noun]:
 
 
 def twins(rng: random.Random, split: str = "train") -> tuple[Sentence, Sentence]:
-    """The same sentence twice, with an adjective that makes "it" the first noun and with one that makes it the second."""
+    """The same sentence twice, with an adjective that makes "it" the first noun and with one that makes it the
+    second."""
     frame = rng.choice(lexicon.HELD_OUT_FRAMES if split == "frames" else lexicon.FRAMES)
     nouns = _nouns(rng, frame, split)
     actor, place = _adjectives(rng, frame, split)
@@ -104,13 +107,15 @@ class Plan:
             english=(*itertools.chain(*english), *(each.format(**told) for each in english_reason), "."),
             french=(*itertools.chain(*french), *(each.format(**told_in_french) for each in french_reason), "."),
             places=(sum(map(len, english[:1])) + 1, sum(map(len, english[:4])) + 1),
-            pronoun=sum(map(len, english)) + english_reason.index("it"), adjective=sum(map(len, english)) + english_reason.index("{adjective}"),
+            pronoun=sum(map(len, english)) + english_reason.index("it"),
+            adjective=sum(map(len, english)) + english_reason.index("{adjective}"),
             french_pronoun=sum(map(len, french)) + french_reason.index("{it}"))
 
     def _parts(self, language: int, verbs: tuple[str, str], nouns: list[str]) -> list[list[str]]:
         """Opening, first noun, its insertion, verb, second noun, its insertion."""
         (first, second), (after_first, after_second) = nouns, (each[language] for each in self.insertions)
-        return [each.split() for each in (self.opening[language], first, after_first, verbs[self.tense], second, after_second)]
+        return [each.split()
+                for each in (self.opening[language], first, after_first, verbs[self.tense], second, after_second)]
 
 
 def _article(noun: Noun) -> str:
@@ -128,13 +133,15 @@ def vocabulary() -> tuple[list[str], list[str]]:
     grammar = [("the it was is .", "le la l' il elle était est .")]
     english, french = (list(" ".join(each[side] for each in [*grammar, *phrases]).split()) for side in range(2))
     english += [each.english for each in nouns] + [each.english for each in adjectives]
-    french += [each.french for each in nouns] + [form for each in adjectives for form in (each.masculine, each.feminine)]
+    french += [each.french for each in nouns] + [form for each in adjectives
+                                                 for form in (each.masculine, each.feminine)]
     keep = lambda words: [word for word in dict.fromkeys(words) if "{" not in word]
     return keep(english), keep(french)
 
 
 def joined(words: tuple[str, ...] | list[str]) -> str:
-    """Words as a person would write them: no space after an elision or before a comma or full stop, a capital at each beginning."""
+    """Words as a person would write them: no space after an elision or before a comma or full stop, a capital at each
+    beginning."""
     text = ""
     for word in words:
         begins = not text or text.endswith(".")

@@ -1,8 +1,8 @@
-"""What the heads of the small models do, over many sentences: where a row looks, what a silenced head costs, which word carries a decision.
+"""What the heads of the small models do, over many sentences: where a row looks, what a silenced head costs, which word
+carries a decision.
 
-Sentences come as twins, one after the other: the even ones mean the first noun, the odd ones the second. They are run in groups of equal
-length, so that there is no padding and an edit means here what it means on screen.
-"""
+Sentences come as twins, one after the other: the even ones mean the first noun, the odd ones the second. They are run
+in groups of equal length, so that there is no padding and an edit means here what it means on screen. """
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,7 +21,8 @@ from model.scratch.task import Batch
 from model.scratch.transformer import Transformer
 
 Encode = Callable[[list[Sentence]], Batch]
-POINTS, SURE = 0.5, 0.95  # a head points if it gives the two nouns at least this mass together; it is named if it does so this often
+# a head points if it gives the two nouns at least this mass together; it is named if it does so this often
+POINTS, SURE = 0.5, 0.95
 
 
 def groups(sentences: Sequence[Sentence]) -> Iterator[list[int]]:
@@ -32,9 +33,12 @@ def groups(sentences: Sequence[Sentence]) -> Iterator[list[int]]:
     yield from found.values()
 
 
-def looks(model: Transformer, sentences: Sequence[Sentence], encode: Encode, kind: Kind, row: Callable[[Sentence], int]) -> dict[int, np.ndarray]:
-    """What one row of each sentence gives to its two nouns, {layer: float32 (sentence, head, 2)}. Nouns are keys of the English side."""
-    found = {layer: np.zeros((len(sentences), model.config.heads, 2), np.float32) for each, layer in edits.attentions(model) if each == kind}
+def looks(model: Transformer, sentences: Sequence[Sentence], encode: Encode, kind: Kind,
+          row: Callable[[Sentence], int]) -> dict[int, np.ndarray]:
+    """What one row of each sentence gives to its two nouns, {layer: float32 (sentence, head, 2)}. Nouns are keys of the
+    English side."""
+    found = {layer: np.zeros((len(sentences), model.config.heads, 2), np.float32)
+             for each, layer in edits.attentions(model) if each == kind}
     paths = {layer: path for (each, layer), (path, _) in edits.attentions(model).items() if each == kind}
     for numbers in groups(sentences):
         chosen = [sentences[i] for i in numbers]
@@ -53,9 +57,9 @@ def looks(model: Transformer, sentences: Sequence[Sentence], encode: Encode, kin
 class Pointing:
     """What a head does with the two nouns.
 
-    table[adjective][noun]: how many sentences whose adjective means the first or the second noun look more at the first or the second.
-    mass: mean weight on both nouns together. both: share of twins with the right noun in both sentences; by_frame the same by frame.
-    """
+    table[adjective][noun]: how many sentences whose adjective means the first or the second noun look more at the first
+    or the second. mass: mean weight on both nouns together. both: share of twins with the right noun in both sentences;
+    by_frame the same by frame. """
 
     kind: Kind
     layer: int
@@ -82,7 +86,8 @@ def pointing(found: dict[int, np.ndarray], sentences: Sequence[Sentence], kind: 
     for layer, weights in found.items():
         picked = weights.argmax(-1)  # (sentence, head)
         for head in range(weights.shape[1]):
-            table = tuple(tuple(int(((answers == answer) & (picked[:, head] == noun)).sum()) for noun in (0, 1)) for answer in (0, 1))
+            table = tuple(tuple(int(((answers == answer) & (picked[:, head] == noun)).sum()) for noun in (0, 1))
+                          for answer in (0, 1))
             both = (picked[:, head] == answers).reshape(-1, 2).all(1)
             mass = float(weights[:, head].sum(-1).mean())
             heads.append(Pointing(kind, layer, head, table, mass, float(both.mean()), by_frame(both, sentences[::2])))
@@ -97,7 +102,8 @@ def by_frame(right: Iterable[bool], sentences: Sequence[Sentence]) -> dict[str, 
     return {frame: float(np.mean(each)) for frame, each in found.items()}
 
 
-def judged(model: Transformer, sentences: Sequence[Sentence], right: Callable[[Transformer, list[Sentence]], Sequence[bool]],
+def judged(model: Transformer, sentences: Sequence[Sentence],
+           right: Callable[[Transformer, list[Sentence]], Sequence[bool]],
            silences: Iterable[Silence] = ()) -> np.ndarray:
     """Which sentences the model gets right with some heads silenced, bool (sentence)."""
     found = np.zeros(len(sentences), bool)
@@ -109,7 +115,8 @@ def judged(model: Transformer, sentences: Sequence[Sentence], right: Callable[[T
 
 def silenced(model: Transformer, right: Callable[[Iterable[Silence]], float], pointers: Sequence[KindHeadId],
              draws: int = 10) -> list[dict]:
-    """What silence costs: each head alone, all pointing heads together, and as many of the others, drawn at random, a row each."""
+    """What silence costs: each head alone, all pointing heads together, and as many of the others, drawn at random, a
+    row each."""
     places = [(kind, layer, head) for kind, layer in edits.attentions(model) for head in range(model.config.heads)]
     others = [place for place in places if place not in pointers]
     rows: list[dict] = [{"heads": "none", "zero": right(()), "mean": right(())}]
@@ -118,18 +125,22 @@ def silenced(model: Transformer, right: Callable[[Iterable[Silence]], float], po
         sets.append((f"all that point: {len(pointers)}", [list(pointers)]))
     if 0 < len(pointers) <= len(others):
         rng = random.Random(1)
-        sets.append((f"as many others at random: {len(pointers)}", [rng.sample(others, len(pointers)) for _ in range(draws)]))
+        sets.append((f"as many others at random: {len(pointers)}",
+                     [rng.sample(others, len(pointers)) for _ in range(draws)]))
     for name, choices in sets:
-        figures = {mode: float(np.mean([right([Silence(*place, mode) for place in chosen]) for chosen in choices])) for mode in ("zero", "mean")}
+        figures = {mode: float(np.mean([right([Silence(*place, mode) for place in chosen]) for chosen in choices]))
+                   for mode in ("zero", "mean")}
         rows.append({"heads": name} | figures)
     return rows
 
 
-def swapped(model: Transformer, sentences: Sequence[Sentence], encode: Encode, words: Callable[[Sentence], Sequence[int]]) -> float:
-    """Of twins whose pronoun differs: how often il and elle change places when the encoder's output at some words comes from the twin.
+def swapped(model: Transformer, sentences: Sequence[Sentence], encode: Encode,
+            words: Callable[[Sentence], Sequence[int]]) -> float:
+    """Of twins whose pronoun differs: how often il and elle change places when the encoder's output at some words comes
+    from the twin.
 
-    Everything else stays. The decoder is given the French up to the pronoun; where the change flips it, there lies the decision.
-    """
+    Everything else stays. The decoder is given the French up to the pronoun; where the change flips it, there lies the
+    decision. """
     flips = []
     for first, second in zip(sentences[::2], sentences[1::2], strict=True):
         if first.nouns[0].feminine == first.nouns[1].feminine:
@@ -147,11 +158,12 @@ def swapped(model: Transformer, sentences: Sequence[Sentence], encode: Encode, w
 
 
 def copying(model: Transformer, layer: int, head: int) -> float:
-    """Does a decoder's head say what it looks at? Σλ / Σ|λ| over the eigenvalues of W_E W_V W_O W_U, from -1 to 1 (Elhage et al. 2021).
+    """Does a decoder's head say what it looks at? Σλ / Σ|λ| over the eigenvalues of W_E W_V W_O W_U, from -1 to 1
+    (Elhage et al. 2021).
 
-    1 means that every token looked at raises its own logit; layer norms and everything between are left out, as they do. The product's
-    non-zero eigenvalues are those of the small matrix W_V W_O W_U W_E turned round, (d_model, d_model).
-    """
+    1 means that every token looked at raises its own logit; layer norms and everything between are left out, as they
+    do. The product's non-zero eigenvalues are those of the small matrix W_V W_O W_U W_E turned round, (d_model,
+    d_model). """
     _, heads = edits.attentions(model)[Kind.CAUSAL, layer]
     d_k = model.config.d_model // model.config.heads
     part = slice(head * d_k, (head + 1) * d_k)

@@ -20,16 +20,20 @@ def of(opened: ScratchModel) -> Found:
     """The traits of an open model."""
     if opened.card.id.startswith("induction"):
         found = induction.mean_scores(opened, draws=DRAWS)
-        return ("prefix", "previous"), tuple((Kind.CAUSAL, *head) for head in found.heads), np.stack([found.prefix, found.previous])
+        return ("prefix", "previous"), tuple((Kind.CAUSAL, *head)
+                                             for head in found.heads), np.stack([found.prefix, found.previous])
     rng = random.Random("film")
     sentences = [sentence for _ in range(TWINS) for sentence in grammar.twins(rng, "validation")]
     encode = translator.batch if isinstance(opened, Translator) else resolver.batch
     rows = {Kind.SELF: lambda sentence: sentence.pronoun}
     if isinstance(opened, Translator):
-        rows[Kind.CROSS] = lambda sentence: sentence.french_pronoun   # the row that produces il or elle: the target is shifted by one
+        # the row that produces il or elle: the target is shifted by one
+        rows[Kind.CROSS] = lambda sentence: sentence.french_pronoun
     heads = [each for kind, row in rows.items()
-             for each in head_analysis.pointing(head_analysis.looks(opened.transformer, sentences, encode, kind, row), sentences, kind)]
-    return ("both",), tuple((each.kind, each.layer, each.head) for each in heads), np.array([[each.both for each in heads]], np.float32)
+             for each in head_analysis.pointing(head_analysis.looks(opened.transformer, sentences, encode, kind, row),
+                                                sentences, kind)]
+    return ("both",), tuple((each.kind, each.layer, each.head)
+                            for each in heads), np.array([[each.both for each in heads]], np.float32)
 
 
 def copying(opened: ScratchModel, heads: tuple[HeadId, ...]) -> np.ndarray:

@@ -1,7 +1,8 @@
-"""The words of the small world in which the resolver and the translator live: English with its French, written for this project.
+"""The words of the small world in which the resolver and the translator live: English with its French, written for this
+project.
 
-The nouns are in assets/lexicon/nouns.toml; an adjective is written english:masculine:feminine. Those under HELD_OUT are never trained on.
-"""
+The nouns are in assets/lexicon/nouns.toml; an adjective is written english:masculine:feminine. Those under HELD_OUT are
+never trained on. """
 import tomllib
 from dataclasses import dataclass
 
@@ -28,9 +29,8 @@ class Adjective:
 class Frame:
     """One situation in which an adjective decides between two nouns, the actor and the place.
 
-    english and french: what stands between the two noun phrases, in the past and in the present. first and second: the pools of the nouns.
-    actor and place: the adjectives that make "it" the first noun, and the second.
-    """
+    english and french: what stands between the two noun phrases, in the past and in the present. first and second: the
+    pools of the nouns. actor and place: the adjectives that make "it" the first noun, and the second. """
 
     name: str
     english: tuple[str, str]
@@ -43,7 +43,8 @@ class Frame:
 
 def _nouns(table: str) -> dict[str, dict[str, Noun]]:
     """The pools of a table of assets/lexicon/nouns.toml: {pool: {english: noun}}."""
-    return {pool: {english: Noun(english, *_french(each)) for english, each in nouns.items()} for pool, nouns in NOUNS[table].items()}
+    return {pool: {english: Noun(english, *_french(each)) for english, each in nouns.items()}
+            for pool, nouns in NOUNS[table].items()}
 
 
 def _french(entry: str) -> tuple[str, bool]:
@@ -72,19 +73,26 @@ HELD_OUT_ADJECTIVES = _adjectives("""
     cramped:exigu:exiguë little:menu:menue sluggish:poussif:poussive swift:prompt:prompte feeble:chétif:chétive hefty:pesant:pesante
     massive:massif:massive brittle:cassant:cassante""")
 
-# An adjective alone decides nothing: "too small" is the place in fit and the actor in cover; fit and contain, attack and fear are of opposite sense.
+# An adjective alone decides nothing: "too small" is the place in fit and the actor in cover; fit and contain, attack
+# and fear are of opposite sense.
 FRAMES = (
     Frame("cross", ("didn't cross", "doesn't cross"), ("n' a pas traversé", "ne traverse pas"), "animals", "places",
-          "tired lazy scared sleepy hungry sick shy nervous weak old slow", "wide long noisy muddy dangerous crowded dark icy slippery flooded"),
-    Frame("fit", ("didn't fit in", "doesn't fit in"), ("ne tenait pas dans", "ne tient pas dans"), "objects containers", "containers",
+          "tired lazy scared sleepy hungry sick shy nervous weak old slow",
+          "wide long noisy muddy dangerous crowded dark icy slippery flooded"),
+    Frame("fit", ("didn't fit in", "doesn't fit in"), ("ne tenait pas dans", "ne tient pas dans"),
+          "objects containers", "containers",
           "big huge wide long thick bulky tall", "small narrow tiny short low full"),
-    Frame("contain", ("didn't contain", "doesn't contain"), ("ne contenait pas", "ne contient pas"), "containers", "objects containers",
+    Frame("contain", ("didn't contain", "doesn't contain"), ("ne contenait pas", "ne contient pas"), "containers",
+          "objects containers",
           "small narrow tiny short low", "big huge wide long thick bulky tall"),
-    Frame("overtake", ("didn't overtake", "doesn't overtake"), ("n' a pas dépassé", "ne dépasse pas"), "vehicles", "vehicles",
+    Frame("overtake", ("didn't overtake", "doesn't overtake"), ("n' a pas dépassé", "ne dépasse pas"), "vehicles",
+          "vehicles",
           "slow old weak worn", "fast quick powerful modern"),
-    Frame("tow", ("couldn't tow", "can't tow"), ("ne pouvait pas remorquer", "ne peut pas remorquer"), "vehicles", "vehicles",
+    Frame("tow", ("couldn't tow", "can't tow"), ("ne pouvait pas remorquer", "ne peut pas remorquer"), "vehicles",
+          "vehicles",
           "weak small light old worn", "heavy big huge bulky long"),
-    Frame("carry", ("couldn't carry", "can't carry"), ("ne pouvait pas porter", "ne peut pas porter"), "animals vehicles", "objects containers",
+    Frame("carry", ("couldn't carry", "can't carry"), ("ne pouvait pas porter", "ne peut pas porter"),
+          "animals vehicles", "objects containers",
           "weak small tiny old light", "heavy big huge bulky long"),
     Frame("cover", ("didn't cover", "doesn't cover"), ("ne couvrait pas", "ne couvre pas"), "cloths", "furniture",
           "small short narrow tiny", "big huge wide long tall"),
@@ -92,22 +100,28 @@ FRAMES = (
           "weak slow small young", "strong fast big clever brave"),
     Frame("fear", ("didn't fear", "doesn't fear"), ("ne craignait pas", "ne craint pas"), "animals", "animals",
           "strong fast big clever brave", "weak slow small young"),
-    Frame("support", ("didn't support", "doesn't support"), ("ne supportait pas", "ne supporte pas"), "furniture", "objects containers",
+    Frame("support", ("didn't support", "doesn't support"), ("ne supportait pas", "ne supporte pas"), "furniture",
+          "objects containers",
           "weak fragile rotten thin old worn", "heavy huge bulky big"),
 )
 
 HELD_OUT_FRAMES = (
-    Frame("pass", ("didn't pass under", "doesn't pass under"), ("ne passait pas sous", "ne passe pas sous"), "vehicles", "furniture",
+    Frame("pass", ("didn't pass under", "doesn't pass under"), ("ne passait pas sous", "ne passe pas sous"),
+          "vehicles", "furniture",
           "tall huge big bulky wide", "low narrow small tiny"),
-    Frame("follow", ("couldn't follow", "can't follow"), ("ne pouvait pas suivre", "ne peut pas suivre"), "animals", "vehicles",
+    Frame("follow", ("couldn't follow", "can't follow"), ("ne pouvait pas suivre", "ne peut pas suivre"), "animals",
+          "vehicles",
           "slow tired old lazy sick", "fast quick powerful modern"),
 )
 
 # The held-out adjectives in the frames whose meaning they fit, after "too": for the actor, for the place.
 HELD_OUT_ROLES = {
-    "cross": ("exhausted timid", "broad steep"), "fit": ("enormous rigid", "cramped little"), "contain": ("cramped little", "enormous broad"),
-    "overtake": ("sluggish", "swift"), "tow": ("feeble little", "hefty massive"), "carry": ("feeble little", "hefty massive"),
-    "cover": ("little cramped", "enormous broad"), "attack": ("feeble timid", "swift massive"), "fear": ("massive", "feeble little"),
+    "cross": ("exhausted timid", "broad steep"), "fit": ("enormous rigid", "cramped little"),
+    "contain": ("cramped little", "enormous broad"),
+    "overtake": ("sluggish", "swift"), "tow": ("feeble little", "hefty massive"),
+    "carry": ("feeble little", "hefty massive"),
+    "cover": ("little cramped", "enormous broad"), "attack": ("feeble timid", "swift massive"),
+    "fear": ("massive", "feeble little"),
     "support": ("brittle feeble", "hefty massive"),
 }
 
@@ -118,7 +132,8 @@ OPENINGS = (  # for the past, for the present
      ("when the rain stops ,", "quand la pluie cesse ,")),
 )
 INSERTIONS = (
-    ("over there", "là-bas"), ("of our neighbour", "de notre voisin"), ("from the village", "du village"), ("near the house", "près de la maison"),
+    ("over there", "là-bas"), ("of our neighbour", "de notre voisin"), ("from the village", "du village"),
+    ("near the house", "près de la maison"),
 )
 # How the reason is joined on: a clause of its own sentence, or a second sentence.
 CONNECTORS = (

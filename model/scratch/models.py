@@ -18,7 +18,8 @@ Sides = dict[str, Tokens]
 
 
 class ScratchModel:
-    """The untrained encoder–decoder, and what all our models share. Read-only after construction: one instance serves everybody."""
+    """The untrained encoder–decoder, and what all our models share. Read-only after construction: one instance serves
+    everybody."""
 
     says = "none"              # what kind of prediction it makes
     separator = scratch_tokens.UNKNOWN  # an untrained model has learned no sign for it, so any number does
@@ -28,7 +29,8 @@ class ScratchModel:
         self.nbytes = sum(each.numel() * each.element_size() for each in transformer.parameters())
 
     def answer(self, query: Query, report: Progress) -> AttentionRecord:
-        """The record of one text, of a pair (text_b), or of source and target. Raises UserError for blank texts and impossible edits."""
+        """The record of one text, of a pair (text_b), or of source and target. Raises UserError for blank texts and
+        impossible edits."""
         sides, omitted, notes = self.sides(query)
         lengths = {side: len(each) for side, each in sides.items()}
         edits.check(self.transformer, query.edits, lengths)
@@ -36,19 +38,22 @@ class ScratchModel:
         with self.threads(sides):
             logits, seen = self.run(query, sides, report)
             maps = record_pass.maps(self.transformer, seen, sides, query.edits)
-            return AttentionRecord(query, self.card, maps, record_pass.verify(self.transformer, seen, maps), self.prediction(sides, logits),
+            return AttentionRecord(query, self.card, maps, record_pass.verify(self.transformer, seen, maps),
+                                   self.prediction(sides, logits),
                                    omitted, notes + self.unknown(sides))
 
     def run(self, query: Query, sides: Sides, report: Progress) -> tuple[Tensor, dict]:
         """One pass over these tokens under the query's edits: logits (q, vocabulary) and the probes' tensors."""
         taken = self.taken(query)
         for edit, numbers in taken.items():
-            check_lengths(edit.from_query, len(numbers), len(sides.get(edits.query_side(self.transformer, edit.kind), ())))
+            check_lengths(edit.from_query, len(numbers),
+                          len(sides.get(edits.query_side(self.transformer, edit.kind), ())))
         with self.threads(sides):
             return record_pass.run(self.transformer, [each.ids for each in sides.values()], query.edits, report, taken)
 
     def threads(self, sides: Sides) -> AbstractContextManager[None]:
-        """As many as a pass over these tokens is worth: about two operations for each weight of four bytes and each token."""
+        """As many as a pass over these tokens is worth: about two operations for each weight of four bytes and each
+        token."""
         return limited_threads(self.nbytes / 2 * sum(map(len, sides.values())))
 
     def taken(self, query: Query) -> dict[Patch, Tensor]:
@@ -60,7 +65,8 @@ class ScratchModel:
             for edit in (each for each in patches if each.from_query == other):
                 path, _ = places[edit.kind, edit.layer]
                 if f"{path}.mixed" not in seen:
-                    raise UserError(f"“{other.text[:60]}” was read without a target, so its decoder did nothing to take; give it a target.")
+                    raise UserError(f"“{other.text[:60]}” was read without a target, so its decoder did nothing to "
+                                    f"take; give it a target.")
                 found[edit] = seen[f"{path}.mixed"][0, edit.head]
         return found
 
@@ -72,12 +78,15 @@ class ScratchModel:
         second = None
         if query.text_b is not None:
             second = len(pieces) + 1
-            pieces += [scratch_tokens.special("[SEP]", self.separator, len(query.text)), *self.pieces(query.text_b, "second text")]
-        kept, omitted = self.fit(pieces, query.text_b if query.text_b and second and second < self.card.max_tokens else query.text)
+            pieces += [scratch_tokens.special("[SEP]", self.separator, len(query.text)),
+                       *self.pieces(query.text_b, "second text")]
+        kept, omitted = self.fit(pieces, query.text_b if query.text_b and second and second < self.card.max_tokens
+                                 else query.text)
         sides: Sides = {"source": scratch_tokens.tokens(kept, second)}
         notes: tuple[str, ...] = ()
         if query.target is not None:
-            sides["target"], notes = self.target([scratch_tokens.special("[BOS]", scratch_tokens.BEGIN, 0), *self.pieces(query.target, "target")])
+            sides["target"], notes = self.target([scratch_tokens.special("[BOS]", scratch_tokens.BEGIN, 0),
+                                                  *self.pieces(query.target, "target")])
         return sides, omitted, notes
 
     def target(self, pieces: list[scratch_tokens.Piece]) -> tuple[Tokens, tuple[str, ...]]:
@@ -92,7 +101,8 @@ class ScratchModel:
         return pieces
 
     def fit(self, pieces: list[scratch_tokens.Piece], text: str) -> tuple[list[scratch_tokens.Piece], Omission | None]:
-        """As many pieces as there are positions, and what was left out: its characters in `text`, from the first piece that did not fit."""
+        """As many pieces as there are positions, and what was left out: its characters in `text`, from the first piece
+        that did not fit."""
         limit = self.card.max_tokens
         if len(pieces) <= limit:
             return pieces, None
@@ -109,10 +119,12 @@ class ScratchModel:
 
     def unknown(self, sides: Sides) -> tuple[str, ...]:
         """A sentence about the words that the model never saw, or nothing."""
-        missing = dict.fromkeys(text for each in sides.values() for text, unknown in zip(each.texts, each.unknown, strict=True) if unknown)
+        missing = dict.fromkeys(text for each in sides.values()
+                                for text, unknown in zip(each.texts, each.unknown, strict=True) if unknown)
         if not missing:
             return ()
-        return (f"{self.card.title} never saw {', '.join(missing)}: each is read as [UNK], so the answer may mean nothing; "
+        return (f"{self.card.title} never saw {', '.join(missing)}: each is read as [UNK], so the answer may mean "
+                f"nothing; "
                 "use words of its vocabulary or a pretrained model.",)
 
     def ranked(self, kind: str, logits: Tensor, positions: list[int]) -> Prediction:
@@ -120,14 +132,16 @@ class ScratchModel:
         chosen = logits[positions]
         best = chosen.log_softmax(-1).topk(min(CANDIDATES, chosen.shape[-1]))
         ids = tuple(map(tuple, best.indices.tolist()))
-        return Prediction(kind, tuple(positions), ids, tuple(tuple(self.tokenizer.words[i] for i in row) for row in ids),
+        return Prediction(kind, tuple(positions), ids,
+                          tuple(tuple(self.tokenizer.words[i] for i in row) for row in ids),
                           tuple(map(tuple, best.values.exp().tolist())), tuple(chosen.logsumexp(-1).tolist()))
 
     def refuse(self, query: Query, *fields: str) -> None:
         """Raises UserError for a field that this model cannot read."""
         for name in fields:
             if getattr(query, name):
-                raise UserError(f"{self.card.title} reads no {name.replace('text_b', 'second text')}; leave it empty or choose another model.")
+                raise UserError(f"{self.card.title} reads no {name.replace('text_b', 'second text')}; leave it empty "
+                                f"or choose another model.")
 
 
 class Resolver(ScratchModel):
@@ -138,7 +152,8 @@ class Resolver(ScratchModel):
     def sides(self, query: Query) -> tuple[Sides, Omission | None, tuple[str, ...]]:
         self.refuse(query, "text_b", "target", "continuation")
         sides, omitted, _ = super().sides(query)
-        return sides, omitted, () if self.positions(sides) else ('There is no "it" in this text, so there is nothing to resolve.',)
+        return sides, omitted, () if self.positions(sides) else ('There is no "it" in this text, so there is nothing '
+                                                                 'to resolve.',)
 
     def positions(self, sides: Sides) -> list[int]:
         return [i for i, text in enumerate(sides["source"].texts) if text.lower() == "it"]
@@ -151,7 +166,8 @@ class Induction(ScratchModel):
 
     def sides(self, query: Query) -> tuple[Sides, Omission | None, tuple[str, ...]]:
         self.refuse(query, "text_b", "target")
-        kept, omitted = self.fit([scratch_tokens.special("[BOS]", scratch_tokens.BEGIN, 0), *self.pieces(query.text, "text"),
+        kept, omitted = self.fit([scratch_tokens.special("[BOS]", scratch_tokens.BEGIN, 0),
+                                  *self.pieces(query.text, "text"),
                                   *self.continued(query.continuation, len(query.text))], query.text)
         return {"source": scratch_tokens.tokens(kept)}, omitted, ()
 
@@ -159,7 +175,8 @@ class Induction(ScratchModel):
         """Pieces for generated ids. Raises UserError for an id that the vocabulary lacks."""
         words = self.tokenizer.words
         if any(not 0 <= i < len(words) for i in ids):
-            raise UserError(f"A continuation of {self.card.title} holds numbers from 0 to {len(words) - 1}; start again from the text.")
+            raise UserError(f"A continuation of {self.card.title} holds numbers from 0 to {len(words) - 1}; start "
+                            f"again from the text.")
         return [scratch_tokens.Piece(words[i], i, (place, place), unknown=i == scratch_tokens.UNKNOWN) for i in ids]
 
     def positions(self, sides: Sides) -> list[int]:
@@ -194,7 +211,8 @@ class Translator(Induction):
         """Greedy decoding with the question's edits in place, as ids."""
         from model.scratch.tasks.translator import greedy
 
-        edits.check(self.transformer, {each for each in query.edits if getattr(each, "side", "source") == "source"}, {"source": len(source)})
+        edits.check(self.transformer, {each for each in query.edits if getattr(each, "side", "source") == "source"},
+                    {"source": len(source)})
         record_pass.check_rows(self.transformer, query.edits, {"source": len(source), "target": 1})
         with self.threads({"source": source}), edits.edited(self.transformer, query.edits, self.taken(query)):
             return tuple(greedy(self.transformer, torch.tensor([source.ids]))[0])

@@ -16,7 +16,8 @@ def patched(model, question: PatchQuery, report: Progress) -> Patched:
     sides = [model.sides(each)[0] for each in (question.first, question.second)]
     (plain, _), (other, seen) = (model.run(each, side, quiet)
                                  for each, side in zip((question.first, question.second), sides, strict=True))
-    paths = {layer: path for (kind, layer), (path, _) in edits.attentions(model.transformer).items() if kind == question.kind}
+    paths = {layer: path for (kind, layer), (path, _) in edits.attentions(model.transformer).items()
+             if kind == question.kind}
     if not paths:
         raise UserError(f"{model.card.title} has no {question.kind} attention; choose a kind that the page offers.")
     looking = edits.query_side(model.transformer, question.kind)
@@ -28,9 +29,12 @@ def patched(model, question: PatchQuery, report: Progress) -> Patched:
 
     def again(trials: list[list[HeadId]]) -> Iterator[Answer]:
         for chosen in trials:
-            taken = {Patch(question.kind, layer, head, question.second): seen[f"{paths[layer]}.mixed"][0, head] for layer, head in chosen}
-            yield answer(sides[0], record_pass.run(model.transformer, [each.ids for each in sides[0].values()], frozenset(taken),
-                                                quiet, taken)[0])
+            taken = {Patch(question.kind, layer, head, question.second): seen[f"{paths[layer]}.mixed"][0, head]
+                     for layer, head in chosen}
+            yield answer(sides[0],
+                         record_pass.run(model.transformer, [each.ids for each in sides[0].values()], frozenset(taken),
+                                      quiet, taken)[0])
 
     places = [(layer, head) for layer in paths for head in range(model.transformer.config.heads)]
-    return patch_effects(answer(sides[0], plain), answer(sides[1], other), places, again, lambda number: model.tokenizer.words[number], report)
+    return patch_effects(answer(sides[0], plain), answer(sides[1], other), places, again,
+                         lambda number: model.tokenizer.words[number], report)

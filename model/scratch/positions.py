@@ -1,4 +1,5 @@
-r"""Where am I? Attention alone cannot tell (section 3.5 of Vaswani et al. 2017): the schemes, those added to embeddings and those inside attention.
+r"""Where am I? Attention alone cannot tell (section 3.5 of Vaswani et al. 2017): the schemes, those added to embeddings
+and those inside attention.
 
 t position, d width, h head, H heads, i query position, j key position. Positions count from 0.
 """
@@ -23,13 +24,15 @@ def sinusoidal(length: int, width: int) -> Tensor:
 
 
 def angles(length: int, width: int) -> Tensor:
-    """t / 10000^(2c/d) in radians, float64 (t, ⌈d/2⌉): one angle per pair of dimensions; float64, so that far positions stay exact."""
+    """t / 10000^(2c/d) in radians, float64 (t, ⌈d/2⌉): one angle per pair of dimensions; float64, so that far positions
+    stay exact."""
     rate = torch.exp(-math.log(10000.0) * torch.arange(0, width, 2, dtype=torch.float64) / width)
     return torch.arange(length, dtype=torch.float64)[:, None] * rate
 
 
 def rotate(x: Tensor) -> Tensor:
-    """Rotary positions on (..., t, d), d even: the pair of dimensions (2c, 2c+1) is turned by t / 10000^(2c/d) (Su et al. 2021, equation 15)."""
+    """Rotary positions on (..., t, d), d even: the pair of dimensions (2c, 2c+1) is turned by t / 10000^(2c/d) (Su et
+    al. 2021, equation 15)."""
     angle = angles(x.shape[-2], x.shape[-1])
     sine, cosine = angle.sin().to(x), angle.cos().to(x)
     even, odd = x[..., 0::2], x[..., 1::2]
@@ -42,7 +45,8 @@ def slopes(heads: int) -> Tensor:
 
 
 def distance_bias(heads: int, queries: int, keys: int) -> Tensor:
-    """-m·|i - j|, float32 (h, i, j). The paper has only j ≤ i, in decoders; in an encoder both directions count alike."""
+    """-m·|i - j|, float32 (h, i, j). The paper has only j ≤ i, in decoders; in an encoder both directions count
+    alike."""
     distance = (torch.arange(queries)[:, None] - torch.arange(keys)[None, :]).abs()
     return -slopes(heads)[:, None, None] * distance
 
@@ -76,7 +80,8 @@ class Learned(Unplaced):
 
 
 class Inside(nn.Module):
-    """What a scheme does inside attention: `turn` queries and keys, or add a `bias` to the scores. This one does neither."""
+    """What a scheme does inside attention: `turn` queries and keys, or add a `bias` to the scores. This one does
+    neither."""
 
     def turn(self, x: Tensor) -> Tensor:
         return x

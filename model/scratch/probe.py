@@ -14,7 +14,8 @@ class Probe(nn.Identity):
 
 @contextmanager
 def capture(model: nn.Module) -> Iterator[dict[str, Tensor]]:
-    """A dict that fills with {path of the probe: tensor, detached} while the model runs; the last pass wins. The hooks go when the block ends."""
+    """A dict that fills with {path of the probe: tensor, detached} while the model runs; the last pass wins. The hooks
+    go when the block ends."""
     seen: dict[str, Tensor] = {}
 
     def reader(name: str):
@@ -22,7 +23,8 @@ def capture(model: nn.Module) -> Iterator[dict[str, Tensor]]:
             seen[name] = output.detach()
         return read
 
-    hooks = [module.register_forward_hook(reader(name)) for name, module in model.named_modules() if isinstance(module, Probe)]
+    hooks = [module.register_forward_hook(reader(name)) for name, module in model.named_modules()
+             if isinstance(module, Probe)]
     try:
         yield seen
     finally:

@@ -1,4 +1,5 @@
-"""Where our translator decides between il and elle: heads silenced, and the encoder's output exchanged word by word with that of the twin."""
+"""Where our translator decides between il and elle: heads silenced, and the encoder's output exchanged word by word
+with that of the twin."""
 from collections.abc import Iterable
 
 import numpy as np
@@ -20,7 +21,8 @@ WORDS = {   # whose encoder output is exchanged: name -> positions in the Englis
 
 
 class _Reading:
-    """One sentence up to its pronoun: the share of the word that is said, under edits and with another encoder output."""
+    """One sentence up to its pronoun: the share of the word that is said, under edits and with another encoder
+    output."""
 
     def __init__(self, opened: Translator, text: str) -> None:
         self.model, numbers = opened.transformer, opened.tokenizer.number
@@ -29,7 +31,8 @@ class _Reading:
         french = [opened.tokenizer.words[number] for number in translator.greedy(self.model, self.source)[0]]
         places = [place for place, word in enumerate(french) if word in PRONOUNS]
         if not places:
-            raise UserError(f"The translation “{' '.join(french)}” has neither il nor elle; use a sentence with “it” of the vocabulary below.")
+            raise UserError(f"The translation “{' '.join(french)}” has neither il nor elle; use a sentence with “it” "
+                            f"of the vocabulary below.")
         self.said = french[places[-1]]
         self.prefix = torch.tensor([[BEGIN, *map(numbers, french[:places[-1]])]])
         self.pair = [numbers(self.said), numbers(next(word for word in PRONOUNS if word != self.said))]
@@ -38,7 +41,8 @@ class _Reading:
         with torch.inference_mode():
             return self.model.encode(self.source)
 
-    def share(self, silences: Iterable[Silence] = (), memory: torch.Tensor | None = None, source: torch.Tensor | None = None) -> float:
+    def share(self, silences: Iterable[Silence] = (), memory: torch.Tensor | None = None,
+              source: torch.Tensor | None = None) -> float:
         source = self.source if source is None else source
         with torch.inference_mode(), edits.edited(self.model, tuple(silences)):
             memory = self.model.encode(source) if memory is None else memory
@@ -52,7 +56,8 @@ def decide(question: DecisionQuery, opened, report: Progress) -> Decision:
     reading = _Reading(opened, question.text)
     places = list(edits.attentions(reading.model))
     heads = [(kind, layer, head) for kind, layer in places for head in range(reading.model.config.heads)]
-    silenced = {mode: np.array([reading.share([Silence(*head, mode)]) for head in heads], np.float32) for mode in ("zero", "mean")}
+    silenced = {mode: np.array([reading.share([Silence(*head, mode)]) for head in heads], np.float32)
+                for mode in ("zero", "mean")}
     report(0.7, "exchanging words with the twin")
     whole = [reading.share([Silence(*place, head) for head in range(reading.model.config.heads)]) for place in places]
     twin, patched = None, np.zeros(0, np.float32)
@@ -60,8 +65,10 @@ def decide(question: DecisionQuery, opened, report: Progress) -> Decision:
         other = _Reading(opened, question.twin)
         twin = reading.share(source=other.source)
         if other.source.shape == reading.source.shape:
-            patched = np.array([reading.share(memory=each) for each in _exchanged(reading.encoded(), other.encoded())], np.float32)
-    return Decision(reading.said, reading.share(), twin, tuple(heads), silenced["zero"], silenced["mean"], tuple(places), np.array(whole, np.float32),
+            patched = np.array([reading.share(memory=each) for each in _exchanged(reading.encoded(), other.encoded())],
+                               np.float32)
+    return Decision(reading.said, reading.share(), twin, tuple(heads), silenced["zero"], silenced["mean"],
+                    tuple(places), np.array(whole, np.float32),
                     tuple(each.text for each in reading.tokens), patched)
 
 
@@ -85,7 +92,8 @@ def decide_set(question: DecisionSetQuery, opened, report: Progress) -> Decision
     rows = {Kind.SELF: lambda sentence: sentence.pronoun, Kind.CROSS: lambda sentence: sentence.french_pronoun}
     points = {}
     for kind, row in rows.items():
-        found = head_analysis.pointing(head_analysis.looks(opened.transformer, sentences, translator.batch, kind, row), sentences, kind)
+        found = head_analysis.pointing(head_analysis.looks(opened.transformer, sentences, translator.batch, kind, row),
+                                       sentences, kind)
         best = max(found, key=lambda each: each.both)
         points[kind] = (kind, best.layer, best.head), best.both, best.mass
     return DecisionSet(moved, points, len(sentences))
@@ -93,4 +101,5 @@ def decide_set(question: DecisionSetQuery, opened, report: Progress) -> Decision
 
 def _check(opened) -> None:
     if not isinstance(opened, Translator):
-        raise UserError(f"{opened.card.title} is not the translator that was trained here; choose it to see where il or elle is decided.")
+        raise UserError(f"{opened.card.title} is not the translator that was trained here; choose it to see where il "
+                        f"or elle is decided.")

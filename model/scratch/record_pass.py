@@ -21,7 +21,8 @@ SAMPLE = 8  # rows of each head that are checked on every answer; the first and 
 
 def run(model: Transformer, ids: list[tuple[int, ...]], edits: frozenset[Edit], report: Progress,
         taken: Mapping[Patch, torch.Tensor] | None = None) -> tuple[torch.Tensor, dict]:
-    """One pass over one text (or source and target): logits (q, vocabulary) and the probes' tensors. `report` is called at each attention.
+    """One pass over one text (or source and target): logits (q, vocabulary) and the probes' tensors. `report` is called
+    at each attention.
 
     taken: what patches put in, as `edits.edited` wants it.
     """
@@ -54,11 +55,13 @@ def check_rows(model: Transformer, edits: frozenset[Edit], lengths: dict[str, in
         n_queries = lengths.get("target", 0) if kind == Kind.CROSS else n_keys
         open_rows = edit_hooks.mask(model, kind, edits).block(slice(0, n_queries), slice(0, n_keys)).any(-1)
         if not open_rows.all():
-            raise UserError(f"Token {int(np.argmin(open_rows))} would have nothing left to look at in {kind} attention; hide fewer tokens.")
+            raise UserError(f"Token {int(np.argmin(open_rows))} would have nothing left to look at in {kind} "
+                            f"attention; hide fewer tokens.")
 
 
 def maps(model: Transformer, seen: dict, sides: dict[str, Tokens], edits: frozenset[Edit]) -> tuple[AttentionMap, ...]:
-    """The attention maps of a pass, from its probes. `sides` has the tokens of "source" and, where there is one, of "target"."""
+    """The attention maps of a pass, from its probes. `sides` has the tokens of "source" and, where there is one, of
+    "target"."""
     found: dict[Kind, list[Layer]] = {}
     for (kind, index), (path, _) in edit_hooks.attentions(model).items():
         if f"{path}.query" in seen:
@@ -75,12 +78,14 @@ def _layer(model: Transformer, kind: Kind, index: int, seen: dict, path: str, ed
         length = query.shape[1]
         distance = np.abs(np.arange(1 - length, length, dtype=np.float32))
         bias = Relative(-positions.slopes(model.config.heads).numpy()[:, None] * distance, length)
-    return Layer(index, query, key, value, scale=query.shape[-1] ** -0.5, allowed=edit_hooks.mask(model, kind, edits), bias=bias,
+    return Layer(index, query, key, value, scale=query.shape[-1] ** -0.5, allowed=edit_hooks.mask(model, kind, edits),
+                 bias=bias,
                  temperature=edit_hooks.temperatures(model, kind, index, edits))
 
 
 def verify(model: Transformer, seen: dict, maps: tuple[AttentionMap, ...], tolerance: float = 1e-4) -> Verification:
-    """Does weights · value, recomputed from the record, equal the attention output that the model produced in this very pass?"""
+    """Does weights · value, recomputed from the record, equal the attention output that the model produced in this very
+    pass?"""
     error = row_error = 0.0
     checked = 0
     places = edit_hooks.attentions(model)
@@ -90,8 +95,11 @@ def verify(model: Transformer, seen: dict, maps: tuple[AttentionMap, ...], toler
             produced = seen[f"{places[each.kind, layer.index][0]}.mixed"][0].numpy()
             difference = np.abs(heads.head_outputs(cast(Layer, layer), rows) - produced[:, rows]).max()
             error = max(error, float(difference / max(np.abs(produced).max(), 1e-30)))
-            row_error = max(row_error, max(float(np.abs(heads.row_weights(layer, row).sum(-1) - 1).max()) for row in rows))
+            row_error = max(row_error,
+                            max(float(np.abs(heads.row_weights(layer, row).sum(-1) - 1).max()) for row in rows))
             checked += layer.heads * len(rows)
     right = error <= tolerance and row_error <= tolerance
-    reasons = () if right else (f"weights · value differs from the model's own output by {error:.2g} of the largest, rows from 1 by {row_error:.2g}",)
-    return Verification("verified" if right else "refused", error, row_error, tolerance=tolerance, rows_checked=checked, reasons=reasons)
+    reasons = () if right else (f"weights · value differs from the model's own output by {error:.2g} of the largest, "
+                                f"rows from 1 by {row_error:.2g}",)
+    return Verification("verified" if right else "refused", error, row_error, tolerance=tolerance,
+                        rows_checked=checked, reasons=reasons)

@@ -1,4 +1,5 @@
-"""Our own models behind the same door as the pretrained ones: `open_model` gives one, its `answer` turns a Query into a record.
+"""Our own models behind the same door as the pretrained ones: `open_model` gives one, its `answer` turns a Query into a
+record.
 
 torch is imported where it computes, so that `revision` costs nothing.
 """
@@ -19,7 +20,8 @@ UNTRAINED = ("It is untrained: its weights are random, drawn with a fixed seed, 
 
 
 def revision(model_id: str, folder: Path = WEIGHTS) -> str:
-    """The fingerprint of weights, configuration and tokenizer, 12 hex digits. Raises UserError for an unknown model and for missing weights."""
+    """The fingerprint of weights, configuration and tokenizer, 12 hex digits. Raises UserError for an unknown model and
+    for missing weights."""
     if not is_scratch(model_id):
         raise UserError(f"There is no model of ours named {model_id!r}; choose one of {', '.join(NAMES)}.")
     if model_id == "scratch":
@@ -31,7 +33,8 @@ def revision(model_id: str, folder: Path = WEIGHTS) -> str:
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
     except OSError:
-        raise UserError(f"The weights {path.name} are missing; make them with: python -m model train {model_id.split(SNAPSHOT)[0]}.") from None
+        raise UserError(f"The weights {path.name} are missing; make them with: python -m model train "
+                        f"{model_id.split(SNAPSHOT)[0]}.") from None
 
 
 @cache
@@ -62,7 +65,8 @@ def _untrained(fingerprint: str):
         torch.manual_seed(SEED)
         transformer = Transformer(Config(vocabulary=VOCABULARY)).eval()
     told = {"tokenizer": "words and signs, numbered by a hash", "max_tokens": LONGEST, "note": UNTRAINED}
-    return models.ScratchModel(card("scratch", fingerprint, transformer, told), transformer, tokens.HashTokenizer(VOCABULARY, FIRST_WORD))
+    return models.ScratchModel(card("scratch", fingerprint, transformer, told), transformer,
+                               tokens.HashTokenizer(VOCABULARY, FIRST_WORD))
 
 
 def _trained(model_id: str, fingerprint: str, folder: Path):
@@ -74,10 +78,12 @@ def _trained(model_id: str, fingerprint: str, folder: Path):
     words, signs = tuple(about["words"]), kind == "induction"
     tokenizer = tokens.SignTokenizer(words) if signs else tokens.WordTokenizer(words)
     known = len(words) - len(tokens.SPECIALS)
-    told = {"tokenizer": f"single signs, {known} of them" if signs else f"words, {known} of them", "max_tokens": LONGEST_TRAINED * (1 + signs),
+    told = {"tokenizer": f"single signs, {known} of them" if signs else f"words, {known} of them",
+            "max_tokens": LONGEST_TRAINED * (1 + signs),
             "note": f"Trained here, by: {about['command']}."}
     if SNAPSHOT in model_id:
-        told["note"] = f"A snapshot of its training: step {model_id.split(SNAPSHOT)[1]} of {about['steps']}, rounded to 8 bits."
+        told[
+            "note"] = f"A snapshot of its training: step {model_id.split(SNAPSHOT)[1]} of {about['steps']}, rounded to 8 bits."
     return behaviour(card(model_id, fingerprint, transformer, told), transformer, tokenizer)
 
 
@@ -90,6 +96,8 @@ def card(model_id: str, fingerprint: str, transformer, told: dict) -> Card:
     return Card(
         id=model_id, title=title(model_id), revision=fingerprint,
         architecture="–".join(half for half, layers in halves.items() if layers) + ", Vaswani et al. 2017",
-        parameters=sum(each.numel() for each in transformer.parameters()), d_model=config.d_model, d_head=config.d_model // config.heads,
-        layers=config.encoder_layers + config.decoder_layers, heads=config.heads, kv_heads=config.heads, positions=positions.NAMES[config.positions],
+        parameters=sum(each.numel() for each in transformer.parameters()), d_model=config.d_model,
+        d_head=config.d_model // config.heads,
+        layers=config.encoder_layers + config.decoder_layers, heads=config.heads, kv_heads=config.heads,
+        positions=positions.NAMES[config.positions],
         licence="Apache-2.0", **told)

@@ -1,4 +1,5 @@
-"""What a task is: its sentences as batches, the loss, and how its training runs. The tasks themselves are one file each, in tasks/."""
+"""What a task is: its sentences as batches, the loss, and how its training runs. The tasks themselves are one file
+each, in tasks/."""
 import importlib
 import pkgutil
 import random
@@ -18,7 +19,8 @@ NO_TARGET = -100  # positions whose output is not asked
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """inputs: ids (b, t), of the source or of source and target. targets (b, q): the right id where one is asked, else NO_TARGET."""
+    """inputs: ids (b, t), of the source or of source and target. targets (b, q): the right id where one is asked, else
+    NO_TARGET."""
 
     inputs: tuple[Tensor, ...]
     targets: Tensor
@@ -52,7 +54,8 @@ def padded(rows: list[list[int]], filler: int = PADDING) -> Tensor:
 
 def loss(model: Transformer, batch: Batch) -> Tensor:
     """Cross-entropy in nats, mean over the positions that are asked."""
-    return nn.functional.cross_entropy(model(*batch.inputs).flatten(0, 1), batch.targets.flatten(), ignore_index=NO_TARGET)
+    return nn.functional.cross_entropy(model(*batch.inputs).flatten(0, 1), batch.targets.flatten(),
+                                       ignore_index=NO_TARGET)
 
 
 def right(model: Transformer, batch: Batch) -> Tensor:
@@ -67,12 +70,14 @@ def tasks() -> dict[str, Task]:
     """Every task by name: those of the modules in tasks/."""
     from model.scratch import tasks as folder
 
-    modules = [importlib.import_module(f"{folder.__name__}.{each.name}") for each in pkgutil.iter_modules(folder.__path__)]
+    modules = [importlib.import_module(f"{folder.__name__}.{each.name}")
+               for each in pkgutil.iter_modules(folder.__path__)]
     return {task.name: task for module in modules for task in module.TASKS}
 
 
 def named(name: str) -> list[Task]:
-    """The task of this name, or all variants of it ("resolver" is resolver-narrow and resolver-wide). Raises UserError for an unknown one."""
+    """The task of this name, or all variants of it ("resolver" is resolver-narrow and resolver-wide). Raises UserError
+    for an unknown one."""
     found = [task for task in tasks().values() if task.name == name or task.name.startswith(f"{name}-")]
     if not found:
         raise UserError(f"There is no task named {name!r}; choose one of {', '.join(tasks())}.")

@@ -1,4 +1,5 @@
-"""From text to the tokens of our own models: words, single signs, exact character spans. Any text whatever has an answer.
+"""From text to the tokens of our own models: words, single signs, exact character spans. Any text whatever has an
+answer.
 
 Spans count code points of the text as typed. Nothing is normalised, so a token's text is always `text[start:end]`.
 """
@@ -20,7 +21,8 @@ SPACES = frozenset(" \t\n\r\f\v\u00a0\u2028\u2029\u3000\ufeff")
 
 @dataclass(frozen=True)
 class Piece:
-    """One token: its text, its number in the vocabulary, its (start, end) in the text, whether the vocabulary lacks it, whether it is special."""
+    """One token: its text, its number in the vocabulary, its (start, end) in the text, whether the vocabulary lacks it,
+    whether it is special."""
 
     text: str
     id: int
@@ -33,7 +35,8 @@ def _sort(character: str) -> str:
     """word, mark (belongs to what stands before it), space, or sign (stands alone)."""
     if character in SPACES or unicodedata.category(character) == "Zs":
         return "space"
-    if unicodedata.category(character)[0] == "M" or character in (JOINER, NON_JOINER) or "\U0001f3fb" <= character <= "\U0001f3ff":
+    if unicodedata.category(character)[0] == "M" or character in (JOINER,
+                                                                  NON_JOINER) or "\U0001f3fb" <= character <= "\U0001f3ff":
         return "mark"
     if "\u2e80" <= character <= "\u9fff" or "\U00020000" <= character <= "\U0003ffff":
         return "sign"  # CJK writes no spaces: a character is a token
@@ -41,7 +44,8 @@ def _sort(character: str) -> str:
 
 
 def word_spans(text: str) -> list[Span]:
-    """(start, end) of each word and each sign. "don't" is one word; marks, emoji joiners and skin tones stay with what they modify."""
+    """(start, end) of each word and each sign. "don't" is one word; marks, emoji joiners and skin tones stay with what
+    they modify."""
     spans: list[Span] = []
     before = "space"
     for i, character in enumerate(text):
@@ -59,7 +63,8 @@ def word_spans(text: str) -> list[Span]:
 
 @dataclass(frozen=True)
 class HashTokenizer:
-    """Words numbered by a stable hash: no word is unknown, and two words may share a number. For models that never learned a word."""
+    """Words numbered by a stable hash: no word is unknown, and two words may share a number. For models that never
+    learned a word."""
 
     vocabulary: int
     first: int  # smaller numbers are for special tokens
@@ -74,7 +79,8 @@ class HashTokenizer:
 
 @dataclass(frozen=True)
 class WordTokenizer:
-    """Words of a closed vocabulary, whatever their case; any other word is [UNK], and says so. `words` begins with SPECIALS."""
+    """Words of a closed vocabulary, whatever their case; any other word is [UNK], and says so. `words` begins with
+    SPECIALS."""
 
     words: tuple[str, ...]
 
@@ -108,7 +114,8 @@ class WordTokenizer:
 
 @dataclass(frozen=True)
 class SignTokenizer:
-    """Each sign is a token, spaces are none; a sign outside the alphabet is [UNK]. `words` is SPECIALS and the alphabet."""
+    """Each sign is a token, spaces are none; a sign outside the alphabet is [UNK]. `words` is SPECIALS and the
+    alphabet."""
 
     words: tuple[str, ...]
     all_special_ids = tuple(range(len(SPECIALS)))
@@ -141,6 +148,7 @@ def tokens(pieces: list[Piece], second: int | None = None) -> Tokens:
         special=tuple(each.special for each in pieces),
         spans=tuple(each.span for each in pieces),
         words=tuple(-1 if each.special else i for i, each in enumerate(pieces)),
-        segments=tuple(-1 if each.special else int(second is not None and i >= second) for i, each in enumerate(pieces)),
+        segments=tuple(-1 if each.special else int(second is not None and i >= second)
+                       for i, each in enumerate(pieces)),
         unknown=tuple(each.unknown for each in pieces),
     )

@@ -11,7 +11,14 @@ from model.core.types import Progress
 from model.scratch import positions
 from model.scratch.edits import attentions
 from model.scratch.probe import capture
-from model.scratch.transformer import AddAndNorm, DecoderLayer, EncoderLayer, FeedForward, MultiHeadAttention, Transformer
+from model.scratch.transformer import (
+    AddAndNorm,
+    DecoderLayer,
+    EncoderLayer,
+    FeedForward,
+    MultiHeadAttention,
+    Transformer,
+)
 
 
 def trace(model, query: Query, report: Progress) -> Trace:
@@ -20,13 +27,15 @@ def trace(model, query: Query, report: Progress) -> Trace:
     with torch.inference_mode(), capture(transformer) as seen:
         record = model.answer(query, report)
         blocks, memory = [], None
-        embedded = [_embedded(transformer, record[kind].queries.ids, kind) for kind in (Kind.SELF, Kind.CAUSAL) if kind in record.kinds]
+        embedded = [_embedded(transformer, record[kind].queries.ids, kind) for kind in (Kind.SELF, Kind.CAUSAL)
+                    if kind in record.kinds]
         streams = {each.kind: torch.tensor(each.output) for each in embedded}
         for (kind, index), _ in attentions(transformer).items():
             if kind is Kind.CROSS or kind not in streams:
                 continue
             path = f"{'encoder' if kind is Kind.SELF else 'decoder'}.layers.{index}"
-            blocks.append(_block(transformer, path, kind, index, streams[kind], memory if kind is Kind.CAUSAL else None, seen))
+            blocks.append(_block(transformer, path, kind, index, streams[kind],
+                                 memory if kind is Kind.CAUSAL else None, seen))
             streams[kind] = torch.tensor(blocks[-1].after)
             if kind is Kind.SELF and index == transformer.config.encoder_layers - 1:
                 memory = transformer.encoder.norm(streams[kind])
@@ -34,14 +43,16 @@ def trace(model, query: Query, report: Progress) -> Trace:
 
 
 def last(model, question: LastQuery, report: Progress) -> Last:
-    """What the last block of one kind puts out. Raises UserError for a kind that the model, or this question's pass, has not."""
+    """What the last block of one kind puts out. Raises UserError for a kind that the model, or this question's pass,
+    has not."""
     config, encoder = model.transformer.config, question.kind is Kind.SELF
     layers = config.encoder_layers if encoder else config.decoder_layers
     sides, _, _ = model.sides(question.query)
     _, seen = model.run(question.query, sides, report)
     found = seen.get(f"{'encoder' if encoder else 'decoder'}.layers.{layers - 1}.after_feed_forward.residual")
     if found is None or question.kind is Kind.CROSS:
-        raise UserError(f"{model.card.title} has no block of {question.kind} attention here; choose another kind or give a target.")
+        raise UserError(f"{model.card.title} has no block of {question.kind} attention here; choose another kind or "
+                        f"give a target.")
     return Last(_array(found))
 
 
@@ -52,19 +63,23 @@ def _embedded(model: Transformer, ids: tuple[int, ...], kind: Kind) -> Embedded:
     parts = [("token", _array(tokens))]
     if model.config.positions in positions.ADDED:
         parts.append(("position", _array(output - tokens)))
-    learned = model.embedding.positions.table.numpy() if isinstance(model.embedding.positions, positions.Learned) else None
+    learned = model.embedding.positions.table.numpy() if isinstance(model.embedding.positions,
+                                                                    positions.Learned) else None
     return Embedded(kind, tuple(parts), None, _array(output), learned)
 
 
-def _block(model: Transformer, path: str, kind: Kind, index: int, x: Tensor, memory: Tensor | None, seen: dict) -> Block:
+def _block(model: Transformer, path: str, kind: Kind, index: int, x: Tensor, memory: Tensor | None,
+           seen: dict) -> Block:
     layer = cast(EncoderLayer | DecoderLayer, model.get_submodule(path))
     norms: list[Norm] = []
     before, found = _array(x), []
-    sides = [(kind, "attention", None)] + ([(Kind.CROSS, "cross", memory)] if memory is not None and getattr(layer, "has_cross", False) else [])
+    sides = [(kind, "attention", None)] + ([(Kind.CROSS, "cross", memory)]
+                                           if memory is not None and getattr(layer, "has_cross", False) else [])
     for each, name, source in sides:
         around = getattr(layer, f"after_{name}")
         given = _given(around, x)
-        attention = _attention(model, getattr(layer, name), (each, index), given, given if source is None else source, seen[f"{path}.{name}.mixed"])
+        attention = _attention(model, getattr(layer, name), (each, index), given, given if source is None else source,
+                               seen[f"{path}.{name}.mixed"])
         x = _sum(around, x, torch.tensor(attention.output), f"after_{name}", norms)
         found.append(attention)
     around, given = layer.after_feed_forward, _given(layer.after_feed_forward, x)
@@ -83,7 +98,8 @@ def _sum(around: AddAndNorm, x: Tensor, output: Tensor, name: str, norms: list[N
     total = x + output
     read = x if around.norm_first else total
     norm: nn.LayerNorm = around.norm
-    norms.append(Norm(name, "layer", _array(read), _array(norm(read)), norm.weight.numpy(), norm.bias.numpy(), norm.eps))
+    norms.append(Norm(name, "layer", _array(read), _array(norm(read)), norm.weight.numpy(), norm.bias.numpy(),
+                      norm.eps))
     return total if around.norm_first else norm(total)
 
 
@@ -92,11 +108,13 @@ def _attention(model: Transformer, attention: MultiHeadAttention, place: tuple[K
     heads, d_model, (kind, index) = model.config.heads, model.config.d_model, place
     parts = []
     for linear in (attention.w_query, attention.w_key, attention.w_value):
-        parts.append(Projection(linear.weight.numpy().reshape(heads, -1, d_model).swapaxes(1, 2), linear.bias.numpy().reshape(heads, -1)))
+        parts.append(Projection(linear.weight.numpy().reshape(heads, -1, d_model).swapaxes(1, 2),
+                                linear.bias.numpy().reshape(heads, -1)))
     output = attention.w_output(mixed[0].transpose(0, 1).flatten(1))
     turned = range(d_model // heads // 2) if isinstance(attention.inside, positions.Rotary) else ()
     return AttentionTrace(kind, index, _array(x), _array(memory), parts[0], parts[1], parts[2],
-                          attention.w_output.weight.numpy().T.reshape(heads, -1, d_model), attention.w_output.bias.numpy(), _array(output),
+                          attention.w_output.weight.numpy().T.reshape(heads, -1, d_model),
+                          attention.w_output.bias.numpy(), _array(output),
                           tuple((2 * pair, 2 * pair + 1) for pair in turned))
 
 

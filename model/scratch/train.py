@@ -1,7 +1,7 @@
 """Training of the small models: one loop for every task, resumable, with progress and a film of snapshots.
 
-Bitwise the same for the same build of torch: one thread, and each batch drawn from the seed and the step's number alone.
-"""
+Bitwise the same for the same build of torch: one thread, and each batch drawn from the seed and the step's number
+alone. """
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,7 +24,8 @@ CHECKPOINT_EVERY = 250  # steps
 
 @dataclass(frozen=True)
 class Progress:
-    """Where training stands: steps done, of how many; loss in nats and share of right rows in the last batch that was looked at."""
+    """Where training stands: steps done, of how many; loss in nats and share of right rows in the last batch that was
+    looked at."""
 
     step: int
     steps: int
@@ -33,7 +34,8 @@ class Progress:
 
 
 def frame_steps(steps: int, parameters: int, limit: int) -> list[int]:
-    """When snapshots are taken: as many as fit into `limit` bytes, the first untrained, the last trained, closer together early on."""
+    """When snapshots are taken: as many as fit into `limit` bytes, the first untrained, the last trained, closer
+    together early on."""
     count = max(3, min(MOST_FRAMES, limit // parameters))
     return sorted({round(steps * (i / (count - 1)) ** 2) for i in range(count)})
 
@@ -60,8 +62,10 @@ class Run:
             torch.manual_seed(self.seed)
             self.model = Transformer(self.task.config)
         self.names = [name for name, _ in self.model.named_parameters()]
-        self.adam = torch.optim.Adam(self.model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)  # section 5.3 of the paper
-        self.frame_steps = frame_steps(self.steps, sum(each.numel() for each in self.model.parameters()), self.task.film_bytes)
+        # section 5.3 of the paper
+        self.adam = torch.optim.Adam(self.model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)
+        self.frame_steps = frame_steps(self.steps, sum(each.numel() for each in self.model.parameters()),
+                                       self.task.film_bytes)
         self.snap()
 
     def advance(self) -> float:
@@ -87,19 +91,23 @@ class Run:
     def about(self) -> dict:
         """What made these weights."""
         return {"task": self.task.name, "config": weights.described(self.task.config), "words": self.task.words,
-                "steps": self.steps, "seed": self.seed, "learning_rate": self.task.learning_rate, "batch": self.task.batch,
-                "torch": torch.__version__, "command": f"python -m model train {self.task.name} --steps {self.steps} --seed {self.seed}"}
+                "steps": self.steps, "seed": self.seed, "learning_rate": self.task.learning_rate,
+                "batch": self.task.batch,
+                "torch": torch.__version__,
+                "command": f"python -m model train {self.task.name} --steps {self.steps} --seed {self.seed}"}
 
     def film(self) -> tuple[dict[str, Tensor], dict]:
         """Snapshots and curves as tensors, and their metadata."""
         frames = {f"{step}/{name}": each for step, values in self.frames.items() for name, each in values.items()}
-        curves = dict(zip(("history.step", "history.loss", "history.right"), torch.tensor(self.curves or [(0.0,) * 3]).T, strict=True))
+        curves = dict(zip(("history.step", "history.loss", "history.right"),
+                          torch.tensor(self.curves or [(0.0,) * 3]).T, strict=True))
         return frames | curves, self.about() | {"frames": sorted(self.frames)}
 
     def checkpoint(self) -> tuple[dict[str, Tensor], dict]:
         film, about = self.film()
         own = {f"model/{name}": each for name, each in weights.tensors(self.model).items()}
-        moments = {f"adam/{i}/{name}": each for i, state in self.adam.state_dict()["state"].items() for name, each in state.items()}
+        moments = {f"adam/{i}/{name}": each for i, state in self.adam.state_dict()["state"].items()
+                   for name, each in state.items()}
         return film | own | moments, about | {"step": self.step}
 
     def resume(self, path: Path) -> None:
@@ -119,12 +127,15 @@ class Run:
                 self.frames.setdefault(int(name[0]), {})[name[1]] = each
         self.adam.load_state_dict({"state": state, "param_groups": self.adam.state_dict()["param_groups"]})
         curves = {name[0]: each for name, each in parts if name[0].startswith("history.")}
-        self.curves = list(zip(*(curves[f"history.{name}"].tolist() for name in ("step", "loss", "right")), strict=True))
+        self.curves = list(zip(*(curves[f"history.{name}"].tolist() for name in ("step", "loss", "right")),
+                               strict=True))
         self.step = said["step"]
 
 
-def train(task: Task, out: Path, steps: int | None = None, seed: int = 1, progress: Callable[[Progress], None] = lambda _: None) -> Path:
-    """Trains and writes OUT/TASK.safetensors and its film; the path of the weights. Continues where a stopped training left off.
+def train(task: Task, out: Path, steps: int | None = None, seed: int = 1,
+          progress: Callable[[Progress], None] = lambda _: None) -> Path:
+    """Trains and writes OUT/TASK.safetensors and its film; the path of the weights. Continues where a stopped training
+    left off.
 
     `progress` is called after each step and stops the training by raising; the film on disk grows with each snapshot.
     """

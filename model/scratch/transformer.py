@@ -1,4 +1,5 @@
-r"""The Transformer of Vaswani et al. 2017, "Attention is all you need", in the paper's order and notation. Read it with the paper in the other hand.
+r"""The Transformer of Vaswani et al. 2017, "Attention is all you need", in the paper's order and notation. Read it with
+the paper in the other hand.
 
 Letters:  b batch   h head   q query position   k key position   d_model width of the residual stream
           d_k = d_v = d_model / h width of a head   d_ff width of the feed-forward layer   N layers
@@ -19,10 +20,11 @@ from model.scratch.tokens import PADDING
 
 @dataclass(frozen=True)
 class Config:
-    """Table 3, base model, unless said otherwise. A stack with 0 layers is not there: encoder only (as BERT) or decoder only (as GPT).
+    """Table 3, base model, unless said otherwise. A stack with 0 layers is not there: encoder only (as BERT) or decoder
+    only (as GPT).
 
-    `norm_first` is pre-LN (Xiong et al. 2020), which wants `final_norm`. `tie`: one table for embeddings and output (section 3.4).
-    """
+    `norm_first` is pre-LN (Xiong et al. 2020), which wants `final_norm`. `tie`: one table for embeddings and output
+    (section 3.4). """
 
     vocabulary: int
     d_model: int = 512
@@ -41,16 +43,20 @@ class Config:
 
     def __post_init__(self) -> None:
         if self.d_model % self.heads:
-            raise ValueError(f"Config: expected d_model to be a multiple of heads, got {self.d_model} and {self.heads}; change one of them.")
+            raise ValueError(f"Config: expected d_model to be a multiple of heads, got {self.d_model} and "
+                             f"{self.heads}; change one of them.")
         if self.positions not in positions.NAMES:
-            raise ValueError(f"Config: expected positions among {', '.join(positions.NAMES)}, got {self.positions!r}; choose one of them.")
+            raise ValueError(f"Config: expected positions among {', '.join(positions.NAMES)}, got {self.positions!r}; "
+                             f"choose one of them.")
         if self.positions == "rotary" and self.d_model // self.heads % 2:
-            raise ValueError(f"Config: rotary positions turn pairs of dimensions, got d_k = {self.d_model // self.heads}; make it even.")
+            raise ValueError(f"Config: rotary positions turn pairs of dimensions, got d_k = "
+                             f"{self.d_model // self.heads}; make it even.")
         if self.encoder_layers + self.decoder_layers == 0:
             raise ValueError("Config: expected at least one layer, got none; give encoder_layers or decoder_layers.")
 
 
-# 3.1  Masks ("we also modify the self-attention sub-layer in the decoder stack to prevent positions from attending to subsequent positions")
+# 3.1  Masks ("we also modify the self-attention sub-layer in the decoder stack to prevent positions from attending to
+# subsequent positions")
 
 def padding_mask(ids: Tensor) -> Tensor:
     """Nobody looks at padding: ids (b, k) -> (b, 1, 1, k)."""
@@ -65,7 +71,8 @@ def look_ahead_mask(length: int) -> Tensor:
 # 3.2.1  Scaled dot-product attention, figure 2 (left)
 
 class ScaledDotProductAttention(nn.Module):
-    """Equation (1), from model/core/attention.py, as a module: so that an edit can change its mask or its temperature from outside."""
+    """Equation (1), from model/core/attention.py, as a module: so that an edit can change its mask or its temperature
+    from outside."""
 
     def forward(self, query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None, bias: Tensor | None = None,
                 temperature: float | Tensor = 1.0) -> Tensor:
@@ -81,7 +88,8 @@ class MultiHeadAttention(nn.Module):
     def __init__(self, config: Config, inside: positions.Inside) -> None:
         super().__init__()
         self.heads = config.heads
-        self.w_query, self.w_key, self.w_value, self.w_output = (nn.Linear(config.d_model, config.d_model) for _ in range(4))
+        self.w_query, self.w_key, self.w_value, self.w_output = (nn.Linear(config.d_model, config.d_model)
+                                                                 for _ in range(4))
         self.inside = inside
         self.attend = ScaledDotProductAttention()
         self.query, self.key, self.value, self.mixed = (Probe() for _ in range(4))
@@ -90,7 +98,8 @@ class MultiHeadAttention(nn.Module):
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (b, q, d_model) -> (b, h, q, d_k)
 
     def forward(self, x: Tensor, memory: Tensor, allowed: Tensor | None = None) -> Tensor:
-        """`x` (b, q, d_model) looks at `memory` (b, k, d_model): at itself in self-attention, at the encoder's output in cross-attention."""
+        """`x` (b, q, d_model) looks at `memory` (b, k, d_model): at itself in self-attention, at the encoder's output
+        in cross-attention."""
         query = self.query(self.inside.turn(self.split(self.w_query(x))))        # (b, h, q, d_k)
         key = self.key(self.inside.turn(self.split(self.w_key(memory))))         # (b, h, k, d_k)
         value = self.value(self.split(self.w_value(memory)))                     # (b, h, k, d_v)
@@ -117,7 +126,8 @@ class FeedForward(nn.Module):
 # 3.1 and 5.4  Residual connection, layer normalisation, dropout: "Add & Norm" in figure 1
 
 class AddAndNorm(nn.Module):
-    """LayerNorm(x + Dropout(Sublayer(x))) as in the paper (post-LN), or x + Dropout(Sublayer(LayerNorm(x))) (pre-LN)."""
+    """LayerNorm(x + Dropout(Sublayer(x))) as in the paper (post-LN), or x + Dropout(Sublayer(LayerNorm(x)))
+    (pre-LN)."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -165,7 +175,8 @@ class DecoderLayer(nn.Module):
         if self.has_cross:
             self.cross, self.after_cross = MultiHeadAttention(config, positions.Inside()), AddAndNorm(config)
 
-    def forward(self, x: Tensor, allowed: Tensor, memory: Tensor | None = None, memory_allowed: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, allowed: Tensor, memory: Tensor | None = None,
+                memory_allowed: Tensor | None = None) -> Tensor:
         x = self.after_attention(x, lambda y: self.attention(y, y, allowed))
         if self.has_cross:
             x = self.after_cross(x, lambda y: self.cross(y, memory, memory_allowed))
@@ -189,7 +200,8 @@ class Stack(nn.Module):
 # 3.4 and 3.5  Embeddings times √d_model, plus positions; the same table turned round gives the logits
 
 class Embedding(nn.Module):
-    """Section 3.4: "in the embedding layers, we multiply those weights by √d_model"; section 3.5 adds positions; section 5.4 dropout."""
+    """Section 3.4: "in the embedding layers, we multiply those weights by √d_model"; section 3.5 adds positions;
+    section 5.4 dropout."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -204,7 +216,8 @@ class Embedding(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Figure 1, whole or either half: ids in, logits over the vocabulary out. The softmax that follows belongs to loss and decoding."""
+    """Figure 1, whole or either half: ids in, logits over the vocabulary out. The softmax that follows belongs to loss
+    and decoding."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -218,7 +231,8 @@ class Transformer(nn.Module):
         for parameter in self.parameters():
             if parameter.dim() > 1:
                 nn.init.xavier_uniform_(parameter)
-        nn.init.normal_(self.embedding.table.weight, std=config.d_model**-0.5)  # times √d_model: unit variance, as the positions have about
+        # times √d_model: unit variance, as the positions have about
+        nn.init.normal_(self.embedding.table.weight, std=config.d_model**-0.5)
         if config.tie:
             self.output.weight = self.embedding.table.weight
 
@@ -227,12 +241,14 @@ class Transformer(nn.Module):
         return self.encoder(self.embedding(source), padding_mask(source))
 
     def decode(self, target: Tensor, memory: Tensor | None = None, source: Tensor | None = None) -> Tensor:
-        """target ids (b, q), the encoder's output and the ids it came from -> (b, q, d_model). A decoder alone needs neither."""
+        """target ids (b, q), the encoder's output and the ids it came from -> (b, q, d_model). A decoder alone needs
+        neither."""
         allowed = padding_mask(target) & look_ahead_mask(target.shape[1])
         return self.decoder(self.embedding(target), allowed, memory, None if source is None else padding_mask(source))
 
     def forward(self, *ids: Tensor) -> Tensor:
-        """Logits (b, q, vocabulary): of (source, target) at each target position, of one text in an encoder or a decoder alone."""
+        """Logits (b, q, vocabulary): of (source, target) at each target position, of one text in an encoder or a
+        decoder alone."""
         if not self.config.decoder_layers:
             return self.output(self.encode(*ids))
         if not self.config.encoder_layers:

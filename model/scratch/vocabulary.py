@@ -1,4 +1,5 @@
-"""The vocabulary of our models as a person would browse it: groups of phrases that can be clicked together. Light: no torch here."""
+"""The vocabulary of our models as a person would browse it: groups of phrases that can be clicked together. Light: no
+torch here."""
 import re
 import string
 from dataclasses import dataclass
@@ -8,10 +9,11 @@ from model.scratch.catalogue import SNAPSHOT
 
 
 def groups(model_id: str) -> dict[str, tuple[str, ...]]:
-    """Phrases of one model by group, in the order in which a sentence needs them; nothing for a model that reads any word.
+    """Phrases of one model by group, in the order in which a sentence needs them; nothing for a model that reads any
+    word.
 
-    A sentence of the resolver and the translator is an opening or none, a noun, a phrase behind it or none, what did not happen, a noun,
-    a reason, an adjective. Frames that share a pool of nouns can be told apart by the verb alone.
+    A sentence of the resolver and the translator is an opening or none, a noun, a phrase behind it or none, what did
+    not happen, a noun, a reason, an adjective. Frames that share a pool of nouns can be told apart by the verb alone.
     """
     name = model_id.split(SNAPSHOT)[0]
     if name == "induction":
@@ -19,7 +21,8 @@ def groups(model_id: str) -> dict[str, tuple[str, ...]]:
     if name == "scratch":
         return {}
     nouns = {pool: tuple(f"the {noun}" for noun in members) for pool, members in lexicon.POOLS.items()}
-    reasons = tuple(connector[0].replace("{is}", verb).removesuffix(" {adjective}") for connector in lexicon.CONNECTORS for verb in ("was", "is"))
+    reasons = tuple(connector[0].replace("{is}", verb).removesuffix(" {adjective}") for connector in lexicon.CONNECTORS
+                    for verb in ("was", "is"))
     return {"openings": tuple(opening[0] for openings in lexicon.OPENINGS for opening in openings), **nouns,
             "behind a noun": tuple(insertion[0] for insertion in lexicon.INSERTIONS),
             "what did not happen": tuple(verb for frame in lexicon.FRAMES for verb in frame.english),
@@ -27,10 +30,12 @@ def groups(model_id: str) -> dict[str, tuple[str, ...]]:
 
 
 def fitting(verb: str) -> dict[str, tuple[str, ...]]:
-    """What goes with a verb: its first nouns, its second nouns, the adjectives that make "it" the one and the other. Nothing for any other verb."""
+    """What goes with a verb: its first nouns, its second nouns, the adjectives that make "it" the one and the other.
+    Nothing for any other verb."""
     for frame in lexicon.FRAMES:
         if verb in frame.english:
-            first, second = (tuple(noun for pool in names.split() for noun in lexicon.POOLS[pool]) for names in (frame.first, frame.second))
+            first, second = (tuple(noun for pool in names.split() for noun in lexicon.POOLS[pool])
+                             for names in (frame.first, frame.second))
             return {"first noun": first, "second noun": second,
                     "it is the first": tuple(frame.actor.split()), "it is the second": tuple(frame.place.split())}
     return {}
@@ -38,9 +43,8 @@ def fitting(verb: str) -> dict[str, tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class Swap:
-    """A sentence whose adjective decides. first and second: its nouns; role: 0 if the adjective means the first, 1 if the second; adjectives:
-    those of the first and of the second role that its verb goes with.
-    """
+    """A sentence whose adjective decides. first and second: its nouns; role: 0 if the adjective means the first, 1 if
+    the second; adjectives: those of the first and of the second role that its verb goes with. """
 
     text: str
     adjective: str
@@ -69,7 +73,8 @@ def swap(text: str) -> Swap | None:
         before, after = text.split(f" {verb} ", 1)
         nouns = [[word for word in re.findall(r"\w+", part.lower()) if word in known] for part in (before, after)]
         roles = tuple(frame.actor.split()), tuple(frame.place.split())
-        found = [(word, role) for word in re.findall(r"\w+", after) for role, words in enumerate(roles) if word in words]
+        found = [(word, role) for word in re.findall(r"\w+", after) for role, words in enumerate(roles)
+                 if word in words]
         if all(nouns) and found:
             return Swap(text, found[-1][0], (nouns[0][-1], nouns[1][0]), found[-1][1], roles)
     return None
@@ -80,4 +85,5 @@ def joined(model_id: str, chosen: list[str]) -> str:
     if model_id.split(SNAPSHOT)[0] == "induction":
         return "".join(chosen)
     text = re.sub(r" (?=[,.])", "", " ".join(chosen))
-    return re.sub(r"(^|\. )(\w)", lambda found: found[1] + found[2].upper(), text) + "." * bool(text and text[-1] not in ".,")
+    return re.sub(r"(^|\. )(\w)", lambda found: found[1] + found[2].upper(),
+                  text) + "." * bool(text and text[-1] not in ".,")

@@ -20,7 +20,8 @@ TIED = "output.weight"  # the same table as the embeddings; written once
 def write(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, object]) -> None:
     """A safetensors file; the metadata's values as JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    content = save({name: each.contiguous() for name, each in tensors.items()}, {name: json.dumps(each) for name, each in metadata.items()})
+    content = save({name: each.contiguous() for name, each in tensors.items()},
+                   {name: json.dumps(each) for name, each in metadata.items()})
     files.write(path, content)
 
 
@@ -35,15 +36,19 @@ def opened(path: Path):
     try:
         return safe_open(path, "pt")
     except FileNotFoundError:
-        raise UserError(f"The weights {path.name} are missing; make them with: python -m model train {path.stem}.") from None
+        raise UserError(
+            f"The weights {path.name} are missing; make them with: python -m model train {path.stem}.") from None
     except (SafetensorError, OSError) as error:
-        raise UserError(f"The weights {path.name} cannot be read ({error}); make them again with: python -m model train {path.stem}.") from error
+        raise UserError(f"The weights {path.name} cannot be read ({error}); make them again with: python -m model "
+                        f"train {path.stem}.") from error
 
 
 def contents(path: Path, prefix: str = "") -> dict[str, Tensor]:
-    """The file's tensors whose names begin with `prefix`, named without it; copied, as Windows replaces no file that is mapped."""
+    """The file's tensors whose names begin with `prefix`, named without it; copied, as Windows replaces no file that is
+    mapped."""
     with opened(path) as file:
-        return {name.removeprefix(prefix): file.get_tensor(name).clone() for name in file.offset_keys() if name.startswith(prefix)}
+        return {name.removeprefix(prefix): file.get_tensor(name).clone() for name in file.offset_keys()
+                if name.startswith(prefix)}
 
 
 def tensors(model: Transformer) -> dict[str, Tensor]:
@@ -52,7 +57,8 @@ def tensors(model: Transformer) -> dict[str, Tensor]:
 
 
 def packed(values: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Parameters as a film keeps them: a matrix in 8 bits, with one step size a row beside it; the rest in 16 bits. Off by half a step at most."""
+    """Parameters as a film keeps them: a matrix in 8 bits, with one step size a row beside it; the rest in 16 bits. Off
+    by half a step at most."""
     kept = {}
     for name, each in values.items():
         if each.dim() == 2:
@@ -72,17 +78,20 @@ def fill(model: Transformer, values: Mapping[str, Tensor]) -> None:
     """Puts values, of any float type, into the model's parameters. Raises ValueError if one is missing or too many."""
     own = tensors(model)
     if own.keys() != values.keys():
-        raise ValueError(f"weights: expected {sorted(own)}, got {sorted(values)}; the file belongs to another configuration.")
+        raise ValueError(f"weights: expected {sorted(own)}, got {sorted(values)}; the file belongs to another "
+                         f"configuration.")
     with torch.no_grad():
         for name, each in values.items():
             own[name].copy_(each)
 
 
 def load(path: Path, step: int | None = None) -> tuple[Transformer, dict]:
-    """The model of a weights file, or its snapshot at `step` of a film file; ready to answer. Raises UserError for a step that the film lacks."""
+    """The model of a weights file, or its snapshot at `step` of a film file; ready to answer. Raises UserError for a
+    step that the film lacks."""
     metadata = read_metadata(path)
     if step is not None and step not in metadata["frames"]:
-        raise UserError(f"There is no snapshot of step {step}; choose one of {', '.join(map(str, metadata['frames']))}.")
+        raise UserError(
+            f"There is no snapshot of step {step}; choose one of {', '.join(map(str, metadata['frames']))}.")
     prefix = "" if step is None else f"{step}/"
     values = unpacked(contents(path, prefix))
     with torch.random.fork_rng(devices=[]):

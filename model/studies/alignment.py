@@ -1,4 +1,5 @@
-"""Which tokens of two records stand for the same characters: a changed word, an inserted word, a different tokenizer."""
+"""Which tokens of two records stand for the same characters: a changed word, an inserted word, a different
+tokenizer."""
 import difflib
 import re
 from collections.abc import Sequence
@@ -18,7 +19,8 @@ TokenGroups = tuple[list[int], list[int]]   # tokens of the first text, of the s
 
 @dataclass(frozen=True)
 class Group:
-    """Tokens of two texts that stand for the same characters, or that one word was changed into; one side is empty for an inserted word."""
+    """Tokens of two texts that stand for the same characters, or that one word was changed into; one side is empty for
+    an inserted word."""
 
     text: str
     first: tuple[int, ...]
@@ -30,14 +32,16 @@ class Group:
 
 
 def source_text(record: AttentionRecord, kind: Kind, side: str) -> tuple[str, list[Span]]:
-    """The text that the queries or keys of a kind were cut from, and each token's span in it; empty for special tokens."""
+    """The text that the queries or keys of a kind were cut from, and each token's span in it; empty for special
+    tokens."""
     tokens, query = getattr(record[kind], side), record.query
     target = Kind.CROSS in record.kinds and (kind is Kind.CAUSAL or (kind is Kind.CROSS and side == "queries"))
     text = query.text if query.text_b is None else f"{query.text}\n{query.text_b}"
     starts = {0: 0, 1: len(query.text) + 1}
     if not target and not query.continuation:
         return text, [(0, 0) if special else (starts.get(segment, 0) + start, starts.get(segment, 0) + end)
-                      for (start, end), special, segment in zip(tokens.spans, tokens.special, tokens.segments, strict=True)]
+                      for (start, end), special, segment in zip(tokens.spans, tokens.special, tokens.segments,
+                                                                strict=True)]
     pieces, spans = "", []
     for each, special in zip(tokens.texts, tokens.special, strict=True):
         spans.append((0, 0) if special else (len(pieces), len(pieces) + len(each)))
@@ -48,9 +52,8 @@ def source_text(record: AttentionRecord, kind: Kind, side: str) -> tuple[str, li
 def edit_blocks(first: Sequence[str], second: Sequence[str]) -> list[tuple[bool, tuple[int, int], tuple[int, int]]]:
     """(equal, places in the first, places in the second) in order: runs of equal words, and what stands between them.
 
-    With the fewest words changed, put in or taken out (Levenshtein 1966; Wagner and Fischer 1974), so that a text that repeats itself is not
-    shifted to where most of it happens to be the same, as a diff by longest blocks would.
-    """
+    With the fewest words changed, put in or taken out (Levenshtein 1966; Wagner and Fischer 1974), so that a text that
+    repeats itself is not shifted to where most of it happens to be the same, as a diff by longest blocks would. """
     numbers = {word: number for number, word in enumerate(dict.fromkeys((*first, *second)))}
     one, other = (np.array([numbers[word] for word in side], int) for side in (first, second))
     costs, along = np.zeros((len(one) + 1, len(other) + 1), np.int32), np.arange(len(other) + 1, dtype=np.int32)
@@ -76,11 +79,13 @@ def edit_blocks(first: Sequence[str], second: Sequence[str]) -> list[tuple[bool,
 
 
 def _anchors(first: str, second: str) -> tuple[np.ndarray, np.ndarray]:
-    """A number for each character of both texts, int; characters that belong together have the same one, those that stand alone −1."""
+    """A number for each character of both texts, int; characters that belong together have the same one, those that
+    stand alone −1."""
     words = [[(each.group().casefold(), each.span()) for each in WORD.finditer(text)] for text in (first, second)]
     found = np.full(len(first), -1), np.full(len(second), -1)
     for equal, (i, i_end), (j, j_end) in edit_blocks(*([word for word, _ in side] for side in words)):
-        ones, others = ([span for _, span in side[start:end]] for side, start, end in zip(words, (i, j), (i_end, j_end), strict=True))
+        ones, others = ([span for _, span in side[start:end]]
+                        for side, start, end in zip(words, (i, j), (i_end, j_end), strict=True))
         if ones and others:
             if len(ones) != len(others):
                 ones, others = [(ones[0][0], ones[-1][1])], [(others[0][0], others[-1][1])]
@@ -92,32 +97,38 @@ def _anchors(first: str, second: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _changed(one: str, other: str, start: int) -> tuple[np.ndarray, np.ndarray]:
-    """The numbers of a word's characters, from `start`, and of those of the word that it was changed into: sign by sign where most signs are kept,
-    as in a string of single signs; else all one number."""
+    """The numbers of a word's characters, from `start`, and of those of the word that it was changed into: sign by sign
+    where most signs are kept, as in a string of single signs; else all one number."""
     found = np.full(len(one), start), np.full(len(other), start)
     matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
     if matcher.ratio() < ALIKE:
         return found
     for kind, i, i_end, j, j_end in matcher.get_opcodes():
-        found[0][i:i_end] = np.arange(start + i, start + i_end) if kind == "equal" else start + i if kind == "replace" else -1
-        found[1][j:j_end] = np.arange(start + i, start + i_end) if kind == "equal" else start + i if kind == "replace" else -1
+        found[0][i:i_end] = np.arange(start + i, start
+                                      + i_end) if kind == "equal" else start + i if kind == "replace" else -1
+        found[1][j:j_end] = np.arange(start + i, start
+                                      + i_end) if kind == "equal" else start + i if kind == "replace" else -1
     return found
 
 
 def align(first: AttentionRecord, second: AttentionRecord, kinds: tuple[Kind, Kind], side: str) -> tuple[Group, ...]:
-    """The queries or keys of two records in groups, in the order of the first; what only the second has stands where it stands there.
+    """The queries or keys of two records in groups, in the order of the first; what only the second has stands where it
+    stands there.
 
-    Words are matched with the fewest changes; pieces of different tokenizers meet where they share a character; special tokens by their text.
-    """
+    Words are matched with the fewest changes; pieces of different tokenizers meet where they share a character; special
+    tokens by their text. """
     tokens = [getattr(record[kind], side) for record, kind in zip((first, second), kinds, strict=True)]
-    (one, spans), (other, others) = (source_text(record, kind, side) for record, kind in zip((first, second), kinds, strict=True))
+    (one, spans), (other, others) = (source_text(record, kind, side)
+                                     for record, kind in zip((first, second), kinds, strict=True))
     anchors = _anchors(one, other)
-    meets = [_anchors_of(each, places, found) for each, places, found in zip(tokens, (spans, others), anchors, strict=True)]
+    meets = [_anchors_of(each, places, found)
+             for each, places, found in zip(tokens, (spans, others), anchors, strict=True)]
     return tuple(_label_group(group, tokens) for group in _ordered(_joined(meets)))
 
 
 def _joined(meets: list[list[set]]) -> list[TokenGroups]:
-    """Tokens that meet, directly or through others, as groups: the parts of a graph, by union and find (Tarjan 1975)."""
+    """Tokens that meet, directly or through others, as groups: the parts of a graph, by union and find (Tarjan
+    1975)."""
     parent: dict = {}
 
     def root(node):
@@ -138,7 +149,8 @@ def _joined(meets: list[list[set]]) -> list[TokenGroups]:
 
 
 def _anchors_of(tokens: Tokens, spans: list[Span], anchors: np.ndarray) -> list[set]:
-    """What each token can be met by: its characters' numbers, or its text and how often it was there before where it is special."""
+    """What each token can be met by: its characters' numbers, or its text and how often it was there before where it is
+    special."""
     seen: dict[str, int] = {}
     found: list[set] = []
     for token, (start, end) in enumerate(spans):
@@ -165,6 +177,7 @@ def _ordered(groups: list[TokenGroups]) -> list[TokenGroups]:
 
 
 def _label_group(group: TokenGroups, tokens: list[Tokens]) -> Group:
-    said = ["".join(side.texts[token].removeprefix("##") for token in mine).strip() for side, mine in zip(tokens, group, strict=True)]
+    said = ["".join(side.texts[token].removeprefix("##") for token in mine).strip()
+            for side, mine in zip(tokens, group, strict=True)]
     text = said[0] if said[0].casefold() == said[1].casefold() else " ⇄ ".join(each or "∅" for each in said)
     return Group(text, *map(tuple, group))

@@ -1,8 +1,9 @@
-"""Two answers side by side: tokens aligned by characters, one head as a signed difference, and which heads changed most. numpy only.
+"""Two answers side by side: tokens aligned by characters, one head as a signed difference, and which heads changed
+most. numpy only.
 
-A row of weights is a distribution over keys. Two rows of different tokens are compared over the aligned keys and one more, the rest. The measure
-is the Jensen–Shannon divergence in bits (Lin 1991): 0 for equal rows, 1 for rows that share nothing.
-"""
+A row of weights is a distribution over keys. Two rows of different tokens are compared over the aligned keys and one
+more, the rest. The measure is the Jensen–Shannon divergence in bits (Lin 1991): 0 for equal rows, 1 for rows that share
+nothing. """
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -42,8 +43,8 @@ class Alignment:
 
 @dataclass(frozen=True)
 class ComparisonQuery:
-    """What changes in which head between two questions: answered by a `Comparison`. head: of the second, against which every head of the first
-    is then held; None compares each head with the same head of the second."""
+    """What changes in which head between two questions: answered by a `Comparison`. head: of the second, against which
+    every head of the first is then held; None compares each head with the same head of the second."""
 
     first: Query
     second: Query
@@ -68,8 +69,8 @@ class Comparison:
 
 
 def pooled(weights: np.ndarray, rows: Sequence[tuple[int, ...]], columns: Sequence[tuple[int, ...]]) -> np.ndarray:
-    """Float64 (row, column) of weights (query, key): the sum over a group's keys, the mean over its queries (Clark et al. 2019, section 4.1);
-    NaN where a group has no token."""
+    """Float64 (row, column) of weights (query, key): the sum over a group's keys, the mean over its queries (Clark et
+    al. 2019, section 4.1); NaN where a group has no token."""
     sizes = np.array([max(len(group), 1) for group in rows])[:, None]
     return _summed(_summed(weights.astype(np.float64).T, columns).T, rows) / sizes
 
@@ -90,30 +91,37 @@ def head_of(attention_map: AttentionMap, layer: int, head: int) -> np.ndarray:
     return heads.weights(attention_map.layer(layer), head)
 
 
-def difference(first: np.ndarray, second: np.ndarray, rows: tuple[Group, ...], columns: tuple[Group, ...]) -> tuple[np.ndarray, ...]:
-    """(first, second, second − first), each float64 (row group, column group), of weights (query, key); NaN where one side has no token."""
+def difference(first: np.ndarray, second: np.ndarray, rows: tuple[Group, ...],
+               columns: tuple[Group, ...]) -> tuple[np.ndarray, ...]:
+    """(first, second, second − first), each float64 (row group, column group), of weights (query, key); NaN where one
+    side has no token."""
     one = pooled(first, [each.first for each in rows], [each.first for each in columns])
     other = pooled(second, [each.second for each in rows], [each.second for each in columns])
     return one, other, other - one
 
 
-def difference_views(first: AttentionRecord, second: AttentionRecord, heads_of: tuple[KindHeadId, ...], found: Alignment) -> tuple[DisplayedHead, ...]:
-    """The first's head, the second's and their difference over the same groups, as they are drawn; NaN where one side has no token.
+def difference_views(first: AttentionRecord, second: AttentionRecord, heads_of: tuple[KindHeadId, ...],
+                     found: Alignment) -> tuple[DisplayedHead, ...]:
+    """The first's head, the second's and their difference over the same groups, as they are drawn; NaN where one side
+    has no token.
 
-    heads_of: (kind, layer, head) of each side. A row or column is numbered by its group, so that a place means the same in all three.
-    """
-    one, other = (head_of(record[kind], layer, head) for record, (kind, layer, head) in zip((first, second), heads_of, strict=True))
+    heads_of: (kind, layer, head) of each side. A row or column is numbered by its group, so that a place means the same
+    in all three. """
+    one, other = (head_of(record[kind], layer, head)
+                  for record, (kind, layer, head) in zip((first, second), heads_of, strict=True))
     axes = []
     for groups, side in ((found.rows, "queries"), (found.columns, "keys")):
         tokens = [getattr(record[kind], side) for record, (kind, _, _) in zip((first, second), heads_of, strict=True)]
         axes.append(tuple(_unit(place, group, tokens) for place, group in enumerate(groups)))
     parts = zip((heads_of[0], heads_of[1], heads_of[1]), difference(one, other, found.rows, found.columns), strict=True)
-    return tuple(DisplayedHead(*place, axes[0], axes[1], numbers.astype(np.float32), None, ()) for place, numbers in parts)
+    return tuple(DisplayedHead(*place, axes[0], axes[1], numbers.astype(np.float32), None, ())
+                 for place, numbers in parts)
 
 
 def _unit(place: int, group: Group, tokens: list[Tokens]) -> AxisItem:
     members = [(side, token) for side, mine in zip(tokens, (group.first, group.second), strict=True) for token in mine]
-    return AxisItem(group.text, (place,), all(side.special[token] for side, token in members), any(side.unknown[token] for side, token in members), False)
+    return AxisItem(group.text, (place,), all(side.special[token] for side, token in members),
+                    any(side.unknown[token] for side, token in members), False)
 
 
 def _rows(weights: np.ndarray, rows: list[tuple[int, ...]], columns: list[tuple[int, ...]]) -> np.ndarray:
@@ -126,7 +134,8 @@ def aligned(question: AlignmentQuery, first: AttentionRecord, second: AttentionR
     """Raises UserError for texts that are too long."""
     maps = [record[kind] for record, kind in zip((first, second), question.kinds, strict=True)]
     if max(max(len(each.queries), len(each.keys)) for each in maps) > LONGEST:
-        raise UserError(f"Comparing looks at whole matrices and takes at most {LONGEST:,} tokens a side; shorten the texts.")
+        raise UserError(f"Comparing looks at whole matrices and takes at most {LONGEST:,} tokens a side; shorten the "
+                        f"texts.")
     return Alignment(*(align(first, second, question.kinds, side) for side in ("queries", "keys")))
 
 
@@ -136,25 +145,30 @@ def compare(question: ComparisonQuery, first: AttentionRecord, second: Attention
     found = aligned(AlignmentQuery(question.first, question.second, question.kinds), first, second)
     rows, columns = ([each for each in side if each.both] for side in (found.rows, found.columns))
     if not rows or not columns:
-        raise UserError("The two texts share no token, so that no row has a counterpart; choose texts that are more alike.")
+        raise UserError("The two texts share no token, so that no row has a counterpart; choose texts that are more "
+                        "alike.")
     if question.head is None and [each.shape[0] for each in one.layers] != [each.shape[0] for each in other.layers]:
-        raise UserError("The two models have different numbers of layers or heads, so that no head has a counterpart; compare with one open head.")
-    ends = [([getattr(each, side) for each in rows], [getattr(each, side) for each in columns]) for side in ("first", "second")]
+        raise UserError("The two models have different numbers of layers or heads, so that no head has a counterpart; "
+                        "compare with one open head.")
+    ends = [([getattr(each, side) for each in rows], [getattr(each, side) for each in columns])
+            for side in ("first", "second")]
     given = None if question.head is None else _rows(head_of(other, *question.head), *ends[1])
     changed: dict[HeadId, float] = {}
     for place, layer in enumerate(one.layers):
         report(place / len(one.layers), f"comparing layer {place + 1} of {len(one.layers)}")
         for head in range(layer.heads):
             theirs = _rows(heads.weights(other.layers[place], head), *ends[1]) if given is None else given
-            changed[layer.index, head] = float(jensen_shannon(_rows(heads.weights(layer, head), *ends[0]), theirs).mean())
+            changed[layer.index,
+                    head] = float(jensen_shannon(_rows(heads.weights(layer, head), *ends[0]), theirs).mean())
     return Comparison(changed)
 
 
 def prediction_table(first: AttentionRecord, second: AttentionRecord, shown: int = 6) -> list[tuple[str, float, float]]:
-    """(token, probability in the first, in the second) at the last place that predicts, for the best of both; NaN for one that is not among the
-    twenty that are kept. Empty where either says no words."""
+    """(token, probability in the first, in the second) at the last place that predicts, for the best of both; NaN for
+    one that is not among the twenty that are kept. Empty where either says no words."""
     sides = [record.prediction for record in (first, second)]
-    found = [dict(zip(each.texts[-1], each.probabilities[-1], strict=True)) for each in sides if each is not None and each.ids]
+    found = [dict(zip(each.texts[-1], each.probabilities[-1], strict=True)) for each in sides
+             if each is not None and each.ids]
     if len(found) < 2:
         return []
     names = dict.fromkeys([*list(found[0])[:shown], *list(found[1])[:shown]])

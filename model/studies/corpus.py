@@ -1,8 +1,8 @@
-"""Every measure of every head, averaged over many texts: in batches, as running means, so that a file of any length takes one text's memory.
+"""Every measure of every head, averaged over many texts: in batches, as running means, so that a file of any length
+takes one text's memory.
 
-Means and sums of squared deviations are merged as Chan, Golub & LeVeque 1979 do, equation (2.1); batches of the same texts in the same order
-give the same bits, whether or not the work was stopped between them.
-"""
+Means and sums of squared deviations are merged as Chan, Golub & LeVeque 1979 do, equation (2.1); batches of the same
+texts in the same order give the same bits, whether or not the work was stopped between them. """
 import csv
 import io
 import json
@@ -25,7 +25,8 @@ FIT = "fit_"     # before a pattern's name
 
 @dataclass(frozen=True)
 class TextsQuery:
-    """Some texts of a file, each with its line, put to one model: answered by `Averages`. kind: None for the model's first."""
+    """Some texts of a file, each with its line, put to one model: answered by `Averages`. kind: None for the model's
+    first."""
 
     model: str
     revision: str
@@ -35,9 +36,10 @@ class TextsQuery:
 
 @dataclass(frozen=True, eq=False)
 class Averages:
-    """places: (layer, head). names: of measures, and FIT + pattern. count, mean and squares (summed squared deviations from the mean) are
-    float64 (name, head): a number that a text does not have, such as the fit of a pattern it has no room for, is not counted.
-    texts, tokens: how many were read; cut: how many texts were longer than the model reads."""
+    """places: (layer, head). names: of measures, and FIT + pattern. count, mean and squares (summed squared deviations
+    from the mean) are float64 (name, head): a number that a text does not have, such as the fit of a pattern it has no
+    room for, is not counted. texts, tokens: how many were read; cut: how many texts were longer than the model
+    reads."""
 
     kind: Kind
     places: tuple[HeadId, ...]
@@ -56,23 +58,28 @@ class Averages:
     @property
     def spread(self) -> np.ndarray:
         """The standard deviation over texts (n − 1), float64 (name, head); NaN for fewer than two texts."""
-        return np.sqrt(np.divide(self.squares, self.count - 1, out=np.full(self.mean.shape, np.nan), where=self.count > 1))
+        return np.sqrt(np.divide(self.squares, self.count - 1, out=np.full(self.mean.shape, np.nan),
+                                 where=self.count > 1))
 
     def values(self, name: str) -> dict[HeadId, float]:
         """{(layer, head): mean} of the heads that have one."""
         place = self.names.index(name)
-        return {head: float(mean) for head, mean, count in zip(self.places, self.mean[place], self.count[place], strict=True) if count}
+        return {head: float(mean)
+                for head, mean, count in zip(self.places, self.mean[place], self.count[place], strict=True) if count}
 
     def best(self, number: int) -> tuple[str, float]:
-        """The pattern with the best mean fit of the head of this number, among those that at least half of the texts have room for."""
-        rows = [row for row, name in enumerate(self.names) if name.startswith(FIT) and 2 * self.count[row, number] >= self.texts]
+        """The pattern with the best mean fit of the head of this number, among those that at least half of the texts
+        have room for."""
+        rows = [row for row, name in enumerate(self.names)
+                if name.startswith(FIT) and 2 * self.count[row, number] >= self.texts]
         row = max(rows, key=lambda each: self.mean[each, number])
         return self.names[row].removeprefix(FIT), float(self.mean[row, number])
 
 
 def _numbers(attention_map: AttentionMap) -> dict[str, dict[HeadId, float]]:
     fitted = patterns.fit(attention_map).fits
-    return measures.measure(attention_map).values | {FIT + each.name: fitted.get(each.name, {}) for each in patterns.PATTERNS}
+    return measures.measure(attention_map).values | {FIT + each.name: fitted.get(each.name, {})
+                                                     for each in patterns.PATTERNS}
 
 
 def of_record(record: AttentionRecord, kind: Kind) -> Averages:
@@ -82,14 +89,16 @@ def of_record(record: AttentionRecord, kind: Kind) -> Averages:
     found = _numbers(attention_map)
     table = np.array([[each.get(place, np.nan) for place in places] for each in found.values()])
     there = np.isfinite(table)
-    return Averages(kind, places, tuple(found), there.astype(np.float64), np.where(there, table, 0), np.zeros(table.shape), 1,
+    return Averages(kind, places, tuple(found), there.astype(np.float64), np.where(there, table, 0),
+                    np.zeros(table.shape), 1,
                     len(attention_map.queries), int(record.omitted is not None))
 
 
 def merged(first: Averages, second: Averages) -> Averages:
     """Both together. Raises ValueError unless they have the same heads and measures."""
     if (first.kind, first.places, first.names) != (second.kind, second.places, second.names):
-        raise ValueError("merged: expected two averages of the same heads and measures; ask one model for one kind of attention.")
+        raise ValueError("merged: expected two averages of the same heads and measures; ask one model for one kind of "
+                         "attention.")
     count = first.count + second.count
     share = np.divide(second.count, count, out=np.zeros(count.shape), where=count > 0)
     apart = second.mean - first.mean
@@ -130,18 +139,21 @@ def from_object(found: dict[str, Any]) -> Averages:
     places, names = tuple((int(layer), int(head)) for layer, head in found["places"]), tuple(map(str, found["names"]))
     if any(each.shape != (len(names), len(places)) or not np.isfinite(each).all() for each in arrays):
         raise ValueError("from_object: expected finite arrays (name, head), got others.")
-    return Averages(Kind(found["kind"]), places, names, arrays[0], arrays[1], arrays[2], int(found["texts"]), int(found["tokens"]), int(found["cut"]))
+    return Averages(Kind(found["kind"]), places, names, arrays[0], arrays[1], arrays[2], int(found["texts"]),
+                    int(found["tokens"]), int(found["cut"]))
 
 
 def as_csv(found: Averages, provenance: dict[str, Any]) -> str:
-    """One row a head: layer, head, the pattern with the best mean fit, mean and standard deviation of every measure and fit, in the fewest
-    digits that give back the number. RFC 4180; what was read by what stands as JSON in the last column of the first row of data."""
+    """One row a head: layer, head, the pattern with the best mean fit, mean and standard deviation of every measure and
+    fit, in the fewest digits that give back the number. RFC 4180; what was read by what stands as JSON in the last
+    column of the first row of data."""
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     columns = [f"{name}_{what}" for name in found.names for what in ("mean", "sd")]
     writer.writerow(["layer", "head", "texts", "pattern", "fit", *columns, "provenance"])
     spread = found.spread
-    last = json.dumps(provenance | {"kind": found.kind.value, "texts": found.texts, "tokens": found.tokens, "cut": found.cut}, ensure_ascii=True)
+    last = json.dumps(provenance | {"kind": found.kind.value, "texts": found.texts, "tokens": found.tokens,
+                                    "cut": found.cut}, ensure_ascii=True)
     for number, (layer, head) in enumerate(found.places):
         name, best = found.best(number)
         cells = [_cell(value) for row in range(len(found.names))

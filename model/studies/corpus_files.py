@@ -1,4 +1,5 @@
-"""Texts from a file, one after the other and never all at once: TXT (a text a line), CSV (a column) and JSONL (a field). UTF-8 only.
+"""Texts from a file, one after the other and never all at once: TXT (a text a line), CSV (a column) and JSONL (a
+field). UTF-8 only.
 
 Whatever cannot be read is one sentence that names the file and the line.
 """
@@ -18,15 +19,16 @@ OTHER_CODES = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x1f\x8b": "gzip"
 
 
 def texts(file: BinaryIO, name: str, field: str = FIELD) -> Iterator[tuple[int, str]]:
-    """(line, text) of every text that is not blank; the line counts from 1. `name` ends in one of SUFFIXES; `field` is the CSV's column or the
-    JSONL's field. Raises UserError, at the latest at the end for a file without a text."""
+    """(line, text) of every text that is not blank; the line counts from 1. `name` ends in one of SUFFIXES; `field` is
+    the CSV's column or the JSONL's field. Raises UserError, at the latest at the end for a file without a text."""
     reader = {".txt": _plain, ".csv": _table, ".jsonl": _objects}.get(PurePath(name).suffix.lower())
     if reader is None:
         raise UserError(f"{name} does not say what it is; end its name in {', '.join(SUFFIXES)}.")
     found = False
     for line, text in reader(_lines(file, name), name, field):
         if len(text) > LONGEST:
-            raise UserError(f"{name}, line {line}: the text has {len(text):,} characters and the limit is {LONGEST:,}; split it.")
+            raise UserError(f"{name}, line {line}: the text has {len(text):,} characters and the limit is {LONGEST:,}; "
+                            f"split it.")
         if text.strip():
             found = True
             yield line, text
@@ -45,9 +47,11 @@ def _lines(file: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
                 raise UserError(f"{name} is {code}, not UTF-8 text; save it as UTF-8 and try again.")
             raw = raw.removeprefix(b"\xef\xbb\xbf")
         if len(raw) > LINE_BYTES:
-            raise UserError(f"{name}, line {number}: the line has more than {LINE_BYTES:,} bytes; write one text a line.")
+            raise UserError(f"{name}, line {number}: the line has more than {LINE_BYTES:,} bytes; write one text a "
+                            f"line.")
         if b"\0" in raw:
-            raise UserError(f"{name}, line {number}: there is a zero byte, so this is no text file; choose a file of texts in UTF-8.")
+            raise UserError(f"{name}, line {number}: there is a zero byte, so this is no text file; choose a file of "
+                            f"texts in UTF-8.")
         try:
             yield number, raw.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -66,12 +70,14 @@ def _table(lines: Iterator[tuple[int, str]], name: str, field: str) -> Iterator[
         header = next(reader, [])
         if field not in header:
             columns = ", ".join(header)[:200]
-            raise UserError(f"{name}, line 1: there is no column {field!r} among {columns or 'none'}; give the texts' column that name.")
+            raise UserError(f"{name}, line 1: there is no column {field!r} among {columns or 'none'}; give the texts' "
+                            f"column that name.")
         place = header.index(field)
         for row in reader:
             yield reader.line_num, row[place] if place < len(row) else ""
     except csv.Error as error:
-        raise UserError(f"{name}, line {reader.line_num}: this is not CSV ({error}); save the table again as CSV.") from error
+        raise UserError(
+            f"{name}, line {reader.line_num}: this is not CSV ({error}); save the table again as CSV.") from error
 
 
 def _objects(lines: Iterator[tuple[int, str]], name: str, field: str) -> Iterator[tuple[int, str]]:
@@ -81,8 +87,10 @@ def _objects(lines: Iterator[tuple[int, str]], name: str, field: str) -> Iterato
         try:
             found = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise UserError(f"{name}, line {number}: this is not JSON; write one object a line, with a field {field!r}.") from error
+            raise UserError(
+                f"{name}, line {number}: this is not JSON; write one object a line, with a field {field!r}.") from error
         text = found.get(field) if isinstance(found, dict) else found
         if not isinstance(text, str):
-            raise UserError(f"{name}, line {number}: there is no text under {field!r}; write one object a line, with the text in that field.")
+            raise UserError(f"{name}, line {number}: there is no text under {field!r}; write one object a line, with "
+                            f"the text in that field.")
         yield number, text

@@ -1,4 +1,5 @@
-"""Random tokens twice over: which heads look back one token, which look at what came after the same token last time (Olsson et al. 2022).
+"""Random tokens twice over: which heads look back one token, which look at what came after the same token last time
+(Olsson et al. 2022).
 
 Offered for any decoder: random tokens mean nothing, so what a head does with them is its own habit.
 """
@@ -39,10 +40,10 @@ class InductionMeanQuery:
 class InductionScores:
     """What every head did with the repeat, one number per head in the order of `heads` (layer, head); all from 0 to 1.
 
-    previous: mean weight of a token on the one before it. prefix: mean weight from a token's second occurrence to the token after its
-    first (Olsson et al. 2022, "prefix matching"). What uniform rows would give is about `uniform`. copying: whether a head says what it
-    looks at, from -1 to 1 (model/scratch/head_analysis.py); None where nobody asked or the model's weights are not ours to multiply.
-    """
+    previous: mean weight of a token on the one before it. prefix: mean weight from a token's second occurrence to the
+    token after its first (Olsson et al. 2022, "prefix matching"). What uniform rows would give is about `uniform`.
+    copying: whether a head says what it looks at, from -1 to 1 (model/scratch/head_analysis.py); None where nobody
+    asked or the model's weights are not ours to multiply. """
 
     heads: tuple[HeadId, ...]
     previous: np.ndarray
@@ -62,15 +63,18 @@ def ask(question: RepeatsQuery, opened, report: Progress) -> InductionScores:
         raise UserError(f"{opened.card.title} does not write a next token; choose a decoder, such as SmolLM2.")
     usable = sorted(set(range(len(tokenizer))) - set(tokenizer.all_special_ids))
     if question.length > len(usable):
-        raise UserError(f"{opened.card.title} has only {len(usable)} different tokens; ask for a repeat of at most as many.")
+        raise UserError(f"{opened.card.title} has only {len(usable)} different tokens; ask for a repeat of at most as "
+                        f"many.")
     chosen = random.Random(question.seed).sample(usable, question.length)
-    record = opened.answer(Query(question.model, question.revision, START, continuation=(*chosen, *chosen), edits=question.edits), report)
+    record = opened.answer(Query(question.model, question.revision, START, continuation=(*chosen, *chosen),
+                                 edits=question.edits), report)
     if Kind.CAUSAL not in record.kinds or Kind.CROSS in record.kinds:
         raise UserError(f"{opened.card.title} is not a decoder on its own; choose one, such as SmolLM2.")
     return scores(record[Kind.CAUSAL], question.length)
 
 
-def mean_scores(opened, edits: frozenset[Edit] = frozenset(), draws: int = 20, report: Progress = quiet) -> InductionScores:
+def mean_scores(opened, edits: frozenset[Edit] = frozenset(), draws: int = 20,
+                report: Progress = quiet) -> InductionScores:
     """The scores as means over several random repeats."""
     found = []
     for seed in range(draws):
@@ -84,7 +88,8 @@ def scores(attention_map: AttentionMap, length: int) -> InductionScores:
     """The scores of a causal map whose last 2 · `length` tokens are a piece and its repeat."""
     begin = len(attention_map.queries) - 2 * length
     if begin < 1 or length < 2:
-        raise ValueError(f"repeats: expected a token, then twice a length of at least 2, got {len(attention_map.queries)} tokens "
+        raise ValueError(f"repeats: expected a token, then twice a length of at least 2, got "
+                         f"{len(attention_map.queries)} tokens "
                          f"and length {length}; ask through `ask`.")
     names, previous, prefix = [], [], []
     second = np.arange(begin + length, begin + 2 * length - 1)  # the last token's follower is not inside the piece

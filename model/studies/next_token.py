@@ -17,7 +17,8 @@ class NextWordQuery:
 
 @dataclass(frozen=True, eq=False)
 class NextWord:
-    """logits: float32 (vocabulary). ids and texts: the NAMED most probable tokens, best first. ends: ids that end a text."""
+    """logits: float32 (vocabulary). ids and texts: the NAMED most probable tokens, best first. ends: ids that end a
+    text."""
 
     logits: np.ndarray
     ids: tuple[int, ...]
@@ -30,9 +31,9 @@ class NextWord:
 
 
 def distribution(logits: np.ndarray, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0) -> np.ndarray:
-    """The probabilities (vocabulary), float64, that sampling draws from: divide by the temperature, then keep the top_k largest (0: all), then
-    the fewest largest that together reach top_p (Holtzman et al. 2020), and renormalise; the order of transformers' generate.
-    """
+    """The probabilities (vocabulary), float64, that sampling draws from: divide by the temperature, then keep the top_k
+    largest (0: all), then the fewest largest that together reach top_p (Holtzman et al. 2020), and renormalise; the
+    order of transformers' generate. """
     scaled = logits.astype(np.float64) / temperature
     if 0 < top_k < len(scaled):
         scaled = np.where(scaled < np.partition(scaled, -top_k)[-top_k], -np.inf, scaled)

@@ -1,9 +1,9 @@
 r"""Which simple pattern a head fits best, and how well.
 
-A pattern names, for every token that looks, the keys that it would look at, each with an equal share. A head's fit is 1 minus the mean
-Jensen–Shannon divergence in bits between its rows and the pattern's (Lin 1991): 1 is exactly the pattern, 0 has nothing of it.
-*even* (an equal share for every allowed key) is a pattern among the others, so that a head without a habit is called by that name.
-"""
+A pattern names, for every token that looks, the keys that it would look at, each with an equal share. A head's fit is 1
+minus the mean Jensen–Shannon divergence in bits between its rows and the pattern's (Lin 1991): 1 is exactly the
+pattern, 0 has nothing of it. *even* (an equal share for every allowed key) is a pattern among the others, so that a
+head without a habit is called by that name. """
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -37,8 +37,8 @@ class KeyInfo:
 
 @dataclass(frozen=True)
 class Pattern:
-    """keys(i, j, sides): bool (row, key) for column vectors of queries i and row vectors of keys j. crosses: it has a meaning when
-    queries and keys are different texts. paper: where heads like it were described."""
+    """keys(i, j, sides): bool (row, key) for column vectors of queries i and row vectors of keys j. crosses: it has a
+    meaning when queries and keys are different texts. paper: where heads like it were described."""
 
     name: str
     title: str
@@ -63,7 +63,8 @@ PATTERNS = (
     Pattern("next", "the next token", CLARK, lambda i, j, sides: j == i + 1),
     Pattern("same", "itself", CLARK, lambda i, j, sides: j == i),
     Pattern("first", "the first token", CLARK, lambda i, j, sides: (j == 0) & (i >= 0), valid_for_cross=True),
-    Pattern("end", "the special tokens at the end", CLARK, lambda i, j, sides: sides.special[j] & (j > 0) & (i >= 0), valid_for_cross=True),
+    Pattern("end", "the special tokens at the end", CLARK, lambda i, j, sides: sides.special[j] & (j > 0) & (i >= 0),
+            valid_for_cross=True),
     Pattern("near", "two tokens to each side and itself", KOVALEVA, lambda i, j, sides: np.abs(j - i) <= 2),
     Pattern("equal", "the same token elsewhere", WANG, _equal),
     Pattern("after", "what stood behind the same token elsewhere", OLSSON, _after_equal),
@@ -81,7 +82,8 @@ class HeadFits:
 
     def best(self, place: HeadId) -> tuple[str, float]:
         """The pattern that this head fits best, and how well; of equals the first of PATTERNS."""
-        return max(((name, each[place]) for name, each in self.fits.items() if place in each), key=lambda entry: entry[1])
+        return max(((name, each[place]) for name, each in self.fits.items() if place in each),
+                   key=lambda entry: entry[1])
 
     @property
     def nbytes(self) -> int:
@@ -89,8 +91,9 @@ class HeadFits:
 
 
 def divergences(block: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, int]:
-    """The sum over rows of the divergence between weights (head, row, key) and equal shares on `cells`, bool (row, key): float64 (head) in bits,
-    and how many rows have such a cell. Only weights on the cells matter: all others are half as large in the mixture, which costs 1/2 bit.
+    """The sum over rows of the divergence between weights (head, row, key) and equal shares on `cells`, bool (row,
+    key): float64 (head) in bits, and how many rows have such a cell. Only weights on the cells matter: all others are
+    half as large in the mixture, which costs 1/2 bit.
 
     What a row lacks to 1 (a sink's share) is one more key that no pattern names.
     """

@@ -9,14 +9,16 @@ from model.core.query import Query
 
 @dataclass(frozen=True)
 class ChainQuery:
-    """P(y | x) = Π_t P(y_t | y_<t, x) of a query's text (a decoder) or target (an encoder–decoder): answered by a `Chain`."""
+    """P(y | x) = Π_t P(y_t | y_<t, x) of a query's text (a decoder) or target (an encoder–decoder): answered by a
+    `Chain`."""
 
     query: Query
 
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """texts: the tokens that are predicted, in order. log_probabilities: ln P(y_t | y_<t, x) in nats, float64 (t). ids: their numbers.
+    """texts: the tokens that are predicted, in order. log_probabilities: ln P(y_t | y_<t, x) in nats, float64 (t). ids:
+    their numbers.
 
     A model without a start token says nothing of its first token, which is then not among them.
     """
@@ -27,7 +29,8 @@ class Chain:
 
     def __post_init__(self) -> None:
         if not len(self.texts) == len(self.ids) == len(self.log_probabilities):
-            raise ValueError(f"Chain: expected one number a token, got {len(self.texts)} texts, {len(self.ids)} ids and "
+            raise ValueError(f"Chain: expected one number a token, got {len(self.texts)} texts, {len(self.ids)} ids "
+                             f"and "
                              f"{len(self.log_probabilities)} numbers; cut them alike.")
         object.__setattr__(self, "log_probabilities", frozen_array(self.log_probabilities, np.float64))
 

@@ -1,4 +1,5 @@
-"""How well a reader predicted a head: its weight on the marked cells, against the best and the uniform choice of as many. numpy only."""
+"""How well a reader predicted a head: its weight on the marked cells, against the best and the uniform choice of as
+many. numpy only."""
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -10,8 +11,9 @@ from model.core.record import Layer, Reported
 
 @dataclass(frozen=True)
 class RowScore:
-    """One row of a prediction, of `count` marked cells out of `allowed`. found: the head's weight on them. best: on its `count` largest cells.
-    uniform: on as many chosen at random, in expectation; `whole` is the weight on all that may be looked at and is shown, 1 without filters."""
+    """One row of a prediction, of `count` marked cells out of `allowed`. found: the head's weight on them. best: on its
+    `count` largest cells. uniform: on as many chosen at random, in expectation; `whole` is the weight on all that may
+    be looked at and is shown, 1 without filters."""
 
     row: int
     count: int
@@ -41,16 +43,19 @@ class Score:
 
     @property
     def above_chance(self) -> float:
-        """How far from the uniform choice (0) to the best (1); NaN where both hold the same, as with every cell marked."""
+        """How far from the uniform choice (0) to the best (1); NaN where both hold the same, as with every cell
+        marked."""
         room = self.mean("best") - self.mean("uniform")
         return (self.mean("found") - self.mean("uniform")) / room if room > 1e-9 else float("nan")
 
 
 def allowed(layer: Layer | Reported, shown: DisplayedHead) -> np.ndarray:
-    """Which cells of a displayed head the mask leaves open, bool (row, column); a word may look at another if any of their pieces may."""
+    """Which cells of a displayed head the mask leaves open, bool (row, column); a word may look at another if any of
+    their pieces may."""
     mask = layer.allowed.block(slice(0, layer.shape[1]), slice(0, layer.shape[2]))
     mask = mask[shown.head] if mask.ndim == 3 else np.broadcast_to(mask, layer.shape[1:])
-    rows, columns = (_members(side, size) for side, size in zip((shown.rows, shown.columns), layer.shape[1:], strict=True))
+    rows, columns = (_members(side, size)
+                     for side, size in zip((shown.rows, shown.columns), layer.shape[1:], strict=True))
     return rows @ mask.astype(np.float32) @ columns.T > 0
 
 
@@ -68,7 +73,8 @@ def covered(shown: DisplayedHead, may: np.ndarray) -> DisplayedHead:
 
 
 def score(shown: DisplayedHead, may: np.ndarray, marks: Iterable[tuple[int, int]]) -> Score:
-    """marks: (query token, key token); what is not shown or not allowed does not count. may: bool (row, column) from `allowed`."""
+    """marks: (query token, key token); what is not shown or not allowed does not count. may: bool (row, column) from
+    `allowed`."""
     places = {(shown.row_of(query), shown.column_of(key)) for query, key in marks}
     chosen = np.zeros(may.shape, bool)
     for row, column in places:
@@ -78,6 +84,7 @@ def score(shown: DisplayedHead, may: np.ndarray, marks: Iterable[tuple[int, int]
     for at in map(int, np.flatnonzero(chosen.any(1))):
         weights, count = shown.weights[at].astype(np.float64), int(chosen[at].sum())
         open_ = weights[may[at]]
-        found.append(RowScore(at, count, len(open_), float(weights[chosen[at]].sum()), float(np.sort(open_)[::-1][:count].sum()),
+        found.append(RowScore(at, count, len(open_), float(weights[chosen[at]].sum()),
+                              float(np.sort(open_)[::-1][:count].sum()),
                               float(open_.sum())))
     return Score(tuple(found))

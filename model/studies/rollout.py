@@ -1,8 +1,9 @@
-"""Attention over all layers at once: rollout and attention flow (Abnar & Zuidema 2020), and what a model that looks evenly would give. numpy only.
+"""Attention over all layers at once: rollout and attention flow (Abnar & Zuidema 2020), and what a model that looks
+evenly would give. numpy only.
 
-Both read a token's way back to the input from the heads' mean W of each layer, with half of it staying in the residual stream: A = ½W + ½I.
-Rollout multiplies the A of all layers; flow takes them as the capacities of pipes and asks how much can run from the output to each input token.
-"""
+Both read a token's way back to the input from the heads' mean W of each layer, with half of it staying in the residual
+stream: A = ½W + ½I. Rollout multiplies the A of all layers; flow takes them as the capacities of pipes and asks how
+much can run from the output to each input token. """
 from collections import deque
 from collections.abc import Callable, Sequence
 
@@ -27,16 +28,19 @@ def rollout(steps: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def uniform_weights(allowed: Mask, tokens: int) -> np.ndarray:
-    """Weights (1 or head, query, key) of a layer that looks at every allowed key alike: under a causal mask the null of both measures."""
+    """Weights (1 or head, query, key) of a layer that looks at every allowed key alike: under a causal mask the null of
+    both measures."""
     may = allowed.block(slice(0, tokens), slice(0, tokens)).astype(np.float64).reshape(-1, tokens, tokens)
     return may / np.maximum(may.sum(-1, keepdims=True), 1)
 
 
-def flow(steps: Sequence[np.ndarray], rows: np.ndarray, report: Callable[[float], None] = lambda share: None) -> np.ndarray:
-    """The maximum flow from the last layer's tokens, which may give `rows` (token) of it, to each input token, float64 (token).
+def flow(steps: Sequence[np.ndarray], rows: np.ndarray,
+         report: Callable[[float], None] = lambda share: None) -> np.ndarray:
+    """The maximum flow from the last layer's tokens, which may give `rows` (token) of it, to each input token, float64
+    (token).
 
-    Each token has the network for itself (Abnar & Zuidema 2020), so the numbers do not sum to one. Exact up to rounding: Dinic 1970.
-    """
+    Each token has the network for itself (Abnar & Zuidema 2020), so the numbers do not sum to one. Exact up to
+    rounding: Dinic 1970. """
     tokens, found = len(rows), []
     for sink in range(tokens):
         report(sink / tokens)
@@ -45,7 +49,8 @@ def flow(steps: Sequence[np.ndarray], rows: np.ndarray, report: Callable[[float]
 
 
 class _FlowNetwork:
-    """The network: node layer · tokens + token, layer 0 the input, and a source above the last. Edge e and its way back e ^ 1 stand side by side."""
+    """The network: node layer · tokens + token, layer 0 the input, and a source above the last. Edge e and its way back
+    e ^ 1 stand side by side."""
 
     def __init__(self, steps: Sequence[np.ndarray], rows: np.ndarray) -> None:
         tokens = len(rows)

@@ -1,4 +1,5 @@
-"""What silencing a head does to the answer: every head of one kind in turn. numpy only; the model is asked again for each head."""
+"""What silencing a head does to the answer: every head of one kind in turn. numpy only; the model is asked again for
+each head."""
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
@@ -23,8 +24,8 @@ class SilencingQuery:
 
 @dataclass(frozen=True, eq=False)
 class Silencing:
-    """measure: "vector", 1 − cosine of the sentence vectors; or "answer", the Jensen–Shannon divergence of the predictions in bits.
-    changes: {(layer, head): by how much the answer changes}."""
+    """measure: "vector", 1 − cosine of the sentence vectors; or "answer", the Jensen–Shannon divergence of the
+    predictions in bits. changes: {(layer, head): by how much the answer changes}."""
 
     measure: str
     changes: dict[HeadId, float]
@@ -37,33 +38,43 @@ class Silencing:
 def change(before: Prediction, after: Prediction) -> float:
     """How far apart two answers to one text are; 0 for equal ones. Raises ValueError for answers of two kinds."""
     if before.kind != after.kind:
-        raise ValueError(f"change: expected two answers of one kind, got {before.kind} and {after.kind}; ask one model twice.")
+        raise ValueError(f"change: expected two answers of one kind, got {before.kind} and {after.kind}; ask one model "
+                         f"twice.")
     if before.vector is not None and after.vector is not None:
         return max(0.0, 1 - cosine(before.vector, after.vector))
     places: Sequence[int] = range(min(len(before.ids), len(after.ids)))
     if before.kind == "target":   # a text that the model writes itself is compared as far as both had written the same
-        places = [0, *(place + 1 for place in takewhile(lambda place: before.ids[place][0] == after.ids[place][0], places[:-1]))]
-    return float(np.mean([_divergence(*(dict(zip(each.ids[place], each.probabilities[place], strict=True)) for each in (before, after)))
-                          for place in places]))
+        places = [0,
+                  *(place + 1
+                    for place in takewhile(lambda place: before.ids[place][0] == after.ids[place][0], places[:-1]))]
+    return float(
+        np.mean([_divergence(*(dict(zip(each.ids[place], each.probabilities[place], strict=True))
+                               for each in (before, after)))
+                 for place in places]))
 
 
 def _divergence(p: dict[int, float], q: dict[int, float]) -> float:
-    """Jensen–Shannon divergence in bits over the answers that both lists have and, as one more, all the rest: of the twenty best answers that
-    a record keeps this is the most that is certain, so the true divergence is at least as large."""
+    """Jensen–Shannon divergence in bits over the answers that both lists have and, as one more, all the rest: of the
+    twenty best answers that a record keeps this is the most that is certain, so the true divergence is at least as
+    large."""
     shared = [answer for answer in p if answer in q]
     rows = np.array([[each[answer] for answer in shared] for each in (p, q)]).reshape(2, len(shared))
     rows = np.concatenate([rows, np.clip(1 - rows.sum(1, keepdims=True), 0, None)], 1)
     return float(jensen_shannon(*rows))
 
 
-def run(question: SilencingQuery, record: AttentionRecord, ask: Callable[[Query], AttentionRecord], report: Progress) -> Silencing:
-    """`record` answers the question without a silenced head, `ask` any other. Raises UserError for a model that answers nothing."""
+def run(question: SilencingQuery, record: AttentionRecord, ask: Callable[[Query], AttentionRecord],
+        report: Progress) -> Silencing:
+    """`record` answers the question without a silenced head, `ask` any other. Raises UserError for a model that answers
+    nothing."""
     if record.prediction is None or (record.prediction.vector is None and not record.prediction.ids):
-        raise UserError(f"{record.card.title} gives no answer to this text that silencing a head could change; choose a model that predicts.")
+        raise UserError(f"{record.card.title} gives no answer to this text that silencing a head could change; choose "
+                        f"a model that predicts.")
     places = [(layer.index, head) for layer in record[question.kind].layers for head in range(layer.heads)]
     changes = {}
     for done, (layer, head) in enumerate(places):
         report(done / len(places), f"silencing layer {layer} head {head}")
         edits = record.query.edits | {Silence(question.kind, layer, head, question.mode)}
-        changes[layer, head] = change(record.prediction, cast(Prediction, ask(replace(record.query, edits=edits)).prediction))
+        changes[layer, head] = change(record.prediction,
+                                      cast(Prediction, ask(replace(record.query, edits=edits)).prediction))
     return Silencing("answer" if record.prediction.vector is None else "vector", changes)

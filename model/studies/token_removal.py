@@ -1,9 +1,9 @@
-"""An open model with one question put to it, of which tokens can be taken away: what both kinds of models share. torch is imported where it
-computes.
+"""An open model with one question put to it, of which tokens can be taken away: what both kinds of models share. torch
+is imported where it computes.
 
-A subject of a package gives `forward` (logits or vectors of variants of the text), `forward_hidden` (with one token hidden as key), `table` (the
-module of input embeddings) and `reader` (the module that reads the heads' mixed values of one layer).
-"""
+A subject of a package gives `forward` (logits or vectors of variants of the text), `forward_hidden` (with one token
+hidden as key), `table` (the module of input embeddings) and `reader` (the module that reads the heads' mixed values of
+one layer). """
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -16,16 +16,18 @@ from model.core.types import KindHeadId, Progress
 from model.studies.attribution import Answer
 from model.studies.pronoun_choice import pronoun_of
 
-DIGITS = {"word": 5, "vector": 6}   # decimals of an effect in nats and of a cosine: what is smaller is the rounding of float32
+# decimals of an effect in nats and of a cosine: what is smaller is the rounding of float32
+DIGITS = {"word": 5, "vector": 6}
 CELLS = 1024   # tokens of all variants in one pass: what logits of a large vocabulary may take
 FEWEST = 3     # tokens, one of which answers
-TOO_FEW = "There are too few tokens before the word that is asked for to compare any; choose a later word, or a longer text."
+TOO_FEW = ("There are too few tokens before the word that is asked for to compare any; choose a later word, or a "
+           "longer text.")
 
 
 class Subject:
-    """tensors: the arguments of a forward pass, each (1, token), of the tokens that can be taken away. place: the one whose output answers, None
-    for a vector of all tokens and where a token of the other side answers. rows (query): how much each row of attention counts for the answer.
-    neutral: the id that replaces a token."""
+    """tensors: the arguments of a forward pass, each (1, token), of the tokens that can be taken away. place: the one
+    whose output answers, None for a vector of all tokens and where a token of the other side answers. rows (query): how
+    much each row of attention counts for the answer. neutral: the id that replaces a token."""
 
     def __init__(self, query: Query, tokens: Tokens, tensors: dict, place: int | None, neutral: int) -> None:
         if len(tokens) < FEWEST:
@@ -53,7 +55,8 @@ class Subject:
         raise NotImplementedError
 
     def value(self, outputs):
-        """The answer of each output (variant, width), a tensor (variant): ln P(word) − ln P(rival), or the cosine with the other vector."""
+        """The answer of each output (variant, width), a tensor (variant): ln P(word) − ln P(rival), or the cosine with
+        the other vector."""
         if self.other is not None:
             from torch.nn.functional import cosine_similarity
 
@@ -62,7 +65,8 @@ class Subject:
         return chances[:, self.ids[0]] - (chances[:, self.ids[1]] if len(self.ids) > 1 else 0)
 
     def removal_effects(self, report: Callable[[float], None]) -> dict[str, np.ndarray]:
-        """{definition: the answer as it is − the answer without each token}, float64 (token). The token that answers is not deleted."""
+        """{definition: the answer as it is − the answer without each token}, float64 (token). The token that answers is
+        not deleted."""
         import torch
 
         count, found = len(self.tokens), {}
@@ -111,7 +115,8 @@ class Subject:
         return tensors, self.place
 
     def gradient(self) -> np.ndarray:
-        """Gradient × input, signed, float64 (token): the answer's gradient at each token's row of the table, times that row (Denil et al. 2014)."""
+        """Gradient × input, signed, float64 (token): the answer's gradient at each token's row of the table, times that
+        row (Denil et al. 2014)."""
         import torch
 
         leaves = []
@@ -125,8 +130,10 @@ class Subject:
         slope, = torch.autograd.grad(value, leaves[0])
         return (slope * leaves[0]).sum(-1)[0].detach().double().numpy()
 
-    def with_head_values(self, head: KindHeadId, output: np.ndarray, mixes: np.ndarray, report: Progress) -> tuple[np.ndarray, np.ndarray]:
-        """(distances of the output from what it is, changes of the answer), float64 (variant), with the head's mixed values exchanged.
+    def with_head_values(self, head: KindHeadId, output: np.ndarray, mixes: np.ndarray,
+                         report: Progress) -> tuple[np.ndarray, np.ndarray]:
+        """(distances of the output from what it is, changes of the answer), float64 (variant), with the head's mixed
+        values exchanged.
 
         mixes (variant, token, d_v). output: W_O of the layer by head (head, d_v, d_model).
         """
@@ -140,7 +147,8 @@ class Subject:
                 report(start / len(mixes), f"other weights: {start} of {len(mixes)}")
                 some = torch.tensor(mixes[start:start + size], dtype=torch.float32)
                 with _hooked(module.register_forward_pre_hook(_exchange(parts, some))):
-                    outputs.append(self.forward({name: each.repeat(len(some), 1) for name, each in self.tensors.items()}, self.place))
+                    outputs.append(self.forward({name: each.repeat(len(some), 1)
+                                                 for name, each in self.tensors.items()}, self.place))
             plain, others = outputs[0], torch.cat(outputs[1:])
             return self._distances(plain, others), (self.value(others) - self.value(plain)).numpy()
 
@@ -191,7 +199,8 @@ def beginning(tokens: Tokens, count: int) -> Tokens:
 
 
 def last_word(tokens: Tokens, text: str) -> int:
-    """The character where the last word of the (first) text begins; the text's end where nothing closes the sentence, so that the next is asked."""
+    """The character where the last word of the (first) text begins; the text's end where nothing closes the sentence,
+    so that the next is asked."""
     if not text.rstrip().endswith((".", "!", "?", "…", "。", "！", "？")):
         return len(text)
     words = [start for (start, end), special, segment in zip(tokens.spans, tokens.special, tokens.segments, strict=True)
@@ -202,4 +211,5 @@ def last_word(tokens: Tokens, text: str) -> int:
 def target_word(tokens: Tokens) -> int:
     """The token of a target that is asked for where none is named: the last il or elle, or else the last word."""
     found = pronoun_of(tokens)
-    return found if found is not None else max(token for token, special in enumerate(tokens.special) if not special or token < 2)
+    return found if found is not None else max(token for token, special in enumerate(tokens.special)
+                                               if not special or token < 2)

@@ -1,8 +1,7 @@
 """The film of a training: its snapshots, its curves, and what each head did at each snapshot. numpy only.
 
-A training writes one film file and lets it grow (model/scratch/train.py); the shipped models have theirs beside their weights. A snapshot is
-opened as a model of its own, NAME@STEP.
-"""
+A training writes one film file and lets it grow (model/scratch/train.py); the shipped models have theirs beside their
+weights. A snapshot is opened as a model of its own, NAME@STEP. """
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +18,9 @@ SMOOTH = 5     # points of a curve whose mean is taken before its fall is looked
 
 @dataclass(frozen=True, eq=False)
 class Film:
-    """frames: the steps that have a snapshot. step, loss, right (as long as each other): the loss in nats and the share of right rows of the
-    batch that was trained on at that step, drawn anew and never seen before. about: what made it, as in the file's metadata.
-    """
+    """frames: the steps that have a snapshot. step, loss, right (as long as each other): the loss in nats and the share
+    of right rows of the batch that was trained on at that step, drawn anew and never seen before. about: what made it,
+    as in the file's metadata. """
 
     frames: tuple[int, ...]
     step: np.ndarray
@@ -46,9 +45,9 @@ class HeadScoresQuery:
 
 @dataclass(frozen=True, eq=False)
 class HeadScores:
-    """values: float32 (frame, trait, head), from 0 to 1. traits: prefix and previous (model/studies/induction.py) for a decoder; both for a model
-    that resolves "it": the share of twins in which the row in question gives the right noun more weight, in both sentences.
-    """
+    """values: float32 (frame, trait, head), from 0 to 1. traits: prefix and previous (model/studies/induction.py) for a
+    decoder; both for a model that resolves "it": the share of twins in which the row in question gives the right noun
+    more weight, in both sentences. """
 
     names: tuple[str, ...]
     heads: tuple[KindHeadId, ...]
@@ -74,11 +73,13 @@ def read(path: Path) -> Film:
             about = {name: json.loads(each) for name, each in (file.metadata() or {}).items()}
             step, loss, right = (np.asarray(file.get_tensor(f"history.{name}")) for name in ("step", "loss", "right"))
     except (OSError, SafetensorError, ValueError) as error:
-        raise UserError(f"The film {path.name} cannot be read ({type(error).__name__}); make it with: python -m model train TASK.") from error
+        raise UserError(f"The film {path.name} cannot be read ({type(error).__name__}); make it with: python -m model "
+                        f"train TASK.") from error
     return Film(tuple(sorted(about["frames"])), step, loss, right, about)
 
 
-def run(question: HeadScoresQuery, traits: Callable[[str], tuple[tuple[str, ...], tuple, np.ndarray]], report: Progress) -> HeadScores:
+def run(question: HeadScoresQuery, traits: Callable[[str], tuple[tuple[str, ...], tuple, np.ndarray]],
+        report: Progress) -> HeadScores:
     """The traits of every snapshot; `traits(model id)` gives names, heads and float32 (trait, head) of one of them."""
     found = []
     for number, step in enumerate(question.steps):
@@ -88,7 +89,8 @@ def run(question: HeadScoresQuery, traits: Callable[[str], tuple[tuple[str, ...]
 
 
 def formed(steps: Sequence[int], scores: np.ndarray) -> tuple[int, int] | None:
-    """Between which two snapshots a head's score (frame) reaches FORMED for good; None if it does not, or was there from the start."""
+    """Between which two snapshots a head's score (frame) reaches FORMED for good; None if it does not, or was there
+    from the start."""
     below = np.flatnonzero(np.asarray(scores) < FORMED)
     if len(below) == 0 or below[-1] == len(scores) - 1:
         return None
@@ -96,8 +98,10 @@ def formed(steps: Sequence[int], scores: np.ndarray) -> tuple[int, int] | None:
 
 
 def fall(film: Film) -> int | None:
-    """The step at which the smoothed loss passes the middle between its first and its last value; None for a curve that is too short."""
+    """The step at which the smoothed loss passes the middle between its first and its last value; None for a curve that
+    is too short."""
     if len(film.loss) < 2 * SMOOTH:
         return None
     smooth = np.convolve(film.loss, np.ones(SMOOTH) / SMOOTH, "valid")
-    return int(film.step[int(np.argmax(smooth < (smooth[0] + smooth[-1]) / 2)) + SMOOTH // 2]) if smooth[-1] < smooth[0] else None
+    return int(film.step[int(np.argmax(smooth < (smooth[0] + smooth[-1]) / 2))
+                         + SMOOTH // 2]) if smooth[-1] < smooth[0] else None

@@ -1,8 +1,9 @@
-"""Trainings that run beside a page, each in a process of its own, so that nobody else on the server waits for it. No torch here.
+"""Trainings that run beside a page, each in a process of its own, so that nobody else on the server waits for it. No
+torch here.
 
-A training lives on a lease: a file that its page touches as long as somebody looks at it. The process reads the file's age at every step and
-ends by itself when it is older than LEASE, so nothing has to be told that a browser is gone, and nothing outlives the server.
-"""
+A training lives on a lease: a file that its page touches as long as somebody looks at it. The process reads the file's
+age at every step and ends by itself when it is older than LEASE, so nothing has to be told that a browser is gone, and
+nothing outlives the server. """
 import atexit
 import json
 import os
@@ -31,7 +32,8 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class Settings:
-    """What a person may set. heads is a divisor of 64, the width of these models; steps of training are batches of 32 or 64 texts."""
+    """What a person may set. heads is a divisor of 64, the width of these models; steps of training are batches of 32
+    or 64 texts."""
 
     task: str
     layers: int
@@ -41,15 +43,18 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.task not in TASKS or 64 % self.heads:
-            raise UserError(f"There is no training of {self.task!r} with {self.heads} heads; choose {' or '.join(TASKS)} and 1, 2, 4 or 8 heads.")
+            raise UserError(f"There is no training of {self.task!r} with {self.heads} heads; choose "
+                            f"{' or '.join(TASKS)} and 1, 2, 4 or 8 heads.")
         for name, (low, high) in LIMITS.items():
             if not low <= getattr(self, name) <= high:
-                raise UserError(f"A training here takes {name.replace('_', ' ')} from {low:g} to {high:g}, not {getattr(self, name):g}; change it.")
+                raise UserError(f"A training here takes {name.replace('_', ' ')} from {low:g} to {high:g}, not "
+                                f"{getattr(self, name):g}; change it.")
 
 
 @dataclass(frozen=True)
 class Status:
-    """Where a training stands: one of STATES, its curves so far as (step, loss in nats, share right), and why it failed if it did."""
+    """Where a training stands: one of STATES, its curves so far as (step, loss in nats, share right), and why it failed
+    if it did."""
 
     state: str
     step: int
@@ -72,7 +77,8 @@ class Training:
         self._stopped = False
         self._told: dict[str, Any] = {"step": 0, "curves": [], "failure": ""}
         with (self.folder / "errors.txt").open("wb") as errors:
-            self._process = subprocess.Popen([sys.executable, "-m", "model.training.worker", str(self.folder)], cwd=ROOT, stdin=subprocess.DEVNULL,
+            self._process = subprocess.Popen([sys.executable, "-m", "model.training.worker", str(self.folder)],
+                                             cwd=ROOT, stdin=subprocess.DEVNULL,
                                              stdout=errors, stderr=errors)
 
     @property
@@ -96,7 +102,8 @@ class Training:
     def news(self) -> Status:
         """Never raises: a process that died, whatever of, is told as one sentence."""
         running = self.running   # before the file is read: what a process wrote last is there when it has ended
-        with suppress(OSError, ValueError):   # not there yet; or Windows is just putting it in its place, and the last news stay
+        # not there yet; or Windows is just putting it in its place, and the last news stay
+        with suppress(OSError, ValueError):
             self._told = json.loads((self.folder / "progress.json").read_text(encoding="utf-8"))
         told = self._told
         state = "running" if told["curves"] else "starting"
@@ -104,7 +111,8 @@ class Training:
             state = "stopped" if self._stopped else "done" if self.weights.exists() else "failed"
         failure = ""
         if state == "failed":
-            failure = told["failure"] or (f"The training's process ended with code {self._process.returncode} before it was done; start it again, "
+            failure = told["failure"] or (f"The training's process ended with code {self._process.returncode} before "
+                                          f"it was done; start it again, "
                                           "or with fewer layers and steps.")
         return Status(state, told["step"], self.settings.steps, tuple(map(tuple, told["curves"])), failure)
 
@@ -135,7 +143,8 @@ def start(settings: Settings) -> Training:
             old.forget()
             _all.remove(old)
         if sum(each.running for each in _all) >= MAX_RUNNING:
-            raise UserError(f"This server trains {MAX_RUNNING} model{'s' * (MAX_RUNNING > 1)} at a time and {'both are' if MAX_RUNNING == 2 else 'all are'} taken; "
+            raise UserError(f"This server trains {MAX_RUNNING} model{'s' * (MAX_RUNNING > 1)} at a time and "
+                            f"{'both are' if MAX_RUNNING == 2 else 'all are'} taken; "
                             "try again in a minute or two, or watch a film meanwhile.")
         training = Training(settings)
         _all.append(training)

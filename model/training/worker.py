@@ -1,8 +1,7 @@
 """The process of a training that runs beside a page: python -m model.training.worker FOLDER.
 
-model/training/processes.py starts it and reads what it writes.
-FOLDER has settings.json; lease, whose age says whether anybody still looks; progress.json, the curves so far; the weights and the film.
-"""
+model/training/processes.py starts it and reads what it writes. FOLDER has settings.json; lease, whose age says whether
+anybody still looks; progress.json, the curves so far; the weights and the film. """
 import json
 import math
 import os
@@ -26,13 +25,15 @@ FILM_BYTES = 20_000_000    # it is thrown away with the folder, so it may have m
 def task_of(settings: Settings) -> Task:
     """The shipped task with these settings; the resolver's is the narrow one's."""
     task = tasks()["resolver-narrow" if settings.task == "resolver" else settings.task]
-    encoder, decoder = (settings.layers, task.config.decoder_layers) if task.config.encoder_layers else (0, settings.layers)
+    encoder, decoder = (settings.layers,
+                        task.config.decoder_layers) if task.config.encoder_layers else (0, settings.layers)
     return replace(task, name="trained", learning_rate=settings.learning_rate, film_bytes=FILM_BYTES,
                    config=replace(task.config, heads=settings.heads, encoder_layers=encoder, decoder_layers=decoder))
 
 
 class Teller:
-    """Called after each step: keeps the curves, tells them now and then, and ends the training when nobody looks or nothing is learned."""
+    """Called after each step: keeps the curves, tells them now and then, and ends the training when nobody looks or
+    nothing is learned."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.told = folder, 0.0
@@ -42,9 +43,11 @@ class Teller:
         if (now.step - 1) % RECORD_EVERY == 0:
             self.curves.append((now.step - 1, now.loss, now.right))
         if not math.isfinite(now.loss):
-            raise UserError(f"The loss was no longer a number after {now.step} steps; start again with a smaller learning rate.")
+            raise UserError(f"The loss was no longer a number after {now.step} steps; start again with a smaller "
+                            f"learning rate.")
         if self.abandoned():
-            raise UserError(f"The training ended at step {now.step}, because no page looked at it for {LEASE:.0f} seconds; train again.")
+            raise UserError(f"The training ended at step {now.step}, because no page looked at it for {LEASE:.0f} "
+                            f"seconds; train again.")
         if time.perf_counter() - self.told > TELL_EVERY or now.step == now.steps:
             self.tell(now.step)
 
@@ -56,7 +59,8 @@ class Teller:
 
     def tell(self, step: int, failure: str = "") -> None:
         curves = [each for each in self.curves if all(map(math.isfinite, each))]
-        files.write(self.folder / "progress.json", json.dumps({"step": step, "curves": curves, "failure": failure}).encode("utf-8"))
+        files.write(self.folder / "progress.json",
+                    json.dumps({"step": step, "curves": curves, "failure": failure}).encode("utf-8"))
         self.told = time.perf_counter()
 
 

@@ -7,7 +7,8 @@ from benchmarks import explain
 def test_a_small_model_writes_its_figures_and_keeps_those_of_others(tmp_path, monkeypatch):
     monkeypatch.setattr(explain, "PAGE", tmp_path / "explain.md")
     file, mean = tmp_path / "figures.json", {"value": 0.5, "low": 0.4, "high": 0.6, "texts": 9}
-    said = {"methods": {"rollout": [mean] * 4, "weight_head": [mean] * 4}, "ceiling": [mean | {"texts": 0}] * 4, "best": mean,
+    said = {"methods": {"rollout": [mean] * 4, "weight_head": [mean] * 4}, "ceiling": [mean | {"texts": 0}] * 4,
+            "best": mean,
             "chosen": [[1, 0], [0, 2]], "texts": 9, "words": 7.5}
     other = {"report": said, "left_out": 1, "seconds": 2.0, "layers": {"weight": [0.1, 0.2], "norm": [0.3, 0.4]}}
     file.write_text(json.dumps({"models": {"smollm2": {"sentences": other}}}), encoding="utf-8")

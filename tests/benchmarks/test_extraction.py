@@ -15,7 +15,8 @@ def test_actions_take_turns_and_every_other_turn_goes_backwards():
 def test_a_bar_is_met_up_to_its_limit():
     found = {bar["bar"]: bar["met"] for bar in bars([row(512, 1.15), row(1024, 1.16, 15.1), row(2048, 1.0, 40.0)])}
     assert found["answer / plain pass, smollm2 at 512"] and not found["answer / plain pass, smollm2 at 1024"]
-    assert not found["memory of the answer / eager's, smollm2 at 1024"] and found["overview of 270 heads / plain pass, smollm2 at 1024"]
+    assert not found["memory of the answer / eager's, smollm2 at 1024"] and found["overview of 270 heads / plain pass, "
+                                                                                  "smollm2 at 1024"]
     assert not found["memory of the answer at 2048 / at 1024 (2 is linear)"]
 
 

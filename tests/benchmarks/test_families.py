@@ -68,12 +68,15 @@ def test_mild_weights_are_no_test(gemma):
     _, record = gemma
     assert families_check.mild(record) == []
     (only,) = record.maps
-    dull = replace(record, maps=(AttentionMap(only.kind, only.queries, only.keys, tuple(replace(each, scale=1e-3) for each in only.layers)),))
+    dull = replace(record,
+                   maps=(AttentionMap(only.kind, only.queries, only.keys,
+                                      tuple(replace(each, scale=1e-3) for each in only.layers)),))
     assert len(families_check.mild(dull)) == 2 * len(only.layers)
 
 
 def test_windows_become_what_they_were_cut_from():
-    assert [families_check._unwindowed(each) for each in (Chunk(3), Window(3), Window(3, 3), Full())] == [Causal(), Causal(), Full(), Full()]
+    assert [families_check._unwindowed(each)
+            for each in (Chunk(3), Window(3), Window(3, 3), Full())] == [Causal(), Causal(), Full(), Full()]
 
 
 @pytest.mark.parametrize("model_type, status", [("roberta", "verified"), ("bloom", "reported"), ("funnel", "refused")])
@@ -104,7 +107,8 @@ def test_the_walk_outlives_a_crash_and_a_hang(monkeypatch):
     monkeypatch.setattr(families, "SECONDS", 2)
     told = []
     outcomes = families.walk(["crash", "hang", "sound"], lambda outcome, seconds: told.append(outcome.type))
-    assert [(each.type, each.status) for each in outcomes] == [("crash", "not built"), ("hang", "not built"), ("sound", "verified")]
+    assert [(each.type, each.status) for each in outcomes] == [("crash", "not built"), ("hang", "not built"),
+                                                               ("sound", "verified")]
     assert sorted(told) == ["crash", "hang", "sound"]
 
 

@@ -15,13 +15,15 @@ class About(Message):
 
 
 def test_every_requirement_is_pinned_and_in_the_readme_with_its_version_reason_and_licence():
-    table = dict(re.findall(r"^\| ([\w.-]+ [\w.]+) \| [^|]{5,} \| ([^|]+) \|$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE))
+    table = dict(re.findall(r"^\| ([\w.-]+ [\w.]+) \| [^|]{5,} \| ([^|]+) \|$",
+                            (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE))
     files = ROOT / "requirements.txt", ROOT / "requirements-dev.txt"
     licences = {each.name: each.licence for path in files for each in brought(path)}
     asked = [each for path in files for each in named(path)]
     assert len(asked) > 20 and {f"{each.name} {str(each.specifier).removeprefix('==')}" for each in asked} == set(table)
     assert all(re.fullmatch(r"==[\w.]+", str(each.specifier)) for each in asked)
-    assert {name.split()[0]: licence for name, licence in table.items()} == {each.name: licences[each.name] for each in asked}
+    assert {name.split()[0]: licence
+            for name, licence in table.items()} == {each.name: licences[each.name] for each in asked}
     # what PyPI's torch brings on Linux for NVIDIA's processors: it holds nothing, and only requires others
     assert {name for name, licence in licences.items() if licence == "not stated"} <= {"cuda-toolkit"}
 

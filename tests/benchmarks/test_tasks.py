@@ -24,16 +24,20 @@ def found(tmp_path_factory):
 def test_the_figures_are_shares_of_what_was_asked(found):
     frames = {frame.name for frame in lexicon.FRAMES}
     assert set(found["positions"]["nearest"]) == frames
-    assert all(first + found["positions"]["nearest"][frame] == pytest.approx(1) for frame, first in found["positions"]["first"].items())
+    assert all(first + found["positions"]["nearest"][frame] == pytest.approx(1)
+               for frame, first in found["positions"]["first"].items())
     for name, heads in (("resolver-narrow", 1), ("resolver-wide", 4)):
         told = found[name]["heads"]
-        assert [(each["layer"], each["head"]) for each in told] == [(layer, head) for layer in range(2) for head in range(heads)]
+        assert [(each["layer"], each["head"]) for each in told] == [(layer, head) for layer in range(2)
+                                                                    for head in range(heads)]
         assert all(sum(map(sum, each["table"])) == 12 and sum(each["table"][0]) == 6 for each in told)
     assert found["translator"]["swapped"]["every word"] >= found["translator"]["swapped"]["it"]
 
 
 def test_every_row_of_the_page_is_as_wide_as_its_table(found):
-    lines = tasks_table.page(found | {"decoders": {"smollm2": [{"head": "3·4", "previous": 0.25, "prefix": 0.5}]}}).splitlines()
+    lines = tasks_table.page(found
+                             | {"decoders": {"smollm2": [{"head": "3·4", "previous": 0.25,
+                                                          "prefix": 0.5}]}}).splitlines()
     tables = [line for line in lines if line.startswith("|")]
     widths = {}
     for i, line in enumerate(lines):

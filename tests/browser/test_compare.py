@@ -33,7 +33,8 @@ def test_two_sentences_an_edit_two_models_and_two_heads(seen):
     main.get_by_role("button", name=words["save"]).click()
     with seen.page.expect_download() as saved:
         main.page.get_by_role("button", name="PDF", exact=True).click()
-    assert saved.value.suggested_filename == "clearhead-compare.pdf" and saved.value.path().read_bytes().startswith(b"%PDF")
+    assert saved.value.suggested_filename == "clearhead-compare.pdf" and saved.value.path().read_bytes().startswith(
+        b"%PDF")
     seen.page.keyboard.press("Escape")
     assert numbers[:2] == [0.677, 0.281] and abs(numbers[2] - (numbers[1] - numbers[0])) < 0.002 and "change" in change
     box = main.get_by_role("textbox", name=words["other"])
@@ -42,10 +43,12 @@ def test_two_sentences_an_edit_two_models_and_two_heads(seen):
     expect(main.get_by_text("stand on one side only")).to_be_visible(timeout=PATIENCE)
     expect(main.locator(".st-key-compare-first .legend")).to_contain_text("on one side only")
     main.get_by_text(words["ways"]["edit"], exact=True).click()
-    expect(main.get_by_text(words["unchanged"])).to_be_visible(timeout=PATIENCE)   # a silenced head itself looks where it looked
+    # a silenced head itself looks where it looked
+    expect(main.get_by_text(words["unchanged"])).to_be_visible(timeout=PATIENCE)
     assert seen.rest().params()["versus"] == ["edit"]
     main.locator("[data-testid=stPills] button, [data-testid=stButtonGroup] button").filter(has_text="4·").first.click()
-    expect(main.get_by_text(words["most"].split("**")[0])).to_be_visible(timeout=PATIENCE)   # in a head behind it the edit shows
+    # in a head behind it the edit shows
+    expect(main.get_by_text(words["most"].split("**")[0])).to_be_visible(timeout=PATIENCE)
     pinned = seen.rest().params()
     assert pinned["layer"] == ["4"] and pinned["edit_layer"] == ["3"] and pinned["edit_head"] == ["1"]
     at(seen, "/compare?versus=model&against=translator&layer=3&head=1&layer_b=1&head_b=2")
@@ -66,7 +69,8 @@ def test_two_sentences_an_edit_two_models_and_two_heads(seen):
 
 
 def test_the_heads_that_turn_the_answer_are_drawn_and_opened(seen):
-    main = at(seen, "/compare?model=resolver-wide&versus=edit&edit=patch&layer=1&head=1", ".st-key-compare-patched [data-heads]")
+    main = at(seen, "/compare?model=resolver-wide&versus=edit&edit=patch&layer=1&head=1",
+              ".st-key-compare-patched [data-heads]")
     expect(main.get_by_text(strings("compare")["grid_none"])).to_be_visible()   # no layer stands behind the last
     expect(main.get_by_text("1 of 8 heads turn the answer to street alone")).to_be_visible(timeout=PATIENCE)
     expect(main.get_by_text("All heads of one layer together turn it in layer: 0, 1.")).to_be_visible()

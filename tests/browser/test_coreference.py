@@ -16,7 +16,8 @@ def page(watch):
         opened = seen.page
         opened.goto(f"{seen.address}/coreference{query}")
         expect(opened.get_by_text("One sentence is an anecdote")).to_be_visible(timeout=PATIENCE)
-        opened.wait_for_function(STILL, timeout=PATIENCE)   # the set is answered; before, a click may meet a page that is still growing
+        # the set is answered; before, a click may meet a page that is still growing
+        opened.wait_for_function(STILL, timeout=PATIENCE)
         return opened
 
     return opener

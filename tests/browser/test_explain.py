@@ -1,4 +1,5 @@
-"""Does attention explain? in a real browser: three kinds of models, every switch, the set, and the link that brings it back."""
+"""Does attention explain? in a real browser: three kinds of models, every switch, the set, and the link that brings it
+back."""
 from playwright.sync_api import expect
 
 from tests.browser.watch import PATIENCE
@@ -10,7 +11,8 @@ RESOLVER = "model=resolver-wide&text=the+giraffe+didn%27t+fear+the+wolf+over+the
 def at(seen, query: str, *figures: str):
     seen.page.goto(f"{seen.address}/explain?{query}")
     for name in figures:
-        expect(seen.main.locator(f".st-key-chart-explain-{name} .clearhead-chart[data-drawn]")).to_be_visible(timeout=PATIENCE)
+        expect(seen.main.locator(f".st-key-chart-explain-{name} .clearhead-chart[data-drawn]")).to_be_visible(
+            timeout=PATIENCE)
     seen.rest().fine()
     return seen.main
 
@@ -22,7 +24,8 @@ def test_a_vector_a_noun_and_a_sign_are_explained_tested_and_asked_about_sixty_t
     box = main.get_by_role("textbox", name=words["other"])
     box.fill("An animal stayed on its side of the street.")
     box.press("Enter")
-    expect(main.get_by_text("The cosine with the vector of the other sentence is")).not_to_contain_text("0.8324", timeout=PATIENCE)
+    expect(main.get_by_text("The cosine with the vector of the other sentence is")).not_to_contain_text(
+        "0.8324", timeout=PATIENCE)
     main.get_by_text(words["swap"]["switch"], exact=True).click()
     expect(main.locator(".st-key-chart-explain-swap .clearhead-chart[data-drawn]")).to_be_visible(timeout=PATIENCE)
     main.get_by_text(words["share"]["switch"], exact=True).click()

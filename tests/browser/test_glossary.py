@@ -1,4 +1,5 @@
-"""The glossary in a real browser: every equation is drawn, the search narrows, a link opens its entry and an entry opens its page."""
+"""The glossary in a real browser: every equation is drawn, the search narrows, a link opens its entry and an entry
+opens its page."""
 from playwright.sync_api import expect
 
 from tests.browser.watch import PATIENCE
@@ -16,9 +17,11 @@ def test_every_entry_is_drawn_and_leads_where_it_is_shown(watch):
     box = seen.main.get_by_role("textbox", name=words["find"])
     box.fill("shannon")
     box.press("Enter")
-    expect(seen.main.get_by_text(words["count"].format(count=len(search("shannon")), total=len(terms())))).to_be_visible(timeout=PATIENCE)
+    expect(seen.main.get_by_text(words["count"].format(count=len(search("shannon")),
+                                                       total=len(terms())))).to_be_visible(timeout=PATIENCE)
     assert seen.rest().params() == {"term": ["entropy"], "find": ["shannon"]}
     seen.main.get_by_role("button", name=words["close"]).click()
     expect(seen.main.locator(".st-key-opened")).to_have_count(0, timeout=PATIENCE)
     link = seen.main.locator(".st-key-term-shannon-entropy a", has_text="Softmax").first.get_attribute("href")
-    expect(seen.open("/" + link.lstrip("/")).main.locator("h2").first).to_have_text(strings("lessons/softmax")["question"])
+    expect(seen.open("/" + link.lstrip("/")).main.locator("h2").first).to_have_text(
+        strings("lessons/softmax")["question"])

@@ -41,7 +41,8 @@ def test_the_start_shows_the_headline_case_without_a_click_and_its_twin_with_one
     seen = open_page()
     body = seen.main.inner_text()
     assert "layer 3 · head 1" in head(seen)
-    for words in ("3·1 gives it → animal 0.677, the largest of 72 heads", "wide it is 0.281, while street gets only 0.121", "from 0.673 to 0.558",
+    for words in ("3·1 gives it → animal 0.677, the largest of 72 heads",
+                  "wide it is 0.281, while street gets only 0.121", "from 0.673 to 0.558",
                   "many sentences"):
         assert words in body
     assert re.search(r"✓ verified · \de-0\d", seen.page.locator("[data-testid=stSidebar]").inner_text())
@@ -67,16 +68,19 @@ def test_a_typed_sentence_is_answered_and_linked_and_its_strip_chooses_a_token_a
 
 
 def test_a_deep_link_gives_the_same_picture_in_a_new_browser(seen):
-    params, found = urlencode({"text": TWIN, "layer": 5, "head": 11, "pair": "10,2", "lens": "lines", "scale": "root", "words": 1}), []
+    params, found = urlencode({"text": TWIN, "layer": 5, "head": 11, "pair": "10,2", "lens": "lines", "scale": "root",
+                               "words": 1}), []
     for path in ("/heads", "/"):
         seen.page.goto(f"{seen.address}{path}?{params}")
         expect(seen.page.locator(".st-key-head [data-drawn]").first).to_be_visible(timeout=PATIENCE)
         found.append((head(seen.rest()), seen.page.url.split("?")[1], seen.page.locator(".st-key-head").screenshot()))
-        seen.page.evaluate("() => [localStorage, sessionStorage].forEach(each => each.clear())")   # the next one knows nothing
+        # the next one knows nothing
+        seen.page.evaluate("() => [localStorage, sessionStorage].forEach(each => each.clear())")
     assert found[0] == found[1] and found[0][0] == "layer 5 · head 11"
 
 
-HOSTILE = ({"layer": 10**9, "head": "NaN"}, {"kind": "cross"}, {"pair": "900,900"}, {"lens": "<script>alert(1)</script>"}, {"token": "999999"},
+HOSTILE = ({"layer": 10**9, "head": "NaN"}, {"kind": "cross"}, {"pair": "900,900"},
+           {"lens": "<script>alert(1)</script>"}, {"token": "999999"},
            {"overlay": "9.9,1.1"})
 
 
@@ -88,8 +92,10 @@ def test_a_model_that_does_not_exist_is_one_sentence(app):
 def test_hostile_links_open_a_page_that_works(seen):
     for params, page in zip(HOSTILE, links.opened(seen.address, *HOSTILE), strict=True):
         (layer, number), grid = page.bodies["head"][1]["heads"][0], page.bodies["grid"][1]
-        assert page.wrong == [] and layer in grid["layers"] and 0 <= number < grid["heads"][grid["layers"].index(layer)], params
-    seen.page.goto(seen.address + "/?" + urlencode({name: value for params in HOSTILE for name, value in params.items()}))
+        assert page.wrong == [] and layer in grid["layers"] and 0 <= number < grid["heads"][
+            grid["layers"].index(layer)], params
+    seen.page.goto(seen.address + "/?"
+                   + urlencode({name: value for params in HOSTILE for name, value in params.items()}))
     assert "layer" in head(seen)
     seen.rest().fine()
 
@@ -107,7 +113,8 @@ def test_a_text_that_cannot_be_asked_is_one_sentence_and_stays_and_any_other_is_
              "$x_1$ `code` **bold** :red[x]": "bold, position", "=SUM(A1:A2)": "=, position 1"}
     for text, token in drawn.items():
         ask(seen, text)
-        expect(seen.page.locator(".st-key-strip").get_by_role("button", name=token).first).to_be_visible(timeout=PATIENCE)
+        expect(seen.page.locator(".st-key-strip").get_by_role("button",
+                                                              name=token).first).to_be_visible(timeout=PATIENCE)
         seen.rest().fine()
         assert seen.page.evaluate("window.hacked") is None
         assert seen.page.locator("[data-testid=stAlert]", has_text="could not be drawn").count() == 0, text

@@ -1,4 +1,5 @@
-"""Attention from elsewhere, in a real browser: it opens in the same views, says that it is not verified, and what is wrong is one sentence."""
+"""Attention from elsewhere, in a real browser: it opens in the same views, says that it is not verified, and what is
+wrong is one sentence."""
 import io
 
 import numpy as np
@@ -33,7 +34,8 @@ def test_a_file_opens_in_the_same_views_and_is_never_called_verified(seen):
     expect(seen.main.get_by_role("button", name=TOKENS[1]).first).to_be_visible(timeout=PATIENCE)
     assert seen.page.locator("img[src=x]").count() == 0 and seen.page.locator("[data-testid=stSidebar] b").count() == 0
     assert seen.rest().params()["model"][0].startswith("imported:")
-    assert seen.main.get_by_role("button", name=strings("heads")["compare_silenced"]).count() == 0   # nothing could answer it
+    # nothing could answer it
+    assert seen.main.get_by_role("button", name=strings("heads")["compare_silenced"]).count() == 0
     seen.follow_menu("measures")
     expect(seen.main.locator(".st-key-head-table [data-testid=stDataFrame]")).to_be_visible(timeout=PATIENCE)
     assert seen.main.get_by_role("button", name=strings("measures")["silence"]).count() == 0

@@ -23,6 +23,7 @@ def test_it_measures_when_asked_and_steps_through_the_tiles(seen):
         main.get_by_role("button", name="Next tile").click()
         seen.rest()
     rows = main.locator(".st-key-section-tiles table tr").all_inner_texts()
-    assert len(rows) == 5 and rows[-1].endswith("8.0395"), rows    # four tiles of three keys; the answer is that of the plain softmax
+    # four tiles of three keys; the answer is that of the plain softmax
+    assert len(rows) == 5 and rows[-1].endswith("8.0395"), rows
     main.get_by_role("button", name="Falling").click()
     expect(main.locator(".st-key-section-tiles table")).not_to_contain_text("8.0395", timeout=PATIENCE)

@@ -1,4 +1,5 @@
-"""Encoder, decoder, or both, in a real browser: another sentence, another French, a hidden word; and without SmolLM2 on the disk."""
+"""Encoder, decoder, or both, in a real browser: another sentence, another French, a hidden word; and without SmolLM2 on
+the disk."""
 import pytest
 from playwright.sync_api import expect
 

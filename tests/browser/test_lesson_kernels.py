@@ -1,4 +1,5 @@
-"""From kernels to attention, in a real browser: the conditions of the prompt show on the picture, and three scores are trained on the page."""
+"""From kernels to attention, in a real browser: the conditions of the prompt show on the picture, and three scores are
+trained on the page."""
 from playwright.sync_api import expect
 
 from tests.browser.watch import PATIENCE
@@ -11,16 +12,19 @@ def test_keys_of_equal_length_agree_with_the_kernel_and_three_scores_are_trained
     notes = seen.main.locator("li", has_text="between kernel and dot product")
     expect(notes).to_contain_text(prose["relabel"]["verdicts"]["line"], timeout=PATIENCE)
     seen.main.get_by_text(prose["relabel"]["key_names"]["circle"]).click()
-    expect(notes).to_contain_text("0.0% of the weight lies elsewhere. " + prose["relabel"]["verdicts"]["circle"], timeout=PATIENCE)
+    expect(notes).to_contain_text("0.0% of the weight lies elsewhere. " + prose["relabel"]["verdicts"]["circle"],
+                                  timeout=PATIENCE)
     handle = seen.main.locator(".drag [role=slider]").first
     numbers_of_points_lie_on_nothing_until_one_comes_near(seen)
     handle.focus()
     seen.page.keyboard.press("ArrowUp")
     seen.page.wait_for_function("() => location.search.includes('p=')", timeout=PATIENCE)
-    expect(seen.main.locator("li", has_text="pixels are turned over")).to_contain_text("At T = 0.1 the right pair", timeout=PATIENCE)
+    expect(seen.main.locator("li", has_text="pixels are turned over")).to_contain_text(
+        "At T = 0.1 the right pair", timeout=PATIENCE)
     seen.main.get_by_text(prose["scores"]["train"], exact=True).click()
     expect(seen.main.locator("table", has_text="Bits before").locator("tr")).to_have_count(4, timeout=PATIENCE)
-    assert seen.rest().params() | {"p": 0} == {"guess": ["c"], "dk": ["16"], "t": ["0.1"], "keys": ["circle"], "p": 0, "train": ["1"]}
+    assert seen.rest().params() | {"p": 0} == {"guess": ["c"], "dk": ["16"], "t": ["0.1"], "keys": ["circle"], "p": 0,
+                                               "train": ["1"]}
 
 
 def numbers_of_points_lie_on_nothing_until_one_comes_near(seen) -> None:
@@ -29,7 +33,8 @@ def numbers_of_points_lie_on_nothing_until_one_comes_near(seen) -> None:
     boxes = seen.page.evaluate(shown)
     for place, one in enumerate(boxes):
         for other in boxes[place + 1:]:
-            assert one["right"] <= other["left"] or other["right"] <= one["left"] or one["bottom"] <= other["top"] or other["bottom"] <= one["top"]
+            assert one["right"] <= other["left"] or other["right"] <= one["left"] or one["bottom"] <= other[
+                "top"] or other["bottom"] <= one["top"]
     hidden = seen.main.locator(".drag .crowded").first
     expect(hidden.locator(".number")).to_be_hidden()
     hidden.focus()

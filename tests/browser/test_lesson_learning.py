@@ -1,4 +1,5 @@
-"""How it learns, in a real browser: the loss follows what is dragged, and a training runs to its end with the settings of the page."""
+"""How it learns, in a real browser: the loss follows what is dragged, and a training runs to its end with the settings
+of the page."""
 from playwright.sync_api import expect
 
 from tests.browser.watch import PATIENCE
@@ -17,5 +18,6 @@ def test_the_loss_follows_the_handles_and_a_run_is_trained_on_the_page(watch):
     seen.rest()
     assert seen.main.locator(".st-key-chart-learning-run-right").count() == 0
     seen.main.get_by_role("button", name=prose["run"]["go"]).click()
-    expect(seen.main.locator(".st-key-chart-learning-run-right .clearhead-chart[data-drawn]")).to_be_visible(timeout=PATIENCE)
+    expect(seen.main.locator(".st-key-chart-learning-run-right .clearhead-chart[data-drawn]")).to_be_visible(
+        timeout=PATIENCE)
     assert seen.rest().params()["run"] == ["1"]

@@ -1,4 +1,5 @@
-"""From text to vectors, in a real browser: a text of one's own in pieces, one merge more, a model's table and a word in two contexts."""
+"""From text to vectors, in a real browser: a text of one's own in pieces, one merge more, a model's table and a word in
+two contexts."""
 from playwright.sync_api import expect
 
 from tests.browser.watch import PATIENCE

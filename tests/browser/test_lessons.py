@@ -1,4 +1,5 @@
-"""Every lesson page in a real browser: each kind of control moves, the link brings the state back, and nothing goes wrong unseen."""
+"""Every lesson page in a real browser: each kind of control moves, the link brings the state back, and nothing goes
+wrong unseen."""
 import re
 import time
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -12,19 +13,24 @@ from viz.text import strings
 from viz.widgets.lesson import lessons
 
 # what a page may hold, and how it is moved: a key for those that one focuses, a click for the others
-KINDS = {"handle": (".drag [role=slider]", "ArrowUp"), "cell": (".cells button", "Space"), "box": (".block [aria-checked=true]", "ArrowUp"),
+KINDS = {"handle": (".drag [role=slider]", "ArrowUp"), "cell": (".cells button", "Space"),
+         "box": (".block [aria-checked=true]", "ArrowUp"),
          "slider": ("input[type=range]", "ArrowLeft"),
-         "choice": (".stElementContainer:not([class*=st-key-tabs-]) [data-testid=stButtonGroup] [role=radio]:not([aria-checked=true])", None),
+         "choice": (".stElementContainer:not([class*=st-key-tabs-]) [data-testid=stButtonGroup] "
+                    "[role=radio]:not([aria-checked=true])", None),
          "pill": ("button[data-variant=pills]", None),
          "switch": ("[role=switch]", "Space")}
 
 
 def answered(name: str) -> str:
-    """The page's address with its prompt answered and everything switched on, so that every control and picture is there."""
+    """The page's address with its prompt answered and everything switched on, so that every control and picture is
+    there."""
     page, prose = pages()[name][0], strings(f"lessons/{name}")
     on = {each.name: "1" for each in page.controls if each.start is False}
-    right = {table: "abcd"[each["right"]] for table, each in prose.items() if isinstance(each, dict) and "right" in each}
-    return f"/{name}?" + urlencode(on | {"guess": right["predict"]} | {each.name: "a" for each in page.controls if each.name.startswith("guess_")})
+    right = {table: "abcd"[each["right"]] for table, each in prose.items()
+             if isinstance(each, dict) and "right" in each}
+    return f"/{name}?" + urlencode(on | {"guess": right["predict"]}
+                                   | {each.name: "a" for each in page.controls if each.name.startswith("guess_")})
 
 
 @pytest.mark.parametrize("name", lessons())
@@ -44,15 +50,17 @@ def test_a_lesson_moves_its_link_brings_the_state_back_on_any_screen_and_it_asks
     seen.main.locator(".st-key-again-guess button").click()
     expect(seen.main.get_by_text(why[:40])).to_have_count(0, timeout=PATIENCE)
     assert why not in seen.rest().main.inner_text() and "guess" not in seen.params()
-    seen.main.locator(".st-key-predict-guess label[data-testid=stRadioOption], .st-key-predict-guess [data-testid=stRadio] label").last.click()
+    seen.main.locator(".st-key-predict-guess label[data-testid=stRadioOption], .st-key-predict-guess "
+                      "[data-testid=stRadio] label").last.click()
     expect(seen.main.get_by_text(why[:40]).first).to_be_visible(timeout=PATIENCE)
     assert "guess" in seen.rest().params()
 
 
 def drawn(seen: Watch) -> list[str]:
-    """The numbers and words of every chart that the browser shows, without its colours and sizes. Which of a matrix' numbers are black is a matter
-    of colour, so those of its two heatmaps are put together."""
-    return seen.rest().page.evaluate("""() => [...document.querySelectorAll('[data-testid=stMain] .js-plotly-plot')].map((chart) => {
+    """The numbers and words of every chart that the browser shows, without its colours and sizes. Which of a matrix'
+    numbers are black is a matter of colour, so those of its two heatmaps are put together."""
+    return seen.rest().page.evaluate(
+        """() => [...document.querySelectorAll('[data-testid=stMain] .js-plotly-plot')].map((chart) => {
         const maps = chart.data.filter(({ type, text }) => type === 'heatmap' && text);
         const cells = maps[0]?.text.map((row, i) => row.map((_, j) => maps.map(({ text }) => text[i][j]).join('').trim()));
         return JSON.stringify([chart.data.map(({ type, name, x, y, z, text }) => [name, x, y, z, type === 'heatmap' ? null : text]), cells,
@@ -61,7 +69,8 @@ def drawn(seen: Watch) -> list[str]:
 
 
 def drawn_twice(seen: Watch) -> list[str]:
-    """The charts whose margins were too small for the names of their axes, so that plotly drew them again, which takes as long once more."""
+    """The charts whose margins were too small for the names of their axes, so that plotly drew them again, which takes
+    as long once more."""
     expect(seen.main.locator(".clearhead-chart[data-drawn]").first).to_be_visible(timeout=PATIENCE)
     return seen.rest().page.evaluate("""() => [...document.querySelectorAll('.clearhead-chart.js-plotly-plot')]
         .filter((chart) => chart._fullLayout._redrawFromAutoMarginCount !== undefined)
@@ -71,7 +80,8 @@ def drawn_twice(seen: Watch) -> list[str]:
 def test_a_chart_that_is_drawn_twice_is_noticed(watch):
     seen = watch("/softmax")
     assert drawn_twice(seen) == []
-    seen.page.evaluate("() => Plotly.relayout(document.querySelector('.clearhead-chart.js-plotly-plot'), {'margin.l': 0})")
+    seen.page.evaluate("() => Plotly.relayout(document.querySelector('.clearhead-chart.js-plotly-plot'), {'margin.l': "
+                       "0})")
     assert len(drawn_twice(seen)) == 1
 
 
@@ -94,14 +104,16 @@ def every_control_moves(seen: Watch) -> None:
                 seen.page.keyboard.press(key)
             else:
                 found.first.click()
-            if selector not in (KINDS["choice"][0], KINDS["slider"][0]):   # these may stand at their end, or choose what is not in the URL
+            # these may stand at their end, or choose what is not in the URL
+            if selector not in (KINDS["choice"][0], KINDS["slider"][0]):
                 seen.page.wait_for_function("before => location.href !== before", arg=before, timeout=PATIENCE)
             seen.rest().fine()
 
 
 def nothing_sticks_out(seen: Watch) -> None:
     expect(seen.main.locator(".clearhead-chart[data-drawn]").first).to_be_visible(timeout=PATIENCE)
-    seen.page.wait_for_function("() => document.querySelector('[data-testid=stMain]').scrollWidth <= innerWidth", timeout=PATIENCE)
+    seen.page.wait_for_function("() => document.querySelector('[data-testid=stMain]').scrollWidth <= innerWidth",
+                                timeout=PATIENCE)
     seen.fine()
 
 
@@ -144,16 +156,19 @@ def test_another_head_or_step_leaves_the_chart_where_it_stands(watch):
     seen.main.locator(".st-key-section-journey [data-testid=stSelectbox] input").focus()
     for key in ("ArrowDown", "ArrowDown", "Enter"):
         seen.page.keyboard.press(key)
-    seen.page.wait_for_function("before => JSON.stringify(document.querySelector('.clearhead-chart[data-same]').data[0].y) !== before",
+    seen.page.wait_for_function(
+        "before => JSON.stringify(document.querySelector('.clearhead-chart[data-same]').data[0].y) !== before",
                                 arg=before, timeout=PATIENCE)
     seen.rest().main.get_by_role("button", name="←").click()
-    seen.page.wait_for_function("() => document.querySelector('.clearhead-chart[data-same]')._context.toImageButtonOptions.filename"
+    seen.page.wait_for_function(
+        "() => document.querySelector('.clearhead-chart[data-same]')._context.toImageButtonOptions.filename"
                                 " === 'clearhead-inside-mask'", timeout=PATIENCE)
     expect(seen.rest().main.locator(".st-key-chart-inside-keys .clearhead-chart[data-same]")).to_have_count(1)
     seen.fine()
 
 
-def test_a_handle_is_dragged_a_figure_is_taken_away_and_fills_the_screen_and_the_code_is_the_very_function(watch, tmp_path):
+def test_a_handle_is_dragged_a_figure_is_taken_away_and_fills_the_screen_and_the_code_is_the_very_function(
+    watch, tmp_path):
     seen = watch("/softmax?guess=b")
     a_handle_is_dragged_and_its_link_is_offered(seen)
     a_figure_is_taken_away_in_every_format_and_its_own_camera_saves_what_was_chosen(seen, tmp_path)
@@ -193,7 +208,8 @@ def a_handle_is_dragged_and_its_link_is_offered(seen: Watch) -> None:
 def a_figure_is_taken_away_in_every_format_and_its_own_camera_saves_what_was_chosen(seen: Watch, tmp_path) -> None:
     save = seen.main.get_by_role("button", name="Save").first
     save.click()
-    for suffix, start in {"html": b"<!doctype html>", "csv": b"series,temperature t,weight p,value", "pdf": b"%pdf"}.items():
+    for suffix, start in {"html": b"<!doctype html>", "csv": b"series,temperature t,weight p,value",
+                          "pdf": b"%pdf"}.items():
         with seen.page.expect_download(timeout=PATIENCE) as caught:
             seen.page.get_by_role("button", name=suffix.upper(), exact=True).first.click()
         caught.value.save_as(tmp_path / "figure")
@@ -210,13 +226,15 @@ def a_chart_changes_where_it_stands_and_fills_the_screen_and_shrinks_again(seen:
     chart = seen.main.locator(".st-key-chart-softmax-curves .clearhead-chart[data-drawn]")
     before = chart.evaluate("chart => (chart.dataset.same = 1, JSON.stringify(chart.data[0].y))")
     seen.main.get_by_role("button", name=strings("lessons/softmax")["widgets"]["presets"]["tie"]).click()
-    seen.page.wait_for_function("before => JSON.stringify(document.querySelector('.clearhead-chart[data-same]').data[0].y) !== before",
+    seen.page.wait_for_function(
+        "before => JSON.stringify(document.querySelector('.clearhead-chart[data-same]').data[0].y) !== before",
                                 arg=before, timeout=PATIENCE)
     low = chart.bounding_box()["height"]
     for full in (True, False):
         chart.hover()
         chart.locator(f"[data-title='{strings('lesson')['full_screen']}']").click()
-        seen.page.wait_for_function("([low, full]) => (document.querySelector('.clearhead-chart .main-svg').clientHeight > low) === full",
+        seen.page.wait_for_function("([low, full]) => (document.querySelector('.clearhead-chart "
+                                    ".main-svg').clientHeight > low) === full",
                                     arg=[low, full], timeout=PATIENCE)
     seen.fine()
 
@@ -226,7 +244,8 @@ def the_buttons_of_a_chart_cover_neither_it_nor_its_tools(seen: Watch) -> None:
     for width in (390, wide["width"]):
         seen.page.set_viewport_size(wide | {"width": width})
         figure = seen.main.locator(".st-key-chart-softmax-curves")
-        seen.page.wait_for_function("width => document.querySelector('.st-key-chart-softmax-curves .main-svg').clientWidth < width", arg=width)
+        seen.page.wait_for_function("width => document.querySelector('.st-key-chart-softmax-curves "
+                                    ".main-svg').clientWidth < width", arg=width)
         chart, own, keep = (figure.locator(part).bounding_box() for part in (".clearhead-chart", ".modebar", ".keep"))
         assert own["y"] >= chart["y"] + chart["height"] and own["x"] + own["width"] <= keep["x"]
 

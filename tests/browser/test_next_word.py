@@ -18,14 +18,16 @@ def decoder(tmp_path_factory) -> Path:
 
 
 def generated(folder: Path, text: str, temperature: float, top_k: int) -> list[tuple[str, list[float]]]:
-    """(token, probabilities of the 8 likeliest) of each greedy step, by transformers alone; temperature and top-k by its own processors."""
+    """(token, probabilities of the 8 likeliest) of each greedy step, by transformers alone; temperature and top-k by
+    its own processors."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer, TemperatureLogitsWarper, TopKLogitsWarper
 
     network, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
     ids = tokenizer(text, return_tensors="pt")["input_ids"]
     with torch.inference_mode():
-        made = network.generate(input_ids=ids, do_sample=False, max_new_tokens=STEPS + 1, output_logits=True, return_dict_in_generate=True,
+        made = network.generate(input_ids=ids, do_sample=False, max_new_tokens=STEPS + 1, output_logits=True,
+                                return_dict_in_generate=True,
                                 eos_token_id=None)
     steps = []
     for number, logits in zip(made.sequences[0, ids.shape[1]:].tolist(), made.logits):
@@ -43,7 +45,8 @@ def offered(page) -> list[float]:
 def test_tokens_and_probabilities_are_those_of_generate_forward_and_back(seen, decoder):
     temperature, top_k, text = 0.7, 5, "the cat sat on"
     page, shown, steps = seen.page, [], generated(decoder, text, temperature, top_k)
-    page.goto(f"{seen.address}/next_word?" + urlencode({"model": str(decoder), "text": text, "t": temperature, "top_k": top_k}))
+    page.goto(f"{seen.address}/next_word?"
+              + urlencode({"model": str(decoder), "text": text, "t": temperature, "top_k": top_k}))
     for written, (token, probabilities) in enumerate(steps):
         first = page.get_by_role("button", name=f"{token} {probabilities[0]:.3f}", exact=True)
         expect(first).to_be_visible(timeout=PATIENCE)

@@ -1,4 +1,5 @@
-"""Predict, then reveal in a real browser: nothing of a covered head is on the page; pointer, keyboard and touch mark; the score is numpy's."""
+"""Predict, then reveal in a real browser: nothing of a covered head is on the page; pointer, keyboard and touch mark;
+the score is numpy's."""
 import numpy as np
 from playwright.sync_api import expect
 
@@ -49,10 +50,12 @@ def test_marked_by_pointer_and_keyboard_then_revealed_scored_and_linked(watch):
     expect(seen.main.get_by_text("3 marked")).to_be_visible()
     reveal.click()
     numbers = shown(seen)
-    weights = heads.weights(sources.ask(sources.open_query("minilm", TIRED), "test").result(120)[Kind.SELF].layer(3), 1).astype(float)
+    weights = heads.weights(sources.ask(sources.open_query("minilm", TIRED), "test").result(120)[Kind.SELF].layer(3),
+                            1).astype(float)
     rows = {10: [2, 13], 9: [9]}
     wanted = [np.mean([weights[row, columns].sum() for row, columns in rows.items()]),
-              np.mean([np.sort(weights[row])[-len(columns):].sum() for row, columns in rows.items()]), np.mean([2 / 16, 1 / 16])]
+              np.mean([np.sort(weights[row])[-len(columns):].sum() for row, columns in rows.items()]),
+              np.mean([2 / 16, 1 / 16])]
     np.testing.assert_allclose(numbers, wanted, atol=0.0006)
     assert seen.params()["marks"] == ["9009,10002,10013"] and seen.params()["predict"] == ["shown"]
     expect(seen.main.locator(".st-key-head .guess.shown .box")).to_have_count(3)
@@ -61,7 +64,8 @@ def test_marked_by_pointer_and_keyboard_then_revealed_scored_and_linked(watch):
     seen.main.locator(".st-key-grid .scroll").focus()
     for key in ("ArrowRight", "Enter"):
         seen.page.keyboard.press(key)
-    expect(seen.main.locator(".st-key-covered [data-drawn]")).to_be_visible(timeout=PATIENCE)   # another head comes covered
+    # another head comes covered
+    expect(seen.main.locator(".st-key-covered [data-drawn]")).to_be_visible(timeout=PATIENCE)
     assert seen.rest().params()["head"] == ["2"] and "marks" not in seen.params()
     seen.main.get_by_role("button", name=WORDS["leave"]).click()
     expect(seen.main.locator(".st-key-grid [data-heads]")).to_be_visible(timeout=PATIENCE)
@@ -69,7 +73,8 @@ def test_marked_by_pointer_and_keyboard_then_revealed_scored_and_linked(watch):
 
 
 def test_only_what_the_mask_allows_is_marked_and_a_finger_can_do_it(browser, app):
-    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, color_scheme="dark")
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True,
+                                  color_scheme="dark")
     page = context.new_page()
     page.goto(f"{app.address}/heads?model=induction&text=k7Qx2bVk7Q&predict=cover&token=9&layer=1&head=0&lens=text")
     words = page.locator(".st-key-covered .words .token")
@@ -83,7 +88,8 @@ def test_only_what_the_mask_allows_is_marked_and_a_finger_can_do_it(browser, app
     expect(metrics).to_have_count(3, timeout=PATIENCE)
     record = sources.ask(sources.open_query("induction", "k7Qx2bVk7Q"), "test").result(120)
     row = heads.weights(record[Kind.CAUSAL].layer(1), 0)[9].astype(float)
-    np.testing.assert_allclose([float(each) for each in metrics.all_inner_texts()], [row[4], row.max(), 1 / 10], atol=0.0006)
+    np.testing.assert_allclose([float(each) for each in metrics.all_inner_texts()], [row[4], row.max(), 1 / 10],
+                               atol=0.0006)
     context.close()
 
 

@@ -1,4 +1,5 @@
-"""The server for strangers, as server.py starts it, behind a path as behind a proxy: what it sends, what it refuses, how it stops."""
+"""The server for strangers, as server.py starts it, behind a path as behind a proxy: what it sends, what it refuses,
+how it stops."""
 import re
 import urllib.request
 
@@ -8,12 +9,14 @@ from tests import links
 from tests.conftest import ROOT, Server
 
 PATIENCE = 60_000
-AROUND = ("/etc", "../..", "file:///etc/passwd", "somebody/model", "/tmp/model.gguf", "minilm/../smollm2")   # test_load.py has more
+# test_load.py has more
+AROUND = ("/etc", "../..", "file:///etc/passwd", "somebody/model", "/tmp/model.gguf", "minilm/../smollm2")
 
 
 @pytest.fixture(scope="module")
 def strangers(tmp_path_factory):
-    server = Server(ROOT / "server.py", tmp_path_factory.mktemp("server") / "server.log", STREAMLIT_SERVER_BASE_URL_PATH="demo",
+    server = Server(ROOT / "server.py", tmp_path_factory.mktemp("server") / "server.log",
+                    STREAMLIT_SERVER_BASE_URL_PATH="demo",
                     CLEARHEAD_LONGEST_TEXT="300", CLEARHEAD_HOME=str(tmp_path_factory.mktemp("empty")))
     server.address += "/demo"
     yield server.wait()
@@ -22,7 +25,8 @@ def strangers(tmp_path_factory):
 
 def test_strangers_see_heads_and_get_no_further(browser, strangers):
     page, wrong = browser.new_page(), []
-    page.on("console", lambda message: wrong.append(message.text) if "Content Security Policy" in message.text else None)
+    page.on("console", lambda message: wrong.append(message.text) if "Content Security Policy" in message.text
+            else None)
     try:
         page.goto(f"{strangers.address}/?layer=3&head=1")
         page.wait_for_selector(".st-key-head", timeout=PATIENCE)
@@ -39,7 +43,8 @@ def test_strangers_see_heads_and_get_no_further(browser, strangers):
 
 
 @pytest.mark.parametrize("params, sentence", [({"model": model}, "catalogue only|without a name") for model in AROUND]
-                         + [({"model": "gpt2"}, "downloads nothing"), ({"text": "word " * 100}, "500 characters.* 300")], ids=str)
+                         + [({"model": "gpt2"}, "downloads nothing"),
+                            ({"text": "word " * 100}, "500 characters.* 300")], ids=str)
 def test_a_link_leads_strangers_no_further(strangers, params, sentence):
     page, = links.opened(strangers.address, params)
     assert re.search(sentence, page.words), page.words
@@ -50,7 +55,8 @@ def test_every_answer_carries_the_headers(strangers):
     for path in ("/", "/_stcore/health"):
         with urllib.request.urlopen(strangers.address + path) as answer:
             headers = answer.headers
-        assert "unsafe-eval" not in headers["content-security-policy"] and "default-src 'none'" in headers["content-security-policy"]
+        assert "unsafe-eval" not in headers["content-security-policy"] and "default-src 'none'" in headers[
+            "content-security-policy"]
         assert headers["referrer-policy"] == "no-referrer" and headers["x-content-type-options"] == "nosniff"
 
 
@@ -59,4 +65,5 @@ def test_it_stops_when_told_and_logs_no_typed_text(strangers):
         pass
     strangers.process.terminate()
     strangers.process.wait(20)
-    assert "secret" not in strangers.log.read_text(encoding="utf-8") and "Traceback" not in strangers.log.read_text(encoding="utf-8")
+    assert "secret" not in strangers.log.read_text(encoding="utf-8") and "Traceback" not in strangers.log.read_text(
+        encoding="utf-8")

@@ -1,4 +1,5 @@
-"""Streamlit's own elements where its style is not enough: words on a primary button, and formulas that stand out of their line."""
+"""Streamlit's own elements where its style is not enough: words on a primary button, and formulas that stand out of
+their line."""
 import re
 
 import numpy as np

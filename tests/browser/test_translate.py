@@ -1,4 +1,5 @@
-"""The page Translate in a real browser: word by word, the pronoun that follows the adjective, words never seen, a sentence clicked together."""
+"""The page Translate in a real browser: word by word, the pronoun that follows the adjective, words never seen, a
+sentence clicked together."""
 import re
 from urllib.parse import quote
 
@@ -22,10 +23,14 @@ def test_every_word_tells_what_it_looked_at_and_the_pronoun_follows_the_adjectiv
     main.get_by_role("button", name=words["forward"]).click()
     expect(main.get_by_role("heading", name="when la was produced")).to_be_visible(timeout=PATIENCE)
     main.get_by_role("radio", name="wide", exact=True).click()
-    expect(main.get_by_role("listitem").filter(has_text=words["this"])).to_contain_text(re.compile("elle était trop large"), timeout=PATIENCE)
-    expect(main.get_by_role("listitem").filter(has_text=words["twin"])).to_contain_text(re.compile("il était trop"), timeout=PATIENCE)
+    expect(main.get_by_role("listitem").filter(has_text=words["this"])).to_contain_text(re.compile("elle était trop "
+                                                                                                   "large"),
+                                                                                        timeout=PATIENCE)
+    expect(main.get_by_role("listitem").filter(has_text=words["twin"])).to_contain_text(
+        re.compile("il était trop"), timeout=PATIENCE)
     main.get_by_role("button", name=words["play"]).click()
-    expect(main.get_by_role("heading", name="when [EOS] was produced")).to_be_visible(timeout=PATIENCE)   # it plays to the end
+    # it plays to the end
+    expect(main.get_by_role("heading", name="when [EOS] was produced")).to_be_visible(timeout=PATIENCE)
     expect(main.get_by_role("button", name=words["play"])).to_be_visible(timeout=PATIENCE)
     seen.rest()
 

@@ -11,7 +11,8 @@ from viz.text import strings
 
 PATIENCE = 90_000   # ms: the first answer includes importing torch on a busy machine
 REST = "[data-testid=stApp][data-test-script-state=notRunning]"
-# a part is drawn, and the page after it: it rests when it has not run for 120 ms and nothing on it still waits for its code, as plots do
+# a part is drawn, and the page after it: it rests when it has not run for 120 ms and nothing on it still waits for its
+# code, as plots do
 WAITS = "[data-testid=stSkeleton], .clearhead-chart:not([data-drawn])"
 STILL = f"""() => {{
     const ran = (window.ran ??= {{ last: 0 }});
@@ -34,9 +35,11 @@ class Watch:
     def __init__(self, page, address):
         self.page, self.address, self.wrong = page, address, []
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
-        self.page.on("console", lambda message: self.wrong.append(message.text) if message.type == "error" and "404" not in message.text else None)
+        self.page.on("console", lambda message: self.wrong.append(message.text)
+                     if message.type == "error" and "404" not in message.text else None)
         self.page.on("request", lambda request: self.wrong.append(request.url)
-                     if request.url.startswith("http") and urlsplit(request.url).netloc != urlsplit(address).netloc else None)
+                     if request.url.startswith("http") and urlsplit(request.url).netloc != urlsplit(address).netloc
+                     else None)
 
     @property
     def main(self):

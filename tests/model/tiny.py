@@ -1,38 +1,47 @@
-"""Small models of many families with random weights, saved as folders, for the tests of this directory. No network is needed."""
+"""Small models of many families with random weights, saved as folders, for the tests of this directory. No network is
+needed."""
 from pathlib import Path
 
 SENTENCE = "the animal didn ' t cross street because it was too tired wide . a cat sat on mat of two and in garden"
 BASE = {"vocab_size": 70, "hidden_size": 48, "intermediate_size": 52, "num_hidden_layers": 3, "num_attention_heads": 4,
         "max_position_embeddings": 61, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
 GROUPED = {**BASE, "num_key_value_heads": 2, "head_dim": 8}
-SIDES = {"vocab_size": 70, "d_model": 48, "encoder_layers": 2, "decoder_layers": 3, "encoder_attention_heads": 4, "decoder_attention_heads": 2,
-         "encoder_ffn_dim": 52, "decoder_ffn_dim": 52, "max_position_embeddings": 61, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0,
+SIDES = {"vocab_size": 70, "d_model": 48, "encoder_layers": 2, "decoder_layers": 3, "encoder_attention_heads": 4,
+         "decoder_attention_heads": 2,
+         "encoder_ffn_dim": 52, "decoder_ffn_dim": 52, "max_position_embeddings": 61, "bos_token_id": 1,
+         "eos_token_id": 2, "pad_token_id": 0,
          "decoder_start_token_id": 2, "forced_eos_token_id": 2}
 # name: (configuration class, model class, sizes)
 FAMILIES = {
     "bert": ("BertConfig", "BertForMaskedLM", BASE),
     "roberta": ("RobertaConfig", "RobertaForMaskedLM", BASE),
     "distilbert": ("DistilBertConfig", "DistilBertForMaskedLM",
-                   {"vocab_size": 70, "dim": 48, "hidden_dim": 52, "n_layers": 3, "n_heads": 4, "max_position_embeddings": 61}),
+                   {"vocab_size": 70, "dim": 48, "hidden_dim": 52, "n_layers": 3, "n_heads": 4,
+                    "max_position_embeddings": 61}),
     "albert": ("AlbertConfig", "AlbertForMaskedLM", {**BASE, "embedding_size": 20}),
     "modernbert": ("ModernBertConfig", "ModernBertForMaskedLM",
-                   {**BASE, "local_attention": 8, "global_attn_every_n_layers": 2, "cls_token_id": 1, "sep_token_id": 2}),
-    "gpt2": ("GPT2Config", "GPT2LMHeadModel", {"vocab_size": 70, "n_embd": 48, "n_layer": 3, "n_head": 4, "n_positions": 61,
-                                               "bos_token_id": 1, "eos_token_id": 2}),
+                   {**BASE, "local_attention": 8, "global_attn_every_n_layers": 2, "cls_token_id": 1,
+                    "sep_token_id": 2}),
+    "gpt2": ("GPT2Config", "GPT2LMHeadModel",
+             {"vocab_size": 70, "n_embd": 48, "n_layer": 3, "n_head": 4, "n_positions": 61,
+              "bos_token_id": 1, "eos_token_id": 2}),
     "llama": ("LlamaConfig", "LlamaForCausalLM", GROUPED),
     "mistral": ("MistralConfig", "MistralForCausalLM", {**GROUPED, "sliding_window": 7}),
     "gemma2": ("Gemma2Config", "Gemma2ForCausalLM",
                {**GROUPED, "sliding_window": 7, "query_pre_attn_scalar": 8, "attn_logit_softcapping": 4.0}),
-    "gpt_oss": ("GptOssConfig", "GptOssForCausalLM", {**GROUPED, "sliding_window": 7, "num_local_experts": 2, "num_experts_per_tok": 1}),
+    "gpt_oss": ("GptOssConfig", "GptOssForCausalLM",
+                {**GROUPED, "sliding_window": 7, "num_local_experts": 2, "num_experts_per_tok": 1}),
     "t5": ("T5Config", "T5ForConditionalGeneration",
            {"vocab_size": 70, "d_model": 48, "d_kv": 8, "d_ff": 52, "num_layers": 2, "num_decoder_layers": 3,
             "num_heads": 4, "pad_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 0}),
     "bart": ("BartConfig", "BartForConditionalGeneration", SIDES),
     "marian": ("MarianConfig", "MarianMTModel", {**SIDES, "decoder_start_token_id": 0, "decoder_vocab_size": 70}),
     "bloom": ("BloomConfig", "BloomForCausalLM", {"vocab_size": 70, "hidden_size": 48, "n_layer": 3, "n_head": 4}),
-    "falcon": ("FalconConfig", "FalconForCausalLM", {"vocab_size": 70, "hidden_size": 48, "num_hidden_layers": 3, "num_attention_heads": 4,
-                                                     "multi_query": False, "new_decoder_architecture": False}),
-    "mamba": ("MambaConfig", "MambaForCausalLM", {"vocab_size": 70, "hidden_size": 16, "state_size": 4, "num_hidden_layers": 2}),
+    "falcon": ("FalconConfig", "FalconForCausalLM",
+               {"vocab_size": 70, "hidden_size": 48, "num_hidden_layers": 3, "num_attention_heads": 4,
+                "multi_query": False, "new_decoder_architecture": False}),
+    "mamba": ("MambaConfig", "MambaForCausalLM",
+              {"vocab_size": 70, "hidden_size": 16, "state_size": 4, "num_hidden_layers": 2}),
 }
 
 
@@ -46,8 +55,10 @@ def tokenizer():
     made = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
     made.normalizer = normalizers.Lowercase()
     made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    made.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1", [("[CLS]", 1), ("[SEP]", 2)])
-    names = {"pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]", "unk_token": "[UNK]", "mask_token": "[MASK]"}
+    made.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1",
+                                                        [("[CLS]", 1), ("[SEP]", 2)])
+    names = {"pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]", "unk_token": "[UNK]",
+             "mask_token": "[MASK]"}
     return PreTrainedTokenizerFast(tokenizer_object=made, **names)
 
 

@@ -1,4 +1,5 @@
-"""A page of hostile texts in every place of Streamlit that reads Markdown, each through `literal`, for a browser to look at."""
+"""A page of hostile texts in every place of Streamlit that reads Markdown, each through `literal`, for a browser to
+look at."""
 import json
 import os
 from pathlib import Path
@@ -9,7 +10,8 @@ from viz.format import visible_token
 from viz.text import escape_markdown
 
 TEXTS = json.loads(Path(os.environ["HOSTILE_TEXTS"]).read_text(encoding="utf-8"))
-SHOWN = {"markdown": st.markdown, "caption": st.caption, "error": st.error, "heading": lambda text: st.markdown(f"**x** {text} x"),
+SHOWN = {"markdown": st.markdown, "caption": st.caption, "error": st.error,
+         "heading": lambda text: st.markdown(f"**x** {text} x"),
          "button": lambda text: st.button(text, key=f"b{number}"), "bold": lambda text: st.markdown(f"*{text}*")}
 
 names = list(SHOWN)

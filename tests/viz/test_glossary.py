@@ -13,26 +13,30 @@ from viz.widgets.lesson import lessons
 
 def sections(page: str) -> dict[str, dict]:
     """The parts of a lesson's prose that have a formula."""
-    return {name: part for name, part in strings(f"lessons/{page}").items() if isinstance(part, dict) and "formula" in part}
+    return {name: part for name, part in strings(f"lessons/{page}").items()
+            if isinstance(part, dict) and "formula" in part}
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda each: each.name)
 def test_every_measure_has_an_entry_that_says_what_the_program_says(measure):
     term = glossary.terms()[measure.name]
-    assert (term.equation, term.unit, term.paper, term.menu) == (measure.equation, measure.unit, measure.paper, measure.title)
+    assert (term.equation, term.unit, term.paper, term.menu) == (measure.equation, measure.unit, measure.paper,
+                                                                 measure.title)
 
 
 @pytest.mark.parametrize("page", lessons())
 def test_every_formula_of_a_lesson_has_an_entry(page):
     missing = [name for name in sections(page) if not glossary.brought(page, name)]
     assert missing == [], f"assets/text/en/glossary/{page}.toml has no term for {missing}"
-    unknown = {name for term in glossary.terms().values() if term.page == page for name in term.sections} - set(strings(f"lessons/{page}"))
+    unknown = {name for term in glossary.terms().values() if term.page == page
+               for name in term.sections} - set(strings(f"lessons/{page}"))
     assert unknown == set()
 
 
 @pytest.mark.parametrize("term", glossary.terms().values(), ids=lambda each: each.name)
 def test_an_entry_is_complete_and_its_links_open_known_pages(term):
-    assert all((term.title, term.says, term.equation, term.unit, term.paper)) and term.equation.count("{") == term.equation.count("}")
+    assert all((term.title, term.says, term.equation, term.unit,
+                term.paper)) and term.equation.count("{") == term.equation.count("}")
     links = [link for _, link in glossary.shown(term)]
     assert links and term.page == urlsplit(links[0]).path
     for link in (*links, glossary.address(term)):
@@ -43,7 +47,8 @@ def test_an_entry_is_complete_and_its_links_open_known_pages(term):
     assert term.name in BY_NAME or not term.menu
 
 
-@pytest.mark.parametrize("page", [name for name in pages() if name not in ("lessons", "glossary", "handout")])   # which show no measure of their own
+# which show no measure of their own
+@pytest.mark.parametrize("page", [name for name in pages() if name not in ("lessons", "glossary", "handout")])
 def test_every_page_brings_terms(page):
     assert [term.name for term in glossary.terms().values() if term.page == page]
 

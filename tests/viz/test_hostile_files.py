@@ -1,4 +1,5 @@
-"""Files of strangers that the pages take: a handout, a CSV of cases, and the tables that leave. Read as what they are, or one sentence."""
+"""Files of strangers that the pages take: a handout, a CSV of cases, and the tables that leave. Read as what they are,
+or one sentence."""
 import base64
 import csv
 import io
@@ -20,7 +21,8 @@ from viz.handout.files import Handout, load, save
 from viz.widgets.figure import as_csv
 
 GOOD = save(Handout("made up", (head(), grid(), squares(), curve())))
-MESSAGE = st.binary(max_size=60) | st.builds(lambda header, tail: len(json.dumps(header)).to_bytes(4, "little") + json.dumps(header).encode() + tail,
+MESSAGE = st.binary(max_size=60) | st.builds(lambda header, tail: len(json.dumps(header)).to_bytes(4, "little")
+                                             + json.dumps(header).encode() + tail,
                                              JSON, st.binary(max_size=20))
 
 
@@ -47,14 +49,16 @@ def test_a_handout_with_any_field_changed_is_a_handout_or_one_sentence(data):
     found = json.loads(GOOD)
     item = found["items"][data.draw(st.integers(0, 3))]
     for name in data.draw(st.lists(st.sampled_from([*item, "title", "version", "items"]), min_size=1, max_size=2)):
-        text = TEXTS | MESSAGE.map(lambda message: base64.b64encode(message).decode()) | st.sampled_from(["head_view", "head_grid", "chart"])
+        text = TEXTS | MESSAGE.map(lambda message: base64.b64encode(message).decode()) | st.sampled_from(
+            ["head_view", "head_grid", "chart"])
         (item if name in item else found)[name] = data.draw(JSON | text)
     opened(json.dumps(found).encode())
 
 
 @examples(300)
 @given(st.binary(max_size=200) | st.lists(st.lists(st.sampled_from(PIECES), max_size=5), max_size=5).map(
-    lambda rows: ("sentence,pronoun,correct,wrong,pronoun_start\r\n" + "\r\n".join(",".join(row) for row in rows)).encode("utf-8", "replace")))
+    lambda rows: ("sentence,pronoun,correct,wrong,pronoun_start\r\n"
+                  + "\r\n".join(",".join(row) for row in rows)).encode("utf-8", "replace")))
 def test_any_cases_are_read_or_refused_in_one_sentence(content):
     try:
         assert read_bytes(content, "mine.csv")
@@ -65,7 +69,8 @@ def test_any_cases_are_read_or_refused_in_one_sentence(content):
 @examples(300)
 @given(st.lists(TEXTS, min_size=1, max_size=8))
 def test_a_figures_table_runs_nowhere_and_gives_back_its_names(names):
-    drawn = bars("light", [*names, "last"], {name: [1.0] * (len(names) + 1) for name in ("=own", "+other")}, axes=("=x", "@y"))
+    drawn = bars("light", [*names, "last"], {name: [1.0] * (len(names) + 1) for name in ("=own", "+other")},
+                 axes=("=x", "@y"))
     rows = list(csv.reader(io.StringIO(as_csv(drawn).decode("utf-8"), newline="")))
     cells = [cell for row in rows for cell in row if not _number(cell)]
     assert not any(cell.lstrip(" ")[:1] in tuple("=+-@＝＋－＠\t\r\n") for cell in cells)

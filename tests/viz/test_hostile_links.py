@@ -1,4 +1,5 @@
-"""URLs of strangers: every parameter of every page, with any value, gives a state that a link can hold and a view that can be shown."""
+"""URLs of strangers: every parameter of every page, with any value, gives a state that a link can hold and a view that
+can be shown."""
 from urllib.parse import parse_qsl, urlencode
 
 import pytest
@@ -13,10 +14,13 @@ from viz.link import from_params, to_params
 from viz.page import Page, pages, with_controls
 from viz.state import State, complete_view
 
-OWN = ("model", "text", "text_b", "target", "kind", "layer", "head", "token", "pair", "lens", "scale", "order", "quadrant", "transpose",
+OWN = ("model", "text", "text_b", "target", "kind", "layer", "head", "token", "pair", "lens", "scale", "order",
+       "quadrant", "transpose",
        "hide_special", "renormalise", "words", "keep", "overlay")
-VALUES = st.one_of(TEXTS, st.sampled_from((*NUMBERS, *PIECES)), st.from_regex(r"[0-9]{1,7}([.,][0-9]{1,7}){0,9}", fullmatch=True),
-                   st.sampled_from(("matrix", "self", "cross", "causal", "1", "log", "AB", "entropy", "pair", "0.5", "3,1", "0.1,1.2")))
+VALUES = st.one_of(TEXTS, st.sampled_from((*NUMBERS, *PIECES)),
+                   st.from_regex(r"[0-9]{1,7}([.,][0-9]{1,7}){0,9}", fullmatch=True),
+                   st.sampled_from(("matrix", "self", "cross", "causal", "1", "log", "AB", "entropy", "pair", "0.5",
+                                    "3,1", "0.1,1.2")))
 RECORDS = {kind: record(7, kind) for kind in (Kind.SELF, Kind.CAUSAL)}
 PAGES = {name: page for name, (page, _) in pages().items()}
 
@@ -31,7 +35,9 @@ def test_any_value_of_any_parameter_gives_a_state_that_a_link_can_hold(name):
     def check(params):
         state = from_params(params, name, controls)
         written = to_params(state, name, controls)
-        assert from_params(written, name, controls) == from_params(to_params(from_params(written, name, controls), name, controls), name, controls)
+        assert from_params(written, name,
+                           controls) == from_params(to_params(from_params(written, name, controls), name, controls),
+                                                    name, controls)
         assert all(isinstance(value, str) for value in written.values()) and set(written) <= set(names)
         assert dict(parse_qsl(urlencode(written), keep_blank_values=True)) == written
         for each in controls:
@@ -47,7 +53,9 @@ def test_any_link_opens_a_head_that_is_there_or_says_why_not(params, kind):
     state = from_params(params)
     view = complete_view(state, RECORDS[kind])
     attention_map = RECORDS[kind][view.kind]
-    assert attention_map.has(view.layer, view.head) and 0 <= view.token < 7 and all(attention_map.has(*each) for each in view.overlay)
+    assert attention_map.has(view.layer,
+                             view.head) and 0 <= view.token < 7 and all(attention_map.has(*each)
+                                                                        for each in view.overlay)
     assert view.pair is None or all(0 <= each < 7 for each in view.pair)
     try:
         shown = displayed_head(RECORDS[kind], view)
@@ -68,6 +76,7 @@ def test_a_control_takes_from_a_browser_what_it_can_be_and_nothing_else(name):
         for each in page.controls:
             value = state.controls_of(name).get(each.name, each.start)
             assert value == each.start or each.clean(value) == value
-        assert from_params(to_params(state, name, page.controls), name, page.controls).controls_of(name) == state.controls_of(name)
+        assert from_params(to_params(state, name, page.controls), name,
+                           page.controls).controls_of(name) == state.controls_of(name)
 
     check()

@@ -1,4 +1,5 @@
-"""Typed text in a place that reads Markdown stands for itself: what a real browser shows is what was typed, and nothing of it runs."""
+"""Typed text in a place that reads Markdown stands for itself: what a real browser shows is what was typed, and nothing
+of it runs."""
 import json
 from itertools import pairwise
 from pathlib import Path
@@ -9,15 +10,17 @@ from tests.conftest import Server
 from tests.hostile import CELLS, MARKS, RUNS, SIGNS, TOKENS
 from viz.text import JOINER, show_invisibles
 
-TEXTS = [text for text in (*RUNS, *MARKS, *CELLS, *TOKENS, *SIGNS, *(a + " " + b for a, b in zip(RUNS, MARKS, strict=False)),
-                           *(f"{a}\n{b}" for a, b in pairwise(MARKS))) if show_invisibles(text).strip()]
+TEXTS = [text
+         for text in (*RUNS, *MARKS, *CELLS, *TOKENS, *SIGNS, *(a + " " + b for a, b in zip(RUNS, MARKS, strict=False)),
+                      *(f"{a}\n{b}" for a, b in pairwise(MARKS))) if show_invisibles(text).strip()]
 
 
 @pytest.fixture(scope="module")
 def page(browser, tmp_path_factory):
     folder = tmp_path_factory.mktemp("hostile")
     (folder / "texts.json").write_text(json.dumps(TEXTS), encoding="utf-8")
-    server = Server(Path(__file__).parent / "hostile_app.py", folder / "server.log", HOSTILE_TEXTS=str(folder / "texts.json")).wait()
+    server = Server(Path(__file__).parent / "hostile_app.py", folder / "server.log",
+                    HOSTILE_TEXTS=str(folder / "texts.json")).wait()
     context = browser.new_context()
     opened, asked = context.new_page(), []
     opened.on("request", lambda request: asked.append(request.url))
@@ -32,19 +35,24 @@ def page(browser, tmp_path_factory):
 
 
 def test_every_text_shows_itself(page):
-    shown = page.evaluate("""count => [...Array(count).keys()].map(n => document.querySelector(`.st-key-place-${n}`).textContent)""", len(TEXTS))
-    wrong = [(text, found) for text, found in zip(TEXTS, shown, strict=True) if _plain(show_invisibles(text)) not in _plain(found)]
+    shown = page.evaluate(
+        """count => [...Array(count).keys()].map(n => document.querySelector(`.st-key-place-${n}`).textContent)""",
+        len(TEXTS))
+    wrong = [(text, found) for text, found in zip(TEXTS, shown, strict=True)
+             if _plain(show_invisibles(text)) not in _plain(found)]
     assert wrong == []
 
 
 def _plain(text: str) -> str:
-    """Without what HTML does to spaces, and without the invisible sign that keeps Streamlit from replacing what was typed."""
+    """Without what HTML does to spaces, and without the invisible sign that keeps Streamlit from replacing what was
+    typed."""
     return " ".join(text.replace(JOINER, "").split())
 
 
 def test_nothing_runs_and_nothing_is_asked_of_another_machine(page):
     assert page.evaluate("window.got") is None and page.asked == []
     inside = "[class*=st-key-place] "
-    for tag in ("script", "img", "iframe", "svg.ran", "a", "table", "h1", "code", "strong strong", "ul", "ol", "blockquote", "hr", ".katex"):
+    for tag in ("script", "img", "iframe", "svg.ran", "a", "table", "h1", "code", "strong strong", "ul", "ol",
+                "blockquote", "hr", ".katex"):
         found = page.locator(inside + tag)
         assert found.count() == 0, (tag, found.first.evaluate("each => each.outerHTML"))

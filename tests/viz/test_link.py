@@ -10,13 +10,18 @@ from viz.link import START, address, from_params, to_params, too_long
 from viz.state import State
 
 NUMBERS = st.integers(0, 999_999)
-VIEWS = st.builds(View, kind=st.sampled_from(Kind), layer=NUMBERS, head=NUMBERS, token=NUMBERS, pair=st.none() | st.tuples(NUMBERS, NUMBERS),
-                  lens=st.sampled_from(["matrix", "lines", "text"]), scale=st.sampled_from(["linear", "root", "log"]), transpose=st.booleans(),
-                  overlay=st.lists(st.tuples(NUMBERS, NUMBERS), max_size=7).map(tuple), keep=st.sampled_from([1.0, 0.5, 0.95, 0.1234]),
+VIEWS = st.builds(View, kind=st.sampled_from(Kind), layer=NUMBERS, head=NUMBERS, token=NUMBERS,
+                  pair=st.none() | st.tuples(NUMBERS, NUMBERS),
+                  lens=st.sampled_from(["matrix", "lines", "text"]), scale=st.sampled_from(["linear", "root", "log"]),
+                  transpose=st.booleans(),
+                  overlay=st.lists(st.tuples(NUMBERS, NUMBERS), max_size=7).map(tuple),
+                  keep=st.sampled_from([1.0, 0.5, 0.95, 0.1234]),
                   hide_special=st.booleans(), renormalise=st.booleans(), words=st.booleans(),
-                  order=st.sampled_from(["layer", "pair", "entropy", "previous"]), quadrant=st.sampled_from(["", "AA", "AB", "BA", "BB"]))
+                  order=st.sampled_from(["layer", "pair", "entropy", "previous"]),
+                  quadrant=st.sampled_from(["", "AA", "AB", "BA", "BB"]))
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60)
-STATES = st.builds(State, model=st.sampled_from(["minilm", "a/b"]), text=TEXTS, text_b=st.none() | TEXTS, target=st.none() | TEXTS, view=VIEWS,
+STATES = st.builds(State, model=st.sampled_from(["minilm", "a/b"]), text=TEXTS, text_b=st.none() | TEXTS,
+                   target=st.none() | TEXTS, view=VIEWS,
                    present=st.booleans(), chosen=st.just(frozenset({"kind", "head", "pair", "token"})))
 
 
@@ -31,7 +36,8 @@ def test_the_start_has_no_parameters():
 
 
 HOSTILE = ["-1", "1e9", "NaN", "9" * 40, "1,2,3", "٣", "<script>", "0", "0.0", "1.5", "../../etc/passwd"]
-NAMES = ["model", "text", "kind", "layer", "head", "token", "pair", "lens", "scale", "keep", "overlay", "order", "words", "quadrant",
+NAMES = ["model", "text", "kind", "layer", "head", "token", "pair", "lens", "scale", "keep", "overlay", "order",
+         "words", "quadrant",
          "transpose", "present", "other"]
 
 

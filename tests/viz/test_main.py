@@ -37,7 +37,8 @@ def run(monkeypatch, tmp_path):
     monkeypatch.setattr(sources, "ask", ask)
 
     def invoke(*words, name="out.png", text="the animal"):
-        found = CliRunner().invoke(main, ["export", "--model", "fake", "--text", text, *words, "--out", str(tmp_path / name)])
+        found = CliRunner().invoke(main,
+                                   ["export", "--model", "fake", "--text", text, *words, "--out", str(tmp_path / name)])
         return found, tmp_path / name
 
     return invoke
@@ -48,7 +49,8 @@ def test_each_format_by_the_ending_of_its_file(run, suffix):
     found, file = run("--layer", "1", "--head", "2", "--pair", "it", "1", name="figure" + suffix)
     assert found.exit_code == 0, found.output
     said = provenance_of(suffix, file.read_bytes())
-    assert (said["text"], said["layer"], said["head"], said["view"]["pair"], said["view"]["token"]) == ("the animal", 1, 2, [2, 1], 2)
+    assert (said["text"], said["layer"], said["head"], said["view"]["pair"],
+            said["view"]["token"]) == ("the animal", 1, 2, [2, 1], 2)
 
 
 def test_options_reach_the_picture(run):
@@ -57,15 +59,18 @@ def test_options_reach_the_picture(run):
     assert Image.open(io.BytesIO(run("--no-caption")[1].read_bytes())).size[1] < plain[1]
     _, file = run("--lens", "lines", "--scale", "log", "--words", "--hide-special", "--transpose", "--token", "animal")
     said = provenance_of(".png", file.read_bytes())
-    assert [said["view"][name] for name in ("lens", "scale", "words", "hide_special", "transpose", "token")] == ["lines", "log", True, True, True, 1]
+    assert [said["view"][name] for name in ("lens", "scale", "words", "hide_special", "transpose",
+                                            "token")] == ["lines", "log", True, True, True, 1]
     assert said["kind"] == Kind.SELF
     assert run("--grid", name="all.pdf")[0].exit_code == 0
 
 
 @pytest.mark.parametrize("words, name, sentence", [
-    ((), "out.docx", "does not say a format"), ((), "out", "does not say a format"), (("--layer", "99"), "out.png", "layer 99"),
+    ((), "out.docx", "does not say a format"), ((), "out", "does not say a format"),
+    (("--layer", "99"), "out.png", "layer 99"),
     (("--kind", "cross"), "out.png", "no cross attention"), (("--token", "nothere"), "out.png", "no token 'nothere'"),
-    (("--grid",), "out.csv", "cannot show the grid"), (("--lens", "text"), "out.png", "none is in focus"), (("--zoom", "9"), "out.png", "--zoom"),
+    (("--grid",), "out.csv", "cannot show the grid"), (("--lens", "text"), "out.png", "none is in focus"),
+    (("--zoom", "9"), "out.png", "--zoom"),
     ((), "missing/out.png", "choose another place")])
 def test_what_goes_wrong_is_one_sentence_and_exit_code_2(run, words, name, sentence):
     found, file = run(*words, name=name)
@@ -87,13 +92,15 @@ def test_a_handout_becomes_html_and_pdf(tmp_path):
     """The PDF is printed by the browser that the tests have anyway."""
     source = tmp_path / "lesson.handout.json"
     source.write_bytes(save(Handout("A lesson", (made_up.head(), made_up.curve()))))
-    done = CliRunner().invoke(main, ["handout", str(source), "--html", str(tmp_path / "a.html"), "--pdf", str(tmp_path / "a.pdf")],
+    done = CliRunner().invoke(main, ["handout", str(source), "--html", str(tmp_path / "a.html"), "--pdf",
+                                     str(tmp_path / "a.pdf")],
                               env={"BROWSER_PATH": chromium()})
     assert done.exit_code == 0, done.output
     text = "\n".join(each.extract_text() for each in pypdf.PdfReader(tmp_path / "a.pdf").pages)
     assert "A lesson" in text and "Figure 1." in text
     assert b"Content-Security-Policy" in (tmp_path / "a.html").read_bytes()
-    for arguments, sentence in (([str(source), "--pdf", str(tmp_path / "b.pdf")], "needs a Chromium"), ([str(source)], "say --html OUT"),
+    for arguments, sentence in (([str(source), "--pdf", str(tmp_path / "b.pdf")], "needs a Chromium"),
+                                ([str(source)], "say --html OUT"),
                                 ([__file__, "--html", str(tmp_path / "c.html")], "not a handout")):
         refused = CliRunner().invoke(main, ["handout", *arguments], env={"BROWSER_PATH": "", "PATH": str(tmp_path)})
         assert refused.exit_code == 2 and sentence in refused.output

@@ -23,7 +23,9 @@ def test_the_slope_is_steepest_near_the_temperature_that_the_sheet_says():
 
 @pytest.mark.parametrize(("d_k", "said"), [(512, 23), (128, 11)])
 def test_the_histograms_are_as_wide_as_the_sheet_says(d_k, said):
-    assert f"± {said}" in SHEET and sqrt_dk.rows_of(d_k, 64, 0, "normal")[2].std() == pytest.approx(said, abs=1) == pytest.approx(d_k**0.5, abs=1)
+    assert f"± {said}" in SHEET and sqrt_dk.rows_of(d_k, 64, 0,
+                                                    "normal")[2].std() == pytest.approx(said, abs=1) == pytest.approx(
+                                                        d_k**0.5, abs=1)
 
 
 def test_the_median_slope_without_the_division_is_about_a_hundredth():

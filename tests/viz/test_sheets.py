@@ -1,4 +1,5 @@
-"""The classroom sheets: every link opens a state that exists, and what a sheet says about it is true of the models and formulas as shipped."""
+"""The classroom sheets: every link opens a state that exists, and what a sheet says about it is true of the models and
+formulas as shipped."""
 import re
 from collections import Counter
 from itertools import pairwise
@@ -22,7 +23,8 @@ from viz.state import complete_view
 from viz.text import FOLDER
 
 SHEETS = {path.stem: path.read_text(encoding="utf-8") for path in sorted((FOLDER / "sheets").glob("*.md"))}
-LINKS = [(sheet, words, link) for sheet, text in SHEETS.items() for words, link in re.findall(r"\[([^\]]*)\]\(([^)]*)\)", text)]
+LINKS = [(sheet, words, link) for sheet, text in SHEETS.items()
+         for words, link in re.findall(r"\[([^\]]*)\]\(([^)]*)\)", text)]
 TIRED = Case("The animal didn't cross the street because it was too tired.", (43, 45), (4, 10), (28, 34))
 WIDE = Case(TIRED.sentence.replace("tired", "wide"), TIRED.pronoun, TIRED.wrong, TIRED.correct)
 SWAPPED, ALL = (0, 1, 2, 3, 5, 4), (5, 3, 1, 0, 4, 2)
@@ -34,7 +36,8 @@ def ask(question):
 
 def parameters(link: str) -> tuple[str, dict[str, str]]:
     name, _, query = link.partition("?")
-    return name, {field: values[0] for field, values in parse_qs(query, keep_blank_values=True, strict_parsing=bool(query)).items()}
+    return name, {field: values[0]
+                  for field, values in parse_qs(query, keep_blank_values=True, strict_parsing=bool(query)).items()}
 
 
 @pytest.mark.parametrize(("sheet", "words", "link"), LINKS)
@@ -45,7 +48,8 @@ def test_a_sheet_links_into_states_that_exist(sheet, words, link):
     assert to_params(from_params(wanted, name, page.controls), name, page.controls) == wanted
 
 
-@pytest.mark.parametrize(("sheet", "words", "link"), [each for each in LINKS if "token=" in each[2] or "pair=" in each[2]])
+@pytest.mark.parametrize(("sheet", "words", "link"),
+                         [each for each in LINKS if "token=" in each[2] or "pair=" in each[2]])
 def test_a_link_to_a_head_or_a_word_opens_what_it_names(sheet, words, link):
     """The layer, the head and the quoted words of the link are those of the state that opens."""
     name, wanted = parameters(link)
@@ -53,7 +57,8 @@ def test_a_link_to_a_head_or_a_word_opens_what_it_names(sheet, words, link):
     record = ask(sources.open_query(state.model, state.text, state.text_b, state.target))
     view = complete_view(state, record)
     tokens = record[view.kind]
-    shown = [tokens.queries.texts[view.pair[0]], tokens.keys.texts[view.pair[1]]] if "pair" in wanted else [tokens.queries.texts[view.token]]
+    shown = [tokens.queries.texts[view.pair[0]],
+             tokens.keys.texts[view.pair[1]]] if "pair" in wanted else [tokens.queries.texts[view.token]]
     assert tokens.has(view.layer, view.head) and (view.layer, view.head) == (state.view.layer, state.view.head)
     assert re.findall('"([^"]*)"', words) in (shown, [])
     assert re.findall(r"(?i)layer (\d+) · head (\d+)", words) in ([], [(str(view.layer), str(view.head))])
@@ -88,7 +93,8 @@ def test_what_the_sheet_on_positions_says_about_waves_slopes_and_buckets():
 
 def test_what_the_sheet_on_positions_says_about_longer_texts():
     found = positions.beyond()
-    runs, edge = {name: np.array(each).mean(0) for name, each in found["accuracy"].items()}, found["trained"] - found["back"]
+    runs, edge = {name: np.array(each).mean(0)
+                  for name, each in found["accuracy"].items()}, found["trained"] - found["back"]
     assert found["trained"] == 32
     for name in ("sinusoidal", "learned"):
         assert runs[name][:edge].mean() > 0.95 and runs[name][edge + 2:].mean() < 0.3
@@ -100,20 +106,24 @@ def test_what_the_sheet_on_positions_says_about_longer_texts():
 def twins(model: str) -> Twins:
     """The weight of "it" on animal and street, head by head, in both sentences."""
     maps = [map_of(ask(sources.open_query(model, case.sentence))) for case in (TIRED, WIDE)]
-    here, there = (noun_weights(each, words_of(each.queries, case)) for each, case in zip(maps, (TIRED, WIDE), strict=True))
+    here, there = (noun_weights(each, words_of(each.queries, case))
+                   for each, case in zip(maps, (TIRED, WIDE), strict=True))
     return Twins(here.heads, here.pronoun, there.pronoun[:, ::-1], 2 / len(maps[0].keys), ("animal", "street", "it"))
 
 
 def shares(model: str, *silenced: tuple[Kind, int, int]) -> list[float]:
     """P(animal) for tired and P(street) for wide, against the other noun."""
-    return [float(ask(AnswersQuery(model, sources.revision(model), (case,), frozenset(Silence(*head) for head in silenced))).share[0])
+    return [float(ask(AnswersQuery(model, sources.revision(model), (case,),
+                                   frozenset(Silence(*head) for head in silenced))).share[0])
             for case in (TIRED, WIDE)]
 
 
 def test_what_the_sheet_on_it_says_about_the_famous_picture():
     found = twins("minilm")
     place = found.heads.index((Kind.SELF, 3, 1))
-    assert len(found.heads) == 72 and found.here[:, 0].argmax() == place and found.here[place, 0] == pytest.approx(2 / 3, abs=0.02)
+    assert len(found.heads) == 72 and found.here[:,
+                                                 0].argmax() == place and found.here[place, 0] == pytest.approx(
+                                                     2 / 3, abs=0.02)
     assert found.there[place, 1] < found.there[place, 0] < found.here[place, 0] / 2
     flips = [place for place, verdict in enumerate(found.verdicts()) if verdict == "flips"]
     assert len(flips) == 1 and 0.15 < found.here[flips[0]].sum() < 0.25
@@ -141,14 +151,16 @@ def test_what_the_sheet_on_it_says_about_the_narrow_resolver():
 
 def test_what_the_sheet_on_it_says_about_the_wide_resolver():
     found = twins("resolver-wide")
-    assert Counter(each[1] for each, verdict in zip(found.heads, found.verdicts(), strict=True) if verdict == "flips") == {1: 4}
+    assert Counter(each[1] for each, verdict in zip(found.heads, found.verdicts(), strict=True)
+                   if verdict == "flips") == {1: 4}
     assert min(shares("resolver-wide")) > 0.99
     alone = {head[1:]: shares("resolver-wide", head)[0] for head in found.heads}
     assert min(alone[1, head] for head in range(4)) > 0.99
     assert [head for head, share in alone.items() if share < 0.5] == [(0, 0)]
     tokens = map_of(ask(sources.open_query("resolver-wide", TIRED.sentence)))
     row = heads.weights(tokens.layer(0), 0)[tokens.queries.texts.index("it")]
-    assert tokens.keys.texts[int(row.argmax())] == "tired" and row.max() > 0.9 and found.here[found.heads.index((Kind.SELF, 0, 0))].sum() < 0.05
+    assert tokens.keys.texts[int(row.argmax())] == "tired" and row.max() > 0.9 and found.here[
+        found.heads.index((Kind.SELF, 0, 0))].sum() < 0.05
 
 
 def test_what_the_sheet_on_it_says_about_the_translator():

@@ -1,4 +1,5 @@
-"""Before the first visitor the first question is asked, once, and `streamlit run app.py` opens a browser as for any script."""
+"""Before the first visitor the first question is asked, once, and `streamlit run app.py` opens a browser as for any
+script."""
 import asyncio
 import gc
 from concurrent.futures import ThreadPoolExecutor

@@ -1,1 +1,2 @@
-"""What runs in the browser, one folder each: Python, JavaScript and CSS. A component draws and hands back its picture; it knows no handout."""
+"""What runs in the browser, one folder each: Python, JavaScript and CSS. A component draws and hands back its picture;
+it knows no handout."""

@@ -1,9 +1,8 @@
 """The JavaScript and CSS of a component as one text each.
 
-The modules in this folder are plain ES modules that import one another; Streamlit loads a component from one inline text, which cannot
-import. So what a module imports is written before it, once, and the import and export marks between them go. Comments and indentation
-stay at home: only what runs is sent.
-"""
+The modules in this folder are plain ES modules that import one another; Streamlit loads a component from one inline
+text, which cannot import. So what a module imports is written before it, once, and the import and export marks between
+them go. Comments and indentation stay at home: only what runs is sent. """
 import functools
 import itertools
 import json
@@ -46,12 +45,14 @@ def script(*modules: str) -> str:
         _modules((FOLDER / module).resolve(), paths)
     own = (FOLDER / modules[0]).resolve()
     texts = {path: path.read_text(encoding="utf-8") for path in paths}
-    inlined = [text if path == own else re.sub(r"^export ", "", text, flags=re.MULTILINE) for path, text in texts.items()]
+    inlined = [text if path == own else re.sub(r"^export ", "", text, flags=re.MULTILINE)
+               for path, text in texts.items()]
     return _dense(_lines(IMPORT.sub("", "\n".join(inlined))))
 
 
 def shelved(component: str, when: str = "") -> str:
-    """A module that lays the component's code and style on its shelf (js/code_registry.js): as it runs, or when what stands in `when` says."""
+    """A module that lays the component's code and style on its shelf (js/code_registry.js): as it runs, or when what
+    stands in `when` says."""
     laid = f"shelf({json.dumps(component)}).resolve({{mount, css: {json.dumps(style(component))}}});\n"
     return script(f"{component}/{component}.js", "js/code_registry.js") + when + laid
 

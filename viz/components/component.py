@@ -1,9 +1,10 @@
-"""How a component stands on a page: its code, two messages, one event; and the picture that it leaves behind, for whoever keeps pictures.
+"""How a component stands on a page: its code, two messages, one event; and the picture that it leaves behind, for
+whoever keeps pictures.
 
-The *body* holds what is large and rarely changes (thumbnails, weights, tokens), the *state* what a click changes (which head is open, which
-token is in focus). Streamlit sends an element again as a whole whenever anything in it changes; so the code and the state are elements of
-their own, without height. Then the code is sent once, and a click on a 256-token head costs a kilobyte and not a quarter of a megabyte. In
-the browser body and state meet in a room named after the key.
+The *body* holds what is large and rarely changes (thumbnails, weights, tokens), the *state* what a click changes (which
+head is open, which token is in focus). Streamlit sends an element again as a whole whenever anything in it changes; so
+the code and the state are elements of their own, without height. Then the code is sent once, and a click on a 256-token
+head costs a kilobyte and not a quarter of a megabyte. In the browser body and state meet in a room named after the key.
 """
 import json
 from collections.abc import Callable
@@ -19,7 +20,8 @@ _STATE = st.components.v2.component("clearhead_state", js=script("js/state.js"))
 
 
 def component_value(key: str, name: str = "event") -> Any:
-    """What a component of this key last sent under this name; None where nothing is there, as of a page that was just left."""
+    """What a component of this key last sent under this name; None where nothing is there, as of a page that was just
+    left."""
     return (st.session_state.get(key) or {}).get(name)
 
 
@@ -40,11 +42,14 @@ class Component:
     def __init__(self, name: str) -> None:
         self._name = name
         self._code = st.components.v2.component(f"clearhead_{name}_code", js=shelved(name, "export default () => "))
-        self._body = st.components.v2.component(f"clearhead_{name}", js=script("js/body.js") + f"export default body({json.dumps(name)});\n")
+        self._body = st.components.v2.component(f"clearhead_{name}",
+                                                js=script("js/body.js") + f"export default body({json.dumps(name)});\n")
 
-    def show(self, key: str, body: bytes, state: bytes, read: Callable[[Any], Any], on_event: Callable[[Any], None] | None,
+    def show(self, key: str, body: bytes, state: bytes, read: Callable[[Any], Any],
+             on_event: Callable[[Any], None] | None,
              view: View | None = None) -> Picture:
-        """Draws it. `read` turns what the browser sent into an event or None; `on_event` gets the event before the page runs again."""
+        """Draws it. `read` turns what the browser sent into an event or None; `on_event` gets the event before the page
+        runs again."""
         def hand_on() -> None:
             event = read(component_value(key))
             if event is not None and on_event is not None:

@@ -1,8 +1,9 @@
-"""One binary message: a 4-byte little-endian header length, a JSON header in UTF-8, then arrays. `wire.js` reads what `pack` writes.
+"""One binary message: a 4-byte little-endian header length, a JSON header in UTF-8, then arrays. `wire.js` reads what
+`pack` writes.
 
-The header's `sections` lists each array's name, type, offset (bytes from the end of the header) and shape. Header and sections are padded to
-multiples of 4 bytes, so that JavaScript can look at any of them without copying once the message is aligned.
-"""
+The header's `sections` lists each array's name, type, offset (bytes from the end of the header) and shape. Header and
+sections are padded to multiples of 4 bytes, so that JavaScript can look at any of them without copying once the message
+is aligned. """
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -23,11 +24,14 @@ def pack(header: Mapping[str, Any], sections: Mapping[str, np.ndarray]) -> bytes
     entries, parts, offset = [], [], 0
     for name, array in sections.items():
         if array.dtype.name not in TYPES:
-            raise ValueError(f"section {name}: expected one of {', '.join(TYPES)}, got {array.dtype}; convert it first.")
+            raise ValueError(
+                f"section {name}: expected one of {', '.join(TYPES)}, got {array.dtype}; convert it first.")
         entries.append([name, array.dtype.name, offset, list(array.shape)])
-        parts += [np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).tobytes(), bytes(_padding(array.nbytes))]
+        parts += [np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).tobytes(),
+                  bytes(_padding(array.nbytes))]
         offset += array.nbytes + _padding(array.nbytes)
-    text = json.dumps({**header, "sections": entries}, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
+    text = json.dumps({**header, "sections": entries}, ensure_ascii=True, allow_nan=False,
+                      separators=(",", ":")).encode()
     text += b" " * _padding(len(text))
     return b"".join([len(text).to_bytes(4, "little"), text, *parts])
 
@@ -53,17 +57,20 @@ def root_codes(weights: np.ndarray) -> np.ndarray:
 
 
 def signed_codes(numbers: np.ndarray, bound: float) -> np.ndarray:
-    """Numbers from −bound to bound as uint16 1 + 2 · round(32766 · |x| / bound) + (x > 0), so that a larger code is a larger change; 0 for NaN."""
+    """Numbers from −bound to bound as uint16 1 + 2 · round(32766 · |x| / bound) + (x > 0), so that a larger code is a
+    larger change; 0 for NaN."""
     sizes = np.rint(np.clip(np.nan_to_num(np.abs(numbers)) / bound, 0, 1) * 32766).astype(np.uint16)
     return np.where(np.isnan(numbers), np.uint16(0), 2 * sizes + 1 + (np.nan_to_num(numbers) > 0)).astype(np.uint16)
 
 
 def range_codes(numbers: np.ndarray) -> tuple[np.ndarray, float, float]:
-    """Any numbers as uint16 in even steps from the smallest to the largest, what is not finite as NOTHING: (codes, lowest, highest)."""
+    """Any numbers as uint16 in even steps from the smallest to the largest, what is not finite as NOTHING: (codes,
+    lowest, highest)."""
     finite = np.isfinite(numbers)
     if not finite.any():
         return np.full(numbers.shape, NOTHING, np.uint16), 0.0, 0.0
-    low, high = (float(bound(numbers, where=finite, initial=start)) for bound, start in ((np.min, np.inf), (np.max, -np.inf)))
+    low, high = (float(bound(numbers, where=finite, initial=start))
+                 for bound, start in ((np.min, np.inf), (np.max, -np.inf)))
     steps = np.where(finite, numbers, np.float32(low)) - np.float32(low)
     steps *= (NOTHING - 1) / (high - low) if high > low else 0
     steps += np.float32(0.5)

@@ -1,8 +1,7 @@
 """A record and a view become a file.
 
-A format is one module of this package with `FORMAT` and `export(record, view, options) -> bytes`. It is found by being there: put a file
-beside the others and the page, the command line and the contract tests know it.
-"""
+A format is one module of this package with `FORMAT` and `export(record, view, options) -> bytes`. It is found by being
+there: put a file beside the others and the page, the command line and the contract tests know it. """
 import functools
 import importlib
 import pkgutil
@@ -20,7 +19,8 @@ SUBJECTS = ("matrix", "lines", "text", "grid", "numbers")
 
 @dataclass(frozen=True)
 class Format:
-    """name: as people say it. suffix: with its dot. subjects: what it can hold, of SUBJECTS. about: one line for a menu."""
+    """name: as people say it. suffix: with its dot. subjects: what it can hold, of SUBJECTS. about: one line for a
+    menu."""
 
     name: str
     suffix: str
@@ -30,7 +30,8 @@ class Format:
 
     def __post_init__(self) -> None:
         if not self.suffix.startswith(".") or not set(self.subjects) <= set(SUBJECTS) or not self.subjects:
-            raise ValueError(f"Format: expected a suffix with its dot and subjects of {SUBJECTS}, got {self.suffix!r} and {self.subjects}.")
+            raise ValueError(f"Format: expected a suffix with its dot and subjects of {SUBJECTS}, got {self.suffix!r} "
+                             f"and {self.subjects}.")
 
 
 Exporter = Callable[[AttentionRecord, View, Options], bytes]
@@ -46,11 +47,13 @@ def formats() -> dict[str, tuple[Format, Exporter]]:
 def export(suffix: str, record: AttentionRecord, view: View, options: Options = PLAIN) -> bytes:
     """The file for a suffix such as ".png". Raises UserError for a format that is not there or cannot hold this."""
     if suffix.lower() not in formats():
-        raise UserError(f"There is no export to {suffix or 'a file without an ending'}; choose one of {', '.join(sorted(formats()))}.")
+        raise UserError(f"There is no export to {suffix or 'a file without an ending'}; choose one of "
+                        f"{', '.join(sorted(formats()))}.")
     form, exporter = formats()[suffix.lower()]
     if options.grid and "grid" not in form.subjects:
         drawn = sorted(each for each in formats() if "grid" in formats()[each][0].subjects)
-        raise UserError(f"{form.name} holds numbers and cannot show the grid as a picture; choose one of {', '.join(drawn)}.")
+        raise UserError(f"{form.name} holds numbers and cannot show the grid as a picture; choose one of "
+                        f"{', '.join(drawn)}.")
     return exporter(record, view, options)
 
 

@@ -23,7 +23,8 @@ ZOOM = 3   # pixels a point of a PNG
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """shown: the first, the second, their difference. bound: of the difference's colours. titles: of each. records: both sides. link: of the page."""
+    """shown: the first, the second, their difference. bound: of the difference's colours. titles: of each. records:
+    both sides. link: of the page."""
 
     shown: tuple[DisplayedHead, ...]
     view: View
@@ -34,7 +35,8 @@ class Compared:
 
 
 def picture(found: Compared, kind: str) -> bytes:
-    """All three on one page as png, svg or pdf, with where they come from. Raises UserError where a PNG would be too large."""
+    """All three on one page as png, svg or pdf, with where they come from. Raises UserError where a PNG would be too
+    large."""
     said = [provenance.sentences(record, found.link) for record in found.records]
     source = json.dumps([json.loads(provenance.dumps(record, found.view, found.link)) for record in found.records])
     words = [" · ".join(part) for texts, lines in said for part in (texts, lines)]
@@ -47,13 +49,14 @@ def picture(found: Compared, kind: str) -> bytes:
 
 
 def as_csv(shown: tuple[DisplayedHead, ...]) -> bytes:
-    """Each aligned pair of tokens with its weight in the first, in the second, and the difference, empty where one side has no such token; UTF-8,
-    CRLF (RFC 4180), text harmless for spreadsheets."""
+    """Each aligned pair of tokens with its weight in the first, in the second, and the difference, empty where one side
+    has no such token; UTF-8, CRLF (RFC 4180), text harmless for spreadsheets."""
     text = io.StringIO(newline="")
     lines = csv.writer(text)
     lines.writerow(["from", "to", "from group", "to group", *NAMES])
     for row, query in enumerate(shown[0].rows):
         for column, key in enumerate(shown[0].columns):
-            numbers = ["" if math.isnan(value) else f"{value:.6g}" for value in (float(each.weights[row, column]) for each in shown)]
+            numbers = ["" if math.isnan(value) else f"{value:.6g}"
+                       for value in (float(each.weights[row, column]) for each in shown)]
             lines.writerow([guarded(query.text), guarded(key.text), row, column, *numbers])
     return text.getvalue().encode("utf-8", "replace")

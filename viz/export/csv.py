@@ -1,13 +1,13 @@
 """CSV: the open head's numbers for spreadsheets and scripts. The provenance is the last column of the first data row.
 
-UTF-8 without a byte order mark, comma, CRLF (RFC 4180). The header holds the key tokens, in order, so that two equal tokens are two columns;
-each row is one query: its token, then one weight a key, in the fewest digits that give back the same float32. Rows are queries however the
-picture is turned; words and filters are those of the view.
+UTF-8 without a byte order mark, comma, CRLF (RFC 4180). The header holds the key tokens, in order, so that two equal
+tokens are two columns; each row is one query: its token, then one weight a key, in the fewest digits that give back the
+same float32. Rows are queries however the picture is turned; words and filters are those of the view.
 
-Text cells are made harmless for spreadsheets, which run what begins with = + - @: such a cell gets an apostrophe before it, and so does one
-that begins with an apostrophe. `unguarded` (drop one leading apostrophe) gives back the token. NUL and lone surrogates, which no
-UTF-8 reader takes, are written U+0000 and so on; the text itself is unchanged in the provenance.
-"""
+Text cells are made harmless for spreadsheets, which run what begins with = + - @: such a cell gets an apostrophe before
+it, and so does one that begins with an apostrophe. `unguarded` (drop one leading apostrophe) gives back the token. NUL
+and lone surrogates, which no UTF-8 reader takes, are written U+0000 and so on; the text itself is unchanged in the
+provenance. """
 import csv
 import io
 
@@ -38,7 +38,8 @@ def export(record: AttentionRecord, view: View, options: Options = PLAIN) -> byt
     """The open head as a table. Raises UserError where the view cannot be shown."""
     longest = max(len(record[view.kind].queries), len(record[view.kind].keys)) if view.kind in record.kinds else 0
     if longest > MAX_UNPOOLED:
-        raise UserError(f"A table of {longest:,} × {longest:,} weights is more than a spreadsheet opens; shorten the text to {MAX_UNPOOLED:,} tokens.")
+        raise UserError(f"A table of {longest:,} × {longest:,} weights is more than a spreadsheet opens; shorten the "
+                        f"text to {MAX_UNPOOLED:,} tokens.")
     shown = displayed_head(record, view)
     table = io.StringIO(newline="")
     writer = csv.writer(table)

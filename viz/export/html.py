@@ -7,7 +7,8 @@ from model.core.view import View
 from viz.export import Format
 from viz.print.options import PLAIN, Options
 
-FORMAT = Format("HTML", ".html", "text/html", ("matrix", "lines", "text", "grid"), "a page that answers the pointer, offline")
+FORMAT = Format("HTML", ".html", "text/html", ("matrix", "lines", "text", "grid"),
+                "a page that answers the pointer, offline")
 
 
 def export(record: AttentionRecord, view: View, options: Options = PLAIN) -> bytes:

@@ -1,8 +1,8 @@
 """NPZ: the weights of all heads for numpy. The provenance is its entry "provenance".
 
-Arrays as `model.core.npz.write_npz` names them: float32 KIND (layer, head, query, key), or KIND_INDEX a layer where head counts differ, with
-queries_KIND and keys_KIND. These are the model's own weights, whatever the view filters; the view is in the provenance.
-"""
+Arrays as `model.core.npz.write_npz` names them: float32 KIND (layer, head, query, key), or KIND_INDEX a layer where
+head counts differ, with queries_KIND and keys_KIND. These are the model's own weights, whatever the view filters; the
+view is in the provenance. """
 import io
 import math
 
@@ -22,7 +22,8 @@ def export(record: AttentionRecord, view: View, options: Options = PLAIN) -> byt
     """The weights of every head of every kind. Raises UserError above LIMIT, before anything is computed."""
     size = 4 * sum(math.prod(layer.shape) for each in record.maps for layer in each.layers)
     if size > LIMIT:
-        raise UserError(f"The weights of all heads would be {size / 2**20:,.0f} MB and the limit is {LIMIT / 2**20:,.0f} MB; "
+        raise UserError(f"The weights of all heads would be {size / 2**20:,.0f} MB and the limit is "
+                        f"{LIMIT / 2**20:,.0f} MB; "
                         "export one head as CSV, or use a shorter text.")
     target = io.BytesIO()
     write_npz(record, target, provenance.dumps(record, view, options.link))

@@ -7,11 +7,13 @@ from viz.print import figure
 from viz.print.options import PLAIN, Options
 from viz.print.sheet import pen, save
 
-FORMAT = Format("PDF", ".pdf", "application/pdf", ("matrix", "lines", "text", "grid"), "a drawing in vectors with its fonts, for papers")
+FORMAT = Format("PDF", ".pdf", "application/pdf", ("matrix", "lines", "text", "grid"),
+                "a drawing in vectors with its fonts, for papers")
 
 
 def export(record: AttentionRecord, view: View, options: Options = PLAIN) -> bytes:
     """The picture as a PDF of one page. Raises UserError where the view cannot be shown."""
     with pen():
         return save(figure(record, view, options, raster=False), "pdf",
-                    metadata={"Subject": provenance.dumps(record, view, options.link), "Creator": provenance.MADE_BY, "CreationDate": None})
+                    metadata={"Subject": provenance.dumps(record, view, options.link), "Creator": provenance.MADE_BY,
+                              "CreationDate": None})

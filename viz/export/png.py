@@ -7,7 +7,8 @@ from viz.print import figure
 from viz.print.options import PLAIN, Options
 from viz.print.sheet import pen, save
 
-FORMAT = Format("PNG", ".png", "image/png", ("matrix", "lines", "text", "grid"), "a picture in pixels, for slides and web pages")
+FORMAT = Format("PNG", ".png", "image/png", ("matrix", "lines", "text", "grid"),
+                "a picture in pixels, for slides and web pages")
 
 
 def export(record: AttentionRecord, view: View, options: Options = PLAIN) -> bytes:

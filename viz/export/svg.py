@@ -1,4 +1,5 @@
-"""SVG: shapes and real text for web pages and drawing programs; the provenance is its description, in the metadata and as <desc>."""
+"""SVG: shapes and real text for web pages and drawing programs; the provenance is its description, in the metadata and
+as <desc>."""
 from xml.sax.saxutils import escape
 
 from model.core.record import AttentionRecord
@@ -9,7 +10,8 @@ from viz.print import figure
 from viz.print.options import PLAIN, Options
 from viz.print.sheet import pen, save
 
-FORMAT = Format("SVG", ".svg", "image/svg+xml", ("matrix", "lines", "text", "grid"), "a drawing in vectors, for web pages and drawing programs")
+FORMAT = Format("SVG", ".svg", "image/svg+xml", ("matrix", "lines", "text", "grid"),
+                "a drawing in vectors, for web pages and drawing programs")
 
 
 def export(record: AttentionRecord, view: View, options: Options = PLAIN) -> bytes:

@@ -1,8 +1,7 @@
 """What all figures share: an empty chart in the look of the project, the colours of its series, and marks with words.
 
-A figure is a function of arrays and `theme` ("light" or "dark") that starts with `chart(...)` and adds traces by the drawing's own methods
-(`figure.add_scatter`, `figure.add_heatmap`); none imports plotly.
-"""
+A figure is a function of arrays and `theme` ("light" or "dark") that starts with `chart(...)` and adds traces by the
+drawing's own methods (`figure.add_scatter`, `figure.add_heatmap`); none imports plotly. """
 import math
 import unicodedata
 from collections.abc import Sequence
@@ -20,12 +19,15 @@ MUTED = {"light": colours.QUIET, "dark": "#a3abb8"}
 GRID = {"light": "#e6e9ee", "dark": "#252c38"}
 FADED = {"light": "#b9c0ca", "dark": "#4a5363"}      # series that are there only to be counted
 LETTER = 12.5                             # pixels, of a figure's letters
-SIGN, WIDE, TICK, EDGE = 8, 13, 8, 12     # pixels: a sign of a tick's label, a wide one, the tick before it, what plotly leaves free at the edge
+# pixels: a sign of a tick's label, a wide one, the tick before it, what plotly leaves free at the edge
+SIGN, WIDE, TICK, EDGE = 8, 13, 8, 12
 SIGNS = dict.fromkeys("fijlrt.,:;'|!()[] ", 5) | dict.fromkeys("%@mMwW", WIDE)
-GAP, NAME = 8, 20                         # pixels: between the ticks' labels of a y axis and its name, and the name with that gap
+# pixels: between the ticks' labels of a y axis and its name, and the name with that gap
+GAP, NAME = 8, 20
 UPRIGHT, ASLANT = 90, -40                 # degrees by which names under an axis are turned
 ROW, LEGEND = 18, 28                      # pixels: a row of words above a plot, and a legend of one row
-LINE, NEAR = 0.035, 0.4                   # half a row of words as a share of a plot's height, and such words as a share of its width
+# half a row of words as a share of a plot's height, and such words as a share of its width
+LINE, NEAR = 0.035, 0.4
 NUMBERED = 24                             # places up to which every number may be written
 WORDS = 54                                # pixels below an axis of words that lie side by side
 
@@ -50,17 +52,22 @@ def signed(theme: str) -> list[list[Any]]:
 def chart(theme: str, x: str = "", y: str = "", *, height: int = 340, title: str = "") -> FigureSpec:
     """An empty figure with two named axes. The title says what is drawn in a few words; the height is in pixels."""
     ink, paper = colours.INK[theme], colours.PAPER[theme]
-    axis: dict[str, Any] = {"gridcolor": GRID[theme], "linecolor": FADED[theme], "zeroline": False, "ticks": "outside", "ticklen": 4,
+    axis: dict[str, Any] = {"gridcolor": GRID[theme], "linecolor": FADED[theme], "zeroline": False, "ticks": "outside",
+                            "ticklen": 4,
                             "tickcolor": FADED[theme], "title_font_size": 13,
-                            "ticklabeloverflow": "allow"}   # otherwise plotly measures all labels of an axis again for each that it places
+                            # otherwise plotly measures all labels of an axis again for each that it places
+                            "ticklabeloverflow": "allow"}
     return FigureSpec(
         height=height, paper_bgcolor=paper, plot_bgcolor=paper, font={"family": FONT, "size": LETTER, "color": ink},
         margin={"l": 76 if y else 40, "r": 20, "t": 56 if title else 46, "b": 46 if x else 26},
         hoverlabel={"font_family": FONT, "bgcolor": paper, "font_color": ink},
-        title={"text": title, "x": 0, "xanchor": "left", "xref": "container", "y": 1, "yanchor": "top", "yref": "container", "pad": {"t": 8},
+        title={"text": title, "x": 0, "xanchor": "left", "xref": "container", "y": 1, "yanchor": "top",
+               "yref": "container", "pad": {"t": 8},
                "font": {"size": 14}},
-        legend={"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0, "bgcolor": "rgba(0,0,0,0)", "font_size": 12},
-        xaxis=axis | {"title": {"text": x}}, yaxis=axis | {"automargin": True} | ({"title": {"text": y, "standoff": GAP}} if y else {}),
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0, "bgcolor": "rgba(0,0,0,0)",
+                "font_size": 12},
+        xaxis=axis | {"title": {"text": x}}, yaxis=axis | {"automargin": True}
+        | ({"title": {"text": y, "standoff": GAP}} if y else {}),
         dragmode=False, hovermode="closest", barcornerradius=2)
 
 
@@ -74,12 +81,14 @@ def label_width(names: Sequence[str], title: str) -> int:
 
 def width(name: str) -> int:
     """Pixels of a name in letters of LETTER in DejaVu Sans, the widest of FONT, rather too many than too few."""
-    return sum(SIGNS.get(sign) or (WIDE if unicodedata.east_asian_width(sign) in "WF" else SIGN + sign.isupper()) for sign in name)
+    return sum(SIGNS.get(sign) or (WIDE if unicodedata.east_asian_width(sign) in "WF" else SIGN + sign.isupper())
+               for sign in name)
 
 
 def fit_x_labels(figure: FigureSpec, names: Sequence[str], angle: int | None = None) -> None:
-    """Gives an x axis with these labels, side by side, the room that they need. angle: degrees by which words are turned; without it plotly finds
-    out whether they must be, and how much room that takes, but where they must it draws the whole chart a second time."""
+    """Gives an x axis with these labels, side by side, the room that they need. angle: degrees by which words are
+    turned; without it plotly finds out whether they must be, and how much room that takes, but where they must it draws
+    the whole chart a second time."""
     title = figure.axis("xaxis")["title"]["text"]
     words = any(not name.isdigit() for name in names if name)
     if words and angle is not None:
@@ -93,31 +102,40 @@ def fit_x_labels(figure: FigureSpec, names: Sequence[str], angle: int | None = N
 
 
 def labelled(names: Sequence[str]) -> dict[str, Any]:
-    """For an axis of places from 0 whose labels are `names`: where a browser has no room for all, it leaves some out; of many numbers, all but round
-    ones. A category for each place, as only of categories plotly writes as many as there is room for; equal names stay apart."""
+    """For an axis of places from 0 whose labels are `names`: where a browser has no room for all, it leaves some out;
+    of many numbers, all but round ones. A category for each place, as only of categories plotly writes as many as there
+    is room for; equal names stay apart."""
     places = [str(place) for place in range(len(names))]
     if list(names) == places and len(names) > NUMBERED:
         return {}
-    return {"type": "category", "categoryorder": "array", "categoryarray": places, "labelalias": dict(zip(places, names, strict=True))}
+    return {"type": "category", "categoryorder": "array", "categoryarray": places,
+            "labelalias": dict(zip(places, names, strict=True))}
 
 
-def annotate(figure: FigureSpec, theme: str, marks: Sequence[tuple[float, str]] = (), bounds: Sequence[tuple[float, str]] = (),
+def annotate(figure: FigureSpec, theme: str, marks: Sequence[tuple[float, str]] = (),
+             bounds: Sequence[tuple[float, str]] = (),
               taken: int = 0) -> None:
-    """Marks: vertical lines at x, their words above the plot, where they cover nothing; taken: rows of words that are there already. Bounds: dashed
-    horizontal lines at y, their words at that end and on that side of the line that is furthest from every curve."""
+    """Marks: vertical lines at x, their words above the plot, where they cover nothing; taken: rows of words that are
+    there already. Bounds: dashed horizontal lines at y, their words at that end and on that side of the line that is
+    furthest from every curve."""
     shapes, words, ink = [], [], ACCENT[theme]
     for row, (x, text) in enumerate(marks, taken):
         at = math.log10(x) if figure.axis("xaxis").get("type") == "log" else x
-        shapes.append({"x0": x, "x1": x, "yref": "paper", "y0": 0, "y1": 1, "line": {"color": ink, "width": 1.5, "dash": "dot"}})
-        words.append({"x": at, "xanchor": _anchor(figure, at), "y": 1, "yref": "paper", "yanchor": "bottom", "yshift": ROW * row, "text": text,
+        shapes.append({"x0": x, "x1": x, "yref": "paper", "y0": 0, "y1": 1,
+                       "line": {"color": ink, "width": 1.5, "dash": "dot"}})
+        words.append({"x": at, "xanchor": _anchor(figure, at), "y": 1, "yref": "paper", "yanchor": "bottom",
+                      "yshift": ROW * row, "text": text,
                       "font": {"color": ink, "size": LETTER}})
     for y, text in bounds:
         at = math.log10(y) if figure.axis("yaxis").get("type") == "log" else y
         end, side = _emptiest_corner(figure, at)
-        shapes.append({"xref": "paper", "x0": 0, "x1": 1, "y0": y, "y1": y, "line": {"color": MUTED[theme], "width": 1, "dash": "dash"}})
-        words.append({"xref": "paper", "x": ("left", "right").index(end), "xanchor": end, "y": at, "yanchor": side, "text": text,
+        shapes.append({"xref": "paper", "x0": 0, "x1": 1, "y0": y, "y1": y,
+                       "line": {"color": MUTED[theme], "width": 1, "dash": "dash"}})
+        words.append({"xref": "paper", "x": ("left", "right").index(end), "xanchor": end, "y": at, "yanchor": side,
+                      "text": text,
                       "font": {"color": MUTED[theme], "size": 12}})
-    figure.update_layout(shapes=[{"type": "line"} | each for each in shapes], annotations=[{"showarrow": False} | each for each in words])
+    figure.update_layout(shapes=[{"type": "line"} | each for each in shapes],
+                         annotations=[{"showarrow": False} | each for each in words])
     if marks:
         _make_room(figure, ROW * (taken + len(marks)))
 
@@ -137,7 +155,8 @@ def _anchor(figure: FigureSpec, at: float) -> str:
 
 
 def _emptiest_corner(figure: FigureSpec, at: float) -> tuple[str, str]:
-    """Where the words of a horizontal line cover the least: (left or right, what of them is at the line: their top or bottom)."""
+    """Where the words of a horizontal line cover the least: (left or right, what of them is at the line: their top or
+    bottom)."""
     (left, right), (low, high) = figure.span("x"), figure.span("y")
     x, y = figure.points()
     found = {}

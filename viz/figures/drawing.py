@@ -1,8 +1,8 @@
 """A figure as plain dictionaries, in plotly's own words.
 
-plotly's Figure checks every property whenever one changes, tens of milliseconds a figure; a page of five would answer late by that alone. So a
-figure is written down unchecked, and plotly reads it only where it is taken away. The tests hold every figure to plotly's check.
-"""
+plotly's Figure checks every property whenever one changes, tens of milliseconds a figure; a page of five would answer
+late by that alone. So a figure is written down unchecked, and plotly reads it only where it is taken away. The tests
+hold every figure to plotly's check. """
 import base64
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 WHOLE = ("paper_bgcolor", "plot_bgcolor", "error_x")    # properties whose own names have an underscore
-NARROW = {np.dtype(np.int64): np.int32, np.dtype(np.uint64): np.uint32, np.dtype(np.float16): np.float32}   # what no browser's arrays can hold
+# what no browser's arrays can hold
+NARROW = {np.dtype(np.int64): np.int32, np.dtype(np.uint64): np.uint32, np.dtype(np.float16): np.float32}
 
 
 class FigureSpec:
-    """Traces and a layout. As with plotly's Figure, line_width=2 means line={"width": 2}, an update adds to what is there, None says nothing."""
+    """Traces and a layout. As with plotly's Figure, line_width=2 means line={"width": 2}, an update adds to what is
+    there, None says nothing."""
 
     def __init__(self, **layout: Any) -> None:
         self._traces: list[dict] = []
@@ -60,11 +62,14 @@ class FigureSpec:
         return self._layout.get(name, {})
 
     def points(self) -> tuple[np.ndarray, np.ndarray]:
-        """x and y (point) of all finite points of all traces that have both as numbers; their logarithms where an axis has these."""
-        both = [np.broadcast_arrays(*(np.asarray(trace[name], np.float64) for name in "xy")) for trace in self._traces if {"x", "y"} <= trace.keys()]
+        """x and y (point) of all finite points of all traces that have both as numbers; their logarithms where an axis
+        has these."""
+        both = [np.broadcast_arrays(*(np.asarray(trace[name], np.float64) for name in "xy")) for trace in self._traces
+                if {"x", "y"} <= trace.keys()]
         found = np.concatenate([np.stack(each) for each in both], axis=1) if both else np.zeros((2, 0))
         with np.errstate(divide="ignore", invalid="ignore"):
-            x, y = (np.log10(each) if self.axis(f"{name}axis").get("type") == "log" else each for name, each in zip("xy", found, strict=True))
+            x, y = (np.log10(each) if self.axis(f"{name}axis").get("type") == "log" else each
+                    for name, each in zip("xy", found, strict=True))
         finite = np.isfinite(x) & np.isfinite(y)
         return x[finite], y[finite]
 
@@ -89,7 +94,8 @@ class FigureSpec:
         return {"data": _sent(self._traces), "layout": _sent(self._layout)}
 
     def plotly(self) -> "Figure":
-        """The same as plotly's Figure, checked. Raises ValueError where plotly does not know a property or its value."""
+        """The same as plotly's Figure, checked. Raises ValueError where plotly does not know a property or its
+        value."""
         import plotly.graph_objects as go
 
         return go.Figure(data=self._traces, layout=self._layout | {"template": "none"})
@@ -143,6 +149,7 @@ def _packed(array: np.ndarray) -> Any:
     """plotly's typed array: {"dtype", "bdata", "shape"}; words and truths as a list."""
     if array.dtype.kind not in "iuf" or not array.size:
         return array.tolist()
-    array = array.astype(np.float32 if array.ndim > 1 and array.dtype.kind == "f" else NARROW.get(array.dtype, array.dtype), copy=False)
+    array = array.astype(np.float32 if array.ndim > 1 and array.dtype.kind == "f"
+                         else NARROW.get(array.dtype, array.dtype), copy=False)
     packed = {"dtype": array.dtype.str[1:], "bdata": base64.b64encode(np.ascontiguousarray(array).data).decode("ascii")}
     return packed | {"shape": ", ".join(map(str, array.shape))} if array.ndim > 1 else packed

@@ -15,26 +15,35 @@ BELOW = 62           # pixels for the bar of layers
 
 def head_map(theme: str, places: Sequence[tuple[int, int]], at: np.ndarray, *, marked: tuple[int, int],
              near: Sequence[int] = (), layer_word: str = "layer", height: int = 520) -> FigureSpec:
-    """at: float (head, 2). marked: the head that stands out; near: places in the list, joined to it. Both axes have one scale and no unit."""
+    """at: float (head, 2). marked: the head that stands out; near: places in the list, joined to it. Both axes have one
+    scale and no unit."""
     figure = chart(theme, height=height)
     figure.update_layout(margin={"l": 10, "r": 10, "t": 20, "b": BELOW})
     layers = np.array([layer for layer, _ in places])
     names = [head_label(layer, head) for layer, head in places]
     here = list(places).index(marked)
     for other in near:
-        figure.add_scatter(x=at[[here, other], 0], y=at[[here, other], 1], mode="lines", line={"color": ACCENT[theme], "width": 1}, hoverinfo="skip",
+        figure.add_scatter(x=at[[here, other], 0], y=at[[here, other], 1], mode="lines",
+                           line={"color": ACCENT[theme], "width": 1}, hoverinfo="skip",
                            name=f"{names[here]} to {names[other]}")
-    ramp = [[place, scale(theme)[2 + round(place * (len(scale(theme)) - 3))][1]] for place in np.linspace(0, 1, len(scale(theme)) - 2)]
+    ramp = [[place, scale(theme)[2 + round(place * (len(scale(theme)) - 3))][1]]
+            for place in np.linspace(0, 1, len(scale(theme)) - 2)]
     sides = _sides(figure, at, names, [here, *near])
     figure.add_scatter(x=at[:, 0], y=at[:, 1], mode="markers+text", name="heads",
                        textposition=[sides.get(place) or "top center" for place in range(len(at))],
                        text=[name if sides.get(place) and place != here else "" for place, name in enumerate(names)],
-                       textfont={"size": 11, "color": MUTED[theme]}, customdata=names, hovertemplate="%{customdata}<extra></extra>",
-                       marker={"color": layers, "colorscale": ramp, "size": DOT, "line": {"color": MUTED[theme], "width": 0.5},
-                               "colorbar": {"title": {"text": layer_word, "side": "top"}, "thickness": 10, "outlinewidth": 0, "tickformat": "d",
-                                            "orientation": "h", "y": 0, "yanchor": "top", "ypad": 8, "dtick": -(-len(set(layers.tolist())) // 12)}})
-    figure.add_scatter(x=[at[here, 0]], y=[at[here, 1]], mode="markers+text", text=[names[here]], textposition=sides[here], name=names[here],
-                       marker={"color": ACCENT[theme], "size": LARGE, "symbol": "diamond"}, textfont={"color": ACCENT[theme], "size": LARGE},
+                       textfont={"size": 11, "color": MUTED[theme]}, customdata=names,
+                       hovertemplate="%{customdata}<extra></extra>",
+                       marker={"color": layers, "colorscale": ramp, "size": DOT,
+                               "line": {"color": MUTED[theme], "width": 0.5},
+                               "colorbar": {"title": {"text": layer_word, "side": "top"}, "thickness": 10,
+                                            "outlinewidth": 0, "tickformat": "d",
+                                            "orientation": "h", "y": 0, "yanchor": "top", "ypad": 8,
+                                            "dtick": -(-len(set(layers.tolist())) // 12)}})
+    figure.add_scatter(x=[at[here, 0]], y=[at[here, 1]], mode="markers+text", text=[names[here]],
+                       textposition=sides[here], name=names[here],
+                       marker={"color": ACCENT[theme], "size": LARGE, "symbol": "diamond"},
+                       textfont={"color": ACCENT[theme], "size": LARGE},
                        hovertemplate="%{text}<extra></extra>")
     figure.update_layout(showlegend=False)
     figure.update_xaxes(showticklabels=False, ticks="")
@@ -43,9 +52,10 @@ def head_map(theme: str, places: Sequence[tuple[int, int]], at: np.ndarray, *, m
 
 
 def _sides(figure: FigureSpec, at: np.ndarray, names: Sequence[str], first: Sequence[int]) -> dict[int, str]:
-    """The side of its dot on which a head's name stands, "" where there is no room for it. first: the heads that come before all others, the first of
-    them the one that stands out."""
-    order = [*first, *(place for place in range(len(names)) if place not in first)] if len(names) <= NAMED else list(first)
+    """The side of its dot on which a head's name stands, "" where there is no room for it. first: the heads that come
+    before all others, the first of them the one that stands out."""
+    order = [*first,
+             *(place for place in range(len(names)) if place not in first)] if len(names) <= NAMED else list(first)
     radii = np.full(len(at), DOT / 2)
     radii[first[0]] = LARGE / 2
     said = [(place, names[place], float(LARGE) if place == first[0] else 11.0) for place in order]
@@ -53,13 +63,15 @@ def _sides(figure: FigureSpec, at: np.ndarray, names: Sequence[str], first: Sequ
 
 
 def kept(theme: str, wanted: np.ndarray, found: np.ndarray, *, axes: tuple[str, str], height: int = 520) -> FigureSpec:
-    """Shepard's diagram: for every pair its distance in the plane against the distance wanted, and the line where both are equal."""
+    """Shepard's diagram: for every pair its distance in the plane against the distance wanted, and the line where both
+    are equal."""
     figure = chart(theme, *axes, height=height)
     above = np.triu_indices(len(wanted), 1)
     step = max(1, len(above[0]) // 4000)   # a plotted point a pair is enough up to there
     most = float(max(wanted[above].max(), found[above].max()))
     figure.add_scatter(x=wanted[above][::step], y=found[above][::step], mode="markers", name="pairs",
-                       hovertemplate="%{x:.3f} → %{y:.3f}<extra></extra>", marker={"color": series(theme)[0], "size": 4, "opacity": 0.35})
+                       hovertemplate="%{x:.3f} → %{y:.3f}<extra></extra>",
+                       marker={"color": series(theme)[0], "size": 4, "opacity": 0.35})
     figure.add_scatter(x=[0, most], y=[0, most], mode="lines", name="equal", hoverinfo="skip",
                        line={"color": MUTED[theme], "dash": "dash", "width": 1.5})
     figure.update_layout(showlegend=False)

@@ -1,4 +1,5 @@
-"""Lines over one axis, with bands, bounds and marks: whatever depends on a temperature, a width, a distance or a depth."""
+"""Lines over one axis, with bands, bounds and marks: whatever depends on a temperature, a width, a distance or a
+depth."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,9 +26,12 @@ class Line:
     band: tuple[np.ndarray, np.ndarray] | None = None
 
 
-def lines(theme: str, x: np.ndarray, drawn: Sequence[Line], *, axes: tuple[str, str], log: str = "", marks: Sequence[tuple[float, str]] = (),
-          bounds: Sequence[tuple[float, str]] = (), y_range: tuple[float, float] | None = None, height: int = 340, title: str = "") -> FigureSpec:
-    """The lines over x. log: which axes are logarithmic, "x", "y" or "xy". marks: vertical lines with words; bounds: horizontal ones."""
+def lines(theme: str, x: np.ndarray, drawn: Sequence[Line], *, axes: tuple[str, str], log: str = "",
+          marks: Sequence[tuple[float, str]] = (),
+          bounds: Sequence[tuple[float, str]] = (), y_range: tuple[float, float] | None = None, height: int = 340,
+          title: str = "") -> FigureSpec:
+    """The lines over x. log: which axes are logarithmic, "x", "y" or "xy". marks: vertical lines with words; bounds:
+    horizontal ones."""
     figure = chart(theme, *axes, height=height, title=title)
     figure.update_layout(hovermode="x unified" if len(drawn) <= 10 else "closest", showlegend=len(drawn) > 1)
     if "x" in log:
@@ -48,10 +52,14 @@ def lines(theme: str, x: np.ndarray, drawn: Sequence[Line], *, axes: tuple[str, 
 def _draw(figure: FigureSpec, x: np.ndarray, line: Line, colour: str) -> None:
     if line.band is not None:
         red, green, blue = colours.rgb(colour)
-        figure.add_scatter(x=x, y=line.band[1], mode="lines", line_width=0, showlegend=False, hoverinfo="skip", name=f"{line.name}, high")
-        figure.add_scatter(x=x, y=line.band[0], mode="lines", line_width=0, fill="tonexty", fillcolor=f"rgba({red},{green},{blue},0.18)",
+        figure.add_scatter(x=x, y=line.band[1], mode="lines", line_width=0, showlegend=False, hoverinfo="skip",
+                           name=f"{line.name}, high")
+        figure.add_scatter(x=x, y=line.band[0], mode="lines", line_width=0, fill="tonexty",
+                           fillcolor=f"rgba({red},{green},{blue},0.18)",
                            showlegend=False, hoverinfo="skip", name=f"{line.name}, low")
     dots = line.style == "dots"
-    figure.add_scatter(x=x, y=line.y, name=line.name, mode="markers" if dots else "lines", marker={"color": colour, "size": 7},
-                       line={"color": colour, "width": 2 if line.colour is not None else 1, "dash": "solid" if dots else line.style},
+    figure.add_scatter(x=x, y=line.y, name=line.name, mode="markers" if dots else "lines",
+                       marker={"color": colour, "size": 7},
+                       line={"color": colour, "width": 2 if line.colour is not None else 1,
+                             "dash": "solid" if dots else line.style},
                        hovertemplate="%{y:.4g}")

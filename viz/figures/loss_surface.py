@@ -7,15 +7,19 @@ from viz.figures.base import MUTED, chart, scale, series
 from viz.figures.drawing import FigureSpec
 
 
-def landscape(theme: str, x: np.ndarray, y: np.ndarray, heights: np.ndarray, paths: Sequence[tuple[str, int, np.ndarray]], *,
+def landscape(theme: str, x: np.ndarray, y: np.ndarray, heights: np.ndarray,
+              paths: Sequence[tuple[str, int, np.ndarray]], *,
               axes: tuple[str, str], name: str, height: int = 420, title: str = "") -> FigureSpec:
-    """heights (y, x), at least 0. paths: (name, place in theme.HEADS, places (step, 2)), which begin at a ring; what leaves the plane is cut off."""
+    """heights (y, x), at least 0. paths: (name, place in theme.HEADS, places (step, 2)), which begin at a ring; what
+    leaves the plane is cut off."""
     figure = chart(theme, *axes, height=height, title=title)
     palette = series(theme)
-    figure.add_heatmap(x=x, y=y, z=heights, zmin=0, colorscale=scale(theme), name=name, hovertemplate=name + " %{z:.4g}<extra></extra>",
+    figure.add_heatmap(x=x, y=y, z=heights, zmin=0, colorscale=scale(theme), name=name,
+                       hovertemplate=name + " %{z:.4g}<extra></extra>",
                        colorbar={"thickness": 10, "len": 1, "outlinewidth": 0, "tickfont_size": 11})
     for path, colour, places in paths:
-        figure.add_scatter(x=places[:, 0], y=places[:, 1], mode="lines+markers", name=path, line={"color": palette[colour], "width": 2},
+        figure.add_scatter(x=places[:, 0], y=places[:, 1], mode="lines+markers", name=path,
+                           line={"color": palette[colour], "width": 2},
                            marker={"size": 6, "color": palette[colour]}, customdata=np.arange(len(places)),
                            hovertemplate=f"{path}, step " + "%{customdata}<br>%{x:.4g}, %{y:.4g}<extra></extra>")
     if paths:

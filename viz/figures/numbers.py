@@ -13,9 +13,11 @@ CLEAR = [[0, "rgba(0,0,0,0)"], [1, "rgba(0,0,0,0)"]]
 BLANK = "\u2007"                      # a space as wide as a digit
 
 
-def add_cells(figure: FigureSpec, numbers: np.ndarray, said: Sequence[Sequence[str]] | None, *, span: tuple[float, float],
+def add_cells(figure: FigureSpec, numbers: np.ndarray, said: Sequence[Sequence[str]] | None, *,
+              span: tuple[float, float],
               stops: list[list[Any]], **properties: Any) -> None:
-    """Adds numbers (row, column), coloured by `stops` over `span`. said: what stands in each cell, "" for nothing; None for no words at all.
+    """Adds numbers (row, column), coloured by `stops` over `span`. said: what stands in each cell, "" for nothing; None
+    for no words at all.
 
     A heatmap's words have one colour, so the black ones stand in a second, clear heatmap over the first.
     """
@@ -26,12 +28,14 @@ def add_cells(figure: FigureSpec, numbers: np.ndarray, said: Sequence[Sequence[s
     dark = _luminance(numbers, span, stops) < EVEN
     written = {"xgap": 1, "ygap": 1, "texttemplate": "%{text}"}
     figure.add_heatmap(**shown | written, text=_those(said, dark), textfont_color=WHITE)
-    figure.add_heatmap(**written, z=np.zeros(numbers.shape, np.int8), text=_those(said, ~dark), textfont_color=BLACK, colorscale=CLEAR,
+    figure.add_heatmap(**written, z=np.zeros(numbers.shape, np.int8), text=_those(said, ~dark), textfont_color=BLACK,
+                       colorscale=CLEAR,
                        showscale=False, hoverinfo="skip")
 
 
 def signed_text(number: float, form: str) -> str:
-    """The number as `form` writes it, with a true minus sign; nothing for what is missing, and what is rounded to 0 has no sign."""
+    """The number as `form` writes it, with a true minus sign; nothing for what is missing, and what is rounded to 0 has
+    no sign."""
     return f"{number:z{form}}".replace("-", "−") if np.isfinite(number) else ""
 
 
@@ -39,14 +43,16 @@ def _luminance(numbers: np.ndarray, span: tuple[float, float], stops: list[list[
     """The relative luminance of every cell, 0 to 1; of a missing one that of the first stop."""
     shares = (np.nan_to_num(numbers, nan=span[0]) - span[0]) / (span[1] - span[0])
     channels = np.array([colours.rgb(stop) for _, stop in stops]).T
-    return colours.luminance(np.stack([np.interp(shares, [place for place, _ in stops], channel) for channel in channels], -1))
+    return colours.luminance(np.stack([np.interp(shares, [place for place, _ in stops], channel)
+                                       for channel in channels], -1))
 
 
 def _those(said: Sequence[Sequence[str]], kept: np.ndarray) -> list[list[str]]:
-    """The words of the cells in `kept`. plotly measures letters by the longest word and by neighbours: the blanks in the corner let both heatmaps
-    come to one size."""
+    """The words of the cells in `kept`. plotly measures letters by the longest word and by neighbours: the blanks in
+    the corner let both heatmaps come to one size."""
     longest = max((len(each) for row in said for each in row), default=0)
-    found = [[each if keep else "" for each, keep in zip(row, keeps, strict=True)] for row, keeps in zip(said, kept, strict=True)]
+    found = [[each if keep else "" for each, keep in zip(row, keeps, strict=True)]
+             for row, keeps in zip(said, kept, strict=True)]
     for row, column in ((0, 0), (0, 1), (1, 0)):
         if row < len(found) and column < len(found[0]):
             found[row][column] = found[row][column] or BLANK * longest

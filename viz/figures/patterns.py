@@ -9,7 +9,8 @@ from viz.figures.base import FADED, MUTED, chart, series
 from viz.figures.drawing import FigureSpec
 from viz.format import head_label
 
-SMALLEST, LARGEST, WORST = 5, 21, 0.4   # pixels of a square at a fit of WORST or less and at a fit of 1: twelve side by side on a phone
+# pixels of a square at a fit of WORST or less and at a fit of 1: twelve side by side on a phone
+SMALLEST, LARGEST, WORST = 5, 21, 0.4
 NAMED = 6                               # heads with the largest effects that have their names beside them
 PLAIN = "even"                          # the pattern that is no habit, in grey
 
@@ -23,35 +24,43 @@ def colour_of(theme: str, patterns: Sequence[str]) -> dict[str, str]:
 
 
 def grid(theme: str, best: Mapping[HeadId, Fit], titles: Mapping[str, str], *, axes: tuple[str, str]) -> FigureSpec:
-    """Rows are layers, columns heads; the colour is the best pattern, the size how well it fits. titles: of all patterns, in a fixed order."""
+    """Rows are layers, columns heads; the colour is the best pattern, the size how well it fits. titles: of all
+    patterns, in a fixed order."""
     layers = sorted({layer for layer, _ in best})
     figure = chart(theme, *axes, height=130 + 34 * max(len(layers), 3))
     for pattern in _there(best, titles):
         places = [place for place, (name, _) in best.items() if name == pattern]
         fits = np.array([best[place][1] for place in places])
         sizes = SMALLEST + (LARGEST - SMALLEST) * np.clip((fits - WORST) / (1 - WORST), 0, 1)
-        figure.add_scatter(x=[head for _, head in places], y=[layers.index(layer) for layer, _ in places], mode="markers", name=titles[pattern],
-                           customdata=[f"{head_label(layer, head)}: {titles[pattern]}, {fit:.3f}" for (layer, head), fit in zip(places, fits)],
+        figure.add_scatter(x=[head for _, head in places], y=[layers.index(layer) for layer, _ in places],
+                           mode="markers", name=titles[pattern],
+                           customdata=[f"{head_label(layer, head)}: {titles[pattern]}, {fit:.3f}"
+                                       for (layer, head), fit in zip(places, fits)],
                            hovertemplate="%{customdata}<extra></extra>",
-                           marker={"symbol": "square", "size": sizes, "opacity": 1, "line": {"width": 1, "color": colours.PAPER[theme]},
+                           marker={"symbol": "square", "size": sizes, "opacity": 1,
+                                   "line": {"width": 1, "color": colours.PAPER[theme]},
                                    "color": colour_of(theme, list(titles))[pattern]})
     widest = max(head for _, head in best)
     figure.update_layout(legend={"itemsizing": "constant"})
     figure.update_xaxes(tickmode="linear", dtick=1 if widest < 24 else 4, showgrid=False, range=[-0.7, widest + 0.7])
-    figure.update_yaxes(tickmode="array", tickvals=list(range(len(layers))), ticktext=[str(layer) for layer in layers], showgrid=False,
+    figure.update_yaxes(tickmode="array", tickvals=list(range(len(layers))), ticktext=[str(layer) for layer in layers],
+                        showgrid=False,
                         range=[len(layers) - 0.3, -0.7])
     return figure
 
 
-def effects(theme: str, best: Mapping[HeadId, Fit], changes: Mapping[HeadId, float], titles: Mapping[str, str], *, axes: tuple[str, str]) -> FigureSpec:
+def effects(theme: str, best: Mapping[HeadId, Fit], changes: Mapping[HeadId, float], titles: Mapping[str, str], *,
+            axes: tuple[str, str]) -> FigureSpec:
     """A point a head: how well its best pattern fits (x) and by how much the answer changes without it (y)."""
     figure = chart(theme, *axes, height=360)
     loud = sorted(changes, key=lambda place: -changes[place])[:NAMED]
     for pattern in _there(best, titles):
         places = [place for place, (name, _) in best.items() if name == pattern and place in changes]
         names = [head_label(layer, head) for layer, head in places]
-        figure.add_scatter(x=[best[place][1] for place in places], y=[changes[place] for place in places], mode="markers+text", name=titles[pattern],
-                           text=[name if place in loud else "" for place, name in zip(places, names)], textposition="top center",
+        figure.add_scatter(x=[best[place][1] for place in places], y=[changes[place] for place in places],
+                           mode="markers+text", name=titles[pattern],
+                           text=[name if place in loud else "" for place, name in zip(places, names)],
+                           textposition="top center",
                            textfont={"size": 11.5, "color": MUTED[theme]}, customdata=names,
                            hovertemplate="%{customdata}: %{x:.3f}, %{y:.4g}<extra></extra>",
                            marker={"size": 9, "color": colour_of(theme, list(titles))[pattern],

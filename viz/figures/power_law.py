@@ -1,4 +1,5 @@
-"""Measured numbers on two log axes, each series with the power of n that fits its end: what grows like n, and what like n²."""
+"""Measured numbers on two log axes, each series with the power of n that fits its end: what grows like n, and what like
+n²."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,8 @@ from viz.figures.drawing import FigureSpec
 
 @dataclass(frozen=True, eq=False)
 class Power:
-    """One series. fit: (exponent p, factor c, from which x on), drawn as the line c · xᵖ; None while there are too few numbers."""
+    """One series. fit: (exponent p, factor c, from which x on), drawn as the line c · xᵖ; None while there are too few
+    numbers."""
 
     name: str
     x: np.ndarray
@@ -19,9 +21,11 @@ class Power:
     fit: tuple[float, float, float] | None = None
 
 
-def powers(theme: str, drawn: Sequence[Power], *, axes: tuple[str, str], x_range: tuple[float, float], marks: Sequence[tuple[float, str]] = (),
+def powers(theme: str, drawn: Sequence[Power], *, axes: tuple[str, str], x_range: tuple[float, float],
+           marks: Sequence[tuple[float, str]] = (),
            height: int = 380, title: str = "") -> FigureSpec:
-    """Dots with a thin line through them, and the fitted power as a broad pale line behind. The slope on these axes is the exponent."""
+    """Dots with a thin line through them, and the fitted power as a broad pale line behind. The slope on these axes is
+    the exponent."""
     figure = chart(theme, *axes, height=height, title=title)
     figure.update_xaxes(type="log", range=list(np.log10(x_range)), dtick=1)
     figure.update_yaxes(type="log", exponentformat="power", dtick=1)
@@ -31,7 +35,8 @@ def powers(theme: str, drawn: Sequence[Power], *, axes: tuple[str, str], x_range
         if each.fit is not None:
             exponent, factor, start = each.fit
             ends = np.array([start, each.x[-1]])
-            figure.add_scatter(x=ends, y=factor * ends**exponent, mode="lines", line={"color": colour, "width": 9}, opacity=0.3, showlegend=False,
+            figure.add_scatter(x=ends, y=factor * ends**exponent, mode="lines", line={"color": colour, "width": 9},
+                               opacity=0.3, showlegend=False,
                                name=f"{each.name}: n^{exponent:.2f}", hovertemplate="%{fullData.name}<extra></extra>")
         figure.add_scatter(x=each.x, y=each.y, name=each.name, mode="lines+markers", line={"color": colour, "width": 1},
                            marker={"color": colour, "size": 7}, hovertemplate="n = %{x:,}: %{y:.4g}")

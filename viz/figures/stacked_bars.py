@@ -7,9 +7,11 @@ from viz.figures.base import annotate, chart, label_width, series
 from viz.figures.drawing import FigureSpec
 
 
-def lengths(theme: str, rows: Sequence[str], pieces: Sequence[tuple[str, int, np.ndarray]], *, axis: str, marks: Sequence[tuple[float, str]] = (),
+def lengths(theme: str, rows: Sequence[str], pieces: Sequence[tuple[str, int, np.ndarray]], *, axis: str,
+            marks: Sequence[tuple[float, str]] = (),
             height: int = 240, title: str = "") -> FigureSpec:
-    """rows: names, the first on top. pieces: (name, place in theme.HEADS, lengths (row), at least 0), in the order in which they are laid.
+    """rows: names, the first on top. pieces: (name, place in theme.HEADS, lengths (row), at least 0), in the order in
+    which they are laid.
 
     A piece without end (infinite) is drawn to the end of the axis, with ∞ on it; a piece of length 0 is not there.
     """
@@ -21,12 +23,15 @@ def lengths(theme: str, rows: Sequence[str], pieces: Sequence[tuple[str, int, np
     for name, colour, each in pieces:
         shown = np.where(np.isfinite(each), each, longest - start)
         said = ["∞" if not np.isfinite(number) else f"{number:.3f}" if number > longest / 16 else "" for number in each]
-        figure.add_bar(y=places, x=shown, base=start.tolist(), orientation="h", name=name, marker={"color": palette[colour], "line_width": 0},
-                       text=said, customdata=each, insidetextanchor="middle", textposition="inside", textfont={"color": "#ffffff"}, width=0.62,
+        figure.add_bar(y=places, x=shown, base=start.tolist(), orientation="h", name=name,
+                       marker={"color": palette[colour], "line_width": 0},
+                       text=said, customdata=each, insidetextanchor="middle", textposition="inside",
+                       textfont={"color": "#ffffff"}, width=0.62,
                        hovertemplate=f"{name}: " + "%{customdata:.4g}<extra></extra>")
         start = start + shown
     figure.update_xaxes(range=[0, longest])
     figure.update_yaxes(tickmode="array", tickvals=places, ticktext=list(rows), autorange="reversed", showgrid=False)
-    figure.update_layout(barmode="overlay", showlegend=True, uniformtext={"minsize": 10, "mode": "hide"}, margin_l=label_width(rows, ""))
+    figure.update_layout(barmode="overlay", showlegend=True, uniformtext={"minsize": 10, "mode": "hide"},
+                         margin_l=label_width(rows, ""))
     annotate(figure, theme, marks)
     return figure

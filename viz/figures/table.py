@@ -7,7 +7,8 @@ from viz.figures.drawing import FigureSpec
 
 
 def rows(drawn: FigureSpec) -> list[list[Any]]:
-    """[series, x, y, value] with a header: one row a point; heatmaps have a value for each x and y, other traces none. Axes' names head x and y."""
+    """[series, x, y, value] with a header: one row a point; heatmaps have a value for each x and y, other traces none.
+    Axes' names head x and y."""
     figure = drawn.plotly()
     layout = figure.layout
     found: list[list[Any]] = [["series", layout.xaxis.title.text or "x", layout.yaxis.title.text or "y", "value"]]
@@ -25,7 +26,8 @@ def _cells(name: str, trace) -> list[list[Any]]:
     numbers = np.asarray(trace.z)
     xs = trace.x if trace.x is not None else range(numbers.shape[1])
     ys = trace.y if trace.y is not None else range(numbers.shape[0])
-    return [[name, _plain(x), _plain(y), _plain(numbers[row, column])] for row, y in enumerate(ys) for column, x in enumerate(xs)]
+    return [[name, _plain(x), _plain(y), _plain(numbers[row, column])] for row, y in enumerate(ys)
+            for column, x in enumerate(xs)]
 
 
 def _plain(value: Any) -> Any:

@@ -12,10 +12,12 @@ SMALL = 11   # pixels of the letters
 
 
 def tiles(theme: str, rows: Sequence[Sequence[tuple[str, np.ndarray]]], *, height: int = 300) -> FigureSpec:
-    """rows of (name, pixels (y, x)), all pictures of one size. What is −1 has the colour of the page, what is 1 the darkest of the ramp."""
+    """rows of (name, pixels (y, x)), all pictures of one size. What is −1 has the colour of the page, what is 1 the
+    darkest of the ramp."""
     high, wide = rows[0][0][1].shape
     columns = max(map(len, rows))
-    signs = max(1, int(NARROW / columns / (SIGN * SMALL / LETTER)))   # of a name that a phone has room for below a picture
+    # of a name that a phone has room for below a picture
+    signs = max(1, int(NARROW / columns / (SIGN * SMALL / LETTER)))
     named = [[textwrap.wrap(name, signs) for name, _ in row] for row in rows]
     step = high + 2 * max(len(lines) for row in named for lines in row)
     whole = np.full((len(rows) * step, columns * (wide + 1) - 1), np.nan)
@@ -24,10 +26,12 @@ def tiles(theme: str, rows: Sequence[Sequence[tuple[str, np.ndarray]]], *, heigh
         for across, ((_, pixels), lines) in enumerate(zip(row, named[down], strict=True)):
             top, left = down * step, across * (wide + 1)
             whole[top:top + high, left:left + wide] = pixels
-            words.append({"x": left + (wide - 1) / 2, "y": top + high - 0.5, "yanchor": "top", "text": "<br>".join(lines), "showarrow": False,
+            words.append({"x": left + (wide - 1) / 2, "y": top + high - 0.5, "yanchor": "top",
+                          "text": "<br>".join(lines), "showarrow": False,
                           "font": {"size": SMALL}})
     figure = chart(theme, height=height)
-    figure.add_heatmap(z=whole, zmin=-1, zmax=1, colorscale=scale(theme), showscale=False, name="pixels", hoverongaps=False,
+    figure.add_heatmap(z=whole, zmin=-1, zmax=1, colorscale=scale(theme), showscale=False, name="pixels",
+                       hoverongaps=False,
                        hovertemplate="%{z:.3f}<extra></extra>")
     figure.update_xaxes(visible=False, constrain="domain")
     figure.update_yaxes(visible=False, autorange="reversed", scaleanchor="x", constrain="domain", constraintoward="top")

@@ -1,4 +1,5 @@
-"""Points in a plane with names, the hull round them, and arrows from the origin: what vectors look like to one another."""
+"""Points in a plane with names, the hull round them, and arrows from the origin: what vectors look like to one
+another."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,16 +23,19 @@ class Points:
     sizes: np.ndarray | None = None
 
 
-def plane(theme: str, points: Points, *, axes: tuple[str, str], around: np.ndarray | None = None, marked: Sequence[tuple[str, np.ndarray]] = (),
+def plane(theme: str, points: Points, *, axes: tuple[str, str], around: np.ndarray | None = None,
+          marked: Sequence[tuple[str, np.ndarray]] = (),
           arrows: Sequence[tuple[str, np.ndarray]] = (), height: int = 420, title: str = "") -> FigureSpec:
-    """around: places of the hull's corners in order. marked: (name, (2)) that stand out. arrows: (name, (2)) from the origin.
+    """around: places of the hull's corners in order. marked: (name, (2)) that stand out. arrows: (name, (2)) from the
+    origin.
 
     Both axes have the same scale, so that angles are angles.
     """
     figure = chart(theme, *axes, height=height, title=title)
     if around is not None and len(around) > 1:
         edge = points.at[np.append(around, around[0])]
-        figure.add_scatter(x=edge[:, 0], y=edge[:, 1], mode="lines", fill="toself", fillcolor="rgba(85,140,200,0.13)", hoverinfo="skip", name="hull",
+        figure.add_scatter(x=edge[:, 0], y=edge[:, 1], mode="lines", fill="toself", fillcolor="rgba(85,140,200,0.13)",
+                           hoverinfo="skip", name="hull",
                            line={"color": MUTED[theme], "width": 1, "dash": "dot"})
     share = np.ones(len(points.at)) * 0.1 if points.sizes is None else points.sizes
     sizes = 6 + 26 * np.sqrt(share)
@@ -43,15 +47,19 @@ def plane(theme: str, points: Points, *, axes: tuple[str, str], around: np.ndarr
                        textposition=[sides.get(place, "top center") for place in range(len(points.names))],
                        customdata=[[name, size] for name, size in zip(points.names, share, strict=True)],
                        marker={"color": series(theme)[0], "size": sizes, "line_width": 0, "opacity": 0.75},
-                       hovertemplate="%{customdata[0]}<br>%{x:.4g}, %{y:.4g}" + ("" if points.sizes is None else "<br>weight %{customdata[1]:.4g}")
+                       hovertemplate="%{customdata[0]}<br>%{x:.4g}, %{y:.4g}"
+                       + ("" if points.sizes is None else "<br>weight %{customdata[1]:.4g}")
                        + "<extra></extra>")
     for (name, at), (_, side) in zip(marked, said, strict=False):
-        figure.add_scatter(x=[at[0]], y=[at[1]], mode="markers+text", text=[name], textposition=side, name=name, textfont=loud,
+        figure.add_scatter(x=[at[0]], y=[at[1]], mode="markers+text", text=[name], textposition=side, name=name,
+                           textfont=loud,
                            hovertemplate="%{x:.4g}, %{y:.4g}", marker=loud | {"symbol": "diamond"})
     for (name, at), (_, side) in zip(arrows, said[len(marked):], strict=False):
-        figure.add_annotation(x=at[0], y=at[1], ax=0, ay=0, xref="x", yref="y", axref="x", ayref="y", arrowhead=2, arrowwidth=2,
+        figure.add_annotation(x=at[0], y=at[1], ax=0, ay=0, xref="x", yref="y", axref="x", ayref="y", arrowhead=2,
+                              arrowwidth=2,
                               arrowcolor=ACCENT[theme])
-        figure.add_scatter(x=[at[0]], y=[at[1]], mode="markers+text", text=[name], textposition=side, name=name, hoverinfo="skip", textfont=loud,
+        figure.add_scatter(x=[at[0]], y=[at[1]], mode="markers+text", text=[name], textposition=side, name=name,
+                           hoverinfo="skip", textfont=loud,
                            marker={"size": float(sizes.min()), "opacity": 0})
     figure.update_layout(showlegend=False)
     figure.update_xaxes(zeroline=True, zerolinecolor=MUTED[theme])
@@ -61,8 +69,9 @@ def plane(theme: str, points: Points, *, axes: tuple[str, str], around: np.ndarr
 
 def _said(figure: FigureSpec, points: Points, sizes: np.ndarray, marked: Sequence[tuple[str, np.ndarray]],
           arrows: Sequence[tuple[str, np.ndarray]]) -> list[tuple[int, str]]:
-    """Fits the figure to what is in it. Returns (place of its point, side on which its name stands) of what is marked, of the arrows, whose names
-    stand beyond their tips, and of the biggest points, whose names keep away from dots, arrows and the other names."""
+    """Fits the figure to what is in it. Returns (place of its point, side on which its name stands) of what is marked,
+    of the arrows, whose names stand beyond their tips, and of the biggest points, whose names keep away from dots,
+    arrows and the other names."""
     loud, tips = [*marked, *arrows], np.array([at for _, at in arrows]).reshape(-1, 2)
     shafts = (tips[:, None] * np.linspace(0, 1, STEPS, endpoint=False)[:, None]).reshape(-1, 2)
     at = np.concatenate([points.at, np.array([at for _, at in loud]).reshape(-1, 2), shafts])
@@ -72,7 +81,10 @@ def _said(figure: FigureSpec, points: Points, sizes: np.ndarray, marked: Sequenc
         beside[place, 0 if tip[0] < 0 else 1] = width(name) * LOUD / LETTER
     at, room = fit(figure, at, radii, beside)
     names = [(len(points.at) + place, name, float(LOUD)) for place, (name, _) in enumerate(loud)]
-    names += [(place, points.names[place], float(SMALL)) for place in np.argsort(-sizes, kind="stable")[:NAMED].tolist()]
+    names += [(place, points.names[place], float(SMALL))
+              for place in np.argsort(-sizes, kind="stable")[:NAMED].tolist()]
     ways = np.zeros((len(names), 2))
     ways[len(marked):len(loud)] = tips
-    return [(place, side) for (place, _, _), side in zip(names, places(at, room, radii, names, ways=ways, always=len(loud)), strict=True)]
+    return [(place, side)
+            for (place, _, _), side in zip(names, places(at, room, radii, names, ways=ways, always=len(loud)),
+                                           strict=True)]

@@ -1,4 +1,5 @@
-"""Items made from what is on screen: the figure, a caption proposed from its state in words, where it comes from, and the way back."""
+"""Items made from what is on screen: the figure, a caption proposed from its state in words, where it comes from, and
+the way back."""
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -24,7 +25,8 @@ SAID, LARGEST = strings("handout")["proposed"], 3   # tokens that are named with
 
 
 def head_item(record: AttentionRecord, view: View, *, link: str = "", covered: bool = False, **given) -> Item:
-    """The open head in its lens; covered: to be predicted before it is shown. Raises UserError where the view cannot be shown."""
+    """The open head in its lens; covered: to be predicted before it is shown. Raises UserError where the view cannot be
+    shown."""
     shown, others = displayed_head(record, view), view.overlay if view.lens == "lines" else ()
     overlay = [displayed_head(record, replace(view, layer=layer, head=head)) for layer, head in others]
     messages = (view_payload.body(shown, room="", overlay=overlay), view_payload.state(
@@ -36,12 +38,16 @@ def grid_item(record: AttentionRecord, view: View, *, link: str = "", **given) -
     """All heads of the view's kind. Raises UserError where the record has none."""
     displayed_head(record, view)
     overview = heads.overview(record[view.kind])
-    marks = [(layer, head, rank) for rank, (layer, head, _) in enumerate(heads.rank_heads_for_pair(record[view.kind], *view.pair)[:5], 1)] if view.pair else []
-    messages = grid_payload.body(overview, room=""), grid_payload.state(overview, room="", open_head=(view.layer, view.head), marks=marks)
+    marks = [(layer, head, rank)
+             for rank, (layer, head, _) in enumerate(heads.rank_heads_for_pair(record[view.kind], *view.pair)[:5],
+                                                     1)] if view.pair else []
+    messages = grid_payload.body(overview, room=""), grid_payload.state(overview, room="",
+                                                                        open_head=(view.layer, view.head), marks=marks)
     return picture_item("head_grid", *messages, records=(record,), view=view, link=link, **given)
 
 
-def picture_item(kind: str, body: bytes, state: bytes, *, records: tuple[AttentionRecord, ...] = (), view: View | None = None,
+def picture_item(kind: str, body: bytes, state: bytes, *, records: tuple[AttentionRecord, ...] = (),
+                 view: View | None = None,
                  where: str = "", link: str = "", **given) -> Item:
     """A component as it was drawn. records, view: what it shows, two for a difference; where: the page's title."""
     said = PARTS[kind](body, state).said if kind in PARTS else WORDS[kind](body, state)
@@ -71,13 +77,16 @@ def _head(body: bytes, state: bytes) -> str:
         return SAID["covered"].format(layer=shown.layer, head=shown.head, kind=SAID["kinds"][shown.kind])
     if found.bound is not None:
         return SAID["change"].format(bound=found.bound)
-    said = [SAID["head"].format(layer=shown.layer, head=shown.head, lens=SAID["lenses"][view.lens], kind=SAID["kinds"][shown.kind])]
+    said = [SAID["head"].format(layer=shown.layer, head=shown.head, lens=SAID["lenses"][view.lens],
+                                kind=SAID["kinds"][shown.kind])]
     if len(found.pictures) > 1:
-        said.append(SAID["overlay"].format(heads=", ".join(head_label(each.layer, each.head) for each in found.pictures[1:])))
+        said.append(SAID["overlay"].format(heads=", ".join(head_label(each.layer, each.head)
+                                                           for each in found.pictures[1:])))
     row = shown.row_of(view.token)
     pair = None if view.pair is None else (shown.row_of(view.pair[0]), shown.column_of(view.pair[1]))
     if pair is not None and None not in pair:
-        said.append(SAID["pair"].format(a=shown.rows[pair[0]].text, b=shown.columns[pair[1]].text, weight=float(shown.weights[pair])))
+        said.append(SAID["pair"].format(a=shown.rows[pair[0]].text, b=shown.columns[pair[1]].text,
+                                        weight=float(shown.weights[pair])))
     elif row is not None:
         said.append(SAID["row"].format(a=shown.rows[row].text, most=_most(shown, row)))
     return " ".join([*said, *(f"{note[:1].upper()}{note[1:]}." for note in shown.notes)])

@@ -1,8 +1,7 @@
 """A chart as plotly's JSON, and what it may hold.
 
-plotly draws whatever a specification says, pictures from other machines and maps included. So only the traces and the parts of a layout that
-this project draws are taken, and plotly's own check reads every property.
-"""
+plotly draws whatever a specification says, pictures from other machines and maps included. So only the traces and the
+parts of a layout that this project draws are taken, and plotly's own check reads every property. """
 import json
 import math
 from typing import Any
@@ -13,7 +12,8 @@ from viz.figures.drawing import FigureSpec
 MOST = 8 * 2**20   # bytes of one chart
 TRACES = ("scatter", "bar", "heatmap")
 LAYOUT = frozenset({
-    "height", "paper_bgcolor", "plot_bgcolor", "font", "margin", "hoverlabel", "title", "legend", "dragmode", "hovermode", "barcornerradius",
+    "height", "paper_bgcolor", "plot_bgcolor", "font", "margin", "hoverlabel", "title", "legend", "dragmode",
+    "hovermode", "barcornerradius",
     "shapes", "annotations", "barmode", "bargap", "bargroupgap", "showlegend", "uniformtext",
     *(f"{axis}axis{number}" for axis in "xy" for number in ("", 2, 3, 4))})
 BROKEN = "A chart of this handout is not one that Clearhead drew; take it out of the file, or save the handout again."
@@ -34,7 +34,8 @@ def _finite(value: Any) -> Any:
 
 
 def checked(body: bytes, state: bytes) -> tuple[bytes, bytes]:
-    """The body itself, and no state, whatever came as one. Raises UserError for anything that this project's figures do not hold."""
+    """The body itself, and no state, whatever came as one. Raises UserError for anything that this project's figures do
+    not hold."""
     from plotly.graph_objects import Figure
 
     if len(body) > MOST:
@@ -42,7 +43,8 @@ def checked(body: bytes, state: bytes) -> tuple[bytes, bytes]:
     try:
         found = json.loads(body)
         traces, layout = found["data"], found["layout"]
-        ours = set(found) == {"data", "layout"} and all(trace["type"] in TRACES for trace in traces) and set(layout) <= LAYOUT
+        ours = set(found) == {"data", "layout"} and all(trace["type"] in TRACES
+                                                        for trace in traces) and set(layout) <= LAYOUT
         Figure(data=traces, layout=layout | {"template": "none"})
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(BROKEN) from error
@@ -55,4 +57,5 @@ def _leads_away(value: Any) -> bool:
     """Whether a text anywhere in it is a link, or names a resource."""
     if isinstance(value, str):
         return "<a" in value.lower() or "url(" in value.lower()
-    return any(map(_leads_away, value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()))
+    return any(map(_leads_away, value.values() if isinstance(value, dict) else value if isinstance(value, list)
+                   else ()))

@@ -1,4 +1,5 @@
-"""A handout as a file: JSON in UTF-8, the messages in base64. What is loaded is checked item by item before anything of it is drawn."""
+"""A handout as a file: JSON in UTF-8, the messages in base64. What is loaded is checked item by item before anything of
+it is drawn."""
 import base64
 import json
 from dataclasses import dataclass
@@ -9,7 +10,8 @@ from viz.handout.item import Item
 
 MOST, ITEMS, TITLE = 24 * 2**20, 100, 200   # bytes of a file, figures of a handout, characters of its title
 MADE_BY, VERSION = "Clearhead handout", 1
-RENAMED = {"drag": "handles", "cells": "mask_editor", "anatomy": "transformer_diagram"}   # kinds as files saved before 2026-12 call them
+# kinds as files saved before 2026-12 call them
+RENAMED = {"drag": "handles", "cells": "mask_editor", "anatomy": "transformer_diagram"}
 FIELDS = ("kind", "caption", "about", "link", "source", "body", "state")
 
 
@@ -26,7 +28,8 @@ class Handout:
         if len(self.items) > ITEMS:
             raise UserError(f"A handout holds at most {ITEMS} figures; take some out.")
         if self.nbytes > MOST:
-            raise UserError(f"The handout would be larger than {MOST // 2**20} MB; take a figure out, or begin a second handout.")
+            raise UserError(f"The handout would be larger than {MOST // 2**20} MB; take a figure out, or begin a "
+                            f"second handout.")
 
     @property
     def nbytes(self) -> int:
@@ -36,27 +39,34 @@ class Handout:
 def save(handout: Handout) -> bytes:
     """The handout as a file that `load` reads."""
     items = [{"kind": item.kind, "caption": item.caption, "about": item.about, "link": item.link, "source": item.source,
-              "body": base64.b64encode(item.body).decode("ascii"), "state": base64.b64encode(item.state).decode("ascii")} for item in handout.items]
-    return json.dumps({"made_by": MADE_BY, "version": VERSION, "title": handout.title, "items": items}, ensure_ascii=True, indent=1).encode("ascii")
+              "body": base64.b64encode(item.body).decode("ascii"),
+              "state": base64.b64encode(item.state).decode("ascii")} for item in handout.items]
+    return json.dumps({"made_by": MADE_BY, "version": VERSION, "title": handout.title, "items": items},
+                      ensure_ascii=True, indent=1).encode("ascii")
 
 
 def load(content: bytes) -> Handout:
-    """The handout in a file, whoever wrote it. Raises UserError, in one sentence, for a file that is none, too large, or damaged."""
+    """The handout in a file, whoever wrote it. Raises UserError, in one sentence, for a file that is none, too large,
+    or damaged."""
     if len(content) > 2 * MOST:
-        raise UserError(f"The file has {len(content) / 2**20:,.0f} MB and a handout at most {2 * MOST // 2**20}; choose another file.")
+        raise UserError(f"The file has {len(content) / 2**20:,.0f} MB and a handout at most {2 * MOST // 2**20}; "
+                        f"choose another file.")
     try:
         found = json.loads(content)
         if found["made_by"] != MADE_BY:
             raise ValueError("another file")
         if found["version"] != VERSION:
             raise UserError("This handout was saved by a newer Clearhead; open it with that one.")
-        texts: list[dict[str, Any]] = [{name: _text(each[name]) for name in FIELDS} for each in found["items"][:ITEMS + 1]]
+        texts: list[dict[str, Any]] = [{name: _text(each[name]) for name in FIELDS}
+                                       for each in found["items"][:ITEMS + 1]]
         for each in texts:
             each["kind"] = RENAMED.get(each["kind"], each["kind"])
         title = _text(found["title"])
-        messages: list[dict[str, Any]] = [{name: base64.b64decode(each[name], validate=True) for name in ("body", "state")} for each in texts]
+        messages: list[dict[str, Any]] = [{name: base64.b64decode(each[name], validate=True)
+                                           for name in ("body", "state")} for each in texts]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise UserError("This file is not a handout that Clearhead saved; choose one that ends in .handout.json.") from error
+        raise UserError(
+            "This file is not a handout that Clearhead saved; choose one that ends in .handout.json.") from error
     return Handout(title, tuple(Item(**text | message) for text, message in zip(texts, messages, strict=True)))
 
 

@@ -13,12 +13,13 @@ KINDS = ("head_view", "head_grid", *parts.PARTS, "chart", "table")
 
 @dataclass(frozen=True)
 class Item:
-    """kind: of KINDS, the component that draws it, or a chart or a table. caption: what the reader is told. about: where it comes from, in words.
+    """kind: of KINDS, the component that draws it, or a chart or a table. caption: what the reader is told. about:
+    where it comes from, in words.
 
-    link: the address of the state, "" if there is none. source: its provenance as JSON, for machines. body and state: the component's two
-    messages (viz/components/messages.py); of a chart the body is plotly's JSON, of a table its cells', and there is no state. Raises UserError for
-    anything that an item cannot be, so that whatever comes from a file is checked by being made.
-    """
+    link: the address of the state, "" if there is none. source: its provenance as JSON, for machines. body and state:
+    the component's two messages (viz/components/messages.py); of a chart the body is plotly's JSON, of a table its
+    cells', and there is no state. Raises UserError for anything that an item cannot be, so that whatever comes from a
+    file is checked by being made. """
 
     kind: str
     body: bytes
@@ -31,7 +32,8 @@ class Item:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise UserError("This handout holds a figure of a kind that Clearhead does not draw; save it again with the version that made it.")
+            raise UserError("This handout holds a figure of a kind that Clearhead does not draw; save it again with "
+                            "the version that made it.")
         for name, most in (("caption", CAPTION), ("about", ABOUT), ("link", LINK), ("source", 100_000)):
             if len(getattr(self, name)) > most:
                 raise UserError(f"The {name} of a figure is longer than {most:,} characters; shorten it.")
@@ -45,7 +47,8 @@ class Item:
 
     @property
     def nbytes(self) -> int:
-        return len(self.body) + len(self.state) + len(self.caption) + len(self.about) + len(self.link) + len(self.source)
+        return len(self.body) + len(self.state) + len(self.caption) + len(self.about) + len(self.link) + len(
+            self.source)
 
     def with_caption(self, caption: str) -> "Item":
         """The same figure with another caption."""

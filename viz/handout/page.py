@@ -1,9 +1,9 @@
-"""The handout as one HTML file: the very code of the components, the messages that they were sent, and nothing from any other machine.
+"""The handout as one HTML file: the very code of the components, the messages that they were sent, and nothing from any
+other machine.
 
-What a figure says or was named is text and never markup; the numbers travel as zlib's bytes in base64 and in JSON without a "<". A content
-security policy in the page lets exactly the scripts run whose digest it names, and lets nothing be fetched: so even a fault in the escaping would
-run nothing.
-"""
+What a figure says or was named is text and never markup; the numbers travel as zlib's bytes in base64 and in JSON
+without a "<". A content security policy in the page lets exactly the scripts run whose digest it names, and lets
+nothing be fetched: so even a fault in the escaping would run nothing. """
 import base64
 import hashlib
 import html
@@ -21,7 +21,8 @@ from viz.handout.pictures import head_of
 from viz.text import show_invisibles, strings
 
 STYLE = style("handout") + sheet("chart/numbers.css")
-KEPT = "".join(chr(sign) for sign in range(33, 127) if chr(sign) not in '"#%&') + " "   # what stands for itself in a quoted data: address
+# what stands for itself in a quoted data: address
+KEPT = "".join(chr(sign) for sign in range(33, 127) if chr(sign) not in '"#%&') + " "
 
 
 def page(handout: Handout) -> bytes:
@@ -33,7 +34,8 @@ def page(handout: Handout) -> bytes:
     title = show_invisibles(handout.title) or words["untitled"]
     figures = "\n".join(_figure(item, number, words) for number, item in enumerate(handout.items, 1))
     said = {name: words[name] for name in ("lens", "scale", "transpose", "place")}
-    made = words["made"].format(count=len(handout.items), figures=words["figures" if len(handout.items) > 1 else "figure"])
+    made = words["made"].format(count=len(handout.items),
+                                figures=words["figures" if len(handout.items) > 1 else "figure"])
     return f"""<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -57,7 +59,8 @@ def page(handout: Handout) -> bytes:
 
 
 def _scripts(handout: Handout, words: dict) -> list[tuple[str, str]]:
-    """(attributes, text) of every script that may run: plotly where a chart is, the components that are there, and what mounts them."""
+    """(attributes, text) of every script that may run: plotly where a chart is, the components that are there, and what
+    mounts them."""
     kinds = {item.kind for item in handout.items}
     found = [(' type="module"', shelved(kind)) for kind in sorted(kinds - {"chart", "table"})]
     found.append((' type="module"', script("handout/handout.js")))
@@ -72,7 +75,8 @@ def _scripts(handout: Handout, words: dict) -> list[tuple[str, str]]:
 
 
 def _policy(scripts: list[tuple[str, str]]) -> str:
-    digests = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for _, text in scripts)
+    digests = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+                       for _, text in scripts)
     return f"default-src 'none'; script-src {digests}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
 
 
@@ -88,7 +92,8 @@ def _figure(item: Item, number: int, words: dict) -> str:
     if item.kind == "chart":
         body = _json(json.loads(item.body))
     link = f' <a href="{html.escape(item.link, quote=True)}" rel="noreferrer">{words["open"]}</a>' if item.link else ""
-    messages = f'<script type="text/plain" class="body">{body}</script><script type="text/plain" class="state">{state}</script>\n'
+    messages = (f'<script type="text/plain" class="body">{body}</script><script type="text/plain" '
+                f'class="state">{state}</script>\n')
     drawn = tables.as_html(item.body) if item.kind == "table" else ""
     return f"""<figure data-kind="{item.kind}"{_place(item)}{' class="inked"' if printed else ""}>
 <div class="live">{drawn}</div>{ink}
@@ -107,7 +112,8 @@ def _place(item: Item) -> str:
     """Which question a grid or a head answers, and which head it is, so that a grid's click finds the head."""
     try:
         source = json.loads(item.source)
-        question = [source[name] for name in ("model", "revision", "text", "text_b", "target", "continuation", "edits", "kind")]
+        question = [source[name]
+                    for name in ("model", "revision", "text", "text_b", "target", "continuation", "edits", "kind")]
     except (ValueError, KeyError, TypeError):
         return ""
     digest = hashlib.sha256(json.dumps(question).encode()).hexdigest()[:16]

@@ -1,7 +1,8 @@
-"""The messages of the smaller components, read back: a block's drawing, handles, painted cells, a strip of tokens, the Transformer's figure.
+"""The messages of the smaller components, read back: a block's drawing, handles, painted cells, a strip of tokens, the
+Transformer's figure.
 
-As in pictures.py, nothing is taken over as it came: each value is checked, and the component's own payload writes both messages anew.
-"""
+As in pictures.py, nothing is taken over as it came: each value is checked, and the component's own payload writes both
+messages anew. """
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -42,9 +43,11 @@ def block_of(body: bytes, state: bytes) -> Part:
     """A block's boxes from the bottom up and the one that is marked."""
     said, how = _plain(body, state)
     require(len(said["boxes"]) == len(said["kinds"]) <= MOST and set(said["kinds"]) <= set(block_payload.TINTS))
-    boxes = tuple(block_payload.Drawn(text(box[0]), kind, text(box[4]), text(box[5])) for box, kind in zip(said["boxes"], said["kinds"], strict=True))
+    boxes = tuple(block_payload.Drawn(text(box[0]), kind, text(box[4]), text(box[5]))
+                  for box, kind in zip(said["boxes"], said["kinds"], strict=True))
     alt, opened = text(said["alt"]), text(how["opened"])
-    return Part(lambda room: (block_payload.body(boxes, room=room, alt=alt), block_payload.state(opened, room=room)), alt)
+    return Part(lambda room: (block_payload.body(boxes, room=room, alt=alt), block_payload.state(opened, room=room)),
+                alt)
 
 
 @safely
@@ -55,12 +58,16 @@ def handles_of(body: bytes, state: bytes) -> Part:
     low, high, height = number(said["low"]), number(said["high"]), integer(said["height"], 40, 4000)
     values, faint = tuple(map(number, how["values"])), tuple(integer(each, 0, len(labels) - 1) for each in how["faint"])
     each = 2 if said["mode"] == "points" else 1
-    require(low < high and 0 < len(labels) <= MOST and len(values) == each * len(labels) and low <= min(values) and max(values) <= high)
+    require(low < high and 0 < len(labels) <= MOST and len(values) == each * len(labels) and low <= min(values)
+            and max(values) <= high)
     control, mode = Numbers("", values, low, high, len(values), len(values)), text(said["mode"])
     drag_payload.body(control, labels, room="", mode=mode, name=name, unit=unit, height=height)   # a mode that there is
-    told = ", ".join(f"{label} " + " ".join(f"{value:.2f}" for value in values[each * at:each * (at + 1)]) for at, label in enumerate(labels))
-    return Part(lambda room: (drag_payload.body(control, labels, room=room, mode=mode, name=name, unit=unit, height=height),
-                              drag_payload.state(values, room=room, faint=faint)), f"{name[:1].upper()}{name[1:]}: {told}.")
+    told = ", ".join(f"{label} " + " ".join(f"{value:.2f}" for value in values[each * at:each * (at + 1)])
+                     for at, label in enumerate(labels))
+    return Part(lambda room: (drag_payload.body(control, labels, room=room, mode=mode, name=name, unit=unit,
+                                                height=height),
+                              drag_payload.state(values, room=room, faint=faint)),
+                f"{name[:1].upper()}{name[1:]}: {told}.")
 
 
 @safely
@@ -71,7 +78,8 @@ def cells_of(body: bytes, state: bytes) -> Part:
     allowed = np.array([integer(each, 0, 1) for each in how["allowed"]], bool).reshape(len(labels), len(labels))
     marked = None if how["marked"] is None else integer(how["marked"], 0, len(labels) - 1)
     require(0 < len(labels) <= MOST)
-    return Part(lambda room: (cells_payload.body(labels, room=room), cells_payload.state(allowed, room=room, marked=marked)),
+    return Part(lambda room: (cells_payload.body(labels, room=room),
+                              cells_payload.state(allowed, room=room, marked=marked)),
                 SAID["cells"].format(open=int(allowed.sum()), cells=allowed.size))
 
 
@@ -81,12 +89,16 @@ def strip_of(body: bytes, state: bytes) -> Part:
     said, how = _plain(body, state)
     axis, count = said["tokens"], len(said["tokens"]["texts"])
     require(0 < count <= TOKENS and all(len(axis[name]) == count for name in ("tokens", "flags", "segments")))
-    tokens = {"texts": [text(each) for each in axis["texts"]], "tokens": [integer(each, 0, 10**7) for each in axis["tokens"]],
-              "flags": [integer(each, 0, 7) for each in axis["flags"]], "segments": [integer(each, -1, 1) for each in axis["segments"]]}
+    tokens = {"texts": [text(each) for each in axis["texts"]],
+              "tokens": [integer(each, 0, 10**7) for each in axis["tokens"]],
+              "flags": [integer(each, 0, 7) for each in axis["flags"]],
+              "segments": [integer(each, -1, 1) for each in axis["segments"]]}
     focus = None if how["focus"] is None else integer(how["focus"], 0, count - 1)
-    pair = None if how["pair"] is None else (integer(how["pair"][0], 0, count - 1), integer(how["pair"][1], 0, count - 1))
+    pair = None if how["pair"] is None else (integer(how["pair"][0], 0, count - 1),
+                                             integer(how["pair"][1], 0, count - 1))
     pairs = switch(how["pairs"])
-    return Part(lambda room: (strip_payload.body_of(tokens, room=room), strip_payload.state(room=room, focus=focus, pair=pair, pairs=pairs)),
+    return Part(lambda room: (strip_payload.body_of(tokens, room=room),
+                              strip_payload.state(room=room, focus=focus, pair=pair, pairs=pairs)),
                 SAID["strip"].format(count=count))
 
 
@@ -96,9 +108,12 @@ def anatomy_of(body: bytes, state: bytes) -> Part:
     doors = {}
     for box, door in _plain(body, state)[0]["doors"].items():
         require(box in {each[0] for each in anatomy_payload.BOXES})
-        doors[box] = anatomy_payload.Door("", text(door["words"]), integer(door["minutes"], 0, 999), tuple(map(text, door["before"][:MOST])))
-    return Part(lambda room: (anatomy_payload.body(doors, room=room), anatomy_payload.state(room=room)), strings("lesson")["anatomy"]["figure"] + ".")
+        doors[box] = anatomy_payload.Door("", text(door["words"]), integer(door["minutes"], 0, 999),
+                                          tuple(map(text, door["before"][:MOST])))
+    return Part(lambda room: (anatomy_payload.body(doors, room=room), anatomy_payload.state(room=room)),
+                strings("lesson")["anatomy"]["figure"] + ".")
 
 
 PARTS: dict[str, Callable[[bytes, bytes], Part]] = {
-    "block_diagram": block_of, "handles": handles_of, "mask_editor": cells_of, "token_strip": strip_of, "transformer_diagram": anatomy_of}
+    "block_diagram": block_of, "handles": handles_of, "mask_editor": cells_of, "token_strip": strip_of,
+    "transformer_diagram": anatomy_of}

@@ -11,16 +11,20 @@ from viz.handout.files import Handout
 from viz.handout.page import page
 from viz.text import strings
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge", "msedge")
-WINDOWS = (r"Google\Chrome\Application\chrome.exe", r"Chromium\Application\chrome.exe", r"Microsoft\Edge\Application\msedge.exe")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge",
+            "msedge")
+WINDOWS = (r"Google\Chrome\Application\chrome.exe", r"Chromium\Application\chrome.exe",
+           r"Microsoft\Edge\Application\msedge.exe")
 MACOS = ("Google Chrome", "Chromium", "Microsoft Edge")
-FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--no-first-run",
+FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+         "--disable-component-update", "--no-first-run",
          "--disable-extensions", "--no-pdf-header-footer", "--virtual-time-budget=20000")
 SECONDS = 120
 
 
 def browser() -> str | None:
-    """The path of a Chromium, from BROWSER_PATH, the PATH, or where the system keeps programs; None if there is none."""
+    """The path of a Chromium, from BROWSER_PATH, the PATH, or where the system keeps programs; None if there is
+    none."""
     return next(filter(None, map(shutil.which, (os.environ.get("BROWSER_PATH", ""), *BROWSERS, *installed()))), None)
 
 

@@ -1,8 +1,7 @@
 """What is printed instead of a canvas: the pictures of viz/print as SVG, made small.
 
-matplotlib writes every corner of every cell. A rectangle is said with four numbers, and two decimals of a point are a hundredth of a hair; that
-is a third of the bytes, and what the page may weigh depends on it.
-"""
+matplotlib writes every corner of every cell. A rectangle is said with four numbers, and two decimals of a point are a
+hundredth of a hair; that is a third of the bytes, and what the page may weigh depends on it. """
 import re
 from dataclasses import replace
 
@@ -23,7 +22,8 @@ HEADER = re.compile(r"^.*?(?=<svg)|<metadata>.*?</metadata>|<!--.*?-->", re.DOTA
 
 
 def svg(item: Item) -> str:
-    """A head's or a grid's picture for paper, all of it shapes; "" for what prints as it is, as it is drawn in shapes already."""
+    """A head's or a grid's picture for paper, all of it shapes; "" for what prints as it is, as it is drawn in shapes
+    already."""
     if item.kind == "head_grid":
         return thumbnails.svg(grid_of(item.body, item.state))
     if item.kind != "head_view":

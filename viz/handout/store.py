@@ -1,8 +1,8 @@
 """The handouts of a server's visitors, each under a random name that only its browser knows.
 
-They live in the server's memory, so that a handout survives a reload and is the same in every tab, and where there is a folder also in a file
-each, so that they survive a restart. Both are bounded: the handout that nobody has changed or opened for longest goes first.
-"""
+They live in the server's memory, so that a handout survives a reload and is the same in every tab, and where there is a
+folder also in a file each, so that they survive a restart. Both are bounded: the handout that nobody has changed or
+opened for longest goes first. """
 import logging
 import re
 import secrets
@@ -21,8 +21,8 @@ log = logging.getLogger("clearhead")
 
 
 class Keeping:
-    """Handouts by name. Safe for threads: a change is made under a lock, on the handout as it is then. folder: gives the one of the files, or None
-    where nothing is to be written."""
+    """Handouts by name. Safe for threads: a change is made under a lock, on the handout as it is then. folder: gives
+    the one of the files, or None where nothing is to be written."""
 
     def __init__(self, most: int = MOST, folder: Callable[[], Path | None] = lambda: None) -> None:
         self._most, self._folder, self._lock = most, folder, threading.Lock()
@@ -86,7 +86,8 @@ class Keeping:
     def _clear(self, folder: Path) -> None:
         """Files beyond the bound go, the oldest first; never the newest."""
         total = 0
-        for place, file in enumerate(sorted(folder.glob("*.handout.json"), key=lambda file: file.stat().st_mtime, reverse=True)):
+        for place, file in enumerate(sorted(folder.glob("*.handout.json"), key=lambda file: file.stat().st_mtime,
+                                            reverse=True)):
             total += file.stat().st_size
             if place and total > self._most:
                 file.unlink(missing_ok=True)

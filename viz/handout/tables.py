@@ -13,7 +13,8 @@ NAME = 28   # letters of a name that is never broken
 
 
 def body_of(rows: Sequence[Mapping[str, Any]]) -> bytes:
-    """The body of a table: {"columns": [names], "rows": [[text, number or nothing]]}. Every row has the columns of the first."""
+    """The body of a table: {"columns": [names], "rows": [[text, number or nothing]]}. Every row has the columns of the
+    first."""
     names = list(rows[0])
     cells = [[_cell(row[name]) for name in names] for row in rows]
     return json.dumps({"columns": names, "rows": cells}, allow_nan=False, separators=(",", ":")).encode("ascii")
@@ -49,12 +50,14 @@ def table_of(body: bytes) -> tuple[list[str], list[list[str | float | None]]]:
 def as_html(body: bytes) -> str:
     """A table whose heads sort it (viz/components/handout/table.js); without scripts it is read as it is."""
     names, rows = table_of(body)
-    numbers = [all(isinstance(row[place], (int, float)) or row[place] is None for row in rows) for place in range(len(names))]
+    numbers = [all(isinstance(row[place], (int, float)) or row[place] is None for row in rows)
+               for place in range(len(names))]
     heads = "".join(f'<th{_right(number)} scope="col"><button type="button">{_said(name)}</button></th>'
                     for name, number in zip(names, numbers, strict=True))
     digits = [_decimals([row[place] for row in rows]) for place in range(len(names))]
     kinds = [_right(number) or _short([row[place] for row in rows]) for place, number in enumerate(numbers)]
-    lines = "".join("<tr>" + "".join(f"<td{kind}>{_said(cell, places)}</td>" for cell, kind, places in zip(row, kinds, digits, strict=True)) + "</tr>"
+    lines = "".join("<tr>" + "".join(f"<td{kind}>{_said(cell, places)}</td>"
+                                     for cell, kind, places in zip(row, kinds, digits, strict=True)) + "</tr>"
                     for row in rows)
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>"
 

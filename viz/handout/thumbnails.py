@@ -1,8 +1,7 @@
 """The grid of heads for paper: every thumbnail in shapes, as an SVG that is written here, because there are many cells.
 
-A row of equal cells is one stroke as high as a row. Thumbnails of long texts are made coarser, each cell the largest of a square, so that all
-together stay below CELLS.
-"""
+A row of equal cells is one stroke as high as a row. Thumbnails of long texts are made coarser, each cell the largest of
+a square, so that all together stay below CELLS. """
 import itertools
 import math
 from collections.abc import Iterator
@@ -19,13 +18,15 @@ from viz.print.matrix import STRUCK, pooled
 from viz.text import strings
 
 CELLS, LEVELS = 40_000, 32                # cells of all thumbnails together; colours from nothing to all
-SIDE, GAP, LEFT, TOP, NAME = 40, 5, 24, 16, 12   # pixels: a thumbnail, between two, for numbers beside and above, for a name below
+# pixels: a thumbnail, between two, for numbers beside and above, for a name below
+SIDE, GAP, LEFT, TOP, NAME = 40, 5, 24, 16, 12
 PAPER = 182, 215                          # millimetres of a page of A4 that a grid may have
 TEXT = f"font-family='{theme.SANS[0]}, sans-serif' font-size='9' fill='{theme.INK['light']}'"
 
 
 def svg(grid: Grid) -> str:
-    """The grid as it was shown: by layer or in its order, thumbnails or one colour a head, with its marks and how to read it."""
+    """The grid as it was shown: by layer or in its order, thumbnails or one colour a head, with its marks and how to
+    read it."""
     spots = _spots(grid)
     wide, high = (max(spot[axis] for spot in spots.values()) + SIDE + GAP for axis in (0, 1))
     foot = high + (NAME if grid.order else 0) + 8
@@ -52,7 +53,8 @@ def _spots(grid: Grid) -> dict[HeadId, tuple[int, int]]:
 
 
 def _blocks(grid: Grid) -> tuple[int, int]:
-    """Layers of a block and pixels from one to the next: as many side by side as make the thumbnails largest on PAPER."""
+    """Layers of a block and pixels from one to the next: as many side by side as make the thumbnails largest on
+    PAPER."""
     count, wide = len(grid.overview.layers), LEFT + max(map(len, grid.overview.cells)) * (SIDE + GAP) + GAP
     per = max((math.ceil(count / blocks) for blocks in range(1, 5)),
               key=lambda per: min(PAPER[0] / (wide * math.ceil(count / per)), PAPER[1] / (TOP + per * (SIDE + GAP))))
@@ -79,7 +81,8 @@ def _cells(grid: Grid, spots: dict[HeadId, tuple[int, int]]) -> Iterator[str]:
 
 def _coarser(grid: Grid) -> int:
     """How many cells of a thumbnail are one on paper, in each direction."""
-    return next(size for size in itertools.count(1) if sum(each.size for each in grid.overview.cells) / size**2 <= CELLS)
+    return next(size for size in itertools.count(1)
+                if sum(each.size for each in grid.overview.cells) / size**2 <= CELLS)
 
 
 def _strokes(steps: np.ndarray) -> str:
@@ -90,7 +93,8 @@ def _strokes(steps: np.ndarray) -> str:
     ends = np.nonzero(edges[:, 1:])[1] + 1
     found = steps[rows, starts]
     return "".join(f"<path class='c{step}' d='" + "".join(f"M{start} {row}h{end - start}" for row, start, end in zip(
-        *(each[found == step] for each in (rows, starts, ends)), strict=True)) + "'/>" for step in np.unique(found[found > 0]))
+        *(each[found == step] for each in (rows, starts, ends)), strict=True)) + "'/>"
+                   for step in np.unique(found[found > 0]))
 
 
 def _square(x: int, y: int, share: float, signed: bool) -> str:
@@ -123,21 +127,25 @@ def _marks(grid: Grid, spots: dict[HeadId, tuple[int, int]]) -> Iterator[str]:
         yield f"<rect x='{x - 1}' y='{y - 1}' width='{SIDE + 2}' height='{SIDE + 2}' fill='none' stroke='{theme.ACCENT}' stroke-width='2'/>"
     for layer, head, rank in grid.marks:
         x, y = spots.get((layer, head), (-99, -99))
-        yield (f"<circle cx='{x + SIDE - 3}' cy='{y + 3}' r='6' fill='{theme.ACCENT}'/><text x='{x + SIDE - 3}' y='{y + 6}' text-anchor='middle' "
+        yield (f"<circle cx='{x + SIDE - 3}' cy='{y + 3}' r='6' fill='{theme.ACCENT}'/><text x='{x + SIDE - 3}' "
+               f"y='{y + 6}' text-anchor='middle' "
                f"fill='#fff' font-weight='bold'>{rank}</text>")
 
 
 def _legend(grid: Grid, y: float) -> Iterator[str]:
     """The colours from end to end with their numbers, and how a thumbnail is read."""
-    words, stops = strings("components")["grid"], theme.SIGNED["light"] if grid.values and grid.signed else theme.RAMP["light"]
+    words, stops = strings("components")["grid"], theme.SIGNED["light"] if grid.values and grid.signed else theme.RAMP[
+        "light"]
     reach = grid.bound or max((abs(value) for value in grid.values.values()), default=1) or 1
     low, high = (-reach if grid.signed else 0, reach) if grid.values else (0, 1)
-    said = [f"{low:.3g} to {high:.3g}", *([grid.of] if grid.of else [])] if grid.values else [f"0 to 1, {words['scale']}", words["thumbnail"]]
+    said = [f"{low:.3g} to {high:.3g}",
+            *([grid.of] if grid.of else [])] if grid.values else [f"0 to 1, {words['scale']}", words["thumbnail"]]
     rows, columns = (each * _coarser(grid) for each in grid.overview.pool)
     if not grid.values and max(rows, columns) > 1:
         said.append(words["pooled"].format(rows=rows, columns=columns))
     if grid.values and grid.signed:
         said.append(words["struck"])
-    ends = "".join(f"<stop offset='{place / (len(stops) - 1):.3g}' stop-color='{colour}'/>" for place, colour in enumerate(stops))
+    ends = "".join(f"<stop offset='{place / (len(stops) - 1):.3g}' stop-color='{colour}'/>"
+                   for place, colour in enumerate(stops))
     yield f"<linearGradient id='bar'>{ends}</linearGradient><rect x='0' y='{y}' width='80' height='6' fill='url(#bar)' stroke='{theme.HAIRLINE}'/>"
     yield f"<text x='88' y='{y + 6}' font-size='8'>{escape('; '.join(said))}</text>"

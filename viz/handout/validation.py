@@ -17,7 +17,8 @@ def safely(read: Callable[[bytes, bytes], Any]) -> Callable[[bytes, bytes], Any]
     def safely(body: bytes, state: bytes) -> Any:
         try:
             return read(body, state)
-        except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OverflowError, MemoryError) as error:
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OverflowError,
+                MemoryError) as error:
             raise UserError(BROKEN) from error
     return safely
 

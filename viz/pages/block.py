@@ -1,4 +1,5 @@
-"""What is in one block? Its boxes with the tensors of the current model, normalisation step by step, the feed-forward layer, and depth."""
+"""What is in one block? Its boxes with the tensors of the current model, normalisation step by step, the feed-forward
+layer, and depth."""
 import numpy as np
 import streamlit as st
 
@@ -20,10 +21,12 @@ from viz.widgets.handout_button import keep_picture
 from viz.widgets.lesson import GUESS, Lesson, computing
 from viz.widgets.vector_heatmap import columns_switch, named, strips
 
-BOXES = ("in", "attention", "cross", "feed_forward", *(f"{name}{number}" for name in ("norm", "behind", "add") for number in (1, 2, 3)))
+BOXES = ("in", "attention", "cross", "feed_forward",
+         *(f"{name}{number}" for name in ("norm", "behind", "add") for number in (1, 2, 3)))
 DEPTHS = (2, 4, 6, 8, 12, 16, 20, 24)
 PAGE = Page("One block", "Learn", 5, "nothing", controls=(
-    GUESS, Choice("box", "attention", BOXES), Number("block", 0, 0, 999, whole=True), Number("word", 1, 0, 99_999, whole=True),
+    GUESS, Choice("box", "attention", BOXES), Number("block", 0, 0, 999, whole=True),
+    Number("word", 1, 0, 99_999, whole=True),
     Choice("which", "first", ("first", "last")), Number("depth", 12, 2, 24, whole=True)))
 ROWS = 40         # tokens of a tensor that are drawn
 
@@ -65,9 +68,11 @@ def _tensors(box: block.Box, each: Block, words: dict) -> list[tuple[str, np.nda
         around = next(one for one in each.attentions if (one.kind is Kind.CROSS) == (box.kind == "cross"))
         found.append((words["input"], around.x))
         found += [(words["memory"], around.memory)] if box.kind == "cross" else []
-        found += [("W_Q", around.query.weight), ("W_K", around.key.weight), ("W_V", around.value.weight), ("W_O", around.w_output)]
+        found += [("W_Q", around.query.weight), ("W_K", around.key.weight), ("W_V", around.value.weight),
+                  ("W_O", around.w_output)]
     if box.norm is not None:
-        found += [(words["sum"] if box.kind == "add_norm" else words["input"], box.norm.input), (words["gain"], box.norm.gain)]
+        found += [(words["sum"] if box.kind == "add_norm" else words["input"], box.norm.input),
+                  (words["gain"], box.norm.gain)]
         found += [] if box.norm.bias is None else [(words["bias"], box.norm.bias)]
     if box.kind == "feed_forward" and each.feed_forward is not None:
         found += [(words["before"], each.feed_forward.before), (words["active"], each.feed_forward.active)]
@@ -77,7 +82,8 @@ def _tensors(box: block.Box, each: Block, words: dict) -> list[tuple[str, np.nda
 def _said(place: int, trace: Trace, words: dict) -> str:
     """A block's name: its number, and its stack where there are two."""
     each = trace.blocks[place]
-    return f"{words['stacks'][each.kind]} {each.index}" if len({one.kind for one in trace.blocks}) > 1 else str(each.index)
+    return f"{words['stacks'][each.kind]} {each.index}" if len({one.kind
+                                                                for one in trace.blocks}) > 1 else str(each.index)
 
 
 def _parts(page: PageContext, lesson: Lesson, trace: Trace, record: AttentionRecord) -> None:
@@ -86,11 +92,13 @@ def _parts(page: PageContext, lesson: Lesson, trace: Trace, record: AttentionRec
     names = {box.name: words["names"][box.kind] for box in found}
     box = next((one for one in found if one.name == page.controls["box"]), found[1])
     if len(trace.blocks) > 1:
-        slider_for(page, "block", words["block"], range(len(trace.blocks)), say=lambda place: _said(place, trace, words), closed=True)
+        slider_for(page, "block", words["block"], range(len(trace.blocks)),
+                   say=lambda place: _said(place, trace, words), closed=True)
     left, right = st.columns([2, 5], gap="medium")
     with left:
         drawn = [Drawn(one.name, one.kind, names[one.name], _shape(one.output)) for one in found]
-        keep_picture(block_diagram(drawn, box.name, alt=words["alt_diagram"].format(order=", ".join(names.values())), key="block_diagram",
+        keep_picture(block_diagram(drawn, box.name, alt=words["alt_diagram"].format(order=", ".join(names.values())),
+                                   key="block_diagram",
                                    on_open=lambda name: page.set_controls(box=name)), (record,))
     with right:
         tensors = _tensors(box, each, words)
@@ -99,9 +107,12 @@ def _parts(page: PageContext, lesson: Lesson, trace: Trace, record: AttentionRec
         for label, tensor in tensors:
             table.append(f"| {label} | {_shape(tensor)} | {_length(tensor):.3g} | {np.abs(tensor).max():.3g} |")
         st.markdown("\n".join(table))
-    lesson.notes("parts", shown=(block.boxes,), shapes=dict(tensors), model=escape_markdown(record.card.title), d_model=each.before.shape[1],
-                 tokens=len(each.before), order=words["pre" if each.norm_first else "post"], before=_length(each.before),
-                 attention=_length(each.attentions[0].output), after=_length(each.after), number=_said(trace.blocks.index(each), trace, words),
+    lesson.notes("parts", shown=(block.boxes,), shapes=dict(tensors), model=escape_markdown(record.card.title),
+                 d_model=each.before.shape[1],
+                 tokens=len(each.before), order=words["pre" if each.norm_first else "post"],
+                 before=_length(each.before),
+                 attention=_length(each.attentions[0].output), after=_length(each.after),
+                 number=_said(trace.blocks.index(each), trace, words),
                  inner=_length(each.feed_forward.output) if each.feed_forward else float("nan"))
 
 
@@ -115,7 +126,8 @@ def _draw(lesson: Lesson, name: str, box: block.Box, tokens: Tokens) -> None:
     rows = [named(tokens, place) for place in range(min(ROWS, len(output)))]
     bound = float(np.quantile(np.abs(output), 0.998)) or 1.0
     columns = [str(place) for place in range(output.shape[1])]
-    figure(lambda theme: matrix(theme, output[:ROWS], rows, columns, kind="signed", axes=("dimension", "token"), square=False,
+    figure(lambda theme: matrix(theme, output[:ROWS], rows, columns, kind="signed", axes=("dimension", "token"),
+                                square=False,
                                 height=130 + 20 * len(rows), title=words["leaves"].format(box=name), bound=bound),
            key="block-box", alt=lesson.alt("parts", box=name, shape=_shape(output)))
 
@@ -144,22 +156,28 @@ def _norm(page: PageContext, lesson: Lesson, each: Block, tokens: Tokens, reveal
         slider_for(page, "word", words["word"], range(len(norm.input)), closed=True,
               say=lambda place: tokens.texts[place] if place < len(tokens) else str(place))
         x, gain = norm.input[word], norm.gain.astype(np.float64)
-        steps = block.layer_norm(x, gain, norm.bias, norm.epsilon) if norm.kind == "layer" else block.rms_norm(x, gain, norm.epsilon)
-        rows = [("x", x)] + ([(words["centred"], steps.centred)] if norm.kind == "layer" else []) + [(words["normal"], steps.normal),
-                                                                                                  (words["scaled"], steps.scaled)]
+        steps = block.layer_norm(x, gain, norm.bias,
+                                 norm.epsilon) if norm.kind == "layer" else block.rms_norm(x, gain, norm.epsilon)
+        rows = [("x", x)] + ([(words["centred"], steps.centred)] if norm.kind == "layer"
+                             else []) + [(words["normal"], steps.normal),
+                                      (words["scaled"], steps.scaled)]
         rows += [(words["output"], steps.output)] if norm.bias is not None else []
-        other = block.rms_norm(x, gain, norm.epsilon) if norm.kind == "layer" else block.layer_norm(x, gain, None, norm.epsilon)
+        other = block.rms_norm(x, gain,
+                               norm.epsilon) if norm.kind == "layer" else block.layer_norm(x, gain, None, norm.epsilon)
         other_name = words["kinds"]["rms" if norm.kind == "layer" else "layer"]
         rows.append((words["instead"].format(other=other_name), other.output))
-        strips(rows, key="block-norm", alt=lesson.alt("norm", token=named(tokens, word), kind=words["kinds"][norm.kind]), columns=columns,
+        strips(rows, key="block-norm",
+               alt=lesson.alt("norm", token=named(tokens, word), kind=words["kinds"][norm.kind]), columns=columns,
                bound=float(np.quantile(np.abs([row for _, row in rows]), 0.995)))
         if revealed:
             _means(lesson, norm, tokens)
         else:
             lesson.waits("norm", 260)
         bias = np.zeros(len(x)) if norm.bias is None else norm.bias
-        lesson.notes("norm", shown=(block.layer_norm, block.rms_norm), shapes={"x": norm.input, "gain": norm.gain}, token=named(tokens, word),
-                     mean=steps.mean, variance=steps.variance, epsilon=norm.epsilon, d=len(x), kind=words["kinds"][norm.kind],
+        lesson.notes("norm", shown=(block.layer_norm, block.rms_norm), shapes={"x": norm.input, "gain": norm.gain},
+                     token=named(tokens, word),
+                     mean=steps.mean, variance=steps.variance, epsilon=norm.epsilon, d=len(x),
+                     kind=words["kinds"][norm.kind],
                      scale=norm.scales[word], error=float(np.abs(steps.output - norm.output[word]).max()),
                      unbiased=float(np.sqrt(len(x) / (len(x) - 1))), other=other_name,
                      differs=float(np.linalg.norm(other.output - steps.output + bias) / np.linalg.norm(steps.output)))
@@ -170,7 +188,8 @@ def _means(lesson: Lesson, norm: Norm, tokens: Tokens) -> None:
     words = lesson.prose["norm"]
     names = [named(tokens, place) for place in range(min(ROWS, len(norm.input)))]
     x = norm.input[:ROWS].astype(np.float64)
-    figure(lambda theme: bars(theme, names, {words["mean"]: x.mean(-1), words["spread"]: x.std(-1)}, axes=("token", words["value"]), height=300,
+    figure(lambda theme: bars(theme, names, {words["mean"]: x.mean(-1), words["spread"]: x.std(-1)},
+                              axes=("token", words["value"]), height=300,
                               angle=UPRIGHT),
            key="block-means", alt=words["alt_means"].format(count=len(names)))
 
@@ -186,26 +205,35 @@ def _feed_forward(page: PageContext, lesson: Lesson, trace: Trace, title: str) -
         left, right = st.columns(2, gap="medium")
         span = float(np.quantile(np.abs(inner.before), 0.999))
         edges = np.linspace(-span, span, 61)
-        shares = {words[name]: np.histogram(getattr(inner, name), edges)[0] / inner.before.size for name in ("before", "active")}
+        shares = {words[name]: np.histogram(getattr(inner, name), edges)[0] / inner.before.size
+                  for name in ("before", "active")}
         with left:
-            figure(lambda theme: histogram(theme, edges, shares, axes=(words["value"], words["share"]), marks=[(0, "0")], height=320),
-                   key="block-activations", alt=lesson.alt("feed_forward", activation=inner.activation, block=each.index))
-        found = np.array([block.silent(one.feed_forward.before, one.feed_forward.active) for one in trace.blocks if one.feed_forward is not None])
+            figure(lambda theme: histogram(theme, edges, shares, axes=(words["value"], words["share"]),
+                                           marks=[(0, "0")], height=320),
+                   key="block-activations",
+                   alt=lesson.alt("feed_forward", activation=inner.activation, block=each.index))
+        found = np.array([block.silent(one.feed_forward.before, one.feed_forward.active) for one in trace.blocks
+                          if one.feed_forward is not None])
         names = [_said(place, trace, lesson.prose["parts"]) for place in places]
         with right:
             figure(lambda theme: bars(theme, names, dict(zip(words["groups"], found.T, strict=True)),
-                                      axes=(words["layer"], words["share"]), y_range=(0, 1), height=320), key="block-silent",
+                                      axes=(words["layer"], words["share"]), y_range=(0, 1), height=320),
+                   key="block-silent",
                    alt=words["alt_silent"].format(activation=inner.activation))
         zero, near, relu = block.silent(inner.before, inner.active)
-        lesson.notes("feed_forward", shown=(block.silent,), shapes={"before": inner.before, "active": inner.active}, activation=inner.activation,
-                     d_ff=inner.before.shape[1], d_model=inner.output.shape[1], wide=inner.before.shape[1] / inner.output.shape[1], zero=zero,
-                     near=near, relu=relu, model=title, number=_said(trace.blocks.index(each), trace, lesson.prose["parts"]),
+        lesson.notes("feed_forward", shown=(block.silent,), shapes={"before": inner.before, "active": inner.active},
+                     activation=inner.activation,
+                     d_ff=inner.before.shape[1], d_model=inner.output.shape[1],
+                     wide=inner.before.shape[1] / inner.output.shape[1], zero=zero,
+                     near=near, relu=relu, model=title,
+                     number=_said(trace.blocks.index(each), trace, lesson.prose["parts"]),
                      gated=words["gated" if inner.gated else "plain"])
 
 
 @st.fragment
 def _depth(page: PageContext, lesson: Lesson) -> None:
-    """A fresh encoder of every depth, both ways: the stream and the gradient by layer, and the last layer's gradient by depth."""
+    """A fresh encoder of every depth, both ways: the stream and the gradient by layer, and the last layer's gradient by
+    depth."""
     words, layers = lesson.prose["depth"], page.controls["depth"]
     with lesson.section("depth"):
         slider_for(page, "depth", words["layers"], DEPTHS, say=str)
@@ -213,10 +241,12 @@ def _depth(page: PageContext, lesson: Lesson) -> None:
             found = {name: block.depth(layers, first) for name, first in (("post", False), ("pre", True))}
         first, second, third = st.columns(3, gap="small")
         for column, number, axis in ((first, 0, "stream"), (second, 1, "gradient")):
-            drawn = [Line(words["names"][name], each[number], colour) for colour, (name, each) in enumerate(found.items())]
+            drawn = [Line(words["names"][name], each[number], colour)
+                     for colour, (name, each) in enumerate(found.items())]
             ends = {name: each[number][-1] for name, each in found.items()}
             with column:
-                figure(lambda theme, drawn=drawn, axis=axis: lines(theme, np.arange(1, layers + 1), drawn, axes=(words["layer"], words[axis]),
+                figure(lambda theme, drawn=drawn, axis=axis: lines(theme, np.arange(1, layers + 1), drawn,
+                                                                   axes=(words["layer"], words[axis]),
                                                                    log="y" if axis == "gradient" else "", height=340),
                        key=f"block-{axis}", alt=words[f"alt_{axis}"].format(layers=layers, **ends))
         with third, st.spinner(words["running_all"]):
@@ -224,9 +254,12 @@ def _depth(page: PageContext, lesson: Lesson) -> None:
             _last(lesson, last, layers)
         post, pre = found["post"], found["pre"]
         six = DEPTHS.index(6)
-        lesson.notes("depth", shown=(block.depth, block.last_gradients), shapes={"stream": post[0], "gradient": post[1]}, layers=layers,
-                     root=float(np.sqrt(block.WIDTH)), first=pre[0][0], last=pre[0][-1], post_ratio=post[1][-1] / post[1][0],
-                     pre_ratio=pre[1][-1] / pre[1][0], top=post[1][-1] / pre[1][-1], post_six=last["post"][-1] / last["post"][six],
+        lesson.notes("depth", shown=(block.depth, block.last_gradients),
+                     shapes={"stream": post[0], "gradient": post[1]}, layers=layers,
+                     root=float(np.sqrt(block.WIDTH)), first=pre[0][0], last=pre[0][-1],
+                     post_ratio=post[1][-1] / post[1][0],
+                     pre_ratio=pre[1][-1] / pre[1][0], top=post[1][-1] / pre[1][-1],
+                     post_six=last["post"][-1] / last["post"][six],
                      pre_six=last["pre"][-1] / last["pre"][six])
 
 
@@ -235,6 +268,7 @@ def _last(lesson: Lesson, last: dict[str, np.ndarray], layers: int) -> None:
     words, depths = lesson.prose["depth"], np.array(DEPTHS)
     drawn = [Line(words["names"][name], each, colour, "dots") for colour, (name, each) in enumerate(last.items())]
     drawn.append(Line("∝ 1/√N", last["pre"][-1] * np.sqrt(depths[-1] / depths), None, "dash"))
-    figure(lambda theme: lines(theme, depths, drawn, axes=(words["layers_n"], words["last"]), y_range=(0, 1.15 * float(last["post"].max())),
+    figure(lambda theme: lines(theme, depths, drawn, axes=(words["layers_n"], words["last"]),
+                               y_range=(0, 1.15 * float(last["post"].max())),
                                marks=[(layers, f"N = {layers}")], height=340), key="block-last",
            alt=words["alt_last"].format(post=last["post"][-1], pre=last["pre"][-1]))

@@ -1,4 +1,5 @@
-"""What does attention cost? Counted, measured on this machine, computed in tiles; and the paper's table of layer types."""
+"""What does attention cost? Counted, measured on this machine, computed in tiles; and the paper's table of layer
+types."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,13 +24,16 @@ WIDTHS = (64, 128, 256, 512)             # d_model of the layer that is counted 
 LENGTHS = tuple(cost.START * 2**power for power in range(1 + (cost.END // cost.START).bit_length() - 1))
 SCORES = Numbers("s", (1.0, 2.5, 0.0, -1.0, 3.0, 0.5, -2.0, 4.0, 1.5, 5.5, 0.0, 2.0), -8, 8, 12, 12)
 TILES = (1, 2, 3, 4, 6, 12)
-PRESETS = {"rising": tuple(np.linspace(-5, 6, 12).round(1)), "falling": tuple(np.linspace(6, -5, 12).round(1)), "equal": (1.0,) * 12}
+PRESETS = {"rising": tuple(np.linspace(-5, 6, 12).round(1)), "falling": tuple(np.linspace(6, -5, 12).round(1)),
+           "equal": (1.0,) * 12}
 CHECKED = (1024, 64)                     # tokens and tile of the comparison with the plain formula
 RANGE = "\u2060–\u2060"                 # from … to …, never broken over two lines
-N_S, D_S, K_S, R_S = (tuple(2**power for power in span) for span in (range(4, 17), range(4, 13), range(1, 6), range(2, 13)))
+N_S, D_S, K_S, R_S = (tuple(2**power for power in span)
+                      for span in (range(4, 17), range(4, 13), range(1, 6), range(2, 13)))
 SPAN = np.geomspace(2, 65_536, 64)       # lengths of the table's curves
 PAGE = Page("What it costs", "Learn", 7, "nothing", controls=(
-    GUESS, Number("width", 64, min(WIDTHS), max(WIDTHS), whole=True), Switch("run"), Number("again", 0, 0, 99, whole=True),
+    GUESS, Number("width", 64, min(WIDTHS), max(WIDTHS), whole=True), Switch("run"),
+    Number("again", 0, 0, 99, whole=True),
     SCORES, Number("tile", 3, 1, 12, whole=True), Number("step", 2, 0, 12, whole=True),
     Number("n", 512, 2, 65_536, whole=True), Number("d", 512, 1, 4096, whole=True), Number("k", 4, 2, 64, whole=True),
     Number("r", 64, 1, 4096, whole=True), Choice("column", "complexity", layer_types.COLUMNS)))
@@ -62,21 +66,26 @@ def _counted(page: PageContext, lesson: Lesson, revealed: bool) -> None:
                  Line(names["window"], counted("window"), 2),
                  Line(names["linear"], counted("linear"), 3)]
         with left:
-            figure(lambda theme: lines(theme, lengths, drawn, axes=("tokens n", "multiplications"), log="xy", marks=[(even, f"n = 6d = {even:,}")],
+            figure(lambda theme: lines(theme, lengths, drawn, axes=("tokens n", "multiplications"), log="xy",
+                                       marks=[(even, f"n = 6d = {even:,}")],
                                        height=380),
                    key="cost-counted", alt=lesson.alt("counted", width=width, even=even))
         with right:
             if revealed:
                 held = [Line(names[way], np.asarray(cost.bytes_held(way, lengths, width)), colour)
                         for way, colour in (("plain", 0), ("fused", 1), ("window", 2))]
-                figure(lambda theme: lines(theme, lengths, held, axes=("tokens n", "bytes held at once"), log="xy", height=380),
+                figure(lambda theme: lines(theme, lengths, held, axes=("tokens n", "bytes held at once"), log="xy",
+                                           height=380),
                        key="cost-held", alt=lesson.prose["counted"]["alt_held"].format(width=width))
             else:
                 lesson.waits("held", height=380)
-        share = {name: cost.multiplications("plain", n, width) / sum(cost.multiplications(way, n, width) for way in ("plain", "linear"))
+        share = {name: cost.multiplications("plain", n, width)
+                 / sum(cost.multiplications(way, n, width) for way in ("plain", "linear"))
                  for name, n in (("small", LENGTHS[0]), ("share", LENGTHS[-1]))}
-        lesson.notes("counted", shown=(cost.multiplications, cost.even, cost.bytes_held), shapes={"d_model": width, "heads": width // cost.D_K},
-                     width=width, even=even, side=cost.WINDOW, longest=LENGTHS[-1], paper=cost.even(512), bert=cost.even(768), **share,
+        lesson.notes("counted", shown=(cost.multiplications, cost.even, cost.bytes_held),
+                     shapes={"d_model": width, "heads": width // cost.D_K},
+                     width=width, even=even, side=cost.WINDOW, longest=LENGTHS[-1], paper=cost.even(512),
+                     bert=cost.even(768), **share,
                      held=lesson.prose["counted"]["held" if revealed else "not_yet"])
 
 
@@ -89,7 +98,8 @@ class Run:
 
     def series(self, way: str, field: str) -> tuple[np.ndarray, np.ndarray]:
         """(lengths, numbers) of seconds or peak."""
-        return np.array(list(self.found[way]), float), np.array([getattr(each, field) for each in self.found[way].values()], float)
+        return np.array(list(self.found[way]),
+                        float), np.array([getattr(each, field) for each in self.found[way].values()], float)
 
     def fit(self, way: str, field: str) -> tuple[float, float, float] | None:
         lengths, numbers = self.series(way, field)
@@ -117,7 +127,8 @@ def _measured(page: PageContext, lesson: Lesson, width: int, revealed: bool) -> 
                 if not added:
                     break
         if not run.found["plain"]:
-            place.container(border=True, height=120, horizontal_alignment="center", vertical_alignment="center").caption(words["nothing"])
+            place.container(border=True, height=120, horizontal_alignment="center",
+                            vertical_alignment="center").caption(words["nothing"])
             return
         with place.container():
             left, right = st.columns(2, gap="medium")
@@ -126,7 +137,8 @@ def _measured(page: PageContext, lesson: Lesson, width: int, revealed: bool) -> 
                 figure(lambda theme, field=field: _drawn(lesson, run, field, width, theme), key=f"cost-{field}",
                        alt=words[f"alt_{field}"].format(longest=max(run.found["plain"]), width=width))
         st.markdown(_table(lesson, run))
-        ends = {lesson.prose["ways"][way]: words["ends"][run.ended.get(way, "length")] for way in cost.WAYS if run.found[way]}
+        ends = {lesson.prose["ways"][way]: words["ends"][run.ended.get(way, "length")] for way in cost.WAYS
+                if run.found[way]}
         st.caption(words["why"].format(ends="; ".join(f"{name}: {why}" for name, why in ends.items())))
         _say(lesson, run, width)
 
@@ -159,7 +171,8 @@ def _measure(page: PageContext, run: Run, n: int, width: int) -> tuple[int, int]
 
 def _drawn(lesson: Lesson, run: Run, field: str, width: int, theme: str):
     names, words, even = lesson.prose["ways"], lesson.prose["measured"], cost.even(width)
-    drawn = [Power(names[way], *run.series(way, field), colour, run.fit(way, field)) for colour, way in enumerate(cost.WAYS) if run.found[way]]
+    drawn = [Power(names[way], *run.series(way, field), colour, run.fit(way, field))
+             for colour, way in enumerate(cost.WAYS) if run.found[way]]
     return powers(theme, drawn, axes=("tokens n", words[field]), x_range=(50, 1.4 * max(max(each.x) for each in drawn)),
                   marks=[(even, f"n = 6d = {even:,}")])
 
@@ -174,7 +187,8 @@ def _table(lesson: Lesson, run: Run) -> str:
     for way in cost.WAYS:
         if run.found[way]:
             n, last = list(run.found[way].items())[-1]
-            rows.append(f"| {lesson.prose['ways'][way]} | {n:,} | {last.seconds:.2g} s, {_grows(run, way, 'seconds')} | "
+            rows.append(f"| {lesson.prose['ways'][way]} | {n:,} | {last.seconds:.2g} s, {_grows(run, way, 'seconds')} "
+                        f"| "
                         f"{last.peak / 2**20:,.1f} MB, {_grows(run, way, 'peak')} |")
     return "\n".join(rows)
 
@@ -183,14 +197,20 @@ def _say(lesson: Lesson, run: Run, width: int) -> None:
     words, machine = lesson.prose["measured"], cost.machine()
     times = {way: {n: each.seconds for n, each in run.found[way].items()} for way in cost.WAYS}
     crossings = {way: cost.crossing(times[way], times["linear"]) for way in ("plain", "fused")}
-    said = {way: words["no_crossing"] if at is None else words["crossing"].format(at=at) for way, at in crossings.items()}
+    said = {way: words["no_crossing"] if at is None else words["crossing"].format(at=at)
+            for way, at in crossings.items()}
     shared = max(set(times["plain"]) & set(times["fused"]))
     both = [run.found[way][shared] for way in ("plain", "fused")]
-    lesson.notes("measured", shown=(cost.plain, cost.fused, cost.window, cost.linear, cost.seconds_of, cost.peak_bytes, cost.power),
-                 shapes={"query, key, value": f"float32 ({width // cost.D_K}, n, {cost.D_K})", "tokens": f"float32 (n, {width})"},
-                 even=cost.even(width), plain=said["plain"], fused=said["fused"], n=shared, faster=both[0].seconds / both[1].seconds,
-                 smaller=both[0].peak / both[1].peak, tiles=cost.FLOAT * cost.BLOCK / 2**20, fitted=cost.FITTED, side=cost.WINDOW,
-                 limit=cost.room() / 2**20, longest=cost.LONGEST, clock=words["clocks"][cost.clock().__name__], **machine,
+    lesson.notes("measured",
+                 shown=(cost.plain, cost.fused, cost.window, cost.linear, cost.seconds_of, cost.peak_bytes, cost.power),
+                 shapes={"query, key, value": f"float32 ({width // cost.D_K}, n, {cost.D_K})",
+                         "tokens": f"float32 (n, {width})"},
+                 even=cost.even(width), plain=said["plain"], fused=said["fused"], n=shared,
+                 faster=both[0].seconds / both[1].seconds,
+                 smaller=both[0].peak / both[1].peak, tiles=cost.FLOAT * cost.BLOCK / 2**20, fitted=cost.FITTED,
+                 side=cost.WINDOW,
+                 limit=cost.room() / 2**20, longest=cost.LONGEST, clock=words["clocks"][cost.clock().__name__],
+                 **machine,
                  **{f"{field}_{way}": _grows(run, way, field) for field in ("seconds", "peak") for way in cost.WAYS})
 
 
@@ -203,7 +223,8 @@ def _tiles(page: PageContext, lesson: Lesson) -> None:
     with lesson.section("tiles"):
         left, right = st.columns([5, 6], gap="medium")
         with left:
-            keep_picture(drag(SCORES, page.controls["s"], [str(place) for place in range(keys)], name=words["scores"], unit=words["scores"],
+            keep_picture(drag(SCORES, page.controls["s"], [str(place) for place in range(keys)], name=words["scores"],
+                              unit=words["scores"],
                               faint=tuple(range(seen, keys)), key="tile-scores", turn=page.set_controls))
             with st.container(horizontal=True, gap="small"):
                 for name, values in PRESETS.items():
@@ -211,25 +232,30 @@ def _tiles(page: PageContext, lesson: Lesson) -> None:
             slider_for(page, "tile", words["tile"], TILES)
             with st.container(horizontal=True, vertical_alignment="bottom"):
                 with st.container():
-                    slider_for(page, "step", words["step"], range(len(taken) + 1), say=lambda value: f"{value:g} / {len(taken)}", closed=True)
+                    slider_for(page, "step", words["step"], range(len(taken) + 1),
+                               say=lambda value: f"{value:g} / {len(taken)}", closed=True)
                 button_setting(page, words["next"], "next-tile", step=(step + 1) % (len(taken) + 1))
         with right, computing():
             plain = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
             drawn = _so_far(scores, taken, step)
             rows = [*(words["after"].format(tile=number) for number in range(1, len(taken) + 1)), words["plain"]]
-            figure(lambda theme: matrix(theme, np.vstack([drawn, plain]), rows, [str(place) for place in range(keys)], axes=("key", ""), square=False,
+            figure(lambda theme: matrix(theme, np.vstack([drawn, plain]), rows, [str(place) for place in range(keys)],
+                                        axes=("key", ""), square=False,
                                         height=120 + 30 * len(rows), ruler=False),
                    key="cost-tiles", alt=lesson.alt("tiles", step=step, all=len(taken), seen=seen, keys=keys))
             st.markdown(_steps(words, taken, step))
         found = tiles.agreement(*CHECKED)
         row = float(plain @ np.arange(keys))
-        lesson.notes("tiles", shown=(tiles.steps, tiles.tiled_attention), shapes={"scores": scores, "o": taken[-1].o}, keys=keys, tile=tile,
-                     off=abs(row - float(taken[-1].answer[0])), row=row, n=found.n, side=CHECKED[1], tiled=found.tiled, fused=found.fused,
+        lesson.notes("tiles", shown=(tiles.steps, tiles.tiled_attention), shapes={"scores": scores, "o": taken[-1].o},
+                     keys=keys, tile=tile,
+                     off=abs(row - float(taken[-1].answer[0])), row=row, n=found.n, side=CHECKED[1], tiled=found.tiled,
+                     fused=found.fused,
                      held_plain=found.held_plain, held_tiled=found.held_tiled)
 
 
 def _so_far(scores: np.ndarray, taken: list[tiles.Step], step: int) -> np.ndarray:
-    """The weights after each tile that was read, as if the text ended there, (tile, key); NaN for what is not read yet."""
+    """The weights after each tile that was read, as if the text ended there, (tile, key); NaN for what is not read
+    yet."""
     found = np.full((len(taken), len(scores)), np.nan)
     for row, each in zip(found[:step], taken, strict=False):
         row[:each.keys[1]] = np.exp(scores[:each.keys[1]] - each.m) / each.l
@@ -240,7 +266,8 @@ def _steps(words: dict, taken: list[tiles.Step], step: int) -> str:
     rows = [words["table_head"], "|---|---:|---:|---:|---:|"]
     for number, each in enumerate(taken[:step], 1):
         kept = f"{each.kept:.4g}" if number > 1 else "–"
-        cells = [f"{each.keys[0]}{RANGE}{each.keys[1] - 1}", f"{each.m:.3g}", kept, f"{each.l:.4f}", f"{float(each.answer[0]):.4f}"]
+        cells = [f"{each.keys[0]}{RANGE}{each.keys[1] - 1}", f"{each.m:.3g}", kept, f"{each.l:.4f}",
+                 f"{float(each.answer[0]):.4f}"]
         rows.append("| " + " | ".join(f"**{cell}**" if number == step else cell for cell in cells) + " |")
     return "\n".join(rows)
 
@@ -249,13 +276,17 @@ def _types(page: PageContext, lesson: Lesson) -> None:
     words, column = lesson.prose["types"], page.controls["column"]
     n, d, k, r = (page.controls[name] for name in ("n", "d", "k", "r"))
     with lesson.section("types"):
-        for place, (name, options) in zip(st.columns(4, gap="medium"), (("n", N_S), ("d", D_S), ("k", K_S), ("r", R_S)), strict=True):
+        for place, (name, options) in zip(st.columns(4, gap="medium"),
+                                          (("n", N_S), ("d", D_S), ("k", K_S), ("r", R_S)), strict=True):
             with place:
                 slider_for(page, name, words[name], options, say=lambda value: f"{value:,}")
         choice_for(page, "column", words["column"], words["columns"])
-        drawn = [Line(words["names"][kind], np.broadcast_to(layer_types.table(kind, SPAN, d, k, r)[column], SPAN.shape), place, style)
-                 for place, (kind, style) in enumerate(zip(layer_types.TYPES, ("solid", "dash", "dot", "solid"), strict=True))]
-        figure(lambda theme: lines(theme, SPAN, drawn, axes=("tokens n", words["columns"][column]), log="xy", marks=[(n, f"n = {n:,}")], height=360),
+        drawn = [Line(words["names"][kind],
+                      np.broadcast_to(layer_types.table(kind, SPAN, d, k, r)[column], SPAN.shape), place, style)
+                 for place, (kind, style) in enumerate(zip(layer_types.TYPES, ("solid", "dash", "dot", "solid"),
+                                                           strict=True))]
+        figure(lambda theme: lines(theme, SPAN, drawn, axes=("tokens n", words["columns"][column]), log="xy",
+                                   marks=[(n, f"n = {n:,}")], height=360),
                key="cost-types", alt=lesson.alt("types", column=words["columns"][column], n=n, d=d, k=k, r=r))
         moved = {kind: layer_types.shuffled(kind) for kind in layer_types.TYPES}
         left, right = st.columns(2, gap="medium")
@@ -264,7 +295,8 @@ def _types(page: PageContext, lesson: Lesson) -> None:
         st.button(words["shuffle"], key="see-positions", on_click=follow, args=("positions",))
         lesson.notes("types", shown=(layer_types.table, layer_types.run, layer_types.shuffled),
                      shapes={"shuffled tokens": f"float64 ({layer_types.TOKENS}, {layer_types.WIDTH})"}, n=n, d=d,
-                     cheapest=words["names"][layer_types.cheapest(n, d, k, r)], tokens=layer_types.TOKENS, near=layer_types.NEAR, **moved)
+                     cheapest=words["names"][layer_types.cheapest(n, d, k, r)], tokens=layer_types.TOKENS,
+                     near=layer_types.NEAR, **moved)
 
 
 def _types_table(words: dict, at: tuple[int, int, int, int]) -> str:

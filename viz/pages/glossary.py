@@ -17,7 +17,8 @@ def render(page: PageContext) -> None:
     st.markdown(f"## {words['question']}")
     with st.container(width=READABLE):
         st.markdown(words["lead"])
-        st.text_input(words["find"], max_chars=60, placeholder=words["example"], **bind(page.set_controls, "find", page.controls["find"]))
+        st.text_input(words["find"], max_chars=60, placeholder=words["example"],
+                      **bind(page.set_controls, "find", page.controls["find"]))
     if opened:
         with st.container(key="opened"):
             _card(opened, words, wide=True)
@@ -35,7 +36,10 @@ def _card(term: Term, words: dict, wide: bool = False) -> None:
     """One term. The title is the link to it."""
     places = " · ".join(f"[{escape_markdown(label)}]({link})" for label, link in shown(term))
     menu = words["menu"].format(menu=escape_markdown(term.menu)) if term.menu else ""
-    equation = "\\begin{gathered}" + term.equation.replace("\\quad", "\\\\[4pt]") + "\\end{gathered}"   # a line each, for a phone
-    with st.container(border=True, width=READABLE if wide else "stretch", height="content" if wide else "stretch", key=f"term-{term.name}"):
+    # a line each, for a phone
+    equation = "\\begin{gathered}" + term.equation.replace("\\quad", "\\\\[4pt]") + "\\end{gathered}"
+    with st.container(border=True, width=READABLE if wide else "stretch", height="content" if wide else "stretch",
+                      key=f"term-{term.name}"):
         st.markdown(f"**[{escape_markdown(term.title)}]({address(term)})**  \n{term.says}{menu}\n\n$$\n{equation}\n$$")
-        st.caption(words["about"].format(unit=escape_markdown(term.unit), paper=escape_markdown(term.paper), places=places))
+        st.caption(words["about"].format(unit=escape_markdown(term.unit), paper=escape_markdown(term.paper),
+                                         places=places))

@@ -1,4 +1,5 @@
-"""The handout: figures that were added, in order, with their captions; out as HTML, as PDF, as a file, and on a screen."""
+"""The handout: figures that were added, in order, with their captions; out as HTML, as PDF, as a file, and on a
+screen."""
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -24,7 +25,8 @@ from viz.widgets.lesson import READABLE
 
 PAGE = Page("Handout", "Look", 99, "nothing", controls=(Number("figure", 1, 1, ITEMS, whole=True),))
 STAGE = 390   # pixels of a picture, before it is enlarged: with its caption it fits a projector's 900
-COMPONENTS = {"head_view": head_view, "head_grid": head_grid, "block_diagram": block_diagram, "handles": handles, "mask_editor": mask_editor,
+COMPONENTS = {"head_view": head_view, "head_grid": head_grid, "block_diagram": block_diagram, "handles": handles,
+              "mask_editor": mask_editor,
               "token_strip": token_strip, "transformer_diagram": transformer_diagram}
 
 
@@ -35,7 +37,8 @@ def _replay_table(body: bytes, state: bytes, *, key: str, height: int | None = N
     st.dataframe([dict(zip(names, row, strict=True)) for row in rows], hide_index=True, height=high, key=key)
 
 
-REPLAY: dict[str, Callable] = {name: each.replay for name, each in COMPONENTS.items()} | {"chart": replay_chart, "table": _replay_table}
+REPLAY: dict[str, Callable] = {name: each.replay
+                               for name, each in COMPONENTS.items()} | {"chart": replay_chart, "table": _replay_table}
 
 
 def render(frame: PageContext) -> None:
@@ -81,10 +84,13 @@ def _title(kept: Handout) -> None:
 def _out(frame: PageContext, kept: Handout) -> None:
     """The ways to take it away; each file is made when its button is pressed."""
     words, name = strings("handout"), name_for(kept.title, "handout")
-    st.download_button(words["html"], lambda: page(kept), f"{name}.html", "text/html", type="primary", on_click="ignore", key="handout-html")
+    st.download_button(words["html"], lambda: page(kept), f"{name}.html", "text/html", type="primary",
+                       on_click="ignore", key="handout-html")
     if pdf.browser():
-        st.download_button(words["pdf"], lambda: pdf.pdf(kept), f"{name}.pdf", "application/pdf", on_click="ignore", key="handout-pdf")
-    st.download_button(words["save"], lambda: save(kept), f"{name}.handout.json", "application/json", on_click="ignore", key="handout-save",
+        st.download_button(words["pdf"], lambda: pdf.pdf(kept), f"{name}.pdf", "application/pdf", on_click="ignore",
+                           key="handout-pdf")
+    st.download_button(words["save"], lambda: save(kept), f"{name}.handout.json", "application/json",
+                       on_click="ignore", key="handout-save",
                        help=words["save_help"])
     st.button(words["present"], key="handout-present", help=words["present_help"], on_click=_present)
     with st.popover(words["clear"], key="handout-empty"):
@@ -120,14 +126,17 @@ def _card(place: int, item: Item, count: int) -> None:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f"**{words['number'].format(number=place + 1)}**", width="content")
             for name, to in (("up", place - 1), ("down", place + 1)):
-                st.button(words[name], key=f"{name}-{item.id}", type="tertiary", disabled=not 0 <= to < count, on_click=_changes,
+                st.button(words[name], key=f"{name}-{item.id}", type="tertiary", disabled=not 0 <= to < count,
+                          on_click=_changes,
                           args=(_moved(item.id, to),))
-            st.button(words["remove"], key=f"remove-{item.id}", type="tertiary", on_click=_changes, args=(_without(item.id),))
+            st.button(words["remove"], key=f"remove-{item.id}", type="tertiary", on_click=_changes,
+                      args=(_without(item.id),))
             if item.link:
                 st.link_button(words["back"], item.link, type="tertiary")
         REPLAY[item.kind](item.body, item.state, key=f"picture-{item.id}")
         key = f"caption-{item.id}"
-        st.text_area(words["caption"].format(number=place + 1), **text_value(key, item.caption), max_chars=CAPTION, height=90, label_visibility="collapsed",
+        st.text_area(words["caption"].format(number=place + 1), **text_value(key, item.caption), max_chars=CAPTION,
+                     height=90, label_visibility="collapsed",
                      on_change=lambda: _changes(_captioned(item.id, st.session_state[key])))
         st.caption(escape_markdown(item.about))
 
@@ -144,7 +153,8 @@ def _without(which: str) -> Callable[[Handout], Handout]:
 
 
 def _captioned(which: str, caption: str) -> Callable[[Handout], Handout]:
-    return lambda known: replace(known, items=tuple(item.with_caption(caption) if item.id == which else item for item in known.items))
+    return lambda known: replace(known, items=tuple(item.with_caption(caption) if item.id == which else item
+                                                    for item in known.items))
 
 
 def _stage(frame: PageContext, kept: Handout) -> None:

@@ -1,4 +1,5 @@
-"""What do heads tell, and what do they share? Entropy, mutual information, distance, and a map of all heads by their divergence."""
+"""What do heads tell, and what do they share? Entropy, mutual information, distance, and a map of all heads by their
+divergence."""
 import numpy as np
 import streamlit as st
 
@@ -26,8 +27,10 @@ SHARES = np.linspace(0, 3, 61)
 NEAREST = 5
 MOST_TEXTS = 50
 PAGE = Page("What heads share", "Learn", 12, "nothing", controls=(
-    GUESS, Choice("toy", "causal", information.TOYS), Number("size", 8, min(SIZES), max(SIZES), whole=True), Number("sharp", 1.0, 0, 1),
-    Choice("texts", "one", ("one", "set", "own")), Words("own", "", 1200), Choice("method", "smacof", ("smacof", "classical")),
+    GUESS, Choice("toy", "causal", information.TOYS), Number("size", 8, min(SIZES), max(SIZES), whole=True),
+    Number("sharp", 1.0, 0, 1),
+    Choice("texts", "one", ("one", "set", "own")), Words("own", "", 1200),
+    Choice("method", "smacof", ("smacof", "classical")),
     Number("bond", 1.5, 0, 4), Number("learnt", 0.5, 0, 3)))
 
 
@@ -53,20 +56,24 @@ def _toy(page: PageContext, lesson: Lesson, revealed: bool) -> None:
             if name not in ("uniform", "causal"):
                 slider_for(page, "sharp", words["sharp"], np.linspace(0, 1, 11).round(1))
             places = [str(place) for place in range(n)]
-            figure(lambda theme: matrix(theme, np.where(weights > 0, weights, np.nan), places, places, height=380, ruler=False),
+            figure(lambda theme: matrix(theme, np.where(weights > 0, weights, np.nan), places, places, height=380,
+                                        ruler=False),
                    key="information-toy", alt=lesson.alt("toy", name=words["names"][name], n=n))
         with right:
             if revealed:
                 labels = [words["of_mean"], words["mean_of"], words["mutual"]]
-                figure(lambda theme: bars(theme, labels, {"bits": np.array([mean, rows, mean - rows])}, axes=("", "bits"), height=400,
+                figure(lambda theme: bars(theme, labels, {"bits": np.array([mean, rows, mean - rows])},
+                                          axes=("", "bits"), height=400,
                                           y_range=(0, 1.1 * np.log2(n))),
                        key="information-bits", alt=words["alt_bits"].format(mean=mean, rows=rows, mutual=mean - rows))
             else:
                 lesson.waits("bits", height=400)
         said = {each: float(information.mutual(information.toy(each, n))) for each in information.TOYS}
-        lesson.notes("toy", shown=(x_log_x, entropy, information.mutual, information.toy), shapes={"weights": weights}, n=n, most=np.log2(n),
+        lesson.notes("toy", shown=(x_log_x, entropy, information.mutual, information.toy), shapes={"weights": weights},
+                     n=n, most=np.log2(n),
                      answer=words["shown" if revealed else "hidden"].format(name=words["names"][name],
-                         mean=mean, rows=rows, mutual=mean - rows, **{f"of_{each}": value for each, value in said.items()}))
+                         mean=mean, rows=rows, mutual=mean - rows, **{f"of_{each}": value
+                                                                      for each, value in said.items()}))
 
 
 def _not(page: PageContext, lesson: Lesson) -> None:
@@ -83,11 +90,15 @@ def _not(page: PageContext, lesson: Lesson) -> None:
         shown = found.entropy - found.cross_entropy
         drawn = [Line(words["cross_entropy"], found.cross_entropy, 1, "dash"),
                  Line(f"H(Y) = {found.entropy:.3f}", np.full_like(SHARES, found.entropy), 1, "dot"),
-                 Line(words["bound"], shown, 0), Line(f"I(X;Y) = {found.information:.3f}", np.full_like(SHARES, found.information), 0, "dot")]
-        figure(lambda theme: lines(theme, SHARES, drawn, axes=(words["share"], "bits"), marks=[(learnt, f"s = {learnt:g}")], height=380),
+                 Line(words["bound"], shown, 0),
+                 Line(f"I(X;Y) = {found.information:.3f}", np.full_like(SHARES, found.information), 0, "dot")]
+        figure(lambda theme: lines(theme, SHARES, drawn, axes=(words["share"], "bits"),
+                                   marks=[(learnt, f"s = {learnt:g}")], height=380),
                key="information-bound", alt=lesson.alt("bound", information=found.information, best=float(shown.max())))
-        lesson.notes("bound", shown=(information.bound,), shapes={"cross_entropy": found.cross_entropy}, information=found.information,
-                     learnt=learnt, bound=here.entropy - float(here.cross_entropy[0]), cross_entropy=float(here.cross_entropy[0]))
+        lesson.notes("bound", shown=(information.bound,), shapes={"cross_entropy": found.cross_entropy},
+                     information=found.information,
+                     learnt=learnt, bound=here.entropy - float(here.cross_entropy[0]),
+                     cross_entropy=float(here.cross_entropy[0]))
 
 
 def _heads(page: PageContext, lesson: Lesson, revealed: bool) -> None:
@@ -104,7 +115,8 @@ def _asked(page: PageContext, lesson: Lesson) -> information.Information | None:
     with lesson.section("texts"):
         choice_for(page, "texts", words["which"], words["names"])
         if page.controls["texts"] == "own":
-            st.text_area(words["own"], placeholder=words["own_help"], height=120, max_chars=1200, **bind(page.set_controls, "own", page.controls["own"]))
+            st.text_area(words["own"], placeholder=words["own_help"], height=120, max_chars=1200,
+                         **bind(page.set_controls, "own", page.controls["own"]))
             if not page.controls["own"].strip():
                 st.caption(words["nothing"])
         _, view = real_head(page, token=False)
@@ -120,14 +132,17 @@ def _asked(page: PageContext, lesson: Lesson) -> information.Information | None:
             return None
         pool = information.pooled(found)
         said = words["said_one" if pool.texts == 1 else "said"]
-        st.caption(said.format(texts=pool.texts, tokens=pool.tokens, heads=len(pool.places), model=escape_markdown(state.model)))
+        st.caption(said.format(texts=pool.texts, tokens=pool.tokens, heads=len(pool.places),
+                               model=escape_markdown(state.model)))
         if page.controls["texts"] == "one":
-            page.prefetch("texts", [information.InformationQuery(sources.open_query(state.model, text), view.kind) for text in words["set"]])
+            page.prefetch("texts", [information.InformationQuery(sources.open_query(state.model, text), view.kind)
+                                    for text in words["set"]])
         return pool
 
 
 def _queries(page: PageContext, words: dict) -> list[Query]:
-    """The questions whose answers are put together: that of the sidebar, also where no line is written yet, or one for each line."""
+    """The questions whose answers are put together: that of the sidebar, also where no line is written yet, or one for
+    each line."""
     own = [line for line in page.controls["own"].splitlines() if line.strip()][:MOST_TEXTS]
     texts = {"one": [], "set": words["set"], "own": own}[page.controls["texts"]]
     return [sources.open_query(page.state.model, text) for text in texts] or [page.query()]
@@ -143,16 +158,22 @@ def _layers(page: PageContext, lesson: Lesson, found: information.Information, r
                 values, blank = found.values[name], found.blank[name]
                 line = None if name == "mutual" and not revealed else (words["lines"][name], blank)
                 figure(lambda theme, name=name, values=values, line=line: by_layer(
-                           theme, found.places, values, axes=(words["layer"], words["axes"][name]), names=(words["heads"], words["means"]), line=line,
+                           theme, found.places, values, axes=(words["layer"], words["axes"][name]),
+                           names=(words["heads"], words["means"]), line=line,
                            marked=marked, height=400),
-                       key=f"information-{name}", alt=words[f"alt_{name}"].format(low=values.min(), high=values.max(), blank=blank.mean()))
+                       key=f"information-{name}",
+                       alt=words[f"alt_{name}"].format(low=values.min(), high=values.max(), blank=blank.mean()))
         mutual, blank = found.values["mutual"], found.blank["mutual"]
         most, least = int(mutual.argmax()), int(mutual.argmin())
-        lesson.notes("layers", shown=(information.measure_text, information.mutual, information.pooled), shapes={"I": mutual, "tokens": found.tokens},
-                     heads=len(mutual), below=int((found.values["entropy"] < found.blank["entropy"] / 2).sum()), mutual=mutual.mean(),
-                     most=head_label(*found.places[most]), most_bits=mutual[most], least=head_label(*found.places[least]),
+        lesson.notes("layers", shown=(information.measure_text, information.mutual, information.pooled),
+                     shapes={"I": mutual, "tokens": found.tokens},
+                     heads=len(mutual), below=int((found.values["entropy"] < found.blank["entropy"] / 2).sum()),
+                     mutual=mutual.mean(),
+                     most=head_label(*found.places[most]), most_bits=mutual[most],
+                     least=head_label(*found.places[least]),
                      least_bits=mutual[least], mask=words["mask" if blank.max() > 1e-9 else "no_mask"].format(
-                         blank=blank.mean(), under=int((mutual < blank).sum()), heads=len(mutual)) if revealed else words["hidden"])
+                         blank=blank.mean(), under=int((mutual < blank).sum()), heads=len(mutual)) if revealed
+                     else words["hidden"])
 
 
 def _map(page: PageContext, lesson: Lesson, found: information.Information) -> None:
@@ -167,17 +188,22 @@ def _map(page: PageContext, lesson: Lesson, found: information.Information) -> N
         both = {method: mds.stress(mds.plane(wanted, method), wanted) for method in words["methods"]}
         left, right = st.columns([3, 2], gap="medium")
         with left:
-            figure(lambda theme: head_map(theme, found.places, at, marked=found.places[here], near=near, layer_word=words["layer"]),
+            figure(lambda theme: head_map(theme, found.places, at, marked=found.places[here], near=near,
+                                          layer_word=words["layer"]),
                    key="information-map", alt=lesson.alt("map", heads=len(at), stress=both[page.controls["method"]]))
         with right:
-            figure(lambda theme: kept(theme, wanted, mds.between(at), axes=("√JS", words["in_plane"])), key="information-kept",
+            figure(lambda theme: kept(theme, wanted, mds.between(at), axes=("√JS", words["in_plane"])),
+                   key="information-kept",
                    alt=words["alt_kept"].format(stress=both[page.controls["method"]]))
         name = head_label(*found.places[here])
         rows = [words["table_head"].format(head=name), "|---|---:|---:|"]
         apart = mds.between(at)
-        rows += [f"| {head_label(*found.places[other])} | {wanted[here, other]:.3f} | {apart[here, other]:.3f} |" for other in near]
+        rows += [f"| {head_label(*found.places[other])} | {wanted[here, other]:.3f} | {apart[here, other]:.3f} |"
+                 for other in near]
         st.markdown("\n".join(rows))
         same, other = information.within_and_between(found, wanted)
-        lesson.notes("map", shown=(information.divergences, mds.classical, mds.smacof, mds.stress), shapes={"√JS": wanted, "plane": at},
-                     same=same, other=other, head=name, closest=head_label(*found.places[near[0]]), distance=wanted[here, near[0]],
+        lesson.notes("map", shown=(information.divergences, mds.classical, mds.smacof, mds.stress),
+                     shapes={"√JS": wanted, "plane": at},
+                     same=same, other=other, head=name, closest=head_label(*found.places[near[0]]),
+                     distance=wanted[here, near[0]],
                      **{f"stress_{method}": value for method, value in both.items()})

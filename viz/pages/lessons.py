@@ -1,4 +1,5 @@
-"""Where to begin: the Transformer's own figure, each box opening its lesson; the list of all lessons; sheets for the classroom."""
+"""Where to begin: the Transformer's own figure, each box opening its lesson; the list of all lessons; sheets for the
+classroom."""
 import streamlit as st
 
 from viz.components.transformer_diagram import Door, anatomy
@@ -51,7 +52,8 @@ def _card(name: str, number: int, each: dict, words: dict) -> None:
     before = ", ".join(known[other][0].title for other in each["builds_on"] if other in known)
     with st.container(border=True, height="stretch", key=f"card-{name}"):
         st.markdown(f"**{number}. {known[name][0].title}**  \n{each['question']}")
-        st.caption(shared["minutes"].format(minutes=each["minutes"]) + (f" · {shared['builds_on']} {before}" if before else ""))
+        st.caption(shared["minutes"].format(minutes=each["minutes"])
+                   + (f" · {shared['builds_on']} {before}" if before else ""))
         st.button(words["open"], key=f"open-{name}", on_click=follow, args=(name,))
 
 
@@ -65,4 +67,5 @@ def _sheets(words: dict) -> None:
         title, text = path.read_text(encoding="utf-8").split("\n", 1)
         with st.expander(title.lstrip("# ")), st.container(width=READABLE):
             st.markdown(text)
-            st.download_button(words["sheet_save"], path.read_bytes(), path.name, "text/markdown", on_click="ignore", key=f"sheet-{path.stem}")
+            st.download_button(words["sheet_save"], path.read_bytes(), path.name, "text/markdown", on_click="ignore",
+                               key=f"sheet-{path.stem}")

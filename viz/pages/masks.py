@@ -1,4 +1,5 @@
-"""Who may look where? Masks built cell by cell, before or after the softmax, and the sparse patterns that replace n²."""
+"""Who may look where? Masks built cell by cell, before or after the softmax, and the sparse patterns that replace
+n²."""
 import numpy as np
 import streamlit as st
 
@@ -23,10 +24,13 @@ WINDOWS = (1, 2, 3, 4, 6, 8, 12, 16)
 MOVED = np.linspace(-4, 4, 41)           # how far the forbidden score is moved
 SEEDS = 100
 PAGE = Page("Who may look where: masks", "Learn", 6, "nothing", controls=(
-    GUESS, Number("pad", 2, 0, 4, whole=True), Switch("ahead", True), Places("flips", N * N, N * N), Number("row", 3, 0, N - 1, whole=True),
+    GUESS, Number("pad", 2, 0, 4, whole=True), Switch("ahead", True), Places("flips", N * N, N * N),
+    Number("row", 3, 0, N - 1, whole=True),
     Number("seed", 0, 0, SEEDS - 1, whole=True), Choice("method", "before", masking.METHODS),
-    Choice("pattern", "bigbird", sparse_masks.NAMES), Number("n", 32, min(LENGTHS), max(LENGTHS), whole=True), Switch("causal"),
-    Number("window", 2, 1, 16, whole=True), Number("dilation", 2, 1, 8, whole=True), Number("global", 1, 0, 8, whole=True),
+    Choice("pattern", "bigbird", sparse_masks.NAMES), Number("n", 32, min(LENGTHS), max(LENGTHS), whole=True),
+    Switch("causal"),
+    Number("window", 2, 1, 16, whole=True), Number("dilation", 2, 1, 8, whole=True),
+    Number("global", 1, 0, 8, whole=True),
     Number("random", 2, 0, 8, whole=True), Number("draw", 0, 0, SEEDS - 1, whole=True), Switch("real")))
 
 
@@ -52,7 +56,8 @@ def _squares(page: PageContext, lesson: Lesson, revealed: bool) -> None:
     _before_or_after(page, lesson, texts, allowed, scores, revealed)
 
 
-def _build(page: PageContext, lesson: Lesson, texts: list[str], rule: np.ndarray, allowed: np.ndarray, scores: np.ndarray) -> None:
+def _build(page: PageContext, lesson: Lesson, texts: list[str], rule: np.ndarray, allowed: np.ndarray,
+           scores: np.ndarray) -> None:
     words = lesson.prose["widgets"]
     with lesson.section("build"):
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -64,19 +69,23 @@ def _build(page: PageContext, lesson: Lesson, texts: list[str], rule: np.ndarray
         left, right = st.columns(2, gap="medium")
         with left:
             keep_picture(cells(allowed, texts, marked=page.controls["row"], key="mask",
-                               on_paint=lambda painted: page.set_controls(flips=tuple(int(each) for each in np.flatnonzero((painted ^ rule).ravel())))))
+                               on_paint=lambda painted: page.set_controls(
+                                   flips=tuple(int(each) for each in np.flatnonzero((painted ^ rule).ravel())))))
         with right, computing():
             weights = masking.masked_weights(scores, allowed, "before")
-            figure(lambda theme: matrix(theme, np.where(allowed, weights, np.nan), texts, texts, height=400, axes=("key", "query")),
+            figure(lambda theme: matrix(theme, np.where(allowed, weights, np.nan), texts, texts, height=400,
+                                        axes=("key", "query")),
                    key="masks-weights", alt=lesson.alt("build", n=N, open=int(allowed.sum())))
         blind = int((~allowed.any(1)).sum())
         shapes = {"scores": scores, "allowed": allowed, "weights": weights}
-        lesson.notes("build", shown=(masking.padding_mask, masking.look_ahead_mask, masking.masked_weights), shapes=shapes,
+        lesson.notes("build", shown=(masking.padding_mask, masking.look_ahead_mask, masking.masked_weights),
+                     shapes=shapes,
                      open=int(allowed.sum()), cells=N * N, share=allowed.mean(),
                      blind=lesson.prose["build"]["blind" if blind else "seeing"].format(count=blind))
 
 
-def _before_or_after(page: PageContext, lesson: Lesson, texts: list[str], allowed: np.ndarray, scores: np.ndarray, revealed: bool) -> None:
+def _before_or_after(page: PageContext, lesson: Lesson, texts: list[str], allowed: np.ndarray, scores: np.ndarray,
+                     revealed: bool) -> None:
     words, method, row = lesson.prose["methods"], page.controls["method"], page.controls["row"]
     by_method = {each: masking.masked_weights(scores, allowed, each) for each in masking.METHODS}
     with lesson.section("methods"):
@@ -84,19 +93,22 @@ def _before_or_after(page: PageContext, lesson: Lesson, texts: list[str], allowe
         left, right = st.columns(2, gap="medium")
         with left:
             figure(lambda theme: matrix(theme, by_method[method], texts, texts, height=400), key="masks-method",
-                   alt=lesson.alt("methods", name=words["names"][method], least=float(np.nan_to_num(by_method[method].sum(1)).min())))
+                   alt=lesson.alt("methods", name=words["names"][method],
+                                  least=float(np.nan_to_num(by_method[method].sum(1)).min())))
         with right:
             slider_for(page, "row", words["row"], range(N), say=lambda place: f"{place}: {texts[place]}")
             _leak(lesson, texts, allowed, scores, row, revealed)
         st.markdown(_table(words, by_method, allowed))
         shapes = {"scores": scores, "allowed": allowed}
-        lesson.notes("methods", shown=(masking.masked_weights, masking.leak), shapes=shapes, row=texts[row], **_figures(by_method, allowed))
+        lesson.notes("methods", shown=(masking.masked_weights, masking.leak), shapes=shapes, row=texts[row],
+                     **_figures(by_method, allowed))
 
 
 def _leak(lesson: Lesson, texts: list[str], allowed: np.ndarray, scores: np.ndarray, row: int, revealed: bool) -> None:
     """The largest allowed weight of the row while a score that it must not see is moved."""
     words = lesson.prose["methods"]
-    answers = {method: found for method in masking.METHODS if (found := masking.leak(scores, allowed, row, MOVED, method)) is not None}
+    answers = {method: found for method in masking.METHODS
+               if (found := masking.leak(scores, allowed, row, MOVED, method)) is not None}
     if len(answers) < len(masking.METHODS):
         st.info(words["no_leak"])
         return
@@ -107,12 +119,15 @@ def _leak(lesson: Lesson, texts: list[str], allowed: np.ndarray, scores: np.ndar
     best = int(seen[scores[row, seen].argmax()])
     hidden = int(np.flatnonzero(~allowed[row])[0])
     style = {"before": ("solid", 0), "finite": ("dot", 2), "after": ("solid", 1), "renormalised": ("dash", 4)}
-    drawn = [Line(words["names"][method], found[:, int(np.searchsorted(seen, best))], style[method][1], style[method][0])
+    drawn = [Line(words["names"][method], found[:, int(np.searchsorted(seen, best))], style[method][1],
+                  style[method][0])
              for method, found in answers.items()]
     figure(lambda theme: lines(theme, MOVED, drawn, axes=(words["moved"].format(token=f"{texts[hidden]} ({hidden})"),
-                                                         words["answer"].format(row=texts[row], token=f"{texts[best]} ({best})")),
+                                                         words["answer"].format(row=texts[row], token=f"{texts[best]} "
+                                                                                                      f"({best})")),
                                y_range=(0, 1.02), height=320),
-           key="masks-leak", alt=words["alt_leak"].format(low=float(answers["after"].min()), high=float(answers["after"].max())))
+           key="masks-leak",
+           alt=words["alt_leak"].format(low=float(answers["after"].min()), high=float(answers["after"].max())))
 
 
 def _figures(by_method: dict[str, np.ndarray], allowed: np.ndarray) -> dict[str, float]:
@@ -120,7 +135,8 @@ def _figures(by_method: dict[str, np.ndarray], allowed: np.ndarray) -> dict[str,
     seeing = allowed.any(1)
     before = by_method["before"][seeing]
     return {f"{name}_{method}": value for method, weights in by_method.items()
-            for name, value in (("least", float(weights[seeing].sum(1).min())), ("difference", float(np.abs(weights[seeing] - before).max())))}
+            for name, value in (("least", float(weights[seeing].sum(1).min())),
+                                ("difference", float(np.abs(weights[seeing] - before).max())))}
 
 
 def _table(words: dict, by_method: dict[str, np.ndarray], allowed: np.ndarray) -> str:
@@ -137,7 +153,8 @@ def _blind(lesson: Lesson) -> None:
         words = lesson.prose["blind"]
         found = masking.blind_row(N)
         rows = [words["table_head"], "|---|---|"]
-        rows += [f"| {lesson.prose['methods']['names'].get(name, f'`{name}`')} | {result} |" for name, result in found.items()]
+        rows += [f"| {lesson.prose['methods']['names'].get(name, f'`{name}`')} | {result} |"
+                 for name, result in found.items()]
         st.markdown("\n".join(rows))
         lesson.notes("blind", shown=(masking.blind_row,), shapes={"row": f"({N},)"})
 
@@ -162,9 +179,11 @@ def _patterns(page: PageContext, lesson: Lesson) -> None:
         with left:
             _pattern_controls(page, words, name)
         chosen = sparse_masks.pattern(name, n, shape, causal)
-        shares = {each: sparse_masks.reach(sparse_masks.pattern(each, n, shape, causal), causal) for each in sparse_masks.NAMES}
+        shares = {each: sparse_masks.reach(sparse_masks.pattern(each, n, shape, causal), causal)
+                  for each in sparse_masks.NAMES}
         with right:
-            figure(lambda theme: matrix(theme, chosen.astype(float), [str(place) for place in range(n)], [str(place) for place in range(n)],
+            figure(lambda theme: matrix(theme, chosen.astype(float), [str(place) for place in range(n)],
+                                        [str(place) for place in range(n)],
                                         height=420, ruler=False), key="masks-pattern",
                    alt=lesson.alt("patterns", name=words["names"][name], share=chosen.mean(), n=n))
         with left:
@@ -176,10 +195,12 @@ def _patterns(page: PageContext, lesson: Lesson) -> None:
                                    log="x" if len(layers) > 8 else "", height=340),
                key="masks-reach", alt=words["alt_reach"].format(layers=len(shares[name]), name=words["names"][name]))
         needed = sparse_masks.layers_needed(shares[name])
-        lesson.notes("patterns", shown=(sparse_masks.window, sparse_masks.dilated, sparse_masks.global_tokens, sparse_masks.random_keys,
+        lesson.notes("patterns", shown=(sparse_masks.window, sparse_masks.dilated, sparse_masks.global_tokens,
+                                        sparse_masks.random_keys,
                                         sparse_masks.reach), shapes={"allowed": chosen},
                      name=words["names"][name], share=chosen.mean(), n=n, open=int(chosen.sum()), all=n * n,
-                     needed=words["never"] if needed is None else words["after"].format(count=needed), window=turned["window"],
+                     needed=words["never"] if needed is None else words["after"].format(count=needed),
+                     window=turned["window"],
                      straight=-(-(n - 1) // turned["window"]))
 
 
@@ -202,7 +223,8 @@ def _pattern_table(words: dict, n: int, shape: sparse_masks.Shape, causal: bool,
     rows = [words["table_head"], "|---|---:|---:|"]
     for name in sparse_masks.NAMES:
         needed = sparse_masks.layers_needed(shares[name])
-        rows.append(f"| {words['names'][name]} | {format_share(sparse_masks.share(sparse_masks.pattern(name, n, shape, causal)))} | "
+        rows.append(f"| {words['names'][name]} | "
+                    f"{format_share(sparse_masks.share(sparse_masks.pattern(name, n, shape, causal)))} | "
                     f"{words['never_short'] if needed is None else needed} |")
     return "\n".join(rows)
 
@@ -219,21 +241,27 @@ def _real(page: PageContext, lesson: Lesson) -> None:
             st.info(words["cross"])
             return
         n = len(attention_map.queries)
-        lost = {each: sparse_masks.lost(attention_map, sparse_masks.pattern(each, n, shape)) for each in sparse_masks.NAMES}
+        lost = {each: sparse_masks.lost(attention_map, sparse_masks.pattern(each, n, shape))
+                for each in sparse_masks.NAMES}
         grid, layers = edit_effects.by_layer(lost[name])
         place, titles = (view.layer, view.head), lesson.prose["patterns"]["names"]
         left, right = st.columns(2, gap="medium")
         with left:
-            figure(lambda theme: bars(theme, [titles[each] for each in lost], {words["lost"]: np.array([lost[each][place] for each in lost])},
+            figure(lambda theme: bars(theme, [titles[each] for each in lost],
+                                      {words["lost"]: np.array([lost[each][place] for each in lost])},
                                       axes=("", words["lost"]), y_range=(0, 1), height=390, angle=ASLANT),
-                   key="masks-lost", alt=lesson.alt("real", layer=view.layer, head=view.head, name=titles[name], lost=lost[name][place]))
+                   key="masks-lost",
+                   alt=lesson.alt("real", layer=view.layer, head=view.head, name=titles[name], lost=lost[name][place]))
         with right:
             heads = [str(head) for head in range(grid.shape[1])]
-            figure(lambda theme: matrix(theme, grid, [str(layer) for layer in layers], heads, axes=("head", "layer"), square=False, height=390,
+            figure(lambda theme: matrix(theme, grid, [str(layer) for layer in layers], heads, axes=("head", "layer"),
+                                        square=False, height=390,
                                         title=words["lost_by"].format(name=titles[name])),
                    key="masks-heads", alt=words["alt_heads"].format(name=titles[name]))
         ranked = sorted(lost[name].items(), key=lambda each: each[1])
         (least, least_lost), (most, most_lost) = ranked[0], ranked[-1]
-        lesson.notes("real", shown=(sparse_masks.lost,), shapes={"lost": grid}, layer=view.layer, head=view.head, name=titles[name], n=n,
-                     lost=lost[name][place], least=head_label(*least), least_lost=least_lost, most=head_label(*most), most_lost=most_lost,
+        lesson.notes("real", shown=(sparse_masks.lost,), shapes={"lost": grid}, layer=view.layer, head=view.head,
+                     name=titles[name], n=n,
+                     lost=lost[name][place], least=head_label(*least), least_lost=least_lost, most=head_label(*most),
+                     most_lost=most_lost,
                      share=sparse_masks.pattern(name, n, shape).mean())

@@ -1,4 +1,5 @@
-"""Which token comes next, and what did the heads look at to say so? One token forward, one back, under a temperature and two cuts."""
+"""Which token comes next, and what did the heads look at to say so? One token forward, one back, under a temperature
+and two cuts."""
 import html
 
 import numpy as np
@@ -23,7 +24,8 @@ from viz.widgets.handout_button import keep_picture
 from viz.widgets.sentence_strip import sentence_strip
 
 PAGE = Page("Next word", "Look", 5, "record",
-            controls=(Steps("wrote", 10**7, 256), Number("t", 1.0, 0.05, 10), Number("top_k", 0, 0, 1000, whole=True), Number("top_p", 1.0, 0.01, 1)))
+            controls=(Steps("wrote", 10**7, 256), Number("t", 1.0, 0.05, 10), Number("top_k", 0, 0, 1000, whole=True),
+                      Number("top_p", 1.0, 0.01, 1)))
 DRAWN = 16    # tokens in the chart
 OFFERED = 8   # tokens that one can click
 
@@ -59,13 +61,16 @@ def _none(model: str) -> None:
     """The way out for a model that writes no next word."""
     offers = sources.catalogue()
     title = next((offer.title for offer in offers if offer.id == model), model)
-    st.info(strings("next_word")["none"].format(model=escape_markdown(title), writers=", ".join(escape_markdown(offer.title) for offer in offers if offer.writes)))
+    st.info(strings("next_word")["none"].format(model=escape_markdown(title),
+                                                writers=", ".join(escape_markdown(offer.title) for offer in offers
+                                                                  if offer.writes)))
 
 
 def _cuts(page: PageContext) -> None:
     """Temperature and the two cuts."""
     words = strings("next_word")
-    slider_for(page, "t", words["temperature"], (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0))
+    slider_for(page, "t", words["temperature"],
+               (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0))
     slider_for(page, "top_k", words["top_k"], (0, 1, 2, 5, 10, 20, 50, 100, 1000))
     slider_for(page, "top_p", words["top_p"], (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0))
 
@@ -74,10 +79,12 @@ def _chart(answer: NextWord, chances: np.ndarray) -> None:
     """The most probable tokens; the temperature never changes their order."""
     words, shown = strings("next_word"), chances[list(answer.ids[:DRAWN])]
     names = [html.escape(text) for text in answer.texts[:DRAWN]]
-    figure(lambda theme: bars(theme, names, {words["probability"]: shown}, axes=("", words["probability"]), y_range=(0, 1), title=words["chart"]),
+    figure(lambda theme: bars(theme, names, {words["probability"]: shown}, axes=("", words["probability"]),
+                              y_range=(0, 1), title=words["chart"]),
            key="next-word", alt=words["alt"].format(n=len(names), first=answer.texts[0], p=shown[0]))
     positive = chances[chances > 0]
-    st.caption(words["entropy"].format(entropy=-(positive * np.log2(positive)).sum() + 0.0, kept=len(positive), n=len(chances), shown=len(names),
+    st.caption(words["entropy"].format(entropy=-(positive * np.log2(positive)).sum() + 0.0, kept=len(positive),
+                                       n=len(chances), shown=len(names),
                                        mass=shown.sum()))
 
 
@@ -97,7 +104,8 @@ def _steps(page: PageContext, answer: NextWord, chances: np.ndarray, full: bool)
     with st.container(horizontal=True):
         for number, text in list(zip(answer.ids, answer.texts))[:OFFERED]:
             if chances[number] > 0:
-                button_setting(page, f"{escape_markdown(text)} {chances[number]:.3f}", f"write-{number}", wrote=(*wrote, number))
+                button_setting(page, f"{escape_markdown(text)} {chances[number]:.3f}", f"write-{number}",
+                               wrote=(*wrote, number))
     if wrote and wrote[-1] in answer.ends:
         st.caption(words["ended"])
 
@@ -107,7 +115,8 @@ def _drawn(chances: np.ndarray) -> int:
 
 
 def _row(page: PageContext, query: Query, record: AttentionRecord) -> None:
-    """The heads of the last row: the grid in the order of what they took from elsewhere than the first token, one of them on the text."""
+    """The heads of the last row: the grid in the order of what they took from elsewhere than the first token, one of
+    them on the text."""
     words, attention_map = strings("next_word"), record[Kind.CAUSAL]
     last = len(attention_map.queries) - 1
     order = elsewhere(attention_map, last)
@@ -118,8 +127,10 @@ def _row(page: PageContext, query: Query, record: AttentionRecord) -> None:
     st.markdown(words["heads_lead"].format(token=escape_markdown(attention_map.queries.texts[last])))
     left, right = st.columns([5, 6], gap="medium")
     with left:
-        keep_picture(head_grid(page.ask(OverviewQuery(query, Kind.CAUSAL)), open_head=opened, order=[(layer, head) for layer, head, _ in order],
-                               hover={words["elsewhere"]: {(layer, head): share for layer, head, share in order}}, height=340, key="next-grid",
+        keep_picture(head_grid(page.ask(OverviewQuery(query, Kind.CAUSAL)), open_head=opened,
+                               order=[(layer, head) for layer, head, _ in order],
+                               hover={words["elsewhere"]: {(layer, head): share for layer, head, share in order}},
+                               height=340, key="next-grid",
                                on_event=lambda event: page.set_view(head=(event.layer, event.head))), (record,))
     with right:
         view = View(Kind.CAUSAL, *opened, token=last, lens="text", scale="root")
@@ -128,7 +139,8 @@ def _row(page: PageContext, query: Query, record: AttentionRecord) -> None:
 
 
 def elsewhere(attention_map: AttentionMap, query: int) -> list[tuple[int, int, float]]:
-    """(layer, head, share) by the share of this token's row that goes to other tokens than the first, the largest first."""
+    """(layer, head, share) by the share of this token's row that goes to other tokens than the first, the largest
+    first."""
     shares = [(layer.index, head, 1 - float(weight)) for layer in attention_map.layers
               for head, weight in enumerate(heads.row_weights(layer, query)[:, 0])]
     return sorted(shares, key=lambda each: (-each[2], each[0], each[1]))

@@ -1,4 +1,5 @@
-"""Why does attention divide by √d_k? Random queries and keys, with the division and without; then a head that was trained with it."""
+"""Why does attention divide by √d_k? Random queries and keys, with the division and without; then a head that was
+trained with it."""
 import numpy as np
 import streamlit as st
 
@@ -19,7 +20,8 @@ SEEDS = 100
 BINS = 41
 TEMPERATURES = np.geomspace(0.1, 100, 61)
 PAGE = Page("Why divide by √d_k", "Learn", 2, "nothing", controls=(
-    GUESS, Number("dk", 64, 1, 4096, whole=True), Number("keys", 64, min(KEYS), max(KEYS), whole=True), Number("seed", 0, 0, SEEDS - 1, whole=True),
+    GUESS, Number("dk", 64, 1, 4096, whole=True), Number("keys", 64, min(KEYS), max(KEYS), whole=True),
+    Number("seed", 0, 0, SEEDS - 1, whole=True),
     Choice("draw", "normal", sqrt_dk.KINDS), Switch("real")))
 
 
@@ -63,23 +65,28 @@ def _variance(lesson: Lesson, survey: sqrt_dk.Survey, dots: np.ndarray, d_k: int
     widths = np.array(sqrt_dk.WIDTHS)
     measured, low, high = sqrt_dk.band(survey.variance)
     t5, t5_low, t5_high = sqrt_dk.band(sqrt_dk.t5_variance())
-    drawn = [Line("d_k (theory)", widths.astype(float), None, "dash"), Line("q · k, measured", measured, 0, "dots", (low, high)),
+    drawn = [Line("d_k (theory)", widths.astype(float), None, "dash"),
+             Line("q · k, measured", measured, 0, "dots", (low, high)),
              Line("q · k, T5's start", t5, 2, "dots", (t5_low, t5_high))]
     first, second, third = st.columns([4, 3, 3], gap="small")
     with first:
-        figure(lambda theme: lines(theme, widths, drawn, axes=("d_k", "variance of q · k"), log="xy", marks=[(d_k, f"d_k = {d_k:,}")]),
+        figure(lambda theme: lines(theme, widths, drawn, axes=("d_k", "variance of q · k"), log="xy",
+                                   marks=[(d_k, f"d_k = {d_k:,}")]),
                key="scale-variance", alt=lesson.alt("variance", d_k=d_k, measured=dots.var()))
     for place, divisor, name in ((second, 1.0, "plain"), (third, d_k**0.5, "scaled")):
         edges, shares, theory = _histogram(dots / divisor, (d_k**0.5) / divisor)
         with place:
             figure(lambda theme, name=name, edges=edges, shares=shares, theory=theory: histogram(
-                       theme, edges, {lesson.prose["variance"][name]: shares}, axes=(lesson.prose["variance"][name], "share of the scores"),
+                       theme, edges, {lesson.prose["variance"][name]: shares},
+                       axes=(lesson.prose["variance"][name], "share of the scores"),
                        curve=(lesson.prose["variance"]["theory"], theory), height=340),
-                   key=f"scale-histogram-{name}", alt=lesson.prose["variance"]["alt_histogram"].format(name=lesson.prose["variance"][name],
-                                                                                                       spread=(dots / divisor).std()))
+                   key=f"scale-histogram-{name}",
+                   alt=lesson.prose["variance"]["alt_histogram"].format(name=lesson.prose["variance"][name],
+                                                                        spread=(dots / divisor).std()))
     lesson.notes("variance", shown=(sqrt_dk.components, sqrt_dk.rows_of, sqrt_dk.t5_variance),
                  shapes={"dots": dots, "survey.variance": survey.variance},
-                 d_k=d_k, measured=dots.var(), spread=dots.std(), root=d_k**0.5, rows=len(dots), divided=(dots / d_k**0.5).var())
+                 d_k=d_k, measured=dots.var(), spread=dots.std(), root=d_k**0.5, rows=len(dots),
+                 divided=(dots / d_k**0.5).var())
 
 
 def _histogram(numbers: np.ndarray, deviation: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -101,10 +108,13 @@ def _softmax(lesson: Lesson, survey: sqrt_dk.Survey, d_k: int, n_keys: int, reve
     with lesson.section("softmax"):
         left, middle, right = st.columns(3, gap="small")
         with left:
-            figure(lambda theme: lines(theme, widths, both(survey.entropy), axes=("d_k", "entropy in bits"), log="x", marks=[(d_k, f"d_k = {d_k:,}")],
-                                       bounds=[(np.log2(n_keys), f"log₂ {n_keys}")], y_range=(0, np.log2(n_keys) * 1.08)),
-                   key="scale-entropy", alt=lesson.alt("softmax", plain=np.median(survey.entropy["plain"][here]), d_k=int(widths[here]),
-                                                       scaled=np.median(survey.entropy["scaled"][here])))
+            figure(lambda theme: lines(theme, widths, both(survey.entropy), axes=("d_k", "entropy in bits"), log="x",
+                                       marks=[(d_k, f"d_k = {d_k:,}")],
+                                       bounds=[(np.log2(n_keys), f"log₂ {n_keys}")],
+                                       y_range=(0, np.log2(n_keys) * 1.08)),
+                   key="scale-entropy",
+                   alt=lesson.alt("softmax", plain=np.median(survey.entropy["plain"][here]), d_k=int(widths[here]),
+                                  scaled=np.median(survey.entropy["scaled"][here])))
         for place, name, axis in ((middle, "slope", "‖diag p − p pᵀ‖"), (right, "gradient", "‖∂p/∂q‖")):
             with place:
                 if not revealed:
@@ -113,12 +123,16 @@ def _softmax(lesson: Lesson, survey: sqrt_dk.Survey, d_k: int, n_keys: int, reve
                 numbers = getattr(survey, name)
                 means = [Line(prose["mean"], numbers["plain"].mean(1), 1, "dot")] if name == "gradient" else []
                 figure(lambda theme, numbers=numbers, means=means, axis=axis: lines(
-                           theme, widths, both(numbers) + means, axes=("d_k", axis), log="xy", marks=[(d_k, f"d_k = {d_k:,}")], y_range=(1e-4, 40)),
+                           theme, widths, both(numbers) + means, axes=("d_k", axis), log="xy",
+                           marks=[(d_k, f"d_k = {d_k:,}")], y_range=(1e-4, 40)),
                        key=f"scale-{name}", alt=prose[f"alt_{name}"].format(plain=np.median(numbers["plain"][here]),
-                                                                            scaled=np.median(numbers["scaled"][here]), d_k=int(widths[here])))
-        lesson.notes("softmax", shown=(sqrt_dk.survey, sqrt_dk.gradient_norm), shapes={"entropy": survey.entropy["plain"]}, n_keys=n_keys,
-                     bits=np.log2(n_keys), d_k=int(widths[here]), **{f"{name}_{which}": float(np.median(getattr(survey, name)[which][here]))
-                                                                    for name in ("entropy", "slope", "gradient") for which in ("plain", "scaled")},
+                                                                            scaled=np.median(numbers["scaled"][here]),
+                                                                            d_k=int(widths[here])))
+        lesson.notes("softmax", shown=(sqrt_dk.survey, sqrt_dk.gradient_norm),
+                     shapes={"entropy": survey.entropy["plain"]}, n_keys=n_keys,
+                     bits=np.log2(n_keys), d_k=int(widths[here]),
+                     **{f"{name}_{which}": float(np.median(getattr(survey, name)[which][here]))
+                         for name in ("entropy", "slope", "gradient") for which in ("plain", "scaled")},
                      mean=float(survey.gradient["plain"][here].mean()))
 
 
@@ -135,21 +149,27 @@ def _reasons(lesson: Lesson, found: sqrt_dk.Reasons, d_k: int, revealed: bool) -
         table = [words["table_head"].format(d_k=f"{d_k:,}"), "|---|---|---|---|"]
         table += ["| " + " | ".join(cell.format(**numbers) for cell in row) + " |" for row in words["rows"]]
         st.markdown("\n".join(table))
-        lesson.notes("reasons", shown=(sqrt_dk.reasons, sqrt_dk.overflows), shapes={"keys": f"float32 ({sqrt_dk.DRAWS}, keys, {d_k})"}, **numbers)
+        lesson.notes("reasons", shown=(sqrt_dk.reasons, sqrt_dk.overflows),
+                     shapes={"keys": f"float32 ({sqrt_dk.DRAWS}, keys, {d_k})"}, **numbers)
 
 
 def _temperature(page: PageContext, lesson: Lesson, dots: np.ndarray, d_k: int) -> None:
     root = d_k**0.5   # a temperature
     middle, low, high = sqrt_dk.band(sqrt_dk.entropy_over(dots, TEMPERATURES))
-    at = {name: float(np.median(sqrt_dk.entropy_over(dots, np.array([value]))[0])) for name, value in (("plain", 1.0), ("scaled", root))}
+    at = {name: float(np.median(sqrt_dk.entropy_over(dots, np.array([value]))[0]))
+          for name, value in (("plain", 1.0), ("scaled", root))}
     with lesson.section("temperature"):
-        figure(lambda theme: lines(theme, TEMPERATURES, [Line("entropy", middle, 0, band=(low, high))], axes=("temperature T", "entropy in bits"),
-                                   log="x", marks=[(1.0, "T = 1: no division"), *([(root, f"T = √{d_k:,} = {root:.3g}")] if d_k > 1 else [])],
+        figure(lambda theme: lines(theme, TEMPERATURES, [Line("entropy", middle, 0, band=(low, high))],
+                                   axes=("temperature T", "entropy in bits"),
+                                   log="x", marks=[(1.0, "T = 1: no division"),
+                                                   *([(root, f"T = √{d_k:,} = {root:.3g}")] if d_k > 1 else [])],
                                    bounds=[(np.log2(dots.shape[1]), f"log₂ {dots.shape[1]}")], height=320),
                key="scale-temperature", alt=lesson.alt("temperature", d_k=d_k, **at))
-        st.button(lesson.prose["widgets"]["see"].format(root=f"{root:.3g}"), key="see-softmax", on_click=follow, args=("softmax",),
+        st.button(lesson.prose["widgets"]["see"].format(root=f"{root:.3g}"), key="see-softmax", on_click=follow,
+                  args=("softmax",),
                   kwargs={"t": root})
-        lesson.notes("temperature", shown=(sqrt_dk.entropy_over, sqrt_dk.weights_of), shapes={"dots": dots, "T": TEMPERATURES},
+        lesson.notes("temperature", shown=(sqrt_dk.entropy_over, sqrt_dk.weights_of),
+                     shapes={"dots": dots, "T": TEMPERATURES},
                      root=root, d_k=d_k, **at)
 
 
@@ -166,13 +186,19 @@ def _real(page: PageContext, lesson: Lesson) -> None:
             return
         found = sqrt_dk_in_heads.head_scale(layer, view.head)
         names = list(record[view.kind].queries.texts)
-        rows = {words["own"].format(divisor=found.divisor): found.entropy["own"], words["undone"]: found.entropy["undone"]}
+        rows = {words["own"].format(divisor=found.divisor): found.entropy["own"],
+                words["undone"]: found.entropy["undone"]}
         figure(lambda theme: bars(theme, names, rows, axes=("token that looks", "entropy in bits"), height=340),
-               key="scale-real", alt=lesson.alt("real", layer=view.layer, head=view.head, own=found.entropy["own"].mean(),
-                                                undone=found.entropy["undone"].mean()))
-        lesson.notes("real", shown=(sqrt_dk_in_heads.head_scale,), shapes={"query": layer.query[view.head], "scale": f"{layer.scale:.6g}"},
-                     own=found.entropy["own"].mean(), undone=found.entropy["undone"].mean(), divisor=found.divisor, d_k=found.d_k,
-                     root=found.d_k**0.5, q=found.component[0], k=found.component[1], predicted=found.predicted, measured=found.measured,
+               key="scale-real",
+               alt=lesson.alt("real", layer=view.layer, head=view.head, own=found.entropy["own"].mean(),
+                              undone=found.entropy["undone"].mean()))
+        lesson.notes("real", shown=(sqrt_dk_in_heads.head_scale,),
+                     shapes={"query": layer.query[view.head], "scale": f"{layer.scale:.6g}"},
+                     own=found.entropy["own"].mean(), undone=found.entropy["undone"].mean(), divisor=found.divisor,
+                     d_k=found.d_k,
+                     root=found.d_k**0.5, q=found.component[0], k=found.component[1], predicted=found.predicted,
+                     measured=found.measured,
                      absorbed=found.absorbed, model=escape_markdown(record.card.title),
-                     divides=words["divides" if abs(found.divisor - found.d_k**0.5) < 1e-3 * found.divisor else "not"].format(
+                     divides=words["divides" if abs(found.divisor - found.d_k**0.5) < 1e-3 * found.divisor
+                                   else "not"].format(
                          divisor=found.divisor, d_k=found.d_k, root=found.d_k**0.5))

@@ -1,4 +1,5 @@
-"""How sure should a softmax be? One row of logits at every temperature: a row that one drags, or a row of a real head."""
+"""How sure should a softmax be? One row of logits at every temperature: a row that one drags, or a row of a real
+head."""
 import math
 from dataclasses import dataclass
 
@@ -78,7 +79,8 @@ def _choice(page: PageContext, words: dict) -> Row:
 
 def _own_row(page: PageContext, words: dict) -> Row:
     names = [f"key {place}" for place in range(len(LOGITS.start))]
-    keep_picture(drag(LOGITS, page.controls["z"], names, name=words["logits"], unit=words["logits"], faint=page.controls["masked"], key="logits",
+    keep_picture(drag(LOGITS, page.controls["z"], names, name=words["logits"], unit=words["logits"],
+                      faint=page.controls["masked"], key="logits",
                       turn=page.set_controls))
     with st.container(horizontal=True, gap="small"):
         for preset, values in PRESETS.items():
@@ -89,7 +91,8 @@ def _own_row(page: PageContext, words: dict) -> Row:
 
 
 def _real_row(page: PageContext, words: dict) -> Row:
-    """A head's row: its scores as the softmax gets them. Of a model that only reported its weights the logarithms of these, which give them back."""
+    """A head's row: its scores as the softmax gets them. Of a model that only reported its weights the logarithms of
+    these, which give them back."""
     record, view = real_head(page)
     layer = record[view.kind].layer(view.layer)
     names = list(record[view.kind].keys.texts)
@@ -104,7 +107,8 @@ def _real_row(page: PageContext, words: dict) -> Row:
     if isinstance(layer, Layer) and layer.sink is not None:
         logits, names = np.append(logits, float(layer.sink[view.head])), [*names, words["sink"]]
     allowed = np.isfinite(logits)
-    st.caption(words["from"].format(token=escape_markdown(record[view.kind].queries.texts[token]), layer=view.layer, head=view.head,
+    st.caption(words["from"].format(token=escape_markdown(record[view.kind].queries.texts[token]), layer=view.layer,
+                                    head=view.head,
                                     allowed=int(allowed.sum()), keys=len(allowed)))
     return Row(names, np.where(allowed, logits, 0.0), allowed)
 
@@ -112,14 +116,17 @@ def _real_row(page: PageContext, words: dict) -> Row:
 def _curves(page: PageContext, lesson: Lesson, row: Row, weights: np.ndarray, here: np.ndarray) -> None:
     temperature = page.controls["t"]
     order = [int(place) for place in np.argsort(-row.logits, kind="stable") if row.allowed[place]]
-    colour = {place: rank for rank, place in enumerate(sorted(order[:NAMED]) if len(row.names) <= NAMED else order[:NAMED])}
+    colour = {place: rank
+              for rank, place in enumerate(sorted(order[:NAMED]) if len(row.names) <= NAMED else order[:NAMED])}
     if len(row.names) <= NAMED:
         colour = {place: place for place in order}
     drawn = [Line(_named(row, place), weights[:, place], colour[place]) for place in order[:NAMED]]
     if order[NAMED:]:
-        drawn.append(Line(lesson.prose["widgets"]["rest"].format(count=len(order) - NAMED), weights[:, order[NAMED:]].sum(-1), None, "dot"))
+        drawn.append(Line(lesson.prose["widgets"]["rest"].format(count=len(order) - NAMED),
+                          weights[:, order[NAMED:]].sum(-1), None, "dot"))
     keys, name = int(row.allowed.sum()), row.names[int(here.argmax())]
-    figure(lambda theme: lines(theme, GRID, drawn, axes=("temperature T", "weight p"), log="x", marks=[(temperature, f"T = {temperature:g}")],
+    figure(lambda theme: lines(theme, GRID, drawn, axes=("temperature T", "weight p"), log="x",
+                               marks=[(temperature, f"T = {temperature:g}")],
                                bounds=[(1 / keys, f"uniform: 1/{keys}")], y_range=(0, 1.02), height=380),
            key="softmax-curves", alt=lesson.alt("curves", t=temperature, name=name, top=here.max(), keys=keys))
 
@@ -127,8 +134,10 @@ def _curves(page: PageContext, lesson: Lesson, row: Row, weights: np.ndarray, he
 def _first_numbers(lesson: Lesson, row: Row, weights: np.ndarray, here: np.ndarray, temperature: float) -> None:
     _numbers(lesson, row, here, temperature)
     keys = int(row.allowed.sum())
-    lesson.notes("curves", shown=(softmax.softmax_rows, _equation(), lines), shapes={"logits": row.logits, "temperatures": GRID, "weights": weights},
-                 t=temperature, name=escape_markdown(row.names[int(here.argmax())]), top=here.max(), keys=keys, uniform=1 / keys)
+    lesson.notes("curves", shown=(softmax.softmax_rows, _equation(), lines),
+                 shapes={"logits": row.logits, "temperatures": GRID, "weights": weights},
+                 t=temperature, name=escape_markdown(row.names[int(here.argmax())]), top=here.max(), keys=keys,
+                 uniform=1 / keys)
 
 
 def _equation():
@@ -163,40 +172,54 @@ def _spread(page: PageContext, lesson: Lesson, row: Row, weights: np.ndarray, he
         left, right = st.columns(2, gap="medium")
         with left:
             figure(lambda theme: lines(theme, GRID, [Line("entropy", entropy(weights, base=2))],
-                                       axes=("temperature T", "entropy H in bits"), log="x", marks=[(temperature, f"T = {temperature:g}")],
+                                       axes=("temperature T", "entropy H in bits"), log="x",
+                                       marks=[(temperature, f"T = {temperature:g}")],
                                        bounds=[(np.log2(keys), f"log₂ {keys} = {np.log2(keys):.2f}")], height=300),
-                   key="softmax-entropy", alt=lesson.alt("spread", t=temperature, bits=float(entropy(here, base=2)), keys=keys))
+                   key="softmax-entropy",
+                   alt=lesson.alt("spread", t=temperature, bits=float(entropy(here, base=2)), keys=keys))
         with right:
-            figure(lambda theme: lines(theme, GRID, [Line("2^H", effective, 1)], axes=("temperature T", "effective tokens 2^H"), log="x",
-                                       marks=[(temperature, f"T = {temperature:g}")], bounds=[(keys, f"all {keys}")], height=300),
+            figure(lambda theme: lines(theme, GRID, [Line("2^H", effective, 1)],
+                                       axes=("temperature T", "effective tokens 2^H"), log="x",
+                                       marks=[(temperature, f"T = {temperature:g}")], bounds=[(keys, f"all {keys}")],
+                                       height=300),
                    key="softmax-effective", alt=lesson.prose["spread"]["alt_effective"].format(t=temperature, keys=keys,
-                                                                                               effective=float(softmax.effective_tokens(here))))
-        lesson.notes("spread", shown=(x_log_x, entropy, softmax.effective_tokens), shapes={"weights": weights, "entropy": effective},
-                     keys=keys, bits=float(np.log2(keys)), nats=float(np.log(keys)), effective=float(softmax.effective_tokens(here)), t=temperature)
+                                                                                               effective=float(
+                                                                                                   softmax.effective_tokens(here))))
+        lesson.notes("spread", shown=(x_log_x, entropy, softmax.effective_tokens),
+                     shapes={"weights": weights, "entropy": effective},
+                     keys=keys, bits=float(np.log2(keys)), nats=float(np.log(keys)),
+                     effective=float(softmax.effective_tokens(here)), t=temperature)
 
 
 def _slope(page: PageContext, lesson: Lesson, row: Row, weights: np.ndarray, here: np.ndarray, revealed: bool) -> None:
     temperature = page.controls["t"]
     norms = softmax.jacobian_norm(weights, GRID)
     steepest = int(norms.argmax())
-    tied = bool((np.sort(row.logits[row.allowed])[-2:] == row.logits[row.allowed].max()).all()) and row.allowed.sum() > 1
+    tied = bool((np.sort(row.logits[row.allowed])[-2:]
+                 == row.logits[row.allowed].max()).all()) and row.allowed.sum() > 1
     with lesson.section("slope"):
         left, right = st.columns(2, gap="medium")
         with left:
             if revealed:
-                marks = [(temperature, f"T = {temperature:g}"), (float(GRID[steepest]), f"steepest at T ≈ {GRID[steepest]:.2g}")]
-                figure(lambda theme: lines(theme, GRID, [Line("‖J‖", norms, 2)], axes=("temperature T", "norm of the Jacobian"), log="x",
+                marks = [(temperature, f"T = {temperature:g}"),
+                         (float(GRID[steepest]), f"steepest at T ≈ {GRID[steepest]:.2g}")]
+                figure(lambda theme: lines(theme, GRID, [Line("‖J‖", norms, 2)],
+                                           axes=("temperature T", "norm of the Jacobian"), log="x",
                                            marks=marks, height=340),
-                       key="softmax-slope", alt=lesson.alt("slope", t=temperature, steepest=GRID[steepest], most=norms[steepest]))
+                       key="softmax-slope",
+                       alt=lesson.alt("slope", t=temperature, steepest=GRID[steepest], most=norms[steepest]))
             else:
                 lesson.waits("slope")
         with right:
             shown = [place for place in np.argsort(-here, kind="stable")[:12] if row.allowed[place]]
             square = softmax.jacobian(here, temperature)[np.ix_(shown, shown)]
             names = [_named(row, place) for place in shown]
-            figure(lambda theme: matrix(theme, square, names, names, kind="signed", axes=("logit that moves", "weight that answers"), digits=3),
-                   key="softmax-jacobian", alt=lesson.prose["slope"]["alt_matrix"].format(t=temperature, most=float(np.abs(square).max())))
-        lesson.notes("slope", shown=(softmax.jacobian, softmax.jacobian_norm), shapes={"weights": weights, "jacobian": square},
+            figure(lambda theme: matrix(theme, square, names, names, kind="signed",
+                                        axes=("logit that moves", "weight that answers"), digits=3),
+                   key="softmax-jacobian",
+                   alt=lesson.prose["slope"]["alt_matrix"].format(t=temperature, most=float(np.abs(square).max())))
+        lesson.notes("slope", shown=(softmax.jacobian, softmax.jacobian_norm),
+                     shapes={"weights": weights, "jacobian": square},
                      steepest=GRID[steepest], most=norms[steepest], cold=norms[0], hot=norms[-1],
                      tie=lesson.prose["slope"]["tied" if tied else "free"].format(cold=norms[0]))
 
@@ -206,17 +229,20 @@ def _ends(page: PageContext, lesson: Lesson, row: Row) -> None:
     cold, hot = softmax.limits(np.where(row.allowed, row.logits, -np.inf), row.allowed)
     words, temperature = lesson.prose["ends"], page.controls["t"]
     logits = row.logits[row.allowed]
-    found = {"float32": softmax.naive_softmax(logits, temperature, np.float32), "float64": softmax.naive_softmax(logits, temperature, np.float64)}
+    found = {"float32": softmax.naive_softmax(logits, temperature, np.float32),
+             "float64": softmax.naive_softmax(logits, temperature, np.float64)}
     with lesson.section("ends"):
         best = [_named(row, int(place)) for place in np.flatnonzero(cold)]
         lines_of = [words["table_head"], "|---|---|---|"]
         for dtype, result in found.items():
             says = words["nan"] if np.isnan(result).any() else words["fine"].format(top=float(result.max()))
-            lines_of.append(f"| {words['written'].format(dtype=dtype)} | exp({logits.max() / temperature:.4g}) | {says} |")
+            lines_of.append(f"| {words['written'].format(dtype=dtype)} | exp({logits.max() / temperature:.4g}) | "
+                            f"{says} |")
         ours = softmax.softmax_rows(logits, [temperature])[0]
         lines_of.append(f"| {words['ours']} | exp(0) = 1 | {words['fine'].format(top=float(ours.max()))} |")
         st.markdown("\n".join(lines_of))
-        lesson.notes("ends", shown=(softmax.limits, softmax.naive_softmax), shapes={"logits": logits}, best=escape_markdown(", ".join(best[:4])),
+        lesson.notes("ends", shown=(softmax.limits, softmax.naive_softmax), shapes={"logits": logits},
+                     best=escape_markdown(", ".join(best[:4])),
                      share=float(cold.max()), uniform=float(hot.max()), keys=int(row.allowed.sum()))
 
 
@@ -230,15 +256,18 @@ def _inside(page: PageContext, lesson: Lesson) -> None:
         choice_for(page, "scope", words["scope"], words["scopes"])
         record, view = real_head(page, token=False) if page.controls["row"] == "own" else (page.record(), page.view())
         temperature = page.controls["t"]
-        edits = [Temper(view.kind, layer, head, temperature) for layer, head in _scope(record, view, page.controls["scope"])]
+        edits = [Temper(view.kind, layer, head, temperature)
+                 for layer, head in _scope(record, view, page.controls["scope"])]
         state = page.state
-        after = page.ask(sources.open_query(state.model, state.text, state.text_b, state.target, edits=edits if temperature != 1 else ()))
+        after = page.ask(sources.open_query(state.model, state.text, state.text_b, state.target,
+                                            edits=edits if temperature != 1 else ()))
         _changes(lesson, record, after, view, temperature)
 
 
 def _scope(record: AttentionRecord, view: View, scope: str) -> list[tuple[int, int]]:
     layers = [layer for layer in record[view.kind].layers if scope == "all" or layer.index == view.layer]
-    return [(layer.index, head) for layer in layers for head in (range(layer.heads) if scope != "head" else [view.head])]
+    return [(layer.index, head) for layer in layers
+            for head in (range(layer.heads) if scope != "head" else [view.head])]
 
 
 def _changes(lesson: Lesson, before: AttentionRecord, after: AttentionRecord, view: View, temperature: float) -> None:
@@ -247,10 +276,14 @@ def _changes(lesson: Lesson, before: AttentionRecord, after: AttentionRecord, vi
     grid, layers = edit_effects.by_layer(moved)
     own = moved[view.layer, view.head]
     later = [value for (layer, _), value in moved.items() if layer > view.layer]
-    figure(lambda theme: matrix(theme, grid, [str(layer) for layer in layers], [str(head) for head in range(grid.shape[1])], kind="plain",
-                                axes=("head", "layer"), height=120 + 30 * len(layers), square=False, bound=max(0.05, float(np.nanmax(grid)))),
+    figure(lambda theme: matrix(theme, grid, [str(layer) for layer in layers],
+                                [str(head) for head in range(grid.shape[1])], kind="plain",
+                                axes=("head", "layer"), height=120 + 30 * len(layers), square=False,
+                                bound=max(0.05, float(np.nanmax(grid)))),
            key="softmax-inside", alt=lesson.alt("inside", t=temperature, layer=view.layer, head=view.head, own=own))
     answer = edit_effects.answer_change(before.prediction, after.prediction)
     said = words["answers"][answer[0]].format(change=answer[1]) if answer else words["answers"]["none"]
-    lesson.notes("inside", shown=(edit_effects.row_change, edit_effects.head_changes), shapes={"share moved": grid}, t=temperature, layer=view.layer,
-                 head=view.head, own=own, later=max(later, default=0.0), answer=said, text=escape_markdown(strings("frame")["title"]))
+    lesson.notes("inside", shown=(edit_effects.row_change, edit_effects.head_changes), shapes={"share moved": grid},
+                 t=temperature, layer=view.layer,
+                 head=view.head, own=own, later=max(later, default=0.0), answer=said,
+                 text=escape_markdown(strings("frame")["title"]))

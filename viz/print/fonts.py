@@ -1,7 +1,7 @@
 """Letters: which fonts this machine has, what can be shown, how wide it is, where a line breaks. All lengths in points.
 
-Text is literal. A character that is invisible or that no font here has becomes its code point, U+XXXX, and the picture says so.
-"""
+Text is literal. A character that is invisible or that no font here has becomes its code point, U+XXXX, and the picture
+says so. """
 import functools
 import re
 import unicodedata
@@ -15,7 +15,8 @@ LONGEST = 24   # signs of a token's label; a longer one ends in …
 
 @functools.cache
 def families(*wanted: str) -> tuple[str, ...]:
-    """Those of the wanted font families that this machine has, best first. DejaVu comes with matplotlib, so there is always one."""
+    """Those of the wanted font families that this machine has, best first. DejaVu comes with matplotlib, so there is
+    always one."""
     from matplotlib.font_manager import fontManager
 
     there = {entry.name for entry in fontManager.ttflist}
@@ -28,7 +29,8 @@ def font(size: float, mono: bool = True, bold: bool = False):
     from matplotlib.font_manager import FontProperties
 
     stack = (theme.MONO if mono else theme.SANS) + theme.FALLBACK
-    return FontProperties(family=[*families(*stack), "monospace" if mono else "sans-serif"], size=size, weight="bold" if bold else "normal")
+    return FontProperties(family=[*families(*stack), "monospace" if mono else "sans-serif"], size=size,
+                          weight="bold" if bold else "normal")
 
 
 @functools.cache
@@ -48,12 +50,15 @@ def readable(text: str, mono: bool = True) -> str:
 
 
 def _shapes(text: str, place: int) -> bool:
-    """Whether an invisible sign stands inside a word of a joining script. Elsewhere matplotlib's PDF draws its neighbours over each other."""
-    return 0 < place < len(text) - 1 and all(unicodedata.bidirectional(text[each]) in ("R", "AL") for each in (place - 1, place + 1))
+    """Whether an invisible sign stands inside a word of a joining script. Elsewhere matplotlib's PDF draws its
+    neighbours over each other."""
+    return 0 < place < len(text) - 1 and all(unicodedata.bidirectional(text[each]) in ("R", "AL")
+                                             for each in (place - 1, place + 1))
 
 
 def label(text: str) -> str:
-    """A token's label as the page writes it, with what no font here has by its code point, and cut if it is very long."""
+    """A token's label as the page writes it, with what no font here has by its code point, and cut if it is very
+    long."""
     shown = readable(visible_token(text))
     return shown if len(shown) <= LONGEST else shown[:LONGEST - 1] + "…"
 
@@ -67,7 +72,8 @@ def _pen():
 
 @functools.lru_cache(4096)
 def width(text: str, size: float, mono: bool = True, bold: bool = False) -> float:
-    """How wide the text is drawn inside `sheet.pen`, which turns hinting off: hinted letters are as wide as whole dots at each size."""
+    """How wide the text is drawn inside `sheet.pen`, which turns hinting off: hinted letters are as wide as whole dots
+    at each size."""
     return _pen().get_text_width_height_descent(text, font(size, mono, bold), ismath=False)[0] if text else 0.0
 
 
@@ -79,7 +85,8 @@ def widest(texts: list[str], size: float) -> float:
 
 
 def wrap(text: str, size: float, limit: float, mono: bool = False) -> list[str]:
-    """The text in lines no wider than `limit`, broken at spaces, and inside a word only where the word alone is wider. A · ends a line."""
+    """The text in lines no wider than `limit`, broken at spaces, and inside a word only where the word alone is wider.
+    A · ends a line."""
     lines, line = [], ""
     for word in text.split(" "):
         while word:

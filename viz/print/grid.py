@@ -13,7 +13,8 @@ from viz.format import head_label
 from viz.print.layout import SAID, Plan
 from viz.print.sheet import Sheet
 
-GAP, NAME, SIDE = 5, 12, 40   # points: between thumbnails, for a name, a thumbnail's side as near as whole points a cell come
+# points: between thumbnails, for a name, a thumbnail's side as near as whole points a cell come
+GAP, NAME, SIDE = 5, 12, 40
 GUTTER = 22                   # points for the layers' numbers
 RANKED = 5                    # heads that are marked for the pair
 Spot = tuple[int, int, int, int]   # layer, head, left, top
@@ -35,19 +36,23 @@ def plan(record: AttentionRecord, view: View, raster: bool) -> Plan:
         sheet.image(x, y, mosaic.shape[1], mosaic.shape[0], mosaic)
         for layer, head, left, top in spots:
             opened = (layer, head) == (view.layer, view.head)
-            sheet.box(x + left, y + top, wide * size, high * size, edge=theme.ACCENT if opened else theme.HAIRLINE, line=1.6 if opened else 0.5)
+            sheet.box(x + left, y + top, wide * size, high * size, edge=theme.ACCENT if opened else theme.HAIRLINE,
+                      line=1.6 if opened else 0.5)
             if (layer, head) in marks:
-                sheet.text(x + left + wide * size - 1.5, y + top + 7, str(marks[layer, head]), size=7, bold=True, colour=theme.ACCENT, align="right")
+                sheet.text(x + left + wide * size - 1.5, y + top + 7, str(marks[layer, head]), size=7, bold=True,
+                           colour=theme.ACCENT, align="right")
             if ordered:
                 name = f"{head_label(layer, head)}  {values[layer, head]:.2f}"
-                sheet.text(x + left, y + top + high * size + 8, name, size=6, colour=theme.ACCENT if opened else theme.INK["light"])
+                sheet.text(x + left, y + top + high * size + 8, name, size=6,
+                           colour=theme.ACCENT if opened else theme.INK["light"])
         if not ordered:
             _axes(sheet, x, y, spots, (wide * size, high * size))
 
     notes = [SAID["cell"].format(rows=overview.pool[0], columns=overview.pool[1])] if max(overview.pool) > 1 else []
     notes += [SAID["ordered"].format(measure=_title(view.order))] if ordered else []
     notes += [SAID["marked"].format(count=len(marks))] if marks else []
-    return Plan(mosaic.shape[1], mosaic.shape[0] + (NAME if ordered else 0), SAID["thumbnails"], tuple(notes), "root", paint, theme.ramp())
+    return Plan(mosaic.shape[1], mosaic.shape[0] + (NAME if ordered else 0), SAID["thumbnails"], tuple(notes), "root",
+                paint, theme.ramp())
 
 
 def _title(order: str) -> str:
@@ -55,7 +60,8 @@ def _title(order: str) -> str:
 
 
 def _ordered(record: AttentionRecord, view: View) -> tuple[list[tuple[int, int]], dict[tuple[int, int], float]]:
-    """The heads by the view's order and the number behind it, the largest first; nothing where the order is by layer."""
+    """The heads by the view's order and the number behind it, the largest first; nothing where the order is by
+    layer."""
     if view.order == "pair" and view.pair:
         ranking = heads.rank_heads_for_pair(record[view.kind], *view.pair)
     elif view.order in BY_NAME and (measured := measure(record[view.kind])).values.get(view.order):
@@ -73,13 +79,15 @@ def _marks(record: AttentionRecord, view: View) -> dict[tuple[int, int], int]:
 
 def _by_layer(overview: Overview, pitch: tuple[int, int]) -> list[Spot]:
     return [(layer, head, GUTTER + head * pitch[0], 2 * NAME + row * pitch[1])
-            for row, (layer, cells) in enumerate(zip(overview.layers, overview.cells, strict=True)) for head in range(len(cells))]
+            for row, (layer, cells) in enumerate(zip(overview.layers, overview.cells, strict=True))
+            for head in range(len(cells))]
 
 
 def _by_rank(ordered: list[tuple[int, int]], pitch: tuple[int, int]) -> list[Spot]:
     across = math.ceil(math.sqrt(1.6 * len(ordered)))
     wide = max(pitch[0], 42)   # room for the name and its number
-    return [(layer, head, place % across * wide, place // across * (pitch[1] + NAME)) for place, (layer, head) in enumerate(ordered)]
+    return [(layer, head, place % across * wide, place // across * (pitch[1] + NAME))
+            for place, (layer, head) in enumerate(ordered)]
 
 
 def _mosaic(overview: Overview, spots: list[Spot], size: int) -> np.ndarray:

@@ -1,4 +1,5 @@
-"""What the pictures share: a plan says how large a picture will be and what must be said of it, and paints it once its place is known."""
+"""What the pictures share: a plan says how large a picture will be and what must be said of it, and paints it once its
+place is known."""
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,8 +21,8 @@ GAP = 4       # points between a label and what it names
 
 @dataclass(frozen=True)
 class Plan:
-    """width, height: points. orientation: how to read it. notes: what a reader must know. bar: colours RGB uint8 (step, 3) from weight
-    0 to 1, or None where a weight is a line's thickness.
+    """width, height: points. orientation: how to read it. notes: what a reader must know. bar: colours RGB uint8 (step,
+    3) from weight 0 to 1, or None where a weight is a line's thickness.
 
     scale: of the bar. paint(sheet, x, y) draws with the top left corner there. pair: its weight in words, in parts.
     legend: (text, colour) of each head. bound: the bar runs from −bound to bound.
@@ -41,7 +42,8 @@ class Plan:
 
 @dataclass(frozen=True)
 class Labels:
-    """The labels of one axis, thinned where they would overlap. texts: {place: label}. marked: those in the accent colour."""
+    """The labels of one axis, thinned where they would overlap. texts: {place: label}. marked: those in the accent
+    colour."""
 
     texts: dict[int, str]
     size: float
@@ -59,7 +61,8 @@ class Labels:
 
 
 def pitch(count: int) -> float:
-    """Points from one token to the next: whole ones, so that cells have whole pixels at any zoom; beyond MOST tokens 1/2, 1/3 …"""
+    """Points from one token to the next: whole ones, so that cells have whole pixels at any zoom; beyond MOST tokens
+    1/2, 1/3 …"""
     if count > MOST:
         return 1 / math.ceil(count / MOST)
     return max(8, min(22, 480 // count)) if count <= 90 else max(1, 720 // count)
@@ -70,7 +73,8 @@ def labels(units: tuple[AxisItem, ...], step: float, marked: tuple[int | None, .
     size = min(10.0, max(6.5, 0.62 * step))
     every = math.ceil((size + 1.5) / step) if step < size + 1 else 1
     kept = frozenset(place for place in marked if place is not None)
-    places = [place for place in range(len(units)) if place in kept or (place % every == 0 and all(abs(place - other) >= every for other in kept))]
+    places = [place for place in range(len(units))
+              if place in kept or (place % every == 0 and all(abs(place - other) >= every for other in kept))]
     texts = {place: fonts.label(units[place].text) for place in places}
     notes = [SAID["thinned"].format(count=len(units), step=_ordinal(every))] if every > 1 else []
     if any(fonts.CODE_POINT.search(text) for text in texts.values()):
@@ -88,7 +92,8 @@ def pair_of(shown: DisplayedHead, view: View) -> tuple[int, int] | None:
 
 
 def said_pair(shown: DisplayedHead, view: View) -> tuple[str, ...]:
-    """The pair and its weight, in parts, so that right-to-left tokens cannot turn the arrow round; nothing if it is not shown."""
+    """The pair and its weight, in parts, so that right-to-left tokens cannot turn the arrow round; nothing if it is not
+    shown."""
     place = pair_of(shown, view)
     if place is None:
         return ()

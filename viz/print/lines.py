@@ -1,4 +1,5 @@
-"""The open head as lines between two columns of tokens, one colour a head: the looking side on the left (on the right if transposed)."""
+"""The open head as lines between two columns of tokens, one colour a head: the looking side on the left (on the right
+if transposed)."""
 from dataclasses import replace
 
 import numpy as np
@@ -24,7 +25,8 @@ PITCH = 16.0      # points from one token to the next, where there is room
 def plan(record: AttentionRecord, view: View, raster: bool) -> Plan:
     """How the lines lens will look, with every overlaid head. raster: a PNG, in which all is pixels anyway."""
     heads = [(view.layer, view.head), *view.overlay]
-    return plan_of([displayed_head(record, replace(view, layer=layer, head=head)) for layer, head in heads], view, raster)
+    return plan_of([displayed_head(record, replace(view, layer=layer, head=head)) for layer, head in heads], view,
+                   raster)
 
 
 def plan_of(pictures: list[DisplayedHead], view: View, raster: bool) -> Plan:
@@ -46,10 +48,12 @@ def plan_of(pictures: list[DisplayedHead], view: View, raster: bool) -> Plan:
         _column(sheet, (edges[0] - GAP, y), left, step, ("right", SAID[_headings(view)[0]]))
         _column(sheet, (edges[1] + GAP, y), right, step, ("left", SAID[_headings(view)[1]]))
 
-    legend = tuple((head_label(each.layer, each.head), colour) for each, colour in zip(pictures, theme.HEADS)) if len(pictures) > 1 else ()
+    legend = tuple((head_label(each.layer, each.head), colour)
+                   for each, colour in zip(pictures, theme.HEADS)) if len(pictures) > 1 else ()
     orientation = f"{SAID['right' if view.transpose else 'left']}; {said_sums(shown, SAID['line_sums'])}"
     return Plan(sum(sides) + 2 * GAP + between, HEADING + count * step, orientation,
-                (*shown.notes, *dict.fromkeys(looking.notes + looked_at.notes), *notes), view.scale, paint, None, said_pair(shown, view), legend)
+                (*shown.notes, *dict.fromkeys(looking.notes + looked_at.notes), *notes), view.scale, paint, None,
+                said_pair(shown, view), legend)
 
 
 def _headings(view: View) -> tuple[str, str]:
@@ -63,7 +67,8 @@ def _focus(shown: DisplayedHead, view: View) -> tuple[int | None, int | None]:
 
 
 def look(force: np.ndarray, colours: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Thicker and darker is more: RGBA (line, 4) and widths (line) in points for strengths from 0 to 1 and colours RGB (line, 3) from 0 to 255."""
+    """Thicker and darker is more: RGBA (line, 4) and widths (line) in points for strengths from 0 to 1 and colours RGB
+    (line, 3) from 0 to 255."""
     alpha = np.round(64 * (0.06 + 0.9 * force)) / 64   # few different ones keep a PDF small
     return np.column_stack([np.broadcast_to(colours, (len(force), 3)) / 255, alpha]), 0.4 + 2.8 * force
 
@@ -72,7 +77,8 @@ def _curves(ends: np.ndarray, edges: tuple[float, float], top: float, step: floa
     """Bézier points (line, 4, xy) from the place on the left to the place on the right, level at both ends."""
     middle = sum(edges) / 2
     y = top + (ends + 0.5) * step
-    return np.stack([np.broadcast_to([edges[0] + 2, middle, middle, edges[1] - 2], (len(ends), 4)), y[:, [0, 0, 1, 1]]], -1)
+    return np.stack([np.broadcast_to([edges[0] + 2, middle, middle, edges[1] - 2], (len(ends), 4)),
+                     y[:, [0, 0, 1, 1]]], -1)
 
 
 def _lines(pictures: list[DisplayedHead], focus: tuple[int | None, int | None], scale: str):

@@ -14,7 +14,8 @@ from viz.print.sheet import Sheet
 VECTOR = 128    # cells a side up to which a vector file holds each cell as a shape; beyond, an image
 SHAPES = 16_384  # cells with a colour that a handout's picture holds; of more, the largest of each square
 RULED = 8       # points a cell from which on hairlines part the cells
-STRUCK = 0.08   # share of the bound from which on a negative cell is struck through, so that signs differ without colour too
+# share of the bound from which on a negative cell is struck through, so that signs differ without colour too
+STRUCK = 0.08
 NAME = 14       # points that an axis' name takes
 Box = tuple[int, int, int, int]   # left, top, width, height in cells
 
@@ -24,9 +25,11 @@ def plan(record: AttentionRecord, view: View, raster: bool) -> Plan:
     return plan_of([displayed_head(record, view)], view, raster)
 
 
-def plan_of(pictures: list[DisplayedHead], view: View, raster: bool, bound: float | None = None, shapes: bool = False) -> Plan:
-    """The same of a head that is displayed already, the first of `pictures`. bound: its numbers are differences from −bound to bound; NaN is what
-    one of the two heads does not have. shapes: no image however long the text is; where it has too many cells, the largest of each square."""
+def plan_of(pictures: list[DisplayedHead], view: View, raster: bool, bound: float | None = None,
+            shapes: bool = False) -> Plan:
+    """The same of a head that is displayed already, the first of `pictures`. bound: its numbers are differences from
+    −bound to bound; NaN is what one of the two heads does not have. shapes: no image however long the text is; where it
+    has too many cells, the largest of each square."""
     shown = pictures[0]
     weights, forbidden = shown.weights, _forbidden(shown)
     across, down, boxes = shown.columns, shown.rows, _boxes(shown, view)
@@ -49,12 +52,14 @@ def plan_of(pictures: list[DisplayedHead], view: View, raster: bool, bound: floa
         _names(sheet, (x, y), (side, head), view.transpose)
         _letter(sheet, (x, y), above, beside, step, angle)
         as_image = raster or (max(weights.shape) / size > VECTOR and not shapes)
-        _cells(sheet, (x, y, width, height), pooled(weights, size), pooled(forbidden, size), (view.scale, bound), as_image)
+        _cells(sheet, (x, y, width, height), pooled(weights, size), pooled(forbidden, size), (view.scale, bound),
+               as_image)
         for left, top, wide, high in boxes:
             _outline(sheet, (x, y), (left, top, wide, high), step)
 
     kind = "column" if view.transpose else "row"
-    notes = (*shown.notes, *dict.fromkeys(above.notes + beside.notes), *([SAID["pooled"].format(rows=size, columns=size)] if size > 1 else []))
+    notes = (*shown.notes, *dict.fromkeys(above.notes + beside.notes),
+             *([SAID["pooled"].format(rows=size, columns=size)] if size > 1 else []))
     sums = "" if bound or not weights.any() else f"; {said_sums(shown, SAID[kind + '_sums'])}"
     return Plan(side + width + overhang, NAME + head + height, SAID[kind] + sums, notes, view.scale, paint,
                 theme.ramp(stops=theme.SIGNED["light"]) if bound else theme.ramp(), said_pair(shown, view), bound=bound)
@@ -106,31 +111,39 @@ def _size(weights: np.ndarray, scale: str, bound: float | None) -> int:
     return size
 
 
-def _cells(sheet: Sheet, place: tuple[float, float, float, float], weights: np.ndarray, forbidden: np.ndarray, how: tuple[str, float | None],
+def _cells(sheet: Sheet, place: tuple[float, float, float, float], weights: np.ndarray, forbidden: np.ndarray,
+           how: tuple[str, float | None],
            raster: bool) -> None:
     """The cells as shapes or as pixels. how: the scale, and the bound of differences."""
     x, y, width, height = place
     steps, (rows, columns) = steps_of(weights, *how), weights.shape
     size = width / columns, height / rows
-    ramps = {1: theme.ramp()} if how[1] is None else {sign: theme.ramp(stops=theme.SIGNED["light"][3::sign]) for sign in (1, -1)}
+    ramps = {1: theme.ramp()} if how[1] is None else {sign: theme.ramp(stops=theme.SIGNED["light"][3::sign])
+                                                      for sign in (1, -1)}
     if raster:
-        pixels = np.where((steps < 0)[..., None], ramps.get(-1, ramps[1])[-np.minimum(steps, 0)], ramps[1][np.maximum(steps, 0)])
+        pixels = np.where((steps < 0)[..., None], ramps.get(-1, ramps[1])[-np.minimum(steps, 0)],
+                          ramps[1][np.maximum(steps, 0)])
         pixels[forbidden & (steps == 0)] = theme.rgb(theme.FORBIDDEN)
         sheet.image(x, y, width, height, pixels)
     else:
-        sheet.cells(x, y, size, forbidden.astype(int), np.array([theme.rgb(theme.PAPER["light"]), theme.rgb(theme.FORBIDDEN)]))
+        sheet.cells(x, y, size, forbidden.astype(int),
+                    np.array([theme.rgb(theme.PAPER["light"]), theme.rgb(theme.FORBIDDEN)]))
         for sign, ramp in ramps.items():
             sheet.cells(x, y, size, np.maximum(sign * steps, 0), ramp)
     _strike(sheet, (x, y), size, steps)
     if width / columns >= RULED:
-        inside = [*([[x, y + place * height / rows], [x + width, y + place * height / rows]] for place in range(1, rows)),
-                  *([[x + place * width / columns, y], [x + place * width / columns, y + height]] for place in range(1, columns))]
-        sheet.strokes(np.array(inside).reshape(-1, 2, 2), np.array([[*np.array(theme.rgb(theme.INK["light"])) / 255, 0.09]]), 0.4)
+        inside = [*([[x, y + place * height / rows], [x + width, y + place * height / rows]]
+                    for place in range(1, rows)),
+                  *([[x + place * width / columns, y], [x + place * width / columns, y + height]]
+                    for place in range(1, columns))]
+        sheet.strokes(np.array(inside).reshape(-1, 2, 2),
+                      np.array([[*np.array(theme.rgb(theme.INK["light"])) / 255, 0.09]]), 0.4)
     sheet.box(x, y, width, height, edge=theme.HAIRLINE)
 
 
 def _strike(sheet: Sheet, corner: tuple[float, float], size: tuple[float, float], steps: np.ndarray) -> None:
-    """A stroke through every negative cell that can be seen and is large enough for one: a second sign of its sign, for print without colour."""
+    """A stroke through every negative cell that can be seen and is large enough for one: a second sign of its sign, for
+    print without colour."""
     rows, columns = np.nonzero(steps <= -255 * STRUCK)
     if not len(rows) or min(size) < 4:
         return
@@ -146,18 +159,22 @@ def _outline(sheet: Sheet, corner: tuple[float, float], box: Box, step: float) -
     line = 1.2 if step >= 6 else 0.7
     out = 0 if step >= 6 else line / 2
     left, top, wide, high = (each * step for each in box)
-    sheet.box(corner[0] + left - out, corner[1] + top - out, wide + 2 * out, high + 2 * out, edge=theme.ACCENT, line=line)
+    sheet.box(corner[0] + left - out, corner[1] + top - out, wide + 2 * out, high + 2 * out, edge=theme.ACCENT,
+              line=line)
 
 
 def _names(sheet: Sheet, corner: tuple[float, float], room: tuple[float, float], transpose: bool) -> None:
     """Which axis looks and which is looked at."""
     across, down = (SAID["looks"], SAID["looked_at"]) if transpose else (SAID["looked_at"], SAID["looks"])
     sheet.text(corner[0], corner[1] - room[1] - GAP, across + " →", size=7.5, colour=theme.QUIET)
-    sheet.text(corner[0] - room[0] + NAME - GAP, corner[1], "← " + down, size=7.5, colour=theme.QUIET, angle=90, align="right")
+    sheet.text(corner[0] - room[0] + NAME - GAP, corner[1], "← " + down, size=7.5, colour=theme.QUIET, angle=90,
+               align="right")
 
 
 def _letter(sheet: Sheet, corner: tuple[float, float], above: Labels, beside: Labels, step: float, angle: int) -> None:
     for place in beside.texts:
-        letter(sheet, corner[0] - GAP, corner[1] + (place + 0.5) * step + beside.size * MIDDLE, place, beside, align="right")
+        letter(sheet, corner[0] - GAP, corner[1] + (place + 0.5) * step + beside.size * MIDDLE, place, beside,
+               align="right")
     for place in above.texts:
-        letter(sheet, corner[0] + (place + 0.5) * step + above.size * MIDDLE * (angle == 90), corner[1] - GAP, place, above, angle=angle)
+        letter(sheet, corner[0] + (place + 0.5) * step + above.size * MIDDLE * (angle == 90), corner[1] - GAP, place,
+               above, angle=angle)

@@ -1,4 +1,5 @@
-"""Round the picture: its title, how to read it, the bar of its colours, what must be said of it, and where it comes from."""
+"""Round the picture: its title, how to read it, the bar of its colours, what must be said of it, and where it comes
+from."""
 import numpy as np
 
 from model.core.record import AttentionRecord
@@ -44,9 +45,11 @@ def bare(plan: Plan):
 
 
 def beside(plans: list[Plan], titles: list[str], heading: str, said: list[str]):
-    """Several pictures on one page: beside one another, or below one another where that would be wider than WIDE. said: the caption."""
+    """Several pictures on one page: beside one another, or below one another where that would be wider than WIDE. said:
+    the caption."""
     sheet, across = Sheet(), sum(max(plan.width, BARE) for plan in plans) + 2 * MARGIN <= WIDE
-    inner = sum(max(plan.width, BARE) + 2 * MARGIN for plan in plans) - 2 * MARGIN if across else max(NARROW, *(plan.width for plan in plans))
+    inner = sum(max(plan.width, BARE) + 2 * MARGIN
+                for plan in plans) - 2 * MARGIN if across else max(NARROW, *(plan.width for plan in plans))
     sheet.text(MARGIN, MARGIN + 11, heading, size=13, bold=True)
     x, top = float(MARGIN), _prose(sheet, MARGIN + 17, [plans[0].orientation], 8, inner) + 20
     lowest = max(plan.height for plan in plans)
@@ -68,7 +71,8 @@ def _header(sheet: Sheet, plan: Plan, record: AttentionRecord, view: View, optio
              else SAID["title"].format(layer=view.layer, head=view.head))
     y = MARGIN + 11.0
     sheet.text(MARGIN, y, title, size=13, bold=True)
-    y = _prose(sheet, y + 6, [SAID["of"].format(title=show_invisibles(record.card.title), kind=kind), plan.orientation], 8, inner)
+    y = _prose(sheet, y + 6,
+               [SAID["of"].format(title=show_invisibles(record.card.title), kind=kind), plan.orientation], 8, inner)
     if plan.pair:
         x, y = float(MARGIN), y + 11
         for part in plan.pair:
@@ -87,7 +91,8 @@ def _prose(sheet: Sheet, y: float, paragraphs: list[str], size: float, inner: fl
 
 
 def _bar(sheet: Sheet, plan: Plan, corner: tuple[float, float]) -> float:
-    """The weights from 0 to 1 as colours or as a line's thickness, with their scale's name; returns where the next thing may begin."""
+    """The weights from 0 to 1 as colours or as a line's thickness, with their scale's name; returns where the next
+    thing may begin."""
     (width, height), (x, y) = BAR, corner
     if plan.bar is None:
         places = np.linspace(x, x + width, 61)
@@ -99,12 +104,15 @@ def _bar(sheet: Sheet, plan: Plan, corner: tuple[float, float]) -> float:
         if plan.bound is not None:   # as negative cells are
             lefts = x + np.arange(0, width / 2 - 6, 6)
             sheet.strokes(np.stack([np.stack([lefts + 1, np.full_like(lefts, y + height - 1)], -1),
-                                    np.stack([lefts + 6, np.full_like(lefts, y + 1)], -1)], 1), np.array([[1, 1, 1, 0.9]]), 0.7)
+                                    np.stack([lefts + 6, np.full_like(lefts, y + 1)], -1)], 1),
+                          np.array([[1, 1, 1, 0.9]]), 0.7)
         sheet.box(x, y, width, height, edge=theme.HAIRLINE)
     for tick in TICKS[plan.scale] if plan.bound is None else (-plan.bound, 0, plan.bound):
-        at = x + width * (float(theme.strength(np.array(tick), plan.scale)) if plan.bound is None else (tick / plan.bound + 1) / 2)
+        at = x + width * (float(theme.strength(np.array(tick), plan.scale)) if plan.bound is None
+                          else (tick / plan.bound + 1) / 2)
         sheet.box(at, y + height, 0, 2, edge=theme.QUIET, line=0.5)
-        sheet.text(at, y + height + 9, f"{tick:.3g}", size=6.5, colour=theme.QUIET, align="center" if at > x else "left")
+        sheet.text(at, y + height + 9, f"{tick:.3g}", size=6.5, colour=theme.QUIET,
+                   align="center" if at > x else "left")
     name = f"{SAID['weight']}, {SAID['scales'][plan.scale]}" if plan.bound is None else f"{SAID['change']}, {SAID['scales'][plan.scale]}"
     sheet.text(x + width + 10, y + height - 0.5, name, size=7.5, colour=theme.QUIET)
     return _legend(sheet, plan, y + height + 12)

@@ -1,8 +1,8 @@
 """A page to draw on, measured in points from its top left corner, through matplotlib's object API.
 
-One axes covers the whole figure and its data units are points, so that every length here is a length on paper. matplotlib's settings are
-global and its renderers are not made for threads: `pen` lends both to one picture at a time, with the settings as they come out of the box.
-"""
+One axes covers the whole figure and its data units are points, so that every length here is a length on paper.
+matplotlib's settings are global and its renderers are not made for threads: `pen` lends both to one picture at a time,
+with the settings as they come out of the box. """
 import io
 import threading
 from collections.abc import Iterator
@@ -23,12 +23,15 @@ _LOCK = threading.Lock()
 
 @contextmanager
 def pen() -> Iterator[None]:
-    """matplotlib for one thread: letters as wide at every zoom, fonts embedded in PDF, text as text in SVG, the same bytes each time."""
+    """matplotlib for one thread: letters as wide at every zoom, fonts embedded in PDF, text as text in SVG, the same
+    bytes each time."""
     import matplotlib
 
-    ours = {"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "clearhead", "text.parse_math": False, "text.hinting": "no_hinting",
+    ours = {"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "clearhead", "text.parse_math": False,
+            "text.hinting": "no_hinting",
             "font.monospace": [theme.MONO[0]], "font.sans-serif": [theme.SANS[0]]}
-    plain: dict[Any, Any] = {name: value for name, value in matplotlib.rcParamsDefault.items() if not name.startswith("backend")}
+    plain: dict[Any, Any] = {name: value for name, value in matplotlib.rcParamsDefault.items()
+                             if not name.startswith("backend")}
     with _LOCK, matplotlib.rc_context(plain | ours):
         yield
 
@@ -43,26 +46,34 @@ class Sheet:
         self.axes = self.figure.add_axes((0, 0, 1, 1))
         self.axes.set_axis_off()
 
-    def text(self, x: float, y: float, words: str, *, size: float = 8, colour: str = theme.INK["light"], mono: bool = False, bold: bool = False,
+    def text(self, x: float, y: float, words: str, *, size: float = 8, colour: str = theme.INK["light"],
+             mono: bool = False, bold: bool = False,
              align: str = "left", angle: float = 0, fill: str | None = None) -> None:
-        """One line with its baseline at y. Text in SVG is placed by its anchor, so that another font moves nothing but the far end."""
+        """One line with its baseline at y. Text in SVG is placed by its anchor, so that another font moves nothing but
+        the far end."""
         behind = {"facecolor": fill, "edgecolor": "none", "pad": 1} if fill else None
-        self.axes.text(x, y, words, fontproperties=fonts.font(size, mono, bold), color=colour, ha=align, va="baseline", rotation=angle,
+        self.axes.text(x, y, words, fontproperties=fonts.font(size, mono, bold), color=colour, ha=align, va="baseline",
+                       rotation=angle,
                        rotation_mode="anchor", parse_math=False, bbox=behind)
 
-    def box(self, x: float, y: float, width: float, height: float, *, fill: str = "none", edge: str = "none", line: float = 0.6) -> None:
+    def box(self, x: float, y: float, width: float, height: float, *, fill: str = "none", edge: str = "none",
+            line: float = 0.6) -> None:
         from matplotlib.patches import Rectangle
 
-        self.axes.add_artist(Rectangle((x, y), width, height, facecolor=fill, edgecolor=edge, linewidth=line, joinstyle="miter"))
+        self.axes.add_artist(Rectangle((x, y), width, height, facecolor=fill, edgecolor=edge, linewidth=line,
+                                       joinstyle="miter"))
 
     def image(self, x: float, y: float, width: float, height: float, pixels: np.ndarray) -> None:
-        """RGB or RGBA uint8 (row, column, channel), its first row on top. Repeated, so that no viewer blurs the cells when it enlarges them."""
+        """RGB or RGBA uint8 (row, column, channel), its first row on top. Repeated, so that no viewer blurs the cells
+        when it enlarges them."""
         larger = max(1, -(-1024 // max(pixels.shape[:2])))
         pixels = pixels.repeat(larger, 0).repeat(larger, 1)
-        self.axes.imshow(pixels, extent=(x, x + width, y + height, y), interpolation="none", aspect="auto", resample=False)
+        self.axes.imshow(pixels, extent=(x, x + width, y + height, y), interpolation="none", aspect="auto",
+                         resample=False)
 
     def cells(self, x: float, y: float, size: tuple[float, float], steps: np.ndarray, ramp: np.ndarray) -> None:
-        """A vector matrix: `steps` (row, column) indexes the ramp; what has the ramp's first colour is left as paper."""
+        """A vector matrix: `steps` (row, column) indexes the ramp; what has the ramp's first colour is left as
+        paper."""
         from matplotlib.patches import PathPatch
         from matplotlib.path import Path
 
@@ -74,21 +85,25 @@ class Sheet:
                                 np.stack([left + wide, top + high], -1), np.stack([left, top + high], -1)], 1)
             closed = np.concatenate([corners, corners[:, :1]], 1)
             colour = tuple(ramp[step] / 255)
-            self.axes.add_artist(PathPatch(Path.make_compound_path_from_polys(closed), facecolor=colour, edgecolor=colour, linewidth=0.1))
+            self.axes.add_artist(PathPatch(Path.make_compound_path_from_polys(closed), facecolor=colour,
+                                           edgecolor=colour, linewidth=0.1))
 
     def strokes(self, segments: np.ndarray, colours: np.ndarray, widths: np.ndarray | float) -> None:
         """Straight lines: segments (line, 2, xy), colours RGBA (line, 4)."""
         from matplotlib.collections import LineCollection
 
-        self.axes.add_collection(LineCollection(list(segments), colors=colours, linewidths=widths, capstyle="butt"), autolim=False)
+        self.axes.add_collection(LineCollection(list(segments), colors=colours, linewidths=widths, capstyle="butt"),
+                                 autolim=False)
 
     def curves(self, points: np.ndarray, colours: np.ndarray, widths: np.ndarray, as_image: bool) -> None:
-        """Bézier curves: points (line, 4, xy), colours RGBA (line, 4). `as_image` keeps a vector file small where they are many."""
+        """Bézier curves: points (line, 4, xy), colours RGBA (line, 4). `as_image` keeps a vector file small where they
+        are many."""
         from matplotlib.collections import PathCollection
         from matplotlib.path import Path
 
         codes = [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4]
-        self.axes.add_collection(PathCollection([Path(each, codes) for each in points], facecolors="none", edgecolors=colours, linewidths=widths,
+        self.axes.add_collection(PathCollection([Path(each, codes) for each in points], facecolors="none",
+                                                edgecolors=colours, linewidths=widths,
                                                 rasterized=as_image), autolim=False)
 
     def close(self, width: float, height: float):
@@ -103,7 +118,8 @@ def save(figure, kind: str, zoom: int = 4, **settings) -> bytes:
     """The figure as png, svg or pdf; a PNG has `zoom` pixels a point. Raises UserError if it would be too large."""
     width, height = figure.get_size_inches() * 72 * zoom
     if kind == "png" and (width * height > PIXELS or max(width, height) > SIDE):
-        raise UserError(f"The picture would have {width:,.0f} × {height:,.0f} pixels and the limit is {PIXELS:,}, {SIDE:,} a side; "
+        raise UserError(f"The picture would have {width:,.0f} × {height:,.0f} pixels and the limit is {PIXELS:,}, "
+                        f"{SIDE:,} a side; "
                         "choose a smaller zoom, SVG or PDF.")
     target = io.BytesIO()
     figure.savefig(target, format=kind, dpi=72 * zoom, **settings)

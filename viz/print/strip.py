@@ -1,4 +1,5 @@
-"""The text lens: the tokens that are looked at as a running text, each on the colour of its weight from the token in focus."""
+"""The text lens: the tokens that are looked at as a running text, each on the colour of its weight from the token in
+focus."""
 import numpy as np
 
 from model.core.displayed import DisplayedHead, displayed_head
@@ -10,7 +11,8 @@ from viz.print import fonts
 from viz.print.layout import SAID, Plan, labels, said_pair
 from viz.print.sheet import Sheet
 
-WIDE, LINE, SIZE, PAD, GAP = 460, 30, 10, 3, 3   # points: the column, a line, the letters, round a token, between tokens
+# points: the column, a line, the letters, round a token, between tokens
+WIDE, LINE, SIZE, PAD, GAP = 460, 30, 10, 3, 3
 NUMBERED = 0.005   # a smaller weight would read 0.00
 
 
@@ -20,11 +22,13 @@ def plan(record: AttentionRecord, view: View, raster: bool) -> Plan:
 
 
 def plan_of(pictures: list[DisplayedHead], view: View, raster: bool) -> Plan:
-    """The same of a head that is displayed already, the first of `pictures`. Raises UserError if no token is in focus."""
+    """The same of a head that is displayed already, the first of `pictures`. Raises UserError if no token is in
+    focus."""
     shown = pictures[0]
     row = shown.row_of(view.token if view.token is not None or view.pair is None else view.pair[0])
     if row is None:
-        raise UserError("The text lens shows what one token looks at, and none is in focus; choose a token that is shown.")
+        raise UserError("The text lens shows what one token looks at, and none is in focus; choose a token that is "
+                        "shown.")
     weights, focus = shown.weights[row], shown.rows[row]
     names = labels(shown.columns, 22)
     spots = _flow([(fonts.width(names.texts[place], SIZE), unit.joined) for place, unit in enumerate(shown.columns)])
@@ -36,19 +40,24 @@ def plan_of(pictures: list[DisplayedHead], view: View, raster: bool) -> Plan:
             unit, colour = shown.columns[place], "#{:02x}{:02x}{:02x}".format(*colours[place])
             edge, line = (theme.ACCENT, 1.2) if place == outlined else (theme.HAIRLINE, 0.5)
             sheet.box(x + left, y + top, wide, 16, fill=colour, edge=edge, line=line)
-            ink = theme.PAPER["light"] if colours[place].mean() < 150 else theme.QUIET if unit.special else theme.INK["light"]
+            ink = theme.PAPER["light"] if colours[place].mean() < 150 else theme.QUIET if unit.special else theme.INK[
+                "light"]
             behind = theme.UNKNOWN if unit.unknown else None
-            sheet.text(x + left + PAD, y + top + 11.5, names.texts[place], size=SIZE, mono=True, colour=ink, fill=behind)
+            sheet.text(x + left + PAD, y + top + 11.5, names.texts[place], size=SIZE, mono=True, colour=ink,
+                       fill=behind)
             if weights[place] >= NUMBERED:
-                sheet.text(x + left + wide / 2, y + top + 23, f"{weights[place]:.2f}", size=6, colour=theme.QUIET, align="center")
+                sheet.text(x + left + wide / 2, y + top + 23, f"{weights[place]:.2f}", size=6, colour=theme.QUIET,
+                           align="center")
 
     width = max(left + wide for left, _, wide in spots)
-    return Plan(width, spots[-1][1] + LINE - 4, SAID["text"].format(a=fonts.label(focus.text)), (*shown.notes, *names.notes), view.scale,
+    return Plan(width, spots[-1][1] + LINE - 4, SAID["text"].format(a=fonts.label(focus.text)),
+                (*shown.notes, *names.notes), view.scale,
                 paint, theme.ramp(), said_pair(shown, view))
 
 
 def _flow(tokens: list[tuple[float, bool]]) -> list[tuple[float, float, float]]:
-    """Left, top and width of each token's box, line by line; a token that continues a word stands close to the one before it."""
+    """Left, top and width of each token's box, line by line; a token that continues a word stands close to the one
+    before it."""
     spots, x, y = [], float(-GAP), 0.0
     for width, joined in tokens:
         x, wide = x if joined else x + GAP, max(width, 8) + 2 * PAD

@@ -12,19 +12,22 @@ from viz.widgets.fields import bind
 
 
 def log_steps(low: float, high: float, per_decade: int) -> list[float]:
-    """Evenly spaced on a log axis from low to high, each rounded to two digits that count; low and high themselves are among them."""
+    """Evenly spaced on a log axis from low to high, each rounded to two digits that count; low and high themselves are
+    among them."""
     count = round(math.log10(high / low) * per_decade) + 1
     return sorted({float(f"{each:.2g}") for each in np.geomspace(low, high, count)} | {low, high})
 
 
-def slider_for(page: PageContext, name: str, label: str, options: Iterable[float], say: Callable[[Any], str] = lambda value: f"{value:g}",
+def slider_for(page: PageContext, name: str, label: str, options: Iterable[float],
+               say: Callable[[Any], str] = lambda value: f"{value:g}",
           help: str | None = None, closed: bool = False) -> None:
-    """A slider over `options`. A value that a link brought and that is none of them becomes one; where there are no others (`closed`), the nearest
-    stands for it, as the page has to take that, too."""
+    """A slider over `options`. A value that a link brought and that is none of them becomes one; where there are no
+    others (`closed`), the nearest stands for it, as the page has to take that, too."""
     value, options = page.controls[name], list(options)
     if closed:
         value = min(options, key=lambda each: abs(each - value))
-    slider(label, sorted({*options, value}), value, say=say, help=help, key=f"slider-{name}", turn=lambda chosen: page.set_controls(**{name: chosen}))
+    slider(label, sorted({*options, value}), value, say=say, help=help, key=f"slider-{name}",
+           turn=lambda chosen: page.set_controls(**{name: chosen}))
 
 
 def choice_for(page: PageContext, name: str, label: str, options: dict[str, str], help: str | None = None) -> None:
@@ -40,7 +43,8 @@ def toggle_for(page: PageContext, name: str, label: str, help: str | None = None
 def pills_for(page: PageContext, name: str, label: str, options: dict[int, str]) -> None:
     """Any of a few numbered things, as small buttons; options is {number: words}."""
     st.pills(label, list(options), format_func=lambda each: options[each], selection_mode="multi",
-             **bind(lambda **changes: page.set_controls(**{field: tuple(value) for field, value in changes.items()}), name, list(page.controls[name])))
+             **bind(lambda **changes: page.set_controls(**{field: tuple(value) for field, value in changes.items()}),
+                    name, list(page.controls[name])))
 
 
 def button_setting(page: PageContext, words: str, key: str, **changes: Any) -> None:

@@ -1,4 +1,5 @@
-"""The measures of every head over a file of texts, as a session holds them: one page computes them, others colour heads by them."""
+"""The measures of every head over a file of texts, as a session holds them: one page computes them, others colour heads
+by them."""
 from dataclasses import dataclass
 
 import streamlit as st
@@ -8,7 +9,8 @@ from model.core.query import Kind
 from model.studies.corpus import FIT, Averages
 from model.studies.patterns import PATTERNS
 
-AVERAGES = {each.name: each.title for each in MEASURES} | {FIT + each.name: f"fit: {each.title}" for each in PATTERNS}   # {name: title}
+# {name: title}
+AVERAGES = {each.name: each.title for each in MEASURES} | {FIT + each.name: f"fit: {each.title}" for each in PATTERNS}
 FROM_FILE = "file_"   # before the name of an average, where it stands beside a measure of one text
 
 
@@ -31,4 +33,5 @@ def save_result(result: CorpusResult) -> None:
 def saved_result(model: str, revision: str, kind: Kind) -> CorpusResult | None:
     """This session's averages, if they are of this very model and kind."""
     found: CorpusResult | None = st.session_state.get("many")
-    return found if found is not None and (found.model, found.revision, found.averages.kind) == (model, revision, kind) else None
+    return found if found is not None and (found.model, found.revision,
+                                           found.averages.kind) == (model, revision, kind) else None

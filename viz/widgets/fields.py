@@ -12,9 +12,9 @@ def _hand_on(choose: Callable[..., None], field: str, key: str) -> None:
 
 
 def text_value(key: str, text: str) -> dict[str, str]:
-    """The arguments that make a text field of this key say `text`. One that says so already is left alone: what is written into the session is
-    sent to the browser, where the answer to an earlier question would replace the text, or the selection, of somebody who has typed on meanwhile.
-    """
+    """The arguments that make a text field of this key say `text`. One that says so already is left alone: what is
+    written into the session is sent to the browser, where the answer to an earlier question would replace the text, or
+    the selection, of somebody who has typed on meanwhile. """
     if st.session_state.get(key, text) == text:
         return {"key": key, "value": text}   # what a browser begins with that has not drawn the field yet
     st.session_state[key] = text
@@ -30,13 +30,16 @@ def bind(choose: Callable[..., None], field: str, value: Any) -> dict:
 
 def segments(label: str, options: dict[str, str], choose: Callable[..., None], field: str, value: str) -> None:
     """One of a few, all in view; options is {value: label}."""
-    st.segmented_control(label, list(options), format_func=lambda each: options[each], label_visibility="collapsed", required=True,
+    st.segmented_control(label, list(options), format_func=lambda each: options[each], label_visibility="collapsed",
+                         required=True,
                          **bind(choose, field, value))
 
 
-def select(label: str, options: dict[Any, str], choose: Callable[..., None], field: str, value: Any, quiet: bool = False) -> None:
+def select(label: str, options: dict[Any, str], choose: Callable[..., None], field: str, value: Any,
+           quiet: bool = False) -> None:
     """One of many; options is {value: label}. `quiet` leaves the label to screen readers."""
-    st.selectbox(label, list(options), format_func=lambda each: options[each], label_visibility="collapsed" if quiet else "visible",
+    st.selectbox(label, list(options), format_func=lambda each: options[each],
+                 label_visibility="collapsed" if quiet else "visible",
                  **bind(choose, field, value))
 
 
@@ -44,9 +47,11 @@ def toggle(label: str, choose: Callable[..., None], field: str, value: bool) -> 
     st.toggle(label, **bind(choose, field, value))
 
 
-def pills(label: str, options: Iterable[tuple[Any, str]], choose: Callable[..., None], field: str, chosen: Any, key: str) -> None:
+def pills(label: str, options: Iterable[tuple[Any, str]], choose: Callable[..., None], field: str, chosen: Any,
+          key: str) -> None:
     """Small buttons in a row, the chosen one marked: each opens something. options: (value, label)."""
     options = dict(options)
     st.session_state[key] = chosen if chosen in options else None
-    st.pills(label, list(options), format_func=lambda each: options[each], label_visibility="collapsed", key=key, wrap=True,
+    st.pills(label, list(options), format_func=lambda each: options[each], label_visibility="collapsed", key=key,
+             wrap=True,
              on_change=_hand_on, args=(choose, field, key))

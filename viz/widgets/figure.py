@@ -1,8 +1,9 @@
-"""The one way a figure comes onto a page: drawn in the page's theme, with words for those who do not see it, and with ways to take it away.
+"""The one way a figure comes onto a page: drawn in the page's theme, with words for those who do not see it, and with
+ways to take it away.
 
-PNG and SVG come from the camera in the figure's own menu, which saves what *Save* says. HTML (self-contained, works offline) and CSV (the
-figure's numbers) are made when their button is pressed, always in the light theme; PDF needs a Chromium on the machine that runs Clearhead.
-"""
+PNG and SVG come from the camera in the figure's own menu, which saves what *Save* says. HTML (self-contained, works
+offline) and CSV (the figure's numbers) are made when their button is pressed, always in the light theme; PDF needs a
+Chromium on the machine that runs Clearhead. """
 import csv
 import functools
 import importlib.util
@@ -28,9 +29,9 @@ def theme() -> str:
 
 @st.fragment
 def figure(draw: Callable[..., FigureSpec], *, key: str, alt: str, name: str = "") -> None:
-    """Draws `draw(theme)`. `key` names the figure on the page, and its files where `name` does not; figures that take one another's place have one
-    key: the browser changes a chart in less time than it builds one. `alt` says in a sentence what it shows, with its numbers. A fragment: its
-    tools answer without the page."""
+    """Draws `draw(theme)`. `key` names the figure on the page, and its files where `name` does not; figures that take
+    one another's place have one key: the browser changes a chart in less time than it builds one. `alt` says in a
+    sentence what it shows, with its numbers. A fragment: its tools answer without the page."""
     camera, saving, name = st.session_state.get("camera", "png"), f"saving-{key}", name_for(name or key, "figure")
     saved = {"format": camera, "filename": f"clearhead-{name}", "scale": 2 if camera == "png" else 1}
 
@@ -40,7 +41,8 @@ def figure(draw: Callable[..., FigureSpec], *, key: str, alt: str, name: str = "
         else:
             st.session_state[saving] = not st.session_state.get(saving)
 
-    chart(scaled_for_presentation(draw(theme()).to_plotly_json()), key=f"chart-{key}", alt=alt, config={"toImageButtonOptions": saved}, saving=bool(st.session_state.get(saving)),
+    chart(scaled_for_presentation(draw(theme()).to_plotly_json()), key=f"chart-{key}", alt=alt,
+          config={"toImageButtonOptions": saved}, saving=bool(st.session_state.get(saving)),
           on_tool=use)
     if st.session_state.get(saving):
         _save(lambda: draw("light"), key, name, camera)
@@ -65,12 +67,16 @@ def _save(light: Callable[[], FigureSpec], key: str, name: str, camera: str) -> 
     st.session_state[chosen] = camera
     with st.container(border=True, key=f"open-{chosen}"):
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            st.segmented_control(words["camera"], ["png", "svg"], format_func=str.upper, key=chosen, required=True, on_change=_set_camera,
+            st.segmented_control(words["camera"], ["png", "svg"], format_func=str.upper, key=chosen, required=True,
+                                 on_change=_set_camera,
                                  args=(chosen,))
-            st.download_button("HTML", lambda: html(light()), f"clearhead-{name}.html", "text/html", on_click="ignore", key=f"html-{key}")
-            st.download_button("CSV", lambda: as_csv(light()), f"clearhead-{name}.csv", "text/csv", on_click="ignore", key=f"csv-{key}")
+            st.download_button("HTML", lambda: html(light()), f"clearhead-{name}.html", "text/html", on_click="ignore",
+                               key=f"html-{key}")
+            st.download_button("CSV", lambda: as_csv(light()), f"clearhead-{name}.csv", "text/csv", on_click="ignore",
+                               key=f"csv-{key}")
             if pdf_works():
-                st.download_button("PDF", lambda: light().plotly().to_image("pdf"), f"clearhead-{name}.pdf", "application/pdf", on_click="ignore",
+                st.download_button("PDF", lambda: light().plotly().to_image("pdf"), f"clearhead-{name}.pdf",
+                                   "application/pdf", on_click="ignore",
                                    key=f"pdf-{key}")
         if not pdf_works():
             st.caption(words["no_pdf"])
@@ -94,5 +100,6 @@ def html(drawn: FigureSpec) -> bytes:
 def as_csv(drawn: FigureSpec) -> bytes:
     """The figure's numbers: series, x, y, value; UTF-8, CRLF (RFC 4180), text harmless for spreadsheets."""
     text = io.StringIO(newline="")
-    csv.writer(text).writerows([[guarded(cell) if isinstance(cell, str) else cell for cell in row] for row in table.rows(drawn)])
+    csv.writer(text).writerows([[guarded(cell) if isinstance(cell, str) else cell for cell in row]
+                                for row in table.rows(drawn)])
     return text.getvalue().encode("utf-8")

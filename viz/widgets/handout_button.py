@@ -1,8 +1,8 @@
 """“Add to handout”: the button under every picture and table, and the session's handout.
 
-A handout survives a reload because the server keeps it (viz/handout/store.py) under a random name that the browser holds in a cookie; the address
-bar holds nothing of it, so that a link that one sends away shows the state and not the sender's handout.
-"""
+A handout survives a reload because the server keeps it (viz/handout/store.py) under a random name that the browser
+holds in a cookie; the address bar holds nothing of it, so that a link that one sends away shows the state and not the
+sender's handout. """
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -60,8 +60,8 @@ def page_provenance() -> tuple[str, str]:
 
 
 def add_to_handout(key: str, make: Callable[[str, str], Item], sign: bool = False) -> None:
-    """The button, or only its sign. make(where, link) gives the item; it is called when the button is pressed, and a fragment answers: the page
-    does not run."""
+    """The button, or only its sign. make(where, link) gives the item; it is called when the button is pressed, and a
+    fragment answers: the page does not run."""
     with st.container(width="content"):
         _button(key, make, sign)
 
@@ -69,7 +69,8 @@ def add_to_handout(key: str, make: Callable[[str, str], Item], sign: bool = Fals
 @st.fragment
 def _button(key: str, make: Callable[[str, str], Item], sign: bool) -> None:
     words = strings("handout")
-    st.button("" if sign else words["add"], key=f"keep-{key}", type="tertiary", icon=":material/playlist_add:", on_click=add_item, args=(key, make),
+    st.button("" if sign else words["add"], key=f"keep-{key}", type="tertiary", icon=":material/playlist_add:",
+              on_click=add_item, args=(key, make),
               help=words["add"] if sign else None)
     show_result(key)
 
@@ -91,8 +92,10 @@ def show_result(key: str) -> None:
         set_cookie()
 
 
-def keep_picture(picture: Picture, records: tuple[AttentionRecord, ...] = (), beside: Callable[[], Any] | None = None) -> None:
-    """The button under what a component drew. records: those that it shows. beside: draws what stands at the button's left."""
+def keep_picture(picture: Picture, records: tuple[AttentionRecord, ...] = (),
+                 beside: Callable[[], Any] | None = None) -> None:
+    """The button under what a component drew. records: those that it shows. beside: draws what stands at the button's
+    left."""
     _row(picture.key, picture_maker(picture, records), beside)
 
 
@@ -107,7 +110,8 @@ def picture_maker(picture: Picture, records: tuple[AttentionRecord, ...] = ()) -
 
 
 def _row(key: str, make: Callable[[str, str], Item], beside: Callable[[], Any] | None) -> None:
-    with st.container(horizontal=True, horizontal_alignment="distribute" if beside else "right", vertical_alignment="center"):
+    with st.container(horizontal=True, horizontal_alignment="distribute" if beside else "right",
+                      vertical_alignment="center"):
         if beside:
             beside()
         add_to_handout(key, make)
@@ -115,10 +119,12 @@ def _row(key: str, make: Callable[[str, str], Item], beside: Callable[[], Any] |
 
 def keep_table(key: str, rows: Sequence[Mapping[str, Any]], alt: str, titles: Mapping[str, str] | None = None,
                beside: Callable[[], Any] | None = None) -> None:
-    """The button under a table of rows by column. titles: how its columns are named, where that is not their key. beside: as of keep_picture."""
+    """The button under a table of rows by column. titles: how its columns are named, where that is not their key.
+    beside: as of keep_picture."""
     def make(where: str, link: str) -> Item:
         from viz.handout.build import table_item
 
-        return table_item([{(titles or {}).get(name, name): cell for name, cell in row.items()} for row in rows], alt, where=where, link=link)
+        return table_item([{(titles or {}).get(name, name): cell for name, cell in row.items()} for row in rows], alt,
+                          where=where, link=link)
 
     _row(key, make, beside)

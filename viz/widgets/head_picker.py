@@ -1,4 +1,5 @@
-"""A row of a real head on a lesson page: which head and which token of the current model and sentence, shared with the page Heads."""
+"""A row of a real head on a lesson page: which head and which token of the current model and sentence, shared with the
+page Heads."""
 import streamlit as st
 
 from model.core.query import Kind
@@ -11,18 +12,22 @@ from viz.widgets.sentence_strip import sentence_strip
 
 
 def real_head(page: PageContext, *, token: bool = True) -> tuple[AttentionRecord, View]:
-    """Draws the choice of kind, head and (if `token`) token, and gives the record and the view with them. Waits for the model.
+    """Draws the choice of kind, head and (if `token`) token, and gives the record and the view with them. Waits for the
+    model.
 
     What is chosen here is the open head of the page Heads too, and stands in the URL as there.
     """
     record, view, words = page.record(), page.view(), strings("lesson")
     if token:
-        sentence_strip(record[view.kind].queries, focus=view.token, pairs=False, key="lesson_strip", on_event=lambda event: _take(page, event))
+        sentence_strip(record[view.kind].queries, focus=view.token, pairs=False, key="lesson_strip",
+                       on_event=lambda event: _take(page, event))
     places = [(layer.index, head) for layer in record[view.kind].layers for head in range(layer.heads)]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if len(record.kinds) > 1:
-            segments(words["kind"], {kind: words["kinds"][kind] for kind in record.kinds}, page.set_view, "kind", view.kind)
-        st.selectbox(words["head"], places, format_func=lambda place: words["head_name"].format(layer=place[0], head=place[1]), width=220,
+            segments(words["kind"], {kind: words["kinds"][kind] for kind in record.kinds}, page.set_view, "kind",
+                     view.kind)
+        st.selectbox(words["head"], places,
+                     format_func=lambda place: words["head_name"].format(layer=place[0], head=place[1]), width=220,
                      **bind(page.set_view, "head", (view.layer, view.head)))
     return record, view
 

@@ -1,4 +1,5 @@
-"""The table of heads on the page Measures: what fits, what it measures, what silencing does; a click on a row opens the head."""
+"""The table of heads on the page Measures: what fits, what it measures, what silencing does; a click on a row opens the
+head."""
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -23,10 +24,12 @@ def table(page: PageContext, measures: HeadMeasures, fits: HeadFits, silencing: 
     st.caption(words["table_about"])
     rows = head_table.rows(measures, fits, silencing)
     record, view, link = page.record(), page.view(), page.link(page.state)
-    clickable(page, [row | {"pattern": TITLES[row["pattern"]]} for row in rows], columns(rows[0], silencing), key="head-table",
+    clickable(page, [row | {"pattern": TITLES[row["pattern"]]} for row in rows], columns(rows[0], silencing),
+              key="head-table",
               alt=f"{words['table']}. {words['kept_about']}",
               beside=lambda: st.download_button(
-                  words["csv"], lambda: head_table.as_csv(measures, fits, silencing, provenance.dumps(record, view, link)),
+                  words["csv"],
+                  lambda: head_table.as_csv(measures, fits, silencing, provenance.dumps(record, view, link)),
                   "clearhead-heads.csv", "text/csv", on_click="ignore", key="head-table-csv"))
 
 
@@ -34,32 +37,38 @@ def columns(row: Mapping[str, Any], silencing: Silencing | None = None) -> dict[
     """How each column is named, written and explained."""
     words = strings("measures")
     titles = ", ".join(each.title for each in PATTERNS)
-    told = {"layer": st.column_config.NumberColumn(words["columns"]["layer"], width=60), "head": st.column_config.NumberColumn(
-                words["columns"]["head"], width=60),
-            "pattern": st.column_config.TextColumn(words["columns"]["pattern"], help=words["pattern_help"].format(titles=titles)),
-            "fit": st.column_config.ProgressColumn(words["columns"]["fit"], help=words["fit_help"], min_value=0, max_value=1, format="%.3f",
+    told = {"layer": st.column_config.NumberColumn(words["columns"]["layer"], width=60),
+            "head": st.column_config.NumberColumn(
+        words["columns"]["head"], width=60),
+            "pattern": st.column_config.TextColumn(words["columns"]["pattern"],
+                                                   help=words["pattern_help"].format(titles=titles)),
+            "fit": st.column_config.ProgressColumn(words["columns"]["fit"], help=words["fit_help"], min_value=0,
+                                                   max_value=1, format="%.3f",
                                                    color="gray")}
     if silencing is not None:
-        told["silenced"] = st.column_config.NumberColumn(words["columns"]["silenced"], help=words[f"silenced_{silencing.measure}"], format="%.5f")
+        told["silenced"] = st.column_config.NumberColumn(words["columns"]["silenced"],
+                                                         help=words[f"silenced_{silencing.measure}"], format="%.5f")
     for name in row:
         if name in BY_NAME:
             each = BY_NAME[name]
-            told[name] = st.column_config.NumberColumn(words["measure_names"][name], format="%.3f", help=words["measure_help"].format(
+            told[name] = st.column_config.NumberColumn(words["measure_names"][name], format="%.3f",
+                                                       help=words["measure_help"].format(
                 title=each.title, unit=each.unit, paper=each.paper))
     return told
 
 
 def clickable(page: PageContext, rows: Sequence[Mapping[str, Any]], told: Mapping[str, Any], *, key: str, alt: str,
               beside: Callable[[], Any] | None = None) -> None:
-    """Rows with a layer and a head each; a click on any cell opens that head on the page Heads. alt: the table in words. beside: draws what stands
-    beside "Add to handout"."""
+    """Rows with a layer and a head each; a click on any cell opens that head on the page Heads. alt: the table in
+    words. beside: draws what stands beside "Add to handout"."""
     def clicked() -> None:
         place = chosen(st.session_state[key], rows)
         if place is not None:
             page.set_view(head=place)
             st.session_state["opening"] = key
 
-    st.dataframe(list(rows), hide_index=True, column_config=dict(told), key=key, on_select=clicked, selection_mode=("single-row", "single-cell"),
+    st.dataframe(list(rows), hide_index=True, column_config=dict(told), key=key, on_select=clicked,
+                 selection_mode=("single-row", "single-cell"),
                  height=min(38 + 35 * len(rows), 460))
     keep_table(key, rows, alt, {name: column["label"] or name for name, column in told.items()}, beside)
     if st.session_state.pop("opening", None) == key:

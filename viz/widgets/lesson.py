@@ -1,15 +1,14 @@
-"""The scaffold of a lesson page. A lesson is viz/pages/NAME.py and its prose assets/text/en/lessons/NAME.toml; nothing is registered anywhere.
+"""The scaffold of a lesson page. A lesson is viz/pages/NAME.py and its prose assets/text/en/lessons/NAME.toml; nothing
+is registered anywhere.
 
 The page:
 
     PAGE = Page("Softmax and temperature", "Learn", 1, "nothing", controls=(GUESS, Number("t", 1.0, 0.01, 100)))
 
     def render(page: PageContext) -> None:
-        lesson = Lesson(page, "softmax")
-        lesson.head()                                   # question, lead, minutes, link
-        revealed = lesson.predict()                     # the prompt; True once somebody answered
-        lesson.live(_curves, page, lesson)             # what a control in it changes is drawn before the rest of the page
-        lesson.end()
+        lesson = Lesson(page, "softmax") lesson.head()                                   # question, lead, minutes, link
+        revealed = lesson.predict()                     # the prompt; True once somebody answered lesson.live(_curves,
+        page, lesson)             # what a control in it changes is drawn before the rest of the page lesson.end()
 
     def _curves(page, lesson):
         with lesson.section("curves"):                  # heading and lead of [curves]
@@ -18,15 +17,16 @@ The page:
 
 The prose (all of it Markdown with $LaTeX$; {names} are filled in with the keyword arguments of notes and alt):
 
-    question, lead, minutes, builds_on = ["softmax"], boxes = ["softmax"]       boxes: of the Transformer's figure, viz/components/anatomy
-    [predict]  ask, answers = [{text, why}, ...] (three or four), right = 0     why: the sentence that puts it right
-    [SECTION]  title, lead, alt, notice = [...], formula, symbols = [[symbol, what it is on screen], ...], practice, sources = [...]
+    question, lead, minutes, builds_on = ["softmax"], boxes = ["softmax"]       boxes: of the Transformer's figure,
+    viz/components/anatomy [predict]  ask, answers = [{text, why}, ...] (three or four), right = 0     why: the sentence
+    that puts it right [SECTION]  title, lead, alt, notice = [...], formula, symbols = [[symbol, what it is on screen],
+    ...], practice, sources = [...]
 
-notes draws what to notice, then the tabs Formula, Code (the source of the functions in `shown` and the shapes now), Where it matters, Sources;
-a tab without text is left out. Before the page computes anything with torch it must have drawn its head, and it computes inside
-`with computing():`, which says so while torch is still being loaded. Controls are widgets of `turns` (this file's neighbour), which show
-page.controls and call page.set_controls; what one drags is `viz.components.handles`; a head of the record is chosen with `viz.widgets.head_picker`.
-"""
+notes draws what to notice, then the tabs Formula, Code (the source of the functions in `shown` and the shapes now),
+Where it matters, Sources; a tab without text is left out. Before the page computes anything with torch it must have
+drawn its head, and it computes inside `with computing():`, which says so while torch is still being loaded. Controls
+are widgets of `turns` (this file's neighbour), which show page.controls and call page.set_controls; what one drags is
+`viz.components.handles`; a head of the record is chosen with `viz.widgets.head_picker`. """
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -42,13 +42,15 @@ from viz.text import escape_markdown, strings
 from viz.widgets.waiting import in_fragment_run, wait_for_paint
 
 LETTERS = ("a", "b", "c", "d")
-GUESS = Choice("guess", "", LETTERS)   # the control that holds the answer to the prompt; a link with it shows the answer
+# the control that holds the answer to the prompt; a link with it shows the answer
+GUESS = Choice("guess", "", LETTERS)
 READABLE = 720                         # pixels: no line of prose is longer
 
 
 @contextmanager
 def computing() -> Iterator[None]:
-    """Round a page's arithmetic: says that it is starting as long as torch is not loaded yet (a second or two, once a server)."""
+    """Round a page's arithmetic: says that it is starting as long as torch is not loaded yet (a second or two, once a
+    server)."""
     if "torch" in sys.modules:
         yield
         return
@@ -63,12 +65,14 @@ class Lesson:
         self.page, self.name, self.prose, self.words = page, name, strings(f"lessons/{name}"), strings("lesson")
 
     def head(self) -> None:
-        """The question as title, what the lesson is about, how long it takes, what it builds on, and the link to exactly this state."""
+        """The question as title, what the lesson is about, how long it takes, what it builds on, and the link to
+        exactly this state."""
         st.markdown(f"## {self.prose['question']}")
         st.markdown(self.prose["lead"], width=READABLE)
         known = pages()
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            before = [each for each in self.prose["builds_on"] if each in known and not self.page.state.present]   # a lecture shows no buttons
+            # a lecture shows no buttons
+            before = [each for each in self.prose["builds_on"] if each in known and not self.page.state.present]
             minutes = self.words["minutes"].format(minutes=self.prose["minutes"])
             st.caption(f"{minutes} · {self.words['builds_on']}" if before else minutes, width="content")
             for other in before:
@@ -91,18 +95,22 @@ class Lesson:
         with st.container(border=True, width=READABLE, key=f"predict-{control}"):
             st.markdown(f"**{self.words['predict']}.** {prompt['ask']}")
             if guess not in letters:
-                st.radio(prompt["ask"], letters, format_func=lambda each: prompt["answers"][letters.index(each)]["text"], key=key, on_change=answer,
+                st.radio(prompt["ask"], letters,
+                         format_func=lambda each: prompt["answers"][letters.index(each)]["text"], key=key,
+                         on_change=answer,
                          label_visibility="collapsed")
                 return False
             st.markdown("\n\n".join(self._judged(prompt, letters.index(guess))))
-            st.button(self.words["again"], type="tertiary", key=f"again-{control}", on_click=lambda: self.page.set_controls(**{control: ""}))
+            st.button(self.words["again"], type="tertiary", key=f"again-{control}",
+                      on_click=lambda: self.page.set_controls(**{control: ""}))
         return True
 
     def _judged(self, prompt: dict, guess: int) -> list[str]:
         """Every answer with its sentence; whether it is right, and whose it was."""
         signs = ["✓" if place == prompt["right"] else "✗" for place in range(len(prompt["answers"]))]
         own = [f" *({self.words['yours']})*" if place == guess else "" for place in range(len(signs))]
-        return [f"{sign} **{each['text']}**{mine}  \n{each['why']}" for sign, mine, each in zip(signs, own, prompt["answers"], strict=True)]
+        return [f"{sign} **{each['text']}**{mine}  \n{each['why']}"
+                for sign, mine, each in zip(signs, own, prompt["answers"], strict=True)]
 
     @contextmanager
     def section(self, name: str) -> Iterator[None]:
@@ -113,10 +121,9 @@ class Lesson:
             yield
 
     def live(self, draw: Callable[..., Any], *given: Any, leads: Callable[[], Any] | None = None) -> Any:
-        """Draws a part of the page whose own controls answer at once: first this part alone, then the other parts that follow from it, where
-        leads() gives something else than when the page was drawn. Gives what draw(*given) gives; `given` is what it was when the page was
-        drawn, so what a control of the part turns is read inside.
-        """
+        """Draws a part of the page whose own controls answer at once: first this part alone, then the other parts that
+        follow from it, where leads() gives something else than when the page was drawn. Gives what draw(*given) gives;
+        `given` is what it was when the page was drawn, so what a control of the part turns is read inside. """
         before = leads and leads()
 
         @st.fragment
@@ -140,42 +147,51 @@ class Lesson:
         """The words for those who do not see the section's picture."""
         return self.prose[name]["alt"].format(**numbers)
 
-    def notes(self, name: str, /, *, shown: tuple[Callable, ...] = (), shapes: Mapping[str, Any] | None = None, **numbers: Any) -> None:
-        """What to notice in a section's picture, and the tabs below it. shapes: {name: array, or text} as they are now."""
+    def notes(self, name: str, /, *, shown: tuple[Callable, ...] = (), shapes: Mapping[str, Any] | None = None,
+              **numbers: Any) -> None:
+        """What to notice in a section's picture, and the tabs below it. shapes: {name: array, or text} as they are
+        now."""
         prose = self.prose[name]
         if prose.get("notice"):
-            st.markdown(f"**{self.words['notice']}**\n" + "\n".join(f"- {each.format(**numbers)}" for each in prose["notice"]), width=READABLE)
-        drawn = {"formula": prose.get("formula"), "code": shown, "practice": prose.get("practice"), "sources": prose.get("sources")}
+            st.markdown(f"**{self.words['notice']}**\n"
+                        + "\n".join(f"- {each.format(**numbers)}" for each in prose["notice"]), width=READABLE)
+        drawn = {"formula": prose.get("formula"), "code": shown, "practice": prose.get("practice"),
+                 "sources": prose.get("sources")}
         names = [each for each, there in drawn.items() if there]
         if names:
             self._tabs(name, names, shown, shapes or {})
 
     @st.fragment
     def _tabs(self, name: str, names: list[str], shown: tuple[Callable, ...], shapes: Mapping[str, Any]) -> None:
-        """A fragment: only the open tab is drawn, and another one without the page's arithmetic. A choice, not Streamlit's tabs: those of a page
-        took its browser a tenth of a second in every run."""
-        tab = st.segmented_control(self.words["tabs_label"], names, default=names[0], format_func=self.words["tabs"].__getitem__, required=True,
+        """A fragment: only the open tab is drawn, and another one without the page's arithmetic. A choice, not
+        Streamlit's tabs: those of a page took its browser a tenth of a second in every run."""
+        tab = st.segmented_control(self.words["tabs_label"], names, default=names[0],
+                                   format_func=self.words["tabs"].__getitem__, required=True,
                                    key=f"tabs-{name}", label_visibility="collapsed") or names[0]
         prose = self.prose[name]
         if tab == "code":
             st.caption(self.words["code_about"])
             st.code(listing(shown, shapes), language="python")
             return
-        text = {"practice": prose.get("practice", ""), "sources": "\n".join(f"- {each}" for each in prose.get("sources", ()))}
+        text = {"practice": prose.get("practice", ""),
+                "sources": "\n".join(f"- {each}" for each in prose.get("sources", ()))}
         st.markdown(text.get(tab) or self._formula(name), width=READABLE)
 
     def _formula(self, name: str) -> str:
-        """The formula, its symbols and the terms of the glossary: one element, as every element of a page takes part in each of its runs."""
+        """The formula, its symbols and the terms of the glossary: one element, as every element of a page takes part in
+        each of its runs."""
         prose = self.prose[name]
         # on a phone a line of several formulas would be cut off: each gets its own
-        lines = ["$$", "\\begin{gathered}" + prose["formula"].replace("\\qquad", "\\\\[8pt]") + "\\end{gathered}", "$$", ""]
+        lines = ["$$", "\\begin{gathered}" + prose["formula"].replace("\\qquad", "\\\\[8pt]") + "\\end{gathered}",
+                 "$$", ""]
         lines += [f"- {symbol}: {what}" for symbol, what in prose.get("symbols", ())]
         terms = ", ".join(f"[{escape_markdown(each.title)}]({address(each)})" for each in brought(self.name, name))
         return "\n".join([*lines, "", f":small[{strings('glossary')['here'].format(terms=terms)}]" if terms else ""])
 
     def waits(self, key: str, height: int = 340) -> None:
         """Stands where the answer to the prompt will be drawn."""
-        with st.container(border=True, height=height, key=f"waits-{key}", horizontal_alignment="center", vertical_alignment="center"):
+        with st.container(border=True, height=height, key=f"waits-{key}", horizontal_alignment="center",
+                          vertical_alignment="center"):
             st.caption(self.words["waits"], width="content")
 
     def end(self) -> None:
@@ -184,12 +200,13 @@ class Lesson:
         following = names[names.index(self.name) + 1:][:1] if self.name in names else []
         for other in following:
             st.divider()
-            st.button(self.words["next"].format(title=pages()[other][0].title), key="next-lesson", on_click=follow, args=(other,))
+            st.button(self.words["next"].format(title=pages()[other][0].title), key="next-lesson", on_click=follow,
+                      args=(other,))
 
 
 def follow(name: str, **controls: Any) -> None:
-    """For on_click: opens another page, with some of its controls turned. A callback cannot change the page, so it leaves word, and
-    `go_where_wanted` in the run after it does."""
+    """For on_click: opens another page, with some of its controls turned. A callback cannot change the page, so it
+    leaves word, and `go_where_wanted` in the run after it does."""
     st.session_state["go"] = name, controls
 
 
@@ -201,7 +218,8 @@ def go_where_wanted(page: PageContext) -> None:
 
 
 def lessons() -> list[str]:
-    """The names of all lesson pages in the order of the menu: the pages that have prose of their own among the lessons."""
+    """The names of all lesson pages in the order of the menu: the pages that have prose of their own among the
+    lessons."""
     from viz.text import FOLDER
 
     return [name for name in pages() if (FOLDER / "lessons" / f"{name}.toml").is_file()]

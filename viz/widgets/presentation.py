@@ -1,7 +1,8 @@
-"""Presentation mode: large letters, no controls. P turns it on and off on every page, present=1 in the URL begins with it.
+"""Presentation mode: large letters, no controls. P turns it on and off on every page, present=1 in the URL begins with
+it.
 
-On the page Handout one figure fills the screen and arrows step through the others; on any other page an arrow opens the handout.
-"""
+On the page Handout one figure fills the screen and arrows step through the others; on any other page an arrow opens the
+handout. """
 from collections.abc import Callable
 from typing import Any
 
@@ -13,12 +14,16 @@ from viz.text import strings
 from viz.theme import LARGER
 
 # on every page
-_KEYS = st.components.v2.component("clearhead_keys", js=script("js/presentation.js"), css=sheet("js/page.css"), isolate_styles=False)
-CONTROLS = ("stSidebar", "stHeader", "stExpandSidebarButton", "stSelectbox", "stMultiSelect", "stTextInput", "stTextArea",
-            "stNumberInput", "stCheckbox", "stRadio", "stButtonGroup", "stPopover", "stButton", "stDownloadButton", "stFileUploader", "stExpander",
+_KEYS = st.components.v2.component("clearhead_keys", js=script("js/presentation.js"), css=sheet("js/page.css"),
+                                   isolate_styles=False)
+CONTROLS = ("stSidebar", "stHeader", "stExpandSidebarButton", "stSelectbox", "stMultiSelect", "stTextInput",
+            "stTextArea",
+            "stNumberInput", "stCheckbox", "stRadio", "stButtonGroup", "stPopover", "stButton", "stDownloadButton",
+            "stFileUploader", "stExpander",
             "stPageLink")
 # no ring of the keyboard round the page: it would strike the title through
-STYLE = ("<style>" + ", ".join(['[class*="st-key-slider-"]', *(f'[data-testid="{each}"]' for each in CONTROLS)]) + " { display: none !important; }"
+STYLE = ("<style>" + ", ".join(['[class*="st-key-slider-"]', *(f'[data-testid="{each}"]' for each in CONTROLS)])
+         + " { display: none !important; }"
          f'[data-testid="stMainBlockContainer"] {{ max-width: none; padding: 1rem 2rem 0; zoom: {LARGER}; }}'
          '.clearhead-tools { display: none !important; }'
          '[data-testid="stMain"]::before { box-shadow: none !important; }'
@@ -31,7 +36,8 @@ def hide_controls() -> None:
 
 
 def presenting(on: bool, present: Callable[[bool], None], step: Callable[[int], None]) -> None:
-    """Listens to the keys; the last thing on a page, for it takes a line. present(on or off) and step(+1 or -1) are called before the page runs."""
+    """Listens to the keys; the last thing on a page, for it takes a line. present(on or off) and step(+1 or -1) are
+    called before the page runs."""
     def hand_on() -> None:
         said = read(component_value("presentation"))
         if said is not None:

@@ -33,8 +33,10 @@ def _from_example() -> None:
     chosen = next((each for each in examples() if each.name == st.session_state["ask_example"]), None)
     if chosen is not None:
         state: State = st.session_state["state"]
-        view = View(lens=state.view.lens, scale=state.view.scale, transpose=state.view.transpose, words=state.view.words)
-        st.session_state["state"] = replace(state, text=chosen.text, text_b=chosen.text_b, view=view, user_set=frozenset())
+        view = View(lens=state.view.lens, scale=state.view.scale, transpose=state.view.transpose,
+                    words=state.view.words)
+        st.session_state["state"] = replace(state, text=chosen.text, text_b=chosen.text_b, view=view,
+                                            user_set=frozenset())
     st.session_state["ask_example"] = None
 
 
@@ -68,35 +70,42 @@ def _from_elsewhere() -> None:
 def ask_widgets(state: State, offers: dict, catalogue_only: bool) -> Any:
     """Draws the question's widgets. `offers` is {model id: Offer}; a server for strangers shows the catalogue only.
 
-    Returns the place where the badge goes once the record is there. In a session's first run the widgets say what the browser holds: a page that
-    outlived its server brings what was typed meanwhile, and no callback would tell of it.
+    Returns the place where the badge goes once the record is there. In a session's first run the widgets say what the
+    browser holds: a page that outlived its server brings what was typed meanwhile, and no callback would tell of it.
     """
-    words, asked = strings("frame"), {field: getattr(state, field) or "" for field in ("model", "text", "text_b", "target")}
+    words, asked = strings("frame"), {field: getattr(state, field) or ""
+                                      for field in ("model", "text", "text_b", "target")}
     first = "ask_text" not in st.session_state
     with st.sidebar:
         if not first:
             st.session_state["ask_model"] = state.model
         names = list(offers) if state.model in offers else [*offers, state.model]
         st.selectbox(words["model"], names, key="ask_model", on_change=_from_widget, args=("model",),
-                     format_func=lambda name: _label(name, offers.get(name)), **({"index": names.index(state.model)} if first else {}))
+                     format_func=lambda name: _label(name, offers.get(name)),
+                     **({"index": names.index(state.model)} if first else {}))
         badge = st.empty()
         if state.model in offers:
             st.caption(offers[state.model].good_for)
         if not catalogue_only:
             st.session_state["ask_add"] = ""
-            st.text_input(words["add"], key="ask_add", placeholder=words["add_example"], help=words["add_help"], on_change=_add)
-        st.text_area(words["text"], on_change=_from_widget, args=("text",), height=110, help=words["text_help"], **text_value("ask_text", asked["text"]))
+            st.text_input(words["add"], key="ask_add", placeholder=words["add_example"], help=words["add_help"],
+                          on_change=_add)
+        st.text_area(words["text"], on_change=_from_widget, args=("text",), height=110, help=words["text_help"],
+                     **text_value("ask_text", asked["text"]))
         st.session_state["ask_example"] = None
         st.selectbox(words["examples"], [each.name for each in examples()], key="ask_example", on_change=_from_example,
-                     placeholder=words["examples_pick"], format_func=lambda name: next(each.title for each in examples() if each.name == name))
+                     placeholder=words["examples_pick"],
+                     format_func=lambda name: next(each.title for each in examples() if each.name == name))
         with st.expander(words["more"], expanded=bool(state.text_b or state.target)):
             for field in ("text_b", "target"):
-                st.text_area(words[field], on_change=_from_widget, args=(field,), height=70, help=words[f"{field}_help"],
+                st.text_area(words[field], on_change=_from_widget, args=(field,), height=70,
+                             help=words[f"{field}_help"],
                              **text_value(f"ask_{field}", asked[field]))
         _from_elsewhere()
         if too_long(state):
             st.caption(words["too_long"])
-    typed = {field: st.session_state[f"ask_{field}"] for field, value in asked.items() if st.session_state[f"ask_{field}"] != value}
+    typed = {field: st.session_state[f"ask_{field}"] for field, value in asked.items()
+             if st.session_state[f"ask_{field}"] != value}
     if first and typed:
         set_question(**typed)
         st.rerun()
@@ -119,12 +128,15 @@ def offer_to_fetch(model: str, offer, sentence: str) -> None:
         return
     st.info(escape_markdown(sentence))
     if offer is not None:
-        st.markdown(f"{escape_markdown(offer.title)}: {offer.size / 1e6:,.0f} MB, {escape_markdown(offer.licence)}. {escape_markdown(offer.good_for)}")
-    st.button(words["fetch"].format(model=escape_markdown(model)), key="fetch", type="primary", on_click=lambda: st.session_state.update(fetching=model))
+        st.markdown(f"{escape_markdown(offer.title)}: {offer.size / 1e6:,.0f} MB, {escape_markdown(offer.licence)}. "
+                    f"{escape_markdown(offer.good_for)}")
+    st.button(words["fetch"].format(model=escape_markdown(model)), key="fetch", type="primary",
+              on_click=lambda: st.session_state.update(fetching=model))
 
 
 def fetching(job: Job) -> None:
-    """A download under way: how far it is, and a button that stops it. Comes back once it is there; raises UserError if it failed."""
+    """A download under way: how far it is, and a button that stops it. Comes back once it is there; raises UserError if
+    it failed."""
     words = strings("frame")
     bar = st.progress(0.0, text=words["fetching"])
     st.button(words["stop"], key="stop", on_click=lambda: st.session_state.pop("fetching", None))
@@ -144,18 +156,23 @@ def show_badge(badge, record: AttentionRecord) -> None:
     """The verification and its figures, under the model's name."""
     words, found = strings("frame"), record.verification
     mark = {"verified": "✓", "reported": "○", "imported": "○"}.get(found.status, "✗")
-    with badge.popover(f"{mark} {words[found.status]} · {found.max_error:.0e}" if found.status == "verified" else f"{mark} {words[found.status]}"):
+    with badge.popover(f"{mark} {words[found.status]} · {found.max_error:.0e}" if found.status == "verified"
+                       else f"{mark} {words[found.status]}"):
         card = record.card
         if found.status == "imported":
             st.markdown(f"**{escape_markdown(card.title)}**  \n{card.layers} × {card.heads}  \n`{card.revision[:16]}`")
         else:
-            st.markdown(f"**{escape_markdown(card.title)}**  \n{card.architecture} · {card.layers} × {card.heads} · d_model {card.d_model} · "
-                    f"d_head {card.d_head} · {card.parameters:,} parameters · positions: {escape_markdown(card.positions)} · {escape_markdown(card.licence)}  \n"
+            st.markdown(f"**{escape_markdown(card.title)}**  \n{card.architecture} · {card.layers} × {card.heads} · "
+                        f"d_model {card.d_model} · "
+                    f"d_head {card.d_head} · {card.parameters:,} parameters · positions: "
+                    f"{escape_markdown(card.positions)} · {escape_markdown(card.licence)}  \n"
                     f"`{card.revision[:16]}`")
         if card.note:
             st.markdown(escape_markdown(card.note))
-        rows = {"load": found.load_error, "pass": found.max_error, "row_sum": found.row_sum_error, "tolerance": found.tolerance}
-        st.markdown("\n".join(f"- {words['badge'][name]}: **{value:.1e}**" for name, value in rows.items() if value == value)
+        rows = {"load": found.load_error, "pass": found.max_error, "row_sum": found.row_sum_error,
+                "tolerance": found.tolerance}
+        st.markdown("\n".join(f"- {words['badge'][name]}: **{value:.1e}**" for name, value in rows.items()
+                              if value == value)
                     + f"\n- {words['badge']['rows']}: **{found.rows_checked}**")
         for reason in found.reasons:
             st.markdown(f"- {escape_markdown(reason)}")

@@ -1,5 +1,5 @@
-"""Vectors as coloured strips, lying or standing: rows as in the paper (x · W), or columns as in 3Blue1Brown (W x). The choice is the view's
-`transpose`, so that one switch holds for all pages."""
+"""Vectors as coloured strips, lying or standing: rows as in the paper (x · W), or columns as in 3Blue1Brown (W x). The
+choice is the view's `transpose`, so that one switch holds for all pages."""
 import html
 from collections.abc import Sequence
 
@@ -28,14 +28,18 @@ def named(tokens: Tokens, place: int) -> str:
     return f"{html.escape(visible_token(tokens.texts[place]), quote=False)} {place}"
 
 
-def strips(vectors: Sequence[tuple[str, np.ndarray]], *, key: str, alt: str, columns: bool = False, axis: str = "dimension",
+def strips(vectors: Sequence[tuple[str, np.ndarray]], *, key: str, alt: str, columns: bool = False,
+           axis: str = "dimension",
            bound: float | None = None, name: str = "") -> None:
-    """One strip for each (name, vector); all of one length, on one scale symmetric about 0. key, alt, name: as of a figure."""
+    """One strip for each (name, vector); all of one length, on one scale symmetric about 0. key, alt, name: as of a
+    figure."""
     names, numbers = [name for name, _ in vectors], np.stack([vector for _, vector in vectors])
     places = [str(place) for place in range(numbers.shape[1])]
     if columns:
-        figure(lambda theme: matrix(theme, numbers.T, places, names, kind="signed", axes=("", axis), square=False, height=STANDING, bound=bound),
+        figure(lambda theme: matrix(theme, numbers.T, places, names, kind="signed", axes=("", axis), square=False,
+                                    height=STANDING, bound=bound),
                key=key, alt=alt, name=name)
     else:
-        figure(lambda theme: matrix(theme, numbers, names, places, kind="signed", axes=(axis, ""), square=False, height=112 + 25 * len(names),
+        figure(lambda theme: matrix(theme, numbers, names, places, kind="signed", axes=(axis, ""), square=False,
+                                    height=112 + 25 * len(names),
                                     bound=bound), key=key, alt=alt, name=name)

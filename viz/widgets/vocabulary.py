@@ -1,4 +1,5 @@
-"""Words that a small model never saw, and its vocabulary, to be browsed and clicked together; for the pages that read a text of one's own."""
+"""Words that a small model never saw, and its vocabulary, to be browsed and clicked together; for the pages that read a
+text of one's own."""
 from collections.abc import Callable
 
 import streamlit as st
@@ -20,16 +21,19 @@ def unknown_words(page: PageContext, record: AttentionRecord) -> None:
 
 
 def another_reader(page: PageContext, record: AttentionRecord) -> None:
-    """A button that reads the sentence with a pretrained model of the same sort; nothing for a model that was not trained here."""
+    """A button that reads the sentence with a pretrained model of the same sort; nothing for a model that was not
+    trained here."""
     words, wanted = strings("vocabulary"), READERS["translate" if len(record.kinds) > 1 else "read"]
     other = next((offer for offer in sources.catalogue() if offer.id == wanted), None)
     if other is not None and small_models.vocabulary(record.card.id):
-        st.button(words["pretrained"].format(model=other.title), key="pretrained", on_click=lambda: page.set_question(model=other.id),
+        st.button(words["pretrained"].format(model=other.title), key="pretrained",
+                  on_click=lambda: page.set_question(model=other.id),
                   help=words["pretrained_about"].format(model=other.title, size=other.size / 1e6))
 
 
 def vocabulary(model: str, title: str, use: Callable[[str], None]) -> None:
-    """An expander with every phrase that the model knows; nothing for a model that reads any word. use(text): the sentence is to be read."""
+    """An expander with every phrase that the model knows; nothing for a model that reads any word. use(text): the
+    sentence is to be read."""
     groups = small_models.vocabulary(model)
     if not groups:
         return
@@ -39,11 +43,13 @@ def vocabulary(model: str, title: str, use: Callable[[str], None]) -> None:
         for name, phrases in groups.items():
             key = f"phrases-{name}"
             st.session_state[key] = None
-            st.pills(words["groups"].get(name, name), phrases, format_func=escape_markdown, key=key, wrap=True, on_change=_add, args=(key,))
+            st.pills(words["groups"].get(name, name), phrases, format_func=escape_markdown, key=key, wrap=True,
+                     on_change=_add, args=(key,))
         text = small_models.clicked(model, draft)
         st.markdown(f"> {escape_markdown(text)}" if draft else f"> *{words['empty']}*")
         with st.container(horizontal=True):
-            st.button(words["use"], key="draft-use", type="primary", disabled=not draft, on_click=_use, args=(use, text))
+            st.button(words["use"], key="draft-use", type="primary", disabled=not draft, on_click=_use,
+                      args=(use, text))
             st.button(words["undo"], key="draft-undo", disabled=not draft, on_click=lambda: draft.pop())
             st.button(words["clear"], key="draft-clear", disabled=not draft, on_click=draft.clear)
 

@@ -11,8 +11,10 @@ from model.ask import sources
 from model.ask.jobs import Job
 from model.core.query import UserError
 
-POLL, SLOWEST = 0.05, 0.5   # seconds between two looks at the job, at first and in a long wait; the end of it is seen at once
-DRAWN, LOOK = 0.3, 0.02     # seconds that a fragment's pictures take the browser, and between two looks for another click
+# seconds between two looks at the job, at first and in a long wait; the end of it is seen at once
+POLL, SLOWEST = 0.05, 0.5
+# seconds that a fragment's pictures take the browser, and between two looks for another click
+DRAWN, LOOK = 0.3, 0.02
 PATIENCE = 0.25             # seconds before progress appears, so that quick answers do not flicker
 
 
@@ -28,44 +30,48 @@ def in_fragment_run() -> bool:
 
 
 def wait_for_paint(seconds: float = DRAWN) -> None:
-    """Gives the browser time to draw what a fragment sent, before the next messages come: it would draw all at once, late.
+    """Gives the browser time to draw what a fragment sent, before the next messages come: it would draw all at once,
+    late.
 
-    A click that runs the page ends the wait; one that a fragment answers does not: the page that follows answers it, too.
-    """
+    A click that runs the page ends the wait; one that a fragment answers does not: the page that follows answers it,
+    too. """
     for _ in range(int(seconds / LOOK)):
         time.sleep(LOOK)
         session()   # Streamlit looks for such a click whenever the session is asked for something
 
 
 def progress_slot():
-    """Nothing, where somebody may wait. It is there in every run: what follows would be at other places without it, and the browser build it anew
-    beside what it had."""
+    """Nothing, where somebody may wait. It is there in every run: what follows would be at other places without it, and
+    the browser build it anew beside what it had."""
     return st.empty()
 
 
 def ask(question: Hashable, height: int = 420) -> Any:
-    """The answer to a question. Raises UserError if there is none. While it is computed each look is a Streamlit call, at which a newer click
-    takes over. height: of the skeleton that stands there meanwhile, in pixels; 0 for none."""
+    """The answer to a question. Raises UserError if there is none. While it is computed each look is a Streamlit call,
+    at which a newer click takes over. height: of the skeleton that stands there meanwhile, in pixels; 0 for none."""
     return next(ask_each([question], height))
 
 
 def ask_each(questions: Iterable[Hashable], height: int = 0, say: Callable[[int, str], str] = lambda number, text: text,
             missed: Callable[[int, UserError], None] | None = None) -> Generator[Any, None, None]:
-    """The answers to several questions, all asked at once, each as soon as it is there; waited for in one place however many they are.
-    say(number, text) is written beside the bar. Who draws between the answers closes it (contextlib.closing), as a click may end the drawing.
+    """The answers to several questions, all asked at once, each as soon as it is there; waited for in one place however
+    many they are. say(number, text) is written beside the bar. Who draws between the answers closes it
+    (contextlib.closing), as a click may end the drawing.
 
-    missed(number, error) is told of a question without an answer, which is then None among them; without it the first such error is raised.
-    """
+    missed(number, error) is told of a question without an answer, which is then None among them; without it the first
+    such error is raised. """
     who, begun = session(), time.perf_counter()
     jobs, place, bar = [sources.ask(each, who) for each in questions], progress_slot(), None
     try:
         for number, job in enumerate(jobs):
             answered = False
             while not answered:
-                answered, waited = job.wait(min(SLOWEST, POLL + (time.perf_counter() - begun) / 10)), time.perf_counter() - begun
+                answered, waited = job.wait(min(SLOWEST,
+                                                POLL + (time.perf_counter() - begun) / 10)), time.perf_counter() - begun
                 if waited < PATIENCE or (answered and job is jobs[-1]):
                     continue
-                told = {"value": min(1.0, (number + (1 if answered else job.fraction)) / len(jobs)), "text": say(number, job.text)}
+                told = {"value": min(1.0, (number + (1 if answered else job.fraction)) / len(jobs)),
+                        "text": say(number, job.text)}
                 if bar is None:
                     bar = _begun(place, height, **told)
                 else:
@@ -98,5 +104,6 @@ def _answer(job: Job, number: int, missed: Callable[[int, UserError], None] | No
 
 
 def prefetch(part: str, questions: Iterable[Hashable]) -> None:
-    """Has answered what a part of this session's page will probably ask next, while nobody waits for anything; instead of what it named before."""
+    """Has answered what a part of this session's page will probably ask next, while nobody waits for anything; instead
+    of what it named before."""
     sources.prefetch(questions, f"{session()} {part}")

@@ -1,7 +1,7 @@
 """What came after this sign last time? A decoder learns to continue a repeat in random signs (Olsson et al. 2022).
 
-A text is random signs, all different, and somewhere a piece of it comes again. Only the repeat can be foretold, and only by looking back.
-"""
+A text is random signs, all different, and somewhere a piece of it comes again. Only the repeat can be foretold, and
+only by looking back. """
 import random
 import string
 
@@ -19,7 +19,8 @@ LENGTHS = tuple(length for length in range(3, 21) if length not in UNSEEN)
 
 
 def text(rng: random.Random, length: int) -> tuple[list[int], int]:
-    """Ids of one text: signs, a piece of `length`, signs, the piece again, signs; and where the repeat begins. All random signs differ."""
+    """Ids of one text: signs, a piece of `length`, signs, the piece again, signs; and where the repeat begins. All
+    random signs differ."""
     ids = rng.sample(range(len(SPECIALS), len(WORDS)), len(SIGNS))
     before, gap, after = rng.randint(0, 12), rng.randint(0, 12), rng.randint(0, 3)
     begin = before + length
@@ -28,7 +29,8 @@ def text(rng: random.Random, length: int) -> tuple[list[int], int]:
 
 
 def batch(rng: random.Random, size: int, lengths: tuple[int, ...]) -> Batch:
-    """Texts, and the next sign as target inside the repeat, where it can be foretold; anywhere else the loss would be noise."""
+    """Texts, and the next sign as target inside the repeat, where it can be foretold; anywhere else the loss would be
+    noise."""
     inputs, targets = [], []
     for _ in range(size):
         length = rng.choice(lengths)
@@ -53,5 +55,7 @@ def score(model: Transformer) -> dict[str, float]:
     return figures
 
 
-CONFIG = Config(vocabulary=len(WORDS), d_model=64, heads=2, d_ff=64, encoder_layers=0, decoder_layers=2, dropout=0.0, positions="rotary")
-TASKS = (Task("induction", "induction: a decoder of 2 layers × 2 heads", CONFIG, WORDS, draw, score, steps=1_500, batch=32),)
+CONFIG = Config(vocabulary=len(WORDS), d_model=64, heads=2, d_ff=64, encoder_layers=0, decoder_layers=2, dropout=0.0,
+                positions="rotary")
+TASKS = (Task("induction", "induction: a decoder of 2 layers × 2 heads", CONFIG, WORDS, draw, score, steps=1_500,
+              batch=32),)

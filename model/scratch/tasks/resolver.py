@@ -12,7 +12,8 @@ from model.scratch.transformer import Config, Transformer
 
 WORDS = (*SPECIALS, *grammar.vocabulary()[0])
 TOKENIZER = WordTokenizer(WORDS)
-UNKNOWN_NOUNS = 0.1  # share of training sentences in which one noun is [UNK], so that a word never seen can still be pointed at
+# share of training sentences in which one noun is [UNK], so that a word never seen can still be pointed at
+UNKNOWN_NOUNS = 0.1
 
 
 def encode(sentence: grammar.Sentence) -> tuple[list[int], list[int]]:
@@ -54,13 +55,16 @@ def accuracy(model: Transformer, sentences: list[grammar.Sentence]) -> float:
 
 
 def score(model: Transformer) -> dict[str, float]:
-    """Accuracy on each split. Only the pairs of nouns are what the task asks for; the last three say how far it carries."""
+    """Accuracy on each split. Only the pairs of nouns are what the task asks for; the last three say how far it
+    carries."""
     return {split: accuracy(model, test_sentences(split)) for split in grammar.SPLITS[1:]}
 
 
 def _task(name: str, heads: int, steps: int) -> Task:
-    config = Config(vocabulary=len(WORDS), d_model=64, heads=heads, d_ff=256, encoder_layers=2, decoder_layers=0, dropout=0.0, max_length=64)
-    return Task(f"resolver-{name}", f"resolver, {name}: 2 layers × {heads} head{'s' * (heads > 1)}", config, WORDS, draw, score, steps)
+    config = Config(vocabulary=len(WORDS), d_model=64, heads=heads, d_ff=256, encoder_layers=2, decoder_layers=0,
+                    dropout=0.0, max_length=64)
+    return Task(f"resolver-{name}", f"resolver, {name}: 2 layers × {heads} head{'s' * (heads > 1)}", config, WORDS,
+                draw, score, steps)
 
 
 TASKS = (_task("narrow", 1, steps=6_000), _task("wide", 4, steps=4_000))

@@ -1,4 +1,5 @@
-"""English to French on the resolver's sentences: "it" becomes il or elle, and the adjective agrees, by the gender of what "it" is."""
+"""English to French on the resolver's sentences: "it" becomes il or elle, and the adjective agrees, by the gender of
+what "it" is."""
 import random
 
 import torch
@@ -9,7 +10,8 @@ from model.scratch.tokens import BEGIN, END, PADDING, SPECIALS, WordTokenizer
 from model.scratch.transformer import Config, Transformer
 
 ENGLISH, FRENCH = grammar.vocabulary()
-WORDS = (*SPECIALS, *dict.fromkeys([*ENGLISH, *FRENCH]))  # one table for both languages, as section 5.1 of the paper has it
+# one table for both languages, as section 5.1 of the paper has it
+WORDS = (*SPECIALS, *dict.fromkeys([*ENGLISH, *FRENCH]))
 TOKENIZER = WordTokenizer(WORDS)
 LONGEST = 48  # tokens that decoding produces at most
 
@@ -22,7 +24,8 @@ def batch(sentences: list[grammar.Sentence]) -> Batch:
     """Source, target shifted right (section 3.1), and the target itself as what is asked."""
     french = [numbers(sentence.french) for sentence in sentences]
     source = padded([numbers(sentence.english) for sentence in sentences])
-    return Batch((source, padded([[BEGIN, *each] for each in french])), padded([[*each, END] for each in french], NO_TARGET))
+    return Batch((source, padded([[BEGIN, *each] for each in french])),
+                 padded([[*each, END] for each in french], NO_TARGET))
 
 
 def draw(rng: random.Random, size: int) -> Batch:
@@ -31,7 +34,8 @@ def draw(rng: random.Random, size: int) -> Batch:
 
 
 def greedy(model: Transformer, source: torch.Tensor) -> list[list[int]]:
-    """The most probable next word until [EOS], for source ids (b, k): the ids that were produced, without [BOS] and [EOS]."""
+    """The most probable next word until [EOS], for source ids (b, k): the ids that were produced, without [BOS] and
+    [EOS]."""
     with torch.inference_mode():
         memory = model.encode(source)
         target = torch.full((len(source), 1), BEGIN)
@@ -56,9 +60,12 @@ def exact(model: Transformer, sentences: list[grammar.Sentence]) -> list[bool]:
 
 
 def score(model: Transformer) -> dict[str, float]:
-    """Share of sentences translated exactly, by split; nouns, adjectives and frames that were never trained have no French to be right with."""
-    return {split: sum(found) / len(found) for split in ("validation", "test") for found in [exact(model, test_sentences(split))]}
+    """Share of sentences translated exactly, by split; nouns, adjectives and frames that were never trained have no
+    French to be right with."""
+    return {split: sum(found) / len(found) for split in ("validation", "test")
+            for found in [exact(model, test_sentences(split))]}
 
 
 CONFIG = Config(vocabulary=len(WORDS), d_model=64, heads=4, d_ff=128, encoder_layers=2, decoder_layers=2, dropout=0.0)
-TASKS = (Task("translator", "translator: English to French, 2 + 2 layers × 4 heads", CONFIG, WORDS, draw, score, steps=4_000),)
+TASKS = (Task("translator", "translator: English to French, 2 + 2 layers × 4 heads", CONFIG, WORDS, draw, score,
+              steps=4_000),)

@@ -1,4 +1,5 @@
-"""Cases for the test of "it": a sentence, a pronoun, the noun it stands for and one it does not; read from CSV and paired into twins."""
+"""Cases for the test of "it": a sentence, a pronoun, the noun it stands for and one it does not; read from CSV and
+paired into twins."""
 import csv
 import functools
 import io
@@ -20,9 +21,9 @@ SHARED = 1 / 2         # twins have at least this share of their words in common
 class Case:
     """One sentence with its question. Spans are (start, end) in characters.
 
-    frame: the situation; intervals and halves are drawn by it. pair: shared by twins. answer and other: the right and the wrong word that a
-    model would have to say after the pronoun's place, for sets that ask for a word instead of a noun (agreement); else empty.
-    """
+    frame: the situation; intervals and halves are drawn by it. pair: shared by twins. answer and other: the right and
+    the wrong word that a model would have to say after the pronoun's place, for sets that ask for a word instead of a
+    noun (agreement); else empty. """
 
     sentence: str
     pronoun: Span
@@ -49,7 +50,8 @@ class CasesQuery:
 
 @dataclass(frozen=True)
 class AnswersQuery:
-    """What the model itself would answer, with its edits: answered by `model.studies.coreference.model_answers.Answers`."""
+    """What the model itself would answer, with its edits: answered by
+    `model.studies.coreference.model_answers.Answers`."""
 
     model: str
     revision: str
@@ -58,7 +60,8 @@ class AnswersQuery:
 
 
 def places(sentence: str, words: str) -> list[Span]:
-    """Where these words stand in the sentence as whole words; as they are written if they occur so, else whatever their case."""
+    """Where these words stand in the sentence as whole words; as they are written if they occur so, else whatever their
+    case."""
     pattern = rf"(?<!\w){re.escape(words)}(?!\w)"
     exact = [match.span() for match in re.finditer(pattern, sentence)]
     return exact or [match.span() for match in re.finditer(pattern, sentence, re.IGNORECASE)]
@@ -67,28 +70,30 @@ def places(sentence: str, words: str) -> list[Span]:
 def make_case(sentence: str, pronoun: str, correct: str, wrong: str, start: int | None = None, **more: str) -> Case:
     """A case from its words. Raises UserError where one of them is not in the sentence.
 
-    A pronoun that occurs more than once is the first one behind both candidates, unless `start` says which; a candidate that occurs more than
-    once is the last one before the pronoun.
-    """
+    A pronoun that occurs more than once is the first one behind both candidates, unless `start` says which; a candidate
+    that occurs more than once is the last one before the pronoun. """
     candidates = [_found(sentence, each, name) for name, each in (("correct", correct), ("wrong", wrong))]
     asked = _pronoun(sentence, pronoun, start, candidates)
     chosen = [next((span for span in reversed(spans) if span[1] <= asked[0]), spans[0]) for spans in candidates]
     if chosen[0] == chosen[1] or asked in chosen:
-        raise UserError(f"Pronoun, correct and wrong must be three places of the sentence {_short(sentence)}, but two of them are the same.")
+        raise UserError(f"Pronoun, correct and wrong must be three places of the sentence {_short(sentence)}, but two "
+                        f"of them are the same.")
     return Case(sentence, asked, chosen[0], chosen[1], **more)
 
 
 def _found(sentence: str, words: str, name: str) -> list[Span]:
     spans = places(sentence, words) if words.strip() else []
     if not spans:
-        raise UserError(f"The {name} word {words!r} is not in the sentence {_short(sentence)}; write it as it stands there.")
+        raise UserError(f"The {name} word {words!r} is not in the sentence {_short(sentence)}; write it as it stands "
+                        f"there.")
     return spans
 
 
 def _pronoun(sentence: str, pronoun: str, start: int | None, candidates: list[list[Span]]) -> Span:
     if start is not None:
         if sentence[start:start + len(pronoun)].lower() != pronoun.lower() or not pronoun:
-            raise UserError(f"There is no {pronoun!r} at character {start} of {_short(sentence)}; pronoun_start counts characters from 0.")
+            raise UserError(f"There is no {pronoun!r} at character {start} of {_short(sentence)}; pronoun_start counts "
+                            f"characters from 0.")
         return start, start + len(pronoun)
     spans = _found(sentence, pronoun, "pronoun")
     behind = max(each[0][1] for each in candidates)
@@ -100,20 +105,23 @@ def _short(sentence: str) -> str:
 
 
 def read_csv(text: str, name: str = "the file") -> tuple[Case, ...]:
-    """The cases of a CSV text with the columns sentence, pronoun, correct, wrong, and optionally pronoun_start, frame, pair, answer, other.
+    """The cases of a CSV text with the columns sentence, pronoun, correct, wrong, and optionally pronoun_start, frame,
+    pair, answer, other.
 
     Raises UserError with the row (as a spreadsheet counts, the header being row 1) that cannot be used.
     """
     rows = csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline=""))
     missing = [each for each in REQUIRED if each not in (rows.fieldnames or ())]
     if missing:
-        raise UserError(f"{name} has no column {', '.join(missing)}; its first row must name at least {', '.join(REQUIRED)}.")
+        raise UserError(f"{name} has no column {', '.join(missing)}; its first row must name at least "
+                        f"{', '.join(REQUIRED)}.")
     cases: list[Case] = []
     for number, row in enumerate(rows, 2):
         if len(cases) >= MOST:
             raise UserError(f"{name} has more than {MOST:,} rows; cut it into several files.")
         try:
-            cases.append(_case({key: (value or "").strip() if key != "sentence" else value or "" for key, value in row.items() if key}))
+            cases.append(_case({key: (value or "").strip() if key != "sentence" else value or ""
+                                for key, value in row.items() if key}))
         except UserError as error:
             raise UserError(f"Row {number} of {name}: {error}") from None
     if not cases:
@@ -131,7 +139,8 @@ def _case(row: dict[str, str]) -> Case:
 
 
 def paired(cases: list[Case]) -> tuple[Case, ...]:
-    """The cases with a pair each. Those without one are twins where right and wrong change places and most words are the same; any other is alone."""
+    """The cases with a pair each. Those without one are twins where right and wrong change places and most words are
+    the same; any other is alone."""
     from dataclasses import replace
 
     pairs = [case.pair for case in cases]

@@ -1,8 +1,8 @@
-"""The test of "it": how much each head's row of the pronoun gives to the right and to the wrong noun, for one sentence or for a set.
+"""The test of "it": how much each head's row of the pronoun gives to the right and to the wrong noun, for one sentence
+or for a set.
 
-Pieces of a word are summed where it is looked at and averaged where it looks (Clark et al. 2019, section 4.1). What the numbers of a set are
-worth is in `model.studies.coreference.statistics`.
-"""
+Pieces of a word are summed where it is looked at and averaged where it looks (Clark et al. 2019, section 4.1). What the
+numbers of a set are worth is in `model.studies.coreference.statistics`. """
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,7 +17,8 @@ from model.studies.coreference.cases import Case, CasesQuery
 
 @dataclass(frozen=True)
 class Words:
-    """Where a case stands among the tokens: the pieces of the pronoun and of the two candidates, and the last piece that was read."""
+    """Where a case stands among the tokens: the pieces of the pronoun and of the two candidates, and the last piece
+    that was read."""
 
     pronoun: tuple[int, ...]
     correct: tuple[int, ...]
@@ -27,11 +28,12 @@ class Words:
 
 @dataclass(frozen=True, eq=False)
 class NounWeights:
-    """What the heads of one kind do in one sentence. float32 (head, 2): the weight to the right and to the wrong noun, pieces summed.
+    """What the heads of one kind do in one sentence. float32 (head, 2): the weight to the right and to the wrong noun,
+    pieces summed.
 
-    pronoun: from the pronoun. later: the mean over the tokens behind it, which have read the whole sentence in a model that reads left to
-    right. received: the mean weight that each noun gets from all tokens but the pronoun and the noun itself.
-    """
+    pronoun: from the pronoun. later: the mean over the tokens behind it, which have read the whole sentence in a model
+    that reads left to right. received: the mean weight that each noun gets from all tokens but the pronoun and the noun
+    itself. """
 
     heads: tuple[KindHeadId, ...]
     pronoun: np.ndarray
@@ -41,7 +43,8 @@ class NounWeights:
 
 @dataclass(frozen=True, eq=False)
 class SetAnswer:
-    """`Looks` of a set: pronoun, later and received are float32 (case, head, 2). unknown: sentences with a word that the vocabulary lacks."""
+    """`Looks` of a set: pronoun, later and received are float32 (case, head, 2). unknown: sentences with a word that
+    the vocabulary lacks."""
 
     query: CasesQuery
     heads: tuple[KindHeadId, ...]
@@ -66,11 +69,13 @@ def pieces(tokens: Tokens, span: Span) -> tuple[int, ...]:
 
 
 def words_of(tokens: Tokens, case: Case) -> Words:
-    """Where the case's words stand. Raises UserError where one of them was not read, because the text was too long for the model."""
+    """Where the case's words stand. Raises UserError where one of them was not read, because the text was too long for
+    the model."""
     found = [pieces(tokens, span) for span in (case.pronoun, case.correct, case.wrong)]
     for name, each in zip(("pronoun", "correct", "wrong"), found):
         if not each:
-            raise UserError(f"The model does not read as far as {case.word(name)!r} in {case.sentence[:60]!r}; shorten the sentence.")
+            raise UserError(f"The model does not read as far as {case.word(name)!r} in {case.sentence[:60]!r}; shorten "
+                            f"the sentence.")
     pronoun, correct, wrong = found
     return Words(pronoun, correct, wrong, max(token for token in range(len(tokens)) if tokens.segments[token] == 0))
 
@@ -102,11 +107,13 @@ def noun_weights(attention_map: AttentionMap, words: Words) -> NounWeights:
 def _to(weights: np.ndarray, rows: Sequence[int], words: Words) -> np.ndarray:
     """(head, 2): the mean over these rows of the summed weight to each candidate."""
     part = weights[:, list(rows)]
-    return np.stack([part[:, :, list(candidate)].sum(-1).mean(-1) for candidate in (words.correct, words.wrong)], axis=-1)
+    return np.stack([part[:, :, list(candidate)].sum(-1).mean(-1) for candidate in (words.correct, words.wrong)],
+                    axis=-1)
 
 
 def _received(weights: np.ndarray, allowed, words: Words) -> np.ndarray:
-    """(head, 2): the mean weight that each candidate gets from the tokens that may look at it, without the pronoun and the candidate itself."""
+    """(head, 2): the mean weight that each candidate gets from the tokens that may look at it, without the pronoun and
+    the candidate itself."""
     count = weights.shape[1]
     got = np.zeros((len(weights), 2), np.float32)
     for place, candidate in enumerate((words.correct, words.wrong)):

@@ -1,10 +1,10 @@
 """What the model itself would answer to a case, so that silencing a head has an answer to change.
 
-Three ways, by what the model can say. A next-word model reads the sentence with each candidate in the pronoun's place, and the words after it
-become more or less probable (Trinh and Le 2018, their partial score). A masked-word model is asked for each candidate at masks in the pronoun's
-place (Kocijan et al. 2019). Our own resolvers name a noun at the pronoun. Where a case brings its own two words (agreement), those are compared
-instead, at the place where the right one stands.
-"""
+Three ways, by what the model can say. A next-word model reads the sentence with each candidate in the pronoun's place,
+and the words after it become more or less probable (Trinh and Le 2018, their partial score). A masked-word model is
+asked for each candidate at masks in the pronoun's place (Kocijan et al. 2019). Our own resolvers name a noun at the
+pronoun. Where a case brings its own two words (agreement), those are compared instead, at the place where the right one
+stands. """
 import math
 from dataclasses import dataclass
 
@@ -59,7 +59,8 @@ def _likelihoods(question: AnswersQuery, model, case: Case) -> tuple[float, floa
 
 
 def readings(case: Case, way: str) -> list[tuple[str, Span]]:
-    """The two texts to compare and which characters of each are scored: for the right candidate, and for the wrong one."""
+    """The two texts to compare and which characters of each are scored: for the right candidate, and for the wrong
+    one."""
     if case.answer:
         return [_said(case, word) for word in (case.answer, case.other)]
     found = []
@@ -69,7 +70,8 @@ def readings(case: Case, way: str) -> list[tuple[str, Span]]:
         text = case.sentence[:start] + words + case.sentence[end:]
         noun = start + words.lower().index(case.word(name).lower())
         after = start + len(words), len(text)
-        found.append((text, (noun, noun + len(case.word(name))) if way == "mask" or not text[slice(*after)].strip(" .!?") else after))
+        found.append((text, (noun, noun + len(case.word(name)))
+                      if way == "mask" or not text[slice(*after)].strip(" .!?") else after))
     return found
 
 
@@ -77,12 +79,14 @@ def _said(case: Case, word: str) -> tuple[str, Span]:
     """The sentence with `word` behind the pronoun's place, where the right answer stands."""
     start = case.sentence.find(case.answer, case.pronoun[1])
     if start < 0:
-        raise UserError(f"The answer {case.answer!r} is not behind {case.word('pronoun')!r} in {case.sentence[:60]!r}; write it as it is there.")
+        raise UserError(f"The answer {case.answer!r} is not behind {case.word('pronoun')!r} in {case.sentence[:60]!r}; "
+                        f"write it as it is there.")
     return case.sentence[:start] + word + case.sentence[start + len(case.answer):], (start, start + len(word))
 
 
 def substitute(case: Case, name: str) -> str:
-    """The candidate as it would stand in the pronoun's place: with "the" if it has an article or its like, in the genitive for his, its, their."""
+    """The candidate as it would stand in the pronoun's place: with "the" if it has an article or its like, in the
+    genitive for his, its, their."""
     pronoun, start = case.word("pronoun"), getattr(case, name)[0]
     before = case.sentence[:start].split()
     words = ("the " if before and before[-1].lower() in DETERMINERS else "") + case.word(name)
@@ -95,7 +99,8 @@ def _labels(question: AnswersQuery, model, case: Case) -> tuple[float, float]:
     record = model.answer(Query(question.model, question.revision, case.sentence, edits=question.edits), quiet)
     prediction, place = record.prediction, words_of(map_of(record).queries, case).pronoun[0]
     if prediction is None or prediction.kind != "label" or place not in prediction.positions:
-        raise UserError(f"{record.card.title} names no noun at {case.word('pronoun')!r}; choose a model that does, or a next-word model.")
+        raise UserError(f"{record.card.title} names no noun at {case.word('pronoun')!r}; choose a model that does, or "
+                        f"a next-word model.")
     row = prediction.positions.index(place)
     said = dict(zip((text.lower().strip() for text in prediction.texts[row]), prediction.probabilities[row]))
     least = prediction.probabilities[row][-1]

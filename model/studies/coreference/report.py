@@ -1,4 +1,5 @@
-"""Everything that a set says about a model's heads, in one value: what the page shows and what the command line prints."""
+"""Everything that a set says about a model's heads, in one value: what the page shows and what the command line
+prints."""
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -16,11 +17,12 @@ CHANCE = 0.5
 
 @dataclass(frozen=True)
 class HeadScore:
-    """One head over a set. accuracy: how often the right noun gets more weight. mass: mean weight on both nouns together.
+    """One head over a set. accuracy: how often the right noun gets more weight. mass: mean weight on both nouns
+    together.
 
-    both: the share of twins that are both right; a head that always points at the same noun has 0, one that guesses 0.25; NaN without twins.
-    received: the accuracy if the nouns were chosen by the weight that this head gives them from everywhere else.
-    """
+    both: the share of twins that are both right; a head that always points at the same noun has 0, one that guesses
+    0.25; NaN without twins. received: the accuracy if the nouns were chosen by the weight that this head gives them
+    from everywhere else. """
 
     kind: str
     layer: int
@@ -33,7 +35,8 @@ class HeadScore:
 
 @dataclass(frozen=True)
 class Report:
-    """n sentences in `pairs` pairs and `frames` frames. rows: the row that was read, pronoun or later. heads in the model's order."""
+    """n sentences in `pairs` pairs and `frames` frames. rows: the row that was read, pronoun or later. heads in the
+    model's order."""
 
     cases: tuple[Case, ...]
     n: int
@@ -52,7 +55,8 @@ class Report:
 
 
 def report(answer: SetAnswer, rows: str = "pronoun", select: SetAnswer | None = None) -> Report:
-    """The report on one set. With `select` the held-out head is the best one of that set; without, of the other half of this one.
+    """The report on one set. With `select` the held-out head is the best one of that set; without, of the other half of
+    this one.
 
     Raises ValueError if the two sets were not put to the same model.
     """

@@ -1,4 +1,5 @@
-"""What a sentence may be asked about: its pronouns and its nouns, guessed from the words; a person puts the guess right with a click."""
+"""What a sentence may be asked about: its pronouns and its nouns, guessed from the words; a person puts the guess right
+with a click."""
 import functools
 import re
 import tomllib
@@ -11,8 +12,10 @@ from model.studies.coreference.cases import Case, make_case, shipped
 
 PRONOUNS = ("it", "he", "she", "they", "him", "her", "them", "its", "his", "their")
 ARTICLES = ("the", "a", "an")
-OPENERS = ("after", "although", "as", "at", "because", "before", "behind", "beside", "but", "for", "he", "if", "in", "it", "near", "next", "on",
-           "once", "she", "since", "so", "they", "under", "unlike", "until", "we", "when", "while", "with", "without", "yesterday")
+OPENERS = ("after", "although", "as", "at", "because", "before", "behind", "beside", "but", "for", "he", "if", "in",
+           "it", "near", "next", "on",
+           "once", "she", "since", "so", "they", "under", "unlike", "until", "we", "when", "while", "with", "without",
+           "yesterday")
 OWNERS = ("my", "your", "our", "this", "that", "these", "those")
 
 
@@ -36,20 +39,23 @@ def pronouns(sentence: str) -> list[Span]:
 
 
 def nouns(sentence: str) -> list[Span]:
-    """Words that look like nouns: known ones, names, and what stands behind an article. Each word once, in the sentence's order."""
+    """Words that look like nouns: known ones, names, and what stands behind an article. Each word once, in the
+    sentence's order."""
     found: dict[str, Span] = {}
     spans = words_in(sentence)
     for number, span in enumerate(spans):
         word, before = sentence[slice(*span)], sentence[slice(*spans[number - 1])].lower() if number else ""
         name = word[:1].isupper() and word.lower() not in OPENERS
-        if word.lower() not in (*PRONOUNS, *ARTICLES, *OWNERS) and (word.lower() in _known() or name or before in (*ARTICLES, *OWNERS)):
+        if word.lower() not in (*PRONOUNS, *ARTICLES,
+                                *OWNERS) and (word.lower() in _known() or name or before in (*ARTICLES, *OWNERS)):
             found.setdefault(word.lower(), span)
     return list(found.values())
 
 
 def same_sentence(sentence: str) -> Case | None:
     """The case of the sets that come with the project whose sentence this is."""
-    return next((case for name in ("coreference", "agreement") for case in shipped(name) if case.sentence == sentence), None)
+    return next((case for name in ("coreference", "agreement") for case in shipped(name) if case.sentence == sentence),
+                None)
 
 
 def twin_of(case: Case) -> Case | None:
@@ -59,7 +65,8 @@ def twin_of(case: Case) -> Case | None:
 
 
 def guess(sentence: str, prefer: Iterable[str] = ()) -> Case | None:
-    """A case for a sentence of one's own: its last pronoun that has two nouns before it, and the first two of them; None where there is none.
+    """A case for a sentence of one's own: its last pronoun that has two nouns before it, and the first two of them;
+    None where there is none.
 
     prefer: (pronoun, right, wrong) as words, used as far as they are in the sentence.
     """

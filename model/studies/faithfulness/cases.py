@@ -1,4 +1,5 @@
-"""The texts over which importance is measured, as questions for a model: assets/cases/explain.csv, and the verbs of assets/cases/agreement.csv."""
+"""The texts over which importance is measured, as questions for a model: assets/cases/explain.csv, and the verbs of
+assets/cases/agreement.csv."""
 import csv
 import functools
 from dataclasses import dataclass
@@ -14,8 +15,8 @@ SETS = ("sentences", "agreement")   # of models that read any text; those traine
 
 @dataclass(frozen=True)
 class Text:
-    """at: where the word begins that is asked for, None for what comes next. word, rival: empty for what stands there, and for none. other: the
-    sentence that a sentence vector is compared with. group: shared by texts that are alike."""
+    """at: where the word begins that is asked for, None for what comes next. word, rival: empty for what stands there,
+    and for none. other: the sentence that a sentence vector is compared with. group: shared by texts that are alike."""
 
     text: str
     at: int | None
@@ -32,12 +33,14 @@ def texts(which: str) -> tuple[Text, ...]:
         return _agreement()
     with FILE.open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["set"] == which]
-    return tuple(Text(row["text"], places(row["text"], row["word"])[-1][0] if row["word"] else None, "", "", row["other"], row["group"])
+    return tuple(Text(row["text"], places(row["text"], row["word"])[-1][0] if row["word"] else None, "", "",
+                      row["other"], row["group"])
                  for row in rows)
 
 
 def _agreement() -> tuple[Text, ...]:
-    """The verb against the same verb in the other number, as Linzen et al. 2016 and Abnar & Zuidema 2020 ask; the other sentence is the twin."""
+    """The verb against the same verb in the other number, as Linzen et al. 2016 and Abnar & Zuidema 2020 ask; the other
+    sentence is the twin."""
     cases = shipped("agreement")
     found = []
     for case in cases:

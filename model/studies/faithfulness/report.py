@@ -1,4 +1,5 @@
-"""What measures of importance are worth over a set of texts: mean rank correlations with the measured effect, with intervals. numpy only."""
+"""What measures of importance are worth over a set of texts: mean rank correlations with the measured effect, with
+intervals. numpy only."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,8 +14,9 @@ COLUMNS = (*REMOVALS, "all")   # the last: the mean over the three definitions
 
 @dataclass(frozen=True)
 class Report:
-    """methods: {name: a MeanInterval for each of COLUMNS}. ceiling: the agreement of each definition with the two others, and of all. best: the rank
-    correlation of a head that was chosen on the other half of the texts, and the two heads that were chosen. words: ranked words a text, the mean."""
+    """methods: {name: a MeanInterval for each of COLUMNS}. ceiling: the agreement of each definition with the two
+    others, and of all. best: the rank correlation of a head that was chosen on the other half of the texts, and the two
+    heads that were chosen. words: ranked words a text, the mean."""
 
     methods: dict[str, tuple[MeanInterval, ...]]
     ceiling: tuple[MeanInterval, ...]
@@ -25,7 +27,8 @@ class Report:
 
 
 def report(found: Sequence[Attribution], groups: Sequence[str], layer: int, head: int) -> Report:
-    """Over attributions of one model, with one head open. groups: of texts that are alike, for the intervals and the halves."""
+    """Over attributions of one model, with one head open. groups: of texts that are alike, for the intervals and the
+    halves."""
     numbers = np.unique(list(groups), return_inverse=True)[1]
     each = [agreement(one, layer, head) for one in found]
     names = [name for name in _order() if any(name in one for one in each)]
@@ -47,7 +50,8 @@ def _means(values: np.ndarray, groups: np.ndarray) -> tuple[MeanInterval, ...]:
 
 
 def by_head(found: Attribution) -> np.ndarray:
-    """The rank correlation of every head's row with the measured effect, the mean over the three definitions, float64 (head), layer by layer."""
+    """The rank correlation of every head's row with the measured effect, the mean over the three definitions, float64
+    (head), layer by layer."""
     chosen = found.ranked
     if chosen.sum() < FEWEST:
         return np.full(sum(map(len, found.by_head["weight"])), np.nan)
@@ -59,7 +63,8 @@ def by_head(found: Attribution) -> np.ndarray:
 def _held_out(found: Sequence[Attribution], groups: np.ndarray) -> tuple[MeanInterval, tuple[HeadId, ...]]:
     """Heads chosen on the groups of even number and scored on those of odd number, and the other way round."""
     values = np.stack([by_head(one) for one in found])
-    places = [(layer, head) for layer, rows in zip(found[0].layers, found[0].by_head["weight"], strict=True) for head in range(len(rows))]
+    places = [(layer, head) for layer, rows in zip(found[0].layers, found[0].by_head["weight"], strict=True)
+              for head in range(len(rows))]
     scores, chosen = np.full(len(found), np.nan), []
     for half in (0, 1):
         there = np.isfinite(values[groups % 2 == half])
@@ -71,14 +76,16 @@ def _held_out(found: Sequence[Attribution], groups: np.ndarray) -> tuple[MeanInt
 
 
 def by_layer(found: Sequence[Attribution], measure: str) -> list[float]:
-    """The mean rank correlation of a measure of `by_layer` in each layer, over texts and definitions, as Abnar & Zuidema 2020 show them."""
+    """The mean rank correlation of a measure of `by_layer` in each layer, over texts and definitions, as Abnar &
+    Zuidema 2020 show them."""
     result = []
     for place in range(len(found[0].layers)):
         values = []
         for one in found:
             chosen, scores = one.ranked, one.by_layer.get(measure, ())
             if scores and len(scores[place]):
-                values += [rank_agreement(scores[place][chosen], np.abs(one.removed[name][chosen])) for name in REMOVALS]
+                values += [rank_agreement(scores[place][chosen], np.abs(one.removed[name][chosen]))
+                           for name in REMOVALS]
         values = [each for each in values if np.isfinite(each)]
         result.append(float(np.mean(values)) if values else float("nan"))
     return result

@@ -1,8 +1,8 @@
-"""Any string gives a record that keeps its promises, or a typed error of one sentence: 5,000 texts through eight readers.
+"""Any string gives a record that keeps its promises, or a typed error of one sentence: 5,000 texts through eight
+readers.
 
-WordPiece, byte-level BPE and BPE with byte fallback stand before tiny random networks, opened from a folder as a person's own would be; the
-others are models that come with Clearhead.
-"""
+WordPiece, byte-level BPE and BPE with byte fallback stand before tiny random networks, opened from a folder as a
+person's own would be; the others are models that come with Clearhead. """
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -18,10 +18,12 @@ from model.core.query import Kind, UserError
 from model.core.record import AttentionRecord
 from tests.hostile import TEXTS, examples
 
-COUNTS = {"wordpiece": 1200, "bytes": 1900, "fallback": 1500, "scratch": 60, "resolver-narrow": 150, "induction": 100, "translator": 30,
+COUNTS = {"wordpiece": 1200, "bytes": 1900, "fallback": 1500, "scratch": 60, "resolver-narrow": 150, "induction": 100,
+          "translator": 30,
           "minilm": 60}
 FEWEST = 5000
-SIZES = {"hidden_size": 16, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "max_position_embeddings": 128}
+SIZES = {"hidden_size": 16, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
+         "max_position_embeddings": 128}
 
 
 def test_there_are_enough():
@@ -51,23 +53,28 @@ def bytes_of_text(folder: Path) -> None:
     signs = sorted(pre_tokenizers.ByteLevel.alphabet())
     made = Tokenizer(models.BPE({sign: number for number, sign in enumerate([*signs, "<|endoftext|>"])}, []))
     made.pre_tokenizer, made.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
-    sizes = {"vocab_size": 257, "n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 128, "bos_token_id": 256, "eos_token_id": 256}
+    sizes = {"vocab_size": 257, "n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 128, "bos_token_id": 256,
+             "eos_token_id": 256}
     GPT2LMHeadModel(GPT2Config(**sizes)).save_pretrained(folder)
     PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<|endoftext|>").save_pretrained(folder)
 
 
 def fallback(folder: Path) -> None:
-    """A Llama of 16 dimensions whose vocabulary has ▁, some letters and 256 bytes (Touvron et al. 2023, section 2.1)."""
+    """A Llama of 16 dimensions whose vocabulary has ▁, some letters and 256 bytes (Touvron et al. 2023, section
+    2.1)."""
     from tokenizers import Tokenizer, decoders, models, normalizers, processors
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
     names = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), "▁", *map(chr, range(0x61, 0x7B))]
-    made = Tokenizer(models.BPE({name: number for number, name in enumerate(names)}, [], unk_token="<unk>", byte_fallback=True, fuse_unk=True))
+    made = Tokenizer(models.BPE({name: number for number, name in enumerate(names)}, [], unk_token="<unk>",
+                                byte_fallback=True, fuse_unk=True))
     made.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
     made.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
     made.post_processor = processors.TemplateProcessing("<s> $A", None, [("<s>", 1)])
-    LlamaForCausalLM(LlamaConfig(vocab_size=len(names), num_key_value_heads=1, bos_token_id=1, eos_token_id=2, **SIZES)).save_pretrained(folder)
-    PreTrainedTokenizerFast(tokenizer_object=made, bos_token="<s>", eos_token="</s>", unk_token="<unk>").save_pretrained(folder)
+    LlamaForCausalLM(LlamaConfig(vocab_size=len(names), num_key_value_heads=1, bos_token_id=1, eos_token_id=2,
+                                 **SIZES)).save_pretrained(folder)
+    PreTrainedTokenizerFast(tokenizer_object=made, bos_token="<s>", eos_token="</s>",
+                            unk_token="<unk>").save_pretrained(folder)
 
 
 MADE = {"wordpiece": wordpiece, "bytes": bytes_of_text, "fallback": fallback}
@@ -86,7 +93,8 @@ def check(record: AttentionRecord, text: str) -> None:
             _check_tokens(tokens, text if tokens is record.maps[0].queries else None, said)
         for layer in each.layers:
             weights = heads.weights(layer, 0)
-            assert weights.shape == (len(each.queries), len(each.keys)) and np.isfinite(weights).all() and weights.min() >= 0
+            assert weights.shape == (len(each.queries),
+                                     len(each.keys)) and np.isfinite(weights).all() and weights.min() >= 0
             assert np.abs(weights.sum(1) - 1).max() < 1e-5
             if each.kind is Kind.CAUSAL:
                 assert not np.triu(weights, 1).any()
@@ -101,11 +109,13 @@ def _check_tokens(tokens, text: str | None, said: Kind) -> None:
     if text is None:
         return
     ends = [end for _, end in tokens.spans]
-    assert all(0 <= start <= end <= len(text) for start, end in tokens.spans) and ends[:-1] == sorted(ends[:-1]), tokens.spans
+    assert all(0 <= start <= end <= len(text)
+               for start, end in tokens.spans) and ends[:-1] == sorted(ends[:-1]), tokens.spans
     covered = {place for start, end in tokens.spans for place in range(start, end)}
     last = max(ends)
     missing = "".join(text[place] for place in range(last) if place not in covered)
-    assert not any(each.isalnum() and each.isascii() for each in missing), missing   # no letter is lost on the way to the last token
+    # no letter is lost on the way to the last token
+    assert not any(each.isalnum() and each.isascii() for each in missing), missing
 
 
 @pytest.fixture(scope="module")

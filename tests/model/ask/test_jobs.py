@@ -45,7 +45,8 @@ def test_equal_questions_share_a_job_and_are_computed_once():
 
 def test_sessions_take_turns():
     desk, gate, taken = gated_desk()
-    jobs = [desk.ask(question, session) for question, session in [("a1", "a"), ("a2", "a"), ("a3", "a"), ("b1", "b"), ("c1", "c")]]
+    jobs = [desk.ask(question, session)
+            for question, session in [("a1", "a"), ("a2", "a"), ("a3", "a"), ("b1", "b"), ("c1", "c")]]
     gate.release(len(jobs))
     for job in jobs:
         job.result(LONG)

@@ -1,4 +1,5 @@
-"""What is captured equals the model's own eager weights, without going through Clearhead's verification; edits do exactly what they say."""
+"""What is captured equals the model's own eager weights, without going through Clearhead's verification; edits do
+exactly what they say."""
 import dataclasses
 
 import numpy as np
@@ -11,7 +12,8 @@ from model.core.query import Hide, Kind, Query, Silence, Temper, UserError
 from model.core.record import Layer
 
 TEXT = "The animal didn't cross the street because it was too tired . the cat sat on a mat of two"
-VERIFIED = ("bert", "roberta", "distilbert", "albert", "modernbert", "gpt2", "llama", "mistral", "gemma2", "t5", "bart", "marian")
+VERIFIED = ("bert", "roberta", "distilbert", "albert", "modernbert", "gpt2", "llama", "mistral", "gemma2", "t5",
+            "bart", "marian")
 
 
 def ask(model, text=TEXT, edits=(), **more):
@@ -29,10 +31,12 @@ def eager_weights(name, model, record):
     if len(record.maps) > 1:
         sides["decoder_input_ids"] = record[Kind.CAUSAL].queries.ids
     with torch.inference_mode():
-        output = network(**{side: torch.tensor([ids]) for side, ids in sides.items()}, output_attentions=True, use_cache=False)
+        output = network(**{side: torch.tensor([ids]) for side, ids in sides.items()}, output_attentions=True,
+                         use_cache=False)
     if len(record.maps) == 1:
         return {record.maps[0].kind: output.attentions}
-    return {Kind.SELF: output.encoder_attentions, Kind.CAUSAL: output.decoder_attentions, Kind.CROSS: output.cross_attentions}
+    return {Kind.SELF: output.encoder_attentions, Kind.CAUSAL: output.decoder_attentions,
+            Kind.CROSS: output.cross_attentions}
 
 
 @pytest.mark.parametrize("name", (*VERIFIED, "bloom", "falcon"))
@@ -53,8 +57,11 @@ def test_every_weight_equals_the_models_own_eager_weights(opened, name):
 def test_the_first_layer_alone_is_the_records_from_a_pass_that_ends_there(opened, name):
     model, told = opened(name), []
     query = Query("m", "r", TEXT, edits=frozenset([Hide("source", 2)] if name in VERIFIED else []))
-    whole, first = model.answer(query, lambda fraction, text: None), model.first_layer(query, lambda fraction, text: told.append(text))
-    assert (first.card, first.kinds, first.notes) == (whole.card, whole.kinds, whole.notes) and first.verification.status == whole.verification.status
+    whole, first = model.answer(query,
+                                lambda fraction, text: None), model.first_layer(
+                                    query, lambda fraction, text: told.append(text))
+    assert (first.card, first.kinds, first.notes) == (whole.card, whole.kinds,
+                                                      whole.notes) and first.verification.status == whole.verification.status
     for kind in whole.kinds:
         np.testing.assert_array_equal(heads.weights(first[kind].layers[0], 1), heads.weights(whole[kind].layers[0], 1))
         assert (first[kind].queries, first[kind].keys) == (whole[kind].queries, whole[kind].keys)
@@ -75,14 +82,16 @@ def test_sinks_take_their_share_and_it_is_never_spread_over_the_rest(opened):
 def test_windows_grouped_heads_and_numbers_of_layers_are_told(opened):
     layers = ask(opened("gemma2"))[Kind.CAUSAL].layers
     assert [type(layer.allowed) for layer in layers] == [Window, Causal, Window]
-    assert layers[0].allowed == Window(back=6) and layers[0].key.shape[0] == 2 and layers[0].heads == 4 and layers[0].softcap == 4.0
+    assert layers[0].allowed == Window(back=6) and layers[0].key.shape[0] == 2 and layers[0].heads == 4 and layers[
+        0].softcap == 4.0
     assert [layer.index for layer in layers] == [0, 1, 2]
     assert all(isinstance(layer.allowed, Full) for layer in ask(opened("t5"))[Kind.CROSS].layers)
 
 
 def test_the_two_sides_of_an_encoder_decoder_may_differ_in_depth_and_heads(opened):
     record = ask(opened("bart"), target="a cat sat on it")
-    assert [(str(each.kind), len(each.layers), each.layers[0].heads) for each in record.maps] == [("self", 2, 4), ("causal", 3, 2), ("cross", 3, 2)]
+    assert [(str(each.kind), len(each.layers), each.layers[0].heads)
+            for each in record.maps] == [("self", 2, 4), ("causal", 3, 2), ("cross", 3, 2)]
     assert record[Kind.CROSS].queries.texts == ("[SEP]", "[CLS]", "a", "cat", "sat", "on", "it")
     assert record[Kind.CROSS].keys is record[Kind.SELF].queries
 
@@ -144,7 +153,8 @@ def test_silence_equals_changing_that_heads_slice_before_the_output_projection(o
         mixed[..., 16:24] = 0 if mode == "zero" else slice_.mean(1, keepdim=True)
         return mixed
 
-    expected = hooked_logits(model.network, record.maps[0].queries.ids, "model.layers.1.self_attn.o_proj", change).softmax(-1).topk(20)
+    expected = hooked_logits(model.network, record.maps[0].queries.ids, "model.layers.1.self_attn.o_proj",
+                             change).softmax(-1).topk(20)
     assert record.prediction.ids[0][0] == expected.indices[0]
     np.testing.assert_allclose(record.prediction.probabilities[0], expected.values, atol=1e-6)
     assert record.verification.status == "verified" and torch.isfinite(expected.values).all()
@@ -165,7 +175,8 @@ def test_tiny_temperatures_give_the_argmax_and_huge_ones_the_same_to_all(opened,
     if cold.sink is not None:
         top = np.maximum(top, cold.sink[3])
     clear = np.sort(np.nan_to_num(scores, nan=-np.inf), axis=-1)
-    decided = (clear[:, -1] - clear[:, -2] > 1e-2) & (np.abs(top[:, 0] - (cold.sink[3] if cold.sink is not None else -1e9)) > 1e-2)
+    decided = (clear[:, -1] - clear[:, -2]
+               > 1e-2) & (np.abs(top[:, 0] - (cold.sink[3] if cold.sink is not None else -1e9)) > 1e-2)
     np.testing.assert_allclose(weights[decided], (scores == top)[decided], atol=1e-6)
     hot_record = ask(model, edits=[Temper(kind, 1, 3, 1e4)])
     hot = hot_record[kind].layer(1)
@@ -178,14 +189,16 @@ def test_tiny_temperatures_give_the_argmax_and_huge_ones_the_same_to_all(opened,
 def test_the_edit_in_the_model_changes_what_comes_after_it_and_nothing_before(opened):
     model = opened("llama")
     plain, edited = ask(model), ask(model, edits=[Temper(Kind.CAUSAL, 1, 0, 5.0)])
-    same = [np.array_equal(one.query, other.query) for one, other in zip(plain.maps[0].layers, edited.maps[0].layers, strict=True)]
+    same = [np.array_equal(one.query, other.query)
+            for one, other in zip(plain.maps[0].layers, edited.maps[0].layers, strict=True)]
     assert same == [True, True, False]
 
 
 def test_hidden_tokens_get_no_weight_anywhere_on_their_side_and_keep_their_own_row(opened):
     record = ask(opened("t5"), target="a cat sat on it", edits=[Hide("source", 2)])
     for kind in (Kind.SELF, Kind.CROSS):
-        assert all(heads.row_weights(layer, row)[:, 2].max() == 0 for layer in record[kind].layers for row in range(layer.shape[1]))
+        assert all(heads.row_weights(layer, row)[:, 2].max() == 0 for layer in record[kind].layers
+                   for row in range(layer.shape[1]))
     assert all(heads.weights(layer, 0)[2:, 2].max() > 0 for layer in record[Kind.CAUSAL].layers)
     np.testing.assert_allclose(heads.weights(record[Kind.SELF].layers[0], 0)[2].sum(), 1, atol=1e-5)
 
@@ -199,11 +212,13 @@ def test_hiding_equals_a_mask_given_to_the_model_itself(opened):
     mask = torch.ones_like(ids)
     mask[0, 2] = 0
     with torch.inference_mode():
-        expected = model.network(input_ids=ids, attention_mask=mask).logits[0, record.prediction.positions[0]].softmax(-1).topk(20)
+        expected = model.network(input_ids=ids,
+                                 attention_mask=mask).logits[0, record.prediction.positions[0]].softmax(-1).topk(20)
     np.testing.assert_allclose(record.prediction.probabilities[0], expected.values, atol=1e-6)
 
 
-@pytest.mark.parametrize("edit", [Hide("source", 0), Hide("target", 1), Hide("source", 999), Silence(Kind.CAUSAL, 9, 0), Silence(Kind.CAUSAL, 0, 4),
+@pytest.mark.parametrize("edit", [Hide("source", 0), Hide("target", 1), Hide("source", 999),
+                                  Silence(Kind.CAUSAL, 9, 0), Silence(Kind.CAUSAL, 0, 4),
                                   Silence(Kind.CROSS, 0, 0)])
 def test_an_edit_that_cannot_be_is_one_sentence(opened, edit):
     with pytest.raises(UserError):
@@ -236,13 +251,15 @@ def test_two_threads_do_not_meet(opened):
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(lambda question: model.answer(question, lambda fraction, text: None), questions))
     for question, record in zip(questions, together, strict=True):
-        assert dataclasses.asdict(record.prediction) == dataclasses.asdict(alone[question].prediction) and record.verification.status == "verified"
+        assert dataclasses.asdict(record.prediction) == dataclasses.asdict(
+            alone[question].prediction) and record.verification.status == "verified"
 
 
 def test_large_arrays_get_pages_of_their_own_and_small_ones_are_not_copied():
     from model.capture.attention_call import copy_to_mmap
 
-    small, large = np.zeros((2, 3, 5), np.float32), np.arange(2 * 7 * 11000, dtype=np.float32).reshape(2, 11000, 7).transpose(0, 2, 1)
+    small, large = np.zeros((2, 3, 5), np.float32), np.arange(2 * 7 * 11000,
+                                                              dtype=np.float32).reshape(2, 11000, 7).transpose(0, 2, 1)
     assert copy_to_mmap(small, False) is small
     kept = copy_to_mmap(large, True)
     assert np.array_equal(kept, large) and not np.shares_memory(kept, large) and kept.flags.c_contiguous

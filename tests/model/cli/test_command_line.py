@@ -26,14 +26,17 @@ def test_ask_as_json_with_a_pair():
     (only,) = answer["maps"]
     assert only["kind"] == "self" and only["layers"] == [{"index": index, "heads": 12} for index in range(6)]
     assert only["queries"] == only["keys"] and only["queries"][10] == "it"
-    assert answer["verification"]["status"] == "verified" and answer["verification"]["max_error"] < 1e-5 > answer["verification"]["row_sum_error"]
+    assert answer["verification"]["status"] == "verified" and answer["verification"]["max_error"] < 1e-5 > answer[
+        "verification"]["row_sum_error"]
     best = answer["ranking"][0]
-    assert (best["kind"], best["layer"], best["head"]) == ("self", 3, 1) and best["weight"] == pytest.approx(0.677, abs=5e-4)
+    assert (best["kind"], best["layer"], best["head"]) == ("self", 3,
+                                                           1) and best["weight"] == pytest.approx(0.677, abs=5e-4)
     assert len(answer["ranking"]) == 72
 
 
 def test_a_pair_may_be_given_by_position_and_a_wrong_one_names_the_tokens():
-    by_position = json.loads(run("ask", "--model", "minilm", "--text", TIRED, "--pair", "10", "2", "--json").stdout)["ranking"]
+    by_position = json.loads(run("ask", "--model", "minilm", "--text", TIRED, "--pair", "10", "2",
+                                 "--json").stdout)["ranking"]
     assert (by_position[0]["layer"], by_position[0]["head"]) == (3, 1)
     wrong = run("ask", "--model", "minilm", "--text", TIRED, "--pair", "it", "zebra")
     assert wrong.exit_code == 1 and "animal" in wrong.stderr and "Traceback" not in wrong.stderr
@@ -68,7 +71,8 @@ def test_reported_models_exit_with_3(tmp_path):
     assert found.exit_code == 3 and "reported" in found.stdout
 
 
-@pytest.mark.parametrize("arguments", [["ask", "--model", "minilm", "--text", "  "], ["ask", "--model", "../x", "--text", "a"], ["fetch", "../x"],
+@pytest.mark.parametrize("arguments", [["ask", "--model", "minilm", "--text", "  "],
+                                       ["ask", "--model", "../x", "--text", "a"], ["fetch", "../x"],
                                        ["ask", "--model", "minilm", "--text", "a", "--target", "b"]])
 def test_what_cannot_be_is_one_sentence(arguments):
     found = run(*arguments)

@@ -18,7 +18,8 @@ def files(tmp_path_factory):
         with (folder / name).open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(["sentence", "pronoun", "correct", "wrong", "frame"])
-            writer.writerows([case.sentence, *(case.word(word) for word in ("pronoun", "correct", "wrong")), case.frame] for case in part)
+            writer.writerows([case.sentence, *(case.word(word) for word in ("pronoun", "correct", "wrong")),
+                              case.frame] for case in part)
     return folder
 
 

@@ -35,7 +35,8 @@ def test_cold_is_argmax_with_ties_split_and_hot_is_uniform_over_what_is_allowed(
     row = torch.tensor([[1.0, 3.0, 3.0, 2.0, 9.0]])
     allowed = torch.tensor([[True, True, True, True, False]])
     assert torch.allclose(softmax(row, allowed, temperature=1e-4), torch.tensor([[0, 0.5, 0.5, 0, 0]]), atol=1e-6)
-    assert torch.allclose(softmax(row, allowed, temperature=1e4), torch.tensor([[0.25, 0.25, 0.25, 0.25, 0]]), atol=1e-3)
+    assert torch.allclose(softmax(row, allowed, temperature=1e4), torch.tensor([[0.25, 0.25, 0.25, 0.25, 0]]),
+                          atol=1e-3)
 
 
 def test_a_sink_is_one_more_key_whose_weight_nobody_gets():

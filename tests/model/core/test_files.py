@@ -1,4 +1,5 @@
-"""Files are put in their place whole or not at all, also where a system refuses that while somebody reads, as Windows does."""
+"""Files are put in their place whole or not at all, also where a system refuses that while somebody reads, as Windows
+does."""
 import os
 import re
 

@@ -17,7 +17,8 @@ def test_measures_equal_their_equations_on_the_whole_matrix(kind):
     found = measure(attention_map)
     weights = heads.weights(attention_map.layer(1), 3).astype(float)
     i, j = np.ogrid[:N, :N]
-    expected = {"previous": np.diagonal(weights, -1).mean(), "next": np.diagonal(weights, 1).mean(), "same": np.diagonal(weights).mean(),
+    expected = {"previous": np.diagonal(weights, -1).mean(), "next": np.diagonal(weights, 1).mean(),
+                "same": np.diagonal(weights).mean(),
                 "first": weights[:, 0].mean(), "special": weights[:, [0, N - 1]].sum(1).mean(),
                 "entropy": -np.where(weights > 0, weights * np.log2(np.maximum(weights, 1e-300)), 0).sum(1).mean(),
                 "distance": (weights * abs(i - j)).sum(1).mean()}
@@ -31,7 +32,9 @@ def test_the_uniform_baseline_is_uniform_over_what_the_mask_allows():
     assert found["entropy"][(0, 0)] == pytest.approx(np.log2(allowed).mean(), rel=1e-5)
     assert found["same"][(0, 0)] == pytest.approx((1 / allowed).mean(), rel=1e-5)
     full = measure(record(N)[Kind.SELF]).uniform
-    assert full["previous"][(1, 5)] == pytest.approx(1 / N, rel=1e-5) and full["entropy"][(0, 0)] == pytest.approx(np.log2(N), rel=1e-5)
+    assert full["previous"][(1, 5)] == pytest.approx(1 / N,
+                                                     rel=1e-5) and full["entropy"][(0, 0)] == pytest.approx(
+                                                         np.log2(N), rel=1e-5)
 
 
 def test_a_window_counts_only_its_keys():

@@ -91,6 +91,7 @@ def test_bytes_count_shared_arrays_once():
 
 
 def test_edits_are_checked_where_they_are_born():
-    for make in (lambda: Silence(Kind.SELF, 0, 0, "half"), lambda: Temper(Kind.SELF, 0, 0, 0.0), lambda: Hide("left", 0)):
+    for make in (lambda: Silence(Kind.SELF, 0, 0, "half"), lambda: Temper(Kind.SELF, 0, 0, 0.0),
+                 lambda: Hide("left", 0)):
         with pytest.raises(UserError):
             make()

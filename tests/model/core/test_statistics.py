@@ -28,15 +28,19 @@ def test_entropy_is_scipys_and_bounded(logits):
 def test_the_divergence_is_scipys_squared_in_bits():
     p, q = RNG.dirichlet(np.ones(9), 40), RNG.dirichlet(np.full(9, 0.2), 40)
     np.testing.assert_allclose(statistics.jensen_shannon(p, q), jensenshannon(p, q, base=2, axis=-1) ** 2, atol=1e-12)
-    assert statistics.jensen_shannon(np.array([1.0, 0.0]), np.array([0.0, 1.0])) == 1 and statistics.jensen_shannon(p, p).max() == 0
+    assert statistics.jensen_shannon(np.array([1.0, 0.0]),
+                                     np.array([0.0, 1.0])) == 1 and statistics.jensen_shannon(p, p).max() == 0
 
 
 def test_cosines_are_torchs():
     one, other = RNG.standard_normal((3, 5)), RNG.standard_normal((4, 5))
-    wanted = torch.nn.functional.cosine_similarity(torch.tensor(one)[:, None], torch.tensor(other)[None], dim=-1).numpy()
+    wanted = torch.nn.functional.cosine_similarity(torch.tensor(one)[:, None], torch.tensor(other)[None],
+                                                   dim=-1).numpy()
     assert statistics.cosines(one, other) == pytest.approx(wanted, abs=1e-12)
     assert statistics.cosines(np.zeros((1, 5)), other) == pytest.approx(np.zeros((1, 4)))
-    assert statistics.cosine(one[2], other[3]) == pytest.approx(wanted[2, 3], abs=1e-12) and statistics.cosine(one[0], -one[0]) == pytest.approx(-1)
+    assert statistics.cosine(one[2], other[3]) == pytest.approx(wanted[2, 3],
+                                                                abs=1e-12) and statistics.cosine(
+                                                                    one[0], -one[0]) == pytest.approx(-1)
 
 
 @given(NUMBERS)
@@ -87,7 +91,8 @@ def test_texts_without_a_number_are_left_out_and_a_column_of_none_is_said():
 
 @pytest.mark.parametrize(("frames", "spread"), [(8, 0.15), (35, 0.15), (35, 0.0)])
 def test_intervals_cover(frames, spread):
-    """Sentences of one frame are alike: the interval holds the truth in about 95 of 100 sets, though sentences are not independent."""
+    """Sentences of one frame are alike: the interval holds the truth in about 95 of 100 sets, though sentences are not
+    independent."""
     draw, truth, covered = np.random.default_rng(frames), 0.7, 0
     for _ in range(300):
         chance = np.clip(draw.normal(truth, spread, frames), 0.4, 1.0)

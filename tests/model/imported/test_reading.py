@@ -1,4 +1,5 @@
-"""NPZ files of strangers: what opens, that it is the same attention, and that whatever is wrong is one sentence and never much memory."""
+"""NPZ files of strangers: what opens, that it is the same attention, and that whatever is wrong is one sentence and
+never much memory."""
 import io
 import re
 import tracemalloc
@@ -73,12 +74,14 @@ def test_nothing_above_the_diagonal_is_a_decoder_and_queries_with_keys_are_cross
 def test_our_own_export_comes_back_weight_for_weight(kind):
     made = fabricate.record(7, Kind.SELF) if kind is Kind.CROSS else fabricate.record(7, kind)
     if kind is Kind.CROSS:
-        made = type(made)(made.query, made.card, (AttentionMap(kind, fabricate.tokens(7), fabricate.tokens(11), (fabricate.layer(3),)),),
+        made = type(made)(made.query, made.card,
+                          (AttentionMap(kind, fabricate.tokens(7), fabricate.tokens(11), (fabricate.layer(3),)),),
                           made.verification)
     found = opened(export(".npz", made, View(kind=kind)))
     (back,), (there,) = found.maps, made.maps
     assert back.kind is kind and (back.queries.texts, back.keys.texts) == (there.queries.texts, there.keys.texts)
-    assert [layer.index for layer in back.layers] == [layer.index for layer in there.layers] and '"made_by": "Clearhead"' in found.said
+    assert [layer.index for layer in back.layers] == [layer.index
+                                                      for layer in there.layers] and '"made_by": "Clearhead"' in found.said
     for layer, other in zip(back.layers, there.layers, strict=True):
         assert all((layer.weights[head] == heads.weights(other, head)).all() for head in range(layer.heads))
 
@@ -88,7 +91,8 @@ def test_layers_with_other_head_counts_come_back_too():
     wide, narrow = made.maps[0].layers
     narrow = type(narrow)(5, narrow.query[:3], narrow.key, narrow.value, narrow.scale, narrow.allowed)
     target = io.BytesIO()
-    write_npz(type(made)(made.query, made.card, (AttentionMap(Kind.SELF, made.maps[0].queries, made.maps[0].keys, (wide, narrow)),),
+    write_npz(type(made)(made.query, made.card,
+                         (AttentionMap(Kind.SELF, made.maps[0].queries, made.maps[0].keys, (wide, narrow)),),
                          made.verification), target)
     assert [(layer.index, layer.heads) for layer in opened(target.getvalue()).maps[0].layers] == [(0, 6), (5, 3)]
 
@@ -96,22 +100,29 @@ def test_layers_with_other_head_counts_come_back_too():
 GOOD = softmax(1, 2, 5, 5)
 HALF, NAN, NEGATIVE = GOOD / 2, np.where(np.eye(5), np.nan, GOOD), GOOD - 0.5
 BAD = {
-    "no array named attention": {"other": GOOD}, "no array named tokens": {"attention": GOOD}, "sums to 0.5000 instead of 1": (HALF, TOKENS),
-    "NaN or infinite": (NAN, TOKENS), "weights are from 0 to 1": (NEGATIVE, TOKENS), "has 4 texts for 5": (GOOD, TOKENS[:4]),
-    "stack the layers": (GOOD[0], TOKENS), "Python objects": (GOOD.astype(object), TOKENS), "holds int64": (np.eye(5, dtype=int)[None, None], TOKENS),
-    "holds complex128": (GOOD + 0j, TOKENS), "holds float64, and strings": (GOOD, np.arange(5.0)), "records": (GOOD.view([("x", "f8")]), TOKENS),
+    "no array named attention": {"other": GOOD}, "no array named tokens": {"attention": GOOD},
+    "sums to 0.5000 instead of 1": (HALF, TOKENS),
+    "NaN or infinite": (NAN, TOKENS), "weights are from 0 to 1": (NEGATIVE, TOKENS),
+    "has 4 texts for 5": (GOOD, TOKENS[:4]),
+    "stack the layers": (GOOD[0], TOKENS), "Python objects": (GOOD.astype(object), TOKENS),
+    "holds int64": (np.eye(5, dtype=int)[None, None], TOKENS),
+    "holds complex128": (GOOD + 0j, TOKENS), "holds float64, and strings": (GOOD, np.arange(5.0)),
+    "records": (GOOD.view([("x", "f8")]), TOKENS),
     "same tokens on both sides": {"self": GOOD, "queries_self": TOKENS, "keys_self": [*TOKENS[:4], "x"]},
-    "looks ahead": {"causal": GOOD, "queries_causal": TOKENS, "keys_causal": TOKENS}, "queries_self and keys_self": {"self": GOOD},
+    "looks ahead": {"causal": GOOD, "queries_causal": TOKENS, "keys_causal": TOKENS},
+    "queries_self and keys_self": {"self": GOOD},
     "does not number": {"self": GOOD, "queries_self": TOKENS, "keys_self": TOKENS, "layers_self": [0, 1]},
     "different lengths": {"self_0": GOOD[0], "self_1": softmax(2, 4, 4), "queries_self": TOKENS, "keys_self": TOKENS},
-    "surrogates not allowed": (GOOD, ["a", "b", "c", "d", "\ud800"]), "with 1 to 4,096 tokens": (np.zeros((1, 1, 0, 0)), []),
+    "surrogates not allowed": (GOOD, ["a", "b", "c", "d", "\ud800"]),
+    "with 1 to 4,096 tokens": (np.zeros((1, 1, 0, 0)), []),
 }
 
 
 @pytest.mark.parametrize("said", list(BAD))
 def test_what_is_no_attention_is_one_sentence(said):
     arrays = BAD[said]
-    assert said in refusal(saved(**(arrays if isinstance(arrays, dict) else {"attention": arrays[0], "tokens": arrays[1]})))
+    assert said in refusal(saved(**(arrays if isinstance(arrays, dict)
+                                    else {"attention": arrays[0], "tokens": arrays[1]})))
 
 
 def header(shape: tuple, descr: str = "<f4") -> bytes:
@@ -130,8 +141,10 @@ def zipped(**entries: bytes) -> bytes:
 
 @pytest.mark.parametrize(("content", "said"), [
     (b"", "cannot be read|can be read"), (b"PK\x03\x04 broken", "can be read"), (b"\x93NUMPY", "can be read"),
-    (zipped(attention=b"\x93NUMPY\x09\x00zz", tokens=b""), "can be read|version"), (zipped(attention=b"no header", tokens=b""), "can be read"),
-    (zipped(attention=header((60, 64, 4000, 4000)), tokens=b""), "MB that are left"), (zipped(attention=header((1, 1, 10**9, 10**9))), "tokens"),
+    (zipped(attention=b"\x93NUMPY\x09\x00zz", tokens=b""), "can be read|version"),
+    (zipped(attention=b"no header", tokens=b""), "can be read"),
+    (zipped(attention=header((60, 64, 4000, 4000)), tokens=b""), "MB that are left"),
+    (zipped(attention=header((1, 1, 10**9, 10**9))), "tokens"),
     (zipped(attention=header((10**30, 1, 2, 2)), tokens=b""), "MB that are left"),
     (zipped(attention=header((1, 1, 2, 2)) + b"1234", tokens=b""), "other bytes"),
     (zipped(attention=header((1, 1, 2, 2)) + b"\0" * 999, tokens=b""), "other bytes"),
@@ -160,7 +173,8 @@ def test_a_pickle_is_never_run(tmp_path):
         def __reduce__(self):
             return (open, (str(tmp_path / "ran"), "w"))
 
-    for arrays in ({"attention": np.array([Runs()], object), "tokens": TOKENS}, {"attention": GOOD, "tokens": np.array([Runs()] * 5, object)}):
+    for arrays in ({"attention": np.array([Runs()], object), "tokens": TOKENS},
+                   {"attention": GOOD, "tokens": np.array([Runs()] * 5, object)}):
         refusal(saved(**arrays))
     assert not (tmp_path / "ran").exists()
 
@@ -178,7 +192,8 @@ def test_any_bytes_and_any_damage_are_attention_or_one_sentence(noise, place, by
             assert np.allclose(found.maps[0].layers[0].weights.sum(-1), 1, atol=1e-3)
 
 
-@given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8), min_size=1, max_size=6))
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8), min_size=1,
+                max_size=6))
 def test_any_tokens_come_through_unchanged(texts):
     n = len(texts)
     found = opened(saved(attention=softmax(1, 1, n, n), tokens=np.array(texts)))
@@ -190,7 +205,8 @@ def test_it_is_asked_like_a_model_and_never_called_verified():
     model, text = sources.import_file(saved(attention=GOOD, tokens=TOKENS), "mine.npz")
     query = sources.open_query(model, text)
     record = sources.ask(query).result(60)
-    assert record.verification.status == "imported" and record.prediction is None and sources.imported_name(model) == "mine.npz"
+    assert record.verification.status == "imported" and record.prediction is None and sources.imported_name(
+        model) == "mine.npz"
     assert record.verification.rows_checked == 10 and record.verification.row_sum_error < 1e-6
     assert sources.ask(MeasuresQuery(query, Kind.SELF)).result(60).values["entropy"][0, 1] > 0
     assert all(export(suffix, record, View(token=1)) for suffix in (".png", ".svg", ".pdf", ".csv", ".npz"))
@@ -204,7 +220,8 @@ def test_what_needs_the_model_itself_is_refused_in_one_sentence():
 
     model, text = sources.import_file(saved(attention=GOOD, tokens=TOKENS), "mine.npz")
     query = sources.open_query(model, text)
-    for question in (sources.open_query(model, text, edits=[Silence(Kind.SELF, 0, 0)]), TraceQuery(query), NextWordQuery(query),
+    for question in (sources.open_query(model, text, edits=[Silence(Kind.SELF, 0, 0)]), TraceQuery(query),
+                     NextWordQuery(query),
                      ChainQuery(query), CasesQuery(model, query.revision, shipped("coreference"))):
         with pytest.raises(UserError, match="choose a model"):
             sources.ask(question).result(60)
@@ -214,17 +231,20 @@ def test_what_needs_the_model_itself_is_refused_in_one_sentence():
 
 def test_the_store_is_bounded_and_says_what_is_gone(monkeypatch):
     monkeypatch.setattr(source, "STORE", GOOD.astype(np.float32).nbytes * 2)
-    models = [sources.import_file(saved(attention=softmax(1, 2, 5, 5, seed=seed), tokens=TOKENS), f"{seed}.npz")[0] for seed in range(3)]
+    models = [sources.import_file(saved(attention=softmax(1, 2, 5, 5, seed=seed), tokens=TOKENS), f"{seed}.npz")[0]
+              for seed in range(3)]
     with pytest.raises(UserError, match="open it again"):
         sources.open_query(models[0], "x")
-    assert sources.revision(models[2]) == models[2].removeprefix("imported:") and "gone" in sources.imported_name(models[0])
+    assert sources.revision(models[2]) == models[2].removeprefix("imported:") and "gone" in sources.imported_name(
+        models[0])
     monkeypatch.setattr(reading, "LIMIT", 100)
     with pytest.raises(UserError, match="MB that are left"):
         sources.import_file(saved(attention=GOOD, tokens=TOKENS), "mine.npz")
 
 
 def test_the_example_of_the_readme_opens(tmp_path, monkeypatch):
-    block = re.search(r"```python\n(  import numpy.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL).group(1)
+    block = re.search(r"```python\n(  import numpy.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"),
+                      re.DOTALL).group(1)
     monkeypatch.chdir(tmp_path)
     exec(compile("\n".join(line.removeprefix("  ") for line in block.splitlines()), "README.md", "exec"), {})
     found = opened((tmp_path / "mine.npz").read_bytes())

@@ -1,4 +1,5 @@
-"""Normalisations against torch's, shares against counting, depth against the closed forms of post-LN and the paper's finding."""
+"""Normalisations against torch's, shares against counting, depth against the closed forms of post-LN and the paper's
+finding."""
 import numpy as np
 import pytest
 import torch
@@ -29,7 +30,8 @@ def test_rms_norm_is_torchs(width, size):
 def test_both_norms_agree_on_a_vector_whose_mean_is_zero():
     x = RNG.normal(size=23)
     x -= x.mean()
-    assert block.rms_norm(x, np.ones(23), 1e-5).output == pytest.approx(block.layer_norm(x, np.ones(23)).output, abs=1e-12)
+    assert block.rms_norm(x, np.ones(23), 1e-5).output == pytest.approx(block.layer_norm(x, np.ones(23)).output,
+                                                                        abs=1e-12)
 
 
 def test_silent_activations_are_counted():
@@ -49,11 +51,14 @@ def test_post_norm_keeps_the_stream_at_the_root_of_the_width_and_pre_norm_lets_i
 
 
 def test_the_last_gradient_is_xiongs_theorem():
-    """Xiong et al. 2020, theorem 1: in the last layer it does not depend on the depth N (post-LN), or falls as 1/√N (pre-LN), once N is large."""
-    post, pre = (np.mean([[block.depth(layers, first, seed)[1][-1] for layers in (6, 24)] for seed in (1, 2, 3)], axis=0) for first in (False, True))
+    """Xiong et al. 2020, theorem 1: in the last layer it does not depend on the depth N (post-LN), or falls as 1/√N
+    (pre-LN), once N is large."""
+    post, pre = (np.mean([[block.depth(layers, first, seed)[1][-1] for layers in (6, 24)] for seed in (1, 2, 3)],
+                         axis=0) for first in (False, True))
     assert (post > 2 * pre).all()
     assert post[1] / post[0] == pytest.approx(1, rel=0.25) and pre[1] / pre[0] == pytest.approx(1 / 2, rel=0.25)
-    assert block.last_gradients((6, 24), True) == pytest.approx([block.depth(layers, True)[1][-1] for layers in (6, 24)])
+    assert block.last_gradients((6, 24),
+                                True) == pytest.approx([block.depth(layers, True)[1][-1] for layers in (6, 24)])
 
 
 def test_the_gradient_is_that_of_finite_differences():
@@ -62,7 +67,8 @@ def test_the_gradient_is_that_of_finite_differences():
 
     _, gradient = block.depth(2, True, 5)
     torch.manual_seed(5)
-    model = Transformer(Config(block.WORDS, block.WIDTH, block.HEADS, 4 * block.WIDTH, 2, 0, dropout=0.0, norm_first=True, final_norm=True,
+    model = Transformer(Config(block.WORDS, block.WIDTH, block.HEADS, 4 * block.WIDTH, 2, 0, dropout=0.0,
+                               norm_first=True, final_norm=True,
                                tie=False)).double()
     ids, wanted = torch.randint(1, block.WORDS, (2, block.TEXTS, block.TOKENS))
     weight = model.encoder.layers[1].feed_forward.w_2.weight

@@ -1,4 +1,5 @@
-"""Neighbours against torch, the luck of a nearest neighbour against its distribution, and words found where they stand."""
+"""Neighbours against torch, the luck of a nearest neighbour against its distribution, and words found where they
+stand."""
 import numpy as np
 import pytest
 import torch
@@ -9,7 +10,8 @@ from model.core.record import Tokens
 from model.lessons import contexts
 
 TEXT = "The bank, a bank!"
-TOKENS = Tokens(("[CLS]", "The", "ba", "nk", ",", "a", "bank", "!", "[SEP]"), tuple(range(9)), (True, *[False] * 7, True),
+TOKENS = Tokens(("[CLS]", "The", "ba", "nk", ",", "a", "bank", "!", "[SEP]"), tuple(range(9)),
+                (True, *[False] * 7, True),
                 ((0, 0), (0, 3), (4, 6), (6, 8), (8, 9), (10, 11), (12, 16), (16, 17), (0, 0)),
                 (-1, 0, 1, 1, 2, 3, 4, 5, -1), (-1, *[0] * 7, -1), (False,) * 9)
 
@@ -19,7 +21,8 @@ def test_neighbours_are_the_largest_cosines_and_leave_the_word_itself_out():
     table[7] = 2 * table[5]
     order, others, pairs = contexts.neighbours(table, 5)
     wanted = torch.nn.functional.cosine_similarity(torch.tensor(table[5:6]), torch.tensor(table), dim=-1).numpy()
-    assert order[0] == 7 and 5 not in order and order == [int(each) for each in np.argsort(-wanted) if each != 5][:contexts.NEAREST]
+    assert order[0] == 7 and 5 not in order and order == [int(each) for each in np.argsort(-wanted)
+                                                          if each != 5][:contexts.NEAREST]
     assert others == pytest.approx(np.delete(wanted, 5), abs=1e-6)
     assert len(pairs) > 4900 and abs(pairs.mean()) < 0.05 and pairs.max() < 0.999   # never a row with itself
 
@@ -45,9 +48,11 @@ def test_a_word_in_one_context_is_itself_and_unrelated_words_are_all_pairs_spell
     states = [[rng.standard_normal((9, 6)) for _ in range(3)] for _ in range(2)]
     found = contexts.compare("bank", (TEXT,) * 4, [TOKENS] * 4, [states[0], states[1], states[0], states[1]])
     word = [[layer[[2, 3]].mean(0) for layer in each] for each in states]
-    wanted = [float(torch.nn.functional.cosine_similarity(torch.tensor(one), torch.tensor(other), dim=0)) for one, other in zip(*word, strict=True)]
+    wanted = [float(torch.nn.functional.cosine_similarity(torch.tensor(one), torch.tensor(other), dim=0))
+              for one, other in zip(*word, strict=True)]
     assert found.apart == pytest.approx(wanted) and found.alike == pytest.approx(np.ones(3))
-    # after the first word: bank, a, bank; each bank has one partner that is spelled otherwise, the a has two, in three sentences
+    # after the first word: bank, a, bank; each bank has one partner that is spelled otherwise, the a has two, in three
+    # sentences
     assert found.pairs == 3 * (1 + 2 + 1) and found.pieces == ("ba", "nk") and not found.unknown and not found.leads
     assert contexts.compare("the", (TEXT,) * 4, [TOKENS] * 4, [states[0]] * 4).leads
     assert (found.low < found.unrelated).all() and (found.unrelated < found.high).all()

@@ -1,4 +1,5 @@
-"""The ways of attention against torch, the memory against a closed form, powers against scipy, and a measurement that knows its bounds."""
+"""The ways of attention against torch, the memory against a closed form, powers against scipy, and a measurement that
+knows its bounds."""
 import numpy as np
 import pytest
 import torch

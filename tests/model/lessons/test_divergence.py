@@ -1,4 +1,5 @@
-"""Cross-entropy and divergence against scipy, label smoothing against torch, closed forms against the sums that they stand for."""
+"""Cross-entropy and divergence against scipy, label smoothing against torch, closed forms against the sums that they
+stand for."""
 import math
 
 import numpy as np
@@ -14,7 +15,8 @@ from model.lessons import distillation
 from model.lessons import divergence as d
 
 SHARES = st.lists(st.floats(0.01, 1), min_size=4, max_size=4).map(lambda each: np.array(each) / sum(each))
-CASES = [(words, epsilon, definition) for words in (2, 5, 37_000) for epsilon in (0.01, 0.1, 0.5) for definition in d.DEFINITIONS]
+CASES = [(words, epsilon, definition) for words in (2, 5, 37_000) for epsilon in (0.01, 0.1, 0.5)
+         for definition in d.DEFINITIONS]
 
 
 @given(SHARES, SHARES)
@@ -70,4 +72,5 @@ def test_students_are_the_teachers_own_snapshots_and_speak_its_signs():
     taken = distillation.steps()
     assert taken[0] == 0 and taken == sorted(taken)
     words = open_model(distillation.student(taken[1])).tokenizer.words
-    assert words[distillation.number("q")] == "q" and distillation.number("é") is None and distillation.number("[PAD]") is None
+    assert words[distillation.number("q")] == "q" and distillation.number("é") is None and distillation.number(
+        "[PAD]") is None

@@ -18,12 +18,15 @@ def tempered(before, head: int, temperature: float):
     """The record with one head of layer 1 at another temperature."""
     (of_kind,), temperatures = before.maps, np.ones(HEADS, np.float32)
     temperatures[head] = temperature
-    return replace(before, maps=(replace(of_kind, layers=(of_kind.layers[0], replace(of_kind.layers[1], temperature=temperatures))),))
+    return replace(before,
+                   maps=(replace(of_kind,
+                                 layers=(of_kind.layers[0], replace(of_kind.layers[1], temperature=temperatures))),))
 
 
 def test_a_row_change_is_half_of_scipys_city_block_and_runs_from_0_to_1():
     one, other = np.random.default_rng(3).dirichlet(np.ones(7), size=(2, 11)).astype(np.float32)
-    assert edit_effects.row_change(one, other) == pytest.approx([distance.cityblock(a, b) / 2 for a, b in zip(one, other, strict=True)], abs=1e-6)
+    assert edit_effects.row_change(one, other) == pytest.approx([distance.cityblock(a, b) / 2
+                                                                 for a, b in zip(one, other, strict=True)], abs=1e-6)
     assert edit_effects.row_change(np.eye(2)[0], np.eye(2)[1]) == 1 and edit_effects.row_change(one, one).max() == 0
 
 
@@ -48,8 +51,14 @@ def test_layers_of_unlike_width_leave_a_hole():
 def test_the_answers_change_is_scipys_cosine_distance_or_the_best_guesss_move():
     one, other = np.random.default_rng(5).normal(size=(2, 13)).astype(np.float32)
     vectors = [Prediction("vector", vector=each) for each in (one, other)]
-    assert edit_effects.answer_change(*vectors) == ("vector", pytest.approx(distance.cosine(one.astype(float), other.astype(float)), abs=1e-12))
+    assert edit_effects.answer_change(*vectors) == ("vector",
+                                                    pytest.approx(
+                                                        distance.cosine(one.astype(float), other.astype(float)),
+                                                        abs=1e-12))
     before = Prediction("next", (0, 1), ((5, 6), (7, 8)), (("a", "b"), ("c", "d")), ((0.9, 0.1), (0.6, 0.3)))
     after = replace(before, ids=((5, 6), (8, 7)), probabilities=((0.9, 0.1), (0.5, 0.25)))
     assert edit_effects.answer_change(before, after) == ("probability", pytest.approx(0.25 - 0.6))
-    assert edit_effects.answer_change(before, replace(after, ids=((5, 6), (8, 9)))) is None and edit_effects.answer_change(None, after) is None
+    assert edit_effects.answer_change(before,
+                                      replace(after,
+                                              ids=((5, 6), (8, 9)))) is None and edit_effects.answer_change(
+                                                  None, after) is None

@@ -8,7 +8,8 @@ from model.lessons import embeddings
 from model.lessons.contexts import ContextsQuery, TableQuery
 from model.pretrained.trace import trace
 
-TEXTS = ("He sat on the bank of the river.", "She put money into the bank.", "They fished from the bank.", "Seven grey horses crossed an old bridge.")
+TEXTS = ("He sat on the bank of the river.", "She put money into the bank.", "They fished from the bank.",
+         "Seven grey horses crossed an old bridge.")
 
 
 def test_rows_and_neighbours_are_the_networks_own(minilm, report):

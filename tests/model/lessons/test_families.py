@@ -1,4 +1,5 @@
-"""Three families: masks against torch's, what crosses from encoder to decoder against torch's own attention, and who notices a hidden word."""
+"""Three families: masks against torch's, what crosses from encoder to decoder against torch's own attention, and who
+notices a hidden word."""
 import numpy as np
 import pytest
 import torch
@@ -51,9 +52,11 @@ def test_keys_and_values_of_every_layer_are_made_of_one_memory(translated):
     assert found.query[1] == m and found.key[1] == found.value[1] == n
     for each in (one for block in trace.blocks for one in block.attentions if one.kind is Kind.CROSS):
         parts = ((each.query, each.x), (each.key, found.memory), (each.value, found.memory))
-        q, k, v = (torch.tensor(np.stack([part.apply(given, head) for head in range(len(part.weight))])) for part, given in parts)
+        q, k, v = (torch.tensor(np.stack([part.apply(given, head) for head in range(len(part.weight))]))
+                   for part, given in parts)
         mixed = functional.scaled_dot_product_attention(q, k, v).numpy()
-        np.testing.assert_allclose(heads.head_outputs(record[Kind.CROSS].layer(each.index), np.arange(m)), mixed, atol=1e-5)
+        np.testing.assert_allclose(heads.head_outputs(record[Kind.CROSS].layer(each.index), np.arange(m)), mixed,
+                                   atol=1e-5)
 
 
 def test_a_model_without_cross_attention_has_no_such_wiring():
@@ -65,7 +68,8 @@ def test_a_model_without_cross_attention_has_no_such_wiring():
 @pytest.mark.parametrize(("model", "kind", "text"), [("minilm", Kind.SELF, TEXT), ("translator", Kind.SELF, TEXT),
                                                       ("induction", Kind.CAUSAL, "k7Qx2bVk7Qx")])
 def test_a_hidden_token_is_noticed_by_those_who_may_see_it(model, kind, text):
-    before, after = (ask(LastQuery(sources.open_query(model, text, edits=edits), kind)).vectors for edits in ([], [Hide("source", 4)]))
+    before, after = (ask(LastQuery(sources.open_query(model, text, edits=edits), kind)).vectors
+                     for edits in ([], [Hide("source", 4)]))
     change = families.moved(before, after)
     if kind is Kind.SELF:
         assert (change > 1e-4).all()

@@ -18,7 +18,8 @@ VARIANTS = {
     "relative": {"bias": Relative(RNG.normal(size=(HEADS, QUERIES + KEYS - 1)).astype(np.float32), QUERIES)},
     "dense": {"bias": Dense(RNG.normal(size=(HEADS, QUERIES, KEYS)).astype(np.float32))},
     "mask by head": {"allowed": Dense((RNG.random((HEADS, QUERIES, KEYS)) < 0.7) | (np.arange(KEYS) == 0))},
-    "sink": {"sink": RNG.normal(size=HEADS).astype(np.float32)}, "temperature": {"temperature": np.linspace(0.4, 3, HEADS).astype(np.float32)},
+    "sink": {"sink": RNG.normal(size=HEADS).astype(np.float32)},
+    "temperature": {"temperature": np.linspace(0.4, 3, HEADS).astype(np.float32)},
     "sink and temperature": {"sink": np.ones(HEADS, np.float32), "temperature": np.full(HEADS, 0.5, np.float32)}}
 
 
@@ -34,16 +35,19 @@ def test_every_step_equals_the_records_numbers(variant):
             assert found.mixed == pytest.approx(outputs[token], abs=1e-5)
             assert found.weights.sum() + found.sink == pytest.approx(1, abs=1e-12)
             temperature = 1 if made.temperature is None else made.temperature[head]
-            assert (found.logits * temperature)[found.allowed] == pytest.approx(scores[token][found.allowed], rel=1e-5, abs=1e-5)
+            assert (found.logits
+                    * temperature)[found.allowed] == pytest.approx(scores[token][found.allowed], rel=1e-5, abs=1e-5)
 
 
 def test_the_journey_through_minilm_is_the_record_of_the_app():
     from model.ask import sources
 
-    asked = sources.ask(sources.open_query("minilm", "The animal didn't cross the street because it was too tired.")).result()
+    asked = sources.ask(sources.open_query("minilm",
+                                           "The animal didn't cross the street because it was too tired.")).result()
     made = asked[Kind.SELF].layer(3)
     found = head_steps.journey(made, 1, 10)
-    assert found.weights == pytest.approx(heads.weights(made, 1)[10], abs=1e-6) and found.weights[2] == pytest.approx(0.677, abs=5e-4)
+    assert found.weights == pytest.approx(heads.weights(made, 1)[10],
+                                          abs=1e-6) and found.weights[2] == pytest.approx(0.677, abs=5e-4)
 
 
 @given(st.integers(1, 14), st.integers(0, 10))
@@ -55,14 +59,18 @@ def test_ranked_products_sum_to_the_dot_product(keep, seed):
         assert sum(value for _, value in found) == pytest.approx(products.sum(), abs=1e-12)
         sizes = [abs(value) for _, value in found[:keep]]
         assert sizes == sorted(sizes, reverse=True) and len(found) <= keep + 1
-    assert ("1+6", pytest.approx(products[1] + products[6])) in [(name, value) for name, value in head_steps.ranked_products(products, 13, pairs)]
+    assert ("1+6", pytest.approx(products[1] + products[6])) in [(name, value)
+                                                                 for name, value in head_steps.ranked_products(
+                                                                     products, 13, pairs)]
 
 
 def test_angles_are_torchs_and_exact_at_the_ends():
     one, other = RNG.normal(size=(2, 11))
     cosine = torch.nn.functional.cosine_similarity(torch.tensor(one), torch.tensor(other), dim=0)
     assert head_steps.angle(one, other) == pytest.approx(float(torch.rad2deg(torch.acos(cosine))), abs=1e-9)
-    assert head_steps.angle(one, 3 * one) == pytest.approx(0, abs=1e-6) and head_steps.angle(one, -one) == pytest.approx(180, abs=1e-6)
+    assert head_steps.angle(one, 3 * one) == pytest.approx(0,
+                                                           abs=1e-6) and head_steps.angle(one, -one) == pytest.approx(
+                                                               180, abs=1e-6)
 
 
 @given(st.integers(0, 50))
@@ -77,7 +85,8 @@ def test_the_hull_is_scipys_and_holds_every_average(seed):
 
 
 def test_a_hull_of_one_and_of_two_points():
-    assert list(head_steps.hull(np.array([[1.0, 2.0]]))) == [0] and set(head_steps.hull(np.array([[0.0, 0], [1, 1]]))) == {0, 1}
+    assert list(head_steps.hull(np.array([[1.0, 2.0]]))) == [0] and set(
+        head_steps.hull(np.array([[0.0, 0], [1, 1]]))) == {0, 1}
 
 
 def test_the_plane_is_the_one_of_torchs_principal_components():

@@ -1,4 +1,5 @@
-"""The paper's table against graphs that are walked, the four layers against torch's, and the shuffle that only attention does not notice."""
+"""The paper's table against graphs that are walked, the four layers against torch's, and the shuffle that only
+attention does not notice."""
 import numpy as np
 import pytest
 import torch
@@ -18,11 +19,13 @@ def test_the_layers_are_torchs():
     wanted = torch.nn.functional.scaled_dot_product_attention(query[None], key[None], value[None])[0].numpy()
     assert layer_types.run("attention", TOKENS, W) == pytest.approx(wanted, abs=1e-12)
     near = torch.from_numpy(sparse_masks.window(layer_types.TOKENS, sparse_masks.Shape(window=2)))
-    wanted = torch.nn.functional.scaled_dot_product_attention(query[None], key[None], value[None], attn_mask=near)[0].numpy()
+    wanted = torch.nn.functional.scaled_dot_product_attention(query[None], key[None], value[None],
+                                                              attn_mask=near)[0].numpy()
     assert layer_types.run("restricted", TOKENS, W, 5) == pytest.approx(wanted, abs=1e-12)
     recurrent = torch.nn.RNN(layer_types.WIDTH, layer_types.WIDTH, bias=False, dtype=torch.float64)
     recurrent.load_state_dict(dict(zip(("weight_ih_l0", "weight_hh_l0"), given(W.a.T, W.b.T), strict=True)))
-    assert layer_types.run("recurrent", TOKENS, W) == pytest.approx(recurrent(given(TOKENS)[0])[0].detach().numpy(), abs=1e-12)
+    assert layer_types.run("recurrent", TOKENS, W) == pytest.approx(recurrent(given(TOKENS)[0])[0].detach().numpy(),
+                                                                    abs=1e-12)
     signal, kernel = given(TOKENS.T[None], W.kernel.transpose(2, 1, 0))
     wanted = torch.nn.functional.conv1d(signal, kernel, padding="same")[0].numpy().T
     assert layer_types.run("convolution", TOKENS, W) == pytest.approx(wanted, abs=1e-12)
@@ -38,12 +41,14 @@ def test_the_neighbourhood_has_r_keys():
     for r in (1, 2, 5, 8):
         moved = TOKENS.copy()
         moved[12] += 1
-        changed = (np.abs(layer_types.run("restricted", moved, W, r) - layer_types.run("restricted", TOKENS, W, r)) > 1e-12).any(1)
+        changed = (np.abs(layer_types.run("restricted", moved, W, r) - layer_types.run("restricted", TOKENS, W, r))
+                   > 1e-12).any(1)
         assert changed.sum() == r
 
 
 def test_the_longest_path_is_that_of_a_walk():
-    """Attention over r keys on each side, walked layer by layer; a dilated convolution of kernel k reaches k^L tokens after L layers."""
+    """Attention over r keys on each side, walked layer by layer; a dilated convolution of kernel k reaches k^L tokens
+    after L layers."""
     n, r = 64, 8
     walked = sparse_masks.layers_needed(sparse_masks.reach(sparse_masks.window(n, sparse_masks.Shape(window=r))))
     assert abs(walked - layer_types.table("restricted", n, 4, 2, r)["path"]) <= 1
@@ -54,5 +59,8 @@ def test_attention_is_cheaper_than_recurrence_exactly_below_n_equal_d():
     for n, wanted in ((511, "attention"), (513, "recurrent")):
         assert layer_types.cheapest(n, 512, 3, 10**6) == wanted
     table = {kind: layer_types.table(kind, np.array([4.0, 64.0]), 16, 2, 8) for kind in layer_types.TYPES}
-    assert table["attention"]["complexity"].tolist() == [256, 65_536] and table["restricted"]["complexity"].tolist() == [256, 8192]
-    assert table["recurrent"]["steps"].tolist() == [4, 64] and table["recurrent"]["complexity"].tolist() == [1024, 16_384]
+    assert table["attention"]["complexity"].tolist() == [256,
+                                                         65_536] and table["restricted"]["complexity"].tolist() == [
+                                                             256, 8192]
+    assert table["recurrent"]["steps"].tolist() == [4,
+                                                    64] and table["recurrent"]["complexity"].tolist() == [1024, 16_384]

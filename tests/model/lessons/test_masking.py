@@ -16,7 +16,9 @@ def test_masking_before_is_torchs_softmax_over_minus_infinity():
 
 
 def test_zeroing_and_renormalising_is_the_same_as_masking_before():
-    assert masking.masked_weights(SCORES, ALLOWED, "renormalised") == pytest.approx(masking.masked_weights(SCORES, ALLOWED, "before"), abs=1e-14)
+    assert masking.masked_weights(SCORES, ALLOWED,
+                                  "renormalised") == pytest.approx(masking.masked_weights(SCORES, ALLOWED, "before"),
+                                                                   abs=1e-14)
 
 
 def test_zeroing_alone_loses_what_the_forbidden_keys_had():
@@ -26,7 +28,9 @@ def test_zeroing_alone_loses_what_the_forbidden_keys_had():
 
 
 def test_a_large_negative_number_does_as_well_until_a_row_has_nothing_left():
-    assert masking.masked_weights(SCORES, ALLOWED, "finite") == pytest.approx(masking.masked_weights(SCORES, ALLOWED, "before"), abs=1e-15)
+    assert masking.masked_weights(SCORES, ALLOWED,
+                                  "finite") == pytest.approx(masking.masked_weights(SCORES, ALLOWED, "before"),
+                                                             abs=1e-15)
     blind = ALLOWED.copy()
     blind[4] = False
     assert masking.masked_weights(SCORES, blind, "finite")[4] == pytest.approx(1 / N, abs=1e-6)
@@ -51,6 +55,7 @@ def test_the_masks_are_what_they_say():
 
 def test_a_blind_row_is_nan_or_a_silent_lie():
     found = masking.blind_row(5)
-    assert (found["before"], found["after"], found["renormalised"], found["torch.softmax"]) == ("NaN", "0", "NaN", "NaN")
+    assert (found["before"], found["after"], found["renormalised"],
+            found["torch.softmax"]) == ("NaN", "0", "NaN", "NaN")
     assert found["finite"].startswith("uniform")
     assert found["scaled_dot_product_attention"] in ("0", "NaN")   # 0 in current torch, NaN in older ones

@@ -24,7 +24,8 @@ def test_smacof_never_makes_it_worse_and_ends_where_scipys_optimiser_does():
     points, raw = mds.smacof(ROOM, start, steps=5000)
     assert (np.diff(raw) <= 1e-12).all() and mds.stress(points, ROOM) < mds.stress(start, ROOM)
     above = np.triu_indices(len(ROOM), 1)
-    best = minimize(lambda flat: ((mds.between(flat.reshape(-1, 2))[above] - ROOM[above]) ** 2).sum(), points.ravel(), method="BFGS")
+    best = minimize(lambda flat: ((mds.between(flat.reshape(-1, 2))[above] - ROOM[above]) ** 2).sum(), points.ravel(),
+                    method="BFGS")
     assert raw[-1] == pytest.approx(best.fun, rel=1e-3)
 
 

@@ -24,13 +24,15 @@ def test_after_every_tile_sum_and_answer_are_those_of_what_was_read(scores, tile
 def test_the_factor_corrects_only_when_something_larger_comes():
     values = np.ones((6, 1))
     assert [step.kept for step in online_softmax.steps(np.array([3.0, 2, 1, 0, -1, -2]), values, 2)] == [0, 1, 1]
-    assert [step.kept for step in online_softmax.steps(np.array([0.0, 1, 2, 3, 4, 5]), values, 2)] == pytest.approx([0, np.exp(-2), np.exp(-2)])
+    assert [step.kept for step in online_softmax.steps(np.array([0.0, 1, 2, 3, 4, 5]), values,
+                                                       2)] == pytest.approx([0, np.exp(-2), np.exp(-2)])
 
 
 @pytest.mark.parametrize("tile", [1, 7, 16, 100])
 def test_attention_in_tiles_is_torchs(tile):
     query, key, value = np.random.default_rng(2).standard_normal((3, 50, 16))
-    wanted = torch.nn.functional.scaled_dot_product_attention(*(torch.from_numpy(each)[None] for each in (query, key, value)))[0].numpy()
+    wanted = torch.nn.functional.scaled_dot_product_attention(*(torch.from_numpy(each)[None]
+                                                                for each in (query, key, value)))[0].numpy()
     assert online_softmax.tiled_attention(query, key, value, tile) == pytest.approx(wanted, abs=1e-12)
 
 

@@ -27,7 +27,8 @@ def test_the_table_is_the_one_that_trains_our_model():
 @pytest.mark.parametrize("width", [2, 6, 512])
 def test_wavelengths_run_from_two_pi_to_the_papers_bound(width):
     found = positions.wavelengths(width)
-    assert found[0] == pytest.approx(2 * np.pi) and found[-1] == pytest.approx(2 * np.pi * 10000 ** ((width - 2) / width))
+    assert found[0] == pytest.approx(2
+                                     * np.pi) and found[-1] == pytest.approx(2 * np.pi * 10000 ** ((width - 2) / width))
     again = [positions.sinusoidal([7.0 + wave], width)[0, 2 * pair] for pair, wave in enumerate(found)]
     assert again == pytest.approx(positions.sinusoidal([7.0], width)[0, ::2], abs=1e-9)
 
@@ -50,12 +51,15 @@ def test_rotary_scores_depend_on_the_distance_only_and_are_our_models():
 
 
 def test_alibi_slopes_of_the_paper():
-    assert positions.alibi_slopes(8) == pytest.approx([1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256], abs=0)
-    assert positions.alibi_slopes(16)[0] == pytest.approx(2**-0.5) and positions.alibi_slopes(5) == pytest.approx(ours.slopes(5).numpy())
+    assert positions.alibi_slopes(8) == pytest.approx([1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256],
+                                                      abs=0)
+    assert positions.alibi_slopes(16)[0] == pytest.approx(2**-0.5) and positions.alibi_slopes(5) == pytest.approx(
+        ours.slopes(5).numpy())
     assert positions.alibi_bias(5, 7) == pytest.approx(ours.distance_bias(5, 7, 7).numpy())
 
 
-@pytest.mark.parametrize(("both_ways", "buckets", "farthest"), [(True, 32, 128), (False, 32, 128), (True, 16, 50), (False, 8, 20)])
+@pytest.mark.parametrize(("both_ways", "buckets", "farthest"),
+                         [(True, 32, 128), (False, 32, 128), (True, 16, 50), (False, 8, 20)])
 def test_t5_buckets_are_transformers(both_ways, buckets, farthest):
     from transformers.models.t5.modeling_t5 import T5Attention
 
@@ -74,7 +78,8 @@ def test_only_an_encoder_without_positions_is_equivariant(scheme):
 
 
 def test_a_causal_model_without_positions_is_not_equivariant():
-    """A word's output changes as soon as what stands before it does; the first two words here still stand where they stood."""
+    """A word's output changes as soon as what stands before it does; the first two words here still stand where they
+    stood."""
     moved = positions.changes(*positions.shuffled((0, 1, 4, 2, 3), "none", causal=True))
     assert moved[:2].max() < 1e-12 and moved[2:].min() > 1e-3
 
@@ -108,9 +113,11 @@ def test_the_shipped_runs_are_whole():
 def test_the_prose_of_the_prompt_says_what_the_shipped_runs_say():
     """If new runs say something else, the answers of [predict_far] in positions.toml have to be written anew."""
     found = positions.beyond()
-    runs, back, trained = ({name: np.array(each).mean(0) for name, each in found["accuracy"].items()}, found["back"], found["trained"])
+    runs, back, trained = ({name: np.array(each).mean(0) for name, each in found["accuracy"].items()}, found["back"],
+                           found["trained"])
     inside, twice, far = ({name: each[part].mean() for name, each in runs.items()}
-                          for part in (slice(0, trained - back), slice(trained - back, 2 * trained - back), slice(2 * trained - back, None)))
+                          for part in (slice(0, trained - back), slice(trained - back, 2 * trained - back),
+                                       slice(2 * trained - back, None)))
     assert min(inside[name] for name in ("sinusoidal", "learned", "rotary")) > 0.9
     assert twice["rotary"] > 0.99 and 0.3 < far["rotary"] < 0.8
     assert 0.35 < inside["alibi"] < 0.65 and far["alibi"] > 0.85 * inside["alibi"]

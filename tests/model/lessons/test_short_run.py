@@ -25,7 +25,8 @@ def test_the_first_loss_is_torchs_cross_entropy_with_and_without_its_smoothing()
         logits = short_run.at_it(short_run.untrained(1), ids, places)
     assert short_run.run(RunQuery()).loss[0] == pytest.approx(functional.cross_entropy(logits, nouns).item(), rel=1e-5)
     smooth = short_run.run(RunQuery("smooth", 0.2, "all"))
-    assert smooth.loss[0] == pytest.approx(functional.cross_entropy(logits, nouns, label_smoothing=0.2).item(), rel=1e-5)
+    assert smooth.loss[0] == pytest.approx(functional.cross_entropy(logits, nouns, label_smoothing=0.2).item(),
+                                           rel=1e-5)
     assert smooth.floor == pytest.approx(floor(logits.shape[-1], 0.2, "all"), rel=1e-4)
 
 

@@ -14,7 +14,8 @@ TEMPERATURES = st.floats(0.01, 100)
 
 @given(LOGITS, TEMPERATURES)
 def test_weights_are_scipys(logits, temperature):
-    assert softmax.softmax_rows(logits, [temperature])[0] == pytest.approx(special.softmax(logits / temperature), abs=1e-12)
+    assert softmax.softmax_rows(logits, [temperature])[0] == pytest.approx(special.softmax(logits / temperature),
+                                                                           abs=1e-12)
 
 
 def test_a_masked_key_gets_nothing_and_the_rest_is_the_softmax_of_the_rest():
@@ -59,7 +60,8 @@ def test_no_overflow_at_either_end_and_the_limits_are_reached(logits):
     allowed = np.ones(len(logits), bool)
     cold, hot = softmax.limits(logits, allowed)
     rows = softmax.softmax_rows(logits, [1e-6, 1e9])
-    assert np.isfinite(rows).all() and rows[0] == pytest.approx(cold, abs=1e-12) and rows[1] == pytest.approx(hot, abs=1e-4)
+    assert np.isfinite(rows).all() and rows[0] == pytest.approx(cold,
+                                                                abs=1e-12) and rows[1] == pytest.approx(hot, abs=1e-4)
 
 
 def test_the_formula_as_written_overflows_where_ours_does_not():

@@ -53,7 +53,8 @@ def test_known_answers():
     assert sparse_masks.layers_needed(sparse_masks.reach(sparse_masks.pattern("full", N, SHAPE))) == 1
     assert sparse_masks.layers_needed(sparse_masks.reach(sparse_masks.pattern("window", N, SHAPE))) == -(-(N - 1) // 3)
     assert sparse_masks.layers_needed(sparse_masks.reach(sparse_masks.pattern("global", N, SHAPE))) == 2
-    assert sparse_masks.layers_needed(sparse_masks.reach(sparse_masks.pattern("dilated", N, SHAPE))) is None     # even and odd tokens never meet
+    # even and odd tokens never meet
+    assert sparse_masks.layers_needed(sparse_masks.reach(sparse_masks.pattern("dilated", N, SHAPE))) is None
 
 
 def test_lost_weight_is_what_lies_outside():

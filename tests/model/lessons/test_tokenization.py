@@ -1,4 +1,5 @@
-"""Pieces against WordPiece written out by hand and against bytes; merges against counting, and against what the library itself then cuts."""
+"""Pieces against WordPiece written out by hand and against bytes; merges against counting, and against what the library
+itself then cuts."""
 import json
 from collections import Counter
 
@@ -15,7 +16,8 @@ BOOK = "low low low low low lower lower newest newest newest newest newest newes
 
 
 def greedy(word: str, vocabulary: set[str]) -> list[str]:
-    """WordPiece by its definition: from the left the longest piece that there is, ## inside a word; [UNK] for the word if there is none."""
+    """WordPiece by its definition: from the left the longest piece that there is, ## inside a word; [UNK] for the word
+    if there is none."""
     found, start = [], 0
     while start < len(word):
         ends = (end for end in range(len(word), start, -1) if ("##" if start else "") + word[start:end] in vocabulary)
@@ -33,7 +35,8 @@ def test_wordpiece_is_the_longest_piece_from_the_left(text):
     vocabulary = set(tokenization._tokenizer("minilm").get_vocab())
     assert [piece for piece, added in zip(cut.pieces, cut.special, strict=True) if not added] == [
         piece for word in cut.words for piece in greedy(word, vocabulary)]
-    assert cut.vocabulary == len(vocabulary) and [tokenization._tokenizer("minilm").id_to_token(each) for each in cut.ids] == list(cut.pieces)
+    assert cut.vocabulary == len(vocabulary) and [tokenization._tokenizer("minilm").id_to_token(each)
+                                                  for each in cut.ids] == list(cut.pieces)
     assert [each == "[UNK]" for each in cut.pieces] == list(cut.unknown)
 
 
@@ -41,7 +44,9 @@ def test_labels_are_what_was_typed_and_the_textbooks_split_is_nobodys():
     minilm, own = tokenization.cut("今天天气怎么样？", "minilm"), tokenization.cut_by_own("今天天气怎么样？", BOOK)
     assert minilm.labels[:3] == ("[CLS]", "[UNK] 今", "天") and sum(minilm.unknown) == 5 and minilm.count == 8
     assert own.labels[:3] == ("今₁", "今₂", "今₃") and own.count == len("今天天气怎么样？".encode()) and not any(own.unknown)
-    assert tokenization.cut("Café", "minilm").normalised == "cafe" and tokenization.cut_by_own("Café", BOOK).normalised == "Café"
+    assert tokenization.cut("Café",
+                            "minilm").normalised == "cafe" and tokenization.cut_by_own(
+                                "Café", BOOK).normalised == "Café"
 
 
 @given(st.text(max_size=40))
@@ -58,7 +63,8 @@ def test_every_merge_is_of_a_most_frequent_pair_and_lengths_count_the_pieces(boo
         assert counts[pair] == max(counts.values()) >= 2
     assert max(tokenization.pair_counts(found.words, found.pairs).values(), default=0) < 2
     for done in (0, len(found.pairs)):
-        assert found.lengths[done] == sum(times * len(tokenization.apply(word, found.pairs[:done])) for word, times in found.words)
+        assert found.lengths[done] == sum(times * len(tokenization.apply(word, found.pairs[:done]))
+                                          for word, times in found.words)
 
 
 def test_merges_in_their_order_are_what_the_library_cuts():
@@ -69,7 +75,8 @@ def test_merges_in_their_order_are_what_the_library_cuts():
 
 
 def test_sennrichs_words_are_merged_as_in_his_paper():
-    """Algorithm 1 on low, lower, newest, widest: es, est and lo, low are among the first merges; est is counted in newest and widest."""
+    """Algorithm 1 on low, lower, newest, widest: es, est and lo, low are among the first merges; est is counted in
+    newest and widest."""
     found = tokenization.merges(BOOK)
     first = [(tokenization.shown(one), tokenization.shown(other)) for one, other in found.pairs[:4]]
     assert set(first) == {("e", "s"), ("es", "t"), ("l", "o"), ("lo", "w")}
@@ -80,7 +87,8 @@ def test_sennrichs_words_are_merged_as_in_his_paper():
 
 def test_merging_a_pair_takes_it_from_the_left():
     assert tokenization.merged(("a", "a", "a", "b"), ("a", "a")) == ("aa", "a", "b")
-    assert tokenization.shown("Ġlow") == "␣low" and tokenization.shown("ä»") == "E4 BB" and tokenization.shown("å¤©æ") == "天 E6"
+    assert tokenization.shown("Ġlow") == "␣low" and tokenization.shown("ä»") == "E4 BB" and tokenization.shown(
+        "å¤©æ") == "天 E6"
 
 
 def test_the_chinese_text_of_the_page_learns_a_word_and_what_is_no_word():

@@ -1,4 +1,5 @@
-"""Attributions of pretrained models: sums of vectors, removals and gradients against transformers and torch asked directly."""
+"""Attributions of pretrained models: sums of vectors, removals and gradients against transformers and torch asked
+directly."""
 import numpy as np
 import pytest
 import torch
@@ -38,7 +39,8 @@ def test_the_vectors_sum_to_what_the_layer_puts_out_also_behind_residual_and_nor
     query = asked(model).query
     record, found = model.answer(query, report), trace.trace(model, query, report)
     for layer in record.maps[0].layers:
-        attention, block = found.attention(record.maps[0].kind, layer.index), found.block(record.maps[0].kind, layer.index)
+        attention, block = found.attention(record.maps[0].kind,
+                                           layer.index), found.block(record.maps[0].kind, layer.index)
         weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
         changed, around = value_norms.transformed_values(layer, attention), value_norms.sublayer(block, attention)
         assert around.after is not None and (around.behind is not None) == (family == "gemma2")
@@ -46,9 +48,11 @@ def test_the_vectors_sum_to_what_the_layer_puts_out_also_behind_residual_and_nor
         for row in (0, 3, layer.shape[1] - 1):
             stages = around.parts(value_norms.contributions(weights, changed, row), row)
             close(stages["norm"].sum(0) + bias, attention.output[row])
-            summed = bias if around.behind is None else value_norms.apply_norm(around.behind, row, bias) + _bias(around.behind)
+            summed = bias if around.behind is None else value_norms.apply_norm(around.behind, row, bias) + _bias(
+                around.behind)
             close(stages["norm_residual"].sum(0) + summed, around.after.input[row])
-            close(stages["norm_layernorm"].sum(0) + value_norms.apply_norm(around.after, row, summed) + _bias(around.after), around.after.output[row])
+            close(stages["norm_layernorm"].sum(0) + value_norms.apply_norm(around.after, row, summed)
+                  + _bias(around.after), around.after.output[row])
 
 
 def _bias(norm) -> np.ndarray:
@@ -62,7 +66,8 @@ def test_lengths_of_one_head_are_those_of_its_vectors(minilm, report):
     weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
     rows = np.eye(layer.shape[1])[4]
     vectors = weights[5, 4][:, None] * changed[5]
-    np.testing.assert_allclose(value_norms.by_head(weights, changed, rows)[5], np.linalg.norm(vectors, axis=1), atol=1e-12)
+    np.testing.assert_allclose(value_norms.by_head(weights, changed, rows)[5], np.linalg.norm(vectors, axis=1),
+                               atol=1e-12)
 
 
 def log_chances(model, ids: list[int], place: int, **more) -> torch.Tensor:
@@ -80,7 +85,8 @@ def test_a_decoder_without_each_token_is_the_network_asked_directly(family, open
     plain = log_chances(model, ids, -1)[target]
     assert found.answer.value == pytest.approx(float(plain), abs=1e-4)
     for token in (1, 4):
-        close(found.removed["deleted"][token], plain.numpy() - log_chances(model, ids[:token] + ids[token + 1:], -1)[target].numpy(), 1e-3)
+        close(found.removed["deleted"][token], plain.numpy()
+              - log_chances(model, ids[:token] + ids[token + 1:], -1)[target].numpy(), 1e-3)
         masked = [*ids[:token], model.tokenizer.mask_token_id, *ids[token + 1:]]
         close(found.removed["replaced"][token], plain.numpy() - log_chances(model, masked, -1)[target].numpy(), 1e-3)
         padding = torch.tensor([[int(place != token) for place in range(len(ids))]])
@@ -94,7 +100,9 @@ def test_a_masked_word_is_asked_for_in_its_place(opened, report):
     model = opened("bert")
     found = answered(model, report, at=TEXT.index("street"), rival="garden")
     ids = model.tokenizer(TEXT.replace("street", "[MASK]"))["input_ids"]
-    assert found.query.text == TEXT.replace("street", "[MASK]") and found.tokens.texts[found.place] == "[MASK]" and found.answer.word == "street"
+    assert found.query.text == TEXT.replace("street",
+                                            "[MASK]") and found.tokens.texts[
+                                                found.place] == "[MASK]" and found.answer.word == "street"
     pair = [model.tokenizer.convert_tokens_to_ids(word) for word in ("street", "garden")]
 
     def difference(some, place):
@@ -103,16 +111,20 @@ def test_a_masked_word_is_asked_for_in_its_place(opened, report):
 
     plain = difference(ids, found.place)
     assert found.answer.value == pytest.approx(plain, abs=1e-4)
-    assert found.removed["deleted"][2] == pytest.approx(plain - difference(ids[:2] + ids[3:], found.place - 1), abs=1e-3)
+    assert found.removed["deleted"][2] == pytest.approx(plain - difference(ids[:2] + ids[3:], found.place - 1),
+                                                        abs=1e-3)
     behind = found.place + 2
-    assert found.removed["deleted"][behind] == pytest.approx(plain - difference(ids[:behind] + ids[behind + 1:], found.place), abs=1e-3)
+    assert found.removed["deleted"][behind] == pytest.approx(plain
+                                                             - difference(ids[:behind] + ids[behind + 1:],
+                                                                          found.place), abs=1e-3)
     own = answered(model, report, text="the [MASK] sat on the mat")
     assert own.place == 2 and own.answer.rank == 1
 
 
 def test_a_sentence_vector_is_compared_with_another_sentence(minilm, report):
     found = answered(minilm, report, other=OTHER)
-    vector, other = (minilm.answer(Query("minilm", "x", text), report).prediction.vector.astype(np.float64) for text in (TEXT, OTHER))
+    vector, other = (minilm.answer(Query("minilm", "x", text), report).prediction.vector.astype(np.float64)
+                     for text in (TEXT, OTHER))
     assert found.place is None and found.answer.value == pytest.approx(float(vector @ other), abs=1e-6)
     without = minilm.answer(Query("minilm", "x", TEXT.replace("street ", "")), report).prediction.vector
     token = found.tokens.texts.index("street")
@@ -152,8 +164,10 @@ def test_equal_weights_are_the_edit_of_a_high_temperature_and_ones_own_change_no
     layer = record[Kind.CAUSAL].layer(1)
     count = len(subject.tokens)
     own = heads.weights(layer, 2)[:count, :count] @ layer.value[1][:count]
-    distances, changes = subject.with_head_values((Kind.CAUSAL, 1, 2), found.attention(Kind.CAUSAL, 1).w_output, own[None], report)
-    assert distances[0] < 1e-5 and abs(changes[0]) < 1e-5 and len(swapped.permuted) == 5 and (swapped.permuted > 1e-4).all()
+    distances, changes = subject.with_head_values((Kind.CAUSAL, 1, 2), found.attention(Kind.CAUSAL, 1).w_output,
+                                                  own[None], report)
+    assert distances[0] < 1e-5 and abs(changes[0]) < 1e-5 and len(swapped.permuted) == 5 and (
+        swapped.permuted > 1e-4).all()
     assert hooks() == before
 
 
@@ -162,10 +176,12 @@ def test_an_encoder_decoder_is_asked_for_a_word_of_its_target(family, opened, re
     model = opened(family)
     found = answered(model, report, at=2, rival="garden", target="a cat sat on the mat")
     start = model.answer(found.query, report)[Kind.CROSS].queries.ids[:2]
-    ids, wanted = model.tokenizer(TEXT)["input_ids"], [model.tokenizer.convert_tokens_to_ids(word) for word in (found.answer.word, "garden")]
+    ids, wanted = model.tokenizer(TEXT)["input_ids"], [model.tokenizer.convert_tokens_to_ids(word)
+                                                       for word in (found.answer.word, "garden")]
 
     def difference(some, **more):
-        output = model.network(decoder_input_ids=torch.tensor([start]), **({"input_ids": torch.tensor([some])} if some else {}), **more)
+        output = model.network(decoder_input_ids=torch.tensor([start]),
+                               **({"input_ids": torch.tensor([some])} if some else {}), **more)
         chances = output.logits[0, -1].log_softmax(-1)
         return chances[wanted[0]] - chances[wanted[1]]
 
@@ -184,7 +200,8 @@ def test_an_encoder_decoder_is_asked_for_a_word_of_its_target(family, opened, re
 
 def test_what_cannot_be_asked_is_one_sentence(opened, minilm, report):
     for model, words, more in ((opened("bloom"), "only reports", {}), (minilm, "type one", {}),
-                               (minilm, "at most 64 tokens", {"text": "a " * 70, "other": "b"}), (opened("llama"), "unknown", {"word": "zebra"}),
+                               (minilm, "at most 64 tokens", {"text": "a " * 70, "other": "b"}),
+                               (opened("llama"), "unknown", {"word": "zebra"}),
                                (opened("llama"), "too few tokens", {"at": 4}),
                                (opened("gpt2"), "too few tokens", {"at": 0}), (opened("bert"), "no word", {"at": 999})):
         with pytest.raises(UserError, match=words):

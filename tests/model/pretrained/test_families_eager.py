@@ -9,8 +9,10 @@ from model.core import heads
 from model.pretrained.environment import prepare
 
 SOURCE, TARGET = families_models.LENGTHS
-SHAPES = {"encoder_attentions": (SOURCE, SOURCE), "decoder_attentions": (TARGET, TARGET), "cross_attentions": (TARGET, SOURCE)}
-FAMILIES = ["bert", "modernbert", "gpt2", "llama", "mistral", "gemma2", "gpt_oss", "granite_swa", "deepseek_v3", "deepseek_v32", "inkling2_text",
+SHAPES = {"encoder_attentions": (SOURCE, SOURCE), "decoder_attentions": (TARGET, TARGET),
+          "cross_attentions": (TARGET, SOURCE)}
+FAMILIES = ["bert", "modernbert", "gpt2", "llama", "mistral", "gemma2", "gpt_oss", "granite_swa", "deepseek_v3",
+            "deepseek_v32", "inkling2_text",
             "llama4_text", "t5", "bart", "nllb-moe"]
 MASKED = {"nllb-moe"}  # its decoder does not say that it is causal
 
@@ -31,7 +33,8 @@ def run(model_type: str, implementation: str, session: forward_pass.Session):
 def eager_weights(model_type: str) -> list[np.ndarray]:
     output = run(model_type, "eager", forward_pass.Session({}))
     wanted = SHAPES if "encoder_attentions" in output else {"attentions": (SOURCE, SOURCE)}
-    found = [each[0].numpy() for name, shape in wanted.items() for each in output[name] if tuple(each.shape[2:]) == shape]
+    found = [each[0].numpy() for name, shape in wanted.items() for each in output[name]
+             if tuple(each.shape[2:]) == shape]
     assert len(found) >= 2
     return found
 
@@ -62,7 +65,8 @@ def test_a_sink_takes_the_share_that_granite_gives_it():
     for head in range(layer.heads):
         scores = heads.scores(layer, head).astype(np.float64)
         total = np.log(np.nansum(np.exp(scores), axis=-1))
-        np.testing.assert_allclose(heads.weights(layer, head).sum(-1), 1 / (1 + np.exp(layer.sink[head] - total)), atol=1e-5)
+        np.testing.assert_allclose(heads.weights(layer, head).sum(-1), 1 / (1 + np.exp(layer.sink[head] - total)),
+                                   atol=1e-5)
 
 
 def test_sparse_attention_looks_at_the_chosen_keys_only():

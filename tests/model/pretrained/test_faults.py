@@ -36,7 +36,8 @@ def broken(folder, number: float):
     """The folder with this number among the weights of the last layer's queries."""
     from safetensors.torch import load, save_file
 
-    weights = load((folder / "model.safetensors").read_bytes())   # load_file would keep the file mapped, and Windows let nobody write it
+    # load_file would keep the file mapped, and Windows let nobody write it
+    weights = load((folder / "model.safetensors").read_bytes())
     next(value for name, value in weights.items() if name.endswith("2.self_attn.q_proj.weight"))[3, 3] = number
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     return folder

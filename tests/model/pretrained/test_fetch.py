@@ -1,4 +1,5 @@
-"""Fetching: checked, resumed, stopped, never more than it should take. The hub is one that the test serves on this machine."""
+"""Fetching: checked, resumed, stopped, never more than it should take. The hub is one that the test serves on this
+machine."""
 import hashlib
 import http.server
 import json
@@ -26,7 +27,8 @@ class FakeHub:
         self.contents, self.chunk, self.asked, self.limit = contents, chunk, [], None
 
     def files(self, hub_id):
-        return "commit7", [Remote(name, len(content), hashlib.sha256(content).hexdigest() if name.endswith(".safetensors") else "", blob(content))
+        return "commit7", [Remote(name, len(content), hashlib.sha256(content).hexdigest()
+                                  if name.endswith(".safetensors") else "", blob(content))
                            for name, content in self.contents.items()]
 
     def read(self, hub_id, commit, name, start):
@@ -56,7 +58,8 @@ def test_a_model_is_fetched_with_progress_and_opens(contents, home, report):
     told = []
     folder = fetching.fetch("owner/name", lambda fraction, text: told.append((fraction, text)), FakeHub(contents))
     assert folder == home / "models" / "owner--name"
-    assert {path.name for path in folder.iterdir()} == set(contents) - {"pytorch_model.bin", "run.py", "../evil.json"} | {"clearhead.json"}
+    assert {path.name for path in folder.iterdir()} == set(contents) - {"pytorch_model.bin", "run.py",
+                                                                        "../evil.json"} | {"clearhead.json"}
     assert json.loads((folder / "clearhead.json").read_text(encoding="utf-8"))["commit"] == "commit7"
     fractions = [fraction for fraction, _ in told]
     assert fractions == sorted(fractions) and fractions[-1] == 1.0 and "of" in told[-1][1]
@@ -117,7 +120,8 @@ def test_pickles_alone_are_refused(contents, report):
         fetching.fetch("owner/name", report, FakeHub(contents))
 
 
-@pytest.mark.parametrize("name", ["../x", "a/../b", "a/b/c", "/etc/passwd", "a b", "-a/b", "a//b", "a--b/c", "x\n/y", ""])
+@pytest.mark.parametrize("name",
+                         ["../x", "a/../b", "a/b/c", "/etc/passwd", "a b", "-a/b", "a//b", "a--b/c", "x\n/y", ""])
 def test_only_an_id_is_an_id(name):
     with pytest.raises(UserError):
         check_id(name)
@@ -145,7 +149,8 @@ class Server(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         if self.path.startswith("/api/models/owner/name"):
-            listed = [{"rfilename": name, "size": len(content), "blobId": blob(content)} for name, content in self.contents.items()]
+            listed = [{"rfilename": name, "size": len(content), "blobId": blob(content)}
+                      for name, content in self.contents.items()]
             return self._send(200, json.dumps({"id": "owner/name", "sha": "c0ffee", "siblings": listed}).encode())
         name = self.path.removeprefix("/owner/name/resolve/c0ffee/")
         if name not in self.contents:
@@ -177,7 +182,8 @@ def served(contents, monkeypatch):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_port}"
     monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", address)
-    monkeypatch.setattr(huggingface_hub.constants, "HUGGINGFACE_CO_URL_TEMPLATE", address + "/{repo_id}/resolve/{revision}/{filename}")
+    monkeypatch.setattr(huggingface_hub.constants, "HUGGINGFACE_CO_URL_TEMPLATE",
+                        address + "/{repo_id}/resolve/{revision}/{filename}")
     yield address
     server.shutdown()
     server.server_close()

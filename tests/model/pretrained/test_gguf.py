@@ -21,8 +21,10 @@ def written_gguf(path):
     network = tiny.network("llama", num_key_value_heads=4, vocab_size=64, tie_word_embeddings=True)
     config = network.config
     writer = GGUFWriter(path, "llama")
-    for name, value in (("block_count", 3), ("context_length", 61), ("embedding_length", 48), ("feed_forward_length", 52), ("head_count", 4),
-                        ("head_count_kv", 4), ("layer_norm_rms_eps", config.rms_norm_eps), ("vocab_size", 64), ("rope_dimension_count", 8)):
+    for name, value in (("block_count", 3), ("context_length", 61), ("embedding_length", 48),
+                        ("feed_forward_length", 52), ("head_count", 4),
+                        ("head_count_kv", 4), ("layer_norm_rms_eps", config.rms_norm_eps), ("vocab_size", 64),
+                        ("rope_dimension_count", 8)):
         getattr(writer, f"add_{name}")(value)
     letters = [chr(97 + i) for i in range(26)]
     pieces = ["<s>", "</s>", *letters, *(one + other for one in "abcdef" for other in "abcdef")]
@@ -32,14 +34,18 @@ def written_gguf(path):
     writer.add_token_merges([f"{one} {other}" for one in "abcdef" for other in "abcdef"])
     writer.add_bos_token_id(0)
     writer.add_eos_token_id(1)
-    renamed = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output",
-               "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down", "input_layernorm": "attn_norm",
-               "post_attention_layernorm": "ffn_norm", "model.embed_tokens": "token_embd", "model.norm": "output_norm", "model.layers.": "blk."}
+    renamed = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
+               "self_attn.o_proj": "attn_output",
+               "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down",
+               "input_layernorm": "attn_norm",
+               "post_attention_layernorm": "ffn_norm", "model.embed_tokens": "token_embd", "model.norm": "output_norm",
+               "model.layers.": "blk."}
     for name, tensor in network.state_dict().items():
         if name != "lm_head.weight":
             numbers = tensor.numpy().astype(np.float32)
             if "q_proj" in name or "k_proj" in name:
-                numbers = numbers.reshape(4, 2, 4, 48).swapaxes(1, 2).reshape(32, 48)  # GGUF interleaves the two halves of rotary positions
+                # GGUF interleaves the two halves of rotary positions
+                numbers = numbers.reshape(4, 2, 4, 48).swapaxes(1, 2).reshape(32, 48)
             for theirs, short in renamed.items():
                 name = name.replace(theirs, short)
             writer.add_tensor(name, np.ascontiguousarray(numbers))

@@ -1,4 +1,5 @@
-"""Loading is safe: what is whole is opened, anything else is refused with the file's name; nothing prompts, nothing of elsewhere runs."""
+"""Loading is safe: what is whole is opened, anything else is refused with the file's name; nothing prompts, nothing of
+elsewhere runs."""
 import json
 import shutil
 import struct
@@ -57,7 +58,8 @@ def test_pickled_weights_are_never_opened(folder, report):
 
 def test_an_index_that_points_outside_is_refused(folder, report):
     (folder / "model.safetensors").rename(folder.parent / "model.safetensors")
-    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": "../model.safetensors"}}), encoding="utf-8")
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": "../model.safetensors"}}),
+                                                         encoding="utf-8")
     with pytest.raises(UserError, match="beside it"):
         open_(folder, report)
 
@@ -79,8 +81,9 @@ def test_missing_tensors_are_refused_as_they_would_be_random(folder, report):
         open_(folder, report)
 
 
-@pytest.mark.parametrize(("name", "content"), [("config.json", "{"), ("config.json", "[]"), ("config.json", '{"model_type": "no_such"}'),
-                                               ("tokenizer.json", "{"), ("config.json", None)])
+@pytest.mark.parametrize(("name", "content"),
+                         [("config.json", "{"), ("config.json", "[]"), ("config.json", '{"model_type": "no_such"}'),
+                          ("tokenizer.json", "{"), ("config.json", None)])
 def test_a_damaged_file_is_one_sentence(folder, report, name, content):
     (folder / name).unlink() if content is None else (folder / name).write_text(content, encoding="utf-8")
     with pytest.raises(UserError) as caught:
@@ -92,7 +95,8 @@ def test_code_that_comes_with_a_model_never_runs(folder, report, tmp_path):
     proof = tmp_path / "ran"
     (folder / "modeling_own.py").write_text(f"open({str(proof)!r}, 'w')\nclass Own: pass\n", encoding="utf-8")
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    config |= {"auto_map": {"AutoConfig": "modeling_own.Own", "AutoModelForCausalLM": "modeling_own.Own"}, "model_type": "own"}
+    config |= {"auto_map": {"AutoConfig": "modeling_own.Own", "AutoModelForCausalLM": "modeling_own.Own"},
+               "model_type": "own"}
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     with pytest.raises(UserError):
         open_(folder, report)
@@ -104,7 +108,8 @@ def test_models_without_attention_are_refused_by_name(tmp_path, report):
         open_(tiny.save(tmp_path / "state", "mamba"), report)
 
 
-@pytest.mark.parametrize("name", ["", " ", "\0", "../../etc/passwd", "a/b/c", "a/../b", "/nowhere/at/all", "~/nowhere-at-all", "owner/name",
+@pytest.mark.parametrize("name", ["", " ", "\0", "../../etc/passwd", "a/b/c", "a/../b", "/nowhere/at/all",
+                                  "~/nowhere-at-all", "owner/name",
                                   "no such", "-x", "a\nb"])
 def test_a_name_that_is_none_is_one_sentence(name, monkeypatch, tmp_path):
     monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path))
@@ -178,8 +183,9 @@ def test_a_text_longer_than_the_positions_is_cut_at_the_end_and_says_so(opened, 
     assert record.omitted.count == 11 and record.omitted.limit == 61 and record.omitted.text.split() == ["cat"] * 11
 
 
-@pytest.mark.parametrize(("name", "positions"), [("bert", "learned"), ("llama", "rotary"), ("marian", "sinusoidal"), ("bloom", "ALiBi"),
-                                                 ("t5", "relative")])
+@pytest.mark.parametrize(("name", "positions"),
+                         [("bert", "learned"), ("llama", "rotary"), ("marian", "sinusoidal"), ("bloom", "ALiBi"),
+                          ("t5", "relative")])
 def test_the_card_tells_how_the_model_knows_positions(opened, name, positions):
     assert opened(name).card.positions.startswith(positions)
 

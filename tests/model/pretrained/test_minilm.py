@@ -1,4 +1,5 @@
-"""The model that is there from the start: the figures of the headline sentence, its sentence vector, and whatever people type."""
+"""The model that is there from the start: the figures of the headline sentence, its sentence vector, and whatever
+people type."""
 import numpy as np
 import pytest
 
@@ -37,12 +38,16 @@ def test_the_sentence_vector_is_that_of_sentence_transformers(minilm):
         states = minilm.network(**minilm.tokenizer(TIRED, return_tensors="pt")).last_hidden_state[0]
     mean = states.mean(0)
     np.testing.assert_allclose(ours, mean / mean.norm(), atol=1e-6)
-    near, far = ask(minilm, TIRED.replace("street", "road")).prediction.vector, ask(minilm, "Stocks fell on Monday.").prediction.vector
+    near, far = ask(minilm,
+                    TIRED.replace("street",
+                                  "road")).prediction.vector, ask(minilm, "Stocks fell on Monday.").prediction.vector
     assert ours @ near > 0.9 > 0.3 > ours @ far
 
 
-@pytest.mark.parametrize("text", ["a", "a\x00b", "\ud83d abc \udc00", "שלום עולם", "👨\u200d👩\u200d👧 family", "<script>alert(1)</script>", "$x^2$",
-                                  "\u202eabc", "\U0010ffff", "a" * 100_000, "word " * 20_000, "def f(x):\n    return x", "[MASK] [CLS]", "e\u0301"])
+@pytest.mark.parametrize("text", ["a", "a\x00b", "\ud83d abc \udc00", "שלום עולם", "👨\u200d👩\u200d👧 family",
+                                  "<script>alert(1)</script>", "$x^2$",
+                                  "\u202eabc", "\U0010ffff", "a" * 100_000, "word " * 20_000,
+                                  "def f(x):\n    return x", "[MASK] [CLS]", "e\u0301"])
 def test_whatever_is_typed_gets_a_verified_answer(minilm, text):
     record = ask(minilm, text)
     assert record.verification.status == "verified" and len(record.maps[0].queries) <= 512

@@ -1,4 +1,5 @@
-"""A head's output taken from another text: against an independent hook, and where a closed form says what must come out."""
+"""A head's output taken from another text: against an independent hook, and where a closed form says what must come
+out."""
 import numpy as np
 import pytest
 
@@ -25,7 +26,8 @@ def every(kind, layers, of_layer, other):
 
 
 def hooked(network, ids, path, change):
-    """(the output, the input that the module was given): a pass with a part of one module's input changed by a hook of the test's own."""
+    """(the output, the input that the module was given): a pass with a part of one module's input changed by a hook of
+    the test's own."""
     import torch
 
     given = []
@@ -42,8 +44,9 @@ def hooked(network, ids, path, change):
         handle.remove()
 
 
-@pytest.mark.parametrize(("name", "kind", "path", "width"), [("bert", Kind.SELF, "bert.encoder.layer.1.attention.output.dense", 12),
-                                                             ("llama", Kind.CAUSAL, "model.layers.1.self_attn.o_proj", 8)])
+@pytest.mark.parametrize(("name", "kind", "path", "width"),
+                         [("bert", Kind.SELF, "bert.encoder.layer.1.attention.output.dense", 12),
+                          ("llama", Kind.CAUSAL, "model.layers.1.self_attn.o_proj", 8)])
 def test_a_patch_equals_a_hook_that_copies_that_heads_slice(opened, name, kind, path, width):
     model, part = opened(name), slice(2 * width, 3 * width)
     record = ask(model, edits=[Patch(kind, 1, 2, query(TWIN))])
@@ -70,7 +73,8 @@ def test_a_patch_from_the_same_text_changes_nothing(opened, name, kind):
 
 @pytest.mark.parametrize(("name", "kind"), [("bert", Kind.SELF), ("llama", Kind.CAUSAL)])
 def test_where_the_texts_agree_all_heads_of_a_layer_patched_give_the_twins_next_layer(opened, name, kind):
-    """Where a token is the same, so is its embedding; with the twin's attention added to it, its stream is the twin's."""
+    """Where a token is the same, so is its embedding; with the twin's attention added to it, its stream is the
+    twin's."""
     model = opened(name)
     twin, found = ask(model, TWIN)[kind], ask(model, edits=every(kind, [0], 4, query(TWIN)))[kind]
     same = np.arange(len(twin.queries)) != CHANGED
@@ -97,10 +101,12 @@ def test_an_encoder_decoder_takes_each_side_by_its_own_length(opened):
         ask(model, text, target=target, edits=[Patch(Kind.SELF, 0, 0, longer)])
     with pytest.raises(UserError, match="choose a text of as many tokens"):
         ask(model, text, target=target, edits=[Patch(Kind.CROSS, 0, 0, query(text, target="a cat sat on it"))])
-    whole = ask(model, text, target=target, edits=every(Kind.SELF, range(2), 4, query("the cat sat on mat", target=target)))
+    whole = ask(model, text, target=target,
+                edits=every(Kind.SELF, range(2), 4, query("the cat sat on mat", target=target)))
     twin = ask(model, "the cat sat on mat", target=target)
     keys = [each[Kind.CROSS].layer(1).key for each in (whole, twin)]
-    np.testing.assert_allclose(keys[0][:, :5], keys[1][:, :5], atol=1e-5)   # the encoder's output is the twin's where the words are
+    # the encoder's output is the twin's where the words are
+    np.testing.assert_allclose(keys[0][:, :5], keys[1][:, :5], atol=1e-5)
 
 
 @pytest.mark.parametrize(("edit", "sentence"), [
@@ -128,7 +134,8 @@ def test_the_effect_of_each_head_is_the_one_of_the_edit(opened, name, kind):
     def read(record):
         row = record.prediction.positions.index(found.place)
         said = dict(zip(record.prediction.texts[row], record.prediction.probabilities[row], strict=True))
-        return None if not all(word in said for word in found.words) else np.log(said[found.words[1]]) - np.log(said[found.words[0]])
+        return None if not all(word in said
+                               for word in found.words) else np.log(said[found.words[1]]) - np.log(said[found.words[0]])
 
     assert read(ask(model, **side)) == pytest.approx(found.plain, abs=1e-4)
     checked = 0
@@ -138,7 +145,8 @@ def test_the_effect_of_each_head_is_the_one_of_the_edit(opened, name, kind):
         assert seen is None or number == pytest.approx(seen, abs=1e-4)
     assert checked > 2 and found.turns(found.other) == (found.plain < 0 < found.other)
     if kind is Kind.SELF:   # the mask stands where the words agree
-        assert found.whole == pytest.approx(found.other, abs=1e-4) and found.share(found.whole) == pytest.approx(1, abs=1e-4)
+        assert found.whole == pytest.approx(found.other,
+                                            abs=1e-4) and found.share(found.whole) == pytest.approx(1, abs=1e-4)
 
 
 def test_a_sentence_model_is_read_by_the_cosine_with_the_twins_vector(minilm):
@@ -146,8 +154,10 @@ def test_a_sentence_model_is_read_by_the_cosine_with_the_twins_vector(minilm):
     first, second = (Query("minilm", minilm.card.revision, text) for text in texts)
     found = passes.patched(minilm, PatchQuery(first, second, Kind.SELF), quiet)
     vectors = [minilm.answer(each, quiet).prediction.vector for each in (first, second)]
-    edited = minilm.answer(Query("minilm", minilm.card.revision, texts[0], edits=frozenset({Patch(Kind.SELF, 3, 1, second)})), quiet)
-    assert found.words is None and found.place is None and found.other == pytest.approx(1, abs=1e-6) and len(found.heads) == 72
+    edited = minilm.answer(Query("minilm", minilm.card.revision, texts[0],
+                                 edits=frozenset({Patch(Kind.SELF, 3, 1, second)})), quiet)
+    assert found.words is None and found.place is None and found.other == pytest.approx(1, abs=1e-6) and len(
+        found.heads) == 72
     assert found.plain == pytest.approx(float(np.dot(*vectors)), abs=1e-5)
     assert found.heads[3, 1] == pytest.approx(float(edited.prediction.vector @ vectors[1]), abs=1e-5)
     assert found.plain < found.whole < 1 and max(found.layers.values()) < found.whole

@@ -17,7 +17,8 @@ def test_stepping_equals_generate(opened):
     model, text = opened("llama"), "the cat sat on"
     ids = model.tokenizer(text, return_tensors="pt")["input_ids"]
     with torch.inference_mode():
-        made = model.network.generate(input_ids=ids, do_sample=False, max_new_tokens=6, output_scores=True, return_dict_in_generate=True,
+        made = model.network.generate(input_ids=ids, do_sample=False, max_new_tokens=6, output_scores=True,
+                                      return_dict_in_generate=True,
                                       use_cache=True, eos_token_id=None)
     continuation = ()
     for step, number in enumerate(made.sequences[0, ids.shape[1]:].tolist()):
@@ -50,7 +51,8 @@ def test_without_a_target_the_model_writes_its_own_greedily(opened, name):
     model = opened(name)
     record = ask(model, "the cat sat on a mat")
     with torch.inference_mode():
-        made = model.network.generate(input_ids=torch.tensor([record[Kind.SELF].queries.ids]), do_sample=False, num_beams=1,
+        made = model.network.generate(input_ids=torch.tensor([record[Kind.SELF].queries.ids]), do_sample=False,
+                                      num_beams=1,
                                       max_new_tokens=min(model.card.max_tokens, 128) - 1, use_cache=False)[0].tolist()
     written = record[Kind.CAUSAL].queries.ids
     assert list(written) == made[:len(written)] and len(made) - len(written) <= 1
@@ -80,10 +82,12 @@ def test_a_classifier_gives_its_labels(tmp_path, report):
     from transformers import BertConfig, BertForSequenceClassification
 
     torch.manual_seed(1)
-    BertForSequenceClassification(BertConfig(**tiny.BASE, id2label={0: "bad", 1: "good", 2: "fair"})).save_pretrained(tmp_path)
+    BertForSequenceClassification(BertConfig(**tiny.BASE,
+                                             id2label={0: "bad", 1: "good", 2: "fair"})).save_pretrained(tmp_path)
     tiny.tokenizer().save_pretrained(tmp_path)
     found = ask(load.open_model(str(tmp_path), report), "a cat").prediction
-    assert found.kind == "label" and set(found.texts[0]) == {"bad", "good", "fair"} and sum(found.probabilities[0]) == pytest.approx(1)
+    assert found.kind == "label" and set(found.texts[0]) == {"bad", "good",
+                                                             "fair"} and sum(found.probabilities[0]) == pytest.approx(1)
 
 
 def test_stored_dtype_licence_and_hidden_layers_are_on_the_card(tmp_path, report):
@@ -95,13 +99,15 @@ def test_stored_dtype_licence_and_hidden_layers_are_on_the_card(tmp_path, report
     (folder / "README.md").write_text("---\nlanguage: en\nlicense: cc-by-4.0\n---\n# A model\n", encoding="utf-8")
     model = load.open_model(str(folder), report)
     assert model.card.dtype == "float32, stored as BF16" and model.card.licence == "cc-by-4.0"
-    assert ask(model, "the cat").verification.status == "verified" and next(model.network.parameters()).dtype == torch.float32
+    assert ask(model,
+               "the cat").verification.status == "verified" and next(model.network.parameters()).dtype == torch.float32
 
 
 def test_a_hybrid_shows_its_attention_layers_under_their_own_numbers(tmp_path, report):
     from transformers import Lfm2Config, Lfm2ForCausalLM
 
-    sizes = {**tiny.GROUPED, "num_hidden_layers": 4, "layer_types": ["conv", "full_attention", "conv", "full_attention"], "conv_L_cache": 3}
+    sizes = {**tiny.GROUPED, "num_hidden_layers": 4,
+             "layer_types": ["conv", "full_attention", "conv", "full_attention"], "conv_L_cache": 3}
     Lfm2ForCausalLM(Lfm2Config(**sizes)).save_pretrained(tmp_path)
     tiny.tokenizer().save_pretrained(tmp_path)
     model = load.open_model(str(tmp_path), report)

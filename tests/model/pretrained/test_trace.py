@@ -63,7 +63,8 @@ def test_the_residual_stream_is_transformers_hidden_states(opened, report, famil
 
 
 @pytest.mark.parametrize(("family", "norm_first", "kind", "activation", "gated"), [
-    ("bert", False, "layer", "GELU", False), ("gpt2", True, "layer", "GELU (tanh)", False), ("llama", True, "rms", "SiLU", True),
+    ("bert", False, "layer", "GELU", False), ("gpt2", True, "layer", "GELU (tanh)", False),
+    ("llama", True, "rms", "SiLU", True),
     ("t5", True, "rms", "ReLU", False), ("gemma2", True, "rms", "GELU (tanh)", True)])
 def test_norms_and_activations_are_recognised(opened, report, family, norm_first, kind, activation, gated):
     model = opened(family)
@@ -85,7 +86,8 @@ def test_post_norm_adds_before_it_normalises_and_pre_norm_after(opened, report):
             close(block.after, middle + block.feed_forward.output if block.norm_first else second.output)
 
 
-PRE, POST = ["norm1", "attention", "add1", "norm2", "feed_forward", "add2"], ["attention", "add1", "feed_forward", "add2"]
+PRE, POST = ["norm1", "attention", "add1", "norm2", "feed_forward",
+             "add2"], ["attention", "add1", "feed_forward", "add2"]
 
 
 @pytest.mark.parametrize(("family", "names"), [
@@ -111,12 +113,15 @@ def test_embeddings_sum_to_what_the_first_block_gets(minilm, report):
     assert {name for name, _ in start.parts} == {"token", "segment", "position"}
     total = torch.tensor(sum(part for _, part in start.parts))
     norm = minilm.network.embeddings.LayerNorm
-    close(torch.nn.functional.layer_norm(total, total.shape[-1:], norm.weight, norm.bias, norm.eps).detach().numpy(), start.output)
+    close(torch.nn.functional.layer_norm(total, total.shape[-1:], norm.weight, norm.bias, norm.eps).detach().numpy(),
+          start.output)
 
 
-@pytest.mark.parametrize(("family", "count"), [("bert", 61), ("gpt2", 61), ("roberta", 60), ("llama", 0), ("marian", 0)])
+@pytest.mark.parametrize(("family", "count"),
+                         [("bert", 61), ("gpt2", 61), ("roberta", 60), ("llama", 0), ("marian", 0)])
 def test_learned_positions_are_the_rows_that_the_tokens_got(opened, report, family, count):
-    """RoBERTa counts from the row behind [PAD], which is row 0 of the small model; rotary positions and waves are not learned."""
+    """RoBERTa counts from the row behind [PAD], which is row 0 of the small model; rotary positions and waves are not
+    learned."""
     model = opened(family)
     start = trace.trace(model, asked(model), report).embedded[0]
     if not count:
@@ -129,7 +134,8 @@ def test_learned_positions_are_the_rows_that_the_tokens_got(opened, report, fami
 @pytest.mark.parametrize("neighbours", [True, False])
 def test_pairs_of_rotary_dimensions_are_told_from_the_vectors(neighbours):
     before = torch.randn(3, 11, 14)
-    order = torch.arange(14) if neighbours else torch.arange(14).reshape(2, 7).T.flatten()   # neighbours of `order` are halves of the vector
+    # neighbours of `order` are halves of the vector
+    order = torch.arange(14) if neighbours else torch.arange(14).reshape(2, 7).T.flatten()
     after = torch.empty_like(before)
     after[..., order] = positions.rotate(before[..., order])
     expected = [(2 * c, 2 * c + 1) for c in range(7)] if neighbours else [(c, c + 7) for c in range(7)]
@@ -161,7 +167,8 @@ def test_the_last_vectors_alone_are_those_of_the_trace_under_edits_too(opened, r
         query = asked(model, edits=edits)
         found = trace.trace(model, query, report)
         for kind in kinds:
-            close(trace.last(model, LastQuery(query, kind), report).vectors, [block.after for block in found.blocks if block.kind is kind][-1])
+            close(trace.last(model, LastQuery(query, kind), report).vectors,
+                  [block.after for block in found.blocks if block.kind is kind][-1])
 
 
 def test_last_vectors_of_a_kind_or_a_token_that_is_not_there_are_refused(opened, report):

@@ -1,4 +1,5 @@
-"""Attributions of our own models: sums of vectors, removals, gradients and exchanged heads against the transformer asked directly."""
+"""Attributions of our own models: sums of vectors, removals, gradients and exchanged heads against the transformer
+asked directly."""
 import numpy as np
 import pytest
 import torch
@@ -34,13 +35,15 @@ def close(one, other, share=1e-5):
     assert one.shape == other.shape and np.abs(one - other).max() <= share * np.abs(other).max()
 
 
-@pytest.mark.parametrize(("name", "text"), [("resolver-wide", RESOLVER), ("induction", INDUCTION), ("scratch", "The animal did not cross")])
+@pytest.mark.parametrize(("name", "text"), [("resolver-wide", RESOLVER), ("induction", INDUCTION),
+                                            ("scratch", "The animal did not cross")])
 def test_the_vectors_sum_to_what_the_layer_puts_out_also_behind_residual_and_norm(opened, name, text):
     model = opened[name]
     query = Query(name, model.card.revision, text)
     record, found = model.answer(query, quiet), trace.trace(model, query, quiet)
     for layer in record.maps[0].layers:
-        attention, block = found.attention(record.maps[0].kind, layer.index), found.block(record.maps[0].kind, layer.index)
+        attention, block = found.attention(record.maps[0].kind,
+                                           layer.index), found.block(record.maps[0].kind, layer.index)
         weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
         changed, around = value_norms.transformed_values(layer, attention), value_norms.sublayer(block, attention)
         for row in range(layer.shape[1]):
@@ -56,7 +59,8 @@ def test_cross_attention_brings_the_source_to_the_word_that_is_written(opened):
     found = attribute(question, subject, record, seen, quiet)
     words, target = model.tokenizer.words, record[Kind.CROSS].queries
     place = len(subject.rows) - 1
-    assert found.kind is Kind.CROSS and found.answer.word in ("il", "elle") and found.answer.rank == 1 and found.place is None
+    assert found.kind is Kind.CROSS and found.answer.word in ("il",
+                                                              "elle") and found.answer.rank == 1 and found.place is None
     assert target.ids[place + 1] == words.index(found.answer.word) and len(found.tokens) == len(record[Kind.SELF].keys)
     assert set(found.missing) == {"rollout", "flow", "norm_residual"} and "rollout" not in found.scores
     layer = record[Kind.CROSS].layer(1)
@@ -78,7 +82,8 @@ def test_cross_attention_brings_the_source_to_the_word_that_is_written(opened):
     close(found.scores["gradient"], (rows.grad * rows).sum(-1)[0].detach().double().numpy(), 1e-3)
     with torch.inference_mode():
         without = transformer(torch.cat([ids[:, :4], ids[:, 5:]], 1), french)[0, -1]
-    assert found.removed["deleted"][4] == pytest.approx(float(value.detach() - (without[pair[0]] - without[pair[1]])), abs=1e-3)
+    assert found.removed["deleted"][4] == pytest.approx(float(value.detach() - (without[pair[0]] - without[pair[1]])),
+                                                        abs=1e-3)
     assert swap(SwapQuery(question, 1, 0, draws=3), subject, record, seen, quiet).permuted.shape == (3,)
 
 
@@ -98,8 +103,12 @@ def test_removals_of_the_resolver_are_the_transformer_asked_directly(opened):
     assert found.tokens.texts[found.place] == "it" and np.isnan(found.removed["deleted"][found.place])
     for token in (1, found.place + 1):
         place = found.place - (token < found.place)
-        assert found.removed["deleted"][token] == pytest.approx(plain - difference(ids[:token] + ids[token + 1:], place), abs=1e-3)
-        assert found.removed["replaced"][token] == pytest.approx(plain - difference([*ids[:token], 1, *ids[token + 1:]], found.place), abs=1e-3)
+        assert found.removed["deleted"][token] == pytest.approx(plain
+                                                                - difference(ids[:token] + ids[token + 1:], place),
+                                                                abs=1e-3)
+        assert found.removed["replaced"][token] == pytest.approx(plain
+                                                                 - difference([*ids[:token], 1, *ids[token + 1:]],
+                                                                              found.place), abs=1e-3)
 
 
 def test_gradient_times_input_and_a_hidden_key_are_torchs(opened):
@@ -118,26 +127,32 @@ def test_gradient_times_input_and_a_hidden_key_are_torchs(opened):
     allowed[:, 3] = False   # its own row keeps those before it
     with torch.inference_mode():
         without = transformer.output(transformer.decoder(x, allowed, None, None))[0, -1]
-    change = float(value.detach() - (without[words.index(found.answer.word)] - without[words.index(found.answer.rival)]))
+    change = float(value.detach()
+                   - (without[words.index(found.answer.word)] - without[words.index(found.answer.rival)]))
     assert found.removed["hidden"][3] == pytest.approx(change, abs=1e-3) and np.isnan(found.removed["hidden"][0])
 
 
 def test_a_head_whose_mix_is_zero_is_the_silenced_head(opened):
     model = opened["induction"]
     question, subject, record, seen = parts(model, INDUCTION)
-    distances, _ = subject.with_head_values((Kind.CAUSAL, 1, 0), seen.attention(Kind.CAUSAL, 1).w_output, np.zeros((1, len(subject.tokens), 32)), quiet)
+    distances, _ = subject.with_head_values((Kind.CAUSAL, 1, 0), seen.attention(Kind.CAUSAL, 1).w_output,
+                                            np.zeros((1, len(subject.tokens), 32)), quiet)
     with torch.inference_mode():
         plain = model.transformer(subject.tensors["input_ids"])[0, -1].softmax(-1)
         with edits.edited(model.transformer, [Silence(Kind.CAUSAL, 1, 0)]):
             silent = model.transformer(subject.tensors["input_ids"])[0, -1].softmax(-1)
     assert distances[0] == pytest.approx(float((plain - silent).abs().sum() / 2), abs=1e-5)
     found = swap(SwapQuery(question, 1, 0, draws=20), subject, record, seen, quiet)
-    assert found.permuted.shape == (20,) and found.permuted.min() >= 0 and found.permuted.max() <= 1 and found.largest <= 1
+    assert found.permuted.shape == (
+        20,) and found.permuted.min() >= 0 and found.permuted.max() <= 1 and found.largest <= 1
 
 
 def test_what_cannot_be_asked_is_one_sentence(opened):
-    for name, text, words, more in (("translator", RESOLVER, "vocabulary", {"word": "zebu"}), ("scratch", RESOLVER, "answers nothing", {}),
-                                    ("resolver-wide", "the dog was too big", "no \"it\"", {}), ("induction", "a", "too few", {}),
-                                    ("induction", INDUCTION * 8, "at most 64", {}), ("resolver-wide", RESOLVER, "vocabulary", {"word": "zebu"})):
+    for name, text, words, more in (("translator", RESOLVER, "vocabulary", {"word": "zebu"}),
+                                    ("scratch", RESOLVER, "answers nothing", {}),
+                                    ("resolver-wide", "the dog was too big", "no \"it\"", {}),
+                                    ("induction", "a", "too few", {}),
+                                    ("induction", INDUCTION * 8, "at most 64", {}),
+                                    ("resolver-wide", RESOLVER, "vocabulary", {"word": "zebu"})):
         with pytest.raises(UserError, match=words):
             parts(opened[name], text, **more)

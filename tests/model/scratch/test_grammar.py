@@ -32,7 +32,8 @@ def test_positions_point_at_the_words_they_name(split):
 def test_twins_differ_in_the_adjective_alone_and_swap_the_answer(split):
     sentences = drawn(split)
     for first, second in zip(sentences[::2], sentences[1::2], strict=True):
-        differing = [i for i, words in enumerate(zip(first.english, second.english, strict=True)) if words[0] != words[1]]
+        differing = [i for i, words in enumerate(zip(first.english, second.english, strict=True))
+                     if words[0] != words[1]]
         assert differing == [first.adjective]
         assert (first.answer, second.answer, first.nouns) == (0, 1, second.nouns)
 
@@ -41,7 +42,8 @@ def test_no_position_gives_the_answer_away():
     source = grammar.sentences(random.Random(3))
     answers = defaultdict(list)
     for sentence in itertools.islice(source, 8_000):
-        answers[sentence.frame].append(sentence.answer)  # the second noun is always the nearest, the first always the first
+        # the second noun is always the nearest, the first always the first
+        answers[sentence.frame].append(sentence.answer)
     assert len(answers) == len(lexicon.FRAMES)
     assert all(0.45 < sum(each) / len(each) < 0.55 for each in answers.values())
 
@@ -54,7 +56,8 @@ def test_splits_share_no_pair_of_nouns_in_either_order():
 
 def test_held_out_words_are_never_trained():
     english, _ = map(set, grammar.vocabulary())
-    held_out = {noun.english for pool in lexicon.HELD_OUT_NOUNS.values() for noun in pool.values()} | set(lexicon.HELD_OUT_ADJECTIVES)
+    held_out = {noun.english for pool in lexicon.HELD_OUT_NOUNS.values()
+                for noun in pool.values()} | set(lexicon.HELD_OUT_ADJECTIVES)
     assert not english & held_out
     for split in ("nouns", "adjectives", "frames"):
         assert all(set(sentence.english) - english for sentence in drawn(split))
@@ -86,8 +89,10 @@ def test_one_adjective_means_the_actor_in_one_frame_and_the_place_in_another():
 
 
 @pytest.mark.parametrize(("english", "french"), [
-    ("The animal didn't cross the street because it was too tired.", "L'animal n'a pas traversé la rue parce qu'il était trop fatigué."),
-    ("The animal didn't cross the street because it was too wide.", "L'animal n'a pas traversé la rue parce qu'elle était trop large."),
+    ("The animal didn't cross the street because it was too tired.", "L'animal n'a pas traversé la rue parce qu'il "
+                                                                     "était trop fatigué."),
+    ("The animal didn't cross the street because it was too wide.", "L'animal n'a pas traversé la rue parce qu'elle "
+                                                                    "était trop large."),
 ])
 def test_the_headline_sentence_and_its_french_can_be_said(english, french):
     frame = lexicon.FRAMES[0]

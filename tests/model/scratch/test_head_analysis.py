@@ -62,7 +62,8 @@ def test_cross_looks_start_at_the_row_that_writes_the_pronoun(both, sentences):
     found = head_analysis.looks(both, sentences, translator.batch, Kind.CROSS, lambda sentence: sentence.french_pronoun)
     model = opened(models.Translator, both, translator.WORDS)
     sentence = sentences[9]
-    record = model.answer(Query("m", "r", grammar.joined(sentence.english), target=grammar.joined(sentence.french)), quiet)
+    record = model.answer(Query("m", "r", grammar.joined(sentence.english), target=grammar.joined(sentence.french)),
+                          quiet)
     assert record[Kind.CROSS].queries.texts[sentence.french_pronoun + 1].lower() in ("il", "elle")
     expected = heads.row_weights(record[Kind.CROSS].layer(1), sentence.french_pronoun)[:, list(sentence.places)]
     np.testing.assert_allclose(found[1][9], expected, atol=1e-6)
@@ -90,7 +91,9 @@ def test_a_head_that_hardly_looks_at_the_nouns_has_no_name(sentences):
 @pytest.mark.parametrize("mode", ["zero", "mean"])
 def test_silence_over_many_sentences_is_the_edit_on_one(encoder, sentences, mode):
     silence = Silence(Kind.SELF, 1, 2, mode)
-    found = head_analysis.judged(encoder, sentences, lambda model, chosen: resolver.right(model, resolver.batch(chosen)).tolist(), [silence])
+    found = head_analysis.judged(encoder, sentences,
+                                 lambda model, chosen: resolver.right(model, resolver.batch(chosen)).tolist(),
+                                 [silence])
     model = opened(models.Resolver, encoder, resolver.WORDS)
     for i, sentence in enumerate(sentences):
         record = model.answer(Query("m", "r", grammar.joined(sentence.english), edits=frozenset({silence})), quiet)
@@ -105,7 +108,8 @@ def test_the_table_of_silence_has_each_head_the_pointers_and_as_many_others(enco
         return 1 - len(seen[-1]) / 10
 
     rows = head_analysis.silenced(encoder, right, [(Kind.SELF, 1, 0), (Kind.SELF, 1, 2)], draws=5)
-    assert [row["heads"] for row in rows] == ["none", *(f"self {layer}·{head}" for layer in range(2) for head in range(HEADS)),
+    assert [row["heads"] for row in rows] == ["none",
+                                              *(f"self {layer}·{head}" for layer in range(2) for head in range(HEADS)),
                                              "all that point: 2", "as many others at random: 2"]
     assert rows[-1]["mean"] == pytest.approx(0.8) and rows[1]["zero"] == pytest.approx(0.9)
     assert all(not {(each.layer, each.head) for each in silences} & {(1, 0), (1, 2)} for silences in seen[-5:])
@@ -117,17 +121,21 @@ def test_swapping_every_word_swaps_the_answer_and_swapping_none_does_not(both, s
         """Says elle if the first feature of the first word's memory is above 0."""
 
         def encode(self, source):
-            return torch.where(torch.arange(len(source)) == answer, 1.0, -1.0)[:, None, None].expand(-1, source.shape[1], 1)
+            return torch.where(torch.arange(len(source)) == answer, 1.0,
+                               -1.0)[:, None, None].expand(-1, source.shape[1], 1)
 
         def decode(self, target, memory, source):
             return memory[:, :1].expand(-1, target.shape[1], -1)
 
         def output(self, x):
             scores = torch.zeros(len(x), len(translator.WORDS))
-            scores[:, translator.TOKENIZER.number("elle")], scores[:, translator.TOKENIZER.number("il")] = x[:, 0], -x[:, 0]
+            scores[:, translator.TOKENIZER.number("elle")], scores[:,
+                                                                   translator.TOKENIZER.number("il")] = x[:, 0], -x[
+                                                                       :, 0]
             return scores
 
-    pair = next(pair for pair in zip(sentences[::2], sentences[1::2], strict=True) if pair[0].nouns[0].feminine != pair[0].nouns[1].feminine)
+    pair = next(pair for pair in zip(sentences[::2], sentences[1::2], strict=True)
+                if pair[0].nouns[0].feminine != pair[0].nouns[1].feminine)
     answer = 0 if pair[0].antecedent.feminine else 1
     assert head_analysis.swapped(Told(), pair, translator.batch, lambda sentence: range(len(sentence.english))) == 1
     assert head_analysis.swapped(Told(), pair, translator.batch, lambda sentence: []) == 0

@@ -1,4 +1,5 @@
-"""How the trained models read and answer. With untrained weights of their shapes: what they say is not the question here, how is."""
+"""How the trained models read and answer. With untrained weights of their shapes: what they say is not the question
+here, how is."""
 import pytest
 import torch
 
@@ -22,7 +23,8 @@ def opened(name: str, limit: int = 64):
     tokenizer = (tokens.SignTokenizer if name == "induction" else tokens.WordTokenizer)(task.words)
     torch.manual_seed(3)
     model = Transformer(task.config).eval()
-    return behaviour(card("induction", "r", model, {"tokenizer": "", "max_tokens": limit, "note": ""}), model, tokenizer)
+    return behaviour(card("induction", "r", model, {"tokenizer": "", "max_tokens": limit, "note": ""}), model,
+                     tokenizer)
 
 
 def ask(model, text, **rest):
@@ -76,7 +78,8 @@ def test_the_translator_writes_a_target_of_its_own(translator):
     prediction = record.prediction
     assert record.kinds == (Kind.SELF, Kind.CAUSAL, Kind.CROSS) and prediction.kind == "target"
     assert written.texts[0] == "[BOS]" and prediction.positions == tuple(range(len(written)))
-    assert [row[0] for row in prediction.ids[:-1]] == list(written.ids[1:])  # greedy: each word is the most probable at the one before
+    # greedy: each word is the most probable at the one before
+    assert [row[0] for row in prediction.ids[:-1]] == list(written.ids[1:])
 
 
 def test_the_translator_takes_a_target_and_a_continuation(translator):
@@ -92,7 +95,8 @@ def test_edits_are_in_place_while_the_translator_decodes(translator):
     silences = frozenset(Silence(Kind.CROSS, layer, head) for layer in range(2) for head in range(4))
     record = ask(translator, HEADLINE, edits=silences)
     other = ask(translator, "The dog didn't fear the cat.", edits=silences)
-    assert record[Kind.CAUSAL].queries.ids == other[Kind.CAUSAL].queries.ids  # cut off from the source, it always writes the same
+    # cut off from the source, it always writes the same
+    assert record[Kind.CAUSAL].queries.ids == other[Kind.CAUSAL].queries.ids
     assert ask(translator, HEADLINE, edits=frozenset({Hide("source", 1)})).verification.status == "verified"
 
 
@@ -140,4 +144,5 @@ def test_missing_weights_say_how_to_make_them(tmp_path):
 
 
 def test_names_with_a_step_are_ours():
-    assert catalogue.is_scratch("induction@40") and catalogue.is_scratch("scratch") and not catalogue.is_scratch("minilm")
+    assert catalogue.is_scratch("induction@40") and catalogue.is_scratch("scratch") and not catalogue.is_scratch(
+        "minilm")

@@ -1,4 +1,5 @@
-"""A head's output taken from another text, in models of ours: closed forms, a change of the weights made by hand, and the trained ones."""
+"""A head's output taken from another text, in models of ours: closed forms, a change of the weights made by hand, and
+the trained ones."""
 import numpy as np
 import pytest
 import torch
@@ -29,13 +30,15 @@ def model():
 
 @pytest.mark.parametrize("kind", [Kind.SELF, Kind.CAUSAL, Kind.CROSS])
 def test_a_patch_from_the_same_text_changes_nothing(model, kind):
-    plain, same = ask(model, target=TARGET), ask(model, target=TARGET, edits=[Patch(kind, 1, 2, other(TEXT, target=TARGET))])
+    plain, same = ask(model, target=TARGET), ask(model, target=TARGET,
+                                                 edits=[Patch(kind, 1, 2, other(TEXT, target=TARGET))])
     for one, two in zip(plain[Kind.CAUSAL].layers, same[Kind.CAUSAL].layers, strict=True):
         np.testing.assert_allclose(one.query, two.query, atol=1e-6)
 
 
 def test_a_patch_equals_a_difference_added_behind_the_output_projection():
-    """Concat W^O is a sum over heads: the other text's head instead of its own is W^O's columns times the difference, added."""
+    """Concat W^O is a sum over heads: the other text's head instead of its own is W^O's columns times the difference,
+    added."""
     mine, layer, head, columns = small(), 0, 3, slice(18, 24)
     record = ask(mine, edits=[Patch(Kind.SELF, layer, head, other())])
     outputs = [heads.head_outputs(ask(mine, text)[Kind.SELF].layer(layer), np.arange(6))[head] for text in (TEXT, TWIN)]
@@ -52,14 +55,17 @@ def test_all_heads_of_all_layers_are_the_twins_stream_wherever_the_words_agree(m
     twin = ask(model, TWIN, target=TARGET)
     found = ask(model, target=TARGET, edits=every(Kind.SELF, range(2), other(target=TARGET)))
     same = np.arange(6) != CHANGED
-    np.testing.assert_allclose(found[Kind.SELF].layer(1).query[:, same], twin[Kind.SELF].layer(1).query[:, same], atol=1e-5)
-    np.testing.assert_allclose(found[Kind.CROSS].layer(0).key[:, same], twin[Kind.CROSS].layer(0).key[:, same], atol=1e-5)
+    np.testing.assert_allclose(found[Kind.SELF].layer(1).query[:, same], twin[Kind.SELF].layer(1).query[:, same],
+                               atol=1e-5)
+    np.testing.assert_allclose(found[Kind.CROSS].layer(0).key[:, same], twin[Kind.CROSS].layer(0).key[:, same],
+                               atol=1e-5)
     assert np.abs(found[Kind.CROSS].layer(0).key[:, CHANGED] - twin[Kind.CROSS].layer(0).key[:, CHANGED]).max() > 0.01
 
 
 def test_the_side_that_looks_must_be_as_long(model):
     longer = "a cat saw a very small mouse"
-    assert ask(model, target=TARGET, edits=[Patch(Kind.CROSS, 0, 1, other(longer, target=TARGET))]).verification.status == "verified"
+    assert ask(model, target=TARGET,
+               edits=[Patch(Kind.CROSS, 0, 1, other(longer, target=TARGET))]).verification.status == "verified"
     with pytest.raises(UserError, match="7 tokens in “a cat saw a very small mouse” and 6 here"):
         ask(model, target=TARGET, edits=[Patch(Kind.SELF, 0, 1, other(longer, target=TARGET))])
     with pytest.raises(UserError, match="choose a text of as many tokens"):

@@ -33,7 +33,8 @@ def test_rotary_turns_each_pair_by_its_angle():
 
 
 def test_alibi_is_a_fall_with_distance_that_halves_from_head_to_head():
-    torch.testing.assert_close(positions.slopes(8), torch.tensor([1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256]))
+    torch.testing.assert_close(positions.slopes(8),
+                               torch.tensor([1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256]))
     bias = positions.distance_bias(3, 5, 7)
     assert bias.shape == (3, 5, 7)
     assert bias[1, 4, 1] == pytest.approx(-3 * 2 ** (-16 / 3)) and bias[2, 2, 2] == 0

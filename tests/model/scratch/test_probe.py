@@ -9,7 +9,8 @@ from model.scratch.transformer import Config, Transformer
 @pytest.fixture
 def model():
     torch.manual_seed(3)
-    return Transformer(Config(vocabulary=17, d_model=30, heads=5, d_ff=13, encoder_layers=2, decoder_layers=3, dropout=0.0)).eval()
+    return Transformer(Config(vocabulary=17, d_model=30, heads=5, d_ff=13, encoder_layers=2, decoder_layers=3,
+                              dropout=0.0)).eval()
 
 
 def test_capture_names_tensors_by_path_and_axes(model):
@@ -34,4 +35,5 @@ def test_capture_leaves_no_hooks_and_changes_no_numbers(model):
 
 def test_probes_add_no_state():
     assert not list(Probe().state_dict())
-    assert not [name for name in Transformer(Config(vocabulary=5, d_model=6, heads=2, d_ff=3)).state_dict() if "probe" in name.lower()]
+    assert not [name for name in Transformer(Config(vocabulary=5, d_model=6, heads=2, d_ff=3)).state_dict()
+                if "probe" in name.lower()]

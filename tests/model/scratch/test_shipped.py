@@ -1,4 +1,5 @@
-"""The weights that come with Clearhead: small enough, made by the command they name, as good as they say on sentences drawn here."""
+"""The weights that come with Clearhead: small enough, made by the command they name, as good as they say on sentences
+drawn here."""
 import random
 
 import pytest
@@ -51,7 +52,8 @@ def test_the_translator_is_as_good_as_it_says():
 
 def test_a_word_never_seen_is_told_beside_the_answer():
     model = source.open_model("resolver-narrow")
-    record = model.answer(Query("resolver-narrow", model.card.revision, "The wombat didn't cross the road because it was too wide."),
+    record = model.answer(Query("resolver-narrow", model.card.revision,
+                                "The wombat didn't cross the road because it was too wide."),
                           lambda fraction, text: None)
     tokens = record[Kind.SELF].queries
     assert [text for text, unknown in zip(tokens.texts, tokens.unknown, strict=True) if unknown] == ["wombat"]

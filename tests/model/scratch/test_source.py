@@ -91,7 +91,8 @@ def test_any_text_has_an_answer(model, text):
     assert ask(model, text).verification.status == "verified"
 
 
-@pytest.mark.parametrize("fields", [{"text": "\u200b \n", "target": " "}, {"text": "   "}, {"text": "a", "text_b": "\t"}])
+@pytest.mark.parametrize("fields",
+                         [{"text": "\u200b \n", "target": " "}, {"text": "   "}, {"text": "a", "text_b": "\t"}])
 def test_blank_texts_are_refused(model, fields):
     with pytest.raises(UserError, match="nothing to look at"):
         ask(model, **fields)
@@ -163,7 +164,8 @@ def test_temper_flattens_or_sharpens_one_head_inside_the_model(scheme):
     layer, plain = record[Kind.SELF].layer(0), ask(mine)[Kind.SELF].layer(0)
     np.testing.assert_allclose(heads.weights(layer, 2), 1 / 6, atol=1e-2)
     np.testing.assert_allclose(heads.weights(layer, 4), np.eye(6)[heads.scores(plain, 4).argmax(1)], atol=1e-6)
-    np.testing.assert_allclose(heads.weights(layer, 1), heads.weights(plain, 1), rtol=1e-5)   # torch's one-pass softmax beside our own
+    # torch's one-pass softmax beside our own
+    np.testing.assert_allclose(heads.weights(layer, 1), heads.weights(plain, 1), rtol=1e-5)
     assert record.verification.status == "verified"
     assert not np.allclose(record[Kind.SELF].layer(1).query, ask(mine)[Kind.SELF].layer(1).query, atol=1e-3)
 
@@ -175,7 +177,8 @@ def test_temper_of_one_changes_nothing(model):
 
 
 @pytest.mark.parametrize("edit", [
-    Silence(Kind.SELF, 2, 0), Silence(Kind.CROSS, 0, 5), Temper(Kind.CAUSAL, 9, 0, 2.0), Hide("source", 6), Hide("target", 0)])
+    Silence(Kind.SELF, 2, 0), Silence(Kind.CROSS, 0, 5), Temper(Kind.CAUSAL, 9, 0, 2.0), Hide("source", 6),
+    Hide("target", 0)])
 def test_an_edit_of_what_is_not_there_is_refused(model, edit):
     with pytest.raises(UserError, match="choose"):
         ask(model, edits=[edit])
@@ -183,13 +186,15 @@ def test_an_edit_of_what_is_not_there_is_refused(model, edit):
 
 @pytest.mark.parametrize("fault", ["scale", "mask", "heads swapped", "value"])
 def test_the_check_on_every_answer_catches_planted_faults(model, fault):
-    sides = {"source": texts.tokens(model.tokenizer.pieces(TEXT)), "target": texts.tokens(model.tokenizer.pieces(TARGET))}
+    sides = {"source": texts.tokens(model.tokenizer.pieces(TEXT)),
+             "target": texts.tokens(model.tokenizer.pieces(TARGET))}
     _, seen = record_pass.run(model.transformer, [each.ids for each in sides.values()], frozenset(), quiet)
     maps = record_pass.maps(model.transformer, seen, sides, frozenset())
     assert record_pass.verify(model.transformer, seen, maps).status == "verified"
     causal = maps[1]
     layer = causal.layers[0]
-    broken = {"scale": {"scale": layer.scale * 1.1}, "mask": {"allowed": edits.Full()}, "heads swapped": {"query": layer.query[::-1].copy()},
+    broken = {"scale": {"scale": layer.scale * 1.1}, "mask": {"allowed": edits.Full()},
+              "heads swapped": {"query": layer.query[::-1].copy()},
               "value": {"value": layer.value + np.float32(0.01)}}[fault]
     wrong = dataclasses.replace(causal, layers=(dataclasses.replace(layer, **broken), *causal.layers[1:]))
     verdict = record_pass.verify(model.transformer, seen, (maps[0], wrong, maps[2]))

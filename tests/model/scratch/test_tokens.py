@@ -66,5 +66,6 @@ def test_tokens_of_a_pair_know_their_segments():
 def test_french_is_read_the_same_joined_and_split(text):
     known = ("l'", "animal", "n'", "a", "pas", "traversé", "parce", "qu'", "il", "là-bas")
     pieces = WordTokenizer((*SPECIALS, *known)).pieces(text)
-    assert [each.text.replace("’", "'") for each in pieces] == ["l'", "animal", "n'", "a", "pas", "traversé", "parce", "qu'", "il"]
+    assert [each.text.replace("’", "'") for each in pieces] == ["l'", "animal", "n'", "a", "pas", "traversé", "parce",
+                                                                "qu'", "il"]
     assert [each.text for each in WordTokenizer((*SPECIALS, *known)).pieces("là-bas qu'")] == ["là-bas", "qu'"]

@@ -1,4 +1,5 @@
-"""Training: what it writes, that it resumes exactly, that it stops when told to. With models of a few parameters and steps."""
+"""Training: what it writes, that it resumes exactly, that it stops when told to. With models of a few parameters and
+steps."""
 import random
 from dataclasses import replace
 
@@ -18,7 +19,8 @@ STEPS = 11
 @pytest.fixture
 def task():
     small = tasks.tasks()["induction"]
-    return replace(small, config=replace(small.config, d_model=12, heads=2, d_ff=5), batch=3, score=lambda model: {"right": 0.5})
+    return replace(small, config=replace(small.config, d_model=12, heads=2, d_ff=5), batch=3,
+                   score=lambda model: {"right": 0.5})
 
 
 def stop_at(step: int):
@@ -101,7 +103,8 @@ def test_snapshots_fit_the_film_and_span_the_training():
 
 def test_the_rate_warms_up_and_falls_to_nothing(task):
     rates = [training.learning_rate(task, step, 1_000) for step in range(1_000)]
-    assert max(rates) == rates[task.warm_up - 1] == task.learning_rate and rates[0] < rates[50] and rates[-1] < task.learning_rate / 500
+    assert max(rates) == rates[task.warm_up - 1] == task.learning_rate and rates[0] < rates[50] and rates[
+        -1] < task.learning_rate / 500
 
 
 @pytest.mark.parametrize("name", sorted(tasks.tasks()))

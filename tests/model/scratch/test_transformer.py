@@ -1,4 +1,5 @@
-"""The from-scratch Transformer equals torch.nn's and BERT's with copied weights, and has the paper's number of parameters."""
+"""The from-scratch Transformer equals torch.nn's and BERT's with copied weights, and has the paper's number of
+parameters."""
 import itertools
 from dataclasses import replace
 
@@ -21,7 +22,8 @@ from model.scratch.transformer import (
 
 TOLERANCE = 1e-5
 BATCH, HEADS, QUERIES, KEYS, D_MODEL, D_FF, LAYERS = 2, 3, 5, 7, 33, 13, 2
-SMALL = Config(vocabulary=17, d_model=D_MODEL, heads=HEADS, d_ff=D_FF, encoder_layers=LAYERS, decoder_layers=LAYERS, dropout=0.0, positions="none")
+SMALL = Config(vocabulary=17, d_model=D_MODEL, heads=HEADS, d_ff=D_FF, encoder_layers=LAYERS, decoder_layers=LAYERS,
+               dropout=0.0, positions="none")
 
 
 @pytest.fixture(autouse=True)
@@ -89,7 +91,8 @@ def test_multi_head_attention_equals_torch(padding, causal):
 @pytest.mark.parametrize(("padding", "causal", "norm_first", "final"), list(itertools.product([False, True], repeat=4)))
 def test_encoder_equals_torch(padding, causal, norm_first, final):
     layer = nn.TransformerEncoderLayer(D_MODEL, HEADS, D_FF, dropout=0.0, batch_first=True, norm_first=norm_first)
-    theirs = nn.TransformerEncoder(layer, LAYERS, norm=nn.LayerNorm(D_MODEL) if final else None, enable_nested_tensor=False)
+    theirs = nn.TransformerEncoder(layer, LAYERS, norm=nn.LayerNorm(D_MODEL) if final else None,
+                                   enable_nested_tensor=False)
     shake(theirs)
     ours = Stack(replace(SMALL, norm_first=norm_first, final_norm=final), EncoderLayer, LAYERS).eval()
     for mine, other in zip(ours.layers, theirs.layers, strict=True):
@@ -103,7 +106,8 @@ def test_encoder_equals_torch(padding, causal, norm_first, final):
     assert difference(ours(x, keep[:, None, None, :] & look)[keep], expected[keep]) < TOLERANCE
 
 
-@pytest.mark.parametrize(("target_padding", "causal", "memory_padding", "norm_first"), list(itertools.product([False, True], repeat=4)))
+@pytest.mark.parametrize(("target_padding", "causal", "memory_padding", "norm_first"),
+                         list(itertools.product([False, True], repeat=4)))
 def test_decoder_equals_torch(target_padding, causal, memory_padding, norm_first):
     layer = nn.TransformerDecoderLayer(D_MODEL, HEADS, D_FF, dropout=0.0, batch_first=True, norm_first=norm_first)
     theirs = shake(nn.TransformerDecoder(layer, LAYERS))
@@ -121,8 +125,10 @@ def test_decoder_equals_torch(target_padding, causal, memory_padding, norm_first
 
 def copy_bert_layer(ours: EncoderLayer, theirs: nn.Module):
     heads = theirs.attention.self
-    pairs = [(ours.attention.w_query, heads.query), (ours.attention.w_key, heads.key), (ours.attention.w_value, heads.value),
-             (ours.attention.w_output, theirs.attention.output.dense), (ours.after_attention.norm, theirs.attention.output.LayerNorm),
+    pairs = [(ours.attention.w_query, heads.query), (ours.attention.w_key, heads.key),
+             (ours.attention.w_value, heads.value),
+             (ours.attention.w_output, theirs.attention.output.dense),
+             (ours.after_attention.norm, theirs.attention.output.LayerNorm),
              (ours.feed_forward.w_1, theirs.intermediate.dense), (ours.feed_forward.w_2, theirs.output.dense),
              (ours.after_feed_forward.norm, theirs.output.LayerNorm)]
     for mine, other in pairs:
@@ -134,7 +140,8 @@ def test_block_equals_the_bert_layer_of_transformers(padding):
     from transformers import BertConfig
     from transformers.models.bert.modeling_bert import BertLayer
 
-    theirs = shake(BertLayer(BertConfig(hidden_size=D_MODEL, num_attention_heads=HEADS, intermediate_size=D_FF, attn_implementation="eager")))
+    theirs = shake(BertLayer(BertConfig(hidden_size=D_MODEL, num_attention_heads=HEADS, intermediate_size=D_FF,
+                                        attn_implementation="eager")))
     ours = EncoderLayer(replace(SMALL, activation="gelu", norm_epsilon=1e-12)).eval()
     copy_bert_layer(ours, theirs)
     x, keep = torch.randn(BATCH, KEYS, D_MODEL), padded(BATCH, KEYS) | (not padding)
@@ -153,7 +160,8 @@ def test_base_model_has_the_papers_parameters():
 def test_untied_output_has_a_table_of_its_own():
     tied, untied = (Transformer(replace(SMALL, tie=tie)) for tie in (True, False))
     assert tied.output.weight is tied.embedding.table.weight
-    assert sum(p.numel() for p in untied.parameters()) - sum(p.numel() for p in tied.parameters()) == SMALL.vocabulary * D_MODEL
+    assert sum(p.numel() for p in untied.parameters()) - sum(p.numel()
+                                                             for p in tied.parameters()) == SMALL.vocabulary * D_MODEL
 
 
 def test_embeddings_are_scaled_by_the_root_of_d_model():
@@ -194,12 +202,14 @@ def test_dropout_acts_on_embeddings_and_sub_layers_and_only_in_training():
 
 
 def test_padding_mask_hides_padding_from_every_head_and_query():
-    assert padding_mask(torch.tensor([[4, 9, 0], [1, 0, 0]])).tolist() == [[[[True, True, False]]], [[[True, False, False]]]]
+    assert padding_mask(torch.tensor([[4, 9, 0], [1, 0, 0]])).tolist() == [[[[True, True, False]]],
+                                                                           [[[True, False, False]]]]
 
 
 @pytest.mark.parametrize(("change", "word"), [
     ({"heads": 5}, "multiple of heads"), ({"positions": "none such"}, "positions among"),
-    ({"positions": "rotary"}, "pairs of dimensions"), ({"encoder_layers": 0, "decoder_layers": 0}, "at least one layer")])
+    ({"positions": "rotary"}, "pairs of dimensions"),
+    ({"encoder_layers": 0, "decoder_layers": 0}, "at least one layer")])
 def test_a_configuration_that_cannot_be_says_why(change, word):
     with pytest.raises(ValueError, match=word):
         replace(SMALL, **change)

@@ -1,4 +1,5 @@
-"""Tokens of two records meet where they share characters: a changed word, an inserted one, another tokenizer, another script."""
+"""Tokens of two records meet where they share characters: a changed word, an inserted one, another tokenizer, another
+script."""
 import functools
 
 import pytest
@@ -75,12 +76,15 @@ def test_the_fewest_words_are_changed_and_every_word_is_in_one_block(one, other)
     def distance(i, j):
         if not i or not j:
             return i + j
-        return min(distance(i - 1, j - 1) + (one[i - 1] != other[j - 1]), distance(i - 1, j) + 1, distance(i, j - 1) + 1)
+        return min(distance(i - 1, j - 1) + (one[i - 1] != other[j - 1]), distance(i - 1, j) + 1,
+                   distance(i, j - 1) + 1)
 
     found = edit_blocks(one, other)
-    assert "".join(one[i:end] for _, (i, end), _ in found) == one and "".join(other[j:end] for _, _, (j, end) in found) == other
+    assert "".join(one[i:end]
+                   for _, (i, end), _ in found) == one and "".join(other[j:end] for _, _, (j, end) in found) == other
     assert all((one[slice(*ones)] == other[slice(*others)]) or not equal for equal, ones, others in found)
-    assert sum(max(i_end - i, j_end - j) for equal, (i, i_end), (j, j_end) in found if not equal) == distance(len(one), len(other))
+    assert sum(max(i_end - i, j_end - j) for equal, (i, i_end), (j, j_end) in found
+               if not equal) == distance(len(one), len(other))
 
 
 def test_a_text_that_repeats_itself_is_not_shifted():

@@ -1,4 +1,5 @@
-"""Two records side by side: the difference against plain subtraction, the divergence against scipy, and what cannot be compared."""
+"""Two records side by side: the difference against plain subtraction, the divergence against scipy, and what cannot be
+compared."""
 import dataclasses
 
 import numpy as np
@@ -39,7 +40,8 @@ def long_record(n: int, changed: int = 0):
     """n words of a long text, each token one word; every `changed`-th is another one."""
     words = [f"w{place}{'x' if changed and place % changed == 0 else ''}" for place in range(n)]
     starts = np.cumsum([0, *(len(word) + 1 for word in words)])
-    side = Tokens(tuple(words), tuple(range(n)), (False,) * n, tuple((int(at), int(at) + len(word)) for at, word in zip(starts, words)),
+    side = Tokens(tuple(words), tuple(range(n)), (False,) * n,
+                  tuple((int(at), int(at) + len(word)) for at, word in zip(starts, words)),
                   tuple(range(n)), (0,) * n, (False,) * n)
     made = fabricate.record(n, special=(), text=" ".join(words), **({"seed": 5} if changed else {}))
     return dataclasses.replace(made, maps=(AttentionMap(Kind.SELF, side, side, made.maps[0].layers),))
@@ -48,7 +50,8 @@ def long_record(n: int, changed: int = 0):
 def test_pieces_are_summed_as_keys_and_averaged_as_queries():
     weights = RNG.dirichlet(np.ones(4), 3)
     found = pooled(weights, [(0, 2), (1,), ()], [(0,), (1, 2, 3), ()])
-    assert found[0] == pytest.approx([weights[[0, 2], 0].mean(), weights[[0, 2], 1:].sum(1).mean(), np.nan], nan_ok=True)
+    assert found[0] == pytest.approx([weights[[0, 2], 0].mean(), weights[[0, 2], 1:].sum(1).mean(), np.nan],
+                                     nan_ok=True)
     assert found[1, 1] == pytest.approx(weights[1, 1:].sum()) and np.isnan(found[2]).all()
 
 
@@ -68,15 +71,18 @@ def test_the_same_question_changes_nothing_and_an_edit_nothing_before_itself():
     first = record("minilm", TIRED)
     assert max(asked(first, first).changed.values()) == 0
     found = asked(first, record("minilm", TIRED, edits=[Silence(Kind.SELF, 3, 1)])).changed
-    assert max(value for (layer, _), value in found.items() if layer <= 3) < 1e-6 < max(value for (layer, _), value in found.items() if layer > 3)
+    assert max(value for (layer, _), value in found.items()
+               if layer <= 3) < 1e-6 < max(value for (layer, _), value in found.items() if layer > 3)
 
 
 def test_what_only_one_text_has_is_the_rest_of_a_row():
     first, second = record("minilm", TIRED), record("minilm", TIRED.replace("street", "long street"))
     found, meeting = asked(first, second), meet(first, second)
     both = [each for each in meeting.columns if each.both]
-    one = pooled(heads.weights(first[Kind.SELF].layer(0), 0), [each.first for each in both], [each.first for each in both])
-    other = pooled(heads.weights(second[Kind.SELF].layer(0), 0), [each.second for each in both], [each.second for each in both])
+    one = pooled(heads.weights(first[Kind.SELF].layer(0), 0), [each.first for each in both],
+                 [each.first for each in both])
+    other = pooled(heads.weights(second[Kind.SELF].layer(0), 0), [each.second for each in both],
+                   [each.second for each in both])
     p, q = (np.column_stack([each, np.clip(1 - each.sum(1), 0, None)]) for each in (one, other))
     assert found.changed[0, 0] == pytest.approx((jensenshannon(p, q, base=2, axis=-1) ** 2).mean(), abs=1e-6)
 
@@ -102,12 +108,16 @@ def test_what_is_drawn_is_the_two_heads_and_their_difference_over_the_same_group
     found = meet(first, second)
     one, other, change = difference_views(first, second, ((Kind.SELF, 3, 1), (Kind.SELF, 3, 1)), found)
     gap = next(place for place, group in enumerate(found.columns) if not group.both)
-    assert [unit.text for unit in one.columns] == [group.text for group in found.columns] and one.rows[gap].tokens == (gap,)
+    assert [unit.text for unit in one.columns] == [group.text
+                                                   for group in found.columns] and one.rows[gap].tokens == (gap,)
     assert one.rows[0].special and not one.rows[1].special and (one.layer, one.head) == (3, 1)
     plain = heads.weights(second[Kind.SELF].layer(3), 1)
     np.testing.assert_allclose(other.weights, plain, atol=1e-6)
-    np.testing.assert_allclose(np.delete(np.delete(one.weights, gap, 0), gap, 1), heads.weights(first[Kind.SELF].layer(3), 1), atol=1e-6)
-    assert np.isnan(one.weights[gap]).all() and np.isnan(change.weights[:, gap]).all() and np.isfinite(change.weights[0, 0])
+    np.testing.assert_allclose(np.delete(np.delete(one.weights, gap, 0), gap, 1),
+                               heads.weights(first[Kind.SELF].layer(3), 1), atol=1e-6)
+    assert np.isnan(one.weights[gap]).all() and np.isnan(change.weights[:,
+                                                                        gap]).all() and np.isfinite(change.weights[0,
+                                                                                                                   0])
     np.testing.assert_allclose(change.weights, other.weights - one.weights, atol=1e-6)
 
 

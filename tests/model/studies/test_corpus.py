@@ -19,7 +19,8 @@ from model.studies import patterns
 from model.studies.corpus import FIT, TextsQuery, as_csv, as_object, from_object, merged, of_record, run
 from tests import fabricate
 
-SENTENCES = ("The animal was tired.", "It was too wide to cross, and it was late.", "A book.", "Where is it?", "=1+1", "one", "It is what it is.",
+SENTENCES = ("The animal was tired.", "It was too wide to cross, and it was late.", "A book.", "Where is it?", "=1+1",
+             "one", "It is what it is.",
              "Nobody came.", "The street was too wide.", "She saw the man with the telescope.", "x " * 40)
 
 
@@ -65,7 +66,8 @@ def test_averages_survive_json_bit_for_bit_and_nothing_else_does():
     back = from_object(json.loads(json.dumps(as_object(found))))
     assert all((getattr(back, name) == getattr(found, name)).all() for name in ("count", "mean", "squares"))
     assert (back.kind, back.places, back.names, back.texts) == (found.kind, found.places, found.names, found.texts)
-    for broken in ({}, as_object(found) | {"mean": [[1.0]]}, as_object(found) | {"mean": [[float("nan")] * 12] * len(found.names)}):
+    for broken in ({}, as_object(found) | {"mean": [[1.0]]},
+                   as_object(found) | {"mean": [[float("nan")] * 12] * len(found.names)}):
         with pytest.raises((ValueError, KeyError)):
             from_object(broken)
 
@@ -75,7 +77,8 @@ def test_other_heads_and_unknown_kinds_are_refused():
     with pytest.raises(ValueError, match="same heads"):
         merged(one, of_record(fabricate.record(7, Kind.CAUSAL), Kind.CAUSAL))
     with pytest.raises(UserError, match="has no cross attention"):
-        run(TextsQuery("fake", "0", Kind.CROSS, ((1, "a"),)), lambda query: fabricate.record(), lambda fraction, text: None)
+        run(TextsQuery("fake", "0", Kind.CROSS, ((1, "a"),)), lambda query: fabricate.record(),
+            lambda fraction, text: None)
 
 
 def test_an_error_in_a_text_names_its_line():
@@ -112,7 +115,8 @@ def test_a_run_that_was_stopped_goes_on_and_gives_the_same_bytes(file, monkeypat
     monkeypatch.setattr(corpus, "answer_to", stop_at_the_second)
     out.unlink()
     assert command(file).exit_code != 0 and part.exists() and not out.exists()
-    monkeypatch.setattr(corpus, "answer_to", lambda question: answered.append(question) or sources.ask(question).result(60))
+    monkeypatch.setattr(corpus, "answer_to", lambda question: answered.append(question)
+                        or sources.ask(question).result(60))
     again = command(file)
     assert again.exit_code == 0 and out.read_bytes() == whole and not part.exists()
     assert "holds 8 texts" in again.output and [len(each.texts) for each in answered] == [8, 3, 3]
@@ -123,17 +127,20 @@ def test_what_another_run_left_is_not_taken_for_ones_own(file):
     part.write_text("not ours", encoding="utf-8")
     refused = command(file)
     assert refused.exit_code == 1 and "delete it" in refused.output
-    part.write_text(json.dumps({"model": "scratch", "revision": "another", "asked_kind": None, "field": "text", "file": "mine.txt", "sha256": "0",
+    part.write_text(json.dumps({"model": "scratch", "revision": "another", "asked_kind": None, "field": "text",
+                                "file": "mine.txt", "sha256": "0",
                                 "found": {}}), encoding="utf-8")
     assert command(file).exit_code == 0
 
 
 def test_the_csv_holds_the_averages_of_every_head(file):
     assert command(file, "--kind", "self").exit_code == 0
-    rows = list(csv.DictReader(io.StringIO(file.with_name("mine-measures.csv").read_text(encoding="utf-8"), newline="")))
+    rows = list(csv.DictReader(io.StringIO(file.with_name("mine-measures.csv").read_text(encoding="utf-8"),
+                                           newline="")))
     asked = TextsQuery("scratch", sources.revision("scratch"), Kind.SELF, tuple(enumerate(SENTENCES)))
     found = sources.ask(asked).result(60)
-    assert [(int(row["layer"]), int(row["head"])) for row in rows] == list(found.places) and rows[0]["texts"] == str(len(SENTENCES))
+    assert [(int(row["layer"]), int(row["head"]))
+            for row in rows] == list(found.places) and rows[0]["texts"] == str(len(SENTENCES))
     for name in ("entropy", "fit_even"):
         line = found.names.index(name)
         assert [float(row[f"{name}_mean"]) for row in rows] == pytest.approx(list(found.mean[line]), abs=1e-12)

@@ -16,29 +16,39 @@ def read(name: str, content: bytes, **more) -> list[tuple[int, str]]:
 
 def test_each_kind_of_file_gives_its_texts_with_their_lines():
     assert read("a.txt", "\ufeffone\r\n\n  \n zwei ä\nlast".encode()) == [(1, "one"), (4, " zwei ä"), (5, "last")]
-    assert read("A.CSV", b'id,text\r\n1,"a, b"\r\n2,\r\n3,"two\nlines"\r\n4,=1+1\r\n') == [(2, "a, b"), (5, "two\nlines"), (6, "=1+1")]
+    assert read("A.CSV",
+                b'id,text\r\n1,"a, b"\r\n2,\r\n3,"two\nlines"\r\n4,=1+1\r\n') == [
+                    (2, "a, b"), (5, "two\nlines"), (6, "=1+1")]
     assert read("a.jsonl", b'{"text": "one", "n": 1}\n\n"plain"\n{"text": ""}\n') == [(1, "one"), (3, "plain")]
     assert read("a.csv", b"review\nfine\n", field="review") == [(2, "fine")]
 
 
 @pytest.mark.parametrize(("name", "content", "said"), [
-    ("a.pdf", b"x", "end its name in"), ("a", b"x", "end its name in"), ("a.txt", b"", "no text in it"), ("a.txt", b"\n \n\t\n", "no text in it"),
-    ("a.txt", "über".encode("latin-1"), r"line 1: byte 1 \(0xFC\) is not UTF-8"), ("a.txt", b"ok\n\xff\xfe", "line 2: byte 1"),
-    ("a.txt", "hello".encode("utf-16"), "is UTF-16"), ("a.txt", b"PK\x03\x04rest", "is ZIP"), ("a.csv", b"\x1f\x8b\x08", "is gzip"),
+    ("a.pdf", b"x", "end its name in"), ("a", b"x", "end its name in"), ("a.txt", b"", "no text in it"),
+    ("a.txt", b"\n \n\t\n", "no text in it"),
+    ("a.txt", "über".encode("latin-1"), r"line 1: byte 1 \(0xFC\) is not UTF-8"),
+    ("a.txt", b"ok\n\xff\xfe", "line 2: byte 1"),
+    ("a.txt", "hello".encode("utf-16"), "is UTF-16"), ("a.txt", b"PK\x03\x04rest", "is ZIP"),
+    ("a.csv", b"\x1f\x8b\x08", "is gzip"),
     ("a.txt", b"%PDF-1.7\n", "is PDF"), ("a.txt", b"ok\nb\0c\n", "line 2: there is a zero byte"),
-    ("a.txt", b"ok\n" + b"x" * (LINE_BYTES + 1), "line 2: the line has more than"), ("a.txt", b"y" * (LONGEST + 1), "line 1: the text has 20,001"),
-    ("a.csv", b"a,b\n1,2\n", "line 1: there is no column 'text' among a, b"), ("a.csv", b"", "no column 'text' among none"),
+    ("a.txt", b"ok\n" + b"x" * (LINE_BYTES + 1), "line 2: the line has more than"),
+    ("a.txt", b"y" * (LONGEST + 1), "line 1: the text has 20,001"),
+    ("a.csv", b"a,b\n1,2\n", "line 1: there is no column 'text' among a, b"),
+    ("a.csv", b"", "no column 'text' among none"),
     ("a.csv", b'text\n"never closed', "line 2: this is not CSV"), ("a.csv", b'text\n"a"b\n', "line 2: this is not CSV"),
     ("a.csv", b"text\n" + b"z" * 200_000, "line 2: this is not CSV"),
     ("a.jsonl", b"{", "line 1: this is not JSON"), ("a.jsonl", b"[" * 100_000, "line 1: this is not JSON"),
-    ("a.jsonl", b'{"text": "ok"}\n{"text": 1}\n', "line 2: there is no text under 'text'"), ("a.jsonl", b"[]", "line 1: there is no text")])
+    ("a.jsonl", b'{"text": "ok"}\n{"text": 1}\n', "line 2: there is no text under 'text'"),
+    ("a.jsonl", b"[]", "line 1: there is no text")])
 def test_what_cannot_be_read_is_one_sentence_with_file_and_line(name, content, said):
     with pytest.raises(UserError, match=said) as refused:
         read(name, content)
-    assert str(refused.value).startswith(name) and str(refused.value).count("\n") == 0 and str(refused.value).endswith(".")
+    assert str(refused.value).startswith(name) and str(refused.value).count("\n") == 0 and str(refused.value).endswith(
+        ".")
 
 
-@given(st.sampled_from(SUFFIXES), st.binary(max_size=200) | st.text(max_size=80).map(lambda text: text.encode("utf-8", "surrogatepass")))
+@given(st.sampled_from(SUFFIXES), st.binary(max_size=200)
+       | st.text(max_size=80).map(lambda text: text.encode("utf-8", "surrogatepass")))
 def test_any_bytes_give_texts_or_one_sentence(suffix, content):
     try:
         found = read(f"any{suffix}", content)
@@ -48,7 +58,8 @@ def test_any_bytes_give_texts_or_one_sentence(suffix, content):
         assert found and all(text.strip() and line >= 1 for line, text in found)
 
 
-@given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40), min_size=1, max_size=9))
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40), min_size=1,
+                max_size=9))
 def test_texts_come_through_csv_and_jsonl_unchanged(written):
     import csv
 

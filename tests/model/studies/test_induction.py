@@ -12,7 +12,8 @@ N = BEFORE + 2 * LENGTH
 
 
 def side() -> Tokens:
-    return Tokens(("a",) * N, (1,) * N, (False,) * N, tuple((i, i + 1) for i in range(N)), tuple(range(N)), (0,) * N, (False,) * N)
+    return Tokens(("a",) * N, (1,) * N, (False,) * N, tuple((i, i + 1) for i in range(N)), tuple(range(N)), (0,) * N,
+                  (False,) * N)
 
 
 def looking(target) -> np.ndarray:
@@ -23,11 +24,13 @@ def looking(target) -> np.ndarray:
 
 
 def scores_of(*members: np.ndarray) -> induction.InductionScores:
-    return induction.scores(AttentionMap(Kind.CAUSAL, side(), side(), (Reported(3, np.stack(members), Causal()),)), LENGTH)
+    return induction.scores(AttentionMap(Kind.CAUSAL, side(), side(), (Reported(3, np.stack(members), Causal()),)),
+                            LENGTH)
 
 
 def test_a_previous_token_head_and_an_induction_head_are_told_apart():
-    found = scores_of(looking(lambda i: i - 1), looking(lambda i: i - LENGTH + 1), looking(lambda i: i - LENGTH), looking(lambda i: 0))
+    found = scores_of(looking(lambda i: i - 1), looking(lambda i: i - LENGTH + 1), looking(lambda i: i - LENGTH),
+                      looking(lambda i: 0))
     np.testing.assert_allclose(found.previous, [1, 0, 0, 0], atol=1e-6)
     np.testing.assert_allclose(found.prefix, [0, 1, 0, 0], atol=1e-6)
     assert found.heads == ((3, 0), (3, 1), (3, 2), (3, 3))
@@ -41,4 +44,5 @@ def test_uniform_rows_score_what_is_said():
 
 def test_a_map_without_room_for_the_repeat_is_refused():
     with pytest.raises(ValueError, match="twice a length"):
-        induction.scores(AttentionMap(Kind.CAUSAL, side(), side(), (Reported(0, looking(lambda i: 0)[None], Causal()),)), N)
+        induction.scores(AttentionMap(Kind.CAUSAL, side(), side(), (Reported(0, looking(lambda i: 0)[None], Causal()),
+                                      )), N)

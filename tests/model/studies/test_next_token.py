@@ -17,7 +17,8 @@ def test_the_distribution_is_the_one_that_transformers_generate_draws_from(tempe
         steps.append(TopKLogitsWarper(top_k))
     if top_p < 1:
         steps.append(TopPLogitsWarper(top_p))
-    expected = torch.softmax(steps(torch.zeros(1, 1, dtype=torch.long), torch.tensor(LOGITS)[None].double()), -1)[0].numpy()
+    expected = torch.softmax(steps(torch.zeros(1, 1, dtype=torch.long), torch.tensor(LOGITS)[None].double()),
+                             -1)[0].numpy()
     assert np.allclose(distribution(LOGITS, temperature, top_k, top_p), expected, atol=1e-9)
 
 

@@ -1,4 +1,5 @@
-"""A text as a product: each factor against torch's cross-entropy on the network's own logits, and what may not depend on what."""
+"""A text as a product: each factor against torch's cross-entropy on the network's own logits, and what may not depend
+on what."""
 import numpy as np
 import pytest
 import torch
@@ -38,7 +39,8 @@ def test_a_decoder_starts_behind_its_start_token_and_its_last_guess_is_the_recor
     found = chain("induction", text)
     assert "".join(found.texts) == text
     guess = ask(sources.open_query("induction", text[:-1])).prediction
-    assert np.exp(found.log_probabilities[-1]) == pytest.approx(guess.probabilities[-1][guess.texts[-1].index("x")], rel=1e-4)
+    assert np.exp(found.log_probabilities[-1]) == pytest.approx(guess.probabilities[-1][guess.texts[-1].index("x")],
+                                                                rel=1e-4)
 
 
 def test_what_comes_later_changes_no_earlier_factor():

@@ -1,4 +1,5 @@
-"""Where il or elle is decided: equal to what records say under the same edits, and honest where there is no such decision."""
+"""Where il or elle is decided: equal to what records say under the same edits, and honest where there is no such
+decision."""
 import numpy as np
 import pytest
 
@@ -21,7 +22,8 @@ def ask():
 def test_rows_are_named_by_the_word_that_they_produce(ask):
     record = ask(Query, TIRED)
     shown = rows_by_produced_token(record, Kind.CROSS)
-    assert shown.queries.texts[:-1] == record[Kind.CROSS].queries.texts[1:] and shown.queries.texts[-1] == "[EOS]" and shown.queries.special[-1]
+    assert shown.queries.texts[:-1] == record[Kind.CROSS].queries.texts[1:] and shown.queries.texts[
+        -1] == "[EOS]" and shown.queries.special[-1]
     assert [row[0] for row in record.prediction.texts] == list(shown.queries.texts)
     np.testing.assert_array_equal(weights(shown.layers[0], 1), weights(record[Kind.CROSS].layers[0], 1))
     assert shown.queries.texts[pronoun_of(shown.queries)] == "il"
@@ -34,7 +36,8 @@ def test_shares_equal_those_of_a_record_under_the_same_edits(ask):
     row = pronoun_of(rows_by_produced_token(record, Kind.CROSS).queries)
     french = " ".join(record[Kind.CROSS].queries.texts[1:row + 1])
     for number in (0, 5, len(found.heads) - 1):
-        edited = sources.ask(sources.open_query("translator", TIRED, target=french, edits=[Silence(*found.heads[number])]), "test").result(120)
+        edited = sources.ask(sources.open_query("translator", TIRED, target=french,
+                                                edits=[Silence(*found.heads[number])]), "test").result(120)
         said = dict(zip(edited.prediction.texts[row], edited.prediction.probabilities[row]))
         assert found.zero[number] == pytest.approx(said["il"] / (said["il"] + said.get("elle", 0)), abs=0.01)
 

@@ -37,15 +37,18 @@ def by_programme(steps: list[np.ndarray], rows: np.ndarray, sink: int) -> float:
     edges = [(("source",), (len(steps), token), rows[token]) for token in range(tokens)]
     edges += [((layer + 1, query), (layer, key), step[query, key]) for layer, step in enumerate(steps)
               for query in range(tokens) for key in range(tokens)]
-    inner = [(layer, token) for layer in range(len(steps) + 1) for token in range(tokens) if (layer, token) != (0, sink)]
+    inner = [(layer, token) for layer in range(len(steps) + 1) for token in range(tokens)
+             if (layer, token) != (0, sink)]
     balance = np.array([[(end == node) - (start == node) for start, end, _ in edges] for node in inner], float)
     gain = np.array([-float(end == (0, sink)) for _, end, _ in edges])
-    found = linprog(gain, A_eq=balance, b_eq=np.zeros(len(inner)), bounds=[(0, size) for *_, size in edges], method="highs")
+    found = linprog(gain, A_eq=balance, b_eq=np.zeros(len(inner)), bounds=[(0, size) for *_, size in edges],
+                    method="highs")
     assert found.status == 0
     return -found.fun
 
 
-@pytest.mark.parametrize(("layers", "tokens", "causal", "seed"), [(1, 4, False, 0), (2, 5, False, 1), (3, 6, True, 2), (5, 4, True, 3)])
+@pytest.mark.parametrize(("layers", "tokens", "causal", "seed"),
+                         [(1, 4, False, 0), (2, 5, False, 1), (3, 6, True, 2), (5, 4, True, 3)])
 def test_flow_is_the_optimum_of_a_linear_programme(layers, tokens, causal, seed):
     steps = [rollout.with_residual(each) for each in weights(layers, tokens, causal, seed)]
     mean = np.full(tokens, 1 / tokens)
@@ -55,12 +58,14 @@ def test_flow_is_the_optimum_of_a_linear_programme(layers, tokens, causal, seed)
 
 
 def test_a_flow_may_have_to_be_sent_back():
-    """The shortest ways first taken block one another unless a pipe is emptied again: what a greedy filling gets wrong."""
+    """The shortest ways first taken block one another unless a pipe is emptied again: what a greedy filling gets
+    wrong."""
     rng = np.random.default_rng(7)
     for _ in range(20):
         steps = [np.where(rng.random((4, 4)) < 0.5, rng.random((4, 4)), 0) for _ in range(4)]
         rows = rng.random(4)
-        np.testing.assert_allclose(rollout.flow(steps, rows), [by_programme(steps, rows, sink) for sink in range(4)], atol=1e-9)
+        np.testing.assert_allclose(rollout.flow(steps, rows), [by_programme(steps, rows, sink) for sink in range(4)],
+                                   atol=1e-9)
 
 
 def test_a_model_that_looks_evenly_is_flat_without_a_mask_and_leans_on_the_first_token_with_one():
@@ -70,5 +75,6 @@ def test_a_model_that_looks_evenly_is_flat_without_a_mask_and_leans_on_the_first
     causal = rollout.uniform_weights(Causal(), 5)
     np.testing.assert_allclose(causal[0, 3], [1 / 4] * 4 + [0])
     steps = [rollout.with_residual(causal)] * 8
-    assert (np.diff(rollout.rollout(steps)[4][:4]) < 0).all() and (np.diff(rollout.flow(steps, np.eye(5)[4])[:4]) < 0).all()
+    assert (np.diff(rollout.rollout(steps)[4][:4]) < 0).all() and (np.diff(rollout.flow(steps, np.eye(5)[4])[:4])
+                                                                   < 0).all()
     np.testing.assert_allclose(rollout.uniform_weights(Window(1), 4)[0, 3], [0, 0, 0.5, 0.5])

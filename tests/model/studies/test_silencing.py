@@ -19,7 +19,8 @@ TEXT = "The animal didn't cross the street because it was too tired."
 
 def answer(probabilities, ids=None, kind="next") -> Prediction:
     ids = [tuple(range(len(row))) for row in probabilities] if ids is None else ids
-    return Prediction(kind, tuple(range(len(ids))), tuple(ids), tuple(tuple(map(str, row)) for row in ids), tuple(map(tuple, probabilities)),
+    return Prediction(kind, tuple(range(len(ids))), tuple(ids), tuple(tuple(map(str, row)) for row in ids),
+                      tuple(map(tuple, probabilities)),
                       (0.0,) * len(ids))
 
 
@@ -29,7 +30,8 @@ def test_whole_distributions_give_the_divergence_and_listed_ones_no_more(seed):
     true = jensenshannon(p, q, base=2)**2
     assert change(answer([p]), answer([q])) == pytest.approx(true, abs=1e-9)
     best = [np.argsort(-each)[:20] for each in (p, q)]
-    listed = change(*(answer([each[order]], [tuple(map(int, order))]) for each, order in zip((p, q), best, strict=True)))
+    listed = change(*(answer([each[order]], [tuple(map(int, order))])
+                      for each, order in zip((p, q), best, strict=True)))
     assert -1e-12 <= listed <= true + 1e-9
 
 
@@ -41,7 +43,8 @@ def test_equal_answers_do_not_differ_and_other_ones_differ_by_one_bit():
 def test_a_text_that_the_model_writes_is_compared_as_far_as_both_wrote_the_same():
     before = answer([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3]], [(1, 2), (3, 4), (5, 6)], "target")
     after = answer([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3]], [(1, 2), (4, 3), (6, 5)], "target")
-    assert change(before, after) == pytest.approx(jensenshannon([0.8, 0.2], [0.2, 0.8], base=2)**2 / 2)   # the third place follows other words
+    # the third place follows other words
+    assert change(before, after) == pytest.approx(jensenshannon([0.8, 0.2], [0.2, 0.8], base=2)**2 / 2)
 
 
 def test_two_kinds_of_answer_are_not_compared():
@@ -51,14 +54,16 @@ def test_two_kinds_of_answer_are_not_compared():
 
 def test_a_model_that_answers_nothing_is_refused():
     with pytest.raises(UserError, match="choose a model that predicts"):
-        run(SilencingQuery(fabricate.record().query, Kind.SELF), fabricate.record(), lambda query: None, lambda fraction, text: None)
+        run(SilencingQuery(fabricate.record().query, Kind.SELF), fabricate.record(), lambda query: None,
+            lambda fraction, text: None)
 
 
 def test_every_head_of_minilm_is_silenced_once_and_changes_the_vector_as_asked_by_hand():
     query = sources.open_query("minilm", TEXT)
     record = sources.ask(query).result(120)
     found = sources.ask(SilencingQuery(query, Kind.SELF)).result(120)
-    assert found.measure == "vector" and set(found.changes) == {(layer, head) for layer in range(6) for head in range(12)}
+    assert found.measure == "vector" and set(found.changes) == {(layer, head) for layer in range(6)
+                                                                for head in range(12)}
     for place in ((0, 0), (5, 11)):
         other = sources.ask(replace(query, edits=frozenset({Silence(Kind.SELF, *place)}))).result(120)
         assert found.changes[place] == pytest.approx(1 - cosine(record, other), abs=1e-9) and found.changes[place] > 0

@@ -22,14 +22,16 @@ def test_the_fall_is_where_a_step_steps_down():
     step = np.arange(0, 1000, 10, dtype=np.float32)
     loss = np.where(step < 600, 4, 0).astype(np.float32)
     assert abs(fall(Film((), step, loss, loss, ABOUT)) - 600) <= 10
-    assert fall(Film((), step, np.ones(100), loss, ABOUT)) is None and fall(Film((), step[:5], loss[:5], loss[:5], ABOUT)) is None
+    assert fall(Film((), step, np.ones(100), loss,
+                     ABOUT)) is None and fall(Film((), step[:5], loss[:5], loss[:5], ABOUT)) is None
 
 
 def test_the_shipped_film_shows_an_induction_head_appear_when_the_loss_falls():
     film = small_models.film("induction")
     assert film.guessing == pytest.approx(np.log(66)) and len(film.step) == len(film.loss) == len(film.right)
     ends = (film.frames[0], film.frames[-1])
-    traits = sources.ask(HeadScoresQuery("induction", sources.revision(f"induction@{ends[1]}"), ends), "test").result(120)
+    traits = sources.ask(HeadScoresQuery("induction", sources.revision(f"induction@{ends[1]}"), ends),
+                         "test").result(120)
     prefix, previous = traits.of("prefix"), traits.of("previous")
     assert prefix[0].max() < 0.2 and prefix[1].max() > 0.9 and traits.heads[prefix[1].argmax()][1] == 1
     assert previous[1].max() > 0.7 and traits.heads[previous[1].argmax()][1] == 0

@@ -40,7 +40,8 @@ def until(training, *states) -> processes.Status:
         if (news := training.news()).state in states:
             return news
         time.sleep(0.1)
-    raise AssertionError(f"still {training.news().state}: {(training.folder / 'errors.txt').read_text(encoding='utf-8')}")
+    raise AssertionError(f"still {training.news().state}: "
+                         f"{(training.folder / 'errors.txt').read_text(encoding='utf-8')}")
 
 
 def test_a_training_learns_in_its_own_process_and_its_snapshots_are_models(started):
@@ -75,7 +76,8 @@ def test_the_server_takes_so_many_and_one_that_is_killed_is_told_in_a_sentence(s
     assert second.news().state == "stopped" and not second.running
 
 
-@pytest.mark.parametrize("changes", [{"task": "translator"}, {"heads": 3}, {"layers": 5}, {"steps": 10**6}, {"learning_rate": float("nan")}])
+@pytest.mark.parametrize("changes", [{"task": "translator"}, {"heads": 3}, {"layers": 5}, {"steps": 10**6},
+                                     {"learning_rate": float("nan")}])
 def test_settings_out_of_range_are_refused_in_a_sentence(changes):
     with pytest.raises(UserError, match=r"choose|change"):
         replace(SMALL, **changes)
@@ -83,7 +85,8 @@ def test_settings_out_of_range_are_refused_in_a_sentence(changes):
 
 def test_the_settings_are_what_is_trained():
     task = worker.task_of(Settings("resolver", 3, 4, 1e-3, 100))
-    assert (task.config.encoder_layers, task.config.decoder_layers, task.config.heads, task.learning_rate) == (3, 0, 4, 1e-3)
+    assert (task.config.encoder_layers, task.config.decoder_layers, task.config.heads,
+            task.learning_rate) == (3, 0, 4, 1e-3)
     assert task.words == tasks()["resolver-narrow"].words
 
 

@@ -34,8 +34,8 @@ def opened(tabs, demo):
 def visit(opened):
     """visit(query, width=1440, scheme="light") shows the demo by this query and waits until everything is drawn.
 
-    It leaves and comes back rather than load Streamlit anew: every component is taken away and mounted again, and the page remembers nothing.
-    """
+    It leaves and comes back rather than load Streamlit anew: every component is taken away and mounted again, and the
+    page remembers nothing. """
     def go(query: str = "", width: int = 1440, scheme: str = "light"):
         page = opened
         page.wait_for_selector(RESTS)
@@ -61,7 +61,8 @@ def visit(opened):
 
 
 def rest(page) -> None:
-    """Until the script has run for what was just done, or a while shows that nothing made it run; and the picture follows."""
+    """Until the script has run for what was just done, or a while shows that nothing made it run; and the picture
+    follows."""
     for _ in range(20):
         page.wait_for_timeout(60)
         if runs(page) != page.runs_seen:

@@ -1,4 +1,5 @@
-"""Body, state and code of a component reach the browser in any order, also when a page runs again before the code is there."""
+"""Body, state and code of a component reach the browser in any order, also when a page runs again before the code is
+there."""
 import json
 
 from viz.components.bundle import script
@@ -23,9 +24,11 @@ PLAY = """async ([bodyCode, stateCode, first, second]) => {
 
 def test_a_state_that_changes_before_the_code_is_there_is_drawn_and_nothing_stays_behind(browser):
     first, second = (list(pack({"room": "strip", "number": number}, {})) for number in (1, 2))
-    for order in ("gone(); const later = state({data: bytes(second)});", "const later = state({data: bytes(second)}); gone();"):
+    for order in ("gone(); const later = state({data: bytes(second)});",
+                  "const later = state({data: bytes(second)}); gone();"):
         page = browser.new_page()
-        drawn, last, rooms = page.evaluate(PLAY.replace("ORDER", order), [script("js/body.js"), script("js/state.js"), first, second])
+        drawn, last, rooms = page.evaluate(PLAY.replace("ORDER", order),
+                                           [script("js/body.js"), script("js/state.js"), first, second])
         assert drawn == [second], (order, json.dumps(drawn)[:200])
         assert (last, rooms) == ("end", 0)
         page.close()

@@ -1,4 +1,5 @@
-"""What a hostile browser sends back: layer 10⁹, NaN, strings, anything JSON can say. A component hands on what it offered, or nothing."""
+"""What a hostile browser sends back: layer 10⁹, NaN, strings, anything JSON can say. A component hands on what it
+offered, or nothing."""
 import json
 
 import numpy as np
@@ -42,12 +43,14 @@ WORDS = ["0", "the", "the"]
 ROWS = [{"layer": 3, "head": 1}, {"layer": 5, "head": 11}]
 NEAR = st.integers(-2, 9) | JSON   # nearly right: what an attacker would try next
 MESSAGES = st.one_of(
-    JSON, NEAR, st.fixed_dictionaries({"token": NEAR, "pair": NEAR | st.lists(NEAR, max_size=3)}), st.fixed_dictionaries({"box": NEAR}),
+    JSON, NEAR, st.fixed_dictionaries({"token": NEAR, "pair": NEAR | st.lists(NEAR, max_size=3)}),
+    st.fixed_dictionaries({"box": NEAR}),
     st.fixed_dictionaries({"values": st.lists(NEAR | st.floats(-6, 6), min_size=2, max_size=4)}),
     st.fixed_dictionaries({"allowed": st.lists(st.integers(0, 1) | NEAR, min_size=3, max_size=5)}),
     st.fixed_dictionaries({"at": NEAR, "word": NEAR | st.sampled_from(WORDS), "count": NEAR}),
-    st.fixed_dictionaries({"selection": st.fixed_dictionaries({"rows": st.lists(NEAR, max_size=2), "cells": st.lists(st.lists(NEAR, max_size=2),
-                                                                                                                    max_size=2) | NEAR}) | NEAR}))
+    st.fixed_dictionaries({"selection": st.fixed_dictionaries({"rows": st.lists(NEAR, max_size=2),
+                                                               "cells": st.lists(st.lists(NEAR, max_size=2),
+                                                                                max_size=2) | NEAR}) | NEAR}))
 
 
 @examples(1000)
@@ -63,7 +66,8 @@ def test_whatever_a_browser_sends_is_something_that_was_offered_or_nothing(messa
     assert read_door(message, DOORS) in (None, "softmax", "inside")
     assert read_box(message, BOXES) in (None, "token", "pair")
     moved = read_drag(message, CONTROL, 3)
-    assert moved is None or (len(moved) == 3 and all(isinstance(each, (int, float)) and -5 <= each <= 5 for each in moved))
+    assert moved is None or (len(moved) == 3 and all(isinstance(each, (int, float)) and -5 <= each <= 5
+                                                     for each in moved))
     painted = read_cells(message, 2)
     assert painted is None or (painted.shape == (2, 2) and painted.dtype == bool)
     at = read_slider(message, WORDS)
@@ -81,7 +85,8 @@ def test_any_text_reaches_the_browser_as_text_that_shows_itself(texts):
     assert header["texts"] == labels and (arrays["a"] == 0).all()
     for each in labels:
         each.encode("utf-8")
-        assert not any(sign in each for sign in "\0\n\r\t\u202e\u2066\ufeff\x1b\u2028") and json.loads(json.dumps(each)) == each
+        assert not any(sign in each
+                       for sign in "\0\n\r\t\u202e\u2066\ufeff\x1b\u2028") and json.loads(json.dumps(each)) == each
 
 
 def test_the_components_are_all_here():
@@ -89,5 +94,7 @@ def test_the_components_are_all_here():
     from pathlib import Path
 
     folder = Path(transformer_diagram.__file__).parents[1]
-    with_events = {path.parent.name for path in folder.glob("*/payload.py") if "def read(" in path.read_text(encoding="utf-8")}
-    assert with_events == {"block_diagram", "handles", "head_grid", "head_view", "mask_editor", "slider", "token_strip", "transformer_diagram"}
+    with_events = {path.parent.name for path in folder.glob("*/payload.py")
+                   if "def read(" in path.read_text(encoding="utf-8")}
+    assert with_events == {"block_diagram", "handles", "head_grid", "head_view", "mask_editor", "slider",
+                           "token_strip", "transformer_diagram"}

@@ -8,7 +8,8 @@ from viz.components.messages import NOTHING, pack, range_codes, root_codes, unpa
 
 def test_what_was_packed_comes_back():
     rng = np.random.default_rng(0)
-    arrays = {"a": rng.integers(0, 256, (3, 5, 7)).astype(np.uint8), "b": rng.integers(0, 65536, (11, 13)).astype(np.uint16),
+    arrays = {"a": rng.integers(0, 256, (3, 5, 7)).astype(np.uint8),
+              "b": rng.integers(0, 65536, (11, 13)).astype(np.uint16),
               "c": rng.normal(size=17).astype(np.float32), "none": np.zeros((0, 2), np.uint16)}
     header, back = unpack(pack({"text": "漢字 \ud83d <b>", "n": 3}, arrays))
     assert header == {"text": "漢字 \ud83d <b>", "n": 3}
@@ -20,7 +21,8 @@ def test_what_was_packed_comes_back():
 
 @pytest.mark.parametrize("text", ["", "a", "ab", "abc", "abcd"])
 def test_every_section_stands_at_a_multiple_of_four(text):
-    message = pack({"text": text}, {"a": np.zeros(3, np.uint8), "b": np.zeros(5, np.uint16), "c": np.ones(2, np.float32)})
+    message = pack({"text": text},
+                   {"a": np.zeros(3, np.uint8), "b": np.zeros(5, np.uint16), "c": np.ones(2, np.float32)})
     start = 4 + int.from_bytes(message[:4], "little")
     assert start % 4 == 0
     assert all(offset % 4 == 0 for _, _, offset, _ in json.loads(message[4:start])["sections"])
@@ -57,7 +59,8 @@ def test_range_codes_are_within_half_a_step():
     assert np.abs(back - numbers)[seen].max() <= 0.51 * (high - low) / (NOTHING - 1)
 
 
-@pytest.mark.parametrize("numbers, codes", [([5, 5], [0, 0]), ([np.nan, np.nan], [NOTHING, NOTHING]), ([np.nan, 2], [NOTHING, 0]),
-                                            ([-np.inf, 1], [NOTHING, 0])])
+@pytest.mark.parametrize("numbers, codes",
+                         [([5, 5], [0, 0]), ([np.nan, np.nan], [NOTHING, NOTHING]), ([np.nan, 2], [NOTHING, 0]),
+                          ([-np.inf, 1], [NOTHING, 0])])
 def test_range_codes_of_hardly_any_numbers(numbers, codes):
     assert range_codes(np.array(numbers, np.float32))[0].tolist() == codes

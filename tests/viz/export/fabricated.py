@@ -15,33 +15,41 @@ from model.core.masks import Causal, Full
 from model.core.query import Kind, Query
 from model.core.record import AttentionMap, AttentionRecord, Card, Layer, Tokens, Verification
 
-HOSTILE = ("$x_1$", "<script>alert(1)</script>", "=SUM(A1)", "+1", "-", "@here", "'quoted", "\t=1", " =1", "a\0b", "\0", "\ud800", "x\u202ey",
-           "\ufffe", "👨‍👩‍👧‍👦", "العربية", "שלום", "中文字", "한국어", "हिन्दी", "it", "it", "", " ", "\n", '"', "a,b", "]]>", "&amp;", "\\",
+HOSTILE = ("$x_1$", "<script>alert(1)</script>", "=SUM(A1)", "+1", "-", "@here", "'quoted", "\t=1", " =1", "a\0b",
+           "\0", "\ud800", "x\u202ey",
+           "\ufffe", "👨‍👩‍👧‍👦", "العربية", "שלום", "中文字", "한국어", "हिन्दी", "it", "it", "", " ", "\n", '"', "a,b",
+           "]]>", "&amp;", "\\",
            "W" * 60, "[UNK]")
 LAYERS, HEADS, D_K = 2, 3, 5
 
 
 def tokens(texts, special=()) -> Tokens:
     n = len(texts)
-    return Tokens(tuple(texts), tuple(range(n)), tuple(place in special for place in range(n)), tuple((place, place + 1) for place in range(n)),
+    return Tokens(tuple(texts), tuple(range(n)), tuple(place in special for place in range(n)),
+                  tuple((place, place + 1) for place in range(n)),
                   tuple(range(n)), (0,) * n, tuple(text == "[UNK]" for text in texts))
 
 
-def record(texts, kind: Kind = Kind.SELF, keys=None, text: str | None = None, special=(), layers: int = LAYERS) -> AttentionRecord:
+def record(texts, kind: Kind = Kind.SELF, keys=None, text: str | None = None, special=(),
+           layers: int = LAYERS) -> AttentionRecord:
     """A record over these tokens (and these keys, for cross-attention), with random sharp heads."""
     rng = np.random.default_rng(7)
     sides = tokens(texts, special), tokens(texts if keys is None else keys, special)
-    shapes = {"query": (HEADS, len(sides[0]), D_K), "key": (HEADS, len(sides[1]), D_K), "value": (HEADS, len(sides[1]), D_K)}
-    made = tuple(Layer(index, **{name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}, scale=1.3,
+    shapes = {"query": (HEADS, len(sides[0]), D_K), "key": (HEADS, len(sides[1]), D_K),
+              "value": (HEADS, len(sides[1]), D_K)}
+    made = tuple(Layer(index, **{name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()},
+                       scale=1.3,
                        allowed=Causal() if kind is Kind.CAUSAL else Full()) for index in range(layers))
-    card = Card("fake/model", "Fabricated", "f" * 40, "none", 0, HEADS * D_K, D_K, layers, HEADS, HEADS, "none", "none", "none", 512)
+    card = Card("fake/model", "Fabricated", "f" * 40, "none", 0, HEADS * D_K, D_K, layers, HEADS, HEADS, "none",
+                "none", "none", 512)
     asked = Query("fake/model", "f" * 40, "".join(texts) if text is None else text)
     return AttentionRecord(asked, card, (AttentionMap(kind, *sides, made),), Verification("verified", 1e-7, 1e-7, 1e-7))
 
 
 def provenance_of(suffix: str, content: bytes) -> dict:
     """The provenance, from where the format keeps it."""
-    return json.loads({".png": _png, ".svg": _svg, ".pdf": _pdf, ".csv": _csv, ".npz": _npz, ".html": _html}[suffix](content))
+    return json.loads({".png": _png, ".svg": _svg, ".pdf": _pdf, ".csv": _csv, ".npz": _npz,
+                       ".html": _html}[suffix](content))
 
 
 def _png(content: bytes) -> str:
@@ -78,7 +86,8 @@ def _npz(content: bytes) -> str:
         return str(arrays["provenance"])
 
 
-ACTIVE = ("script", "iframe", "object", "embed", "foreignObject", "a", "img", "image", "form", "link", "use", "animate", "set")
+ACTIVE = ("script", "iframe", "object", "embed", "foreignObject", "a", "img", "image", "form", "link", "use",
+          "animate", "set")
 
 
 class _Page(HTMLParser):
@@ -90,11 +99,13 @@ class _Page(HTMLParser):
 
     def handle_starttag(self, tag, attributes):
         self.found[tag] += tag in ACTIVE
-        self.found["runs"] += sum(name.startswith("on") or (value or "").lower().startswith("javascript") for name, value in attributes)
+        self.found["runs"] += sum(name.startswith("on") or (value or "").lower().startswith("javascript")
+                                  for name, value in attributes)
 
 
 def acting(suffix: str, content: bytes) -> Counter:
-    """How many parts of a file act, load or run when somebody opens it, as a parser sees that shares no code with what wrote it."""
+    """How many parts of a file act, load or run when somebody opens it, as a parser sees that shares no code with what
+    wrote it."""
     if suffix == ".html":
         page = _Page()
         page.feed(content.decode("utf-8"))
@@ -103,18 +114,21 @@ def acting(suffix: str, content: bytes) -> Counter:
     if suffix == ".svg":
         each = list(ET.fromstring(content).iter())
         names = Counter(element.tag.rsplit("}", 1)[-1] for element in each)
-        runs = sum(name.rsplit("}", 1)[-1].startswith("on") or value.lower().startswith(("javascript", "http:", "https:"))
+        runs = sum(name.rsplit("}", 1)[-1].startswith("on")
+                   or value.lower().startswith(("javascript", "http:", "https:"))
                    for element in each for name, value in element.attrib.items() if not name.endswith("resource"))
         return +Counter({name: names[name] for name in ("script", "foreignObject", "a", "iframe")} | {"runs": runs})
     if suffix == ".pdf":
-        return +Counter({name.decode(): content.count(name) for name in (b"/JavaScript", b"/JS", b"/OpenAction", b"/Launch", b"/EmbeddedFile")})
+        return +Counter({name.decode(): content.count(name)
+                         for name in (b"/JavaScript", b"/JS", b"/OpenAction", b"/Launch", b"/EmbeddedFile")})
     return Counter()
 
 
 def tokens_of(suffix: str, content: bytes) -> list[str] | None:
     """The tokens' texts where the format has them one by one."""
     if suffix == ".csv":
-        return [cell.removeprefix("'") for cell in next(csv.reader(io.StringIO(content.decode("utf-8"), newline="")))[1:-1]]
+        return [cell.removeprefix("'")
+                for cell in next(csv.reader(io.StringIO(content.decode("utf-8"), newline="")))[1:-1]]
     if suffix == ".npz":
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             return arrays["queries_self"].tolist()

@@ -1,4 +1,5 @@
-"""The contract of every format that is there: it parses with somebody else's reader and carries the question and the view unchanged."""
+"""The contract of every format that is there: it parses with somebody else's reader and carries the question and the
+view unchanged."""
 import dataclasses
 import threading
 from collections import Counter
@@ -36,12 +37,16 @@ def test_a_file_carries_its_question_and_its_view(suffix, grid):
         return
     made = record(WORDS)
     other = Query("fake/model", "f" * 40, "the \u201cother\u201d", None, "ziel", (3,))
-    edits = frozenset({Silence(Kind.SELF, 1, 2), Temper(Kind.SELF, 0, 1, 0.3), Hide("source", 3), Patch(Kind.SELF, 0, 2, other)})
-    made = dataclasses.replace(made, query=Query("fake/model", "f" * 40, "the animal", "b \ud800\0", "ziel", (1, 2), edits))
-    view = View(layer=1, head=2, token=1, pair=(1, 2), scale="root", transpose=True, overlay=((0, 1),), keep=0.9, hide_special=True, words=True)
+    edits = frozenset({Silence(Kind.SELF, 1, 2), Temper(Kind.SELF, 0, 1, 0.3), Hide("source", 3),
+                       Patch(Kind.SELF, 0, 2, other)})
+    made = dataclasses.replace(made,
+                               query=Query("fake/model", "f" * 40, "the animal", "b \ud800\0", "ziel", (1, 2), edits))
+    view = View(layer=1, head=2, token=1, pair=(1, 2), scale="root", transpose=True, overlay=((0, 1),), keep=0.9,
+                hide_special=True, words=True)
     found = provenance_of(suffix, export(suffix, made, view, Options(grid=grid, link="http://x/?a=1&b=<2>")))
     assert provenance.loads(provenance.json.dumps(found)) == (made.query, view)
-    assert found["link"] == "http://x/?a=1&b=<2>" and found["verification"]["status"] == "verified" and found["versions"]["numpy"]
+    assert found["link"] == "http://x/?a=1&b=<2>" and found["verification"]["status"] == "verified" and found[
+        "versions"]["numpy"]
     assert (found["model"], found["kind"], found["layer"], found["head"]) == ("fake/model", "self", 1, 2)
 
 
@@ -58,7 +63,8 @@ def test_hostile_tokens_pass_through_every_export(suffix, lens):
 def test_one_token_and_three_hundred(suffix, count):
     made = record([f"t{place % 7}" for place in range(count)], Kind.CAUSAL, layers=1)
     for lens in ("matrix", "lines"):
-        assert provenance_of(suffix, export(suffix, made, View(kind=Kind.CAUSAL, lens=lens, token=0)))["kind"] == "causal"
+        assert provenance_of(suffix,
+                             export(suffix, made, View(kind=Kind.CAUSAL, lens=lens, token=0)))["kind"] == "causal"
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -85,10 +91,12 @@ def test_the_same_question_gives_the_same_bytes_in_any_thread(suffix):
 def test_five_hundred_texts_pass_through_every_export(suffix):
     """Each text is a token of its own, and all of them together the text that was asked."""
     packed = PACKED.get(suffix, 25)
-    harmless = acting(suffix, export(suffix, record(["a"] * packed, layers=1), View())) if suffix == ".html" else Counter()
+    harmless = acting(suffix,
+                      export(suffix, record(["a"] * packed, layers=1), View())) if suffix == ".html" else Counter()
 
     @examples(500 // packed)
-    @given(st.lists(TEXTS, min_size=packed, max_size=packed), st.sampled_from(("matrix", "lines", "text")), st.booleans())
+    @given(st.lists(TEXTS, min_size=packed, max_size=packed), st.sampled_from(("matrix", "lines", "text")),
+           st.booleans())
     def check(texts, lens, transpose):
         made = record(texts, layers=1)
         view = View(lens=lens, token=0, pair=(0, len(texts) - 1), transpose=transpose)

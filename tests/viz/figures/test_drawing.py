@@ -1,4 +1,5 @@
-"""A drawing is what plotly reads in it: every property is one that plotly knows, and the browser gets the same numbers."""
+"""A drawing is what plotly reads in it: every property is one that plotly knows, and the browser gets the same
+numbers."""
 import base64
 
 import numpy as np
@@ -15,12 +16,16 @@ from viz.figures.vector_plane import Points, plane
 RNG = np.random.default_rng(2)
 PAIRS, LETTERS = RNG.random((3, 2)), ["a", "b", "a"]
 FIGURES = drawn() | {
-    "plane": plane("light", Points(RNG.normal(size=(3, 2)), LETTERS, RNG.random(3)), axes=("x", "y"), around=np.array([0, 1, 2]),
+    "plane": plane("light", Points(RNG.normal(size=(3, 2)), LETTERS, RNG.random(3)), axes=("x", "y"),
+                   around=np.array([0, 1, 2]),
                    marked=[("m", PAIRS[0])], arrows=[("q", PAIRS[1])]),
     "twins": twins("dark", LETTERS, PAIRS, PAIRS[::-1], 1, axes=("here", "there"), corners=("1", "2", "3", "4")),
-    "lengths": lengths("light", ["one", "two"], [("p", 0, np.array([1.0, np.inf])), ("q", 1, np.array([1.0, 2.0]))], axis="nats", marks=[(1.0, "1")]),
-    "landscape": landscape("light", np.arange(2.0), np.arange(3.0), PAIRS, [("path", 0, PAIRS)], axes=("a", "b"), name="loss"),
-    "accuracies": accuracies("light", LETTERS, PAIRS[:, 0], PAIRS[:, 1], best=1, interval=(0.4, 0.6), bands=[(0.4, 0.5, "chance")],
+    "lengths": lengths("light", ["one", "two"], [("p", 0, np.array([1.0, np.inf])), ("q", 1, np.array([1.0, 2.0]))],
+                       axis="nats", marks=[(1.0, "1")]),
+    "landscape": landscape("light", np.arange(2.0), np.arange(3.0), PAIRS, [("path", 0, PAIRS)], axes=("a", "b"),
+                           name="loss"),
+    "accuracies": accuracies("light", LETTERS, PAIRS[:, 0], PAIRS[:, 1], best=1, interval=(0.4, 0.6),
+                             bands=[(0.4, 0.5, "chance")],
                              lines=[(0.5, "nearest")], axes=("right", "mass"))}
 
 
@@ -28,7 +33,8 @@ def unpacked(value):
     """plotly's typed arrays as float32 lists, everything else as it is."""
     if isinstance(value, dict) and "bdata" in value:
         shape = [int(each) for each in str(value["shape"]).split(",")] if "shape" in value else [-1]
-        return np.frombuffer(base64.b64decode(value["bdata"]), value["dtype"]).astype(np.float32).reshape(shape).tolist()
+        return np.frombuffer(base64.b64decode(value["bdata"]),
+                             value["dtype"]).astype(np.float32).reshape(shape).tolist()
     if isinstance(value, dict):
         return {name: unpacked(each) for name, each in value.items() if name != "template"}
     if isinstance(value, (list, tuple)):
@@ -54,4 +60,5 @@ def test_an_update_adds_to_what_is_there_and_none_says_nothing():
     figure = FigureSpec(xaxis={"title": {"text": "T"}}, paper_bgcolor="#ffffff", margin_t=3)
     figure.update_xaxes(type="log", title_font_size=13, dtick=None)
     assert figure.axis("xaxis") == {"title": {"text": "T", "font": {"size": 13}}, "type": "log"}
-    assert figure.to_plotly_json()["layout"] == {"xaxis": figure.axis("xaxis"), "paper_bgcolor": "#ffffff", "margin": {"t": 3}} and len(figure) == 0
+    assert figure.to_plotly_json()["layout"] == {"xaxis": figure.axis("xaxis"), "paper_bgcolor": "#ffffff",
+                                                 "margin": {"t": 3}} and len(figure) == 0

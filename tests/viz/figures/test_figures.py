@@ -23,16 +23,20 @@ NUMBERS = np.array([[0.25, 0.75, np.nan], [0.5, 0.125, 0.375]])
 
 
 def drawn(theme: str = "light") -> dict:
-    return {"lines": lines(theme, X, [Line("a", X**2), Line("b", X, 1, "dash", (X - 1, X + 1))], axes=("T", "p"), log="x", marks=[(1.0, "one")],
+    return {"lines": lines(theme, X, [Line("a", X**2), Line("b", X, 1, "dash", (X - 1, X + 1))], axes=("T", "p"),
+                           log="x", marks=[(1.0, "one")],
                            bounds=[(0.5, "half")]),
             "habits": habits(theme, ["0·0", "1·0"], X[:2], X[1:3], [1], axes=("previous", "prefix")),
             "matrix": matrix(theme, NUMBERS, ["the", "the"], ["a", "b", "a"]),
             "signed": matrix(theme, NUMBERS - 0.5, ["the", "the"], ["a", "b", "a"], kind="signed"),
             "bars": bars(theme, ["the", "the"], {"own": np.array([1.0, 2.0])}, axes=("token", "bits")),
-            "histogram": histogram(theme, np.array([0.0, 1, 2]), {"dots": np.array([0.25, 0.75])}, axes=("score", "share"),
+            "histogram": histogram(theme, np.array([0.0, 1, 2]), {"dots": np.array([0.25, 0.75])},
+                                   axes=("score", "share"),
                                    curve=("normal", np.array([0.5, 0.5]))),
-            "powers": powers(theme, [Power("plain", X, X**2, 0, (2.0, 1.0, 1.0))], axes=("n", "s"), x_range=(0.1, 10), marks=[(1.0, "6d")]),
-            "layers": by_layer(theme, PLACES, X, axes=("layer", "bits"), names=("heads", "means"), line=("even", X / 2), marked=(1, 0)),
+            "powers": powers(theme, [Power("plain", X, X**2, 0, (2.0, 1.0, 1.0))], axes=("n", "s"), x_range=(0.1, 10),
+                             marks=[(1.0, "6d")]),
+            "layers": by_layer(theme, PLACES, X, axes=("layer", "bits"), names=("heads", "means"),
+                               line=("even", X / 2), marked=(1, 0)),
             "map": head_map(theme, PLACES, np.outer(X, [1, -1]), marked=(0, 1), near=[0, 4]),
             "kept": kept(theme, np.subtract.outer(X, X)**2, np.subtract.outer(X, X)**2 + 1, axes=("wanted", "found"))}
 
@@ -41,7 +45,8 @@ def drawn(theme: str = "light") -> dict:
 @pytest.mark.parametrize("name", list(drawn()))
 def test_every_figure_draws_in_both_themes_and_asks_no_other_machine(name, theme):
     figure = drawn(theme)[name]
-    assert figure.layout.paper_bgcolor == {"light": "#ffffff", "dark": "#0e1117"}[theme] and figure.layout.title.text == ""
+    assert figure.layout.paper_bgcolor == {"light": "#ffffff",
+                                           "dark": "#0e1117"}[theme] and figure.layout.title.text == ""
     page = html(figure).decode()
     assert '"showSendToCloud": false' in page and 'src="http' not in page
 
@@ -49,7 +54,8 @@ def test_every_figure_draws_in_both_themes_and_asks_no_other_machine(name, theme
 def test_the_table_holds_the_numbers_of_a_matrix_with_equal_names_apart():
     table = rows(drawn()["matrix"])
     assert table[0] == ["series", "key", "query", "value"]
-    assert [each[1:] for each in table[1:]] == [[0, 0, 0.25], [1, 0, 0.75], [2, 0, ""], [0, 1, 0.5], [1, 1, 0.125], [2, 1, 0.375]]
+    assert [each[1:] for each in table[1:]] == [[0, 0, 0.25], [1, 0, 0.75], [2, 0, ""], [0, 1, 0.5], [1, 1, 0.125],
+                                                [2, 1, 0.375]]
 
 
 def test_the_table_holds_every_point_of_every_line():
@@ -82,7 +88,8 @@ def test_a_fitted_power_is_drawn_from_its_start_to_the_last_number():
 
 def test_means_by_layer_are_the_means_and_every_head_keeps_its_name():
     figure = drawn()["layers"]
-    assert list(figure.data[1].y) == pytest.approx([X[:2].mean(), X[2:4].mean(), X[4]]) and list(figure.data[2].y)[2] == X[4] / 2
+    assert list(figure.data[1].y) == pytest.approx([X[:2].mean(), X[2:4].mean(),
+                                                    X[4]]) and list(figure.data[2].y)[2] == X[4] / 2
     assert figure.data[0].customdata[3] == "layer 1 · head 1" and figure.data[3].y[0] == X[2]
 
 
@@ -92,7 +99,8 @@ def test_the_map_joins_the_chosen_head_to_its_neighbours_and_the_other_picture_h
 
 
 def test_a_marks_words_stand_above_the_plot_and_the_legend_above_them():
-    one, two = (lines("light", X, [Line("a", X), Line("b", X)], axes=("T", "p"), marks=[(1.0, "one"), (9.5, "last")][:count]) for count in (1, 2))
+    one, two = (lines("light", X, [Line("a", X), Line("b", X)], axes=("T", "p"),
+                      marks=[(1.0, "one"), (9.5, "last")][:count]) for count in (1, 2))
     words = [(each.y, each.yanchor, each.yshift, each.xanchor) for each in two.layout.annotations]
     assert words == [(1, "bottom", 0, "left"), (1, "bottom", 18, "right")]
     assert 1.01 < one.layout.legend.y < two.layout.legend.y and one.layout.margin.t < two.layout.margin.t
@@ -101,7 +109,8 @@ def test_a_marks_words_stand_above_the_plot_and_the_legend_above_them():
 
 @pytest.mark.parametrize("log", ["", "x", "y", "xy"])
 def test_a_bounds_words_stand_where_no_curve_is(log):
-    rising, falling = (lines("light", X, [Line("a", y)], axes=("T", "p"), log=log, bounds=[(y.max() * 0.98, "most")]).layout.annotations[0]
+    rising, falling = (lines("light", X, [Line("a", y)], axes=("T", "p"), log=log,
+                             bounds=[(y.max() * 0.98, "most")]).layout.annotations[0]
                        for y in (X, X[::-1]))
     assert (rising.xanchor, falling.xanchor) == ("left", "right") and rising.bgcolor is None
     assert rising.yanchor == "top"   # above it they would leave the plot
@@ -110,7 +119,8 @@ def test_a_bounds_words_stand_where_no_curve_is(log):
 def test_a_y_axis_name_keeps_away_from_the_labels_of_its_ticks():
     axis = chart("light", "x", "y").layout.yaxis
     edge = 12   # pixels that plotly leaves free beside what it measures
-    assert axis.automargin and axis.title.standoff >= 8 and chart("light", "x").layout.yaxis.title.text is None   # plotly keeps room for ""
+    # plotly keeps room for ""
+    assert axis.automargin and axis.title.standoff >= 8 and chart("light", "x").layout.yaxis.title.text is None
     assert label_width(["because 9"], "token") >= width("because 9") + axis.ticklen + axis.title.standoff + 16 + edge
     assert label_width(["because 9"], "") >= width("because 9") + axis.ticklen + edge
 

@@ -8,16 +8,19 @@ from viz.figures.table import rows
 from viz.widgets.figure import html
 
 TOKENS, APART = ["[CLS]", "a", "b", "c"], [True, False, False, False]
-GROUPS = [[("deleted", np.array([9.0, -2.0, 1.0, np.nan]))], [("rollout", np.array([0.5, 0.001, 0.25, 0.125])), ("none", np.zeros(4))]]
+GROUPS = [[("deleted", np.array([9.0, -2.0, 1.0, np.nan]))],
+          [("rollout", np.array([0.5, 0.001, 0.25, 0.125])), ("none", np.zeros(4))]]
 
 
 def drawn(theme: str) -> dict:
     spread = np.array([[0.5, 0.4, 0.6], [0.1, -0.2, 0.3]])
     return {"importance": importance(theme, GROUPS, TOKENS, APART, title="token", apart_title="apart"),
             "plain": importance(theme, GROUPS, TOKENS, [False] * 4, title="token", apart_title="apart"),
-            "one": agreement(theme, ["x", "y"], {"deleted": spread[:, 0], "hidden": spread[:, 1]}, ("mean", spread[:, 0]), ceiling=(0.7, "top"),
+            "one": agreement(theme, ["x", "y"], {"deleted": spread[:, 0], "hidden": spread[:, 1]},
+                             ("mean", spread[:, 0]), ceiling=(0.7, "top"),
                              chance=(0.6, "chance"), axis="ρ", quiet=["y"]),
-            "set": agreement(theme, ["x", "y"], {"deleted": spread}, ("mean", spread), ceiling=(float("nan"), "top"), axis="ρ")}
+            "set": agreement(theme, ["x", "y"], {"deleted": spread}, ("mean", spread), ceiling=(float("nan"), "top"),
+                             axis="ρ")}
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -33,15 +36,21 @@ def test_a_row_is_coloured_by_its_own_largest_and_special_tokens_stand_behind_a_
     np.testing.assert_allclose(np.asarray(trace.z, float), [
         [1, 0.5, np.nan, np.nan, 4.5], [np.nan] * 5, [0.004, 1, 0.5, np.nan, 2], [0, 0, 0, np.nan, 0]])
     assert list(drawn("light")["importance"].layout.xaxis.labelalias.values()) == ["a", "b", "c", "", "[CLS]"]
-    written = [[(light + dark).strip() for light, dark in zip(*each, strict=True)] for each in zip(trace.text, over.text, strict=True)]
+    written = [[(light + dark).strip() for light, dark in zip(*each, strict=True)]
+               for each in zip(trace.text, over.text, strict=True)]
     assert written[0] == ["−2", "1", "", "", "9"] and written[2][0] == ""   # below a hundredth of the largest
     assert trace.customdata[0][0] == "deleted · a: -2" and (trace.zmin, trace.zmax) == (0, 1)
 
 
 def test_dots_keep_their_intervals_and_the_ceiling_its_place():
     figure = drawn("light")["set"]
-    assert list(figure.data[0].error_x.array) == pytest.approx([0.1, 0.2]) and list(figure.data[0].error_x.arrayminus) == pytest.approx([0.1, 0.3])
+    assert list(figure.data[0].error_x.array) == pytest.approx([0.1,
+                                                                0.2]) and list(
+                                                                    figure.data[0].error_x.arrayminus) == pytest.approx(
+                                                                        [0.1, 0.3])
     assert len(figure.layout.shapes) == 1 and not figure.layout.annotations   # an unknown ceiling is not drawn
     one = drawn("light")["one"]
-    assert [shape.x1 for shape in one.layout.shapes] == [0.6, 0.7, 0] and one.data[-1].marker.color[0] != one.data[-1].marker.color[1]
+    assert [shape.x1 for shape in one.layout.shapes] == [0.6, 0.7,
+                                                         0] and one.data[-1].marker.color[0] != one.data[
+                                                             -1].marker.color[1]
     assert [row[1] for row in rows(one) if row[0] == "mean"] == [0.5, 0.1]

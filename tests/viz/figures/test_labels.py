@@ -46,7 +46,8 @@ def test_no_name_leaves_the_plot():
 
 def test_an_arrows_name_stands_beyond_its_tip_and_a_points_name_that_has_no_place_is_in_its_hover():
     ring = np.array([[np.cos(angle), np.sin(angle)] for angle in np.linspace(0, 6, 20)])
-    figure = plane("light", Points(ring, [str(place) for place in range(20)]), axes=("x", "y"), arrows=[("p + k", ring[8]), ("p", ring[3])])
+    figure = plane("light", Points(ring, [str(place) for place in range(20)]), axes=("x", "y"),
+                   arrows=[("p + k", ring[8]), ("p", ring[3])])
     assert [trace.textposition for trace in figure.data[1:]] == ["top left", "top right"]
     crowd = plane("light", Points(np.zeros((9, 2)), list("abcdefghi")), axes=("x", "y")).data[0]
     assert "" in crowd.text and [each[0] for each in crowd.customdata] == list("abcdefghi")

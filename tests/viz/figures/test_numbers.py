@@ -14,8 +14,10 @@ NAMES = [str(place) for place in range(12)]
 
 
 def figures(theme: str) -> dict[str, FigureSpec]:
-    return {"weights": matrix(theme, SHADES, NAMES, NAMES), "signed": matrix(theme, 2 * SHADES - 1, NAMES, NAMES, kind="signed"),
-            "importance": importance(theme, [[(name, row) for name, row in zip(NAMES, SHADES)]], NAMES, [False] * 12, title="token", apart_title="")}
+    return {"weights": matrix(theme, SHADES, NAMES, NAMES),
+            "signed": matrix(theme, 2 * SHADES - 1, NAMES, NAMES, kind="signed"),
+            "importance": importance(theme, [[(name, row) for name, row in zip(NAMES, SHADES)]], NAMES, [False] * 12,
+                                     title="token", apart_title="")}
 
 
 def contrast(one: np.ndarray, other: np.ndarray) -> float:
@@ -36,12 +38,14 @@ def test_every_number_is_written_once_and_stands_out_from_its_cell(theme, name):
     found = {(trace.textfont.color, row, column) for trace in (cells, over)
              for row, texts in enumerate(trace.text) for column, text in enumerate(texts) if text.strip()}
     assert len({place[1:] for place in found}) == len(found) > 100
-    assert min(contrast(np.array(colours.rgb(ink)), cell_colour(cells, row, column)) for ink, row, column in found) >= 4.5
+    assert min(contrast(np.array(colours.rgb(ink)), cell_colour(cells, row, column))
+               for ink, row, column in found) >= 4.5
     assert over.hoverinfo == "skip" and {stop for _, stop in over.colorscale} == {"rgba(0,0,0,0)"}
 
 
 def test_both_colours_come_to_one_size_of_letters():
-    """plotly finds it from the longest word and from neighbours, so both heatmaps have a word in the corner, beside it and below it."""
+    """plotly finds it from the longest word and from neighbours, so both heatmaps have a word in the corner, beside it
+    and below it."""
     for trace in figures("light")["signed"].data:
         corner = [trace.text[row][column] for row, column in ((0, 0), (0, 1), (1, 0))]
         assert all(corner) and max(len(text) for texts in trace.text for text in texts) == len("−1.00")
@@ -51,7 +55,8 @@ def test_the_table_has_every_cell_once():
     assert len(rows(figures("light")["weights"])) == 1 + 144
 
 
-@pytest.mark.parametrize("number, form, text", [(-0.0004, ".2f", "0.00"), (-0.25, ".2f", "−0.25"), (0.25, ".2f", "0.25"), (np.nan, ".2f", ""),
-                                                (-0.0, ".3f", "0.000"), (-1.5e-5, ".2g", "−1.5e−05")])
+@pytest.mark.parametrize("number, form, text",
+                         [(-0.0004, ".2f", "0.00"), (-0.25, ".2f", "−0.25"), (0.25, ".2f", "0.25"), (np.nan, ".2f", ""),
+                          (-0.0, ".3f", "0.000"), (-1.5e-5, ".2g", "−1.5e−05")])
 def test_what_is_rounded_to_0_has_no_sign_and_a_negative_number_a_true_one(number, form, text):
     assert signed_text(number, form) == text

@@ -16,24 +16,29 @@ def test_every_pattern_has_a_colour_of_its_own(theme):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_largest_squares_stand_apart_on_a_phone(theme):
-    """Of its 390 pixels 270 are the axis, for twelve heads and the room beside them; of more heads the edges stay, in the page's colour."""
+    """Of its 390 pixels 270 are the axis, for twelve heads and the room beside them; of more heads the edges stay, in
+    the page's colour."""
     figure = grid(theme, {(0, head): ("even", 1.0) for head in range(12)}, TITLES, axes=("head", "layer"))
     low, high = figure.layout.xaxis.range
     marker = figure.data[0].marker
-    assert max(marker.size) < 270 / (high - low) and marker.line.width == 1 and marker.line.color == figure.layout.paper_bgcolor
+    assert max(marker.size) < 270 / (high
+                                     - low) and marker.line.width == 1 and marker.line.color == figure.layout.paper_bgcolor
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_grid_has_every_head_once_at_its_place_and_larger_where_it_fits_better(theme):
     figure = grid(theme, BEST, TITLES, axes=("head", "layer"))
-    points = {(x, y): (trace.name, size) for trace in figure.data for x, y, size in zip(trace.x, trace.y, trace.marker.size, strict=True)}
+    points = {(x, y): (trace.name, size) for trace in figure.data
+              for x, y, size in zip(trace.x, trace.y, trace.marker.size, strict=True)}
     assert {place: name for place, (name, _) in points.items()} == {
         (0, 0): TITLES["even"], (1, 0): TITLES["first"], (0, 1): TITLES["even"], (1, 1): TITLES["previous"]}
-    assert points[1, 0][1] == LARGEST and points[0, 1][1] == SMALLEST and tuple(figure.layout.yaxis.ticktext) == ("0", "2")
+    assert points[1, 0][1] == LARGEST and points[0,
+                                                 1][1] == SMALLEST and tuple(figure.layout.yaxis.ticktext) == ("0", "2")
     assert figure.data[0].name == TITLES["even"]   # the most frequent first
 
 
 def test_effects_stand_over_their_fits_and_the_largest_have_names():
     figure = effects("light", BEST, CHANGES, TITLES, axes=("fit", "change"))
-    points = {name: (x, y) for trace in figure.data for name, x, y in zip(trace.customdata, trace.x, trace.y, strict=True)}
+    points = {name: (x, y) for trace in figure.data
+              for name, x, y in zip(trace.customdata, trace.x, trace.y, strict=True)}
     assert points == {f"{layer}·{head}": (BEST[layer, head][1], CHANGES[layer, head]) for layer, head in BEST}

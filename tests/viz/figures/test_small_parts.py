@@ -31,8 +31,9 @@ def test_the_name_of_a_tile_breaks_where_its_neighbours_begins_and_the_next_row_
     assert {each.yanchor for each in many.layout.annotations} == {"top"}
 
 
-@pytest.mark.parametrize(("file", "part", "name"), [("lessons/vectors", "merges", "candidates"), ("coreference", "scatter", "x"),
-                                                    ("coreference", "scatter", "y"), ("lessons/positions", "alibi", "factor")])
+@pytest.mark.parametrize(("file", "part", "name"),
+                         [("lessons/vectors", "merges", "candidates"), ("coreference", "scatter", "x"),
+                          ("coreference", "scatter", "y"), ("lessons/positions", "alibi", "factor")])
 def test_the_names_of_axes_fit_a_phone(file, part, name):
     said = strings(file)[part][name].format(a="animal", b="street")
     assert len(said) * 7 <= NARROW - 70

@@ -29,7 +29,8 @@ def _record(count: int):
 
 
 def head(count: int = 16, number: int = 0, **view) -> Item:
-    return head_item(_record(count), View(layer=0, head=number, token=10, pair=(10, 2), **view), link="http://127.0.0.1:8501/heads?layer=0")
+    return head_item(_record(count), View(layer=0, head=number, token=10, pair=(10, 2), **view),
+                     link="http://127.0.0.1:8501/heads?layer=0")
 
 
 def grid(count: int = 16) -> Item:
@@ -41,7 +42,8 @@ def coloured() -> Item:
     made = _record(16)
     overview = heads.overview(made[made.kinds[0]])
     values = {place: float(number) for number, place in enumerate(grid_payload.places(overview))}
-    state = grid_payload.state(overview, room="", open_head=(0, 0), marks=[(5, 11, 1), (5, 10, 2)], values=values, of="divergence, bits",
+    state = grid_payload.state(overview, room="", open_head=(0, 0), marks=[(5, 11, 1), (5, 10, 2)], values=values,
+                               of="divergence, bits",
                                by_value=True)
     return picture_item("head_grid", grid_payload.body(overview, room=""), state, records=(made,))
 
@@ -53,41 +55,50 @@ def change() -> Item:
     weights = second.weights - first.weights
     weights[4] = np.nan
     shown, bound = replace(first, weights=weights, scores=None), float(np.nanmax(np.abs(weights)))
-    return picture_item("head_view", payload.body(shown, room="", bound=bound), payload.state(shown, View(), room=""), records=(made,))
+    return picture_item("head_view", payload.body(shown, room="", bound=bound), payload.state(shown, View(), room=""),
+                        records=(made,))
 
 
 def covered() -> Item:
     """A head to be predicted."""
-    return head_item(fabricated.record(fabricated.tokens(), heads=(12,) * 6), View(layer=0, head=0, token=10, pair=(10, 2)), covered=True)
+    return head_item(fabricated.record(fabricated.tokens(), heads=(12,) * 6),
+                     View(layer=0, head=0, token=10, pair=(10, 2)), covered=True)
 
 
 def handles() -> Item:
     control = Numbers("z", (1.0, 2.0, -1.5), -5, 5, 3, 3)
-    return picture_item("handles", drag_payload.body(control, ["a", "b", "c"], room="", mode="bars", name="logits", unit="nats", height=200),
+    return picture_item("handles", drag_payload.body(control, ["a", "b", "c"], room="", mode="bars", name="logits",
+                                                     unit="nats", height=200),
                         drag_payload.state(control.start, room="", faint=(1,)))
 
 
 def cells() -> Item:
-    return picture_item("mask_editor", cells_payload.body(list("abcd"), room=""), cells_payload.state(np.tri(4, dtype=bool), room="", marked=2))
+    return picture_item("mask_editor", cells_payload.body(list("abcd"), room=""),
+                        cells_payload.state(np.tri(4, dtype=bool), room="", marked=2))
 
 
 def strip() -> Item:
-    return picture_item("token_strip", strip_payload.body(fabricated.tokens(), room=""), strip_payload.state(room="", focus=10, pair=(10, 2)))
+    return picture_item("token_strip", strip_payload.body(fabricated.tokens(), room=""),
+                        strip_payload.state(room="", focus=10, pair=(10, 2)))
 
 
 def figure() -> Item:
     door = anatomy_payload.Door("softmax", "What is a softmax?", 10, ("scale",))
-    return picture_item("transformer_diagram", anatomy_payload.body({"softmax": door}, room=""), anatomy_payload.state(room=""))
+    return picture_item("transformer_diagram", anatomy_payload.body({"softmax": door}, room=""),
+                        anatomy_payload.state(room=""))
 
 
 def table() -> Item:
-    return table_item([{"head": "0·2", "fit": np.float32(0.25), "<b>": None}, {"head": "1·0", "fit": np.float32(0.75), "<b>": "x"},
+    return table_item([{"head": "0·2", "fit": np.float32(0.25), "<b>": None},
+                       {"head": "1·0", "fit": np.float32(0.75), "<b>": "x"},
                        {"head": "1·1", "fit": np.float32(np.nan), "<b>": "y"}], "Three heads.")
 
 
 def block() -> Item:
-    boxes = [Drawn("in", "in", "x", "5 × 4"), Drawn("attention", "attention", "Attention <b>", "5 × 4"), Drawn("add", "add", "+", "5 × 4")]
-    return picture_item("block_diagram", block_payload.body(boxes, room="", alt="A block of three."), block_payload.state("add", room=""))
+    boxes = [Drawn("in", "in", "x", "5 × 4"), Drawn("attention", "attention", "Attention <b>", "5 × 4"),
+             Drawn("add", "add", "+", "5 × 4")]
+    return picture_item("block_diagram", block_payload.body(boxes, room="", alt="A block of three."),
+                        block_payload.state("add", room=""))
 
 
 def squares() -> Item:

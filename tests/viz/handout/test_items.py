@@ -21,9 +21,11 @@ from viz.handout.print_svg import svg
 from viz.handout.store import Keeping
 from viz.handout.tables import as_html
 
-ALL = {"head": lambda: made_up.head(lens="lines", scale="log", overlay=((0, 3),)), "grid": made_up.grid, "squares": made_up.squares,
+ALL = {"head": lambda: made_up.head(lens="lines", scale="log", overlay=((0, 3),)), "grid": made_up.grid,
+       "squares": made_up.squares,
        "change": made_up.change, "block": made_up.block, "curve": made_up.curve,
-       "covered": made_up.covered, "handles": made_up.handles, "cells": made_up.cells, "strip": made_up.strip, "figure": made_up.figure,
+       "covered": made_up.covered, "handles": made_up.handles, "cells": made_up.cells, "strip": made_up.strip,
+       "figure": made_up.figure,
        "table": made_up.table}
 
 
@@ -56,7 +58,8 @@ def test_a_difference_keeps_its_signs_and_what_one_side_lacks():
     np.testing.assert_allclose(found.pictures[0].weights, wanted, atol=found.bound / 30000)
     assert item.caption.startswith("How the weights of a head differ")
     drawing = svg(item)
-    blue, brown = (f"#{''.join(f'{part:02x}' for part in theme.ramp(stops=theme.SIGNED['light'][3::sign])[255])}" for sign in (1, -1))
+    blue, brown = (f"#{''.join(f'{part:02x}' for part in theme.ramp(stops=theme.SIGNED['light'][3::sign])[255])}"
+                   for sign in (1, -1))
     assert (blue if np.nanmax(wanted) >= -np.nanmin(wanted) else brown) in drawing and "second minus first" in drawing
 
 
@@ -88,10 +91,12 @@ def test_a_deep_model_stands_in_blocks_that_fill_a_page():
 
 
 def test_a_table_writes_each_column_with_the_digits_of_its_largest_number():
-    body = table_item([{"head": 0, "fit": 0.5, "tiny": 6e-9, "of": "all"}, {"head": 1, "fit": 0.98765, "tiny": 0.0123, "of": "x" * 60}], "").body
+    body = table_item([{"head": 0, "fit": 0.5, "tiny": 6e-9, "of": "all"},
+                       {"head": 1, "fit": 0.98765, "tiny": 0.0123, "of": "x" * 60}], "").body
     table = as_html(body)
     assert "<td class=\"number\">0.5000</td>" in table and "0.9877" in table and "0.00000<" in table and "0.01230" in table
-    assert table.count('class="name"') == 0 and as_html(table_item([{"of": "the first token"}], "").body).count('class="name"') == 1
+    assert table.count('class="name"') == 0 and as_html(table_item([{"of": "the first token"}],
+                                                                   "").body).count('class="name"') == 1
 
 
 def changed(item: Item, part: str, **header) -> dict:
@@ -100,16 +105,21 @@ def changed(item: Item, part: str, **header) -> dict:
     return {"kind": item.kind, "body": item.body, "state": item.state} | {part: pack(said | header, arrays)}
 
 
-WRONG = {"lens": lambda head: changed(head, "state", lens="<b>"), "focus": lambda head: changed(head, "state", focus=99),
-         "pair": lambda head: changed(head, "state", pair=[0]), "transpose": lambda head: changed(head, "state", transpose=1),
-         "heads": lambda head: changed(head, "body", heads=[[0, 0], [0, 1]]), "kind": lambda head: changed(head, "body", kind="none"),
-         "rows": lambda head: changed(head, "body", rows={"texts": [1] * 16, "tokens": list(range(16)), "flags": [0] * 16}),
+WRONG = {"lens": lambda head: changed(head, "state", lens="<b>"),
+         "focus": lambda head: changed(head, "state", focus=99),
+         "pair": lambda head: changed(head, "state", pair=[0]),
+         "transpose": lambda head: changed(head, "state", transpose=1),
+         "heads": lambda head: changed(head, "body", heads=[[0, 0], [0, 1]]),
+         "kind": lambda head: changed(head, "body", kind="none"),
+         "rows": lambda head: changed(head, "body",
+                                      rows={"texts": [1] * 16, "tokens": list(range(16)), "flags": [0] * 16}),
          "few": lambda head: changed(head, "body", rows={"texts": ["a"], "tokens": [0], "flags": [0]}),
          "low": lambda head: changed(head, "body", low="x"), "height": lambda head: changed(head, "body", height=10**9),
          "empty": lambda head: {"kind": "head_view", "body": b"", "state": b""},
          "other": lambda head: {"kind": "head_grid", "body": head.body, "state": head.state},
          "code": lambda head: {"kind": "../head_view", "body": head.body, "state": head.state},
-         "link": lambda head: {"kind": "head_view", "body": head.body, "state": head.state, "link": "javascript:alert(1)"},
+         "link": lambda head: {"kind": "head_view", "body": head.body, "state": head.state,
+                               "link": "javascript:alert(1)"},
          "source": lambda head: {"kind": "head_view", "body": head.body, "state": head.state, "source": "[]"}}
 
 
@@ -123,14 +133,18 @@ def test_what_no_payload_wrote_is_refused(name):
 def test_nothing_of_a_message_but_its_numbers_and_names_survives():
     """Colours become styles and sentences become text in the browser: both are ours, whatever the file says."""
     item = made_up.head()
-    fields = changed(item, "body", colours={"ink": "url(http://x)"}, text={"row": "no"}, more="<script>", room="elsewhere")
+    fields = changed(item, "body", colours={"ink": "url(http://x)"}, text={"row": "no"}, more="<script>",
+                     room="elsewhere")
     assert Item(**fields, id=item.id).body == item.body
 
 
 @pytest.mark.parametrize("spec", [
-    {"data": [{"type": "image", "source": "http://x/y.png"}], "layout": {}}, {"data": [], "layout": {"images": [{"source": "http://x/y.png"}]}},
-    {"data": [], "layout": {"map": {"style": "http://x"}}}, {"data": [{"type": "scatter", "nonsense": 1}], "layout": {}},
-    {"data": [], "layout": {"title": {"text": "<a href='http://x'>x</a>"}}}, {"data": [], "layout": {}, "frames": []}, {"data": 3}, []])
+    {"data": [{"type": "image", "source": "http://x/y.png"}], "layout": {}},
+    {"data": [], "layout": {"images": [{"source": "http://x/y.png"}]}},
+    {"data": [], "layout": {"map": {"style": "http://x"}}},
+    {"data": [{"type": "scatter", "nonsense": 1}], "layout": {}},
+    {"data": [], "layout": {"title": {"text": "<a href='http://x'>x</a>"}}}, {"data": [], "layout": {}, "frames": []},
+    {"data": 3}, []])
 def test_a_chart_holds_nothing_that_leads_away(spec):
     with pytest.raises(UserError, match="not one that Clearhead drew"):
         Item("chart", json.dumps(spec).encode())
@@ -138,7 +152,8 @@ def test_a_chart_holds_nothing_that_leads_away(spec):
 
 def test_files_that_are_none():
     whole = json.loads(save(Handout("", (made_up.head(),))))
-    for content in (b"", b"{}", b"[" * 10**5, b"\xff\xfe", json.dumps(whole | {"made_by": "x"}).encode(), json.dumps(whole | {"items": [1]}).encode(),
+    for content in (b"", b"{}", b"[" * 10**5, b"\xff\xfe", json.dumps(whole | {"made_by": "x"}).encode(),
+                    json.dumps(whole | {"items": [1]}).encode(),
                     json.dumps(whole | {"title": 3}).encode()):
         with pytest.raises(UserError, match="not a handout"):
             load(content)
@@ -151,7 +166,8 @@ def test_files_that_are_none():
 
 
 def test_any_byte_of_a_file_may_be_wrong():
-    """A thousand damaged messages: each is refused in a sentence or drawn as something that a payload could have written."""
+    """A thousand damaged messages: each is refused in a sentence or drawn as something that a payload could have
+    written."""
     chance, items = random.Random(1), [item for item in (make() for make in ALL.values()) if item.kind != "chart"]
     for at in range(1000):
         item, part = items[at // 2 % len(items)], ("body", "state")[at % 2]

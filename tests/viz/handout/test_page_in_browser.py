@@ -1,4 +1,5 @@
-"""The HTML handout in a real browser, from a file, with the network off: it behaves like the app's views, prints shapes, runs only its own code."""
+"""The HTML handout in a real browser, from a file, with the network off: it behaves like the app's views, prints
+shapes, runs only its own code."""
 import io
 import re
 
@@ -25,12 +26,15 @@ def opened(browser, tmp_path):
     def go(handout: Handout, hash: str = "", javascript: bool = True):
         path = tmp_path / "handout.html"
         path.write_bytes(page(handout))
-        context = browser.new_context(offline=True, viewport={"width": 1200, "height": 900}, java_script_enabled=javascript)
+        context = browser.new_context(offline=True, viewport={"width": 1200, "height": 900},
+                                      java_script_enabled=javascript)
         contexts.append(context)
         shown = context.new_page()
-        shown.on("console", lambda message: errors.append(message.text) if message.type in ("error", "warning") else None)
+        shown.on("console", lambda message: errors.append(message.text) if message.type in ("error", "warning")
+                 else None)
         shown.on("pageerror", lambda error: errors.append(str(error)))
-        shown.on("request", lambda request: None if request.url.startswith((path.as_uri(), "data:")) else errors.append(request.url))
+        shown.on("request", lambda request: None if request.url.startswith((path.as_uri(), "data:"))
+                 else errors.append(request.url))
         shown.goto(path.as_uri() + hash)
         if javascript and any(item.kind == "head_view" for item in handout.items):
             shown.wait_for_selector(".ch.view[data-drawn]")
@@ -43,7 +47,8 @@ def opened(browser, tmp_path):
 
 
 def cell(shown, row: int, column: int) -> tuple[float, float]:
-    box = shown.locator("figure.now .view .matrix > canvas, main > figure:first-child .view .matrix > canvas").first.bounding_box()
+    box = shown.locator(
+        "figure.now .view .matrix > canvas, main > figure:first-child .view .matrix > canvas").first.bounding_box()
     return box["x"] + (column + 0.5) * box["width"] / 16, box["y"] + (row + 0.5) * box["height"] / 16
 
 
@@ -51,14 +56,16 @@ def says(shown, row: int, column: int) -> None:
     """The tooltip over a cell has numpy's numbers."""
     shown.mouse.move(*cell(shown, row, column))
     tip = shown.locator(".view .tip").first
-    expect(tip.locator("b")).to_have_text(f"{fabricated.SENTENCE[row]} ({row}) → {fabricated.SENTENCE[column]} ({column})")
+    expect(tip.locator("b")).to_have_text(f"{fabricated.SENTENCE[row]} ({row}) → {fabricated.SENTENCE[column]} "
+                                          f"({column})")
     rows = dict(line.locator("span").all_inner_texts() for line in tip.locator("div").all())
     assert abs(float(rows["weight"]) - SHOWN.weights[row, column]) <= 0.00052
     assert abs(float(rows["score before softmax"]) - SHOWN.scores[row, column]) <= 0.0052
 
 
 def test_it_behaves_like_the_view_offline(opened):
-    shown = opened(Handout("Heads", (made_up.head(), made_up.grid(), made_up.head(number=5, lens="lines"), made_up.block())))
+    shown = opened(Handout("Heads",
+                           (made_up.head(), made_up.grid(), made_up.head(number=5, lens="lines"), made_up.block())))
     for row, column in [(0, 0), (10, 2), (3, 14)]:
         says(shown, row, column)
     shown.mouse.click(*cell(shown, 3, 14))
@@ -66,7 +73,8 @@ def test_it_behaves_like_the_view_offline(opened):
     figure.get_by_text("text", exact=True).click()
     words = figure.locator(".view .words .token")
     words.first.wait_for()
-    assert words.all_inner_texts() == fabricated.SENTENCE and figure.locator(".token.from").inner_text() == "didn", "what was chosen stays"
+    assert words.all_inner_texts() == fabricated.SENTENCE and figure.locator(
+        ".token.from").inner_text() == "didn", "what was chosen stays"
     words.nth(10).click()
     figure.get_by_text("lines", exact=True).click()
     figure.locator(".view[data-drawn$=lines]").wait_for()
@@ -75,9 +83,11 @@ def test_it_behaves_like_the_view_offline(opened):
     figure.get_by_text("transpose").click()
     shown.wait_for_timeout(100)
     expect(figure.locator(".say")).to_contain_text("column = the token that looks")
-    expect(figure.get_by_text("Open this state in Clearhead")).to_have_attribute("href", "http://127.0.0.1:8501/heads?layer=0")
+    expect(figure.get_by_text("Open this state in Clearhead")).to_have_attribute(
+        "href", "http://127.0.0.1:8501/heads?layer=0")
     block = shown.locator("figure[data-kind=block_diagram]")
-    assert "Attention <b>" in block.locator("svg g.box").nth(1).text_content() and block.locator("svg g.open").count() == 1
+    assert "Attention <b>" in block.locator("svg g.box").nth(1).text_content() and block.locator(
+        "svg g.open").count() == 1
     grid = shown.locator(".ch.grid")
     grid.scroll_into_view_if_needed()
     spot = grid.locator("canvas").bounding_box()
@@ -85,11 +95,13 @@ def test_it_behaves_like_the_view_offline(opened):
     expect(grid.locator(".tip b")).to_have_text("layer 0 · head 0")
     pitch = float(grid.get_attribute("data-pitch"))
     shown.mouse.click(spot["x"] + float(grid.get_attribute("data-left")) + 5.4 * pitch, spot["y"] + 25)
-    shown.wait_for_function("() => document.querySelectorAll('figure')[2].getBoundingClientRect().top < innerHeight / 2")
+    shown.wait_for_function(
+        "() => document.querySelectorAll('figure')[2].getBoundingClientRect().top < innerHeight / 2")
 
 
 def test_a_covered_head_is_marked_revealed_and_scored_and_the_small_parts_answer_too(opened):
-    shown = opened(Handout("All", (made_up.covered(), made_up.handles(), made_up.cells(), made_up.strip(), made_up.figure(), made_up.table())))
+    shown = opened(Handout("All", (made_up.covered(), made_up.handles(), made_up.cells(), made_up.strip(),
+                                   made_up.figure(), made_up.table())))
     head = shown.locator("figure").first
     pixel = """([row, column]) => { const canvas = document.querySelector('figure .live').shadowRoot.querySelector('.matrix > canvas');
         const pen = new OffscreenCanvas(1, 1).getContext('2d');
@@ -101,7 +113,8 @@ def test_a_covered_head_is_marked_revealed_and_scored_and_the_small_parts_answer
         shown.mouse.click(*cell(shown, 3, column))
     head.get_by_role("button", name="Reveal").click()
     found, top = SHOWN.weights[3, [best[0], 14]].sum(), SHOWN.weights[3, best].sum()
-    expect(head.locator(".say")).to_contain_text(f"You found {found:.3f} of the weight; the best choice of as many {top:.3f}, at random {2 / 16:.3f}")
+    expect(head.locator(".say")).to_contain_text(f"You found {found:.3f} of the weight; the best choice of as many "
+                                                 f"{top:.3f}, at random {2 / 16:.3f}")
     assert shown.evaluate(pixel, [3, best[0]]) != "255,255,255"
     head.get_by_text("square root").click()
     expect(head.locator(".say")).to_contain_text("You found")
@@ -152,7 +165,8 @@ def test_a_presentation_fills_the_screen_and_steps(opened):
     assert shown.locator("header").is_visible() and "#" not in shown.url
     again = opened(Handout("Heads", (made_up.grid(), made_up.head())), "#present=2")
     expect(again.locator("figure.now")).to_have_attribute("data-kind", "head_view")
-    again.wait_for_function("() => document.querySelector('figure.now figcaption').getBoundingClientRect().bottom <= 900")
+    again.wait_for_function("() => document.querySelector('figure.now figcaption').getBoundingClientRect().bottom <= "
+                            "900")
     chart = opened(Handout("Chart", (made_up.squares(),)), "#present")
     chart.wait_for_selector("g.cells path")
     box = chart.locator("figure.now .main-svg").first.bounding_box()
@@ -166,19 +180,23 @@ def test_a_presentation_fills_the_screen_and_steps(opened):
 
 
 def test_no_word_of_a_handout_ever_runs(opened):
-    made = fabricated.record(fabricated.tokens(["[CLS]", "<script>document.title='run'</script>", made_up.HOSTILE, "[SEP]"]), heads=(2,))
+    made = fabricated.record(fabricated.tokens(["[CLS]", "<script>document.title='run'</script>", made_up.HOSTILE,
+                                                "[SEP]"]), heads=(2,))
     item = head_item(made, View(token=1, lens="text"), where=made_up.HOSTILE).with_caption(made_up.HOSTILE)
     shown = opened(Handout(made_up.HOSTILE, (item, made_up.curve().with_caption(made_up.HOSTILE))))
     shown.locator("figure .words .token").nth(2).hover()
     shown.wait_for_timeout(300)
-    assert shown.title() == made_up.HOSTILE and shown.locator("main img:not(.paper), main a[href^=javascript]").count() == 0
+    assert shown.title() == made_up.HOSTILE and shown.locator(
+        "main img:not(.paper), main a[href^=javascript]").count() == 0
     assert shown.locator("figcaption").first.inner_text().endswith(made_up.HOSTILE)
     plain = opened(Handout("x", (made_up.head(),)), javascript=False)
-    assert plain.locator("img.paper").is_visible() and not plain.locator(".live").is_visible(), "without scripts the printed pictures are shown"
+    assert plain.locator("img.paper").is_visible() and not plain.locator(
+        ".live").is_visible(), "without scripts the printed pictures are shown"
 
 
 def test_print_has_shapes_and_no_pixels(opened):
-    """Printed, a matrix is as many filled squares as it has cells with a colour; the one image on the paper is the bar of the ramp."""
+    """Printed, a matrix is as many filled squares as it has cells with a colour; the one image on the paper is the bar
+    of the ramp."""
     shown = opened(Handout("Print", (made_up.head(),)))
     reader = pypdf.PdfReader(io.BytesIO(shown.pdf(prefer_css_page_size=True)))
     coloured = int((np.round(255 * SHOWN.weights) > 0).sum())
@@ -189,10 +207,13 @@ def test_print_has_shapes_and_no_pixels(opened):
     sizes = [(image.image.width, image.image.height) for image in reader.pages[0].images]
     assert all(min(size) < 16 for size in sizes), sizes
     text = reader.pages[0].extract_text()
-    covered = pypdf.PdfReader(io.BytesIO(opened(Handout("Paper", (made_up.covered(), made_up.grid(), made_up.change()))).pdf()))
-    strokes = [len(re.findall(rb"\sh\b", b"\n".join(part.get_object().get_data() for part in _streams(each)))) for each in covered.pages]
+    covered = pypdf.PdfReader(
+        io.BytesIO(opened(Handout("Paper", (made_up.covered(), made_up.grid(), made_up.change()))).pdf()))
+    strokes = [len(re.findall(rb"\sh\b", b"\n".join(part.get_object().get_data() for part in _streams(each))))
+               for each in covered.pages]
     assert strokes[0] < 30, "a covered head is paper to be marked"
-    assert all(min(image.image.size) < 16 for each in covered.pages for image in each.images), "thumbnails and differences are shapes"
+    assert all(min(image.image.size) < 16 for each in covered.pages
+               for image in each.images), "thumbnails and differences are shapes"
     assert "Figure 1." in text and "animal" in text and "http://127.0.0.1:8501/heads?layer=0" in text
 
 
@@ -207,8 +228,10 @@ def _streams(at):
 
 
 def test_five_heads_of_64_tokens_weigh_less_than_a_photograph():
-    heads = [made_up.head(64, number, lens=lens) for number, lens in enumerate(("matrix", "matrix", "lines", "text", "matrix"))]
+    heads = [made_up.head(64, number, lens=lens)
+             for number, lens in enumerate(("matrix", "matrix", "lines", "text", "matrix"))]
     content = page(Handout("Five", (made_up.grid(64), *heads)))
     assert len(content) < 1_500_000
     policy = re.search(rb'Content-Security-Policy" content="([^"]*)"', content)[1]
-    assert policy.startswith(b"default-src 'none'; script-src 'sha256-") and b"connect" not in policy and b"unsafe-inline'; img" in policy
+    assert policy.startswith(
+        b"default-src 'none'; script-src 'sha256-") and b"connect" not in policy and b"unsafe-inline'; img" in policy

@@ -20,7 +20,8 @@ def test_without_a_browser_there_is_none(bare, monkeypatch):
 
 
 @pytest.mark.parametrize("variable, program", [
-    ("PROGRAMFILES", r"Google\Chrome\Application\chrome.exe"), ("PROGRAMFILES(X86)", r"Microsoft\Edge\Application\msedge.exe"),
+    ("PROGRAMFILES", r"Google\Chrome\Application\chrome.exe"),
+    ("PROGRAMFILES(X86)", r"Microsoft\Edge\Application\msedge.exe"),
     ("LOCALAPPDATA", r"Chromium\Application\chrome.exe")])
 def test_on_windows_it_is_found_among_the_programs(bare, monkeypatch, variable, program):
     monkeypatch.setattr(sys, "platform", "win32")

@@ -1,4 +1,5 @@
-"""Pictures say what the numbers say: cells have the ramp's colours, labels are whole, text is text, notes are printed."""
+"""Pictures say what the numbers say: cells have the ramp's colours, labels are whole, text is text, notes are
+printed."""
 import dataclasses
 import io
 import math
@@ -83,13 +84,17 @@ def test_an_ordered_grid_begins_with_the_largest(order):
     from model.core import measures
 
     made, view = record(WORDS), View(order=order, pair=(3, 2), token=3)
-    ranked = heads.rank_heads_for_pair(made[Kind.SELF], 3, 2) if order == "pair" else measures.measure(made[Kind.SELF]).ranked(order)
-    names = [text.split()[0] for text in words_of(drawn(made, view, Options(grid=True))) if "·" in text and text[0].isdigit()]
+    ranked = heads.rank_heads_for_pair(made[Kind.SELF], 3,
+                                       2) if order == "pair" else measures.measure(made[Kind.SELF]).ranked(order)
+    names = [text.split()[0] for text in words_of(drawn(made, view, Options(grid=True)))
+             if "·" in text and text[0].isdigit()]
     assert names == [f"{layer}·{head}" for layer, head, _ in ranked]
 
 
 @pytest.mark.parametrize("lens", LENSES)
-@pytest.mark.parametrize("texts", [WORDS, HOSTILE, ("a",), tuple("long-winded-token-text" + str(place) for place in range(60)), ("a", "b") * 150],
+@pytest.mark.parametrize("texts",
+                         [WORDS, HOSTILE, ("a",), tuple("long-winded-token-text" + str(place) for place in range(60)),
+                          ("a", "b") * 150],
                          ids=["words", "hostile", "one", "long labels", "300"])
 @pytest.mark.parametrize("transpose", [False, True])
 def test_no_letter_is_clipped(lens, texts, transpose):
@@ -115,7 +120,8 @@ def test_a_vector_picture_holds_the_tokens_as_text(lens):
     assert all(word in page.extract_text() for word in WORDS)
     for font in page["/Resources"]["/Font"].values():
         described = font["/DescendantFonts"][0] if "/DescendantFonts" in font else font
-        assert "/FontFile2" in described["/FontDescriptor"] or "/FontFile3" in described["/FontDescriptor"], "a font is not embedded"
+        assert "/FontFile2" in described["/FontDescriptor"] or "/FontFile3" in described[
+            "/FontDescriptor"], "a font is not embedded"
 
 
 def test_markup_in_tokens_is_text_in_svg():
@@ -126,7 +132,8 @@ def test_markup_in_tokens_is_text_in_svg():
 
 def test_small_matrices_are_shapes_and_large_ones_an_image():
     small, large = (record(["t"] * count, layers=1) for count in (matrix.VECTOR, matrix.VECTOR + 1))
-    assert [len(drawn(made, View(), raster=False).axes[0].images) for made in (small, large)] == [1, 2]   # the bar is one
+    # the bar is one
+    assert [len(drawn(made, View(), raster=False).axes[0].images) for made in (small, large)] == [1, 2]
 
 
 def test_lines_stand_for_the_largest_weights():
@@ -149,7 +156,8 @@ def test_what_differs_from_the_plain_head_is_printed_without_a_caption_too():
 def test_the_orientation_is_true():
     made = record(WORDS)
     assert any("row = the token that looks; each row sums to 1" in text for text in words_of(drawn(made, View())))
-    assert any("column = the token that looks; each column sums to 1" in text for text in words_of(drawn(made, View(transpose=True))))
+    assert any("column = the token that looks; each column sums to 1" in text
+               for text in words_of(drawn(made, View(transpose=True))))
     base = made[Kind.SELF].layers[0]
     parts = {name: getattr(base, name) for name in ("query", "key", "value", "scale", "allowed")}
     sunk = Layer(0, **parts, sink=np.full(base.heads, 2, np.float32))
@@ -166,7 +174,8 @@ def test_the_pair_is_marked_with_its_weight():
 def test_right_to_left_text_does_not_turn_the_arrow():
     figure = drawn(record(("שלום", "中文", "العربية")), View(token=0, pair=(0, 2)))
     arrow = next(text for text in figure.axes[0].texts if text.get_text() == "→")
-    line = sorted((text.get_position()[0], text.get_text()) for text in figure.axes[0].texts if text.get_position()[1] == arrow.get_position()[1])
+    line = sorted((text.get_position()[0], text.get_text()) for text in figure.axes[0].texts
+                  if text.get_position()[1] == arrow.get_position()[1])
     assert [text for _, text in line[:3]] == ["שלום", "→", "العربية"]
 
 
@@ -193,7 +202,8 @@ def test_a_machine_without_a_font_shows_code_points_and_says_so(without_cjk, suf
     assert export(suffix, made, View())
 
 
-@pytest.mark.parametrize("text, shown", [("می\u200cخواهم", "می\u200cخواهم"), ("a\u200db", "aU+200Db"), ("\u200f", "U+200F"), ("a\u0301", "a\u0301")])
+@pytest.mark.parametrize("text, shown", [("می\u200cخواهم", "می\u200cخواهم"), ("a\u200db", "aU+200Db"),
+                                         ("\u200f", "U+200F"), ("a\u0301", "a\u0301")])
 def test_invisible_signs_stay_where_they_shape_a_word(text, shown):
     assert fonts.label(text) == shown
 
@@ -224,7 +234,10 @@ def test_pooled_cells_are_the_largest():
     for row in range(3):
         for column in range(4):
             assert small[row, column] == cells[3 * row:3 * row + 3, 3 * column:3 * column + 3].max()
-    assert (matrix.pooled(cells, 1) == cells).all() and matrix.pooled(-cells, 3)[0, 0] == -cells[:3, :3].max(), "the largest, whatever its sign"
+    assert (matrix.pooled(cells, 1) == cells).all() and matrix.pooled(-cells,
+                                                                      3)[0,
+                                                                         0] == -cells[:3,
+                                                                                      :3].max(), "the largest, whatever its sign"
 
 
 def test_a_picture_too_large_is_refused_with_the_way_out(monkeypatch):

@@ -8,7 +8,8 @@ def page():
     from viz.widgets.fields import text_value
 
     said = st.session_state.setdefault("said", "one")
-    st.text_area("text", **text_value("field", said), on_change=lambda: st.session_state.update(said=st.session_state["field"]))
+    st.text_area("text", **text_value("field", said),
+                 on_change=lambda: st.session_state.update(said=st.session_state["field"]))
     st.button("example", on_click=lambda: st.session_state.update(said="from an example"))
 
 

@@ -18,7 +18,8 @@ def page():
     from viz.widgets.figure import figure
 
     high = st.number_input("high", value=1.0)
-    figure(lambda theme: bars(theme, ["a", "b"], {"p": [high, 0.5]}, axes=("", "p")), key="drawn", alt=f"Two bars, the first {high}.")
+    figure(lambda theme: bars(theme, ["a", "b"], {"p": [high, 0.5]}, axes=("", "p")), key="drawn",
+           alt=f"Two bars, the first {high}.")
 
 
 def test_a_chart_with_other_numbers_stands_where_it_stood_and_is_sent_them_and_its_words():
@@ -32,7 +33,8 @@ def test_a_chart_with_other_numbers_stands_where_it_stood_and_is_sent_them_and_i
 
 
 def test_the_file_that_brings_plotly_is_there_and_lays_it_on_the_window():
-    text = (Path(streamlit.__file__).parent / "static" / "static" / "js" / chart.plotly_file()).read_text(encoding="utf-8")
+    text = (Path(streamlit.__file__).parent / "static" / "static" / "js"
+            / chart.plotly_file()).read_text(encoding="utf-8")
     assert "window.Plotly=" in text
 
 

@@ -18,7 +18,8 @@ from viz.widgets.control_widgets import log_steps, slider_for
 from viz.widgets.lesson import LETTERS, lessons, listing
 
 Z = Numbers("z", (1.0, 0.0), -10, 10, 2, 5)
-HOSTILE = [None, 1, "x", [], {}, {"values": None}, {"values": [1]}, {"values": [1, 2, 3]}, {"values": [1, "2"]}, {"values": [1, 99]},
+HOSTILE = [None, 1, "x", [], {}, {"values": None}, {"values": [1]}, {"values": [1, 2, 3]}, {"values": [1, "2"]},
+           {"values": [1, 99]},
            {"values": [1, float("nan")]}, {"values": [1, True]}, {"values": [1, 2], "more": 1}]
 
 
@@ -33,7 +34,8 @@ def test_handles_hand_on_what_was_dragged_rounded_to_hundredths():
         drag.body(Z, ["a", "b"], room="r", mode="knobs", name="n", unit="u", height=1)
 
 
-@pytest.mark.parametrize("value", [None, {"allowed": [1, 0]}, {"allowed": [1, 0, 2, 0]}, {"allowed": [True, 0, 1, 0]}, {"allowed": "1010"},
+@pytest.mark.parametrize("value", [None, {"allowed": [1, 0]}, {"allowed": [1, 0, 2, 0]}, {"allowed": [True, 0, 1, 0]},
+                                   {"allowed": "1010"},
                                    {"cells": []}])
 def test_a_square_takes_nothing_but_zeros_and_ones(value):
     assert cells.read(value, 2) is None
@@ -52,7 +54,8 @@ def test_the_figure_opens_only_doors_that_are_there(value):
 
 
 DRAWN = [block_diagram.Drawn(name, kind, name, "7 × 5") for name, kind in
-         (("in", "in"), ("norm1", "norm"), ("attention", "attention"), ("add1", "add"), ("feed_forward", "feed_forward"), ("add2", "add"))]
+         (("in", "in"), ("norm1", "norm"), ("attention", "attention"), ("add1", "add"),
+          ("feed_forward", "feed_forward"), ("add2", "add"))]
 
 
 @pytest.mark.parametrize("value", [None, {"box": 1}, {"box": ["in"]}, {"box": "nowhere"}, {"box": "in", "x": 1}, "in"])
@@ -79,10 +82,12 @@ def test_the_listing_is_the_functions_own_source_and_compiles():
     compile(text, "listing", "exec")
 
 
-@pytest.mark.parametrize(("value", "closed", "shown"), [(3, True, (1, 2, 3)), (99, True, (1, 2, 3)), (99, False, (1, 2, 3, 99))])
+@pytest.mark.parametrize(("value", "closed", "shown"),
+                         [(3, True, (1, 2, 3)), (99, True, (1, 2, 3)), (99, False, (1, 2, 3, 99))])
 def test_a_slider_shows_what_the_page_takes_of_a_value_that_is_none_of_its_options(monkeypatch, value, closed, shown):
     drawn = []
-    monkeypatch.setattr("viz.widgets.control_widgets.slider", lambda label, options, value, **more: drawn.append((tuple(options), value)))
+    monkeypatch.setattr("viz.widgets.control_widgets.slider",
+                        lambda label, options, value, **more: drawn.append((tuple(options), value)))
     slider_for(SimpleNamespace(controls={"n": value}), "n", "label", range(1, 4), closed=closed)
     assert drawn == [(shown, min(value, shown[-1]))]
 
@@ -100,7 +105,8 @@ def test_the_prose_of_a_lesson_is_whole(name):
     assert prose["question"].endswith("?") and prose["lead"] and 5 <= prose["minutes"] <= 30
     assert set(prose["boxes"]) <= known and set(prose["builds_on"]) <= set(lessons())
     prompts = [each for each in prose.values() if isinstance(each, dict) and "answers" in each and "ask" in each]
-    assert prompts and all(3 <= len(each["answers"]) <= len(LETTERS) and 0 <= each["right"] < len(each["answers"]) for each in prompts)
+    assert prompts and all(3 <= len(each["answers"]) <= len(LETTERS) and 0 <= each["right"] < len(each["answers"])
+                           for each in prompts)
     assert all(set(answer) == {"text", "why"} for each in prompts for answer in each["answers"])
     assert any(isinstance(each, dict) and each.get("sources") for each in prose.values())
     assert pages()[name][0].section == "Learn" and pages()[name][0].needs == "nothing"

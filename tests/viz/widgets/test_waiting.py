@@ -1,4 +1,5 @@
-"""Waiting for answers: many quick ones show how far they are, one quick one shows nothing, and a wait that is dropped leaves its jobs."""
+"""Waiting for answers: many quick ones show how far they are, one quick one shows nothing, and a wait that is dropped
+leaves its jobs."""
 import threading
 from contextlib import nullcontext
 from types import SimpleNamespace
@@ -15,8 +16,9 @@ def told(monkeypatch):
     found = []
     bar = SimpleNamespace(progress=lambda **how: found.append(how["text"]) or bar)
     place = SimpleNamespace(container=nullcontext, empty=lambda: found.append("gone"))
-    monkeypatch.setattr(waiting, "st", SimpleNamespace(empty=lambda: place, progress=bar.progress, skeleton=lambda height: None,
-                                                       session_state={"session": "me"}))
+    monkeypatch.setattr(waiting, "st",
+                        SimpleNamespace(empty=lambda: place, progress=bar.progress, skeleton=lambda height: None,
+                                        session_state={"session": "me"}))
     return found
 
 

@@ -10,7 +10,9 @@ _COMPONENT = Component("block_diagram")
 replay = _COMPONENT.replay
 
 
-def block_diagram(boxes: Sequence[Drawn], opened: str, *, alt: str, key: str, on_open: Callable[[str], None]) -> Picture:
-    """Draws the boxes; `opened` names the one that is marked. on_open gets the name of a box before the page runs again."""
+def block_diagram(boxes: Sequence[Drawn], opened: str, *, alt: str, key: str,
+                  on_open: Callable[[str], None]) -> Picture:
+    """Draws the boxes; `opened` names the one that is marked. on_open gets the name of a box before the page runs
+    again."""
     messages = body(boxes, room=key, alt=alt), state(opened, room=key)
     return _COMPONENT.show(key, *messages, lambda value: read(value, boxes), on_open)

@@ -1,4 +1,5 @@
-"""Where the boxes and lines of a block stand, the messages and the event, without Streamlit. Units are pixels of the drawing."""
+"""Where the boxes and lines of a block stand, the messages and the event, without Streamlit. Units are pixels of the
+drawing."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -10,7 +11,8 @@ from viz.components.messages import pack
 ACROSS, STEP, WIDE, HIGH = 300, 64, 208, 44    # the drawing's width, from box to box, a box
 MIDDLE, ASIDE = 112, 284                       # where the stream and the residual connection run
 COLOURS = {"ramp": theme.RAMP, "ink": theme.INK, "paper": theme.PAPER, "accent": theme.ACCENT}
-TINTS = {"in": "none", "norm": "yellow", "add": "none", "add_norm": "yellow", "attention": "orange", "cross": "orange", "feed_forward": "blue"}
+TINTS = {"in": "none", "norm": "yellow", "add": "none", "add_norm": "yellow", "attention": "orange", "cross": "orange",
+         "feed_forward": "blue"}
 
 
 @dataclass(frozen=True)
@@ -26,14 +28,18 @@ class Drawn:
 def body(boxes: Sequence[Drawn], *, room: str, alt: str) -> bytes:
     high = STEP * len(boxes) + 30
     at = [high - 26 - STEP * (place + 0.5) for place in range(len(boxes))]
-    return pack({"room": room, "part": "body", "size": [ACROSS, high], "box": [WIDE, HIGH], "colours": COLOURS, "alt": alt, "wires": wires(boxes, at),
+    return pack({"room": room, "part": "body", "size": [ACROSS, high], "box": [WIDE, HIGH], "colours": COLOURS,
+                 "alt": alt, "wires": wires(boxes, at),
                  "kinds": [each.kind for each in boxes],
-                 "boxes": [[each.name, MIDDLE, y, TINTS[each.kind], each.words, each.shape] for each, y in zip(boxes, at, strict=True)]}, {})
+                 "boxes": [[each.name, MIDDLE, y, TINTS[each.kind], each.words, each.shape]
+                           for each, y in zip(boxes, at, strict=True)]}, {})
 
 
 def wires(boxes: Sequence[Drawn], at: Sequence[float]) -> list[list[float]]:
-    """[x, y, x, y, …]: the stream through every box, and round each sub-layer the residual connection into the box that adds."""
-    found = [[MIDDLE, low - HIGH / 2, MIDDLE, high + HIGH / 2] for low, high in pairwise(at)] + [[MIDDLE, at[-1] - HIGH / 2, MIDDLE, 4]]
+    """[x, y, x, y, …]: the stream through every box, and round each sub-layer the residual connection into the box that
+    adds."""
+    found = [[MIDDLE, low - HIGH / 2, MIDDLE, high + HIGH / 2]
+             for low, high in pairwise(at)] + [[MIDDLE, at[-1] - HIGH / 2, MIDDLE, 4]]
     start = 0
     for place, each in enumerate(boxes):
         if each.kind in ("add", "add_norm"):

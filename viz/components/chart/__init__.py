@@ -1,8 +1,7 @@
 """plotly's charts on a page; a chart that was kept, drawn again; and charts for a lecture room.
 
-Streamlit's own plotly_chart makes a new chart whenever a number in it changes; this one changes in place, which is what makes a control feel
-immediate. plotly itself is the one that Streamlit brings: a browser loads it once.
-"""
+Streamlit's own plotly_chart makes a new chart whenever a number in it changes; this one changes in place, which is what
+makes a control feel immediate. plotly itself is the one that Streamlit brings: a browser loads it once. """
 import functools
 import json
 from collections.abc import Callable, Mapping
@@ -17,7 +16,8 @@ from viz.text import strings
 from viz.theme import LARGER
 
 CONFIG = {"displaylogo": False, "showSendToCloud": False}
-REMOVED = ["lasso2d", "select2d", "autoScale2d", "zoomIn2d", "zoomOut2d"]   # buttons of plotly's that would only be in the way
+# buttons of plotly's that would only be in the way
+REMOVED = ["lasso2d", "select2d", "autoScale2d", "zoomIn2d", "zoomOut2d"]
 TOOLS = ("keep", "save")                                                     # of a chart that one can take away
 STYLE = sheet("chart/chart.css", "chart/numbers.css")
 _CHART = st.components.v2.component("clearhead_chart", js=script("chart/chart.js"), css=STYLE, isolate_styles=False)
@@ -25,18 +25,21 @@ _CHART = st.components.v2.component("clearhead_chart", js=script("chart/chart.js
 
 @functools.cache
 def plotly_file() -> str:
-    """The file of Streamlit's browser side that holds plotly, named with a hash of what is in it. Raises FileNotFoundError."""
+    """The file of Streamlit's browser side that holds plotly, named with a hash of what is in it. Raises
+    FileNotFoundError."""
     found = sorted((Path(st.__file__).parent / "static" / "static" / "js").glob("PlotlyChart.*.js"))
     if not found:
-        raise FileNotFoundError("This version of Streamlit has its plotly somewhere else: install what requirements.txt says.")
+        raise FileNotFoundError("This version of Streamlit has its plotly somewhere else: install what "
+                                "requirements.txt says.")
     return found[0].name
 
 
-def chart(spec: Mapping[str, Any], *, key: str, alt: str = "", config: Mapping[str, Any] | None = None, saving: bool = False,
+def chart(spec: Mapping[str, Any], *, key: str, alt: str = "", config: Mapping[str, Any] | None = None,
+          saving: bool = False,
           on_tool: Callable[[str], None] | None = None) -> None:
-    """Draws plotly's {"data", "layout"}. alt: what it shows, for those who do not see it. config: of plotly's, beside what every chart has.
-    on_tool: gets the name of the tool (TOOLS) that is pressed, before the page runs again; without it there are none. saving: whether *Save* is open.
-    """
+    """Draws plotly's {"data", "layout"}. alt: what it shows, for those who do not see it. config: of plotly's, beside
+    what every chart has. on_tool: gets the name of the tool (TOOLS) that is pressed, before the page runs again;
+    without it there are none. saving: whether *Save* is open. """
     def hand_on() -> None:
         tool = tool_from_event(component_value(key))
         if tool is not None and on_tool is not None:
@@ -46,7 +49,8 @@ def chart(spec: Mapping[str, Any], *, key: str, alt: str = "", config: Mapping[s
     if on_tool:
         text |= {"keep": strings("handout")["add"], "save": strings("lesson")["save"]}
     said = CONFIG | {"displayModeBar": "hover", "modeBarButtonsToRemove": REMOVED} | dict(config or {})
-    _CHART(key=key, data={**spec, "config": said, "alt": alt, "file": plotly_file(), "text": text, "saving": saving}, on_event_change=hand_on)
+    _CHART(key=key, data={**spec, "config": said, "alt": alt, "file": plotly_file(), "text": text, "saving": saving},
+           on_event_change=hand_on)
 
 
 def tool_from_event(value: Any) -> str | None:
@@ -55,7 +59,8 @@ def tool_from_event(value: Any) -> str | None:
 
 
 def draw_saved(body: bytes, state: bytes, *, key: str, height: int | None = None) -> None:
-    """Draws plotly's JSON, which the item has checked; it has no state. height: pixels, at most, before they are enlarged."""
+    """Draws plotly's JSON, which the item has checked; it has no state. height: pixels, at most, before they are
+    enlarged."""
     spec = json.loads(body)
     if height is not None:
         spec["layout"]["height"] = min(height, spec["layout"].get("height", height))
@@ -63,8 +68,8 @@ def draw_saved(body: bytes, state: bytes, *, key: str, height: int | None = None
 
 
 def scaled_for_presentation(spec: dict) -> dict:
-    """The chart as it is, or in a presentation larger by itself: the page's zoom passes its inside by (presentation.STYLE), as under a zoom plotly
-    would look for the pointer where it is not."""
+    """The chart as it is, or in a presentation larger by itself: the page's zoom passes its inside by
+    (presentation.STYLE), as under a zoom plotly would look for the pointer where it is not."""
     state = st.session_state.get("state")
     return _larger(spec) if state is not None and state.present else spec
 

@@ -16,37 +16,42 @@ from viz.text import strings
 
 HEIGHT = 560              # pixels
 ROW_SUM_TOLERANCE = 1e-3  # how far from 1 a row's sum may be to be called 1
-COLOURS = {"ramp": theme.RAMP, "ink": theme.INK, "paper": theme.PAPER, "accent": theme.ACCENT, "heads": theme.HEADS, "signed": theme.SIGNED}
+COLOURS = {"ramp": theme.RAMP, "ink": theme.INK, "paper": theme.PAPER, "accent": theme.ACCENT, "heads": theme.HEADS,
+           "signed": theme.SIGNED}
 
 
 @dataclass(frozen=True)
 class ViewEvent:
     """What is chosen now: the query token in focus and the pair (query token, key token), None for nothing.
 
-    marks: the cells (query token, key token) of a reader's prediction, once it is to be revealed; None at any other time.
-    """
+    marks: the cells (query token, key token) of a reader's prediction, once it is to be revealed; None at any other
+    time. """
 
     token: int | None
     pair: tuple[int, int] | None
     marks: tuple[tuple[int, int], ...] | None = None
 
 
-def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = (), height: int | None = None, bound: float | None = None) -> bytes:
+def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = (), height: int | None = None,
+         bound: float | None = None) -> bytes:
     """Tokens and numbers: at most 4 bytes a cell, and 2 more for each head that lies over it.
 
     bound: the weights are differences from −bound to bound. A row or column of NaN is one that this side does not have.
     """
     for each in overlay:
         if each.weights.shape != shown.weights.shape:
-            raise ValueError(f"overlay: expected {shown.weights.shape} as the open head, got {each.weights.shape}; display both with one view.")
+            raise ValueError(f"overlay: expected {shown.weights.shape} as the open head, got {each.weights.shape}; "
+                             f"display both with one view.")
     heads = [(each.layer, each.head) for each in (shown, *overlay)]
     rows, columns = unit_axis(shown.rows), unit_axis(shown.columns)
     header = {"room": room, "part": "body", "kind": shown.kind.value, "heads": heads, "rows": rows,
               "columns": None if rows == columns and shown.kind is not Kind.CROSS else columns,
-              "sums": bound is None and bool(np.abs(np.nansum(shown.weights, 1) - 1).max() < ROW_SUM_TOLERANCE), "bound": bound,
+              "sums": bound is None and bool(np.abs(np.nansum(shown.weights, 1) - 1).max() < ROW_SUM_TOLERANCE),
+              "bound": bound,
               "absent": _absent(shown.weights), "notes": list(shown.notes), "height": height or HEIGHT,
               "colours": COLOURS, "floor": theme.LOG_FLOOR, "text": strings("components")["view"]}
-    sections = {"weights": np.stack([root_codes(np.nan_to_num(each.weights)) if bound is None else signed_codes(each.weights, bound)
+    sections = {"weights": np.stack([root_codes(np.nan_to_num(each.weights)) if bound is None
+                                     else signed_codes(each.weights, bound)
                                      for each in (shown, *overlay)])}
     if shown.scores is not None:
         sections["scores"], header["low"], header["high"] = range_codes(shown.scores)
@@ -62,9 +67,9 @@ def _absent(weights: np.ndarray) -> tuple[list[int], list[int]] | None:
 
 @dataclass(frozen=True)
 class Guess:
-    """A reader's prediction. marking: the head is still covered. marks: cells (query token, key token) that were marked before. name: another
-    name begins anew; as long as it stays, the browser keeps what is being marked. alone: nobody answers the browser, which has the weights and covers
-    them itself."""
+    """A reader's prediction. marking: the head is still covered. marks: cells (query token, key token) that were marked
+    before. name: another name begins anew; as long as it stays, the browser keeps what is being marked. alone: nobody
+    answers the browser, which has the weights and covers them itself."""
 
     name: str
     marking: bool
@@ -77,7 +82,8 @@ def state(shown: DisplayedHead, view: View, *, room: str, focus: int | None = No
     """How it is looked at; the focus as a row, the pair and marks as a row and a column."""
     marks = [] if guess is None else [_cell(shown, each) for each in guess.marks]
     return pack({"room": room, "part": "state", "lens": view.lens, "scale": view.scale, "transpose": view.transpose,
-                 "focus": shown.row_of(focus), "pair": None if pair is None else _cell(shown, pair), "round": "" if guess is None else guess.name,
+                 "focus": shown.row_of(focus), "pair": None if pair is None else _cell(shown, pair),
+                 "round": "" if guess is None else guess.name,
                  "marking": guess is not None and guess.marking, "alone": guess is not None and guess.alone,
                  "marks": [each for each in marks if each is not None]}, {})
 
@@ -89,8 +95,8 @@ def _cell(shown: DisplayedHead, pair: tuple[int, int]) -> tuple[int, int] | None
 
 
 def read(value: Any, shown: DisplayedHead) -> ViewEvent | None:
-    """The event in what a browser sent: {"token": query or null, "pair": [query, key] or null} or {"marks": [[query, key], …]}, of tokens that
-    are shown. Else None."""
+    """The event in what a browser sent: {"token": query or null, "pair": [query, key] or null} or {"marks": [[query,
+    key], …]}, of tokens that are shown. Else None."""
     queries, keys = (frozenset(unit.tokens[0] for unit in side) for side in (shown.rows, shown.columns))
     if isinstance(value, dict) and set(value) == {"marks"} and isinstance(value["marks"], list):
         cells = [chosen({"token": None, "pair": each}, queries, keys) for each in value["marks"]]

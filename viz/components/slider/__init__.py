@@ -1,4 +1,5 @@
-"""One of many in a row, by a thumb on a line. Streamlit's own slider says nothing while one drags; pictures move with this one."""
+"""One of many in a row, by a thumb on a line. Streamlit's own slider says nothing while one drags; pictures move with
+this one."""
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,12 +14,13 @@ __all__ = ["slider"]
 _SLIDER = st.components.v2.component("clearhead_slider", js=script("slider/slider.js"), css=sheet("slider/slider.css"))
 
 
-def slider(label: str, options: Sequence[Any], value: Any, *, key: str, turn: Callable[[Any], None], say: Callable[[Any], str] = str,
+def slider(label: str, options: Sequence[Any], value: Any, *, key: str, turn: Callable[[Any], None],
+           say: Callable[[Any], str] = str,
            help: str | None = None) -> None:
-    """Draws the options with the thumb at `value`, which is one of them; say gives an option's words. A move calls turn(option) before the page
-    runs again. While one drags or keeps a key pressed, a move is sent about twelve times a second. Arrow keys, Page Up and Page Down, Home and
-    End move the thumb. The key begins with "slider-", by which a presentation finds what to hide.
-    """
+    """Draws the options with the thumb at `value`, which is one of them; say gives an option's words. A move calls
+    turn(option) before the page runs again. While one drags or keeps a key pressed, a move is sent about twelve times a
+    second. Arrow keys, Page Up and Page Down, Home and End move the thumb. The key begins with "slider-", by which a
+    presentation finds what to hide. """
     words = [say(each) for each in options]
 
     def hand_on() -> None:
@@ -26,4 +28,5 @@ def slider(label: str, options: Sequence[Any], value: Any, *, key: str, turn: Ca
         if at is not None:
             turn(options[at])
 
-    _SLIDER(key=key, data=message(label, words, options.index(value), help, component_value(key, "moved")), on_moved_change=hand_on)
+    _SLIDER(key=key, data=message(label, words, options.index(value), help, component_value(key, "moved")),
+            on_moved_change=hand_on)

@@ -6,18 +6,22 @@ LATEST = 2**53   # numbers up to which JavaScript counts
 
 
 def message(label: str, words: Sequence[str], at: int, help: str | None, told: Any) -> dict[str, Any]:
-    """What is drawn: the thumb at the words' number `at`. told: what the browser said last, as it came; the browser learns that it was heard."""
+    """What is drawn: the thumb at the words' number `at`. told: what the browser said last, as it came; the browser
+    learns that it was heard."""
     count = told.get("count") if isinstance(told, dict) else None
     heard = count if type(count) is int and 0 <= count <= LATEST else 0
     return {"label": label, "words": list(words), "at": at, "help": help or "", "heard": heard}
 
 
 def read(value: Any, words: Sequence[str]) -> int | None:
-    """The number of the option in what a browser sent: {"at": its number, "word": its words, "count": of the message}. None for anything else.
+    """The number of the option in what a browser sent: {"at": its number, "word": its words, "count": of the message}.
+    None for anything else.
 
-    A thumb may have been moved over other options than these, which were on their way: then the words say which one was meant.
-    """
-    if not isinstance(value, dict) or set(value) != {"at", "word", "count"} or type(value["at"]) is not int or not isinstance(value["word"], str):
+    A thumb may have been moved over other options than these, which were on their way: then the words say which one was
+    meant. """
+    if not isinstance(value, dict) or set(value) != {"at", "word",
+                                                     "count"} or type(value["at"]) is not int or not isinstance(
+                                                         value["word"], str):
         return None
     at, word = value["at"], value["word"]
     if 0 <= at < len(words) and words[at] == word:

@@ -11,13 +11,13 @@ _COMPONENT = Component("token_strip")
 replay = _COMPONENT.replay
 
 
-def token_strip(tokens: Tokens, *, focus: int | None = None, pair: tuple[int, int] | None = None, pairs: bool = True, key: str,
+def token_strip(tokens: Tokens, *, focus: int | None = None, pair: tuple[int, int] | None = None, pairs: bool = True,
+                key: str,
                 on_event: Callable[[StripEvent], None] | None = None) -> Picture:
     """Draws the strip. The event holds focus and pair as they are after the choice, None for cleared.
 
-    A click focuses a token; the next click on another one makes the pair (from, to); a third begins anew. Shift-click always sets the second of
-    the pair. Clicking the same again, or Escape, clears. Without `pairs` every click focuses: for one of two strips, where the pair stands
-    across both. on_event is called before the page runs again.
-    """
+    A click focuses a token; the next click on another one makes the pair (from, to); a third begins anew. Shift-click
+    always sets the second of the pair. Clicking the same again, or Escape, clears. Without `pairs` every click focuses:
+    for one of two strips, where the pair stands across both. on_event is called before the page runs again. """
     messages = body(tokens, room=key), state(room=key, focus=focus, pair=pair, pairs=pairs)
     return _COMPONENT.show(key, *messages, lambda value: read(value, len(tokens)), on_event)

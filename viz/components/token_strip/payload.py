@@ -26,7 +26,8 @@ def body(tokens: Tokens, *, room: str) -> bytes:
 
 def body_of(axis: Mapping[str, Any], *, room: str) -> bytes:
     """The same of tokens that are written for a browser already."""
-    return pack({"room": room, "part": "body", "tokens": dict(axis), "colours": COLOURS, "text": strings("components")["strip"]}, {})
+    return pack({"room": room, "part": "body", "tokens": dict(axis), "colours": COLOURS,
+                 "text": strings("components")["strip"]}, {})
 
 
 def state(*, room: str, focus: int | None = None, pair: tuple[int, int] | None = None, pairs: bool = True) -> bytes:
@@ -34,12 +35,14 @@ def state(*, room: str, focus: int | None = None, pair: tuple[int, int] | None =
 
 
 def read(value: Any, count: int) -> StripEvent | None:
-    """The event in what a browser sent: {"token": position or null, "pair": [from, to] or null}. None for anything else, whatever it is."""
+    """The event in what a browser sent: {"token": position or null, "pair": [from, to] or null}. None for anything
+    else, whatever it is."""
     places = chosen(value, range(count), range(count))
     return None if places is None else StripEvent(*places)
 
 
-def chosen(value: Any, queries: range | frozenset[int], keys: range | frozenset[int]) -> tuple[int | None, tuple[int, int] | None] | None:
+def chosen(value: Any, queries: range | frozenset[int],
+           keys: range | frozenset[int]) -> tuple[int | None, tuple[int, int] | None] | None:
     """(token, pair) of a message, if the token is one of `queries` and the pair one of `queries` and `keys`."""
     if not isinstance(value, dict) or set(value) != {"token", "pair"}:
         return None
@@ -48,6 +51,8 @@ def chosen(value: Any, queries: range | frozenset[int], keys: range | frozenset[
         return None
     if pair is None:
         return token, None
-    if not isinstance(pair, list) or len(pair) != 2 or any(type(each) is not int for each in pair) or pair[0] not in queries or pair[1] not in keys:
+    if not isinstance(pair, list) or len(pair) != 2 or any(type(each) is not int
+                                                           for each in pair) or pair[0] not in queries or pair[
+                                                               1] not in keys:
         return None
     return token, (pair[0], pair[1])

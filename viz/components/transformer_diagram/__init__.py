@@ -13,7 +13,7 @@ replay = _COMPONENT.replay
 def anatomy(doors: Mapping[str, Door], *, key: str, on_open: Callable[[str], None]) -> Picture:
     """Draws figure 1 of Vaswani et al. 2017, and beside it the insides of its attention, after figure 2.
 
-    doors: by the name of the box; a box without a door is drawn quietly. on_open gets the lesson before the page runs again.
-    """
+    doors: by the name of the box; a box without a door is drawn quietly. on_open gets the lesson before the page runs
+    again. """
     messages = body(doors, room=key), state(room=key)
     return _COMPONENT.show(key, *messages, lambda value: read(value, doors), on_open)

@@ -1,7 +1,7 @@
 """Where the boxes and lines of the figure stand, the messages and the event, without Streamlit.
 
-Units are those of the drawings: the encoder and decoder are 470 × 626, the inside of attention 240 × 626. Boxes stand by their centres.
-"""
+Units are those of the drawings: the encoder and decoder are 470 × 626, the inside of attention 240 × 626. Boxes stand
+by their centres. """
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,32 +17,44 @@ LEFT, RIGHT, INSIDE = 118, 342, 120     # middles of encoder, decoder and of the
 BOXES = (
     ("embedding", 0, LEFT, 560, HIGH, "pink"), ("embedding", 0, RIGHT, 560, HIGH, "pink"),
     ("positions", 0, LEFT, 510, HIGH, "none"), ("positions", 0, RIGHT, 510, HIGH, "none"),
-    ("attention", 0, LEFT, 424, 44, "orange"), ("norm", 0, LEFT, 374, 26, "yellow"), ("feed-forward", 0, LEFT, 316, 44, "blue"),
+    ("attention", 0, LEFT, 424, 44, "orange"), ("norm", 0, LEFT, 374, 26, "yellow"),
+    ("feed-forward", 0, LEFT, 316, 44, "blue"),
     ("norm", 0, LEFT, 266, 26, "yellow"),
-    ("masked-attention", 0, RIGHT, 424, 44, "orange"), ("norm", 0, RIGHT, 374, 26, "yellow"), ("cross-attention", 0, RIGHT, 316, 44, "orange"),
-    ("norm", 0, RIGHT, 266, 26, "yellow"), ("feed-forward", 0, RIGHT, 208, 44, "blue"), ("norm", 0, RIGHT, 158, 26, "yellow"),
+    ("masked-attention", 0, RIGHT, 424, 44, "orange"), ("norm", 0, RIGHT, 374, 26, "yellow"),
+    ("cross-attention", 0, RIGHT, 316, 44, "orange"),
+    ("norm", 0, RIGHT, 266, 26, "yellow"), ("feed-forward", 0, RIGHT, 208, 44, "blue"),
+    ("norm", 0, RIGHT, 158, 26, "yellow"),
     ("linear", 0, RIGHT, 98, HIGH, "grey"), ("probabilities", 0, RIGHT, 48, HIGH, "green"),
-    ("product", 1, INSIDE, 510, HIGH, "violet"), ("scale", 1, INSIDE, 430, HIGH, "orange"), ("mask", 1, INSIDE, 350, HIGH, "pink"),
-    ("softmax", 1, INSIDE, 270, HIGH, "green"), ("mix", 1, INSIDE, 190, HIGH, "violet"), ("heads", 1, INSIDE, 118, HIGH, "grey"),
+    ("product", 1, INSIDE, 510, HIGH, "violet"), ("scale", 1, INSIDE, 430, HIGH, "orange"),
+    ("mask", 1, INSIDE, 350, HIGH, "pink"),
+    ("softmax", 1, INSIDE, 270, HIGH, "green"), ("mix", 1, INSIDE, 190, HIGH, "violet"),
+    ("heads", 1, INSIDE, 118, HIGH, "grey"),
 )
 # (drawing, points): lines with an arrow at their end; the residual connections go round the boxes
 WIRES = (
-    (0, (LEFT, 606, LEFT, 577)), (0, (LEFT, 543, LEFT, 527)), (0, (LEFT, 493, LEFT, 446)), (0, (LEFT, 402, LEFT, 387)), (0, (LEFT, 361, LEFT, 338)),
-    (0, (LEFT, 294, LEFT, 279)), (0, (LEFT, 464, 32, 464, 32, 374, 44, 374)), (0, (LEFT, 352, 32, 352, 32, 266, 44, 266)),
+    (0, (LEFT, 606, LEFT, 577)), (0, (LEFT, 543, LEFT, 527)), (0, (LEFT, 493, LEFT, 446)), (0, (LEFT, 402, LEFT, 387)),
+    (0, (LEFT, 361, LEFT, 338)),
+    (0, (LEFT, 294, LEFT, 279)), (0, (LEFT, 464, 32, 464, 32, 374, 44, 374)),
+    (0, (LEFT, 352, 32, 352, 32, 266, 44, 266)),
     (0, (LEFT, 253, LEFT, 226, 230, 226, 230, 316, 268, 316)),
-    (0, (RIGHT, 606, RIGHT, 577)), (0, (RIGHT, 543, RIGHT, 527)), (0, (RIGHT, 493, RIGHT, 446)), (0, (RIGHT, 402, RIGHT, 387)),
-    (0, (RIGHT, 361, RIGHT, 338)), (0, (RIGHT, 294, RIGHT, 279)), (0, (RIGHT, 253, RIGHT, 230)), (0, (RIGHT, 186, RIGHT, 171)),
+    (0, (RIGHT, 606, RIGHT, 577)), (0, (RIGHT, 543, RIGHT, 527)), (0, (RIGHT, 493, RIGHT, 446)),
+    (0, (RIGHT, 402, RIGHT, 387)),
+    (0, (RIGHT, 361, RIGHT, 338)), (0, (RIGHT, 294, RIGHT, 279)), (0, (RIGHT, 253, RIGHT, 230)),
+    (0, (RIGHT, 186, RIGHT, 171)),
     (0, (RIGHT, 145, RIGHT, 115)), (0, (RIGHT, 81, RIGHT, 65)), (0, (RIGHT, 31, RIGHT, 18)),
     (0, (RIGHT, 464, 428, 464, 428, 374, 416, 374)), (0, (RIGHT, 350, 428, 350, 428, 266, 416, 266)),
     (0, (RIGHT, 244, 428, 244, 428, 158, 416, 158)),
-    (1, (80, 580, 80, 527)), (1, (160, 580, 160, 527)), (1, (INSIDE, 493, INSIDE, 447)), (1, (INSIDE, 413, INSIDE, 367)),
+    (1, (80, 580, 80, 527)), (1, (160, 580, 160, 527)), (1, (INSIDE, 493, INSIDE, 447)),
+    (1, (INSIDE, 413, INSIDE, 367)),
     (1, (INSIDE, 333, INSIDE, 287)), (1, (INSIDE, 253, INSIDE, 207)), (1, (222, 580, 222, 190, 194, 190)),
     (1, (INSIDE, 173, INSIDE, 136)), (1, (INSIDE, 101, INSIDE, 80)),
 )
 # (drawing, x, y, words in lesson.toml, where they are anchored)
 LABELS = (
-    (0, LEFT, 618, "inputs", "middle"), (0, RIGHT, 618, "outputs", "middle"), (0, RIGHT, 14, "answer", "middle"), (0, 12, 346, "times", "middle"),
-    (0, 452, 290, "times", "middle"), (1, 80, 596, "q", "middle"), (1, 160, 596, "k", "middle"), (1, 222, 596, "v", "middle"),
+    (0, LEFT, 618, "inputs", "middle"), (0, RIGHT, 618, "outputs", "middle"), (0, RIGHT, 14, "answer", "middle"),
+    (0, 12, 346, "times", "middle"),
+    (0, 452, 290, "times", "middle"), (1, 80, 596, "q", "middle"), (1, 160, 596, "k", "middle"),
+    (1, 222, 596, "v", "middle"),
     (1, INSIDE, 72, "head", "middle"), (1, INSIDE, 20, "inside", "middle"), (1, INSIDE, 40, "inside_of", "middle"),
 )
 FRAMES = ((0, 24, 244, 190, 226), (0, 248, 136, 190, 334))    # (drawing, x, y, width, height): what stands N times
@@ -60,10 +72,13 @@ class Door:
 
 def body(doors: Mapping[str, Door], *, room: str) -> bytes:
     words = strings("lesson")["anatomy"]
-    return pack({"room": room, "part": "body", "wide": WIDE, "sizes": [[470, 626], [240, 626]], "boxes": [list(each) for each in BOXES],
-                 "wires": [[drawing, list(points)] for drawing, points in WIRES], "frames": [list(each) for each in FRAMES],
+    return pack({"room": room, "part": "body", "wide": WIDE, "sizes": [[470, 626], [240, 626]],
+                 "boxes": [list(each) for each in BOXES],
+                 "wires": [[drawing, list(points)] for drawing, points in WIRES],
+                 "frames": [list(each) for each in FRAMES],
                  "labels": [list(each) for each in LABELS], "colours": COLOURS, "text": words,
-                 "doors": {box: {"words": door.words, "before": list(door.before), "minutes": door.minutes} for box, door in doors.items()}}, {})
+                 "doors": {box: {"words": door.words, "before": list(door.before), "minutes": door.minutes}
+                           for box, door in doors.items()}}, {})
 
 
 def state(*, room: str) -> bytes:
@@ -72,6 +87,7 @@ def state(*, room: str) -> bytes:
 
 def read(value: Any, doors: Mapping[str, Door]) -> str | None:
     """The lesson behind the box in what a browser sent: {"box": name}; None for anything else."""
-    if not isinstance(value, dict) or set(value) != {"box"} or not isinstance(value["box"], str) or value["box"] not in doors:
+    if not isinstance(value,
+                      dict) or set(value) != {"box"} or not isinstance(value["box"], str) or value["box"] not in doors:
         return None
     return doors[value["box"]].lesson

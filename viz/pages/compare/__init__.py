@@ -24,7 +24,8 @@ from viz.widgets.lesson import READABLE, listing
 WAYS, EDITS = ("text", "model", "edit", "head"), ("zero", "mean", "temper", "patch")
 LONGEST = 1500   # characters of the other sentence
 PAGE = Page("Compare", "Look", 4, "record", controls=(
-    Choice("versus", "text", WAYS), Words("other", "", LONGEST), Words("against", "", 120), Choice("edit", "zero", EDITS),
+    Choice("versus", "text", WAYS), Words("other", "", LONGEST), Words("against", "", 120),
+    Choice("edit", "zero", EDITS),
     Number("t", 2.0, 0.01, 100),
     Number("edit_layer", -1, -1, 999, whole=True), Number("edit_head", -1, -1, 999, whole=True),
     Number("layer_b", 0, 0, 999, whole=True), Number("head_b", 0, 0, 999, whole=True)))
@@ -32,7 +33,8 @@ PAGE = Page("Compare", "Look", 4, "record", controls=(
 
 @dataclass(frozen=True)
 class Other:
-    """The second question, the kind and head to look at in it, and whether its heads are the first one's counterparts."""
+    """The second question, the kind and head to look at in it, and whether its heads are the first one's
+    counterparts."""
 
     query: Query
     kind: Kind
@@ -53,11 +55,13 @@ def render(page: PageContext) -> None:
         return
     second, kinds = page.ask(other.query), (view.kind, other.kind)
     _unknown((record, second))
-    pictures(page, (record, second), view, (other.kind, other.head), page.ask(AlignmentQuery(record.query, other.query, kinds)))
+    pictures(page, (record, second), view, (other.kind, other.head),
+             page.ask(AlignmentQuery(record.query, other.query, kinds)))
     overview = page.ask(OverviewQuery(record.query, view.kind))
     for edit in other.query.edits:
         if isinstance(edit, Patch):
-            patches((record, second), overview, view, page.ask(PatchQuery(record.query, edit.from_query, edit.kind)), _taker(page, None))
+            patches((record, second), overview, view, page.ask(PatchQuery(record.query, edit.from_query, edit.kind)),
+                    _taker(page, None))
     head = None if other.counterpart else other.head
     edited = _edited(page, record, view) if page.controls["versus"] == "edit" else None
     grid(page, overview, view, page.ask(ComparisonQuery(record.query, other.query, kinds, head)), (record, second),
@@ -72,12 +76,14 @@ def _other(page: PageContext, record: AttentionRecord, view: View) -> Other | No
     way = page.controls["versus"]
     if way == "text":
         text = _text(page, strings("compare")["other"])
-        return Other(sources.open_query(asked.model, text, asked.text_b, asked.target), view.kind, here, True) if text else None
+        return Other(sources.open_query(asked.model, text, asked.text_b, asked.target), view.kind, here,
+                     True) if text else None
     if way == "edit":
         edit = _edit(page, record, view)
         if edit is None:
             return None
-        return Other(sources.open_query(asked.model, asked.text, asked.text_b, asked.target, asked.continuation, [edit]), view.kind, here, True)
+        return Other(sources.open_query(asked.model, asked.text, asked.text_b, asked.target, asked.continuation,
+                                        [edit]), view.kind, here, True)
     query = sources.open_query(_model(page), asked.text) if way == "model" else asked
     second = page.ask(query)
     kind = view.kind if view.kind in second.kinds else second.kinds[0]
@@ -124,7 +130,8 @@ def _edit(page: PageContext, record: AttentionRecord, view: View) -> Silence | T
     words, asked, edited = strings("compare"), record.query, _edited(page, record, view)
     place = (view.kind, *edited)
     if edited != (view.layer, view.head):
-        _place(words["edited_head"], record, view.kind, "edited", edited, lambda edited: page.set_controls(edit_layer=edited[0], edit_head=edited[1]))
+        _place(words["edited_head"], record, view.kind, "edited", edited,
+               lambda edited: page.set_controls(edit_layer=edited[0], edit_head=edited[1]))
     choice_for(page, "edit", words["edit"].format(layer=edited[0], head=edited[1]), words["edits"])
     if page.controls["edit"] == "patch":
         text = _text(page, words["donor"], shorter=False)
@@ -139,20 +146,24 @@ def _head(page: PageContext, record: AttentionRecord, kind: Kind) -> tuple[int, 
     """The head of the second that is open."""
     wanted = (page.controls["layer_b"], page.controls["head_b"])
     chosen = wanted if record[kind].has(*wanted) else (record[kind].layers[0].index, 0)
-    _place(strings("compare")["second_head"], record, kind, "second", chosen, lambda second: page.set_controls(layer_b=second[0], head_b=second[1]))
+    _place(strings("compare")["second_head"], record, kind, "second", chosen,
+           lambda second: page.set_controls(layer_b=second[0], head_b=second[1]))
     return chosen
 
 
-def _place(label: str, record: AttentionRecord, kind: Kind, field: str, chosen: tuple[int, int], choose: Callable[..., None]) -> None:
+def _place(label: str, record: AttentionRecord, kind: Kind, field: str, chosen: tuple[int, int],
+           choose: Callable[..., None]) -> None:
     """The choice of one head of a record; a new one goes to choose(field=…)."""
     name = strings("compare")["head_name"]
     places = [(layer.index, head) for layer in record[kind].layers for head in range(layer.heads)]
-    st.selectbox(label, places, format_func=lambda place: name.format(layer=place[0], head=place[1]), width=220, **bind(choose, field, chosen))
+    st.selectbox(label, places, format_func=lambda place: name.format(layer=place[0], head=place[1]), width=220,
+                 **bind(choose, field, chosen))
 
 
 def _unknown(records: tuple[AttentionRecord, AttentionRecord]) -> None:
     """What one of the two models cannot read: two texts may differ in nothing else."""
-    said = dict.fromkeys(strings("frame")["unknown_tokens"].format(count=sum(tokens.unknown), total=len(tokens), model=escape_markdown(each.card.title))
+    said = dict.fromkeys(strings("frame")["unknown_tokens"].format(count=sum(tokens.unknown), total=len(tokens),
+                                                                   model=escape_markdown(each.card.title))
                          for each in records if any((tokens := each.maps[0].queries).unknown))
     if said:
         st.warning(" ".join(said))
@@ -175,5 +186,6 @@ def _formula() -> None:
     with st.expander(words["formula_title"]):
         st.latex(words["formula"])
         st.markdown(words["formula_words"])
-        shown = (statistics.x_log_x, statistics.entropy, statistics.jensen_shannon, comparison.pooled, comparison.difference, reading)
+        shown = (statistics.x_log_x, statistics.entropy, statistics.jensen_shannon, comparison.pooled,
+                 comparison.difference, reading)
         st.code(listing(shown, {}), language="python")

@@ -1,4 +1,5 @@
-"""The parts of the page Compare: the open head in both and their difference, which heads changed most, and what the two answer."""
+"""The parts of the page Compare: the open head in both and their difference, which heads changed most, and what the two
+answer."""
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,7 +25,8 @@ from viz.widgets.fields import pills, segments
 from viz.widgets.handout_button import keep_picture
 
 SHOWN, SAID, EQUAL = 6, 4, 1e-6   # heads that are offered; words of each answer; weights that differ less are equal
-FEW, FEWER = 16, 10         # groups of tokens up to which three pictures in a row have room for every label; in a presentation
+# groups of tokens up to which three pictures in a row have room for every label; in a presentation
+FEW, FEWER = 16, 10
 HIGH = (360, 520, 760)      # pixels of one of three, of one of two, of one alone
 
 
@@ -33,7 +35,8 @@ def alternatives(model: str) -> dict[str, str]:
     return {each.id: each.title for each in sources.catalogue() if each.on_disk and each.id != model}
 
 
-def pictures(page: PageContext, records: tuple[AttentionRecord, AttentionRecord], view: View, other: tuple[Kind, tuple[int, int]],
+def pictures(page: PageContext, records: tuple[AttentionRecord, AttentionRecord], view: View,
+             other: tuple[Kind, tuple[int, int]],
              found: Alignment) -> None:
     """The open head in both and their difference, and below it what is true of it and what the two answer."""
     words, (kind, head) = strings("compare"), other
@@ -44,16 +47,20 @@ def pictures(page: PageContext, records: tuple[AttentionRecord, AttentionRecord]
     scales = strings("heads")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"##### {words['picture']}")
-        segments(scales["scale"], {scale: scales["scales"][scale] for scale in SCALES}, page.set_view, "scale", view.scale)
-    if page.state.present and records[0].query.text != records[1].query.text:   # the box with the other sentence is hidden
-        st.markdown(words["answers_text"].format(first=escape_markdown(records[0].query.text), second=escape_markdown(records[1].query.text)))
+        segments(scales["scale"], {scale: scales["scales"][scale] for scale in SCALES}, page.set_view, "scale",
+                 view.scale)
+    # the box with the other sentence is hidden
+    if page.state.present and records[0].query.text != records[1].query.text:
+        st.markdown(words["answers_text"].format(first=escape_markdown(records[0].query.text),
+                                                 second=escape_markdown(records[1].query.text)))
     few = max(len(found.rows), len(found.columns)) <= (FEWER if page.state.present else FEW)
     columns = st.columns(3 if few else 2, gap="small")
     for place, (title, each) in enumerate(zip(titles, shown, strict=True)):
         with columns[place] if few or place < 2 else st.container():
             st.markdown(f"**{title[0]}**" + "".join(f" · {escape_markdown(part)}" for part in title[1:]))
             scale = None if place < 2 else bound if bound > EQUAL else 1.0
-            _picture(page, view, each, found, f"compare-{NAMES[place]}", scale, HIGH[0 if few else 1 if place < 2 else 2],
+            _picture(page, view, each, found, f"compare-{NAMES[place]}", scale,
+                     HIGH[0 if few else 1 if place < 2 else 2],
                      records[place:place + 1] or records)
     left, right = st.columns(2, gap="medium")
     with left:
@@ -64,7 +71,8 @@ def pictures(page: PageContext, records: tuple[AttentionRecord, AttentionRecord]
         _said(*records)
 
 
-def _titles(page: PageContext, records: tuple[AttentionRecord, AttentionRecord], places: tuple[tuple[int, int], tuple[int, int]],
+def _titles(page: PageContext, records: tuple[AttentionRecord, AttentionRecord],
+            places: tuple[tuple[int, int], tuple[int, int]],
             bound: float) -> list[list[str]]:
     """What stands over each of the three: its name and what it is of, in parts."""
     words = strings("compare")
@@ -72,7 +80,8 @@ def _titles(page: PageContext, records: tuple[AttentionRecord, AttentionRecord],
     if records[0].card.id != records[1].card.id:
         titles = [[*title, each.card.title] for title, each in zip(titles, records, strict=True)]
     for edit in records[1].query.edits:
-        where = "" if isinstance(edit, Hide) or (edit.layer, edit.head) == places[1] else f"{head_label(edit.layer, edit.head)} "
+        where = "" if isinstance(edit, Hide) or (edit.layer,
+                                                 edit.head) == places[1] else f"{head_label(edit.layer, edit.head)} "
         titles[1].append(where + words["edits"][page.controls["edit"]])
     return [*titles, [words["difference"], *([words["bound"].format(bound=bound)] if bound > EQUAL else [])]]
 
@@ -90,12 +99,15 @@ def _take_away(found: Compared) -> None:
             return
         with st.container(horizontal=True):
             for kind, mime in KINDS.items():
-                st.download_button(kind.upper(), partial(picture, found, kind), f"clearhead-compare.{kind}", mime, on_click="ignore",
+                st.download_button(kind.upper(), partial(picture, found, kind), f"clearhead-compare.{kind}", mime,
+                                   on_click="ignore",
                                    key=f"compare-{kind}")
-            st.download_button("CSV", lambda: as_csv(found.shown), "clearhead-compare.csv", "text/csv", on_click="ignore", key="compare-numbers")
+            st.download_button("CSV", lambda: as_csv(found.shown), "clearhead-compare.csv", "text/csv",
+                               on_click="ignore", key="compare-numbers")
 
 
-def _picture(page: PageContext, view: View, shown: DisplayedHead, found: Alignment, key: str, bound: float | None, height: int,
+def _picture(page: PageContext, view: View, shown: DisplayedHead, found: Alignment, key: str, bound: float | None,
+             height: int,
              source: tuple[AttentionRecord, ...]) -> None:
     """One of the three; a row that is chosen in one of them is in focus in all, and on the page Heads."""
     def take(event) -> None:
@@ -103,7 +115,8 @@ def _picture(page: PageContext, view: View, shown: DisplayedHead, found: Alignme
         if first:
             page.set_view(token=first[0])
 
-    keep_picture(head_view(shown, replace(view, lens="matrix"), focus=_focus(view, found), height=height, bound=bound, key=key, on_event=take),
+    keep_picture(head_view(shown, replace(view, lens="matrix"), focus=_focus(view, found), height=height, bound=bound,
+                           key=key, on_event=take),
                  source)
 
 
@@ -113,7 +126,8 @@ def _largest(shown: tuple[DisplayedHead, ...], found: Alignment, bound: float, e
     most = np.unravel_index(np.abs(changes).argmax(), changes.shape)
     row, column = found.rows[most[0]].text, found.columns[most[1]].text
     st.markdown(words["unchanged"] if bound <= EQUAL else words["most"].format(
-        row=escape_markdown(row), column=escape_markdown(column), one=float(shown[0].weights[most]), other=float(shown[1].weights[most])))
+        row=escape_markdown(row), column=escape_markdown(column), one=float(shown[0].weights[most]),
+        other=float(shown[1].weights[most])))
     if edited and bound <= EQUAL:
         st.markdown(words["edited"])
     st.caption(words["picture_about"])
@@ -124,43 +138,50 @@ def _largest(shown: tuple[DisplayedHead, ...], found: Alignment, bound: float, e
 
 def grid(page: PageContext, overview: Overview, view: View, found: Comparison, records: tuple[AttentionRecord, ...],
          choose: Callable[..., None] | None) -> None:
-    """Every head of the first by how much it changed, or by how like the second's open head it is. choose(head=…) opens one that has a counterpart;
-    None where the two have none."""
+    """Every head of the first by how much it changed, or by how like the second's open head it is. choose(head=…) opens
+    one that has a counterpart; None where the two have none."""
     words, ranked, counterpart = strings("compare"), found.ranked, choose is not None
     st.markdown(f"##### {words['grid']}" if counterpart else f"##### {words['grid_alike']}")
     st.caption(words["grid_about"] + ("" if counterpart else " " + words["grid_against"]))
     if counterpart and ranked[0][2] <= EQUAL:
         st.markdown(words["grid_none"])
         return
-    values = found.changed if counterpart else {place: 1 - each for place, each in found.changed.items()}   # dark is what the title asks for
+    # dark is what the title asks for
+    values = found.changed if counterpart else {place: 1 - each for place, each in found.changed.items()}
     best = (ranked if counterpart else ranked[::-1])[:SHOWN]
     first = [(layer, head, values[layer, head]) for layer, head, value in best if value > EQUAL or not counterpart]
     choose = choose or page.set_view
-    coloured(overview, view, values, words["grid_value" if counterpart else "grid_likeness"], offered=first, key="compare-grid", signed=False,
+    coloured(overview, view, values, words["grid_value" if counterpart else "grid_likeness"], offered=first,
+             key="compare-grid", signed=False,
              bound=None, source=records, choose=choose)
     pills(words["open"], [((layer, head), f"{head_label(layer, head)}  {value:.3g}") for layer, head, value in first],
             choose, "head", None, "rank_changed")
 
 
-def coloured(overview: Overview, view: View, values: dict[tuple[int, int], float], name: str, *, offered: list, key: str, signed: bool,
+def coloured(overview: Overview, view: View, values: dict[tuple[int, int], float], name: str, *, offered: list,
+             key: str, signed: bool,
              bound: float | None, source: tuple[AttentionRecord, ...], choose: Callable[..., None]) -> None:
     """The grid of heads with a number as colour; a click opens the head here, by choose(head=…)."""
     keep_picture(
-        head_grid(overview, open_head=(view.layer, view.head), marks=[(layer, head, place) for place, (layer, head, _) in enumerate(offered, 1)],
-                  values={place: max(value, 0.0) if not signed else value for place, value in values.items()}, signed=signed, of=name, by_value=True,
+        head_grid(overview, open_head=(view.layer, view.head),
+                  marks=[(layer, head, place) for place, (layer, head, _) in enumerate(offered, 1)],
+                  values={place: max(value, 0.0) if not signed else value for place, value in values.items()},
+                  signed=signed, of=name, by_value=True,
                   bound=bound or max(max(map(abs, values.values())), EQUAL), height=340, key=key,
                   on_event=lambda event: choose(head=(event.layer, event.head))), source)
 
 
 def _said(first: AttentionRecord, second: AttentionRecord) -> None:
-    """Both answers: probabilities beside each other, the texts that were written, or the angle between sentence vectors."""
+    """Both answers: probabilities beside each other, the texts that were written, or the angle between sentence
+    vectors."""
     words, kinds = strings("compare"), [getattr(each.prediction, "kind", "none") for each in (first, second)]
     st.markdown(f"##### {words['answers']}")
     angle = cosine(first, second)
     if angle is not None:
         st.markdown(words["cosine"].format(cosine=angle))
     elif kinds == ["target", "target"]:
-        texts = [" ".join(escape_markdown(best[0]) for best in each.texts) for each in (first.prediction, second.prediction) if each is not None]
+        texts = [" ".join(escape_markdown(best[0]) for best in each.texts)
+                 for each in (first.prediction, second.prediction) if each is not None]
         st.markdown(words["answers_text"].format(first=texts[0], second=texts[1]))
     elif not prediction_table(first, second):
         st.markdown(words["answers_none"].format(first=words["kinds"][kinds[0]], second=words["kinds"][kinds[1]]))

@@ -27,8 +27,10 @@ from viz.widgets.handout_button import keep_picture, keep_table
 from viz.widgets.vocabulary import unknown_words, vocabulary
 
 PAGE = Page("Coreference", "Look", 10, "record", controls=(
-    *(Words(role) for role in ROLES), Words("twin"), Choice("click", "correct", ROLES), Choice("rows", "", ("pronoun", "later")),
-    Choice("set", "coreference", ("coreference", "agreement", "own")), Switch("run"), Switch("untrained"), Switch("proof"), Switch("proof_set")))
+    *(Words(role) for role in ROLES), Words("twin"), Choice("click", "correct", ROLES),
+    Choice("rows", "", ("pronoun", "later")),
+    Choice("set", "coreference", ("coreference", "agreement", "own")), Switch("run"), Switch("untrained"),
+    Switch("proof"), Switch("proof_set")))
 GRID = 330      # pixels
 READABLE = 860  # pixels: no line of prose is longer
 
@@ -55,15 +57,18 @@ def render(page: PageContext) -> None:
 
 
 def _one_sentence(page: PageContext, attention_map: AttentionMap, case: Case, rows: str) -> Twins:
-    """The sentence and its twin: what to know first, the two grids, what to notice, the picture of both, the numbers."""
+    """The sentence and its twin: what to know first, the two grids, what to notice, the picture of both, the
+    numbers."""
     words = strings("coreference")
     other = None if case.answer else twin(page, case)
     rows = "pronoun" if case.answer else rows
     if attention_map.kind is Kind.CAUSAL and not case.answer:
         said = words["ask"]["causal" if rows == "later" else "causal_pronoun"]
-        st.info(said.format(model=escape_markdown(page.record().card.title), it=f"*{escape_markdown(case.word('pronoun'))}*"))
+        st.info(said.format(model=escape_markdown(page.record().card.title),
+                            it=f"*{escape_markdown(case.word('pronoun'))}*"))
         names = words["ask"]["row_names"]
-        st.segmented_control(words["ask"]["rows"], list(names), format_func=names.get, required=True, **bind(page.set_controls, "rows", rows))
+        st.segmented_control(words["ask"]["rows"], list(names), format_func=names.get, required=True,
+                             **bind(page.set_controls, "rows", rows))
     place = words_of(attention_map.queries, case)
     here, there = noun_weights(attention_map, place), None
     if other is not None:
@@ -85,19 +90,23 @@ def _grids(page: PageContext, attention_map: AttentionMap, case: Case, other: Ca
     """Every head coloured by which noun it prefers, here and in the twin, and the numbers of the open one."""
     words, (a, b, _) = strings("coreference")["grid"], twins.words
     place, bold = _open(page, twins), {"a": f"*{escape_markdown(a)}*", "b": f"*{escape_markdown(b)}*"}
-    sides = [("here", case, twins.here)] + ([] if other is None or twins.there is None else [("there", other, twins.there)])
+    sides = [("here", case, twins.here)] + ([] if other is None or twins.there is None
+                                            else [("there", other, twins.there)])
     reach = max(float(np.abs(each[:, 0] - each[:, 1]).max()) for _, _, each in sides)
     for column, (side, each, weights) in zip(st.columns(len(sides), gap="large"), sides):
         with column:
             st.markdown(f"##### {words[side].format(**bold)}", help=words["help"].format(**bold))
             st.caption(escape_markdown(each.sentence))
-            numbers = {noun: {head[1:]: float(each) for head, each in zip(twins.heads, weights[:, side_of])} for side_of, noun in enumerate((a, b))}
+            numbers = {noun: {head[1:]: float(each) for head, each in zip(twins.heads, weights[:, side_of])}
+                       for side_of, noun in enumerate((a, b))}
             values = {head[1:]: float(each) for head, each in zip(twins.heads, weights[:, 0] - weights[:, 1])}
             query = sources.open_query(page.state.model, each.sentence)
             overview = page.ask(OverviewQuery(query, attention_map.kind))
-            keep_picture(head_grid(overview, open_head=twins.heads[place][1:], hover=numbers, values=values, signed=True, bound=reach,
+            keep_picture(head_grid(overview, open_head=twins.heads[place][1:], hover=numbers, values=values,
+                                   signed=True, bound=reach,
                                    of=f"{a} − {b}", height=GRID, key=f"coref_{side}",
-                                   on_event=lambda event: page.set_view(head=(event.layer, event.head))), (page.ask(query),))
+                                   on_event=lambda event: page.set_view(head=(event.layer, event.head))),
+                         (page.ask(query),))
     st.caption(words["same"].format(reach=format_weight(reach), **bold), width=READABLE)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(_open_numbers(twins, place, bold), width="content")
@@ -109,7 +118,8 @@ def _grids(page: PageContext, attention_map: AttentionMap, case: Case, other: Ca
 def _open(page: PageContext, twins: Twins) -> int:
     """The number of the open head: the one that was chosen, or the one that prefers the right noun most."""
     view = page.state.view
-    chosen = [place for place, head in enumerate(twins.heads) if "head" in page.state.user_set and head[1:] == (view.layer, view.head)]
+    chosen = [place for place, head in enumerate(twins.heads)
+              if "head" in page.state.user_set and head[1:] == (view.layer, view.head)]
     return chosen[0] if chosen else int(twins.order[0])
 
 
@@ -119,7 +129,8 @@ def _open_numbers(twins: Twins, place: int, bold: dict[str, str]) -> str:
     facts = bold | {"head": head_label(layer, head), "paper": paper_head_label(layer, head)}
     for side, weights in (("here", twins.here), ("there", twins.there)):
         if weights is not None:
-            facts |= {f"{side}_a": format_weight(float(weights[place, 0])), f"{side}_b": format_weight(float(weights[place, 1])),
+            facts |= {f"{side}_a": format_weight(float(weights[place, 0])),
+                      f"{side}_b": format_weight(float(weights[place, 1])),
                       f"{side}_mass": format_weight(float(weights[place].sum()))}
     return words["open"].format(**facts) + ("" if twins.there is None else " " + words["open_twin"].format(**facts))
 
@@ -135,7 +146,8 @@ def _scatter(page: PageContext, twins: Twins, there: np.ndarray, counts: list[st
     left, right = st.columns([6, 5], gap="large")
     with left:
         figure(lambda theme: twins_figure(theme, names, twins.here, there, chosen, axes=axes, corners=corners),
-               key="coref-twins", alt=words["alt"].format(n=len(twins.heads), a=a, b=b, flips=twins.verdicts().count("flips")))
+               key="coref-twins",
+               alt=words["alt"].format(n=len(twins.heads), a=a, b=b, flips=twins.verdicts().count("flips")))
     right.markdown("\n\n".join(counts))
 
 
@@ -149,9 +161,11 @@ def _table(twins: Twins) -> None:
         row = {"head": head_label(layer, head), "paper": paper_head_label(layer, head)}
         row |= {"here_a": twins.here[place, 0], "here_b": twins.here[place, 1], "here_mass": twins.here[place].sum()}
         if twins.there is not None:
-            row |= {"there_a": twins.there[place, 0], "there_b": twins.there[place, 1], "there_mass": twins.there[place].sum(),
+            row |= {"there_a": twins.there[place, 0], "there_b": twins.there[place, 1],
+                    "there_mass": twins.there[place].sum(),
                     "verdict": words["verdicts"][verdicts[place]].format(a=a, b=b)}
-        rows.append({columns[key]: round(float(value), 4) if isinstance(value, np.floating) else value for key, value in row.items()})
+        rows.append({columns[key]: round(float(value), 4) if isinstance(value, np.floating) else value
+                     for key, value in row.items()})
     with st.expander(words["title"].format(n=len(twins.heads))):
         st.dataframe(rows, hide_index=True)
         keep_table("coref-table", rows, words["title"].format(n=len(twins.heads)))
@@ -161,5 +175,6 @@ def _table(twins: Twins) -> None:
 def _sources(words: dict) -> None:
     with st.expander(words["title"]):
         st.markdown(words["formula"])
-        st.code("\n\n".join([getsource(noun_weights), getsource(statistics.correctness), getsource(max_statistic_null)]))
+        st.code("\n\n".join([getsource(noun_weights), getsource(statistics.correctness),
+                             getsource(max_statistic_null)]))
         st.markdown(words["sources"])

@@ -31,7 +31,8 @@ def whole_set(page: PageContext, card, rows: str) -> Report | None:
         return None
     question = CasesQuery(page.state.model, sources.revision(page.state.model), cases)
     if sources.cached(question) is None and card.parameters > SMALL and not page.controls["run"]:
-        st.button(words["run"].format(n=len(cases), model=escape_markdown(card.title)), on_click=lambda: page.set_controls(run=True), type="primary")
+        st.button(words["run"].format(n=len(cases), model=escape_markdown(card.title)),
+                  on_click=lambda: page.set_controls(run=True), type="primary")
         return None
     answer: SetAnswer = page.ask(question)
     rows = "pronoun" if cases[0].answer else rows
@@ -46,7 +47,8 @@ def whole_set(page: PageContext, card, rows: str) -> Report | None:
         _untrained(page, cases, rows)
     with st.expander(words["table"]):
         st.dataframe(_table(found), hide_index=True, column_config={
-            name: st.column_config.NumberColumn(format="percent") for key, name in words["columns"].items() if key not in ("head", "paper", "mass")})
+            name: st.column_config.NumberColumn(format="percent") for key, name in words["columns"].items()
+            if key not in ("head", "paper", "mass")})
         keep_table("coref-set-table", _table(found), words["table"])
     return found
 
@@ -73,21 +75,27 @@ def _picture(found: Report) -> None:
     best, high = found.heads.index(found.best), format_share(found.luck.high)
     lines = [(found.baselines["chance"], words["chance"])]
     if found.held_out is not None:
-        lines.append((found.held_out.accuracy.value, words["held_out"].format(value=format_share(found.held_out.accuracy.value))))
+        lines.append((found.held_out.accuracy.value,
+                      words["held_out"].format(value=format_share(found.held_out.accuracy.value))))
     band = (found.baselines["chance"], found.luck.high, words["luck"].format(high=high))
     interval = found.best.accuracy
-    shares, masses = (np.array(each) for each in ([head.accuracy.value for head in found.heads], [head.mass for head in found.heads]))
-    figure(lambda theme: accuracies(theme, _names(found), shares, masses, best=best, interval=(interval.low, interval.high), bands=[band],
+    shares, masses = (np.array(each)
+                      for each in ([head.accuracy.value for head in found.heads], [head.mass for head in found.heads]))
+    figure(lambda theme: accuracies(theme, _names(found), shares, masses, best=best,
+                                    interval=(interval.low, interval.high), bands=[band],
                                     lines=lines, axes=(words["x"], words["y"])),
-           key="coref-set", alt=words["alt"].format(n=len(found.heads), cases=found.n, best=percent(interval), high=high))
+           key="coref-set",
+           alt=words["alt"].format(n=len(found.heads), cases=found.n, best=percent(interval), high=high))
 
 
 def _table(found: Report) -> list[dict]:
     """One row a head, the most accurate first."""
     columns = strings("coreference")["set"]["columns"]
     order = sorted(found.heads, key=lambda each: (-each.accuracy.value, -each.mass))
-    rows = [{"head": head_label(each.layer, each.head), "paper": paper_head_label(each.layer, each.head), "accuracy": each.accuracy.value,
-             "low": each.accuracy.low, "high": each.accuracy.high, "mass": round(each.mass, 4), "both": each.both, "received": each.received}
+    rows = [{"head": head_label(each.layer, each.head), "paper": paper_head_label(each.layer, each.head),
+             "accuracy": each.accuracy.value,
+             "low": each.accuracy.low, "high": each.accuracy.high, "mass": round(each.mass, 4), "both": each.both,
+             "received": each.received}
             for each in order]
     return [{columns[key]: value for key, value in row.items()} for row in rows]
 
@@ -105,4 +113,5 @@ def _untrained(page: PageContext, cases: tuple[Case, ...], rows: str) -> None:
         st.info(escape_markdown(str(error)))
         return
     held_out = "–" if found.held_out is None else percent(found.held_out.accuracy)
-    st.markdown(words["untrained_said"].format(best=percent(found.best.accuracy), p=f"{found.luck.p_value:.3f}", held_out=held_out))
+    st.markdown(words["untrained_said"].format(best=percent(found.best.accuracy), p=f"{found.luck.p_value:.3f}",
+                                               held_out=held_out))

@@ -15,7 +15,8 @@ USEFUL = 0.75        # the held-out accuracy under which it does not call it a r
 
 @dataclass(frozen=True, eq=False)
 class Twins:
-    """The weights of every head to the nouns A and B, float32 (head, 2), in this sentence and in its twin. A is right here, B in the twin.
+    """The weights of every head to the nouns A and B, float32 (head, 2), in this sentence and in its twin. A is right
+    here, B in the twin.
 
     uniform: what a row of equal weights puts on both nouns together. words: the text of A, of B, and of the pronoun.
     """
@@ -38,15 +39,18 @@ class Twins:
 
     def looks(self) -> np.ndarray:
         """Whether a head puts as much on the two nouns as a uniform row would, in each sentence, bool (head)."""
-        return (self.here.sum(1) >= self.uniform) & (self.uniform <= (self.here if self.there is None else self.there).sum(1))
+        return (self.here.sum(1) >= self.uniform) & (self.uniform
+                                                     <= (self.here if self.there is None else self.there).sum(1))
 
     def verdicts(self) -> list[str]:
-        """flips (A here, B in the twin), a or b (always the same noun), against (wrong in both), faint; for every head."""
+        """flips (A here, B in the twin), a or b (always the same noun), against (wrong in both), faint; for every
+        head."""
         if self.there is None:
             return []
         here, there = self.preference > 0, self.there[:, 0] > self.there[:, 1]
         named = {(True, False): "flips", (True, True): "a", (False, False): "b", (False, True): "against"}
-        return [named[bool(one), bool(other)] if seen else "faint" for one, other, seen in zip(here, there, self.looks())]
+        return [named[bool(one), bool(other)] if seen else "faint"
+                for one, other, seen in zip(here, there, self.looks())]
 
 
 def sentence_claims(twins: Twins) -> tuple[list[str], list[str]]:
@@ -54,16 +58,19 @@ def sentence_claims(twins: Twins) -> tuple[list[str], list[str]]:
     words, (a, b, it) = strings("coreference")["claims"], (f"*{escape_markdown(each)}*" for each in twins.words)
     top = int(np.argmax(twins.here.max(1)))
     noun = (a, b)[int(twins.here[top].argmax())]
-    facts = {"a": a, "b": b, "it": it, "head": head_label(*twins.heads[top][1:]), "paper": paper_head_label(*twins.heads[top][1:]),
+    facts = {"a": a, "b": b, "it": it, "head": head_label(*twins.heads[top][1:]),
+             "paper": paper_head_label(*twins.heads[top][1:]),
              "weight": format_weight(float(twins.here[top].max())), "noun": noun}
     said = [words["largest_right" if noun == a else "largest_wrong"].format(**facts)]
     if twins.there is None:
         return said, []
     verdicts = twins.verdicts()
     held = "holds" if verdicts[top] == "flips" else "fails" if noun == a else "wrong_twin"
-    said.append(words[held].format(**facts, there_a=format_weight(float(twins.there[top, 0])), there_b=format_weight(float(twins.there[top, 1]))))
+    said.append(words[held].format(**facts, there_a=format_weight(float(twins.there[top, 0])),
+                                   there_b=format_weight(float(twins.there[top, 1]))))
     numbers = {f"n_{each}": verdicts.count(each) for each in ("flips", "a", "b", "against", "faint")}
-    return said, [words["counts"].format(**facts, **numbers, n=len(verdicts), uniform=format_weight(twins.uniform)), *_flipper(twins, verdicts)]
+    return said, [words["counts"].format(**facts, **numbers, n=len(verdicts), uniform=format_weight(twins.uniform)),
+                  *_flipper(twins, verdicts)]
 
 
 def _flipper(twins: Twins, verdicts: list[str]) -> list[str]:
@@ -73,7 +80,8 @@ def _flipper(twins: Twins, verdicts: list[str]) -> list[str]:
         return []
     first = max(flips, key=np.minimum(twins.preference, there[:, 1] - there[:, 0]).__getitem__)
     here, twin = (format_weight(float(weights[first].sum())) for weights in (twins.here, there))
-    return [strings("coreference")["claims"]["flipper"].format(head=head_label(*twins.heads[first][1:]), mass=here, twin=twin)]
+    return [strings("coreference")["claims"]["flipper"].format(head=head_label(*twins.heads[first][1:]), mass=here,
+                                                               twin=twin)]
 
 
 def percent(each: MeanInterval) -> str:
@@ -81,11 +89,13 @@ def percent(each: MeanInterval) -> str:
     words = strings("coreference")["claims"]
     if np.isnan(each.low):
         return words["share_alone"].format(value=format_share(each.value))
-    return words["share"].format(value=format_share(each.value), low=format_share(each.low, 0), high=format_share(each.high, 0))
+    return words["share"].format(value=format_share(each.value), low=format_share(each.low, 0),
+                                 high=format_share(each.high, 0))
 
 
 def verdict(report: Report) -> str:
-    """luck: the best head may be a lucky one of as many that know nothing. chance: on other sentences it is no better than chance.
+    """luck: the best head may be a lucky one of as many that know nothing. chance: on other sentences it is no better
+    than chance.
 
     weak: better, but not by much. resolves: it knows.
     """
@@ -100,15 +110,19 @@ def verdict(report: Report) -> str:
 def set_claims(report: Report) -> list[str]:
     """What a set says about the heads, the verdict first."""
     words, best = strings("coreference")["claims"], report.best
-    facts = {"head": head_label(best.layer, best.head), "paper": paper_head_label(best.layer, best.head), "best": percent(best.accuracy),
+    facts = {"head": head_label(best.layer, best.head), "paper": paper_head_label(best.layer, best.head),
+             "best": percent(best.accuracy),
              "n": len(report.heads),
-             "luck": format_share(report.luck.mean), "high": format_share(report.luck.high), "p": f"{report.luck.p_value:.4f}",
+             "luck": format_share(report.luck.mean), "high": format_share(report.luck.high),
+             "p": f"{report.luck.p_value:.4f}",
              "mass": format_weight(best.mass), "both": "" if np.isnan(best.both) else format_share(best.both, 0),
              **{each: format_share(value, 0) for each, value in report.baselines.items()}}
     held_out = report.best.accuracy if report.held_out is None else report.held_out.accuracy
-    said = [words[f"set_{verdict(report)}"].format(**facts, held_out=percent(held_out)), words["set_best"].format(**facts)]
+    said = [words[f"set_{verdict(report)}"].format(**facts, held_out=percent(held_out)),
+            words["set_best"].format(**facts)]
     if report.held_out is not None:
-        chosen = " and ".join(head_label(report.named(number).layer, report.named(number).head) for number in dict.fromkeys(report.held_out.chosen))
+        chosen = " and ".join(head_label(report.named(number).layer, report.named(number).head)
+                              for number in dict.fromkeys(report.held_out.chosen))
         said.append(words["set_held_out"].format(chosen=chosen, held_out=percent(report.held_out.accuracy)))
     if facts["both"]:
         said.append(words["set_both"].format(**facts))

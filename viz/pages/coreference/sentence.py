@@ -34,7 +34,8 @@ def choose_words(page: PageContext, attention_map: AttentionMap, case: Case) -> 
         for role in ROLES:
             _role(page, role, case)
         choice_for(page, "click", words["click"], {role: words[role] for role in ROLES})
-    sentence_strip(attention_map.queries, focus=place.pronoun[0], pair=(place.pronoun[0], place.correct[0]), key="coref_strip",
+    sentence_strip(attention_map.queries, focus=place.pronoun[0], pair=(place.pronoun[0], place.correct[0]),
+                   key="coref_strip",
                    on_event=lambda event: _clicked(page, attention_map, case, event, place))
 
 
@@ -52,7 +53,8 @@ def _clicked(page: PageContext, attention_map: AttentionMap, case: Case, event, 
     token = event.token if event.pair is None else event.pair[1]
     if token is None or (event.pair is None and token in place.pronoun):
         return
-    word = next((case.sentence[slice(*span)] for span in words_in(case.sentence) if token in pieces(attention_map.queries, span)), None)
+    word = next((case.sentence[slice(*span)] for span in words_in(case.sentence)
+                 if token in pieces(attention_map.queries, span)), None)
     if word is not None:
         kept = {role: case.word(role) for role in ROLES}
         page.set_controls(**(kept | {page.controls["click"]: word}))
@@ -63,8 +65,10 @@ def twin(page: PageContext, case: Case) -> Case | None:
     words = strings("coreference")["ask"]
     found = _known_twin(page, case)
     with st.container(width=860):
-        st.text_input(words["twin"].format(it=escape_markdown(case.word("pronoun")), b=escape_markdown(case.word("wrong"))), help=words["twin_help"],
-                      placeholder=case.sentence, **bind(page.set_controls, "twin", page.controls["twin"] or (found or "")))
+        st.text_input(words["twin"].format(it=escape_markdown(case.word("pronoun")),
+                                           b=escape_markdown(case.word("wrong"))), help=words["twin_help"],
+                      placeholder=case.sentence,
+                      **bind(page.set_controls, "twin", page.controls["twin"] or (found or "")))
     for text in (page.controls["twin"], found):
         if text and text != case.sentence:
             try:

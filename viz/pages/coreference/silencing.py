@@ -36,7 +36,8 @@ def proof(page: PageContext, case: Case, twins: Twins, found: Report | None) -> 
     a, b = (case.answer, case.other) if case.answer else twins.words[:2]
     share = float(plain.share[0])
     right_word = words["right" if share > 0.5 else "wrong"]
-    st.markdown(words["said"].format(a=f"*{escape_markdown(a)}*", b=f"*{escape_markdown(b)}*", share=format_share(share), right=right_word))
+    st.markdown(words["said"].format(a=f"*{escape_markdown(a)}*", b=f"*{escape_markdown(b)}*",
+                                     share=format_share(share), right=right_word))
     toggle_for(page, "proof", words["switch"].format(n=min(SILENCED, len(twins.heads))))
     if page.controls["proof"]:
         _one_by_one(page, question, twins, (a, b), share)
@@ -50,12 +51,14 @@ def _one_by_one(page: PageContext, question: AnswersQuery, twins: Twins, choice:
     heads = [twins.heads[place] for place in twins.order[:SILENCED]]
     shares = [float(answers.share[0]) for answers in page.ask_each([_silenced(question, head) for head in heads])]
     names = [words["base"], *(head_label(*head[1:]) for head in heads)]
-    figure(lambda theme: bars(theme, names, {"P": np.array([share, *shares])}, axes=(words["x"], words["y"].format(a=a, b=b)), y_range=(0, 1)),
+    figure(lambda theme: bars(theme, names, {"P": np.array([share, *shares])},
+                              axes=(words["x"], words["y"].format(a=a, b=b)), y_range=(0, 1)),
            key="coref-proof", alt=words["alt"].format(a=a, b=b, n=len(heads)))
     most = int(np.argmax(np.abs(np.array(shares) - share)))
     change = shares[most] - share
     st.markdown(words["most"].format(head=head_label(*heads[most][1:]), share=format_share(shares[most]),
-                                     change=f"{100 * change:+.1f}".replace("-", "−")) if abs(change) > LITTLE else words["little"])
+                                     change=f"{100 * change:+.1f}".replace("-", "−")) if abs(change) > LITTLE
+                else words["little"])
 
 
 def _silenced(question: AnswersQuery, head: tuple[Kind, int, int]) -> AnswersQuery:

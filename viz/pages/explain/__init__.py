@@ -1,4 +1,5 @@
-"""Does attention explain the answer? One answer, what each token was worth to it, and what the ways of reading attention say."""
+"""Does attention explain the answer? One answer, what each token was worth to it, and what the ways of reading
+attention say."""
 import streamlit as st
 
 from model.core.query import UserError
@@ -6,13 +7,21 @@ from model.studies.attribution import Attribution, AttributionQuery
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, Words
 from viz.pages.explain.many_answers import corpus_section, head_shares, literature, permuted_weights
-from viz.pages.explain.one_answer import agreement_section, answer_kind, comparison_sentence, importance_section, matching_view, question_controls
+from viz.pages.explain.one_answer import (
+    agreement_section,
+    answer_kind,
+    comparison_sentence,
+    importance_section,
+    matching_view,
+    question_controls,
+)
 from viz.text import escape_markdown, strings
 from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import READABLE, listing
 
 PAGE = Page("Does attention explain?", "Look", 6, "record", controls=(
-    Number("at", -1, -1, 99_999, whole=True), Words("word", "", 40), Words("rival", "", 40), Words("other", "", 300), Switch("flow"),
+    Number("at", -1, -1, 99_999, whole=True), Words("word", "", 40), Words("rival", "", 40), Words("other", "", 300),
+    Switch("flow"),
     Choice("set", "sentences", ("sentences", "agreement")), Switch("run"), Switch("swap"), Switch("share")))
 
 
@@ -44,7 +53,8 @@ def render(page: PageContext) -> None:
 def _question(page: PageContext, way: str) -> AttributionQuery:
     """What the controls ask; those that a model does not read are left out, so that equal questions share an answer."""
     controls, query = page.controls, page.query()
-    at = None if controls["at"] < 0 else controls["at"] if way == "target" else min(controls["at"], len(page.state.text))
+    at = None if controls["at"] < 0 else controls["at"] if way == "target" else min(
+        controls["at"], len(page.state.text))
     if way == "vector":
         return AttributionQuery(query, other=comparison_sentence(page), long_flow=controls["flow"])
     return AttributionQuery(query, at, controls["word"], controls["rival"], long_flow=controls["flow"])
@@ -59,6 +69,8 @@ def _formulas() -> None:
     words = strings("explain")["formulas"]
     with st.expander(words["title"]):
         st.markdown(words["text"])
-        st.code(listing((rollout.with_residual, rollout.rollout, rollout.flow, value_norms.transformed_values, value_norms.contributions, value_norms.apply_norm, value_norms.by_stage,
-                         statistics.rank_correlations, rank_agreement, permuted, heads.share_among_heads), {}), language="python")
+        st.code(listing((rollout.with_residual, rollout.rollout, rollout.flow, value_norms.transformed_values,
+                         value_norms.contributions, value_norms.apply_norm, value_norms.by_stage,
+                         statistics.rank_correlations, rank_agreement, permuted, heads.share_among_heads), {}),
+                language="python")
         st.markdown(words["sources"])

@@ -28,14 +28,16 @@ def value(mean: MeanInterval) -> str:
 def of_sentence(found: Attribution, layer: int, head: int) -> list[str]:
     """What to notice about one answer. Sentences in Markdown; none where nothing can be correlated."""
     words, top = strings("explain")["sentence"], float(ceiling(found).mean())
-    means = {name: float(each.mean()) for name, each in agreement(found, layer, head).items() if np.isfinite(each).all()}
+    means = {name: float(each.mean()) for name, each in agreement(found, layer, head).items()
+             if np.isfinite(each).all()}
     proposed = {name: mean for name, mean in means.items() if name in METHODS}
     if not proposed or not np.isfinite(top):
         return []
     best = max(proposed, key=lambda name: proposed[name])
     said = [words["ceiling_said"].format(ceiling=top),
             words["best"].format(best=told(best, layer, head), best_value=proposed[best],
-                                 **{name: f"{means[f'weight_{name}']:.2f}" if f"weight_{name}" in means else "–" for name in ("head", "layer")})]
+                                 **{name: f"{means[f'weight_{name}']:.2f}" if f"weight_{name}" in means else "–"
+                                    for name in ("head", "layer")})]
     said += [line for name in ("rollout", "flow") if (line := _position(found, name))]
     outside = float(found.measured(layer, head)["weight_head"][~found.ranked].sum())
     return [*said, words["sink"].format(share=outside), *_first(found, layer, head)]
@@ -47,7 +49,8 @@ def _first(found: Attribution, layer: int, head: int) -> list[str]:
     if first is None or not np.isfinite([first.apart, first.ranked]).all():
         return []
     better = "flatters" if first.ranked > first.apart else "flatters_not"
-    return [words["first"].format(token=escape_markdown(found.tokens.texts[0]), head=first.head, layer=first.layer, effect=first.effect, rank=first.rank,
+    return [words["first"].format(token=escape_markdown(found.tokens.texts[0]), head=first.head, layer=first.layer,
+                                  effect=first.effect, rank=first.rank,
                                   count=first.count, apart=first.apart, ranked=first.ranked) + " " + words[better]]
 
 
@@ -73,11 +76,13 @@ def of_set(said: Report, layer: int, head: int, heads: int) -> list[str]:
              words["ceiling"].format(value=value(said.ceiling[-1])),
              words["best"].format(name=told(best, layer, head), value=value(proposed[best]))]
     if {"weight_head", "weight_layer"} <= set(proposed):
-        lines.append(words["raw"].format(head=head_label(layer, head), value=value(proposed["weight_head"]), layer=value(proposed["weight_layer"])))
+        lines.append(words["raw"].format(head=head_label(layer, head), value=value(proposed["weight_head"]),
+                                         layer=value(proposed["weight_layer"])))
     for null in NULLS:
         name = null.removesuffix("_even")
         if name in proposed and null in said.methods and said.methods[null][-1].texts:
-            lines.append(words["null"].format(name=told(name, layer, head), value=value(proposed[name]), null=value(said.methods[null][-1])))
+            lines.append(words["null"].format(name=told(name, layer, head), value=value(proposed[name]),
+                                              null=value(said.methods[null][-1])))
     if heads > 1 and said.best.texts:
         chosen = " and ".join(dict.fromkeys(head_label(*each) for each in said.chosen))
         lines.append(words["held_out"].format(chosen=chosen, value=value(said.best), count=heads))
@@ -89,5 +94,6 @@ def of_answer(found: Attribution) -> str:
     words, answer = strings("explain")["value"], found.answer
     form = "vector" if answer.kind == "vector" else "rival" if answer.rival else answer.kind
     before = "" if found.place is None else escape_markdown(found.tokens.texts[found.place])
-    return words[form].format(word=f"*{escape_markdown(answer.word)}*", rival=f"*{escape_markdown(answer.rival)}*", value=answer.value, rank=answer.rank,
+    return words[form].format(word=f"*{escape_markdown(answer.word)}*", rival=f"*{escape_markdown(answer.rival)}*",
+                              value=answer.value, rank=answer.rank,
                               chance=np.exp(min(answer.value, 0)), before=f"“{before}”")

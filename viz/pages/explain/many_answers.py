@@ -1,4 +1,5 @@
-"""The other parts of the page Does attention explain?: many texts, other weights, the famous picture's normalisation, what was published."""
+"""The other parts of the page Does attention explain?: many texts, other weights, the famous picture's normalisation,
+what was published."""
 import numpy as np
 import streamlit as st
 
@@ -27,7 +28,8 @@ FAINT = 0.05  # a weight that nobody would point at
 
 
 def corpus_section(page: PageContext, record: AttentionRecord, view: View, kind: str) -> None:
-    """The set: which texts, the question, and what came of it. One question a text, so that a click stops it and others come in between."""
+    """The set: which texts, the question, and what came of it. One question a text, so that a click stops it and others
+    come in between."""
     words, model = strings("explain")["set"], page.state.model
     which = small_models.text_set(model, kind, page.controls["set"])
     st.markdown(f"##### {words['title']}")
@@ -41,7 +43,8 @@ def corpus_section(page: PageContext, record: AttentionRecord, view: View, kind:
         st.caption(words["run_about"], width=READABLE)
         return
     wanted, wrong = questions(model, sources.revision(model), kind, which), []
-    answers = list(page.ask_each(wanted, say=lambda number, text: words["progress"].format(number=number + 1, all=len(wanted)),
+    answers = list(page.ask_each(wanted,
+                                 say=lambda number, text: words["progress"].format(number=number + 1, all=len(wanted)),
                                   missed=lambda number, error: wrong.append(str(error))))
     found = [each for each in answers if each is not None]
     groups = [text.group for text, each in zip(texts(which), answers, strict=True) if each is not None]
@@ -68,7 +71,8 @@ def _result(said: Report, view: View, count: int) -> None:
     left, right = st.columns([7, 5], gap="large")
     with left:
         figure(lambda theme: agreement_figure(
-                   theme, names, {removals[name]: values[:, place] for place, name in enumerate(REMOVALS)}, (one["mean"], values[:, -1]),
+                   theme, names, {removals[name]: values[:, place] for place, name in enumerate(REMOVALS)},
+                   (one["mean"], values[:, -1]),
                    ceiling=(top, one["ceiling"].format(value=top)), axis=one["axis"], quiet=quiet),
                key="explain-set", alt=words["alt"].format(rows=len(names), texts=said.texts, ceiling=top))
     with right:
@@ -84,7 +88,8 @@ def _layers(found: list[Attribution]) -> None:
     with st.container(width=READABLE):
         st.markdown(f"**{words['by_layer']}**")
         st.caption(words["by_layer_about"])
-        figure(lambda theme: lines(theme, layers, drawn, axes=(words["layer"], strings("explain")["sentence"]["axis"]), height=280),
+        figure(lambda theme: lines(theme, layers, drawn, axes=(words["layer"], strings("explain")["sentence"]["axis"]),
+                                   height=280),
                key="explain-layers", alt=words["alt_layer"].format(layer=layers[best], most=weight[best]))
 
 
@@ -103,12 +108,14 @@ def permuted_weights(page: PageContext, question: AttributionQuery, found: Attri
     form = "vector" if found.answer.kind == "vector" else "word"
     left, right = st.columns([7, 5], gap="large")
     with left:
-        figure(lambda theme: histogram(theme, edges, {words["shuffled"]: shares}, axes=(words["axis"][form], words["share"]),
+        figure(lambda theme: histogram(theme, edges, {words["shuffled"]: shares},
+                                       axes=(words["axis"][form], words["share"]),
                                        marks=[(said.even, words["even"])]),
                key="explain-swap", alt=words["alt"].format(draws=DRAWS, median=middle, even=said.even))
     with right:
         st.caption(words["about"][form])
-        st.markdown(words["said"].format(median=middle, low=low, high=high, draws=DRAWS, equal=said.even, largest=said.largest, entropy=said.entropy))
+        st.markdown(words["said"].format(median=middle, low=low, high=high, draws=DRAWS, equal=said.even,
+                                         largest=said.largest, entropy=said.entropy))
     st.markdown(words["answer"].format(heads=sum(map(len, found.by_head["weight"]))), width=READABLE)
 
 
@@ -121,12 +128,15 @@ def head_shares(page: PageContext, attention_map: AttentionMap, view: View) -> N
     if not page.controls["share"]:
         return
     weights, share = heads.weights(layer, view.head), heads.share_among_heads(layer, view.head)
-    rows, columns = ([visible_token(text) for text in each.texts] for each in (attention_map.queries, attention_map.keys))
+    rows, columns = ([visible_token(text) for text in each.texts]
+                     for each in (attention_map.queries, attention_map.keys))
     names = (words["row"], words["shared"].format(heads=layer.heads))
-    for column, name, numbers, key in zip(st.columns(2, gap="medium"), names, (weights, share), ("softmax", "share"), strict=True):
+    for column, name, numbers, key in zip(st.columns(2, gap="medium"), names, (weights, share), ("softmax", "share"),
+                                          strict=True):
         with column:
             st.markdown(f"**{name}**")
-            figure(lambda theme, numbers=numbers: matrix(theme, numbers, rows, columns, axes=tuple(words["axes"]), height=HIGH, ruler=False),
+            figure(lambda theme, numbers=numbers: matrix(theme, numbers, rows, columns, axes=tuple(words["axes"]),
+                                                         height=HIGH, ruler=False),
                    key=f"explain-{key}", alt=words["alt"].format(name=name, rows=len(rows), columns=len(columns)))
     if layer.heads == 1:
         st.markdown(words["one"])
@@ -139,11 +149,14 @@ def _said_of_shares(attention_map: AttentionMap, view: View, weights: np.ndarray
     row, column = np.unravel_index(share.argmax(), share.shape)
     count, names = attention_map.layer(view.layer).heads, (attention_map.queries.texts, attention_map.keys.texts)
     loud = (share > 2 / count) & (weights < FAINT)
-    said = words["said"].format(low=sums.min(), high=sums.max(), row=escape_markdown(names[0][row]), column=escape_markdown(names[1][column]),
-                                share=share[row, column], weight=weights[row, column], loud=int(loud.sum()), cells=int((weights > 0).sum()),
+    said = words["said"].format(low=sums.min(), high=sums.max(), row=escape_markdown(names[0][row]),
+                                column=escape_markdown(names[1][column]),
+                                share=share[row, column], weight=weights[row, column], loud=int(loud.sum()),
+                                cells=int((weights > 0).sum()),
                                 average=1 / count, faint=FAINT)
     if view.pair is not None:
-        said += " " + words["pair"].format(row=escape_markdown(names[0][view.pair[0]]), column=escape_markdown(names[1][view.pair[1]]), weight=weights[view.pair],
+        said += " " + words["pair"].format(row=escape_markdown(names[0][view.pair[0]]),
+                                           column=escape_markdown(names[1][view.pair[1]]), weight=weights[view.pair],
                                            share=share[view.pair])
     return said
 
@@ -156,4 +169,5 @@ def literature() -> None:
     for column, side in zip(st.columns(2, gap="large"), ("against", "both"), strict=True):
         with column:
             st.markdown(f"**{words[side]}**")
-            st.markdown("\n\n".join(f"> “{quote['text']}”\n>\n> {quote['source']}" for quote in words["quotes"] if quote["side"] == side))
+            st.markdown("\n\n".join(f"> “{quote['text']}”\n>\n> {quote['source']}" for quote in words["quotes"]
+                                    if quote["side"] == side))

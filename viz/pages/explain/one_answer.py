@@ -1,4 +1,5 @@
-"""The parts of the page Does attention explain? that are about one answer: what is asked, the measures, and whether they agree."""
+"""The parts of the page Does attention explain? that are about one answer: what is asked, the measures, and whether
+they agree."""
 import html
 from dataclasses import replace
 
@@ -56,21 +57,25 @@ def question_controls(page: PageContext, record: AttentionRecord) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if way == "next":
             button_setting(page, words["after"], "explain_after", at=len(page.state.text))
-        st.text_input(words["word"], max_chars=40, help=words["word_help"], width=220, **bind(page.set_controls, "word", controls["word"]))
-        st.text_input(words["rival"], max_chars=40, help=words["rival_help"], width=220, **bind(page.set_controls, "rival", controls["rival"]))
+        st.text_input(words["word"], max_chars=40, help=words["word_help"], width=220,
+                      **bind(page.set_controls, "word", controls["word"]))
+        st.text_input(words["rival"], max_chars=40, help=words["rival_help"], width=220,
+                      **bind(page.set_controls, "rival", controls["rival"]))
 
 
 def matching_view(record: AttentionRecord, view: View) -> View:
-    """The view on the attention that the answer's row belongs to: of an encoder–decoder that over the source, where the same head is open if it
-    has one of these numbers, else its first."""
+    """The view on the attention that the answer's row belongs to: of an encoder–decoder that over the source, where the
+    same head is open if it has one of these numbers, else its first."""
     kind = kind_of(record)
     first = record[kind].layers[0].index
-    return view if kind is view.kind else replace(view, kind=kind, pair=None) if record[kind].has(view.layer, view.head) else replace(
+    return view if kind is view.kind else replace(view, kind=kind,
+                                                  pair=None) if record[kind].has(view.layer, view.head) else replace(
         view, kind=kind, pair=None, layer=first, head=0)
 
 
 def comparison_sentence(page: PageContext) -> str:
-    """The sentence that a vector is compared with: the one that was typed, or the twin of an example, or the text without its last word."""
+    """The sentence that a vector is compared with: the one that was typed, or the twin of an example, or the text
+    without its last word."""
     typed, text = page.controls["other"].strip(), page.state.text
     example = example_for(text, page.state.text_b)
     return typed or (example and other_twin(example, text)) or " ".join(text.split()[:-1])
@@ -79,7 +84,8 @@ def comparison_sentence(page: PageContext) -> str:
 def _focus(page: PageContext, tokens: Tokens) -> int | None:
     """The word that is asked for; None for what comes next."""
     at = page.controls["at"] if page.controls["at"] >= 0 else last_word(tokens, page.state.text)
-    return next((token for token, (start, end) in enumerate(tokens.spans) if start <= at < end and not tokens.special[token]), None)
+    return next((token for token, (start, end) in enumerate(tokens.spans)
+                 if start <= at < end and not tokens.special[token]), None)
 
 
 def _take(page: PageContext, tokens: Tokens, event) -> None:
@@ -91,12 +97,14 @@ def importance_section(page: PageContext, found: Attribution, view: View) -> Non
     """Every measure of every token."""
     words, answer = strings("explain")["picture"], found.answer
     measured, count = found.measured(view.layer, view.head), len(found.tokens)
-    flat = all(np.ptp(found.scores[name][found.ranked]) < 1e-9 for name in ("rollout_even", "flow_even") if name in found.scores)
+    flat = all(np.ptp(found.scores[name][found.ranked]) < 1e-9 for name in ("rollout_even", "flow_even")
+               if name in found.scores)
     groups = [[(words["names"][name], found.removed[name]) for name in REMOVALS]]
     groups += [[(label(name, view.layer, view.head), measured[name]) for name in group
                 if name in measured and not (flat and name.endswith("_even"))] for group in GROUPS]
     twice = {text for text in found.tokens.texts if found.tokens.texts.count(text) > 1}
-    names = [html.escape(visible_token(text)) + (f" {place}" if text in twice else "") for place, text in enumerate(found.tokens.texts)]
+    names = [html.escape(visible_token(text)) + (f" {place}" if text in twice else "")
+             for place, text in enumerate(found.tokens.texts)]
     apart = (~found.ranked).tolist()
     most = int(np.abs(np.where(found.ranked, found.removed["deleted"], 0)).argmax())
     st.markdown(f"##### {words['title']}")
@@ -104,8 +112,10 @@ def importance_section(page: PageContext, found: Attribution, view: View) -> Non
     with st.container(width=READABLE):
         unit = words["unit"]["cosine" if answer.kind == "vector" else "nats"]
         st.caption(f"{words['lead'].format(neutral=f'“{escape_markdown(answer.neutral)}”')} {unit}")
-    figure(lambda theme: importance(theme, [each for each in groups if each], names, apart, title=words["tokens"], apart_title=words["apart"]),
-           key="explain-picture", alt=words["alt"].format(rows=sum(map(len, groups)), tokens=count, most=found.tokens.texts[most]))
+    figure(lambda theme: importance(theme, [each for each in groups if each], names, apart, title=words["tokens"],
+                                    apart_title=words["apart"]),
+           key="explain-picture",
+           alt=words["alt"].format(rows=sum(map(len, groups)), tokens=count, most=found.tokens.texts[most]))
     _said_of_picture(page, found, flat)
 
 
@@ -113,7 +123,8 @@ def _said_of_picture(page: PageContext, found: Attribution, flat: bool) -> None:
     words = strings("explain")["picture"]
     there = {"special": any(found.tokens.special), "place": found.place is not None,
              "first": not found.tokens.special[0] and np.isnan(found.removed["hidden"][0]) and found.place != 0}
-    said = [words["apart_said"].format(what="; ".join(words["apart_what"][name] for name, so in there.items() if so))] if any(there.values()) else []
+    said = [words["apart_said"].format(what="; ".join(words["apart_what"][name] for name, so in there.items()
+                                                      if so))] if any(there.values()) else []
     if not flat:
         said.append(words["even"])
     for why in dict.fromkeys(found.missing.values()):
@@ -146,9 +157,12 @@ def agreement_section(found: Attribution, view: View) -> None:
     left, right = st.columns([7, 5], gap="large")
     with left:
         figure(lambda theme: agreement_figure(
-                   theme, names, {removals[name]: values[:, place] for place, name in enumerate(REMOVALS)}, (words["mean"], values.mean(1)),
-                   ceiling=(top, words["ceiling"].format(value=top)), chance=(luck, words["chance"]), axis=words["axis"], quiet=quiet),
+                   theme, names, {removals[name]: values[:, place] for place, name in enumerate(REMOVALS)},
+                   (words["mean"], values.mean(1)),
+                   ceiling=(top, words["ceiling"].format(value=top)), chance=(luck, words["chance"]),
+                   axis=words["axis"], quiet=quiet),
                key="explain-agreement", alt=words["alt"].format(rows=len(names), ceiling=top, chance=luck))
     with right:
         st.warning(words["warning"].format(count=count, chance=luck))
-        st.markdown(f"**{words['notice']}**\n" + "\n".join(f"- {line}" for line in of_sentence(found, view.layer, view.head)))
+        st.markdown(f"**{words['notice']}**\n" + "\n".join(f"- {line}"
+                                                           for line in of_sentence(found, view.layer, view.head)))

@@ -1,4 +1,5 @@
-"""Encoder, decoder, or both? Three families side by side, the inputs of the decoder, a text as a product of probabilities, an open question."""
+"""Encoder, decoder, or both? Three families side by side, the inputs of the decoder, a text as a product of
+probabilities, an open question."""
 import html
 import re
 import textwrap
@@ -25,7 +26,8 @@ from viz.widgets.figure import figure
 from viz.widgets.lesson import GUESS, Lesson, computing
 
 PAGE = Page("Encoder, decoder, or both", "Learn", 11, "nothing", controls=(
-    GUESS, Words("say", TEXT, 120), Choice("part", "cross", ("encoder", "decoder", "cross")), Number("hide", 4, 1, 60, whole=True),
+    GUESS, Words("say", TEXT, 120), Choice("part", "cross", ("encoder", "decoder", "cross")),
+    Number("hide", 4, 1, 60, whole=True),
     Words("french", "", 160), Number("upto", 11, 1, 60, whole=True), Choice("whose", "both", ("both", "decoder"))))
 
 BEGIN = 19   # signs of the target that its box has room for
@@ -57,26 +59,32 @@ def _inputs(page: PageContext, lesson: Lesson, revealed: bool) -> None:
     with lesson.section("inputs"):
         left, right = st.columns([3, 2], gap="medium")
         with left:
-            figure(lambda theme: wiring(theme, boxes, arrows), key="families-wiring", alt=lesson.alt("inputs", n=n, m=m, d=d))
+            figure(lambda theme: wiring(theme, boxes, arrows), key="families-wiring",
+                   alt=lesson.alt("inputs", n=n, m=m, d=d))
         with right:
-            st.markdown(words["table"].format(query=found.query, key=found.key, value=found.value, memory=found.memory.shape,
+            st.markdown(words["table"].format(query=found.query, key=found.key, value=found.value,
+                                              memory=found.memory.shape,
                                               stream=found.stream.shape, d=d))
             st.metric(words["apart"], f"{found.apart:.1e}")
         same = _prefix(page, lesson)
-        lesson.notes("inputs", shown=(families.wiring,), shapes={"H": found.memory, "decoder's stream": found.stream}, n=n, m=m, d=d, layers=layers,
+        lesson.notes("inputs", shown=(families.wiring,), shapes={"H": found.memory, "decoder's stream": found.stream},
+                     n=n, m=m, d=d, layers=layers,
                      apart=found.apart, **same)
 
 
 def _prefix(page: PageContext, lesson: Lesson) -> dict:
-    """y_t from the tokens before it alone, beside y_t from one pass over the whole target: teacher forcing changes nothing."""
+    """y_t from the tokens before it alone, beside y_t from one pass over the whole target: teacher forcing changes
+    nothing."""
     words, text = lesson.prose["inputs"], said(page)
     whole: Chain = page.ask(ChainQuery(sources.open_query(BOTH, text)))
     steps = len(whole.ids) - 1
     at = min(page.controls["upto"], steps)
-    slider_for(page, "upto", words["upto"], range(1, steps + 1), say=lambda place: f"{place}: {whole.texts[place - 1]}", closed=True)
+    slider_for(page, "upto", words["upto"], range(1, steps + 1),
+               say=lambda place: f"{place}: {whole.texts[place - 1]}", closed=True)
     part: Chain = page.ask(ChainQuery(sources.open_query(BOTH, text, continuation=whole.ids[:at])))
     first, second = (float(each.log_probabilities[at - 1]) for each in (whole, part))
-    return {"t": at, "word": escape_markdown(whole.texts[at - 1]), "whole": first, "part": second, "difference": abs(first - second)}
+    return {"t": at, "word": escape_markdown(whole.texts[at - 1]), "whole": first, "part": second,
+            "difference": abs(first - second)}
 
 
 def _factors(page: PageContext, lesson: Lesson) -> None:
@@ -122,21 +130,28 @@ def _product(lesson: Lesson, chains: dict[str, Chain], says: str) -> None:
     chances, least = np.exp(chain.log_probabilities), int(chain.log_probabilities.argmin())
     longest = max(chains.values(), key=lambda each: len(each.ids))
     steps = np.arange(1, len(longest.ids) + 1)
-    padded = {each: np.pad(one.log_probabilities, (0, len(steps) - len(one.ids)), constant_values=np.nan) for each, one in chains.items()}
+    padded = {each: np.pad(one.log_probabilities, (0, len(steps) - len(one.ids)), constant_values=np.nan)
+              for each, one in chains.items()}
     factors = {each: np.exp(one) for each, one in padded.items()}
-    labels = [" / ".join(dict.fromkeys(html.escape(one.texts[place]) for one in chains.values() if place < len(one.texts)))
+    labels = [" / ".join(dict.fromkeys(html.escape(one.texts[place]) for one in chains.values()
+                                       if place < len(one.texts)))
               for place in range(len(steps))]
     left, right = st.columns(2, gap="medium")
     with left:
-        figure(lambda theme: bars(theme, labels, factors, axes=("", words["chance"]), y_range=(0, 1.02), height=340, angle=UPRIGHT),
-               key="families-chances", alt=lesson.alt("factors", n=len(chances), least=chain.texts[least], p=chances[least]))
+        figure(lambda theme: bars(theme, labels, factors, axes=("", words["chance"]), y_range=(0, 1.02), height=340,
+                                  angle=UPRIGHT),
+               key="families-chances",
+               alt=lesson.alt("factors", n=len(chances), least=chain.texts[least], p=chances[least]))
     drawn = [Line(each, np.cumsum(one) / np.log(10), place) for place, (each, one) in enumerate(padded.items())]
     lowest = min(-1.0, 1.05 * min(float(one.products[-1]) for one in chains.values()) / np.log(10))
     with right:
-        figure(lambda theme: lines(theme, steps, drawn, axes=("t", words["product"]), y_range=(lowest, -0.03 * lowest), height=340),
+        figure(lambda theme: lines(theme, steps, drawn, axes=("t", words["product"]), y_range=(lowest, -0.03 * lowest),
+                                   height=340),
                key="families-product", alt=words["alt_product"].format(product=chain.products[-1] / np.log(10)))
-    lesson.notes("factors", shown=(Chain,), shapes={"ln P(y_t | y_<t, x)": chain.log_probabilities}, n=len(chances), says=says, name=name,
-                 least=escape_markdown(chain.texts[least]), p=chances[least], total=chain.products[-1], power=chain.products[-1] / np.log(10),
+    lesson.notes("factors", shown=(Chain,), shapes={"ln P(y_t | y_<t, x)": chain.log_probabilities}, n=len(chances),
+                 says=says, name=name,
+                 least=escape_markdown(chain.texts[least]), p=chances[least], total=chain.products[-1],
+                 power=chain.products[-1] / np.log(10),
                  perplexity=chain.perplexity, mean=-chain.log_probabilities.mean())
 
 

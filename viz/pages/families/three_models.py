@@ -1,4 +1,5 @@
-"""The part of *Encoder, decoder, or both* that sets three families side by side: who may see what, and what changes when a word is hidden."""
+"""The part of *Encoder, decoder, or both* that sets three families side by side: who may see what, and what changes
+when a word is hidden."""
 import html
 import re
 from contextlib import closing
@@ -29,7 +30,8 @@ KINDS = {"encoder": Kind.SELF, "decoder": Kind.CAUSAL, "cross": Kind.CROSS}
 
 
 def decoder() -> tuple[str, bool]:
-    """The decoder to show, and whether it is SmolLM2: where that is not on disk, the one that was trained here stands in."""
+    """The decoder to show, and whether it is SmolLM2: where that is not on disk, the one that was trained here stands
+    in."""
     there = any(each.id == "smollm2" and each.on_disk for each in sources.catalogue())
     return ("smollm2", True) if there else (STANDS_IN, False)
 
@@ -54,23 +56,29 @@ def three_families(page: PageContext, lesson: Lesson) -> None:
     """The sentence, and who may see what of it."""
     words, widgets = lesson.prose["three"], lesson.prose["widgets"]
     with lesson.section("three"):
-        st.text_input(widgets["say"], max_chars=120, help=widgets["say_help"], **bind(page.set_controls, "say", page.controls["say"]))
+        st.text_input(widgets["say"], max_chars=120, help=widgets["say_help"],
+                      **bind(page.set_controls, "say", page.controls["say"]))
         if not decoder()[1]:
             st.caption(words["missing"])
         choice_for(page, "part", words["part"], words["parts"])
         queries, captions, cards, seen = asked(said(page)), {}, {}, {}
-        with closing(page.ask_each(map(FirstLayerQuery, queries), height=330)) as answers:   # each is drawn while the next one is computed
+        # each is drawn while the next one is computed
+        with closing(page.ask_each(map(FirstLayerQuery, queries), height=330)) as answers:
             for column, name, query, record in zip(columns(), FAMILIES, queries, answers, strict=True):
                 cards[name] = record.card
                 kind = KINDS[page.controls["part"]] if name == "both" else record.kinds[0]
                 with column:
                     seen[name] = _may(lesson, name, record, kind)
                     captions[name] = st.empty()
-                    captions[name].caption(words["says"][name].format(says=_says(sources.cached(query) or record, name), tokens=len(seen[name])))
+                    captions[name].caption(words["says"][name].format(
+                        says=_says(sources.cached(query) or record, name), tokens=len(seen[name])))
         whole = page.ask(queries[FAMILIES.index("decoder")], height=0)   # what it says needs every layer
-        captions["decoder"].caption(words["says"]["decoder"].format(says=_says(whole, "decoder"), tokens=len(seen["decoder"])))
-        lesson.notes("three", shown=(families.allowed,), shapes={"allowed": seen["decoder"]}, encoder=seen["encoder"].mean(),
-                     decoder=seen["decoder"].mean(), tokens=len(seen["decoder"]), vector=cards["encoder"].d_model, title=cards["decoder"].title)
+        captions["decoder"].caption(words["says"]["decoder"].format(says=_says(whole, "decoder"),
+                                                                    tokens=len(seen["decoder"])))
+        lesson.notes("three", shown=(families.allowed,), shapes={"allowed": seen["decoder"]},
+                     encoder=seen["encoder"].mean(),
+                     decoder=seen["decoder"].mean(), tokens=len(seen["decoder"]), vector=cards["encoder"].d_model,
+                     title=cards["decoder"].title)
 
 
 def _may(lesson: Lesson, name: str, record: AttentionRecord, kind: Kind) -> np.ndarray:
@@ -79,9 +87,11 @@ def _may(lesson: Lesson, name: str, record: AttentionRecord, kind: Kind) -> np.n
     square = families.allowed(attention)
     rows, columns = _short(attention.queries), _short(attention.keys)
     st.markdown(f"**{words[name]}**  \n{record.card.title}")
-    figure(lambda theme: matrix(theme, np.where(square, 1.0, np.nan), rows, columns, axes=(words["key"], words["query"]), height=330, ruler=False,
+    figure(lambda theme: matrix(theme, np.where(square, 1.0, np.nan), rows, columns,
+                                axes=(words["key"], words["query"]), height=330, ruler=False,
                                 digits=0, angle=UPRIGHT),
-           key=f"families-may-{name}", alt=lesson.alt("three", name=words[name], share=square.mean(), queries=len(rows), keys=len(columns)))
+           key=f"families-may-{name}",
+           alt=lesson.alt("three", name=words[name], share=square.mean(), queries=len(rows), keys=len(columns)))
     return square
 
 
@@ -107,7 +117,8 @@ def spans(text: str) -> list[tuple[int, int]]:
 
 
 def hides(tokens: Tokens, span: tuple[int, int]) -> list[Hide]:
-    """The edits that hide the tokens of one word on the source side; a causal model's first token stays, since its row has no other key."""
+    """The edits that hide the tokens of one word on the source side; a causal model's first token stays, since its row
+    has no other key."""
     return [Hide("source", place) for place, (start, end) in enumerate(tokens.spans)
             if not tokens.special[place] and start < span[1] and span[0] < end and place]
 
@@ -121,9 +132,11 @@ def hidden(page: PageContext, lesson: Lesson) -> None:
             st.info(words["short"])
             return
         at = min(max(1, page.controls["hide"]), len(found) - 1)
-        slider_for(page, "hide", words["hide"], range(1, len(found)), say=lambda place: text[slice(*found[place])], closed=True)
+        slider_for(page, "hide", words["hide"], range(1, len(found)), say=lambda place: text[slice(*found[place])],
+                   closed=True)
         records, touched, word = list(page.ask_each(asked(text))), {}, escape_markdown(text[slice(*found[at])])
-        with closing(page.ask_each([each for record in records for each in _before_and_after(record, found[at])])) as answers:
+        with closing(page.ask_each([each for record in records
+                                    for each in _before_and_after(record, found[at])])) as answers:
             for column, name, record in zip(columns(), FAMILIES, records, strict=True):
                 change = families.moved(next(answers).vectors, next(answers).vectors)
                 touched[name] = f"{int((change > 1e-4).sum())} of {len(change)}"
@@ -138,12 +151,14 @@ def _change(lesson: Lesson, name: str, record: AttentionRecord, change: np.ndarr
     """How far each token of one family moved, (token)."""
     tokens, moved = _short(record[record.kinds[0]].queries), lesson.prose["hidden"]["moved"]
     st.markdown(f"**{lesson.prose['three'][name]}**")
-    figure(lambda theme: bars(theme, tokens, {moved: change}, axes=("", moved), height=280, angle=UPRIGHT), key=f"families-hidden-{name}",
+    figure(lambda theme: bars(theme, tokens, {moved: change}, axes=("", moved), height=280, angle=UPRIGHT),
+           key=f"families-hidden-{name}",
            alt=lesson.alt("hidden", word=word, touched=touched, name=name))
 
 
 def _before_and_after(record: AttentionRecord, span: tuple[int, int]) -> tuple[LastQuery, LastQuery]:
-    """The questions for the last vectors of the stack that reads the sentence: as it is, and with the word at `span` hidden."""
+    """The questions for the last vectors of the stack that reads the sentence: as it is, and with the word at `span`
+    hidden."""
     query, kind = record.query, record.kinds[0]
     other = sources.open_query(query.model, query.text, edits=hides(record[kind].queries, span))
     return LastQuery(query, kind), LastQuery(other, kind)

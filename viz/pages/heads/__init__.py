@@ -51,8 +51,8 @@ def render(page: PageContext) -> None:
 
 @st.fragment
 def _picture(page: PageContext, record: AttentionRecord) -> None:
-    """The sentence, every head and the open one. A click in them draws them alone, and first the open head, which it waits for: the
-    browser has it drawn before the others come."""
+    """The sentence, every head and the open one. A click in them draws them alone, and first the open head, which it
+    waits for: the browser has it drawn before the others come."""
     if in_fragment_run() and page.current_state().question != page.state.question:   # the twin's sentence was chosen
         st.rerun()
     page = replace(page, state=page.current_state())
@@ -62,8 +62,10 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
         st.rerun()
     sentence = st.container()
     left, right = st.columns([11, 13], gap="medium")
-    parts = [(sentence, partial(_sentence, page, record, view, False)), (left, partial(_grid, page, record, view, measures)),
-             (right, partial(_open_head, page, record, view)), (left, partial(look_here_first, record[view.kind], view, measures, page.set_view))]
+    parts = [(sentence, partial(_sentence, page, record, view, False)),
+             (left, partial(_grid, page, record, view, measures)),
+             (right, partial(_open_head, page, record, view)),
+             (left, partial(look_here_first, record[view.kind], view, measures, page.set_view))]
     if in_fragment_run():
         parts.insert(0, parts.pop(2))
     for number, (place, draw) in enumerate(parts):
@@ -81,20 +83,25 @@ def _formula() -> None:
     with st.expander(words["formula_title"]):
         st.latex(words["formula"])
         st.markdown(words["formula_words"])
-        st.code("\n\n".join(inspect.getsource(each) for each in (attention.scores, attention.softmax, heads.weights)), language="python")
+        st.code("\n\n".join(inspect.getsource(each) for each in (attention.scores, attention.softmax, heads.weights)),
+                language="python")
 
 
 def _warnings(page: PageContext, record: AttentionRecord) -> None:
     """What a reader must know before believing the picture: tokens left out, tokens the vocabulary lacks."""
     words = strings("frame")
     if record.omitted is not None:
-        st.warning(words["omitted"].format(total=record.omitted.count + record.omitted.limit, limit=record.omitted.limit, count=record.omitted.count,
-                                           model=escape_markdown(record.card.title), text=escape_markdown(record.omitted.text[:40])))
+        st.warning(words["omitted"].format(total=record.omitted.count + record.omitted.limit,
+                                           limit=record.omitted.limit, count=record.omitted.count,
+                                           model=escape_markdown(record.card.title),
+                                           text=escape_markdown(record.omitted.text[:40])))
     tokens = record.maps[0].queries
     if any(tokens.unknown):
-        st.warning(words["unknown_tokens"].format(count=sum(tokens.unknown), total=len(tokens), model=escape_markdown(record.card.title)))
+        st.warning(words["unknown_tokens"].format(count=sum(tokens.unknown), total=len(tokens),
+                                                  model=escape_markdown(record.card.title)))
         reader = max((offer for offer in sources.catalogue() if offer.every_byte), key=lambda offer: offer.on_disk)
-        st.button(words["read_with"].format(model=escape_markdown(reader.title)), key="read_with", on_click=lambda: page.set_question(model=reader.id))
+        st.button(words["read_with"].format(model=escape_markdown(reader.title)), key="read_with",
+                  on_click=lambda: page.set_question(model=reader.id))
     for note in record.notes:
         st.caption(escape_markdown(note))
     if any(tokens.unknown):
@@ -102,7 +109,8 @@ def _warnings(page: PageContext, record: AttentionRecord) -> None:
 
 
 def _sentence(page: PageContext, record: AttentionRecord, view: View, hidden: bool) -> None:
-    """The tokens; with cross-attention those that look and those that are looked at. A covered head's pair would give it away."""
+    """The tokens; with cross-attention those that look and those that are looked at. A covered head's pair would give
+    it away."""
     words, attention_map = strings("heads"), record[view.kind]
     if len(record.kinds) > 1:
         segments(words["kind"], {kind: words["kinds"][kind] for kind in record.kinds}, page.set_view, "kind", view.kind)
@@ -110,16 +118,20 @@ def _sentence(page: PageContext, record: AttentionRecord, view: View, hidden: bo
     # a token that is in focus only because nobody chose one yet must not become the first of a pair
     focus = view.token if view.pair or hidden or "token" in page.state.user_set else None
     twins = _twins(page)
-    tokens, toggle = st.columns([6, 1], vertical_alignment="center") if twins else (st.container(), None)   # columns: stacked on a phone
+    # columns: stacked on a phone
+    tokens, toggle = st.columns([6, 1], vertical_alignment="center") if twins else (st.container(), None)
     with tokens:
-        sentence_strip(attention_map.queries, focus=focus, pair=None if cross or hidden else view.pair, pairs=not (cross or hidden), key="strip",
-                       on_event=lambda event: page.set_view(token=event.token, pair=view.pair if cross or hidden else event.pair))
+        sentence_strip(attention_map.queries, focus=focus, pair=None if cross or hidden else view.pair,
+                       pairs=not (cross or hidden), key="strip",
+                       on_event=lambda event: page.set_view(token=event.token,
+                                                            pair=view.pair if cross or hidden else event.pair))
     if toggle:
         with toggle:
             _twin_toggle(page, twins)
     if cross and not hidden:
         sentence_strip(attention_map.keys, focus=view.pair[1] if view.pair else None, pairs=False, key="strip_keys",
-                       on_event=lambda event: page.set_view(pair=None if event.token is None else (view.token, event.token)))
+                       on_event=lambda event: page.set_view(pair=None if event.token is None
+                                                            else (view.token, event.token)))
 
 
 def _twins(page: PageContext) -> dict[str, str]:
@@ -136,7 +148,8 @@ def _twin_toggle(page: PageContext, texts: dict[str, str]) -> None:
         page.set_question(text=st.session_state["twin"] or next(text for text in texts if text != page.state.text))
 
     st.session_state["twin"] = page.state.text
-    st.segmented_control(strings("heads")["swap"], list(texts), format_func=texts.__getitem__, key="twin", on_change=swapped,
+    st.segmented_control(strings("heads")["swap"], list(texts), format_func=texts.__getitem__, key="twin",
+                         on_change=swapped,
                          label_visibility="collapsed")
 
 
@@ -149,14 +162,18 @@ def _grid(page: PageContext, record: AttentionRecord, view: View, measures: Head
               **{name: f"by {BY_NAME[name].title}" for name in (measures.values if measures else ())}}
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"##### {words['grid']}", help=words["grid_help"])
-        select(words["order"], orders, page.set_view, "order", view.order if view.order in orders else "layer", quiet=True)
+        select(words["order"], orders, page.set_view, "order", view.order if view.order in orders else "layer",
+               quiet=True)
         values, of = grid_colours(page, view.kind, measures)
     ranked = heads.rank_heads_for_pair(attention_map, *view.pair) if view.pair else []
-    order = {"layer": None, "pair": ranked}.get(view.order, measures.ranked(view.order) if measures and view.order in measures.values else None)
+    order = {"layer": None, "pair": ranked}.get(view.order, measures.ranked(view.order)
+                                                if measures and view.order in measures.values else None)
     silences = bool(st.session_state.get("click-silences")) if record.verification.status == "verified" else None
-    keep_picture(head_grid(overview, open_head=(view.layer, view.head), order=[(layer, head) for layer, head, _ in order] if order else None,
+    keep_picture(head_grid(overview, open_head=(view.layer, view.head),
+                           order=[(layer, head) for layer, head, _ in order] if order else None,
                            marks=[(layer, head, place) for place, (layer, head, _) in enumerate(ranked[:SHOWN], 1)],
-                           hover=hover_numbers(measures, weights), values=values, of=of, groups=_group(attention_map), key="grid",
+                           hover=hover_numbers(measures, weights), values=values, of=of, groups=_group(attention_map),
+                           key="grid",
                            silences=silences, on_event=lambda event: _take(page, event)),
                  (record,), beside=None if silences is None else _silencing_switch)
     if st.session_state.pop("silenced", False):
@@ -185,7 +202,8 @@ def _open_head(page: PageContext, record: AttentionRecord, view: View) -> None:
     """The open head in its lens, and what is true of it."""
     words, above = strings("heads"), st.container(horizontal=True, vertical_alignment="center")
     guess = marked_cells(page, record, view)
-    head_view(displayed_head(record, view), view, overlay=overlays(record, view), focus=view.token, pair=None if guess else view.pair, height=PICTURE,
+    head_view(displayed_head(record, view), view, overlay=overlays(record, view), focus=view.token,
+              pair=None if guess else view.pair, height=PICTURE,
               guess=guess, key="head", on_event=lambda event: page.set_view(token=event.token, pair=event.pair))
     with above:
         st.markdown(f"##### {words['head_title'].format(layer=view.layer, head=view.head)}")
@@ -201,17 +219,21 @@ def _open_head(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 
 def _ways_on(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """One action to the same question with this head silenced, with another word, or with this head taken from the twin; and to predicting it."""
+    """One action to the same question with this head silenced, with another word, or with this head taken from the
+    twin; and to predicting it."""
     words, example = strings("heads"), example_for(page.state.text, page.state.text_b)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         start_button(page, record, view)
         add_to_handout("head", lambda where, link: head_item(record, view, where=PAGE.title, link=link))
         asks = record.verification.status != "imported"   # a file has no model that could be asked anew
-        if asks and st.button(words["compare_silenced"], key="compare-silenced", type="tertiary", help=words["compare_help"]):
+        if asks and st.button(words["compare_silenced"], key="compare-silenced", type="tertiary",
+                              help=words["compare_help"]):
             _edit(page, "zero")
-        if example is not None and example.twin and st.button(words["compare_swapped"], key="compare-swapped", type="tertiary"):
+        if example is not None and example.twin and st.button(words["compare_swapped"], key="compare-swapped",
+                                                              type="tertiary"):
             page.open_page("compare", versus="text", other=other_twin(example, page.state.text))
-        if example is not None and example.twin and st.button(words["compare_patched"], key="compare-patched", type="tertiary"):
+        if example is not None and example.twin and st.button(words["compare_patched"], key="compare-patched",
+                                                              type="tertiary"):
             _edit(page, "patch", other=other_twin(example, page.state.text))
         if asks:
             _swap(page, record, view)
@@ -231,7 +253,8 @@ def _swap(page: PageContext, record: AttentionRecord, view: View) -> None:
         return
     start, end = place
     label = words["swap_word"].format(word=text[start:end])
-    typed = st.text_input(label, key=f"swap-{start}-{end}", max_chars=60, label_visibility="collapsed", width=260, placeholder=label).strip()
+    typed = st.text_input(label, key=f"swap-{start}-{end}", max_chars=60, label_visibility="collapsed", width=260,
+                          placeholder=label).strip()
     if typed and typed != text[start:end]:
         page.open_page("compare", versus="text", other=text[:start] + typed + text[end:])
 

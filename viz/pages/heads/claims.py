@@ -1,4 +1,5 @@
-"""What is true of the open head, in words, computed from the records: rank for the pair, the twin sentence, the other noun."""
+"""What is true of the open head, in words, computed from the records: rank for the pair, the twin sentence, the other
+noun."""
 from model.core import heads
 from model.core.query import Kind
 from model.core.record import AttentionRecord
@@ -12,7 +13,8 @@ HARDLY = 0.25   # a change of less than this share of the weight is called "hard
 PLACES = {1: "first", 2: "second"}
 
 
-def head_claims(record: AttentionRecord, view: View, twin: AttentionRecord | None = None, example: Example | None = None) -> list[str]:
+def head_claims(record: AttentionRecord, view: View, twin: AttentionRecord | None = None,
+                example: Example | None = None) -> list[str]:
     """Sentences in Markdown about the open head and the pair of the view; empty without a pair."""
     if view.pair is None:
         return []
@@ -21,7 +23,8 @@ def head_claims(record: AttentionRecord, view: View, twin: AttentionRecord | Non
     places = {(layer, head): place for place, (layer, head, _) in enumerate(order, 1)}
     weights = {(layer, head): weight for layer, head, weight in order}
     here = (view.layer, view.head)
-    allowed = attention_map.layer(view.layer).allowed.block(slice(view.pair[0], view.pair[0] + 1), slice(0, len(attention_map.keys)))
+    allowed = attention_map.layer(view.layer).allowed.block(slice(view.pair[0], view.pair[0] + 1),
+                                                            slice(0, len(attention_map.keys)))
     words = strings("heads")["claims"]
     facts = {"head": head_label(*here), "weight": format_weight(weights[here]), "n": len(order), "rank": places[here],
              "a": token_label(attention_map.queries, view.pair[0]), "b": token_label(attention_map.keys, view.pair[1]),
@@ -32,26 +35,31 @@ def head_claims(record: AttentionRecord, view: View, twin: AttentionRecord | Non
     return said
 
 
-def _twin_claims(record: AttentionRecord, view: View, twin: AttentionRecord, example: Example, weights: dict) -> list[str]:
+def _twin_claims(record: AttentionRecord, view: View, twin: AttentionRecord, example: Example,
+                 weights: dict) -> list[str]:
     """What the same head does in the twin sentence, if it has the same pair of words."""
     if not example.rival or not example.swap:
         return []
     tokens, texts = twin[view.kind].queries, (twin.query.text, twin.query.text_b)
     query, key, rival = (token_of(tokens, texts, word) for word in (*example.pair, example.rival))
-    mine = tuple(token_of(record[view.kind].queries, (record.query.text, record.query.text_b), word) for word in example.pair)
+    mine = tuple(token_of(record[view.kind].queries, (record.query.text, record.query.text_b), word)
+                 for word in example.pair)
     if query is None or key is None or rival is None or mine != view.pair:
         return []
     words, here = strings("heads")["claims"], (view.layer, view.head)
-    to_key, to_rival = heads.pair_weights(twin[view.kind], query, key), heads.pair_weights(twin[view.kind], query, rival)
+    to_key, to_rival = heads.pair_weights(twin[view.kind], query,
+                                          key), heads.pair_weights(twin[view.kind], query, rival)
     new_word = example.swap[1] if record.query.text == example.text else example.swap[0]
     facts = {"word": f"*{escape_markdown(new_word)}*", "rival": f"*{escape_markdown(example.rival)}*",
              "twin": format_weight(to_key[here]), "rival_twin": format_weight(to_rival[here])}
     if view.kind is Kind.CAUSAL and all(abs(to_key[place] - weight) < BLIND for place, weight in weights.items()):
         return [words["blind"].format(**facts)]
-    other = next((layer, head) for layer, head, _ in heads.rank_heads_for_pair(record[view.kind], *view.pair) if (layer, head) != here)
+    other = next((layer, head) for layer, head, _ in heads.rank_heads_for_pair(record[view.kind], *view.pair)
+                 if (layer, head) != here)
     place = sorted(weights.values(), reverse=True).index(weights[other]) + 1
     return [words[_verdict(weights[here], to_key[here], to_rival[here])].format(**facts),
-            words["other"].format(head=head_label(*other), place=PLACES.get(place, str(place)), weight=format_weight(weights[other]),
+            words["other"].format(head=head_label(*other), place=PLACES.get(place, str(place)),
+                                  weight=format_weight(weights[other]),
                                   twin=format_weight(to_key[other])),
             words["caution"]]
 

@@ -31,14 +31,18 @@ def filters(record: AttentionRecord, view: View, choose: Callable[..., None]) ->
         toggle(words["transpose"], choose, "transpose", view.transpose)
         toggle(words["words"], choose, "words", view.words)
         toggle(words["hide_special"], choose, "hide_special", view.hide_special)
-        slider(words["keep"], sorted({*KEEPS, view.keep}), view.keep, say=lambda share: format_share(share, 0), key="slider-keep",
+        slider(words["keep"], sorted({*KEEPS, view.keep}), view.keep, say=lambda share: format_share(share, 0),
+               key="slider-keep",
                turn=lambda share: choose(keep=share))
         toggle(words["renormalise"], choose, "renormalise", view.renormalise)
         if 1 in record[view.kind].queries.segments and view.kind is not Kind.CROSS:
-            segments(words["quadrant"], {each: words["quadrants"][each or "all"] for each in QUADRANTS}, choose, "quadrant", view.quadrant)
+            segments(words["quadrant"], {each: words["quadrants"][each or "all"] for each in QUADRANTS}, choose,
+                     "quadrant", view.quadrant)
         places = [(layer.index, head) for layer in record[view.kind].layers for head in range(layer.heads)]
-        st.multiselect(words["overlay"], [place for place in places if place != (view.layer, view.head)], max_selections=7,
-                       format_func=lambda place: head_label(*place), **bind(_tuples(choose), "overlay", list(view.overlay)))
+        st.multiselect(words["overlay"], [place for place in places if place != (view.layer, view.head)],
+                       max_selections=7,
+                       format_func=lambda place: head_label(*place),
+                       **bind(_tuples(choose), "overlay", list(view.overlay)))
 
 
 def _tuples(choose: Callable[..., None]) -> Callable[..., None]:
@@ -47,7 +51,8 @@ def _tuples(choose: Callable[..., None]) -> Callable[..., None]:
 
 def overlays(record: AttentionRecord, view: View) -> tuple[DisplayedHead, ...]:
     """The further heads that the lines lens draws with the open one."""
-    return tuple(displayed_head(record, replace(view, layer=layer, head=head)) for layer, head in view.overlay) if view.lens == "lines" else ()
+    return tuple(displayed_head(record, replace(view, layer=layer, head=head))
+                 for layer, head in view.overlay) if view.lens == "lines" else ()
 
 
 def export_menu(record: AttentionRecord, view: View, link: str) -> None:
@@ -59,7 +64,8 @@ def export_menu(record: AttentionRecord, view: View, link: str) -> None:
         st.caption(words["link"])
         st.code(link, language=None, wrap_lines=True)
         zoom = st.session_state.get("export_zoom", 2)
-        slider(words["export_zoom"], (1, 2, 3, 4), zoom, key="slider-zoom", turn=lambda times: st.session_state.update(export_zoom=times))
+        slider(words["export_zoom"], (1, 2, 3, 4), zoom, key="slider-zoom",
+               turn=lambda times: st.session_state.update(export_zoom=times))
         caption = st.toggle(words["export_caption"], value=True, key="export_caption")
         for subject in (view.lens, "grid", "numbers"):
             st.caption(words["subjects"][subject])
@@ -75,5 +81,6 @@ def _button(suffix: str, record: AttentionRecord, view: View, options: Options) 
     from viz import export
 
     form, _ = export.formats()[suffix]
-    st.download_button(form.name, lambda: export.export(suffix, record, view, options), export.filename(suffix, record, view, options), form.mime,
+    st.download_button(form.name, lambda: export.export(suffix, record, view, options),
+                       export.filename(suffix, record, view, options), form.mime,
                        on_click="ignore", key=f"get_{suffix}_{options.grid}", help=form.about)

@@ -1,4 +1,5 @@
-"""Predict, then reveal: the head is covered, a reader marks where it will look, and the marks are held against the best and the uniform choice."""
+"""Predict, then reveal: the head is covered, a reader marks where it will look, and the marks are held against the best
+and the uniform choice."""
 import math
 from dataclasses import replace
 
@@ -19,7 +20,8 @@ from viz.widgets.fields import segments
 from viz.widgets.handout_button import add_to_handout
 from viz.widgets.head_picker import real_head
 
-LONGEST, MOST, STRIDE = 256, 400, 1000   # tokens of a text that is predicted; marks that a link holds; a mark is query · STRIDE + key
+# tokens of a text that is predicted; marks that a link holds; a mark is query · STRIDE + key
+LONGEST, MOST, STRIDE = 256, 400, 1000
 PREDICT = (Choice("predict", "", ("cover", "shown")), Places("marks", STRIDE * STRIDE, MOST))
 HIGH = 560   # pixels of the covered head
 
@@ -32,11 +34,13 @@ def _plain(view: View) -> View:
 def _name(record: AttentionRecord, view: View) -> str:
     """What is predicted: another name begins anew."""
     query = record.query
-    return "\n".join(map(str, (query.model, query.text, query.text_b, query.target, view.kind, view.layer, view.head, view.words, view.hide_special)))
+    return "\n".join(map(str, (query.model, query.text, query.text_b, query.target, view.kind, view.layer, view.head,
+                               view.words, view.hide_special)))
 
 
 def is_covered(page: PageContext, record: AttentionRecord, view: View) -> bool:
-    """Whether the head is to be predicted; one that was revealed is covered again as soon as another head or text is open."""
+    """Whether the head is to be predicted; one that was revealed is covered again as soon as another head or text is
+    open."""
     phase, name = page.controls["predict"], _name(record, view)
     if phase == "shown" and st.session_state.setdefault("predicted", name) != name:
         restart(page)
@@ -75,10 +79,12 @@ def covered_head(page: PageContext, record: AttentionRecord) -> None:
             return
         shown, may = _shown(record, view)
         segments(words["lens"], words["lenses"], page.set_view, "lens", _plain(view).lens)
-        head_view(covered(shown, may), _plain(view), focus=view.token, height=HIGH, guess=Guess(f"cover\n{_name(record, view)}", True), key="covered",
+        head_view(covered(shown, may), _plain(view), focus=view.token, height=HIGH,
+                  guess=Guess(f"cover\n{_name(record, view)}", True), key="covered",
                   on_event=lambda event: _take(page, _name(record, view), event))
         with st.container(horizontal=True, horizontal_alignment="right"):
-            add_to_handout("covered", lambda where, link: head_item(record, _plain(view), covered=True, where=where.split(" · ")[0], link=link))
+            add_to_handout("covered", lambda where, link: head_item(record, _plain(view), covered=True,
+                                                                    where=where.split(" · ")[0], link=link))
 
 
 def _shown(record: AttentionRecord, view: View) -> tuple[DisplayedHead, np.ndarray]:
@@ -132,9 +138,11 @@ def _score(found: Score, shown: DisplayedHead) -> None:
         place.metric(label.format(count=found.count, rows=len(found.rows)), format_weight(found.mean(name)))
     far = "" if math.isnan(found.above_chance) else " " + words["far"].format(far=found.above_chance)
     st.markdown((words["rows"] if several else words["row"]).format(
-        count=found.count, rows=len(found.rows), token=escape_markdown(shown.rows[found.rows[0].row].text), allowed=found.rows[0].allowed) + far)
+        count=found.count, rows=len(found.rows), token=escape_markdown(shown.rows[found.rows[0].row].text),
+        allowed=found.rows[0].allowed) + far)
     if several:
-        lines = [f"| {escape_markdown(shown.rows[row.row].text)} | {row.count} | {' | '.join(map(format_weight, (row.found, row.best, row.uniform)))} |"
+        lines = [f"| {escape_markdown(shown.rows[row.row].text)} | {row.count} | "
+                 f"{' | '.join(map(format_weight, (row.found, row.best, row.uniform)))} |"
                  for row in found.rows]
         st.markdown("\n".join([f"| {' | '.join(words['head'])} |", "|---|---|---|---|---|", *lines]))
 
@@ -142,4 +150,5 @@ def _score(found: Score, shown: DisplayedHead) -> None:
 def start_button(page: PageContext, record: AttentionRecord, view: View) -> None:
     """The way in, where the text is short enough."""
     if page.controls["predict"] == "" and max(len(record[view.kind].queries), len(record[view.kind].keys)) <= LONGEST:
-        st.button(strings("predict")["title"], key="predict-begin", type="tertiary", help=strings("predict")["help"], on_click=restart, args=(page,))
+        st.button(strings("predict")["title"], key="predict-begin", type="tertiary", help=strings("predict")["help"],
+                  on_click=restart, args=(page,))

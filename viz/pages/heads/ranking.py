@@ -15,7 +15,8 @@ from viz.widgets.fields import pills
 SHOWN = 6   # heads in a ranking
 
 
-def look_here_first(attention_map: AttentionMap, view: View, measures: HeadMeasures | None, choose: Callable[..., None]) -> None:
+def look_here_first(attention_map: AttentionMap, view: View, measures: HeadMeasures | None,
+                    choose: Callable[..., None]) -> None:
     """The ranking for the pair, if there is one; the measures of the open head and who is first in each."""
     words = strings("heads")
     st.markdown(f"##### {words['first']}")
@@ -23,7 +24,8 @@ def look_here_first(attention_map: AttentionMap, view: View, measures: HeadMeasu
         a, b = token_label(attention_map.queries, view.pair[0]), token_label(attention_map.keys, view.pair[1])
         st.markdown(words["first_pair"].format(a=a, b=b))
         order = heads.rank_heads_for_pair(attention_map, *view.pair)[:SHOWN]
-        pills(words["first"], [((layer, head), f"{head_label(layer, head)}  {format_weight(weight)}") for layer, head, weight in order],
+        pills(words["first"],
+              [((layer, head), f"{head_label(layer, head)}  {format_weight(weight)}") for layer, head, weight in order],
                 choose, "head", (view.layer, view.head), "rank_pair")
     else:
         st.caption(words["first_none"])
@@ -40,13 +42,17 @@ def _one_measure(measures: HeadMeasures, name: str, view: View, choose: Callable
     rank = next(place for place, (layer, head, _) in enumerate(order, 1) if (layer, head) == here)
     left, right = st.columns([5, 6], vertical_alignment="center")
     title = f"[{measure.title}]({address(terms()[name])})"
-    left.markdown(words["measure_line"].format(title=title, here=head_label(*here), value=format_weight(measures.values[name][here]),
-                                               unit=measure.unit, rank=rank, n=len(order), uniform=format_weight(measures.uniform[name][here])))
+    left.markdown(words["measure_line"].format(title=title, here=head_label(*here),
+                                               value=format_weight(measures.values[name][here]),
+                                               unit=measure.unit, rank=rank, n=len(order),
+                                               uniform=format_weight(measures.uniform[name][here])))
     with right:
-        pills(measure.title, [((layer, head), f"{head_label(layer, head)}  {format_weight(value)}") for layer, head, value in order[:2]],
+        pills(measure.title, [((layer, head), f"{head_label(layer, head)}  {format_weight(value)}")
+                              for layer, head, value in order[:2]],
                 choose, "head", here, f"rank_{name}")
 
 
-def hover_numbers(measures: HeadMeasures | None, pair_weights: dict[tuple[int, int], float]) -> dict[str, dict[tuple[int, int], float]]:
+def hover_numbers(measures: HeadMeasures | None,
+                  pair_weights: dict[tuple[int, int], float]) -> dict[str, dict[tuple[int, int], float]]:
     """What the grid says under the pointer: the weight for the pair, if there is one, and the measures of that head."""
     return ({strings("heads")["pair"]: pair_weights} if pair_weights else {}) | (measures.values if measures else {})

@@ -1,4 +1,5 @@
-"""What happens inside one head? One token's way from its embedding through a real head and back into the residual stream, step by step."""
+"""What happens inside one head? One token's way from its embedding through a real head and back into the residual
+stream, step by step."""
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +21,8 @@ from viz.widgets.sentence_strip import sentence_strip
 from viz.widgets.vector_heatmap import columns_switch
 
 NAMES = tuple(STEPS)
-PAGE = Page("Inside one head", "Learn", 4, "nothing", controls=(GUESS, Choice("step", "in", NAMES), Number("to", -1, -1, 99_999, whole=True)))
+PAGE = Page("Inside one head", "Learn", 4, "nothing",
+            controls=(GUESS, Choice("step", "in", NAMES), Number("to", -1, -1, 99_999, whole=True)))
 LARGEST = 2048    # tokens up to which a head's matrix is squared for the number ‖A² − A‖
 
 
@@ -80,9 +82,12 @@ def _choose(page: PageContext, lesson: Lesson) -> StepContext | None:
 def _steps(page: PageContext, lesson: Lesson) -> None:
     """Back, the steps by name, forward."""
     words, here = lesson.prose["widgets"], NAMES.index(page.controls["step"])
-    st.button("←", key="step-back", help=words["back"], disabled=here == 0, on_click=lambda: page.set_controls(step=NAMES[here - 1]))
-    choice_for(page, "step", words["step"], {name: f"{number + 1} {lesson.prose['steps'][name]['short']}" for number, name in enumerate(NAMES)})
-    st.button("→", key="step-on", help=words["on"], disabled=here == len(NAMES) - 1, on_click=lambda: page.set_controls(step=NAMES[here + 1]))
+    st.button("←", key="step-back", help=words["back"], disabled=here == 0,
+              on_click=lambda: page.set_controls(step=NAMES[here - 1]))
+    choice_for(page, "step", words["step"],
+               {name: f"{number + 1} {lesson.prose['steps'][name]['short']}" for number, name in enumerate(NAMES)})
+    st.button("→", key="step-on", help=words["on"], disabled=here == len(NAMES) - 1,
+              on_click=lambda: page.set_controls(step=NAMES[here + 1]))
 
 
 def _step(page: PageContext, lesson: Lesson, here: StepContext) -> None:
@@ -98,12 +103,14 @@ def _step(page: PageContext, lesson: Lesson, here: StepContext) -> None:
     path = here.path
     names = {"token": here.query_name(), "key": here.key_name(), "layer": here.view.layer, "head": here.view.head}
     st.markdown(prose["says"].format(**(names | numbers)), width=720)
-    shapes = {name: getattr(path, name) for name in ("query", "keys", "values", "products", "logits", "weights", "weighted", "mixed")}
+    shapes = {name: getattr(path, name)
+              for name in ("query", "keys", "values", "products", "logits", "weights", "weighted", "mixed")}
     lesson.notes("journey", shown=(head_steps.journey, head_steps.row_softmax, STEPS[step]), shapes=shapes)
 
 
 def _geometry(lesson: Lesson, here: StepContext) -> None:
-    """Queries and keys as lengths and angles: the score is the query's length times how far the key reaches in its direction."""
+    """Queries and keys as lengths and angles: the score is the query's length times how far the key reaches in its
+    direction."""
     path, key = here.path, here.key
     angles = np.array([head_steps.angle(path.query, each) for each in path.keys])
     lengths, long = np.linalg.norm(path.keys, axis=-1), float(np.linalg.norm(path.query))
@@ -111,11 +118,15 @@ def _geometry(lesson: Lesson, here: StepContext) -> None:
     words = lesson.prose["geometry"]
     with lesson.section("geometry"):
         names = [here.key_name(place) for place in range(len(lengths))]
-        figure(lambda theme: plane(theme, Points(at, names, path.weights), axes=(words["along"], words["across"]), height=400,
+        figure(lambda theme: plane(theme, Points(at, names, path.weights), axes=(words["along"], words["across"]),
+                                   height=400,
                                    arrows=[("q", np.array([long, 0.0]))]),
-               key="inside-angles", alt=lesson.alt("geometry", key=here.key_name(), angle=angles[key], length=lengths[key], query=long))
-        lesson.notes("geometry", shown=(head_steps.angle, plane), shapes={"query": path.query, "keys": path.keys}, token=here.query_name(),
-                     key=here.key_name(), angle=angles[key], length=lengths[key], query=long, along=at[key, 0], dot=path.dots[key],
+               key="inside-angles",
+               alt=lesson.alt("geometry", key=here.key_name(), angle=angles[key], length=lengths[key], query=long))
+        lesson.notes("geometry", shown=(head_steps.angle, plane), shapes={"query": path.query, "keys": path.keys},
+                     token=here.query_name(),
+                     key=here.key_name(), angle=angles[key], length=lengths[key], query=long, along=at[key, 0],
+                     dot=path.dots[key],
                      d_k=len(path.query), narrow=float(np.nanmin(angles)), wide=float(np.nanmax(angles)))
 
 
@@ -129,13 +140,16 @@ def _average(lesson: Lesson, here: StepContext, revealed: bool) -> None:
     weights = _matrix(here)
     with lesson.section("average"):
         if revealed:
-            figure(lambda theme: plane(theme, Points(at, names, path.weights[path.allowed]), axes=(words["first"], words["second"]),
+            figure(lambda theme: plane(theme, Points(at, names, path.weights[path.allowed]),
+                                       axes=(words["first"], words["second"]),
                                        around=head_steps.hull(at), marked=[(words["output"], output)], height=460),
                    key="inside-hull", alt=lesson.alt("average", values=len(values), share=share))
         else:
             lesson.waits("average")
-        said = words["squared"].format(change=head_steps.not_a_projection(weights)) if weights is not None else words["not_square"]
-        lesson.notes("average", shown=(head_steps.plane, head_steps.hull, head_steps.not_a_projection), shapes={"values": values},
+        said = words["squared"].format(change=head_steps.not_a_projection(weights)) if weights is not None else words[
+            "not_square"]
+        lesson.notes("average", shown=(head_steps.plane, head_steps.hull, head_steps.not_a_projection),
+                     shapes={"values": values},
                      share=share, squared=said, sum=path.weights.sum(),
                      length=np.linalg.norm(path.mixed), longest=np.linalg.norm(values, axis=-1).max(),
                      d_k=len(path.query), d_v=len(path.mixed), token=here.query_name())
@@ -144,4 +158,5 @@ def _average(lesson: Lesson, here: StepContext, revealed: bool) -> None:
 def _matrix(here: StepContext) -> np.ndarray | None:
     """The head's whole matrix where it is square and not too large to be squared."""
     _, queries, keys = here.layer.shape
-    return heads.weights(here.layer, here.view.head) if here.view.kind is not Kind.CROSS and queries == keys <= LARGEST else None
+    return heads.weights(here.layer,
+                         here.view.head) if here.view.kind is not Kind.CROSS and queries == keys <= LARGEST else None

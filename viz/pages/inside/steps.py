@@ -90,15 +90,18 @@ def step_in(here: StepContext, lesson: Lesson, words: dict) -> dict:
     if not np.array_equal(x, here.block.before[here.token]):
         rows.append((words["read"], x))
     _vectors(here, rows, "in", words["alt"].format(token=here.query_name(), length=np.linalg.norm(x)))
-    return {"length": np.linalg.norm(x), "d_model": len(x), "turned": head_steps.angle(start.output[here.token], here.block.before[here.token])}
+    return {"length": np.linalg.norm(x), "d_model": len(x),
+            "turned": head_steps.angle(start.output[here.token], here.block.before[here.token])}
 
 
 def step_qkv(here: StepContext, lesson: Lesson, words: dict) -> dict:
     rows = [(f"q · {here.query_name()}", here.path.query), (f"k · {here.key_name()}", here.path.keys[here.key])]
     if here.trace is not None and here.around.pairs:
         shared, around = here.view.head * len(here.layer.key) // here.layer.heads, here.around
-        rows.insert(0, (words["unturned"].format(name=f"q · {here.query_name()}"), around.query.apply(around.x[here.token], here.view.head)))
-        rows.insert(2, (words["unturned"].format(name=f"k · {here.key_name()}"), around.key.apply(around.memory[here.key], shared)))
+        rows.insert(0, (words["unturned"].format(name=f"q · {here.query_name()}"),
+                        around.query.apply(around.x[here.token], here.view.head)))
+        rows.insert(2, (words["unturned"].format(name=f"k · {here.key_name()}"),
+                        around.key.apply(around.memory[here.key], shared)))
     if len(here.path.mixed) == len(here.path.query):
         rows.append((f"v · {here.key_name()}", here.path.values[here.key]))
     _vectors(here, rows, "qkv", words["alt"].format(token=here.query_name(), key=here.key_name()))
@@ -109,7 +112,8 @@ def step_qkv(here: StepContext, lesson: Lesson, words: dict) -> dict:
     drawn = weight.T if here.columns else weight
     axes = ("d_model", "d_k") if here.columns else ("d_k", "d_model")
     down, across = ([str(each) for each in range(count)] for count in drawn.shape)
-    figure(lambda theme: matrix(theme, drawn, down, across, kind="signed", axes=axes, square=False, height=320, title=words["matrix"]),
+    figure(lambda theme: matrix(theme, drawn, down, across, kind="signed", axes=axes, square=False, height=320,
+                                title=words["matrix"]),
            key="inside-wq", alt=words["alt_matrix"].format(rows=drawn.shape[0], columns=drawn.shape[1]))
     made = here.around.value.apply(here.around.memory, here.view.head * len(here.layer.value) // here.layer.heads)
     return {"error": np.abs(made - here.path.values).max(), "d_model": weight.shape[0]}
@@ -121,8 +125,10 @@ def step_products(here: StepContext, lesson: Lesson, words: dict) -> dict:
     _vectors(here, [("q", here.path.query), ("k", here.path.keys[here.key]), (words["product"], products)], "qk",
              words["alt"].format(token=here.query_name(), key=here.key_name(), dot=products.sum()))
     found = head_steps.ranked_products(products, KEPT, pairs)
-    figure(lambda theme: bars(theme, [name for name, _ in found], {words["share"]: np.array([value for _, value in found])},
-                              axes=(words["pairs"] if pairs else words["dimensions"], words["share"]), height=300), key="inside-products",
+    figure(lambda theme: bars(theme, [name for name, _ in found],
+                              {words["share"]: np.array([value for _, value in found])},
+                              axes=(words["pairs"] if pairs else words["dimensions"], words["share"]), height=300),
+           key="inside-products",
            alt=words["alt_bars"].format(name=found[0][0], value=found[0][1], dot=products.sum()))
     return {"first": found[0][0], "value": found[0][1], "rest": found[-1][1], "dot": products.sum(),
             "positive": products[products > 0].sum(), "negative": products[products < 0].sum()}
@@ -132,7 +138,8 @@ def _over_keys(here: StepContext, groups: dict[str, np.ndarray], axis: str, name
     """A step's bars over the keys, which take the place of those of the step before."""
     shown = here.shown
     names = [here.key_name(place) for place in shown]
-    figure(lambda theme: bars(theme, names, {group: each[shown] for group, each in groups.items()}, axes=("key", axis), height=320),
+    figure(lambda theme: bars(theme, names, {group: each[shown] for group, each in groups.items()}, axes=("key", axis),
+                              height=320),
            key="inside-keys", name=f"inside-{name}", alt=alt)
 
 
@@ -140,7 +147,8 @@ def step_score(here: StepContext, lesson: Lesson, words: dict) -> dict:
     path, key = here.path, here.key
     _over_keys(here, {"q · k": path.dots, words["scaled"]: path.scaled}, words["axis"], "score",
                words["alt"].format(key=here.key_name(), dot=path.dots[key], score=path.scaled[key]))
-    return {"dot": path.dots[key], "scale": here.layer.scale, "score": path.scaled[key], "inverse": 1 / here.layer.scale**2, "d_k": len(path.query),
+    return {"dot": path.dots[key], "scale": here.layer.scale, "score": path.scaled[key],
+            "inverse": 1 / here.layer.scale**2, "d_k": len(path.query),
             "cap": words["capped"].format(cap=here.layer.softcap) if here.layer.softcap is not None else ""}
 
 
@@ -148,7 +156,8 @@ def step_mask(here: StepContext, lesson: Lesson, words: dict) -> dict:
     path = here.path
     groups = {words["bias"]: path.bias} if path.bias.any() else {}
     groups |= {words["logit"]: np.where(path.allowed, path.logits, np.nan)}
-    _over_keys(here, groups, words["logit"], "mask", words["alt"].format(allowed=int(path.allowed.sum()), keys=len(path.allowed)))
+    _over_keys(here, groups, words["logit"], "mask",
+               words["alt"].format(allowed=int(path.allowed.sum()), keys=len(path.allowed)))
     return {"allowed": int(path.allowed.sum()), "keys": len(path.allowed), "forbidden": int((~path.allowed).sum()),
             "bias": words["has_bias" if path.bias.any() else "no_bias"].format(bias=path.bias[here.key])}
 
@@ -159,7 +168,8 @@ def step_softmax(here: StepContext, lesson: Lesson, words: dict) -> dict:
                words["alt"].format(key=here.key_name(), weight=path.weights[key]))
     raised = np.exp(path.logits - path.logits[path.allowed].max()) if path.allowed[key] else np.zeros(len(path.logits))
     total = np.exp(path.logits[path.allowed] - path.logits[path.allowed].max()).sum()
-    return {"logit": path.logits[key], "raised": raised[key], "total": total, "weight": path.weights[key], "sum": path.weights.sum(),
+    return {"logit": path.logits[key], "raised": raised[key], "total": total, "weight": path.weights[key],
+            "sum": path.weights.sum(),
             "sink": words["sink"].format(sink=path.sink) if path.sink else ""}
 
 
@@ -170,8 +180,10 @@ def step_mix(here: StepContext, lesson: Lesson, words: dict) -> dict:
     rest = len(path.weights) - len(order)
     if rest:
         rows.append((words["rest"].format(count=rest), path.mixed - path.weighted[order].sum(0)))
-    _vectors(here, [*rows, (words["total"], path.mixed)], "mix", words["alt"].format(first=here.key_name(order[0]), keys=len(path.weights)))
-    return {"length": np.linalg.norm(path.mixed), "mean": np.linalg.norm(path.values, axis=-1)[path.allowed].mean(), "d_v": len(path.mixed)}
+    _vectors(here, [*rows, (words["total"], path.mixed)], "mix",
+             words["alt"].format(first=here.key_name(order[0]), keys=len(path.weights)))
+    return {"length": np.linalg.norm(path.mixed), "mean": np.linalg.norm(path.values, axis=-1)[path.allowed].mean(),
+            "d_v": len(path.mixed)}
 
 
 def mixed_of_all(here: StepContext) -> np.ndarray:
@@ -181,7 +193,8 @@ def mixed_of_all(here: StepContext) -> np.ndarray:
 
 def step_concat(here: StepContext, lesson: Lesson, words: dict) -> dict:
     mixed = mixed_of_all(here)
-    rows = [(f"{words['own']} {head}" if head == here.view.head else f"head {head}", each) for head, each in enumerate(mixed)]
+    rows = [(f"{words['own']} {head}" if head == here.view.head else f"head {head}", each)
+            for head, each in enumerate(mixed)]
     _vectors(here, rows, "concat", words["alt"].format(heads=len(mixed), d_v=mixed.shape[1]))
     return {"heads": len(mixed), "d_v": mixed.shape[1], "width": mixed.size, "head": here.view.head,
             "start": here.view.head * mixed.shape[1], "stop": (here.view.head + 1) * mixed.shape[1] - 1}
@@ -196,7 +209,8 @@ def step_out(here: StepContext, lesson: Lesson, words: dict) -> dict:
     _vectors(here, [*rows, (words["output"], output)], "out", words["alt"].format(head=here.view.head))
     lengths = np.linalg.norm(handed, axis=-1)
     names = [str(head) for head in range(len(lengths))]
-    figure(lambda theme: bars(theme, names, {words["length"]: lengths}, axes=("head", words["length"]), height=260), key="inside-lengths",
+    figure(lambda theme: bars(theme, names, {words["length"]: lengths}, axes=("head", words["length"]), height=260),
+           key="inside-lengths",
            alt=words["alt_lengths"].format(head=here.view.head, length=lengths[here.view.head]))
     total, own = handed.sum(0) + (0 if bias is None else bias), lengths[here.view.head]
     return {"head": here.view.head, "length": own, "rank": int((lengths > own).sum()) + 1, "heads": len(lengths),
@@ -206,14 +220,17 @@ def step_out(here: StepContext, lesson: Lesson, words: dict) -> dict:
 def step_stream(here: StepContext, lesson: Lesson, words: dict) -> dict:
     block, token, around = here.block, here.token, here.around
     norm_first = words["pre" if block.norm_first else "post"]
-    before = block.before[token] if around is block.attentions[0] else block.before[token] + block.attentions[0].output[token]
+    before = block.before[token] if around is block.attentions[0] else block.before[token] + block.attentions[0].output[
+        token]
     added = around.output[token]
-    rows = [(words["before"], before), (words["added"], added), (words["sum"], before + added), (words["after"], block.after[token])]
+    rows = [(words["before"], before), (words["added"], added), (words["sum"], before + added),
+            (words["after"], block.after[token])]
     _vectors(here, rows, "stream", words["alt"].format(layer=block.index))
     return {"norm": norm_first, "before": np.linalg.norm(before), "added": np.linalg.norm(added),
             "after": np.linalg.norm(block.after[token]), "angle": head_steps.angle(before, before + added)}
 
 
-STEPS = {"in": step_in, "qkv": step_qkv, "products": step_products, "score": step_score, "mask": step_mask, "softmax": step_softmax, "mix": step_mix,
+STEPS = {"in": step_in, "qkv": step_qkv, "products": step_products, "score": step_score, "mask": step_mask,
+         "softmax": step_softmax, "mix": step_mix,
          "concat": step_concat, "out": step_out, "stream": step_stream}
 TRACED = ("in", "out", "stream")   # steps that need more than the record

@@ -1,4 +1,5 @@
-"""Where does attention come from? Kernel regression, the score that was chosen, the sentence that did not fit into one vector, and a memory."""
+"""Where does attention come from? Kernel regression, the score that was chosen, the sentence that did not fit into one
+vector, and a memory."""
 import functools
 
 import numpy as np
@@ -20,7 +21,9 @@ from viz.widgets.figure import figure
 from viz.widgets.handout_button import keep_picture
 from viz.widgets.lesson import GUESS, LETTERS, Lesson, computing
 
-POINTS = Numbers("p", (-2.6, -1.3, -1.9, -0.9, -1.2, 0.3, -0.6, 1.6, 0.1, 1.4, 0.7, 2.0, 1.4, 0.6, 2.0, 0.2, 2.6, -1.2), -3, 3, 18, 18)   # x, y
+# x, y
+POINTS = Numbers("p", (-2.6, -1.3, -1.9, -0.9, -1.2, 0.3, -0.6, 1.6, 0.1, 1.4, 0.7, 2.0, 1.4, 0.6, 2.0, 0.2, 2.6,
+                       -1.2), -3, 3, 18, 18)
 SEEDS = 100
 DAMAGE = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45)
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
@@ -29,7 +32,8 @@ BANDWIDTHS = np.geomspace(0.1, 5, 41)
 TEMPERATURES = np.geomspace(0.1, 100, 41)
 PAGE = Page("From kernels to attention", "Learn", 8, "nothing", controls=(
     GUESS, POINTS, Choice("kernel", "gaussian", kernels.KERNELS), Number("h", 0.5, 0.1, 5), Number("q", 0.5, -3, 3),
-    Choice("keys", "line", kernels.LIFTS), Number("dk", 64, min(WIDTHS), max(WIDTHS), whole=True), Number("seed", 0, 0, SEEDS - 1, whole=True),
+    Choice("keys", "line", kernels.LIFTS), Number("dk", 64, min(WIDTHS), max(WIDTHS), whole=True),
+    Number("seed", 0, 0, SEEDS - 1, whole=True),
     Switch("train"), Choice("guess_copy", "", LETTERS), Switch("copy"), Number("again", 0, 0, SEEDS - 1, whole=True),
     Number("pairs", 8, 2, 8, whole=True), Number("noise", 0.25, min(DAMAGE), max(DAMAGE)), Number("t", 6.3, 0.1, 100),
     Number("asked", 2, 0, 7, whole=True), Number("draw", 0, 0, SEEDS - 1, whole=True)))
@@ -60,7 +64,8 @@ def _regression(page: PageContext, lesson: Lesson) -> None:
         choice_for(page, "kernel", words["kernel"], words["kernels"])
         left, right = st.columns([2, 3], gap="medium")
         with left:
-            keep_picture(drag(POINTS, turned["p"], [str(place) for place in range(len(x))], mode="points", name=words["points"], height=320,
+            keep_picture(drag(POINTS, turned["p"], [str(place) for place in range(len(x))], mode="points",
+                              name=words["points"], height=320,
                               key="points", turn=page.set_controls))
             slider_for(page, "h", words["h"], log_steps(0.1, 5, 12), help=words["h_help"])
             slider_for(page, "q", words["q"], [float(f"{each:.2f}") for each in np.arange(-3, 3.01, 0.1)])
@@ -70,15 +75,18 @@ def _regression(page: PageContext, lesson: Lesson) -> None:
         answer = float(weights @ y)
         with right:
             figure(lambda theme: regression(theme, X, [Line(words["estimate"], curve)], (x, y, weights),
-                                            (turned["q"], answer, f"x = {turned['q']:g}"), axes=("x", "y"), y_range=(-3, 3), height=440),
+                                            (turned["q"], answer, f"x = {turned['q']:g}"), axes=("x", "y"),
+                                            y_range=(-3, 3), height=440),
                    key="kernels-regression", alt=lesson.alt("regression", q=turned["q"], answer=answer, h=h))
         error = [kernels.leave_one_out(x[:, None], y, float(each), kernel) for each in BANDWIDTHS]
-        figure(lambda theme: lines(theme, BANDWIDTHS, [Line("left out", np.array(error))], axes=(words["h_axis"], words["error"]), log="x",
+        figure(lambda theme: lines(theme, BANDWIDTHS, [Line("left out", np.array(error))],
+                                   axes=(words["h_axis"], words["error"]), log="x",
                                    marks=[(h, f"h = {h:g}")], height=240),
                key="kernels-bandwidth", alt=lesson.prose["regression"]["alt_bandwidth"].format(h=h))
         best = words["best"].format(h=BANDWIDTHS[int(np.nanargmin(error))], error=np.nanmin(error))
         biggest = int(np.nan_to_num(weights).argmax())
-        silent = words["nobody"] if np.isnan(weights).all() else words["weighs"].format(answer=answer, place=biggest, weight=weights[biggest])
+        silent = words["nobody"] if np.isnan(weights).all() else words["weighs"].format(
+            answer=answer, place=biggest, weight=weights[biggest])
         lesson.notes("regression", shown=(kernels.log_kernel, kernels.kernel_weights, kernels.leave_one_out),
                      shapes={"keys": x[:, None], "values": y}, q=turned["q"], h=h, silent=silent, best=best)
 
@@ -88,7 +96,8 @@ def _relabelled(page: PageContext, lesson: Lesson, revealed: bool) -> None:
     words, turned = lesson.prose["relabel"], page.controls
     how, h, q = turned["keys"], turned["h"], turned["q"]
     keys, query, temperature = kernels.lift(x, how), kernels.lift(np.array([q]), how), h * h
-    rows = {"kernel": kernels.kernel_weights(query, keys, h)[0], "dot": kernels.dot_product_weights(query, keys, temperature)[0],
+    rows = {"kernel": kernels.kernel_weights(query, keys, h)[0],
+            "dot": kernels.dot_product_weights(query, keys, temperature)[0],
             "bias": kernels.dot_product_weights(query, keys, temperature, kernels.length_bias(keys))[0]}
     with lesson.section("relabel"):
         st.markdown(words["table"].format(q=q, h=h, t=temperature, keys=", ".join(f"{each:g}" for each in x),
@@ -99,20 +108,26 @@ def _relabelled(page: PageContext, lesson: Lesson, revealed: bool) -> None:
             return
         left, right = st.columns([2, 3], gap="medium")
         with left:
-            figure(lambda theme: bars(theme, [str(place) for place in range(len(x))], {words["names"][name]: row for name, row in rows.items()},
+            figure(lambda theme: bars(theme, [str(place) for place in range(len(x))],
+                                      {words["names"][name]: row for name, row in rows.items()},
                                       axes=(words["key"], words["weight"]), y_range=(0, 1.02), height=380),
                    key="kernels-weights", alt=lesson.alt("relabel", moved=kernels.moved(rows["kernel"], rows["dot"])))
         places = kernels.lift(X, how)
         curves = [Line(words["names"]["kernel"], kernels.kernel_weights(places, keys, h) @ y, 0),
                   Line(words["names"]["dot"], kernels.dot_product_weights(places, keys, temperature) @ y, 1, "dash")]
         with right:
-            figure(lambda theme: regression(theme, X, curves, (x, y, rows["dot"]), (q, float(rows["dot"] @ y), f"query {q:g}"),
+            figure(lambda theme: regression(theme, X, curves, (x, y, rows["dot"]),
+                                            (q, float(rows["dot"] @ y), f"query {q:g}"),
                                             axes=(words["axes"][0], words["axes"][1]), y_range=(-3, 3), height=380),
-                   key="kernels-relabelled", alt=words["alt_curve"].format(kernel=rows["kernel"] @ y, dot=rows["dot"] @ y))
+                   key="kernels-relabelled",
+                   alt=words["alt_curve"].format(kernel=rows["kernel"] @ y, dot=rows["dot"] @ y))
         lengths = np.linalg.norm(keys, axis=1)
-        lesson.notes("relabel", shown=(kernels.lift, kernels.dot_product_weights, kernels.length_bias), shapes={"query": query, "keys": keys},
-                     shortest=lengths.min(), longest=lengths.max(), moved=kernels.moved(rows["kernel"], rows["dot"]), t=temperature, h=h,
-                     biased=kernels.moved(rows["kernel"], rows["bias"]), place=int(rows["dot"].argmax()), length=lengths[int(rows["dot"].argmax())],
+        lesson.notes("relabel", shown=(kernels.lift, kernels.dot_product_weights, kernels.length_bias),
+                     shapes={"query": query, "keys": keys},
+                     shortest=lengths.min(), longest=lengths.max(), moved=kernels.moved(rows["kernel"], rows["dot"]),
+                     t=temperature, h=h,
+                     biased=kernels.moved(rows["kernel"], rows["bias"]), place=int(rows["dot"].argmax()),
+                     length=lengths[int(rows["dot"].argmax())],
                      verdict=words["verdicts"][how])
 
 
@@ -126,7 +141,8 @@ def _memory(page: PageContext, lesson: Lesson) -> None:
     with lesson.section("memory"):
         left, right = st.columns([2, 3], gap="medium")
         with left:
-            slider_for(page, "asked", words["asked"], range(pairs), say=lambda place: associative_memory.KEYS[place], closed=True)
+            slider_for(page, "asked", words["asked"], range(pairs), say=lambda place: associative_memory.KEYS[place],
+                       closed=True)
             slider_for(page, "noise", words["noise"], DAMAGE, say=lambda value: format_share(value, 0))
             slider_for(page, "t", words["t"], log_steps(0.1, 100, 10), help=words["t_help"])
             slider_for(page, "pairs", words["pairs"], range(2, 9))
@@ -138,18 +154,23 @@ def _memory(page: PageContext, lesson: Lesson) -> None:
         one, other = st.columns(2, gap="medium")
         with one:
             names = [f"{associative_memory.KEYS[place]} → {associative_memory.VALUES[place]}" for place in range(pairs)]
-            figure(lambda theme: bars(theme, names, {words["weight"]: weights[0]}, axes=(words["pair"], words["weight"]), y_range=(0, 1.02),
+            figure(lambda theme: bars(theme, names, {words["weight"]: weights[0]},
+                                      axes=(words["pair"], words["weight"]), y_range=(0, 1.02),
                                       height=320),
                    key="kernels-recall", alt=words["alt_weights"].format(pair=names[asked], weight=weights[0, asked]))
         with other:
             marks = [(temperature, f"T = {temperature:g}"), (best, words["best"].format(best=best))]
-            figure(lambda theme: lines(theme, TEMPERATURES, [Line(words["error"], squared), Line(words["on_right"], found, 2)],
+            figure(lambda theme: lines(theme, TEMPERATURES,
+                                       [Line(words["error"], squared), Line(words["on_right"], found, 2)],
                                        axes=("temperature T", ""), log="x", marks=marks, height=320),
                    key="kernels-sharpness", alt=words["alt_curve"].format(best=best, share=share))
-        lesson.notes("memory", shown=(associative_memory.recall, associative_memory.best_temperature, associative_memory.errors),
+        lesson.notes("memory",
+                     shown=(associative_memory.recall, associative_memory.best_temperature, associative_memory.errors),
                      shapes={"keys": keys, "values": values, "query": query},
-                     share=share, best=best, t=temperature, pair=names[asked], weight=weights[0, asked], turned=int((query[0] != keys[asked]).sum()),
-                     least=squared.min(), at=TEMPERATURES[int(squared.argmin())], winner=names[int(weights[0].argmax())])
+                     share=share, best=best, t=temperature, pair=names[asked], weight=weights[0, asked],
+                     turned=int((query[0] != keys[asked]).sum()),
+                     least=squared.min(), at=TEMPERATURES[int(squared.argmin())],
+                     winner=names[int(weights[0].argmax())])
 
 
 @functools.lru_cache(32)
@@ -158,7 +179,8 @@ def _errors(pairs: int, share: float) -> tuple[np.ndarray, np.ndarray]:
     return associative_memory.errors(*associative_memory.stored(pairs), share, TEMPERATURES, draws=200)
 
 
-def _pictures(lesson: Lesson, query: np.ndarray, mixed: np.ndarray, keys: np.ndarray, values: np.ndarray, weights: np.ndarray, asked: int) -> None:
+def _pictures(lesson: Lesson, query: np.ndarray, mixed: np.ndarray, keys: np.ndarray, values: np.ndarray,
+              weights: np.ndarray, asked: int) -> None:
     words = lesson.prose["memory"]
 
     def square(pixels: np.ndarray) -> np.ndarray:
@@ -167,7 +189,8 @@ def _pictures(lesson: Lesson, query: np.ndarray, mixed: np.ndarray, keys: np.nda
     rows = [[(f"{words['key']} {associative_memory.KEYS[place]}", square(key)) for place, key in enumerate(keys)],
             [(f"{weight:.2f} {associative_memory.VALUES[place]}", square(value))
              for place, (value, weight) in enumerate(zip(values, weights, strict=True))],
-            [(words["query"], square(query)), (words["answer"], square(mixed)), (words["wanted"], square(values[asked]))]]
+            [(words["query"], square(query)), (words["answer"], square(mixed)),
+             (words["wanted"], square(values[asked]))]]
     figure(lambda theme: tiles(theme, rows, height=430), key="kernels-pictures",
            alt=lesson.alt("memory", key=associative_memory.KEYS[asked], value=associative_memory.VALUES[asked],
                           error=float(((mixed - values[asked]) ** 2).mean())))

@@ -1,4 +1,5 @@
-"""The section of *From kernels to attention* in which recurrent encoder–decoders copy; and the runs that come with the program."""
+"""The section of *From kernels to attention* in which recurrent encoder–decoders copy; and the runs that come with the
+program."""
 import functools
 import json
 
@@ -48,17 +49,21 @@ def copies(page: PageContext, lesson: Lesson, seeds: int) -> None:
         shown = own or _first(kept)
         with right:
             _alignment(lesson, shown)
-        numbers = {"date": kept["date"], "command": kept["command"], "machine": kept["machine"], "seeds": len(kept["copy_seeds"]),
+        numbers = {"date": kept["date"], "command": kept["command"], "machine": kept["machine"],
+                   "seeds": len(kept["copy_seeds"]),
                    "steps": kept["copy_steps"]}
         st.caption(words["from"].format(**numbers) if own is None else
                    words["own"].format(steps=copying.SHORT,
-                                        seconds=", ".join(f"{words['names'][kind]} {each:.1f} s" for kind, each in own.seconds.items())))
+                                        seconds=", ".join(f"{words['names'][kind]} {each:.1f} s"
+                                                          for kind, each in own.seconds.items())))
         long = list(copying.LENGTHS).index(20)
         short, trained = list(copying.LENGTHS).index(4), list(copying.LENGTHS).index(copying.TRAINED)
         at = {f"{kind}_{name}": right_of[kind].mean(0)[place] for kind in copying.LIVE
               for name, place in (("short", short), ("trained", trained), ("long", long))}
-        lesson.notes("copying", shown=(Copier.forward, Copier.weights), shapes={"alignment": shown.alignment}, trained=copying.TRAINED, **at,
-                     **kept["copying"]["parameters"], wide_trained=np.array(kept["copying"]["right"]["wide"]).mean(0)[trained])
+        lesson.notes("copying", shown=(Copier.forward, Copier.weights), shapes={"alignment": shown.alignment},
+                     trained=copying.TRAINED, **at,
+                     **kept["copying"]["parameters"],
+                     wide_trained=np.array(kept["copying"]["right"]["wide"]).mean(0)[trained])
 
 
 def _first(kept: dict) -> copying.Copying:
@@ -69,16 +74,21 @@ def _first(kept: dict) -> copying.Copying:
 
 def _by_length(lesson: Lesson, right_of: dict[str, np.ndarray]) -> None:
     words, lengths = lesson.prose["copying"], np.array(copying.LENGTHS)
-    drawn = [Line(words["names"][kind], runs.mean(0), COLOURS[kind], STYLES[kind], (runs.min(0), runs.max(0)) if len(runs) > 1 else None)
+    drawn = [Line(words["names"][kind], runs.mean(0), COLOURS[kind], STYLES[kind],
+                  (runs.min(0), runs.max(0)) if len(runs) > 1 else None)
              for kind, runs in right_of.items()]
-    figure(lambda theme: lines(theme, lengths, drawn, axes=(words["length"], words["share"]), y_range=(0, 1.03), height=380,
-                               marks=[(copying.TRAINED, words["trained"].format(longest=copying.TRAINED))], bounds=[(1 / 12, words["guessing"])]),
-           key="kernels-copying", alt=words["alt"].format(fixed=right_of["fixed"].mean(0)[-1], attention=right_of["attention"].mean(0)[-1],
-                                                          longest=lengths[-1]))
+    figure(lambda theme: lines(theme, lengths, drawn, axes=(words["length"], words["share"]), y_range=(0, 1.03),
+                               height=380,
+                               marks=[(copying.TRAINED, words["trained"].format(longest=copying.TRAINED))],
+                               bounds=[(1 / 12, words["guessing"])]),
+           key="kernels-copying",
+           alt=words["alt"].format(fixed=right_of["fixed"].mean(0)[-1], attention=right_of["attention"].mean(0)[-1],
+                                   longest=lengths[-1]))
 
 
 def _alignment(lesson: Lesson, shown: copying.Copying) -> None:
     words = lesson.prose["copying"]
     read, written = ([chr(ord("a") + each) for each in side] for side in (shown.text, shown.written))
-    figure(lambda theme: matrix(theme, shown.alignment, written, read, axes=(words["read"], words["written"]), height=380),
+    figure(lambda theme: matrix(theme, shown.alignment, written, read, axes=(words["read"], words["written"]),
+                                height=380),
            key="kernels-alignment", alt=words["alt_alignment"].format(text=" ".join(read), written=" ".join(written)))

@@ -28,7 +28,8 @@ def lookup(page: PageContext, lesson: Lesson, widths: tuple[int, ...], seeds: in
         left, right = st.columns(2, gap="medium")
         with left:
             _over_widths(lesson, kept, turned["dk"])
-        numbers = {"seeds": len(kept["score_seeds"]), "date": kept["date"], "command": kept["command"], "machine": kept["machine"]}
+        numbers = {"seeds": len(kept["score_seeds"]), "date": kept["date"], "command": kept["command"],
+                   "machine": kept["machine"]}
         with right:
             if turned["train"]:
                 found = page.ask(scores.ScoresQuery(turned["dk"], turned["seed"]))
@@ -43,8 +44,10 @@ def lookup(page: PageContext, lesson: Lesson, widths: tuple[int, ...], seeds: in
         counts = {f"{short}_{what}": number for short, kind in (("add", "additive"), ("dot", "scaled"))
                   for what, number in scores.operations(kind, turned["dk"]).items()}
         ends = {kind: _means(kept, kind, 0)[-1] for kind in scores.KINDS}
-        lesson.notes("scores", shown=(scores.score, scores.train), shapes={"W_q": f"float32 ({scores.SYMBOLS}, {turned['dk']})"},
-                     widest=kept["widths"][-1], chance=np.log(scores.CLASSES), steps=scores.STEPS, d_k=turned["dk"], **ends, **counts)
+        lesson.notes("scores", shown=(scores.score, scores.train),
+                     shapes={"W_q": f"float32 ({scores.SYMBOLS}, {turned['dk']})"},
+                     widest=kept["widths"][-1], chance=np.log(scores.CLASSES), steps=scores.STEPS, d_k=turned["dk"],
+                     **ends, **counts)
 
 
 def _means(kept: dict, kind: str, which: int) -> np.ndarray:
@@ -58,24 +61,29 @@ def _over_widths(lesson: Lesson, kept: dict, d_k: int) -> None:
         runs = np.maximum(np.array(kept["scores"][kind])[..., 0], 1e-4)
         drawn.append(Line(words["names"][kind], runs.mean(1), COLOURS[kind], band=(runs.min(1), runs.max(1))))
     widths = np.array(kept["widths"])
-    figure(lambda theme: lines(theme, widths, drawn, axes=("d_k", words["loss"]), log="x", marks=[(d_k, f"d_k = {d_k}")], height=360,
+    figure(lambda theme: lines(theme, widths, drawn, axes=("d_k", words["loss"]), log="x",
+                               marks=[(d_k, f"d_k = {d_k}")], height=360,
                                bounds=[(float(np.log(scores.CLASSES)), words["guessing"])]),
-           key="kernels-widths", alt=lesson.alt("scores", **{kind: _means(kept, kind, 0)[-1] for kind in scores.KINDS}, widest=widths[-1]))
+           key="kernels-widths",
+           alt=lesson.alt("scores", **{kind: _means(kept, kind, 0)[-1] for kind in scores.KINDS}, widest=widths[-1]))
 
 
 def _live(lesson: Lesson, found: scores.Scores, d_k: int) -> None:
     words = lesson.prose["scores"]
     steps = np.arange(SMOOTH, scores.STEPS + 1, SMOOTH)
-    drawn = [Line(words["names"][kind], found.loss[kind].reshape(-1, SMOOTH).mean(1), COLOURS[kind]) for kind in scores.KINDS]
+    drawn = [Line(words["names"][kind], found.loss[kind].reshape(-1, SMOOTH).mean(1), COLOURS[kind])
+             for kind in scores.KINDS]
     figure(lambda theme: lines(theme, steps, drawn, axes=(words["step"], words["loss"]), height=360,
                                bounds=[(float(np.log(scores.CLASSES)), words["guessing"])]),
-           key="kernels-training", alt=words["alt_live"].format(d_k=d_k, **{kind: found.loss[kind][-SMOOTH:].mean() for kind in scores.KINDS}))
+           key="kernels-training",
+           alt=words["alt_live"].format(d_k=d_k, **{kind: found.loss[kind][-SMOOTH:].mean() for kind in scores.KINDS}))
 
 
 def _table(words: dict, found: scores.Scores) -> str:
     rows = [words["table_head"], "|---|---:|---:|---:|---:|"]
     for kind in scores.KINDS:
-        cells = [words["names"][kind], format_share(found.accuracy[kind][-SMOOTH:].mean(), 0), f"{found.entropy[kind]:.2f}",
+        cells = [words["names"][kind], format_share(found.accuracy[kind][-SMOOTH:].mean(), 0),
+                 f"{found.entropy[kind]:.2f}",
                  f"{found.seconds[kind]:.2f}", f"{found.scoring[kind] * 1e6:,.0f}"]
         rows.append("| " + " | ".join(cells) + " |")
     return "\n".join(rows)

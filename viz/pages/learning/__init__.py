@@ -1,4 +1,5 @@
-"""How does a model learn? The loss as lengths, its targets, Adam, the rate and clipping; and what each does to a training that takes seconds."""
+"""How does a model learn? The loss as lengths, its targets, Adam, the rate and clipping; and what each does to a
+training that takes seconds."""
 import math
 
 import numpy as np
@@ -24,10 +25,13 @@ P = Numbers("p", (0.5, 0.25, 0.15, 0.1), 0, 1, 4, 4)
 Q = Numbers("q", (0.25, 0.25, 0.25, 0.25), 0, 1, 4, 4)
 START = Numbers("start", (0.56, 0.54), 0, 1, 2, 2)
 PAGE = Page("How it learns", "Learn", 10, "nothing", controls=(
-    GUESS, P, Q, Words("signs", "k7Qx2bVk7Qx", 60), Number("step", 408, 0, 10**6, whole=True), Number("soft", 2.0, 0.5, 10), Words("wish", "Z", 1),
-    Number("eps", 0.1, 0, 0.9), Number("size", 10, 2, 37_000, whole=True), Choice("where", "others", divergence.DEFINITIONS),
+    GUESS, P, Q, Words("signs", "k7Qx2bVk7Qx", 60), Number("step", 408, 0, 10**6, whole=True),
+    Number("soft", 2.0, 0.5, 10), Words("wish", "Z", 1),
+    Number("eps", 0.1, 0, 0.9), Number("size", 10, 2, 37_000, whole=True),
+    Choice("where", "others", divergence.DEFINITIONS),
     Choice("signal", "spike", descent.SIGNALS), Number("b2", 0.999, 0.5, 0.9999), Number("ae", 1e-8, 1e-12, 1),
-    Number("rate", 0.01, 1e-4, 0.1), Number("warm", 15, 0, STEPS, whole=True), Switch("decay", True), START, Number("limit", 0.3, 0, 100),
+    Number("rate", 0.01, 1e-4, 0.1), Number("warm", 15, 0, STEPS, whole=True), Switch("decay", True), START,
+    Number("limit", 0.3, 0, 100),
     Choice("goal", "word", TARGETS), Number("clip", 0, 0, 100), Number("seed", 1, 1, 20, whole=True), Switch("run")))
 PRESETS = {"same": P.start, "even": Q.start, "wrong": (0.02, 0.03, 0.05, 0.9), "never": (0.0, 0.5, 0.3, 0.2)}
 SHARES = np.concatenate([np.geomspace(0.001, 0.5, 60), 1 - np.geomspace(0.5, 0.0001, 80)[1:]])
@@ -61,23 +65,31 @@ def _lengths(page: PageContext, lesson: Lesson, revealed: bool) -> None:
         left, right = st.columns(2, gap="medium")
         with left:
             for control in (P, Q):
-                keep_picture(drag(control, page.controls[control.name], words["names"], mode="shares", name=words[control.name],
-                                  unit=words[control.name], height=170, key=f"shares-{control.name}", turn=page.set_controls))
+                keep_picture(drag(control, page.controls[control.name], words["names"], mode="shares",
+                                  name=words[control.name],
+                                  unit=words[control.name], height=170, key=f"shares-{control.name}",
+                                  turn=page.set_controls))
             with st.container(horizontal=True, gap="small"):
                 for preset, values in PRESETS.items():
-                    button_setting(page, words["presets"][preset], f"preset-{preset}", q=page.controls["p"] if preset == "same" else values)
+                    button_setting(page, words["presets"][preset], f"preset-{preset}",
+                                   q=page.controls["p"] if preset == "same" else values)
         p, q = _whole(page.controls["p"]), _whole(page.controls["q"])
-        floor, gap, loss = (float(each) for each in (entropy(p, base=math.e), divergence.divergence(p, q), divergence.cross_entropy(p, q)))
+        floor, gap, loss = (float(each) for each in (entropy(p, base=math.e), divergence.divergence(p, q),
+                                                     divergence.cross_entropy(p, q)))
         back = float(divergence.divergence(q, p))
         with right:
             marks = [(floor, words["mark"].format(floor=floor))] if revealed else []
-            figure(lambda theme: lengths(theme, words["rows"], [(words["floor"], 0, np.array([floor, float(entropy(q, base=math.e))])),
-                                                                (words["gap"], 1, np.array([gap, back]))], axis="nats", marks=marks, height=300),
+            figure(lambda theme: lengths(theme, words["rows"],
+                                         [(words["floor"], 0, np.array([floor, float(entropy(q, base=math.e))])),
+                                          (words["gap"], 1, np.array([gap, back]))], axis="nats", marks=marks,
+                                         height=300),
                    key="learning-lengths", alt=lesson.alt("lengths", floor=floor, gap=gap, loss=loss))
             with st.container(horizontal=True, gap="large", key="numbers"):
-                for label, value in ((words["loss"], loss), (words["bits"], loss / np.log(2)), (words["perplexity"], np.exp(loss))):
+                for label, value in ((words["loss"], loss), (words["bits"], loss / np.log(2)),
+                                     (words["perplexity"], np.exp(loss))):
                     st.metric(label, _said(value))
-        lesson.notes("lengths", shown=(x_log_x, entropy, divergence.cross_entropy, divergence.divergence, lengths), shapes={"p": p, "q": q},
+        lesson.notes("lengths", shown=(x_log_x, entropy, divergence.cross_entropy, divergence.divergence, lengths),
+                     shapes={"p": p, "q": q},
                      floor=floor, gap=_said(gap), loss=_said(loss), back=_said(back))
 
 
@@ -86,31 +98,39 @@ def _said(number: float) -> str:
 
 
 def _smoothing(page: PageContext, lesson: Lesson) -> None:
-    words, (epsilon, size, where) = lesson.prose["smoothing"], (page.controls[name] for name in ("eps", "size", "where"))
+    words, (epsilon, size, where) = lesson.prose["smoothing"], (page.controls[name]
+                                                                for name in ("eps", "size", "where"))
     with lesson.section("smoothing"):
         first, second, third = st.columns([2, 2, 3], gap="medium")
         with first:
             slider_for(page, "eps", words["eps"], (0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.9))
         with second:
-            slider_for(page, "size", words["size"], (2, 10, 66, 184, 1000, 10_000, 37_000), say=lambda value: f"{value:,}")
+            slider_for(page, "size", words["size"], (2, 10, 66, 184, 1000, 10_000, 37_000),
+                       say=lambda value: f"{value:,}")
         with third:
             choice_for(page, "where", words["where"], words["wheres"])
         floor, peak = divergence.floor(size, epsilon, where), divergence.peak(size, epsilon, where)
         left, right = st.columns(2, gap="medium")
         with left:
             drawn = [Line(words["hard"], divergence.smooth_loss(SHARES, size, 0.0, where), None, "dash"),
-                     Line(words["smooth"].format(epsilon=epsilon), divergence.smooth_loss(SHARES, size, epsilon, where), 0)]
-            figure(lambda theme: lines(theme, SHARES, drawn, axes=(words["share"], words["loss"]), marks=[(peak, words["best"].format(peak=peak))],
-                                       bounds=[(floor, words["floor"].format(floor=floor))], y_range=(0, 7), height=360),
+                     Line(words["smooth"].format(epsilon=epsilon),
+                          divergence.smooth_loss(SHARES, size, epsilon, where), 0)]
+            figure(lambda theme: lines(theme, SHARES, drawn, axes=(words["share"], words["loss"]),
+                                       marks=[(peak, words["best"].format(peak=peak))],
+                                       bounds=[(floor, words["floor"].format(floor=floor))], y_range=(0, 7),
+                                       height=360),
                    key="learning-smooth", alt=lesson.alt("smoothing", floor=floor, peak=peak, epsilon=epsilon))
         with right:
-            floors = [Line(words["wheres"][each], np.array([divergence.floor(size, one, each) for one in EPSILONS]), place)
+            floors = [Line(words["wheres"][each], np.array([divergence.floor(size, one, each) for one in EPSILONS]),
+                           place)
                       for place, each in enumerate(divergence.DEFINITIONS)]
-            figure(lambda theme: lines(theme, EPSILONS, floors, axes=("ε", words["floor_axis"]), marks=[(epsilon, f"ε = {epsilon:g}")], height=360),
+            figure(lambda theme: lines(theme, EPSILONS, floors, axes=("ε", words["floor_axis"]),
+                                       marks=[(epsilon, f"ε = {epsilon:g}")], height=360),
                    key="learning-floor", alt=words["alt_floor"].format(size=size, epsilon=epsilon, floor=floor))
         other = divergence.floor(size, epsilon, "all" if where == "others" else "others")
         lesson.notes("smoothing", shown=(divergence.smoothed, divergence.smooth_loss, divergence.floor),
-                     shapes={"target": divergence.smoothed(0, size, epsilon, where)}, epsilon=epsilon, size=size, floor=floor, peak=peak, other=other,
+                     shapes={"target": divergence.smoothed(0, size, epsilon, where)}, epsilon=epsilon, size=size,
+                     floor=floor, peak=peak, other=other,
                      gap=_said(divergence.gap(size, epsilon, where)), paper=divergence.floor(37_000, 0.1, "others"))
 
 
@@ -122,19 +142,24 @@ def _adam(page: PageContext, lesson: Lesson) -> None:
         with left:
             slider_for(page, "b2", "β₂", (0.5, 0.9, 0.95, 0.98, 0.99, 0.999, 0.9999), help=words["b2_help"])
         with right:
-            slider_for(page, "ae", "ε", (1e-12, 1e-9, 1e-8, 1e-6, 1e-4, 1e-2, 1.0), say=lambda value: f"{value:.0e}", help=words["ae_help"])
+            slider_for(page, "ae", "ε", (1e-12, 1e-9, 1e-8, 1e-6, 1e-4, 1e-2, 1.0), say=lambda value: f"{value:.0e}",
+                       help=words["ae_help"])
         gradients, steps = descent.signal(kind), np.arange(1, descent.STEPS + 1)
         paper, own = descent.adam(gradients), descent.adam(gradients, beta2=beta2, epsilon=epsilon)
         with left:
-            figure(lambda theme: lines(theme, steps, [Line(words["gradient"], gradients, 7)], axes=(words["step"], words["gradient"]),
+            figure(lambda theme: lines(theme, steps, [Line(words["gradient"], gradients, 7)],
+                                       axes=(words["step"], words["gradient"]),
                                        log="y" if kind == "fading" else "", height=320),
                    key="learning-gradient", alt=words["alt_gradient"].format(kind=words["signals"][kind]))
         with right:
-            drawn = [Line(words["paper"], paper, 0), Line(words["own"].format(beta2=beta2, epsilon=epsilon), own, 1, "dash")]
+            drawn = [Line(words["paper"], paper, 0),
+                     Line(words["own"].format(beta2=beta2, epsilon=epsilon), own, 1, "dash")]
             figure(lambda theme: lines(theme, steps, drawn, axes=(words["step"], words["move"]), height=320),
                    key="learning-adam", alt=lesson.alt("adam", paper=paper[descent.AT + 20], own=own[descent.AT + 20]))
-        says = words["says"][kind].format(last=own[-1], last_paper=paper[-1], mean=np.abs(own).mean(), mean_paper=np.abs(paper).mean())
-        lesson.notes("adam", shown=(descent.adam, descent.signal), shapes={"gradients": gradients, "moves": own}, first=own[0], beta2=beta2,
+        says = words["says"][kind].format(last=own[-1], last_paper=paper[-1], mean=np.abs(own).mean(),
+                                          mean_paper=np.abs(paper).mean())
+        lesson.notes("adam", shown=(descent.adam, descent.signal), shapes={"gradients": gradients, "moves": own},
+                     first=own[0], beta2=beta2,
                      memory=1 / (1 - beta2), says=says)
 
 
@@ -156,29 +181,37 @@ def _rate(page: PageContext, lesson: Lesson) -> None:
                                        marks=[(4000, words["mark"].format(highest=highest))], height=300),
                    key="learning-rate-paper", alt=lesson.alt("rate", highest=highest))
         with right:
-            figure(lambda theme: lines(theme, steps, [Line("lr", ours, 1)], axes=(words["step"], words["ours"]), height=300),
+            figure(lambda theme: lines(theme, steps, [Line("lr", ours, 1)], axes=(words["step"], words["ours"]),
+                                       height=300),
                    key="learning-rate", alt=words["alt_ours"].format(peak=peak, warm=warm_up, last=ours[-1]))
-        lesson.notes("rate", shown=(descent.rate, descent.scaled_rate), shapes={"rates": ours}, highest=highest, own=(WIDTH * 15) ** -0.5,
+        lesson.notes("rate", shown=(descent.rate, descent.scaled_rate), shapes={"rates": ours}, highest=highest,
+                     own=(WIDTH * 15) ** -0.5,
                      last=ours[-1], peak=ours.max(), end=float(descent.rate(np.array(100_000), 512, 4000)), steps=STEPS)
 
 
 def _cliff(page: PageContext, lesson: Lesson) -> None:
     words, limit = lesson.prose["cliff"], page.controls["limit"]
-    start = tuple(low + share * (high - low) for low, high, share in zip(descent.LOW, descent.HIGH, page.controls["start"], strict=True))
+    start = tuple(low + share * (high - low)
+                  for low, high, share in zip(descent.LOW, descent.HIGH, page.controls["start"], strict=True))
     free, free_lengths = descent.descend(start, 0.3, 0.0)
     tame, tame_lengths = descent.descend(start, 0.3, limit)
     with lesson.section("cliff"):
         left, right = st.columns([2, 3], gap="medium")
         with left:
-            keep_picture(drag(START, page.controls["start"], [words["start"]], mode="points", name=words["start"], unit=words["plane"], height=300,
+            keep_picture(drag(START, page.controls["start"], [words["start"]], mode="points", name=words["start"],
+                              unit=words["plane"], height=300,
                               key="start", turn=page.set_controls))
-            slider_for(page, "limit", words["limit"], (0, 0.03, 0.1, 0.3, 1.0, 3.0), say=lambda value: f"{value:g}" if value else words["never"])
+            slider_for(page, "limit", words["limit"], (0, 0.03, 0.1, 0.3, 1.0, 3.0),
+                       say=lambda value: f"{value:g}" if value else words["never"])
         with right:
             x, y, heights = descent.landscape()
             paths = [(words["free"], 1, free), *([(words["tame"].format(limit=limit), 0, tame)] if limit else [])]
-            figure(lambda theme: landscape(theme, x, y, heights, paths, axes=(words["weight"], words["bias"]), name=words["loss"]),
+            figure(lambda theme: landscape(theme, x, y, heights, paths, axes=(words["weight"], words["bias"]),
+                                           name=words["loss"]),
                    key="learning-cliff", alt=lesson.alt("cliff", longest=free_lengths.max(), limit=limit))
         ends = [float(descent.cliff(*path[-1])[0]) for path in (free, tame)]
-        lesson.notes("cliff", shown=(descent.cliff, descent.clipped, descent.descend), shapes={"places": tame, "gradient lengths": tame_lengths},
-                     longest=free_lengths.max(), median=float(np.median(free_lengths)), begin=float(descent.cliff(*start)[0]), free=ends[0],
+        lesson.notes("cliff", shown=(descent.cliff, descent.clipped, descent.descend),
+                     shapes={"places": tame, "gradient lengths": tame_lengths},
+                     longest=free_lengths.max(), median=float(np.median(free_lengths)),
+                     begin=float(descent.cliff(*start)[0]), free=ends[0],
                      tame=ends[1], limit=f"{limit:g}" if limit else words["never"])

@@ -1,4 +1,5 @@
-"""The part of *How it learns* that trains: a run of seconds with the settings of the page, beside the same run under the paper's optimiser."""
+"""The part of *How it learns* that trains: a run of seconds with the settings of the page, beside the same run under
+the paper's optimiser."""
 from dataclasses import replace
 
 import numpy as np
@@ -14,14 +15,18 @@ from viz.widgets.lesson import Lesson
 
 
 def asked(controls) -> RunQuery:
-    """The run that the page's controls mean; what does not matter to a target is at its start, so that equal runs are one question."""
-    question = RunQuery(controls["goal"], beta2=controls["b2"], adam_epsilon=controls["ae"], rate=controls["rate"], warm_up=controls["warm"],
+    """The run that the page's controls mean; what does not matter to a target is at its start, so that equal runs are
+    one question."""
+    question = RunQuery(controls["goal"], beta2=controls["b2"], adam_epsilon=controls["ae"], rate=controls["rate"],
+                        warm_up=controls["warm"],
                         decay=controls["decay"], clip=controls["clip"], seed=controls["seed"])
-    return replace(question, epsilon=controls["eps"], definition=controls["where"]) if question.target == "smooth" else question
+    return replace(question, epsilon=controls["eps"],
+                   definition=controls["where"]) if question.target == "smooth" else question
 
 
 def beside(question: RunQuery) -> RunQuery:
-    """What it is compared with: the paper's optimiser scaled to this run; for fine-tuning the same from untrained weights."""
+    """What it is compared with: the paper's optimiser scaled to this run; for fine-tuning the same from untrained
+    weights."""
     return replace(question, fresh=True) if question.target == "other" else RunQuery(seed=question.seed)
 
 
@@ -32,14 +37,20 @@ def real_run(page: PageContext, lesson: Lesson) -> None:
         choice_for(page, "goal", words["goal"], words["goals"])
         left, right = st.columns(2, gap="medium")
         with left:
-            slider_for(page, "clip", words["clip"], (0, 0.1, 0.3, 1.0, 3.0), say=lambda value: f"{value:g}" if value else words["never"])
+            slider_for(page, "clip", words["clip"], (0, 0.1, 0.3, 1.0, 3.0),
+                       say=lambda value: f"{value:g}" if value else words["never"])
         with right:
             slider_for(page, "seed", words["seed"], range(1, 6))
-        st.caption(words["settings"].format(goal=words["goals"][question.target], beta2=question.beta2, adam_epsilon=question.adam_epsilon,
-                                            rate=question.rate, warm=question.warm_up, decay=words["decays"][str(question.decay).lower()],
-                                            clip=f"{question.clip:g}" if question.clip else words["never"], seed=question.seed,
-                                            smooth=words["smooth"].format(epsilon=question.epsilon, where=lesson.prose["smoothing"]["wheres"]
-                                                                          [question.definition]) if question.target == "smooth" else ""))
+        st.caption(words["settings"].format(goal=words["goals"][question.target], beta2=question.beta2,
+                                            adam_epsilon=question.adam_epsilon,
+                                            rate=question.rate, warm=question.warm_up,
+                                            decay=words["decays"][str(question.decay).lower()],
+                                            clip=f"{question.clip:g}" if question.clip else words["never"],
+                                            seed=question.seed,
+                                            smooth=words["smooth"].format(epsilon=question.epsilon,
+                                                                          where=lesson.prose["smoothing"]["wheres"]
+                                                                          [question.definition])
+                                            if question.target == "smooth" else ""))
         button_setting(page, words["stop" if controls["run"] else "go"], "run-it", run=not controls["run"])
         if not controls["run"]:
             st.caption(words["idle"])
@@ -64,10 +75,14 @@ def _draw(lesson: Lesson, question: RunQuery, own: Run, other: RunQuery, referen
         for column, each in zip(st.columns(2, gap="medium"), row, strict=True):
             x, drawn, log = pictures[each]
             with column:
-                figure(lambda theme, x=x, drawn=drawn, log=log, each=each: lines(theme, x, drawn, axes=(words["step"], words["axes"][each]), log=log,
+                figure(lambda theme, x=x, drawn=drawn, log=log, each=each: lines(
+                    theme, x, drawn, axes=(words["step"], words["axes"][each]), log=log,
                                                                                   height=280),
-                       key=f"learning-run-{each}", alt=words["alts"][each].format(own=getattr(own, each)[-1], other=getattr(reference, each)[-1]))
-    lesson.notes("run", shown=(short_run.targets, short_run.train), shapes={"loss": own.loss, "right": own.right}, right=own.right[-1],
-                 nats=own.nats[-1], other_right=reference.right[-1], other_nats=reference.nats[-1], longest=own.gradient.max(), other=name,
+                       key=f"learning-run-{each}",
+                       alt=words["alts"][each].format(own=getattr(own, each)[-1], other=getattr(reference, each)[-1]))
+    lesson.notes("run", shown=(short_run.targets, short_run.train), shapes={"loss": own.loss, "right": own.right},
+                 right=own.right[-1],
+                 nats=own.nats[-1], other_right=reference.right[-1], other_nats=reference.nats[-1],
+                 longest=own.gradient.max(), other=name,
                  start=own.nats[0], cut=float((own.gradient > question.clip).mean()) if question.clip else 0.0,
                  floor=float(own.floor.mean()), loss=float(own.loss[-20:].mean()))

@@ -18,19 +18,22 @@ SHOWN = 7   # signs in the picture
 
 
 def three_targets(page: PageContext, lesson: Lesson) -> None:
-    """Next sign, distillation and fine-tuning on one student: the same loss and the same slope, only the target differs."""
+    """Next sign, distillation and fine-tuning on one student: the same loss and the same slope, only the target
+    differs."""
     words, known = lesson.prose["targets"], distillation.steps()
     step = min(known, key=lambda each: abs(each - page.controls["step"]))
     with lesson.section("targets"):
         first, second, third, fourth = st.columns([4, 4, 3, 2], gap="medium")
         with first:
-            st.text_input(words["signs"], max_chars=60, help=words["signs_help"], **bind(page.set_controls, "signs", page.controls["signs"]))
+            st.text_input(words["signs"], max_chars=60, help=words["signs_help"],
+                          **bind(page.set_controls, "signs", page.controls["signs"]))
         with second:
             slider_for(page, "step", words["step"], known, say=str, closed=True)
         with third:
             slider_for(page, "soft", words["soft"], (0.5, 1, 2, 4, 10))
         with fourth:
-            st.text_input(words["wish"], max_chars=1, help=words["wish_help"], **bind(page.set_controls, "wish", page.controls["wish"]))
+            st.text_input(words["wish"], max_chars=1, help=words["wish_help"],
+                          **bind(page.set_controls, "wish", page.controls["wish"]))
         text = page.controls["signs"].replace(" ", "")
         right, wished = distillation.number(text[-1:]), distillation.number(page.controls["wish"])
         if right is None or wished is None or len(text) < 2:
@@ -44,23 +47,33 @@ def three_targets(page: PageContext, lesson: Lesson) -> None:
 def _draw(lesson: Lesson, text: str, signs: tuple[int, int], said: np.ndarray, taught: np.ndarray, step: int) -> None:
     words, soft, wish = lesson.prose["targets"], lesson.page.controls["soft"], lesson.page.controls["wish"]
     student = distribution(said)
-    chosen = distillation.only(signs[0], len(said)), distillation.softened(taught, soft), distillation.only(signs[1], len(said))
+    chosen = distillation.only(signs[0], len(said)), distillation.softened(taught,
+                                                                           soft), distillation.only(signs[1], len(said))
     wanted = dict(zip(words["rows"], chosen, strict=True))
     split = {name: distillation.parts(target, student) for name, target in wanted.items()}
-    names = [*dict.fromkeys([*signs, *(int(each) for each in np.argsort(-(student + wanted[words["rows"][1]]), kind="stable")[:SHOWN])])][:SHOWN]
+    names = [*dict.fromkeys([*signs,
+                             *(int(each) for each in np.argsort(-(student + wanted[words["rows"][1]]),
+                                                                kind="stable")[:SHOWN])])][:SHOWN]
     labels = distillation.signs(names)
     left, right = st.columns(2, gap="medium")
     with left:
-        figure(lambda theme: lengths(theme, list(wanted), [(words["floor"], 0, np.array([each[0] for each in split.values()])),
-                                                           (words["gap"], 1, np.array([each[1] for each in split.values()]))], axis=words["axis"],
+        figure(lambda theme: lengths(theme, list(wanted),
+                                     [(words["floor"], 0, np.array([each[0] for each in split.values()])),
+                                      (words["gap"], 1, np.array([each[1] for each in split.values()]))],
+                                     axis=words["axis"],
                                      height=320),
-               key="learning-targets", alt=lesson.alt("targets", **{name: split[row][2] for name, row in zip("abc", words["rows"], strict=True)}))
+               key="learning-targets",
+               alt=lesson.alt("targets",
+                              **{name: split[row][2] for name, row in zip("abc", words["rows"], strict=True)}))
     with right:
         slopes = {name: -distillation.slope(target, student)[names] for name, target in wanted.items()}
         figure(lambda theme: bars(theme, labels, slopes, axes=(words["sign"], words["push"]), height=320),
                key="learning-push", alt=words["alt_push"].format(sign=text[-1], push=slopes[words["rows"][0]][0]))
     teacher = wanted[words["rows"][1]]
     lesson.notes("targets", shown=(distillation.parts, distillation.slope, distillation.only, distillation.softened),
-                 shapes={"logits": said, "student": student, "teacher": teacher}, step=step, sign=escape_markdown(text[-1]), before=escape_markdown(text[:-1]),
-                 p=student[signs[0]], teacher=teacher[signs[0]], wish=escape_markdown(wish), word=split[words["rows"][0]][2],
-                 floor=split[words["rows"][1]][0], distil=split[words["rows"][1]][2], tune=split[words["rows"][2]][2], size=len(said), soft=soft)
+                 shapes={"logits": said, "student": student, "teacher": teacher}, step=step,
+                 sign=escape_markdown(text[-1]), before=escape_markdown(text[:-1]),
+                 p=student[signs[0]], teacher=teacher[signs[0]], wish=escape_markdown(wish),
+                 word=split[words["rows"][0]][2],
+                 floor=split[words["rows"][1]][0], distil=split[words["rows"][1]][2], tune=split[words["rows"][2]][2],
+                 size=len(said), soft=soft)

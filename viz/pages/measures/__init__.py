@@ -1,4 +1,5 @@
-"""What does every head do? All of them in one table: the pattern that fits best, the measures, what silencing does; for one text and for many."""
+"""What does every head do? All of them in one table: the pattern that fits best, the measures, what silencing does; for
+one text and for many."""
 from collections import Counter
 
 import numpy as np
@@ -31,7 +32,8 @@ def render(page: PageContext) -> None:
     st.markdown(f"## {words['question']}")
     st.markdown(words["lead"], width=READABLE)
     if len(record.kinds) > 1:
-        segments(strings("heads")["kind"], {kind: strings("heads")["kinds"][kind] for kind in record.kinds}, page.set_view, "kind", view.kind)
+        segments(strings("heads")["kind"], {kind: strings("heads")["kinds"][kind] for kind in record.kinds},
+                 page.set_view, "kind", view.kind)
     fitted: HeadFits = page.ask(FitsQuery(record.query, view.kind))
     measures: HeadMeasures = page.ask(MeasuresQuery(record.query, view.kind))
     question = SilencingQuery(record.query, view.kind)
@@ -54,7 +56,8 @@ def render(page: PageContext) -> None:
 def _grid(best: dict) -> None:
     words, counts = strings("measures"), Counter(name for name, _ in best.values())
     st.markdown(f"##### {words['grid']}")
-    alt = words["grid_alt"].format(n=len(best), counts=", ".join(f"{TITLES[name]} {count}" for name, count in counts.most_common()))
+    alt = words["grid_alt"].format(n=len(best),
+                                   counts=", ".join(f"{TITLES[name]} {count}" for name, count in counts.most_common()))
     figure(lambda theme: grid(theme, best, TITLES, axes=tuple(words["axes"])), key="measures-grid", alt=alt)
     st.caption(words["grid_about"].format(worst=WORST))
 
@@ -63,7 +66,8 @@ def _notice(best: dict) -> None:
     """What holds of all heads together, counted here."""
     words, counts = strings("measures"), Counter(name for name, _ in best.values())
     (layer, head), (name, fit) = max(best.items(), key=lambda each: each[1][1])
-    said = [words["counts"].format(counts=", ".join(words["count"].format(title=TITLES[each], count=count) for each, count in counts.most_common(3)),
+    said = [words["counts"].format(counts=", ".join(words["count"].format(title=TITLES[each], count=count)
+                                                    for each, count in counts.most_common(3)),
                                    n=len(best)),
             words["top"].format(head=head_label(layer, head), title=TITLES[name], fit=fit)]
     poor = sum(fit < POOR for _, fit in best.values())
@@ -77,7 +81,8 @@ def _effects(best: dict, silencing: Silencing) -> None:
     """What silencing did, beside how well a pattern fits: two different things."""
     words, changes = strings("measures"), silencing.changes
     place = max(changes, key=lambda each: changes[each])
-    facts = {"head": head_label(*place), "most": changes[place], "title": escape_markdown(TITLES[best[place][0]]), "fit": best[place][1]}
+    facts = {"head": head_label(*place), "most": changes[place], "title": escape_markdown(TITLES[best[place][0]]),
+             "fit": best[place][1]}
     st.markdown(f"##### {words['effects']}")
     axes = (words["effects_axes"]["x"], words["effects_axes"][silencing.measure])
     left, right = st.columns([7, 5], gap="large")
@@ -85,7 +90,8 @@ def _effects(best: dict, silencing: Silencing) -> None:
         figure(lambda theme: effects(theme, best, changes, TITLES, axes=axes), key="measures-effects",
                alt=words["effects_alt"].format(n=len(changes), **facts))
     with right:
-        rho = spearman(*(np.array([each[place] for place in changes]) for each in ({key: fit for key, (_, fit) in best.items()}, changes)))
+        rho = spearman(*(np.array([each[place] for place in changes])
+                         for each in ({key: fit for key, (_, fit) in best.items()}, changes)))
         st.markdown(words[f"silenced_{silencing.measure}"])
         st.markdown(words["effects_most"].format(**facts))
         if np.isfinite(rho):
@@ -102,5 +108,7 @@ def _formula() -> None:
     with st.expander(words["formula_title"]):
         st.latex(words["formula"])
         st.markdown(words["formula_words"])
-        st.markdown(f"**{words['patterns_title']}**\n" + "\n".join(f"- {each.title}: {each.paper}" for each in PATTERNS))
-        st.code(listing((x_log_x, patterns.divergences, patterns.fit, measures.measure, silencing.change, silencing.run), {}), language="python")
+        st.markdown(f"**{words['patterns_title']}**\n"
+                    + "\n".join(f"- {each.title}: {each.paper}" for each in PATTERNS))
+        st.code(listing((x_log_x, patterns.divergences, patterns.fit, measures.measure, silencing.change,
+                         silencing.run), {}), language="python")

@@ -1,4 +1,5 @@
-"""The measures of every head over a file of texts: read, averaged batch by batch, kept for this session, shown, taken away."""
+"""The measures of every head over a file of texts: read, averaged batch by batch, kept for this session, shown, taken
+away."""
 import io
 from itertools import islice
 from typing import Any
@@ -26,7 +27,8 @@ def many_texts(page: PageContext, model: str, revision: str, kind: Kind) -> None
     words = strings("measures")
     st.markdown(f"##### {words['many']}")
     st.caption(words["many_about"].format(texts=MOST_TEXTS, megabytes=MEGABYTES), width=860)
-    file = st.file_uploader(words["drop"], type=[each.removeprefix(".") for each in SUFFIXES], key="many-file", label_visibility="collapsed",
+    file = st.file_uploader(words["drop"], type=[each.removeprefix(".") for each in SUFFIXES], key="many-file",
+                            label_visibility="collapsed",
                             max_upload_size=MEGABYTES, on_change=lambda: st.session_state.pop("many-stopped", None))
     if file is not None:
         try:
@@ -42,11 +44,13 @@ def _whole(content: bytes, name: str) -> tuple[tuple[int, str], ...]:
     """Every (line, text) of a file that is small enough for this page."""
     words = strings("measures")
     if len(content) > MEGABYTES * 10**6:
-        raise UserError(words["many_large"].format(name=name, what=words["many_megabytes"].format(number=len(content) / 1e6),
+        raise UserError(words["many_large"].format(name=name,
+                                                   what=words["many_megabytes"].format(number=len(content) / 1e6),
                                                    limit=words["many_megabytes"].format(number=MEGABYTES)))
     found = tuple(islice(texts(io.BytesIO(content), name), MOST_TEXTS + 1))
     if len(found) > MOST_TEXTS:
-        raise UserError(words["many_large"].format(name=name, what=words["many_texts"].format(number=MOST_TEXTS), limit=f"{MOST_TEXTS:,}"))
+        raise UserError(words["many_large"].format(name=name, what=words["many_texts"].format(number=MOST_TEXTS),
+                                                   limit=f"{MOST_TEXTS:,}"))
     return found
 
 
@@ -89,7 +93,8 @@ def _answer(question: TextsQuery, bar, start: int, count: int, name: str) -> Ave
 def _shown(page: PageContext, found: CorpusResult) -> None:
     """What came out: the table, the file, and the way to the grid."""
     words, averages = strings("measures"), found.averages
-    st.markdown(words["many_done"].format(name=escape_markdown(found.name), heads=len(averages.places), texts=averages.texts, tokens=averages.tokens,
+    st.markdown(words["many_done"].format(name=escape_markdown(found.name), heads=len(averages.places),
+                                          texts=averages.texts, tokens=averages.tokens,
                                           model=escape_markdown(found.model)))
     if averages.cut:
         st.caption(words["many_cut"].format(count=averages.cut))
@@ -99,9 +104,11 @@ def _shown(page: PageContext, found: CorpusResult) -> None:
         name=found.name, heads=len(averages.places), texts=averages.texts, tokens=averages.tokens, model=found.model))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         provenance = {"model": found.model, "revision": found.revision, "file": found.name, "versions": versions()}
-        st.download_button(words["many_csv"], lambda: as_csv(averages, provenance).encode("utf-8"), "clearhead-heads-over-texts.csv", "text/csv",
+        st.download_button(words["many_csv"], lambda: as_csv(averages, provenance).encode("utf-8"),
+                           "clearhead-heads-over-texts.csv", "text/csv",
                            on_click="ignore", key="many-csv")
-        colour = st.selectbox(words["many_colour"], averages.names, format_func=lambda name: AVERAGES[name], key="many-colour", width=320)
+        colour = st.selectbox(words["many_colour"], averages.names, format_func=lambda name: AVERAGES[name],
+                              key="many-colour", width=320)
         if st.button(words["many_open"], key="many-open"):
             page.open_page("heads", colour=FROM_FILE + colour)
 

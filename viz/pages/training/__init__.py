@@ -17,8 +17,10 @@ from viz.text import strings
 OWN = "own"
 FRAME_SECONDS = 0.6   # of a film that plays
 PAGE = Page("Learning", "Look", 12, "nothing", leave=leave, controls=(
-    Words("film", "induction", 40), Number("step", -1, -1, 10**6, whole=True), Words("open", "", 20), Words("says", "", 300),
-    Words("decoder", "", 200), Choice("task", "induction", ("induction", "resolver")), Choice("layers", "2", LAYERS), Choice("heads", "2", HEADS),
+    Words("film", "induction", 40), Number("step", -1, -1, 10**6, whole=True), Words("open", "", 20),
+    Words("says", "", 300),
+    Words("decoder", "", 200), Choice("task", "induction", ("induction", "resolver")), Choice("layers", "2", LAYERS),
+    Choice("heads", "2", HEADS),
     Number("rate", 3e-3, 1e-4, 2e-2), Number("steps", 800, 50, 6000, whole=True)))
 
 
@@ -37,7 +39,8 @@ def render(page: PageContext) -> None:
     habits(page)
     with st.expander(words["source"]["title"]):
         st.markdown(words["source"]["formula"])
-        st.code("\n\n".join([inspect.getsource(induction.scores), inspect.getsource(films.formed), inspect.getsource(films.fall)]))
+        st.code("\n\n".join([inspect.getsource(induction.scores), inspect.getsource(films.formed),
+                             inspect.getsource(films.fall)]))
         st.markdown(words["source"]["sources"])
     if chosen != OWN and st.session_state.get("playing"):
         _next(page, film.frames)
@@ -54,7 +57,8 @@ def _chosen(page: PageContext) -> str:
         page.set_controls(film=st.session_state["view_film"], step=-1, open="", says="")
 
     st.session_state["view_film"] = chosen
-    st.segmented_control(words["film"], list(known), format_func=known.__getitem__, required=True, key="view_film", on_change=changed)
+    st.segmented_control(words["film"], list(known), format_func=known.__getitem__, required=True, key="view_film",
+                         on_change=changed)
     return chosen
 
 

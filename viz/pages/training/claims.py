@@ -40,9 +40,11 @@ class Story:
         return formed(self.steps, self.traits.of(self.main)[:, self.best(self.main)])
 
     def lines(self) -> tuple[dict[str, np.ndarray], list[str]]:
-        """What the third panel draws: every head's main score, and the best one's of each further score; and the names that stand out."""
+        """What the third panel draws: every head's main score, and the best one's of each further score; and the names
+        that stand out."""
         words = strings("training")["traits"]
-        drawn = {words[self.main].format(head=head_name(head)): each for head, each in zip(self.traits.heads, self.traits.of(self.main).T)}
+        drawn = {words[self.main].format(head=head_name(head)): each
+                 for head, each in zip(self.traits.heads, self.traits.of(self.main).T)}
         bold = []
         for trait in self.traits.names:
             best = self.best(trait)
@@ -54,7 +56,8 @@ class Story:
 def claims(story: Story, step: int) -> list[str]:
     """Sentences in Markdown, the moment first."""
     words, best = strings("training")["claims"], story.best(story.main)
-    facts = {"head": head_name(story.traits.heads[best]), "what": words["roles"][story.main], "score": words["scores"][story.main],
+    facts = {"head": head_name(story.traits.heads[best]), "what": words["roles"][story.main],
+             "score": words["scores"][story.main],
              "value": float(story.traits.of(story.main)[-1, best])}
     moment, half = story.moment, fall(story.film)
     if moment is not None and half is not None:
@@ -80,7 +83,8 @@ def _partner(story: Story, moment: tuple[int, int]) -> list[str]:
 
 
 def pair_of(record: AttentionRecord, kind: Kind) -> tuple[int | None, tuple[int, int] | None]:
-    """The row worth looking at, and what an ideal head would look at there: the token after this one's first occurrence; or the row of "it"."""
+    """The row worth looking at, and what an ideal head would look at there: the token after this one's first
+    occurrence; or the row of "it"."""
     texts = record[kind].queries.texts
     if kind is Kind.CAUSAL and kind == record.kinds[0]:
         for row in range(len(texts) - 2, 0, -1):

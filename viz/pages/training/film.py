@@ -1,4 +1,5 @@
-"""The stage of the page Learning: the curves of a training with the step on screen, every head at that step, one of them open."""
+"""The stage of the page Learning: the curves of a training with the step on screen, every head at that step, one of
+them open."""
 from dataclasses import replace
 
 import numpy as np
@@ -27,7 +28,8 @@ ANSWERS = 3      # of a snapshot that are told
 
 
 def stage(page: PageContext, model: str, film: Film, last: int, growing: bool) -> None:
-    """Draws a film. last: the step at which its axis ends. growing: it is being made, so its snapshots are looked at one by one."""
+    """Draws a film. last: the step at which its axis ends. growing: it is being made, so its snapshots are looked at
+    one by one."""
     words = strings("training")
     chosen = page.controls["step"]
     step = film.frames[-1] if chosen < 0 else min(film.frames, key=lambda each: abs(each - chosen))
@@ -55,14 +57,16 @@ def _steps(page: PageContext, frames: tuple[int, ...], step: int, growing: bool)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if len(frames) > 1:
             slider(words["step"], frames, step, say=lambda each: f"{each:,}", key="slider-step",
-                   turn=lambda chosen: page.set_controls(step=-1 if chosen == frames[-1] else chosen))   # its end is the newest, also of one that grows
+                   # its end is the newest, also of one that grows
+                   turn=lambda chosen: page.set_controls(step=-1 if chosen == frames[-1] else chosen))
         if growing:
             if page.controls["step"] >= 0:
                 st.button(words["newest"], key="newest", on_click=lambda: page.set_controls(step=-1))
         elif st.session_state.get("playing"):
             st.button(words["pause"], key="pause", on_click=lambda: st.session_state.update(playing=False))
         else:
-            st.button(words["play"], key="play", icon=":material/play_arrow:", on_click=_play, args=(page, frames, step))
+            st.button(words["play"], key="play", icon=":material/play_arrow:", on_click=_play,
+                      args=(page, frames, step))
 
 
 def _play(page: PageContext, frames: tuple[int, ...], step: int) -> None:
@@ -79,9 +83,11 @@ def _curves(story: Story, step: int, last: int) -> None:
     guessing = (film.guessing, words["guessing"].format(words=film.about["config"]["vocabulary"], loss=film.guessing))
     best = story.best(story.main)
     figure(lambda theme: training(theme, (film.step, film.loss, film.right), (story.steps, drawn, bold),
-                                  titles=(panels["loss"], panels["right"], panels["heads"]), at=(step, words["at"].format(step=step)),
+                                  titles=(panels["loss"], panels["right"], panels["heads"]),
+                                  at=(step, words["at"].format(step=step)),
                                   formed=moment, guessing=guessing, last=last),
-           key="training", alt=words["alt"].format(steps=last, loss=_end(film.loss), right=_end(film.right), head=head_name(story.traits.heads[best]),
+           key="training", alt=words["alt"].format(steps=last, loss=_end(film.loss), right=_end(film.right),
+                                                   head=head_name(story.traits.heads[best]),
                                                    score=float(story.traits.of(story.main)[-1, best])))
     st.caption(words["grey"][story.main])
 
@@ -103,11 +109,13 @@ def _heads(page: PageContext, model: str, story: Story, step: int) -> None:
                  lambda which: page.set_controls(open=f"{which}.0.0"), "which", kind)
     st.markdown(f"##### {words['grid'].format(step=step)}", help=words["grid_help"])
     keep_picture(head_grid(page.ask(OverviewQuery(query, kind)), open_head=(layer, head), height=190, key="film_grid",
-                           on_event=lambda event: page.set_controls(open=f"{kind}.{event.layer}.{event.head}")), (record,))
+                           on_event=lambda event: page.set_controls(open=f"{kind}.{event.layer}.{event.head}")),
+                 (record,))
     st.markdown(f"##### {words['head'].format(layer=layer, head=head, step=step)}")
     row, pair = pair_of(record, kind)
     view = View(kind, layer, head)
-    keep_picture(head_view(displayed_head(record, view), view, focus=row, pair=pair, height=400, key="film_head"), (record,))
+    keep_picture(head_view(displayed_head(record, view), view, focus=row, pair=pair, height=400, key="film_head"),
+                 (record,))
     _answer(record, row)
 
 
@@ -130,4 +138,5 @@ def _answer(record: AttentionRecord, row: int | None) -> None:
     answers = ", ".join(f"**{escape_markdown(text)}** {probability:.3f}" for text, probability in
                         zip(prediction.texts[place][:ANSWERS], prediction.probabilities[place]))
     tokens = record.maps[-1].queries
-    st.markdown(strings("training")["predicted"].format(token=f"*{escape_markdown(tokens.texts[row])}*", answers=answers))
+    st.markdown(strings("training")["predicted"].format(token=f"*{escape_markdown(tokens.texts[row])}*",
+                                                        answers=answers))

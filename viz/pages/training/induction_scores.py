@@ -22,8 +22,10 @@ def habits(page: PageContext) -> None:
     words = strings("training")["habits"]
     st.markdown(f"### {words['title']}")
     st.markdown(words["lead"], width=860)
-    titles = {offer.id: offer.title for offer in sources.catalogue() if offer.id in (OURS, "smollm2") or offer.id == page.state.model}
-    options = {"": words["none"]} | {each: titles.get(each, each) for each in dict.fromkeys((OURS, "smollm2", page.state.model))}
+    titles = {offer.id: offer.title for offer in sources.catalogue()
+              if offer.id in (OURS, "smollm2") or offer.id == page.state.model}
+    options = {"": words["none"]} | {each: titles.get(each, each)
+                                     for each in dict.fromkeys((OURS, "smollm2", page.state.model))}
     if page.controls["decoder"] not in options:
         options[page.controls["decoder"]] = page.controls["decoder"]
     choice_for(page, "decoder", words["which"], options)
@@ -48,21 +50,26 @@ def _names(found: InductionScores) -> list[str]:
 
 def _picture(found: InductionScores) -> None:
     words, names = strings("training")["habits"], _names(found)
-    loud = list(dict.fromkeys(int(place) for score in (found.previous, found.prefix) for place in np.argsort(-score)[:NAMED]))
+    loud = list(dict.fromkeys(int(place) for score in (found.previous, found.prefix)
+                              for place in np.argsort(-score)[:NAMED]))
     most = int(found.prefix.argmax())
-    figure(lambda theme: drawn(theme, names, found.previous, found.prefix, loud, axes=(words["previous"], words["prefix"])), key="training-habits",
-           alt=words["alt"].format(heads=len(names), head=names[most], prefix=found.prefix[most], previous=found.previous.max()))
+    figure(lambda theme: drawn(theme, names, found.previous, found.prefix, loud,
+                               axes=(words["previous"], words["prefix"])), key="training-habits",
+           alt=words["alt"].format(heads=len(names), head=names[most], prefix=found.prefix[most],
+                                   previous=found.previous.max()))
 
 
 def _notice(found: InductionScores, title: str) -> None:
     words, names = strings("training")["habits"], _names(found)
     back, match = int(found.previous.argmax()), int(found.prefix.argmax())
-    facts = {"model": escape_markdown(title), "match": names[match], "prefix": found.prefix[match], "back": names[back], "previous": found.previous[back],
+    facts = {"model": escape_markdown(title), "match": names[match], "prefix": found.prefix[match],
+             "back": names[back], "previous": found.previous[back],
              "uniform": found.uniform}
     st.markdown(words["best"].format(**facts))
     if found.copying is not None:
         st.markdown(words["copies"].format(head=names[match], copying=found.copying[match]))
-    scores = {words["prefix"]: found.prefix, words["previous"]: found.previous} | ({} if found.copying is None else {words["copying"]: found.copying})
+    scores = {words["prefix"]: found.prefix,
+              words["previous"]: found.previous} | ({} if found.copying is None else {words["copying"]: found.copying})
     rows = [{words["head"]: names[place]} | {name: round(float(score[place]), 3) for name, score in scores.items()}
             for place in np.argsort(-found.prefix)]
     with st.expander(words["table"].format(heads=len(names))):

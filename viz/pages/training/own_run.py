@@ -1,4 +1,5 @@
-"""A training of one's own on the page Learning: four settings, a process beside the server, and the film while it is made."""
+"""A training of one's own on the page Learning: four settings, a process beside the server, and the film while it is
+made."""
 from dataclasses import replace
 
 import numpy as np
@@ -54,15 +55,18 @@ def _settings(page: PageContext, running: bool) -> None:
         with st.container(width=260):
             slider_for(page, "steps", words["steps"], STEPS, say=lambda value: f"{value:,}")
         if not running:
-            st.button(words["again" if "training" in st.session_state else "start"], type="primary", key="train", on_click=_start, args=(page,))
-    st.caption(f"{words['about'][page.controls['task']]} {words['limit'].format(most=processes.MAX_RUNNING)}", width=READABLE)
+            st.button(words["again" if "training" in st.session_state else "start"], type="primary", key="train",
+                      on_click=_start, args=(page,))
+    st.caption(f"{words['about'][page.controls['task']]} {words['limit'].format(most=processes.MAX_RUNNING)}",
+               width=READABLE)
 
 
 def _start(page: PageContext) -> None:
     leave()
     chosen = page.controls
     try:
-        st.session_state["training"] = processes.start(Settings(chosen["task"], int(chosen["layers"]), int(chosen["heads"]), chosen["rate"],
+        st.session_state["training"] = processes.start(Settings(chosen["task"], int(chosen["layers"]),
+                                                                int(chosen["heads"]), chosen["rate"],
                                                                       chosen["steps"]))
         page.set_controls(step=-1, open="", says="")
     except UserError as error:
@@ -70,7 +74,8 @@ def _start(page: PageContext) -> None:
 
 
 def _watch(page: PageContext, training: Training, was_running: bool) -> None:
-    """One look at the training; it renews the lease. What was clicked in it, and its end, are drawn by a run of the whole page."""
+    """One look at the training; it renews the lease. What was clicked in it, and its end, are drawn by a run of the
+    whole page."""
     if st.session_state["state"] is not page.state or st.session_state.get("training") is not training:
         st.rerun()
     training.renew()
@@ -127,6 +132,7 @@ def beside(training: Training) -> None:
     def look() -> None:
         training.renew()
         news = training.news()
-        st.caption(words["beside"].format(step=news.step, steps=news.steps) if training.running else words["beside_done"])
+        st.caption(words["beside"].format(step=news.step, steps=news.steps) if training.running
+                   else words["beside_done"])
 
     st.fragment(look, run_every=LOOK if training.running else REST)()

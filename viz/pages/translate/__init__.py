@@ -1,4 +1,5 @@
-"""What does a decoder look at when it writes the next word? A translation word by word, and where il or elle is decided."""
+"""What does a decoder look at when it writes the next word? A translation word by word, and where il or elle is
+decided."""
 import inspect
 import time
 
@@ -20,7 +21,8 @@ from viz.widgets.vocabulary import unknown_words, vocabulary
 OURS = "translator"
 WORD_SECONDS = 0.7   # of a translation that is played
 PAGE = Page("Translate", "Look", 11, "record", controls=(
-    Number("word", -1, -1, 10**4, whole=True), Switch("stepping"), Choice("side", "cross", ("cross", "causal")), Words("open", "", 12),
+    Number("word", -1, -1, 10**4, whole=True), Switch("stepping"), Choice("side", "cross", ("cross", "causal")),
+    Words("open", "", 12),
     Choice("mode", "zero", ("zero", "mean")), Switch("set")))
 
 
@@ -69,7 +71,8 @@ def _twins(page: PageContext, model: str, swap, record: AttentionRecord) -> None
     for role, adjectives in enumerate(swap.adjectives):
         key = f"adjective-{role}"
         st.session_state[key] = swap.adjective if role == swap.role else None
-        st.pills(words["role"].format(noun=swap.nouns[role]), adjectives, key=key, wrap=True, on_change=_swapped, args=(page, swap, key))
+        st.pills(words["role"].format(noun=swap.nouns[role]), adjectives, key=key, wrap=True, on_change=_swapped,
+                 args=(page, swap, key))
     lines = [(words["this"], swap.text, record), (words["twin"], swap.twin, other)]
     st.markdown("\n".join(f"- {label}: {escape_markdown(text)} → {_french(each)}" for label, text, each in lines))
     said = {_pronoun(each) for _, _, each in lines}
@@ -95,7 +98,8 @@ def _french(record: AttentionRecord) -> str:
     for place, word in enumerate(tokens.texts):
         if not tokens.special[place]:
             tight = not text or text.endswith("'") or word in (".", ",")
-            text += ("" if tight else " ") + (f":primary[**{escape_markdown(word)}**]" if place == pronoun else escape_markdown(word).replace("\\'", "'"))
+            text += ("" if tight else " ") + (f":primary[**{escape_markdown(word)}**]" if place == pronoun
+                                              else escape_markdown(word).replace("\\'", "'"))
     return text
 
 

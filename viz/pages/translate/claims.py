@@ -30,12 +30,15 @@ def decision_claims(found: Decision, mode: str) -> list[str]:
         said += " " + words["plain_twin"].format(said=found.said, twin=found.twin)
     change = (found.zero if mode == "zero" else found.mean) - found.share
     most, layer = int(np.abs(change).argmax()), int(np.abs(found.whole - found.share).argmax())
-    lines = [said, words["most" if abs(change[most]) >= LITTLE else "little"].format(head=head_name(found.heads[most]), change=float(change[most])),
-             words["layer"].format(layer=layer_name(found.layers[layer]), change=float(found.whole[layer] - found.share))]
+    lines = [said, words["most" if abs(change[most]) >= LITTLE
+                         else "little"].format(head=head_name(found.heads[most]), change=float(change[most])),
+             words["layer"].format(layer=layer_name(found.layers[layer]),
+                                   change=float(found.whole[layer] - found.share))]
     if len(found.patched):
         moved = 1 - found.patched
         places = [place for place, text in enumerate(found.source) if text.lower() == "it"]
-        lines.append(words["moved"].format(word=escape_markdown(found.source[int(moved.argmax())]), other=other, share=float(moved.max()),
+        lines.append(words["moved"].format(word=escape_markdown(found.source[int(moved.argmax())]), other=other,
+                                           share=float(moved.max()),
                                            it=float(moved[places[-1]]) if places else float("nan")))
     return lines
 
@@ -50,5 +53,6 @@ def set_claims(found: DecisionSet) -> list[str]:
     most = max(alone, key=lambda name: alone[name])
     at_it = found.moved["it"]
     return [words["set_points"].format(**facts),
-            words["set_decoder" if at_it < 0.5 else "set_encoder"].format(it=at_it, most=words["set_words"][most], share=alone[most]),
+            words["set_decoder" if at_it < 0.5 else "set_encoder"].format(it=at_it, most=words["set_words"][most],
+                                                                          share=alone[most]),
             words["contrast"]]

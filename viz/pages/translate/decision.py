@@ -52,9 +52,11 @@ def _silenced(page: PageContext, found: Decision) -> None:
     most = int(np.abs(change).argmax())
     choice_for(page, "mode", words["mode"], words["modes"])
     st.markdown(f"##### {words['change'].format(said=found.said)}")
-    figure(lambda theme: matrix(theme, numbers, [layer_name(each) for each in found.layers], columns, kind="signed", bound=1.0, square=False,
+    figure(lambda theme: matrix(theme, numbers, [layer_name(each) for each in found.layers], columns, kind="signed",
+                                bound=1.0, square=False,
                                 axes=(words["axis"], ""), height=330), key="translate-silenced",
-           alt=words["change_alt"].format(said=found.said, heads=change.size, change=change.flat[most], head=head_name(found.heads[most])))
+           alt=words["change_alt"].format(said=found.said, heads=change.size, change=change.flat[most],
+                                          head=head_name(found.heads[most])))
 
 
 def _patched(found: Decision) -> None:
@@ -64,8 +66,10 @@ def _patched(found: Decision) -> None:
     st.markdown(f"##### {words['patch']}", help=words["patch_lead"])
     st.caption(words["patch_lead"])
     axis = words["patch_axis"].format(other=other)
-    figure(lambda theme: bars(theme, [html.escape(word) for word in found.source], {axis: moved}, axes=("", axis), y_range=(0, 1), height=330),
-           key="translate-exchanged", alt=words["patch_alt"].format(other=other, share=moved[most], word=found.source[most]))
+    figure(lambda theme: bars(theme, [html.escape(word) for word in found.source], {axis: moved}, axes=("", axis),
+                              y_range=(0, 1), height=330),
+           key="translate-exchanged",
+           alt=words["patch_alt"].format(other=other, share=moved[most], word=found.source[most]))
 
 
 def _set(found: DecisionSet) -> None:
@@ -75,6 +79,8 @@ def _set(found: DecisionSet) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown(f"##### {words['set_title']}")
-        figure(lambda theme: bars(theme, names, {words["set_axis"]: np.array(list(found.moved.values()))}, axes=("", words["set_axis"]),
-                                  y_range=(0, 1.02), height=330), key="translate-set", alt=words["set_alt"].format(numbers=said))
+        figure(lambda theme: bars(theme, names, {words["set_axis"]: np.array(list(found.moved.values()))},
+                                  axes=("", words["set_axis"]),
+                                  y_range=(0, 1.02), height=330), key="translate-set",
+               alt=words["set_alt"].format(numbers=said))
     right.markdown("\n\n".join(set_claims(found)))

@@ -27,7 +27,8 @@ SAID = 8   # words of the chart
 
 @dataclass(frozen=True, eq=False)
 class WordView:
-    """A translation and the word of it that is looked at: row `word` of `shown`, a map whose rows are named by what they produced."""
+    """A translation and the word of it that is looked at: row `word` of `shown`, a map whose rows are named by what
+    they produced."""
 
     record: AttentionRecord
     shown: AttentionMap
@@ -40,7 +41,8 @@ class WordView:
     @property
     def rows(self) -> list[tuple[tuple[int, int], np.ndarray]]:
         """((layer, head), weights over the keys) of this word, in the model's order."""
-        return [((layer.index, head), each) for layer in self.shown.layers for head, each in enumerate(heads.row_weights(layer, self.word))]
+        return [((layer.index, head), each) for layer in self.shown.layers
+                for head, each in enumerate(heads.row_weights(layer, self.word))]
 
     @property
     def largest(self) -> tuple[tuple[int, int], int, float]:
@@ -53,7 +55,8 @@ def selected_word(page: PageContext, record: AttentionRecord) -> WordView:
     """The word that was chosen; without a choice the pronoun, or the first word."""
     shown = rows_by_produced_token(record, Kind(page.controls["side"]))
     pronoun = pronoun_of(shown.queries)
-    chosen = page.controls["word"] if 0 <= page.controls["word"] < len(shown.queries) else 0 if pronoun is None else pronoun
+    chosen = page.controls["word"] if 0 <= page.controls["word"] < len(
+        shown.queries) else 0 if pronoun is None else pronoun
     return WordView(record, shown, chosen)
 
 
@@ -91,16 +94,20 @@ def _first(tokens: Tokens, count: int) -> Tokens:
 def head_rows(page: PageContext, now: WordView) -> None:
     """Every head's row for this word, and the open head over all words."""
     words, place = strings("translate"), now.largest
-    names, keys = [head_label(layer, head) for (layer, head), _ in now.rows], [html.escape(text) for text in now.shown.keys.texts]
+    names, keys = [head_label(layer, head)
+                   for (layer, head), _ in now.rows], [html.escape(text) for text in now.shown.keys.texts]
     weights = np.stack([each for _, each in now.rows])
     word, side = escape_markdown(now.text), page.controls["side"]
     choice_for(page, "side", words["side"], words["sides"])
     st.markdown(f"##### {words['heads_title'].format(word=word)}", help=words["heads_help"].format(word=word))
-    figure(lambda theme: matrix(theme, weights, names, keys, axes=(words["heads_axis"][side], words["heads_rows"]), square=False,
+    figure(lambda theme: matrix(theme, weights, names, keys, axes=(words["heads_axis"][side], words["heads_rows"]),
+                                square=False,
                                 height=110 + 26 * len(names)), key="translate-heads",
-           alt=words["heads_alt"].format(heads=len(names), keys=len(keys), word=now.text, weight=place[2], head=head_label(*place[0]),
+           alt=words["heads_alt"].format(heads=len(names), keys=len(keys), word=now.text, weight=place[2],
+                                         head=head_label(*place[0]),
                                          key=now.shown.keys.texts[place[1]]))
-    st.markdown(words["largest"].format(head=head_label(*place[0]), weight=place[2], key=escape_markdown(now.shown.keys.texts[place[1]])))
+    st.markdown(words["largest"].format(head=head_label(*place[0]), weight=place[2],
+                                        key=escape_markdown(now.shown.keys.texts[place[1]])))
 
 
 def open_head(page: PageContext, now: WordView) -> None:
@@ -109,15 +116,18 @@ def open_head(page: PageContext, now: WordView) -> None:
     layer, head = opened(page, now)
     options = {f"{each[0]}.{each[1]}": head_label(*each) for each, _ in now.rows}
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.markdown(f"##### {words['open_head'].format(layer=layer, head=head)}", help=words["open_help"], width="content")
+        st.markdown(f"##### {words['open_head'].format(layer=layer, head=head)}", help=words["open_help"],
+                    width="content")
         key = "view_open"
         st.session_state[key] = f"{layer}.{head}"
-        st.selectbox(words["heads_rows"], list(options), format_func=options.__getitem__, key=key, label_visibility="collapsed", width=110,
+        st.selectbox(words["heads_rows"], list(options), format_func=options.__getitem__, key=key,
+                     label_visibility="collapsed", width=110,
                      on_change=lambda: page.set_controls(open=st.session_state[key]))
     view = View(kind, layer, head)
     record = replace(now.record, maps=(now.shown,))
     keep_picture(head_view(displayed_head(record, view), view, focus=now.word, height=430, key="translate_head",
-                           on_event=lambda event: None if event.token is None else page.set_controls(word=event.token)), (record,))
+                           on_event=lambda event: None if event.token is None
+                           else page.set_controls(word=event.token)), (record,))
 
 
 def opened(page: PageContext, now: WordView) -> tuple[int, int]:
@@ -137,5 +147,7 @@ def probabilities(now: WordView) -> None:
     texts, shares = prediction.texts[place][:SAID], np.array(prediction.probabilities[place][:SAID])
     st.markdown(f"##### {words['chances_title']}")
     rest = ", ".join(f"{text} {share:.3f}" for text, share in zip(texts[1:4], shares[1:4]))
-    figure(lambda theme: bars(theme, [html.escape(text) for text in texts], {words["chances"]: shares}, axes=("", words["chances"]), y_range=(0, 1),
-                              height=240), key="translate-chances", alt=words["chances_alt"].format(first=texts[0], p=shares[0], rest=rest))
+    figure(lambda theme: bars(theme, [html.escape(text) for text in texts], {words["chances"]: shares},
+                              axes=("", words["chances"]), y_range=(0, 1),
+                              height=240), key="translate-chances",
+           alt=words["chances_alt"].format(first=texts[0], p=shares[0], rest=rest))

@@ -1,4 +1,5 @@
-"""How does a text become vectors? Pieces and ids of one's own text, merges step by step, neighbours in a table, and one word in two contexts."""
+"""How does a text become vectors? Pieces and ids of one's own text, merges step by step, neighbours in a table, and one
+word in two contexts."""
 from model.lessons.tokenization import LARGEST, MODELS
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, Words
@@ -10,8 +11,10 @@ from viz.widgets.lesson import GUESS, Lesson
 PRESETS = strings("lessons/vectors")["presets"]
 PAGE = Page("From text to vectors", "Learn", 9, "nothing", controls=(
     GUESS, Words("typed", PRESETS["texts"]["english"], 200), Words("book", PRESETS["books"]["low"], 400),
-    Number("done", 3, 0, LARGEST, whole=True), Choice("table", "minilm", MODELS), Switch("open"), Words("word", "bank", 40),
-    Choice("case", "bank", ("bank", "apple", "苹果", "own")), *(Words(name, PRESETS["own"][name], 200) for name in ("first", "second", "third")),
+    Number("done", 3, 0, LARGEST, whole=True), Choice("table", "minilm", MODELS), Switch("open"),
+    Words("word", "bank", 40),
+    Choice("case", "bank", ("bank", "apple", "苹果", "own")),
+    *(Words(name, PRESETS["own"][name], 200) for name in ("first", "second", "third")),
     Words("shared", PRESETS["own"]["shared"], 40)))
 
 

@@ -1,4 +1,5 @@
-"""The last sections of *From text to vectors*: rows of a real table, a word's neighbours in it, and one word in two contexts."""
+"""The last sections of *From text to vectors*: rows of a real table, a word's neighbours in it, and one word in two
+contexts."""
 import html
 
 import numpy as np
@@ -29,12 +30,14 @@ BEYOND = 99.5                       # per cent of the rows' numbers that the col
 
 def ahead(page: PageContext) -> None:
     """Once a model may be opened, the other one is opened, too, while nobody waits."""
-    found = page.controls["open"] and [each for each in pieces.MODELS if each != page.controls["table"] and pieces.on_disk(each)]
+    found = page.controls["open"] and [each for each in pieces.MODELS
+                                       if each != page.controls["table"] and pieces.on_disk(each)]
     page.prefetch("table", [_table_query(page, each) for each in found or ()])
 
 
 def _table_query(page: PageContext, model: str) -> contexts.TableQuery:
-    return contexts.TableQuery(model, sources.revision(model), page.controls["word"].strip(), pieces.cut(page.controls["typed"], model).ids[:ROWS])
+    return contexts.TableQuery(model, sources.revision(model), page.controls["word"].strip(),
+                               pieces.cut(page.controls["typed"], model).ids[:ROWS])
 
 
 def table(page: PageContext, lesson: Lesson) -> None:
@@ -74,7 +77,8 @@ def _rows(lesson: Lesson, cut: pieces.Cut, found: contexts.Table) -> None:
     st.markdown(words["rows"].format(shown=shown, d_model=d_model))
     if shown:
         bound = float(np.percentile(np.abs(found.rows), BEYOND))
-        figure(lambda theme: matrix(theme, found.rows, names, columns, kind="signed", axes=(words["dimension"], ""), square=False,
+        figure(lambda theme: matrix(theme, found.rows, names, columns, kind="signed", axes=(words["dimension"], ""),
+                                    square=False,
                                     height=112 + 25 * shown, bound=bound),
                key="vectors-rows", alt=words["alt_rows"].format(shown=shown, d_model=d_model))
 
@@ -86,7 +90,8 @@ def _near(lesson: Lesson, word: str, found: contexts.Table) -> None:
     with left:
         near = np.array([each for _, each in found.nearest])
         axes = words["near"].format(word=html.escape(word)), words["cosine"]
-        figure(lambda theme: bars(theme, names, {words["cosine"]: near}, axes=axes, y_range=(0, 1), height=360, angle=ASLANT),
+        figure(lambda theme: bars(theme, names, {words["cosine"]: near}, axes=axes, y_range=(0, 1), height=360,
+                                  angle=ASLANT),
                key="vectors-nearest", alt=lesson.alt("table", word=word, nearest=found.nearest[0][0], cosine=near[0]))
     with right:
         drawn = {words["word_to_all"].format(word=html.escape(word)): found.cosines, words["pairs"]: found.pairs}
@@ -94,9 +99,12 @@ def _near(lesson: Lesson, word: str, found: contexts.Table) -> None:
         figure(lambda theme: histogram(theme, BINS, shares, axes=(words["cosine"], words["share"]), height=360,
                                        marks=[(found.luck, words["luck"].format(luck=found.luck))]),
                key="vectors-baseline", alt=words["alt_baseline"].format(mean=found.pairs.mean(), luck=found.luck))
-    lesson.notes("table", shown=(contexts.to_all, contexts.neighbours, contexts.luck), word=escape_markdown(word), nearest=escape_markdown(found.nearest[0][0]),
-                 shapes={"table": f"float32 ({vocabulary}, {d_model})", "rows": found.rows, "cosines": found.cosines}, cosine=near[0],
-                 mean=found.pairs.mean(), high=np.percentile(found.pairs, 99), luck=found.luck, vocabulary=vocabulary, d_model=d_model,
+    lesson.notes("table", shown=(contexts.to_all, contexts.neighbours, contexts.luck), word=escape_markdown(word),
+                 nearest=escape_markdown(found.nearest[0][0]),
+                 shapes={"table": f"float32 ({vocabulary}, {d_model})", "rows": found.rows, "cosines": found.cosines},
+                 cosine=near[0],
+                 mean=found.pairs.mean(), high=np.percentile(found.pairs, 99), luck=found.luck, vocabulary=vocabulary,
+                 d_model=d_model,
                  above=int((found.cosines > found.luck).sum()))
 
 
@@ -138,16 +146,22 @@ def _layers(lesson: Lesson, found: contexts.Contexts, word: str, title: str) -> 
     def draw(theme: str):
         drawing = lines(theme, places, drawn, axes=(words["layer"], words["cosine"]), height=420)
         every = -(-len(names) // LAYERS)
-        shown = [place for place in places if place == 0 or (place == 1 and every == 1) or (place > 1 and (place - 2) % every == 0)]
+        shown = [place for place in places if place == 0 or (place == 1 and every == 1)
+                 or (place > 1 and (place - 2) % every == 0)]
         drawing.update_xaxes(tickmode="array", tickvals=shown, ticktext=[names[place] for place in shown])
         return drawing
 
-    figure(draw, key="vectors-contexts", alt=lesson.alt("contexts", word=word, first=found.apart[0], apart=found.apart[-1], alike=found.alike[-1],
-                                                        base=found.unrelated[-1]))
-    cut = words["whole"] if len(found.pieces) == 1 else words["several"].format(pieces=" · ".join(map(escape_markdown, found.pieces)))
+    figure(draw, key="vectors-contexts",
+           alt=lesson.alt("contexts", word=word, first=found.apart[0], apart=found.apart[-1], alike=found.alike[-1],
+                          base=found.unrelated[-1]))
+    cut = words["whole"] if len(found.pieces) == 1 else words["several"].format(
+        pieces=" · ".join(map(escape_markdown, found.pieces)))
     low, high = int(found.apart.argmin()), int(found.unrelated.argmax())
     lesson.notes("contexts", shown=(contexts.layers, contexts.compare, statistics.unit_rows, statistics.cosines),
                  shapes={"apart": found.apart, "unrelated": found.unrelated},
-                 word=escape_markdown(word), model=title, cut=cut, first=found.apart[0], last=found.apart[-1], least=found.apart[low], at=names[low],
-                 alike=found.alike[-1], pairs=found.pairs, base=found.unrelated[high], base_at=names[high], base_first=found.unrelated[0],
-                 base_last=found.unrelated[-1], left=found.apart[-1] - found.unrelated[-1], left_alike=found.alike[-1] - found.unrelated[-1])
+                 word=escape_markdown(word), model=title, cut=cut, first=found.apart[0], last=found.apart[-1],
+                 least=found.apart[low], at=names[low],
+                 alike=found.alike[-1], pairs=found.pairs, base=found.unrelated[high], base_at=names[high],
+                 base_first=found.unrelated[0],
+                 base_last=found.unrelated[-1], left=found.apart[-1] - found.unrelated[-1],
+                 left_alike=found.alike[-1] - found.unrelated[-1])

@@ -1,4 +1,5 @@
-"""The first sections of *From text to vectors*: a text of one's own in pieces and ids, Chinese, and byte-pair encoding merge by merge."""
+"""The first sections of *From text to vectors*: a text of one's own in pieces and ids, Chinese, and byte-pair encoding
+merge by merge."""
 import html
 
 import numpy as np
@@ -29,13 +30,16 @@ def field(page: PageContext, name: str, label: str, longest: int) -> str:
 
 
 def cuts(text: str, book: str) -> dict[str, tokenization.Cut]:
-    """By WordPiece and by byte-level BPE, of a BPE that learnt from `book` ("own") where SmolLM2's tokenizer is not on this disk."""
+    """By WordPiece and by byte-level BPE, of a BPE that learnt from `book` ("own") where SmolLM2's tokenizer is not on
+    this disk."""
     found = {"minilm": tokenization.cut(text, "minilm")}
-    return found | ({"smollm2": tokenization.cut(text, "smollm2")} if tokenization.on_disk("smollm2") else {"own": tokenization.cut_by_own(text, book)})
+    return found | ({"smollm2": tokenization.cut(text, "smollm2")} if tokenization.on_disk("smollm2")
+                    else {"own": tokenization.cut_by_own(text, book)})
 
 
 def chips(cut: tokenization.Cut, ids: bool = True) -> str:
-    """Pieces as Markdown on alternating grounds, each with its number; unknown ones red, those that the model adds grey."""
+    """Pieces as Markdown on alternating grounds, each with its number; unknown ones red, those that the model adds
+    grey."""
     found = []
     for place, (label, unknown, special) in enumerate(zip(cut.labels[:SHOWN], cut.unknown, cut.special, strict=False)):
         colour = "red" if unknown else "gray" if special else COLOURS[place % len(COLOURS)]
@@ -61,7 +65,8 @@ def own_text(page: PageContext, lesson: Lesson) -> None:
         first, second = found.values()
         lesson.notes("pieces", shown=(tokenization.cut, tokenization._cut),
                      shapes={f"ids of {name}": f"({len(cut.ids)},)" for name, cut in found.items()},
-                     first=first.count, second=second.count, signs=len(text), unknown=sum(first.unknown), bytes=len(text.encode()),
+                     first=first.count, second=second.count, signs=len(text), unknown=sum(first.unknown),
+                     bytes=len(text.encode()),
                      known=_pieces_of(first), vocabulary=first.vocabulary, other=second.vocabulary)
 
 
@@ -76,7 +81,8 @@ def _steps(words: dict, name: str, cut: tokenization.Cut) -> None:
     st.caption(words["steps"]["normalised"])
     st.markdown(f"`{cut.normalised.replace('`', ' ')}`" if cut.normalised.strip() else words["nothing"])
     st.caption(words["steps"]["words"])
-    st.markdown(" · ".join(escape_markdown(word if name == "minilm" else tokenization.shown(word)) for word in cut.words[:SHOWN]) or words["nothing"])
+    st.markdown(" · ".join(escape_markdown(word if name == "minilm" else tokenization.shown(word))
+                           for word in cut.words[:SHOWN]) or words["nothing"])
     st.caption(words["steps"]["pieces"].format(count=cut.count, vocabulary=cut.vocabulary - 1))
     st.markdown(chips(cut))
 
@@ -92,14 +98,17 @@ def chinese(lesson: Lesson, revealed: bool) -> None:
         found = cuts(sentence, lesson.prose["presets"]["books"]["english"])
         textbook = " ".join(f":gray-background[{each}]" for each in words["textbook"])
         rows = [words["head"], "|---|---|---:|", f"| {words['split']} | {textbook} | {len(words['textbook'])} |"]
-        rows += [f"| {lesson.prose['pieces']['by'][name]} | {chips(cut, ids=False)} | {cut.count} |" for name, cut in found.items()]
+        rows += [f"| {lesson.prose['pieces']['by'][name]} | {chips(cut, ids=False)} | {cut.count} |"
+                 for name, cut in found.items()]
         st.markdown("\n".join(rows))
         minilm, other = found.values()
-        lesson.notes("chinese", unknown=sum(minilm.unknown), signs=len(sentence), count=other.count, bytes=len(sentence.encode()))
+        lesson.notes("chinese", unknown=sum(minilm.unknown), signs=len(sentence), count=other.count,
+                     bytes=len(sentence.encode()))
 
 
 def merges(page: PageContext, lesson: Lesson) -> None:
-    """Byte-pair encoding on a text of one's own: the split after some merges, the candidates for the next, and the text's length over all."""
+    """Byte-pair encoding on a text of one's own: the split after some merges, the candidates for the next, and the
+    text's length over all."""
     words, presets = lesson.prose["merges"], lesson.prose["presets"]["books"]
     with lesson.section("merges"):
         book = field(page, "book", words["book"], 400)
@@ -118,8 +127,10 @@ def merges(page: PageContext, lesson: Lesson) -> None:
             button_setting(page, words["on"], "merge-on", done=min(len(found.pairs), done + 1))
         st.markdown(_split(found, done))
         _candidates(lesson, found, done)
-        lesson.notes("merges", shown=(tokenization.trained, tokenization.merges, tokenization.merged, tokenization.pair_counts),
-                     shapes={"pairs": f"({len(found.pairs)}, 2)", "words": f"({len(found.words)},)"}, done=done, now=found.lengths[done],
+        lesson.notes("merges",
+                     shown=(tokenization.trained, tokenization.merges, tokenization.merged, tokenization.pair_counts),
+                     shapes={"pairs": f"({len(found.pairs)}, 2)", "words": f"({len(found.words)},)"}, done=done,
+                     now=found.lengths[done],
                      before=found.lengths[0], all=len(found.pairs), vocabulary=256 + done,
                      last=_named(found.pairs[done - 1]) if done else words["nothing_yet"])
 
@@ -133,7 +144,9 @@ def _split(found: tokenization.Merges, done: int) -> str:
     rows = []
     for word, times in found.words[:WORDS]:
         cut = tokenization.apply(word, found.pairs[:done])
-        rows.append(" ".join(f":{COLOURS[place % len(COLOURS)]}-background[{escape_markdown(tokenization.shown(piece))}]" for place, piece in enumerate(cut))
+        rows.append(
+            " ".join(f":{COLOURS[place % len(COLOURS)]}-background[{escape_markdown(tokenization.shown(piece))}]"
+                     for place, piece in enumerate(cut))
                     + f" :gray[×{times}]")
     return " &emsp; ".join(rows)
 
@@ -149,12 +162,16 @@ def _candidates(lesson: Lesson, found: tokenization.Merges, done: int) -> None:
         if order:
             names = [html.escape(" + ".join(map(tokenization.shown, pair))) for pair in order]
             axes = words["candidates" if following else "finished"], words["times"]
-            figure(lambda theme: bars(theme, names, {words["times"]: np.array([counts[pair] for pair in order])}, axes=axes, height=320,
+            figure(lambda theme: bars(theme, names, {words["times"]: np.array([counts[pair] for pair in order])},
+                                      axes=axes, height=320,
                                       angle=ASLANT),
                    key="vectors-candidates", alt=lesson.alt("merges", done=done, pair=names[0], times=counts[order[0]]))
         else:
             st.info(words["whole"])
     with right:
-        figure(lambda theme: lines(theme, np.arange(len(found.lengths)), [Line(words["length"], np.array(found.lengths, float))],
-                                   axes=(words["axis"], words["length"]), marks=[(done, words["here"].format(done=done))], height=320),
-               key="vectors-merges", alt=words["alt_length"].format(done=done, now=found.lengths[done], before=found.lengths[0]))
+        figure(lambda theme: lines(theme, np.arange(len(found.lengths)),
+                                   [Line(words["length"], np.array(found.lengths, float))],
+                                   axes=(words["axis"], words["length"]),
+                                   marks=[(done, words["here"].format(done=done))], height=320),
+               key="vectors-merges",
+               alt=words["alt_length"].format(done=done, now=found.lengths[done], before=found.lengths[0]))

@@ -44,7 +44,8 @@ def test_a_bad_row_is_named(row, says):
 
 
 def test_bad_files_say_what_is_wrong():
-    for content, says in ((b"text,label\na,b\n", "no column sentence, pronoun, correct, wrong"), (HEAD.encode(), "no row"),
+    for content, says in ((b"text,label\na,b\n", "no column sentence, pronoun, correct, wrong"),
+                          (HEAD.encode(), "no row"),
                           (b"\xff\xfe\x00", "UTF-8"), (b"", "no column")):
         with pytest.raises(UserError, match=says):
             read_bytes(content, "mine.csv")
@@ -61,21 +62,26 @@ def test_twins_are_recognised_without_a_column():
 
 
 def test_the_same_answer_twice_is_no_pair_of_twins():
-    cases = [make_case(TIRED, "it", "animal", "street"), make_case(TIRED.replace("tired", "lazy"), "it", "animal", "street")]
+    cases = [make_case(TIRED, "it", "animal", "street"),
+             make_case(TIRED.replace("tired", "lazy"), "it", "animal", "street")]
     assert len({case.pair for case in paired(cases)}) == 2
 
 
 def test_the_shipped_twins_have_the_same_words_up_to_one_stretch_and_opposite_answers():
     cases = shipped("coreference")
     pairs = {name: [case for case in cases if case.pair == name] for name in {case.pair for case in cases}}
-    assert len(pairs) >= 100 and len({case.frame for case in cases}) >= 20 and len({case.sentence for case in cases}) == len(cases)
+    assert len(pairs) >= 100 and len({case.frame
+                                      for case in cases}) >= 20 and len({case.sentence for case in cases}) == len(cases)
     for name, twins in pairs.items():
         assert len(twins) == 2, name
         one, other = twins
-        assert (one.word("correct"), one.word("wrong"), one.frame) == (other.word("wrong"), other.word("correct"), other.frame)
+        assert (one.word("correct"), one.word("wrong"), one.frame) == (other.word("wrong"), other.word("correct"),
+                                                                       other.frame)
         assert all(max(case.correct[1], case.wrong[1]) < case.pronoun[0] for case in twins)
-    assert len({case.pair for case in paired([make_case(case.sentence, case.word("pronoun"), case.word("correct"), case.word("wrong"))
-                                              for case in cases])}) == len(pairs)
+    assert len({case.pair
+                for case in paired([make_case(case.sentence, case.word("pronoun"), case.word("correct"),
+                                              case.word("wrong"))
+                                    for case in cases])}) == len(pairs)
 
 
 def test_the_shipped_frames_are_not_the_resolvers():

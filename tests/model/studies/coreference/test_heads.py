@@ -18,7 +18,8 @@ def by_hand(attention_map, place: Words):
             matrix = heads.weights(layer, head).astype(np.float64)
             behind = range(max(place.pronoun) + 1, place.last + 1)
             for name, rows in (("pronoun", place.pronoun), ("later", behind)):
-                kept[name].append([np.mean([sum(matrix[row, key] for key in noun) for row in rows]) for noun in (place.correct, place.wrong)])
+                kept[name].append([np.mean([sum(matrix[row, key] for key in noun) for row in rows])
+                                   for noun in (place.correct, place.wrong)])
             others = [[row for row in range(len(matrix)) if row not in (*place.pronoun, *noun) and
                        (attention_map.kind is Kind.SELF or row > max(noun))] for noun in (place.correct, place.wrong)]
             kept["received"].append([np.mean([sum(matrix[row, key] for key in noun) for row in rows])
@@ -82,7 +83,8 @@ def test_a_resolver_looks_at_the_right_noun_of_both_twins_and_the_start_of_its_f
     cases = tuple(make_case(f"The animal didn't cross the street because it was too {adjective}.", "it", *nouns)
                   for adjective, nouns in (("tired", ("animal", "street")), ("wide", ("street", "animal"))))
     ids = ("resolver-narrow", sources.untrained("resolver-narrow"))
-    trained, untrained = (sources.ask(CasesQuery(each, sources.revision(each), cases)).result().pronoun[:, 1] for each in ids)
+    trained, untrained = (sources.ask(CasesQuery(each, sources.revision(each), cases)).result().pronoun[:, 1]
+                          for each in ids)
     assert (trained[:, 0] > 0.9).all() and (untrained[:, 0] < 0.5).all()
     assert sources.untrained("scratch") == "scratch"
 
@@ -90,4 +92,6 @@ def test_a_resolver_looks_at_the_right_noun_of_both_twins_and_the_start_of_its_f
 def test_shipped_sentences_are_read_whole_by_minilm():
     cases = shipped("coreference")[::47]
     answer = sources.ask(CasesQuery("minilm", sources.revision("minilm"), cases)).result()
-    assert np.isfinite(answer.pronoun).all() and (answer.pronoun >= 0).all() and (answer.pronoun.sum(-1) <= 1).all() and answer.unknown == 0
+    assert np.isfinite(answer.pronoun).all() and (answer.pronoun
+                                                  >= 0).all() and (answer.pronoun.sum(-1)
+                                                                   <= 1).all() and answer.unknown == 0

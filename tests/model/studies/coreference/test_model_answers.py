@@ -59,18 +59,22 @@ def test_a_resolver_names_a_noun_at_the_pronoun_and_an_edit_reaches_it():
 
     model = SimpleNamespace(answer=answer)
     edits = frozenset({Silence(Kind.SELF, 1, 3)})
-    plain, silenced = (run(AnswersQuery("fake", "0", (case,), each), model, lambda *_: None) for each in (frozenset(), edits))
+    plain, silenced = (run(AnswersQuery("fake", "0", (case,), each), model, lambda *_: None)
+                       for each in (frozenset(), edits))
     assert seen == [frozenset(), edits] and plain.way == "label"
     np.testing.assert_allclose(plain.scores, [[math.log(0.7), math.log(0.2)]])
     np.testing.assert_allclose(plain.share, [0.7 / 0.9])
-    np.testing.assert_allclose(silenced.scores, [[math.log(0.1), math.log(0.6)]])   # not among the best: as probable as the last of them at most
+    # not among the best: as probable as the last of them at most
+    np.testing.assert_allclose(silenced.scores, [[math.log(0.1), math.log(0.6)]])
 
 
 def test_a_model_that_names_nothing_says_so():
     case = make_case("aa bb cc dd ee it gg", "it", "bb", "cc")
     with pytest.raises(UserError, match="names no noun at 'it'"):
-        run(AnswersQuery("fake", "0", (case,)), SimpleNamespace(answer=lambda query, report: record(7)), lambda *_: None)
+        run(AnswersQuery("fake", "0", (case,)), SimpleNamespace(answer=lambda query, report: record(7)),
+            lambda *_: None)
 
 
 def test_shares_never_overflow():
-    assert Answers("next", np.array([[0.0, -5e3], [-5e3, 0.0], [-1.0, -1.0]])).share.tolist() == [1.0, pytest.approx(0.0), 0.5]
+    assert Answers("next",
+                   np.array([[0.0, -5e3], [-5e3, 0.0], [-1.0, -1.0]])).share.tolist() == [1.0, pytest.approx(0.0), 0.5]

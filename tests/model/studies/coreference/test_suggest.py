@@ -31,5 +31,6 @@ def test_shipped_sentences_know_their_answer_and_their_twin():
     for case in shipped("coreference")[::31]:
         assert guess(case.sentence) == case == same_sentence(case.sentence)
         assert twin_of(twin_of(case)) == case
-        assert {case.sentence[slice(*span)] for span in nouns(case.sentence)} >= {case.word("correct"), case.word("wrong")}
+        assert {case.sentence[slice(*span)]
+                for span in nouns(case.sentence)} >= {case.word("correct"), case.word("wrong")}
         assert case.pronoun in pronouns(case.sentence)

@@ -13,31 +13,38 @@ COUNT = 9
 
 
 def made(seed: int, truth: tuple[int, int] | None = None) -> Attribution:
-    """An attribution of nine tokens, two layers of two heads; the first token special, the last answers. truth: a head whose row is the effect."""
+    """An attribution of nine tokens, two layers of two heads; the first token special, the last answers. truth: a head
+    whose row is the effect."""
     rng = np.random.default_rng(seed)
     effect = rng.random(COUNT)
-    removed = {name: np.where(np.arange(COUNT) == COUNT - 1, np.nan, effect * sign) for name, sign in zip(REMOVALS, (1, -1, 1), strict=True)}
+    removed = {name: np.where(np.arange(COUNT) == COUNT - 1, np.nan, effect * sign)
+               for name, sign in zip(REMOVALS, (1, -1, 1), strict=True)}
     removed["hidden"] = removed["hidden"] + 0.3 * rng.random(COUNT)
     rows = [rng.random((2, COUNT)) for _ in range(2)]
     if truth is not None:
         rows[truth[0]][truth[1]] = effect
-    tokens = Tokens(tuple("abcdefghi"), tuple(range(COUNT)), (True, *[False] * 8), ((0, 1),) * COUNT, (0,) * COUNT, (0,) * COUNT, (False,) * COUNT)
+    tokens = Tokens(tuple("abcdefghi"), tuple(range(COUNT)), (True, *[False] * 8), ((0, 1),) * COUNT, (0,) * COUNT, (0,
+                    ) * COUNT, (False,) * COUNT)
     query = Query("m", "r", "text")
     means = {"weight": tuple(each.mean(0) for each in rows), "norm": (rows[0][0], np.zeros(0))}
-    return Attribution(AttributionQuery(query), query, Kind.CAUSAL, tokens, Answer("next", "a", "", 0.0, 1, "?"), COUNT - 1, (3, 5), removed,
+    return Attribution(AttributionQuery(query), query, Kind.CAUSAL, tokens, Answer("next", "a", "", 0.0, 1, "?"),
+                       COUNT - 1, (3, 5), removed,
                        {"weight": tuple(rows), "norm": tuple(rows)}, means,
-                       {"rollout": rng.random(COUNT), "rollout_even": np.linspace(1, 0, COUNT), "gradient": rng.normal(size=COUNT)}, {})
+                       {"rollout": rng.random(COUNT), "rollout_even": np.linspace(1, 0, COUNT),
+                        "gradient": rng.normal(size=COUNT)}, {})
 
 
 def test_agreement_compares_sizes_over_words_without_the_token_that_answers():
     found = made(1)
     assert found.ranked.tolist() == [False, *[True] * 7, False]
-    expected = [stats.spearmanr(np.abs(found.scores["gradient"][1:8]), np.abs(found.removed[name][1:8])).statistic for name in REMOVALS]
+    expected = [stats.spearmanr(np.abs(found.scores["gradient"][1:8]), np.abs(found.removed[name][1:8])).statistic
+                for name in REMOVALS]
     np.testing.assert_allclose(agreement(found, 5, 1)["gradient"], expected)
     pairs = {frozenset(pair): stats.spearmanr(*(np.abs(found.removed[name][1:8]) for name in pair)).statistic
              for pair in (REMOVALS[:2], REMOVALS[1:], REMOVALS[::2])}
     np.testing.assert_allclose(ceiling(found)[1], (pairs[frozenset(REMOVALS[:2])] + pairs[frozenset(REMOVALS[1:])]) / 2)
-    assert list(agreement(found, 3, 0)) == ["weight_head", "weight_layer", "norm_head", "norm", "rollout", "rollout_even", "gradient"]
+    assert list(agreement(found, 3, 0)) == ["weight_head", "weight_layer", "norm_head", "norm", "rollout",
+                                            "rollout_even", "gradient"]
     assert "norm" not in agreement(found, 5, 0)
 
 
@@ -67,7 +74,8 @@ def test_permuted_rows_keep_their_weights_and_their_mask():
 @pytest.mark.parametrize("which", [*SETS, "resolver", "induction"])
 def test_every_set_has_more_than_fifty_texts_and_asks_for_a_word_that_stands_there(which):
     found = texts(which)
-    assert len(found) >= 60 and len({each.text for each in found}) == len(found) and len({each.group for each in found}) >= 16
+    assert len(found) >= 60 and len({each.text
+                                     for each in found}) == len(found) and len({each.group for each in found}) >= 16
     for each in found:
         if each.at is None:
             assert which == "induction"
@@ -80,4 +88,5 @@ def test_every_set_has_more_than_fifty_texts_and_asks_for_a_word_that_stands_the
 def test_questions_fit_the_model():
     one = questions("smollm2", "r", "next", "agreement")[0]
     assert one.query.text[one.at:].startswith(one.word) and one.rival and not one.other
-    assert questions("minilm", "r", "vector", "sentences")[0].other and questions("minilm", "r", "vector", "sentences")[0].at is None
+    assert questions("minilm", "r", "vector",
+                     "sentences")[0].other and questions("minilm", "r", "vector", "sentences")[0].at is None

@@ -13,7 +13,8 @@ def spot(page, layer: int, head: int) -> dict:
 
 def pixels(page, selector: str) -> list[int]:
     """The mean red, green and blue of a canvas."""
-    return page.locator(selector).evaluate("""canvas => { const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height),
+    return page.locator(selector).evaluate(
+        """canvas => { const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height),
         sum = [0, 0, 0]; for (let i = 0; i < data.length; i++) if (i % 4 < 3) sum[i % 4] += data[i]; return sum.map(s => 4 * s / data.length); }""")
 
 
@@ -38,7 +39,8 @@ def test_hovering_names_the_head_and_asks_nobody(visit):
         page.locator(".grid .stage").hover(position=spot(page, 2, head))
     tip = page.locator(".grid .tip")
     expect(tip.locator("b")).to_have_text("layer 2 · head 11")
-    assert [line.inner_text().split("\n") for line in tip.locator("div").all()] == [["previous", "0.260"], ["entropy, bits", "3.600"]]
+    assert [line.inner_text().split("\n")
+            for line in tip.locator("div").all()] == [["previous", "0.260"], ["entropy, bits", "3.600"]]
     page.mouse.move(5, 5)
     expect(tip).to_be_hidden()
     assert (runs(page), len(page.frames_sent)) == before

@@ -24,17 +24,20 @@ def test_the_body_holds_every_cell(overview):
 
 @pytest.mark.parametrize("layers, heads, cells", [(6, 12, 64), (30, 9, 64), (6, 12, 13)])
 def test_a_question_sends_at_most_4100_bytes_a_head_and_20_kB(layers, heads, cells):
-    overview = Overview(Kind.CAUSAL, tuple(range(layers)), (np.zeros((heads, cells, cells), np.uint8),) * layers, (2, 2))
+    overview = Overview(Kind.CAUSAL, tuple(range(layers)), (np.zeros((heads, cells, cells), np.uint8),) * layers,
+                        (2, 2))
     every = places(overview)
     hover = {f"a measure with quite a name {number}": dict.fromkeys(every, number / 7) for number in range(8)}
-    state_bytes = state(overview, room="heads", open_head=(0, 0), order=every[::-1], marks=[(0, head, head + 1) for head in range(8)], hover=hover)
+    state_bytes = state(overview, room="heads", open_head=(0, 0), order=every[::-1],
+                        marks=[(0, head, head + 1) for head in range(8)], hover=hover)
     sent = len(body(overview, room="heads")) + len(state_bytes) + len(script("js/body.js")) + len(script("js/state.js"))
     assert sent <= layers * heads * min(4100, cells * cells + 4) + 20_000
     assert sent - layers * heads * cells * cells < 12_000
 
 
 def test_the_state_numbers_heads_as_the_body_does(overview):
-    header, arrays = unpack(state(overview, room="r", open_head=(1, 4), order=[(2, 1), (0, 0)], marks=[(1, 0, 1), (2, 0, 2)],
+    header, arrays = unpack(state(overview, room="r", open_head=(1, 4), order=[(2, 1), (0, 0)],
+                                  marks=[(1, 0, 1), (2, 0, 2)],
                                   hover={"share": {(1, 4): 0.25, (0, 0): 0.75}}, values={(2, 1): -3.5}))
     assert (header["open"], header["order"], header["marks"]) == (7, [9, 0], [[3, 1], [8, 2]])
     assert header["hover"] == [["share", 0.25, 0.75]]
@@ -50,6 +53,7 @@ def test_an_event_is_a_head(overview):
     assert [read(number, overview) for number in (0, 3, 9)] == [GridEvent(0, 0), GridEvent(1, 0), GridEvent(2, 1)]
 
 
-@pytest.mark.parametrize("hostile", [None, -1, 10, 10**9, 1.0, float("nan"), float("inf"), True, "0", "", [], [0], {}, {"layer": 0, "head": 0}])
+@pytest.mark.parametrize("hostile", [None, -1, 10, 10**9, 1.0, float("nan"), float("inf"), True, "0", "", [], [0], {},
+                                     {"layer": 0, "head": 0}])
 def test_a_hostile_value_is_no_event(overview, hostile):
     assert read(hostile, overview) is None

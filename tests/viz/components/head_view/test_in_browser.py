@@ -23,7 +23,8 @@ def tip(page) -> tuple[str, dict[str, str]]:
     """Title and rows of the tooltip."""
     box = page.locator(".view .tip")
     expect(box).to_be_visible()
-    return box.locator("b").inner_text(), dict(line.locator("span").all_inner_texts() for line in box.locator("div").all())
+    return box.locator("b").inner_text(), dict(line.locator("span").all_inner_texts()
+                                               for line in box.locator("div").all())
 
 
 @pytest.mark.parametrize("transposed", [False, True])
@@ -52,8 +53,10 @@ def test_choosing_in_the_matrix(visit):
     rest(page)
     page.mouse.click(edge["x"] - 20, cell(page, 5, 0)[1])
     rest(page)
-    assert events(page) == ["view ViewEvent(token=10, pair=None, marks=None)", "view ViewEvent(token=10, pair=(10, 2), marks=None)",
-                            "view ViewEvent(token=5, pair=(5, 7), marks=None)", "view ViewEvent(token=None, pair=None, marks=None)"]
+    assert events(page) == ["view ViewEvent(token=10, pair=None, marks=None)",
+                            "view ViewEvent(token=10, pair=(10, 2), marks=None)",
+                            "view ViewEvent(token=5, pair=(5, 7), marks=None)",
+                            "view ViewEvent(token=None, pair=None, marks=None)"]
 
 
 def test_the_keyboard_moves_sets_and_clears(visit):
@@ -75,7 +78,8 @@ def test_the_keyboard_moves_sets_and_clears(visit):
     rest(page)
     page.keyboard.press("Escape")
     rest(page)
-    assert events(page) == ["view ViewEvent(token=3, pair=None, marks=None)", "view ViewEvent(token=3, pair=(3, 4), marks=None)",
+    assert events(page) == ["view ViewEvent(token=3, pair=None, marks=None)",
+                            "view ViewEvent(token=3, pair=(3, 4), marks=None)",
                             "view ViewEvent(token=None, pair=None, marks=None)"]
 
 
@@ -105,7 +109,8 @@ def test_the_text_shows_a_row_as_colours(visit):
     words.nth(9).hover()
     assert tip(page)[0] == "it (10) → because (9)"
     assert abs(float(tip(page)[1]["weight"]) - numbers.weights[10, 9]) <= 0.00052
-    blues = words.evaluate_all("words => words.map(word => 255 - Number(getComputedStyle(word).backgroundColor.match(/\\d+/)))")
+    blues = words.evaluate_all("words => words.map(word => 255 - "
+                               "Number(getComputedStyle(word).backgroundColor.match(/\\d+/)))")
     order = np.argsort(numbers.weights[10])
     assert (np.diff(np.array(blues)[order]) >= 0).all()
 
@@ -117,7 +122,8 @@ def test_cross_attention_has_two_texts(visit):
     rest(page)
     page.locator(".view .words").nth(1).locator(".token").nth(5).click()
     rest(page)
-    assert events(page) == ["view ViewEvent(token=1, pair=None, marks=None)", "view ViewEvent(token=1, pair=(1, 5), marks=None)"]
+    assert events(page) == ["view ViewEvent(token=1, pair=None, marks=None)",
+                            "view ViewEvent(token=1, pair=(1, 5), marks=None)"]
 
 
 def test_what_the_mask_forbids_is_said(visit):
@@ -136,7 +142,8 @@ def test_a_strong_weight_is_seen_whatever_the_length(visit):
         """(canvas, [row, column]) => [...canvas.getContext('2d').getImageData(Math.floor((column + 0.5) * canvas.width / 2048),
            Math.floor((row + 0.5) * canvas.height / 2048), 1, 1).data]""", [int(row), int(column)])
     assert weights.max() > 0.5 and seen[0] < 120
-    labels = page.locator(".view .label.down").evaluate_all("all => all.map(each => each.getBoundingClientRect().top).sort((a, b) => a - b)")
+    labels = page.locator(".view .label.down").evaluate_all("all => all.map(each => "
+                                                            "each.getBoundingClientRect().top).sort((a, b) => a - b)")
     assert len(labels) > 20 and min(np.diff(labels)) >= 13
 
 

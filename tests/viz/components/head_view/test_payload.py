@@ -74,10 +74,14 @@ def test_an_event_names_tokens_that_are_shown(made):
 
 
 @pytest.mark.parametrize("hostile", [
-    None, 3, "x", [], {}, {"token": 1}, {"token": 10**9, "pair": None}, {"token": -1, "pair": None}, {"token": 1.0, "pair": None},
-    {"token": float("nan"), "pair": None}, {"token": True, "pair": None}, {"token": "1", "pair": None}, {"token": 1, "pair": [1]},
-    {"token": 1, "pair": [1, 2, 3]}, {"token": 1, "pair": [1, "2"]}, {"token": 1, "pair": [True, 2]}, {"token": 1, "pair": "12"},
-    {"token": 1, "pair": [1, 10**9]}, {"token": [1], "pair": None}, {"token": 1, "pair": [[1], 2]}, {"token": 1, "pair": None, "more": 1},
+    None, 3, "x", [], {}, {"token": 1}, {"token": 10**9, "pair": None}, {"token": -1, "pair": None},
+    {"token": 1.0, "pair": None},
+    {"token": float("nan"), "pair": None}, {"token": True, "pair": None}, {"token": "1", "pair": None},
+    {"token": 1, "pair": [1]},
+    {"token": 1, "pair": [1, 2, 3]}, {"token": 1, "pair": [1, "2"]}, {"token": 1, "pair": [True, 2]},
+    {"token": 1, "pair": "12"},
+    {"token": 1, "pair": [1, 10**9]}, {"token": [1], "pair": None}, {"token": 1, "pair": [[1], 2]},
+    {"token": 1, "pair": None, "more": 1},
 ])
 def test_a_hostile_value_is_no_event(made, hostile):
     assert read(hostile, fabricated.shown(made)) is None
@@ -114,9 +118,11 @@ def test_a_side_that_lacks_a_row_and_a_column_says_so_and_one_that_lacks_none_do
 
 def test_a_guess_is_told_in_rows_and_columns_and_read_back_in_tokens(made):
     shown = fabricated.shown(made, hide_special=True)
-    header, _ = unpack(state(shown, View(hide_special=True), room="r", guess=Guess("a", True, ((10, 2), (0, 1), (3, 15)))))
+    header, _ = unpack(state(shown, View(hide_special=True), room="r",
+                             guess=Guess("a", True, ((10, 2), (0, 1), (3, 15)))))
     assert (header["round"], header["marking"], header["marks"]) == ("a", True, [[9, 1]])
     assert unpack(state(shown, View(), room="r"))[0]["marking"] is False
     assert read({"marks": [[10, 2], [3, 3]]}, shown) == ViewEvent(None, None, ((10, 2), (3, 3)))
-    for value in ({"marks": [[0, 1]]}, {"marks": [None]}, {"marks": "x"}, {"marks": [[10, 2, 3]]}, {"marks": [[True, 2]]}, {"marks": [], "token": 1}):
+    for value in ({"marks": [[0, 1]]}, {"marks": [None]}, {"marks": "x"}, {"marks": [[10, 2, 3]]},
+                  {"marks": [[True, 2]]}, {"marks": [], "token": 1}):
         assert read(value, shown) is None

@@ -21,7 +21,8 @@ def page() -> None:
     few = st.toggle("few")
     st.button("reset", on_click=lambda: memory.update(value=3))
     options = sorted({*range(5 if few else 21), memory["value"]})
-    slider("Rows", options, memory["value"], say=lambda value: f"{value} rows", help="How many rows.", key="slider-rows", turn=turn)
+    slider("Rows", options, memory["value"], say=lambda value: f"{value} rows", help="How many rows.",
+           key="slider-rows", turn=turn)
     st.text("told " + " ".join(map(str, memory["told"])))
 
 

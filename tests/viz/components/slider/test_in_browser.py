@@ -39,11 +39,15 @@ PLAY = """async (code) => {
 
 def test_what_was_sent_is_an_option_of_now_or_nothing():
     assert read({"at": 1, "word": "1", "count": 5}, WORDS) == 1
-    assert read({"at": 1, "word": "2", "count": 5}, WORDS) == read({"at": 99, "word": "2", "count": 5}, WORDS) == 2, "the options have changed"
-    assert read({"at": 4, "word": "the", "count": 5}, WORDS) == 4 and read({"at": 1, "word": "the", "count": 5}, WORDS) is None
-    assert read({"at": True, "word": "1", "count": 5}, WORDS) is None and read({"at": 1, "word": "9", "count": 5}, WORDS) is None
+    assert read({"at": 1, "word": "2", "count": 5}, WORDS) == read({"at": 99, "word": "2", "count": 5},
+                                                                   WORDS) == 2, "the options have changed"
+    assert read({"at": 4, "word": "the", "count": 5}, WORDS) == 4 and read({"at": 1, "word": "the", "count": 5},
+                                                                           WORDS) is None
+    assert read({"at": True, "word": "1", "count": 5},
+                WORDS) is None and read({"at": 1, "word": "9", "count": 5}, WORDS) is None
     assert read({"at": 1, "word": "1"}, WORDS) is None and read(None, WORDS) is None
-    assert message("x", WORDS, 1, None, {"count": 7})["heard"] == 7 and message("x", WORDS, 1, None, {"count": 1e9})["heard"] == 0
+    assert message("x", WORDS, 1, None,
+                   {"count": 7})["heard"] == 7 and message("x", WORDS, 1, None, {"count": 1e9})["heard"] == 0
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +124,8 @@ def test_an_answer_on_its_way_does_not_pull_the_thumb_back_and_the_last_place_is
     page.close()
     assert counts == [1, 1, 1, 2], "at once, then not more than one in a while, and the last one"
     assert [(each["at"], each["word"]) for each in sent] == [(4, "e"), (6, "g")] and sent[0]["count"] < sent[1]["count"]
-    assert places == {"while it waits to tell": 6, "before it was heard": 6, "heard": 6, "moved by another control": 2, "fewer options": 1}
+    assert places == {"while it waits to tell": 6, "before it was heard": 6, "heard": 6, "moved by another control": 2,
+                      "fewer options": 1}
 
 
 def test_the_keyboard_reaches_its_help_and_a_presentation_hides_it(visit):

@@ -16,7 +16,8 @@ def test_a_click_focuses_a_second_pairs_and_again_clears(visit):
     buttons.nth(4).click(modifiers=["Shift"])
     rest(page)
     assert page.locator(".strip [aria-pressed=true]").all_inner_texts() == ["'", "it"]
-    assert page.locator(".strip .hint").inner_text() == "it (10) → ' (4). Choose one of them again, or press Esc, to clear."
+    assert page.locator(
+        ".strip .hint").inner_text() == "it (10) → ' (4). Choose one of them again, or press Esc, to clear."
     expect(page.locator(".view .hot")).to_have_text(["it", "'"])
 
 
@@ -46,7 +47,8 @@ def test_any_text_is_only_text(visit):
     expect(page.locator(".strip button.special")).to_have_text(["[CLS]", "[SEP]"])
     expect(page.locator(".strip .word").nth(2).locator("button")).to_have_text(["The", "##re"])
     boxes = [each.bounding_box() for each in page.locator(".strip button").all()]
-    assert all(box["x"] >= 0 and box["x"] + box["width"] <= 390 and box["height"] >= 24 and box["width"] >= 24 for box in boxes)
+    assert all(box["x"] >= 0 and box["x"] + box["width"] <= 390 and box["height"] >= 24 and box["width"] >= 24
+               for box in boxes)
 
 
 def test_two_texts_stand_apart(visit):

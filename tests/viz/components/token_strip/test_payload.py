@@ -22,6 +22,7 @@ def test_an_event_is_a_choice():
 
 @pytest.mark.parametrize("hostile", [None, 1, "a", {}, {"token": 7, "pair": None}, {"token": 10**9, "pair": None},
                                      {"token": float("nan"), "pair": None},
-                                     {"token": 0, "pair": [0, 7]}, {"token": 0, "pair": [0, None]}, {"token": "0", "pair": None}])
+                                     {"token": 0, "pair": [0, 7]}, {"token": 0, "pair": [0, None]},
+                                     {"token": "0", "pair": None}])
 def test_a_hostile_value_is_no_event(hostile):
     assert read(hostile, 7) is None

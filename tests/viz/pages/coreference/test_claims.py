@@ -14,7 +14,8 @@ HEADS = tuple((Kind.SELF, layer, head) for layer in range(3) for head in range(5
 def twins(there: bool = True) -> Twins:
     """Head 0·0 flips, 0·1 always looks at A, 0·2 at B, 0·3 is wrong in both, 0·4 and all others look at neither."""
     here, other = np.full((15, 2), 0.01, np.float32), np.full((15, 2), 0.01, np.float32)
-    here[:4], other[:4] = [[0.5, 0.2], [0.7, 0.1], [0.1, 0.6], [0.2, 0.4]], [[0.1, 0.4], [0.3, 0.2], [0.0, 0.5], [0.4, 0.2]]
+    here[:4], other[:4] = [[0.5, 0.2], [0.7, 0.1], [0.1, 0.6],
+                           [0.2, 0.4]], [[0.1, 0.4], [0.3, 0.2], [0.0, 0.5], [0.4, 0.2]]
     return Twins(HEADS, here, other if there else None, 0.125, ("animal", "street", "it"))
 
 
@@ -24,9 +25,11 @@ def answer(seed: int, accuracy: float) -> SetAnswer:
     weights = draw.random((count, 15, 2), np.float32) / 2
     hit = draw.permutation(count) < accuracy * count
     weights[:, 7] = np.where(hit[:, None], [0.4, 0.1], [0.1, 0.4])
-    cases = tuple(Case("a b c", (4, 5), *((0, 1), (2, 3))[:: 1 - 2 * (number % 2)], frame=f"frame {number % 35}", pair=f"pair {number // 2}")
+    cases = tuple(Case("a b c", (4, 5), *((0, 1), (2, 3))[:: 1 - 2 * (number % 2)], frame=f"frame {number % 35}",
+                       pair=f"pair {number // 2}")
                   for number in range(count))
-    return SetAnswer(CasesQuery("fake", "0", cases), HEADS, weights, weights, draw.random((count, 15, 2), np.float32), 0)
+    return SetAnswer(CasesQuery("fake", "0", cases), HEADS, weights, weights, draw.random((count, 15, 2), np.float32),
+                     0)
 
 
 def test_every_head_has_its_verdict():
@@ -63,10 +66,13 @@ def test_a_report_agrees_with_its_parts():
     found = answer(11, 0.8)
     ours, correct = report(found), statistics.correctness(found.pronoun)
     assert [head.accuracy.value for head in ours.heads] == correct.mean(0).tolist()
-    assert ours.best.mass == np.float32(found.pronoun[:, 7].sum(-1).mean(dtype=np.float32)) or abs(ours.best.mass - 0.5) < 1e-5
+    assert ours.best.mass == np.float32(found.pronoun[:,
+                                                      7].sum(-1).mean(dtype=np.float32)) or abs(
+                                                          ours.best.mass - 0.5) < 1e-5
     both = np.mean([correct[2 * pair, 7] == 1 and correct[2 * pair + 1, 7] == 1 for pair in range(70)])
     assert ours.best.both == both
-    assert ours.baselines == {"chance": 0.5, "nearest": 0.5, "first": 0.5, "received": statistics.correctness(found.received).mean(0)[7]}
+    assert ours.baselines == {"chance": 0.5, "nearest": 0.5, "first": 0.5,
+                              "received": statistics.correctness(found.received).mean(0)[7]}
 
 
 def test_a_head_may_be_chosen_on_another_set():

@@ -36,7 +36,8 @@ def test_the_twin_tells_the_same_story_from_its_own_side(twins):
 
 def test_a_model_that_reads_left_to_right_is_told_not_to_have_seen_the_word():
     answer = record(7, Kind.CAUSAL, text="a b c d e f g")
-    example = Example("x", "x", "a b c d e f g", "x", "x", ("causal",), ("c", "a"), twin="a b c d e f h", swap=("g", "h"), rival="b")
+    example = Example("x", "x", "a b c d e f g", "x", "x", ("causal",), ("c", "a"), twin="a b c d e f h",
+                      swap=("g", "h"), rival="b")
     spans = tuple((2 * place, 2 * place + 1) for place in range(7))
     both = replace(answer[Kind.CAUSAL].queries, spans=spans, segments=(0,) * 7)
     answer = replace(answer, maps=(replace(answer.maps[0], queries=both, keys=both),))

@@ -7,10 +7,13 @@ from viz.pages import heads
 
 
 @pytest.mark.parametrize(("alone", "expected"), [
-    (True, ["head", "browser draws", "sentence", "grid", "look here"]), (False, ["sentence", "grid", "head", "look here"])])
-def test_a_click_is_answered_with_the_open_head_which_the_browser_draws_before_the_rest_comes(monkeypatch, alone, expected):
+    (True, ["head", "browser draws", "sentence", "grid", "look here"]),
+    (False, ["sentence", "grid", "head", "look here"])])
+def test_a_click_is_answered_with_the_open_head_which_the_browser_draws_before_the_rest_comes(
+    monkeypatch, alone, expected):
     drawn = []
-    parts = {"_sentence": "sentence", "_grid": "grid", "_open_head": "head", "look_here_first": "look here", "drawn_first": "browser draws"}
+    parts = {"_sentence": "sentence", "_grid": "grid", "_open_head": "head", "look_here_first": "look here",
+             "drawn_first": "browser draws"}
     for part, name in parts.items():
         monkeypatch.setattr(heads, part, lambda *_, name=name: drawn.append(name))
     monkeypatch.setattr(heads, "in_fragment_run", lambda: alone)
@@ -19,6 +22,7 @@ def test_a_click_is_answered_with_the_open_head_which_the_browser_draws_before_t
     monkeypatch.setattr(heads, "MeasuresQuery", lambda *_: None)
     monkeypatch.setattr(heads.sources, "kept", lambda question: SimpleNamespace())
     state = SimpleNamespace(question="q")
-    frame = SimpleNamespace(now=lambda: state, state=state, view=lambda: SimpleNamespace(kind="self"), query=lambda: None, choose=None)
+    frame = SimpleNamespace(now=lambda: state, state=state, view=lambda: SimpleNamespace(kind="self"),
+                            query=lambda: None, choose=None)
     heads._picture.__wrapped__(frame, {"self": None})
     assert drawn == expected
