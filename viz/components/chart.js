@@ -4,7 +4,7 @@ import { kept } from "./kept.js";
 import { node } from "./shared.js";
 
 const STRIP = 36;       // pixels below a chart that fills the screen, for plotly's buttons (chart.css)
-const PATIENCE = 500;   // milliseconds until a chart that nobody sees yet is drawn, however busy the page is
+const QUIET = 100;      // milliseconds without a change after which a chart that nobody sees yet is drawn
 const FULL = { width: 24, height: 24, path: "M3 3h7v3H6v4H3zM14 3h7v7h-3V6h-4zM3 14h3v4h4v3H3zM18 14h3v7h-7v-3h4z" };
 
 // The plotly that Streamlit brings, from the file that holds it: as every build of plotly.js that a page loads it lays itself on the window.
@@ -40,12 +40,12 @@ function begin(parent) {
   views.observe(root);
   root.addEventListener("fullscreenchange", fit);
 
-  // What is on the screen first and at once, the rest when the browser has nothing else to do.
+  // What is on the screen first and at once, the rest when nothing moves: by a timer, which every engine has.
   function soon() {
-    cancelIdleCallback(one.later);
+    clearTimeout(one.later);
     if (one.seen) {
       if (one.waits) draw();
-    } else if (one.waits) one.later = requestIdleCallback(draw, { timeout: PATIENCE });
+    } else if (one.waits) one.later = setTimeout(draw, QUIET);
   }
 
   // the same object as long as it says the same: plotly builds a chart anew under another one
@@ -53,7 +53,8 @@ function begin(parent) {
     const said = JSON.stringify(config);
     if (said !== one.said) {
       const title = one.data.text.full, click = () => (document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen());
-      Object.assign(one, { said, config: { ...config, modeBarButtonsToAdd: [{ name: "full", title, icon: FULL, click }] } });
+      const full = { name: "full", title, icon: FULL, click };   // an iPhone fills its screen with films alone
+      Object.assign(one, { said, config: { ...config, modeBarButtonsToAdd: document.fullscreenEnabled ? [full] : [] } });
     }
     return one.config;
   }
@@ -61,7 +62,7 @@ function begin(parent) {
   async function draw() {
     const lib = globalThis.Plotly ?? await plotly(one.data.file), { data, layout, config } = one.data;
     if (one.ended || !root.clientWidth) return;
-    cancelIdleCallback(one.later);
+    clearTimeout(one.later);
     one.waits = false;
     [one.width, one.height] = [root.clientWidth, fill()];
     root.style.background = layout.paper_bgcolor;
@@ -92,7 +93,7 @@ function begin(parent) {
     one.ended = true;
     sizes.disconnect();
     views.disconnect();
-    cancelIdleCallback(one.later);
+    clearTimeout(one.later);
     globalThis.Plotly?.purge(root);
     root.remove();
     one.tools?.remove();

@@ -93,7 +93,7 @@ export function paint(codes, start, [rows, columns], colour, out, [high, wide]) 
 
 // Sizes a canvas in CSS pixels, sharp on any screen and enlarged by any zoom of the page's style, and gives its pen.
 export function canvasOf(canvas, width, height) {
-  const ratio = (devicePixelRatio || 1) * (canvas.currentCSSZoom ?? 1);
+  const ratio = (devicePixelRatio || 1) * zoomOf(canvas);
   canvas.width = Math.max(1, Math.round(width * ratio));
   canvas.height = Math.max(1, Math.round(height * ratio));
   canvas.style.width = `${width}px`;
@@ -101,10 +101,36 @@ export function canvasOf(canvas, width, height) {
   return canvas.getContext("2d");
 }
 
-// Where the pointer is inside an element, in the element's own pixels: a presentation enlarges them.
+// How many times the page's style enlarges an element: a presentation does.
+function zoomOf(element) {
+  let zoom = 1;
+  for (let at = element; at; at = at.parentElement ?? at.getRootNode().host) zoom *= getComputedStyle(at).zoom;
+  return zoom;
+}
+
+let enlarges;
+
+// Whether boxes are given as they are on the screen. Safari before 26.4 gives those of an enlarged element in its own pixels.
+function boxesEnlarge() {
+  if (enlarges === undefined) {
+    const probe = node("div", "", undefined, document.body);
+    probe.style.cssText = "position: fixed; width: 1px; zoom: 2;";
+    enlarges = probe.getBoundingClientRect().width === 2;
+    probe.remove();
+  }
+  return enlarges;
+}
+
+// Where an element is in the window, and how many times it is enlarged there.
+export function inWindow(element) {
+  const box = element.getBoundingClientRect(), zoom = zoomOf(element), scale = boxesEnlarge() ? 1 : zoom;
+  return { left: box.left * scale, top: box.top * scale, bottom: box.bottom * scale, zoom };
+}
+
+// Where the pointer is inside an element, in the element's own pixels.
 export function within(element, event) {
-  const box = element.getBoundingClientRect(), zoom = box.width / (element.offsetWidth ?? element.clientWidth) || 1;
-  return [(event.clientX - box.left) / zoom, (event.clientY - box.top) / zoom];
+  const { left, top, zoom } = inWindow(element);
+  return [(event.clientX - left) / zoom, (event.clientY - top) / zoom];
 }
 
 export function place(element, x, y, width = undefined, height = undefined) {
@@ -155,7 +181,7 @@ export function tooltip(root) {
     const text = head + rows;
     if (text !== said) write(head, rows);
     said = text;
-    const zoom = tip.currentCSSZoom ?? 1, [across, down, right, low] = [x, y, innerWidth, innerHeight].map((each) => each / zoom);
+    const zoom = zoomOf(tip), [across, down, right, low] = [x, y, innerWidth, innerHeight].map((each) => each / zoom);
     const left = across + 16 + wide > right - 8 ? Math.max(8, across - 16 - wide) : across + 16;
     const top = down + 16 + high > low - 8 ? Math.max(8, down - 16 - high) : down + 16;
     tip.style.transform = `translate(${left}px, ${top}px)`;

@@ -1,5 +1,5 @@
 // Tokens as they are drawn, and places in the window for what explains them.
-import { node } from "./shared.js";
+import { inWindow, node } from "./shared.js";
 
 // A token, as text only, and isolated, so that right-to-left text cannot reorder its neighbours. Flags: 1 special, 2 unknown, 4 joined.
 export function token(text, flags = 0, parent = undefined) {
@@ -10,7 +10,7 @@ export function token(text, flags = 0, parent = undefined) {
 }
 
 // Where a place inside an element is in the window, in a presentation that enlarges it too.
-export function inWindow(element, x, y) {
-  const box = element.getBoundingClientRect(), zoom = box.width / element.offsetWidth || 1;
-  return [box.left + x * zoom, box.top + y * zoom];
+export function pointOf(element, x, y) {
+  const { left, top, zoom } = inWindow(element);
+  return [left + x * zoom, top + y * zoom];
 }

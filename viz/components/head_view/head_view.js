@@ -17,7 +17,7 @@ export function mount(element, bytes, send) {
   const say = node("div", "say", undefined, root), board = node("div", "board", undefined, root), legend = node("div", "legend", undefined, root);
   const table = node("div", "unseen", undefined, root), live = node("div", "unseen", undefined, root), tip = tooltip(root);
   const view = { state: { lens: "matrix", scale: "linear", transpose: false, focus: null, pair: null } };
-  let lens, drawn, cursor, later, held, over = "", whole, blank;
+  let lens, drawn, cursor, later, held, touched, over = "", whole, blank;
   view.marks = marksOf(view);
 
   live.setAttribute("aria-live", "polite");
@@ -245,11 +245,12 @@ export function mount(element, bytes, send) {
   });
   on(board, "pointerleave", leave);
   on(document, "pointerdown", (event) => held && !event.composedPath().includes(board) && leave());
+  on(board, "pointerdown", (event) => { touched = event.pointerType === "touch"; });   // in Safari before 18.2 a click does not say it
   on(board, "click", (event) => {
     const spot = lens.at(event, true), { focus } = view.state;
     const second = event.shiftKey && spot.column === undefined && focus !== null && view.body.columns === null;
     choose(second ? { row: focus, column: spot.row } : spot);
-    if (event.pointerType !== "touch") return;
+    if (!touched) return;
     held = event;
     pointAgain();
   });

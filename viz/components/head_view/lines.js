@@ -1,6 +1,6 @@
 // The lines lens: two columns of tokens, a line for each weight; thicker and darker is more. One colour a head.
 import { canvasOf, node, place, within } from "../shared.js";
-import { inWindow, token } from "../tokens.js";
+import { pointOf, token } from "../tokens.js";
 import { CODES, READABLE, strengths, widest } from "./codes.js";
 
 const PITCH = 26, MOST = 4000, FAINTEST = 0.02;
@@ -132,7 +132,7 @@ export function lines(stage, view) {
 
   function where({ row, column }) {
     const onRow = column === undefined, left = onRow !== view.state.transpose;
-    return inWindow(stage, left ? 0 : size.side + size.gap, middle((onRow ? row : column) + 0.5));
+    return pointOf(stage, left ? 0 : size.side + size.gap, middle((onRow ? row : column) + 0.5));
   }
 
   return { draw, mark, at, where };

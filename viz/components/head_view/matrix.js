@@ -1,7 +1,7 @@
 // The matrix lens: queries down, keys across (or transposed). The cells are one canvas; everything that moves is a box above it.
 import { canvasOf, node, paint, pixels, place, within } from "../shared.js";
 import { STRUCK, strike } from "../signs.js";
-import { inWindow, token } from "../tokens.js";
+import { pointOf, token } from "../tokens.js";
 import { CODES, READABLE, strength, strengths, valueOf, widest } from "./codes.js";
 
 const LARGEST = 44, SHADES = 1024;
@@ -166,7 +166,7 @@ export function matrix(stage, view) {
   // Where a cell is on the screen, for the tooltip of the keyboard.
   function where({ row, column }) {
     const [r, c] = view.state.transpose ? [column, row] : [row, column];
-    return inWindow(stage, size.left + ((c ?? 0) + 1) * size.wide, size.top + ((r ?? 0) + 1) * size.high);
+    return pointOf(stage, size.left + ((c ?? 0) + 1) * size.wide, size.top + ((r ?? 0) + 1) * size.high);
   }
 
   return { draw, mark, at, where, drawMarks };

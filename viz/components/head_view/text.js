@@ -1,5 +1,5 @@
 // The text lens: the sentence as flowing words, each on the colour of the weight that the focused token gives it.
-import { node, pixels } from "../shared.js";
+import { inWindow, node, pixels } from "../shared.js";
 import { token } from "../tokens.js";
 import { strengths } from "./codes.js";
 
@@ -84,8 +84,8 @@ export function text(stage, view) {
   }
 
   function where({ row, column }) {
-    const edge = (column === undefined ? looking[row] : lookedAt[column]).getBoundingClientRect();
-    return [edge.left, edge.bottom];
+    const { left, bottom } = inWindow(column === undefined ? looking[row] : lookedAt[column]);
+    return [left, bottom];
   }
 
   return { draw, mark, at, where, drawMarks };
