@@ -1,7 +1,7 @@
 """Clearhead for strangers: `streamlit run server.py`. The same pages as app.py, with limits, and with headers that let nothing in.
 
 Each setting below is an environment variable with a default for strangers; whoever sets it decides otherwise. Behind a proxy under a path:
-`streamlit run server.py --server.baseUrlPath PATH`. Health: GET /_stcore/health answers 200. SIGTERM ends it, its trainings with it.
+`streamlit run server.py --server.baseUrlPath PATH`. Health: GET /_stcore/health answers 200. SIGTERM, or Ctrl-C, ends it, its trainings with it.
 
 Several of them behind one address: each a process on a port of its own, all under the same path, and a proxy that passes WebSockets on and keeps a
 visitor on one of them, as a session's state, imported files, handout and trainings live in one process. Let the proxy's cookie say which of them

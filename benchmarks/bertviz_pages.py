@@ -36,13 +36,13 @@ def fetch(folder: Path) -> dict[str, bytes]:
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder), f"bertviz=={VERSION}"]
     subprocess.run(pip, check=True)
     for path in (folder / "bertviz").glob("*_view.*"):   # the page asks this machine
-        path.write_text(ELSEWHERE.sub("/", path.read_text()))
+        path.write_text(ELSEWHERE.sub("/", path.read_text(encoding="utf-8")), encoding="utf-8")
     sys.path.insert(0, str(folder))
     return {name: _library(folder, *library) for name, library in LIBRARIES.items()}
 
 
 def _library(folder: Path, package: str, path: str, digest: str) -> bytes:
-    packed = subprocess.run(["npm", "pack", "--silent", package], cwd=folder, check=True, capture_output=True, text=True).stdout.split()[-1]
+    packed = subprocess.run(["npm", "pack", "--silent", package], cwd=folder, check=True, capture_output=True, encoding="utf-8").stdout.split()[-1]
     with tarfile.open(folder / packed) as archive:
         content = archive.extractfile(f"package/{path}").read()  # type: ignore[union-attr]  # raises KeyError where there is no such file
     if hashlib.sha256(content).hexdigest() != digest:

@@ -24,6 +24,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import psutil
 
 from benchmarks.classroom_people import PATIENCE, Hour, Person, attend, browse, text_of, train, vanish
 from benchmarks.session import Session
@@ -38,19 +39,19 @@ class Watch:
     """The server's memory, once a second, and what its log tells."""
 
     def __init__(self, server):
-        self.server, self.memory = server, []   # (clock, megabytes of its own, megabytes in all)
+        self.server, self.process, self.memory = server, psutil.Process(server.process.pid), []   # (clock, megabytes of its own, megabytes in all)
 
     async def run(self) -> None:
-        status = Path(f"/proc/{self.server.process.pid}/status")
         while True:
-            sizes = dict(line.split(":\t") for line in status.read_text().splitlines() if line.startswith(("RssAnon", "VmRSS")))
-            self.memory.append((time.time(), *(int(sizes[name].split()[0]) / 1024 for name in ("RssAnon", "VmRSS"))))
+            taken = self.process.memory_info()
+            own = taken.rss - getattr(taken, "shared", 0)   # Linux alone tells what is shared
+            self.memory.append((time.time(), own / 2**20, taken.rss / 2**20))
             await asyncio.sleep(1)
 
     def lines(self, kind: str, since: float = 0.0) -> list[list[str]]:
         """The log's lines of this kind after a clock's time, as words."""
         clock = {"computed": 4, "state": 1}[kind]
-        found = [line.split() for line in self.server.log.read_text().splitlines() if line.startswith(f"{kind} ")]
+        found = [line.split() for line in self.server.log.read_text(encoding="utf-8").splitlines() if line.startswith(f"{kind} ")]
         return [words for words in found if float(words[clock]) > since]
 
     def state(self) -> tuple[int, int, int]:
@@ -63,8 +64,7 @@ class Watch:
 
     def processor(self) -> float:
         """Seconds of processor time that the server has used."""
-        words = Path(f"/proc/{self.server.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+        return sum(self.process.cpu_times()[:2])
 
 
 async def lesson(server, wanted) -> dict:
@@ -78,7 +78,7 @@ async def lesson(server, wanted) -> dict:
     people = [Person(f"client {number}", LONG if number < wanted.long else SHORT) for number in range(clients)]
     sessions = [await Session.open(server.address) for _ in people]
     seconds = wanted.minutes * 60
-    hour = Hour(time.monotonic() + 3, seconds / wanted.questions, wanted.questions, wanted.sessions)
+    hour = Hour(time.perf_counter() + 3, seconds / wanted.questions, wanted.questions, wanted.sessions)
     begun = time.time() + 3
     ghosts = asyncio.create_task(haunt(server, begun + seconds * 0.15))
     async with browsers(wanted.browsers) as pages:
@@ -130,14 +130,14 @@ async def haunt(server, clock: float) -> None:
 
 async def ask_together(watch: Watch, sessions: list[Session]) -> tuple[int, float]:
     """How often one question that all ask at once is computed, and the seconds until the last has its answer."""
-    begun, clock, text = time.monotonic(), time.time(), text_of("everybody", 0, SHORT)
+    begun, clock, text = time.perf_counter(), time.time(), text_of("everybody", 0, SHORT)
     await asyncio.gather(*(each.type("ask_text", text) for each in sessions))
 
     async def answered(session: Session) -> None:
         await session.until(lambda: session.bodies["head"][0] > begun and not session.running, PATIENCE)
 
     await asyncio.gather(*map(answered, sessions))
-    return sum(words[1] == "Query" for words in watch.lines("computed", clock)), time.monotonic() - begun
+    return sum(words[1] == "Query" for words in watch.lines("computed", clock)), time.perf_counter() - begun
 
 
 async def emptied(watch: Watch) -> tuple[int, int]:
@@ -168,7 +168,7 @@ def bars(found: dict) -> list[dict]:
     people, watch, (begun, ended) = found["people"], found["watch"], found["times"]
     everybody = [*people, found["trainer"]]
     rows: list[tuple[str, float, float]] = [
-        ("errors", sum(len(each.wrong) for each in everybody) + watch.server.log.read_text().count("Traceback"), 0),
+        ("errors", sum(len(each.wrong) for each in everybody) + watch.server.log.read_text(encoding="utf-8").count("Traceback"), 0),
         ("answers with another session's tokens", sum(each.foreign for each in people), 0),
         (f"pictures that differ from the own answer, of {sum(len(each.pictures) for each in people)}", wrong_numbers(people), 0)]
     for kind, tokens in sorted({(each.kind, each.tokens) for each in people}):   # a browser's time holds its own drawing, a client's does not
@@ -260,7 +260,7 @@ def main() -> None:
         people = [{"name": each.name, "tokens": each.tokens, "questions_s": each.questions, "heads_s": each.heads, "wrong": each.wrong}
                   for each in (*found["people"], found["trainer"])]
         content = {"people": people, "bars": judged, "memory_mb": found["watch"].memory, "machine": machine, "python": platform.python_version()}
-        wanted.json.write_text(json.dumps(content, indent=1))
+        wanted.json.write_text(json.dumps(content, indent=1), encoding="utf-8")
     sys.exit(0 if all(bar["met"] for bar in judged) else 1)
 
 

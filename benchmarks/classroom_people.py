@@ -46,7 +46,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Hour:
-    """When people ask: from `start` (of time.monotonic) on, so many questions each, one in each `period` (seconds)."""
+    """When people ask: from `start` (of time.perf_counter) on, so many questions each, one in each `period` (seconds)."""
 
     start: float
     period: float
@@ -60,7 +60,7 @@ class Hour:
         return this, after
 
     async def reach(self, turns: float) -> None:
-        await asyncio.sleep(max(0.0, self.start + turns * self.period - time.monotonic()))
+        await asyncio.sleep(max(0.0, self.start + turns * self.period - time.perf_counter()))
 
 
 def tokens_of(header: dict) -> str:
@@ -91,21 +91,21 @@ async def attend(person: Person, session: Session, hour: Hour, seat: int) -> Non
 
 
 async def _ask(person: Person, session: Session, text: str) -> None:
-    begun = time.monotonic()
+    begun = time.perf_counter()
     await session.type("ask_text", text)
     await session.until(lambda: min(session.bodies["grid"][0], session.bodies["head"][0]) > begun and tokens_of(session.bodies["head"][1]) == text,
                         PATIENCE)
-    person.questions.append(time.monotonic() - begun)
+    person.questions.append(time.perf_counter() - begun)
     person.pictures.append((text, session.bodies["grid"][2]["cells"]))
 
 
 async def _open(person: Person, session: Session, place: int) -> None:
-    begun, wanted = time.monotonic(), [list(divmod(place, 12))]
+    begun, wanted = time.perf_counter(), [list(divmod(place, 12))]
     if session.bodies["head"][1]["heads"] == wanted:
         return
     await session.send("grid", place)
     await session.until(lambda: session.bodies["head"][1]["heads"] == wanted, PATIENCE)
-    person.heads.append(time.monotonic() - begun)
+    person.heads.append(time.perf_counter() - begun)
 
 
 async def vanish(address: str, name: str) -> None:
@@ -166,7 +166,7 @@ async def train(person: Person, page, address: str, end: float) -> None:
         await page.locator(".st-key-train button").click(timeout=PATIENCE * 1000)
         progress = page.locator(".st-key-own-training")
         await progress.locator("[data-testid=stProgress], [data-testid=stAlertContentSuccess]").first.wait_for(timeout=PATIENCE * 1000)
-        await asyncio.sleep(max(0.0, end - time.monotonic()))
+        await asyncio.sleep(max(0.0, end - time.perf_counter()))
         if await page.locator("[data-testid=stException], [data-testid=stAlertContentError], [data-testid=stAlertContentWarning]").count():
             person.wrong.append("the training's page shows an error")
         if not await progress.locator("[data-testid=stProgress], [data-testid=stAlertContentSuccess]").count():

@@ -125,7 +125,7 @@ class Page:
         """(seconds, clock at the end) of the first question of each type since."""
         time.sleep(0.05)   # the line is written after the answer
         found: dict[str, tuple[float, float]] = {}
-        for line in Path(self.server.log).read_text().splitlines():
+        for line in Path(self.server.log).read_text(encoding="utf-8").splitlines():
             words = line.split()
             if words[:1] == ["computed"] and float(words[4]) > since:
                 found.setdefault(words[1], (float(words[3]), float(words[4])))

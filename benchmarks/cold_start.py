@@ -66,7 +66,7 @@ def main() -> None:
     print(f"bar: grid within {BAR:g} s, {'met' if found['grid'] <= BAR else 'missed'}")
     if wanted.json:
         told = {"seconds": found, "starts": starts, "bar": BAR, "machine": machine, "python": platform.python_version()}
-        wanted.json.write_text(json.dumps(told) + "\n")
+        wanted.json.write_text(json.dumps(told) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ one half of the texts and scored on the other.
 def measured(model: str, kind: str, which: str) -> dict:
     """One model over one set."""
     print(f"{model}, {which}", flush=True)
-    start, found, groups, left_out = time.monotonic(), [], [], 0
+    start, found, groups, left_out = time.perf_counter(), [], [], 0
     for question, text in zip(questions(model, sources.revision(model), kind, which), texts(set_of(model, kind, which)), strict=True):
         try:
             found.append(sources.ask(question).result())
@@ -54,7 +54,7 @@ def measured(model: str, kind: str, which: str) -> dict:
             left_out += 1
             print(f"  left out: {error}", file=sys.stderr)
     last = found[0].layers[-1]
-    return {"report": asdict(report(found, groups, last, 0)), "left_out": left_out, "seconds": time.monotonic() - start,
+    return {"report": asdict(report(found, groups, last, 0)), "left_out": left_out, "seconds": time.perf_counter() - start,
             "layers": {measure: by_layer(found, measure) for measure in ("weight", "norm")}}
 
 

@@ -77,7 +77,7 @@ def in_turns(actions: dict[str, Callable], seconds: float) -> dict[str, list[flo
 def peak(action: Callable) -> float:
     """Megabytes that the process held at most while the action ran, above what it held before (Linux)."""
     ctypes.CDLL(None).malloc_trim(0)
-    Path("/proc/self/clear_refs").write_text("5")
+    Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
     before = _status("VmRSS")
     kept = action()
     after = _status("VmHWM")
@@ -86,7 +86,7 @@ def peak(action: Callable) -> float:
 
 
 def _status(name: str) -> int:
-    return next(int(line.split()[1]) for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(name))
+    return next(int(line.split()[1]) for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines() if line.startswith(name))
 
 
 def measure(name: str, tokens: int, networks, seconds: float) -> Row:

@@ -24,7 +24,7 @@ def mappings() -> dict[str, str]:
 
 def excluded() -> dict[str, str]:
     """The types that are not counted, each with its reason."""
-    groups = tomllib.loads(EXCLUDED.read_text()).values()
+    groups = tomllib.loads(EXCLUDED.read_text(encoding="utf-8")).values()
     return {model_type: f"{group['reason']}: {why}" for group in groups for model_type, why in group.items() if model_type != "reason"}
 
 
@@ -38,7 +38,7 @@ def build(model_type: str, implementation: str, seed: int = 0):
     import torch
     import transformers
 
-    sizes = tomllib.loads(SIZES.read_text())
+    sizes = tomllib.loads(SIZES.read_text(encoding="utf-8"))
     config = small_config(transformers.CONFIG_MAPPING[model_type], sizes, sizes.get(model_type, {}))
     for each in (config, config.get_text_config()):
         each.use_cache = False

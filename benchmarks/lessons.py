@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import psutil
+
 PLACES, TIMES, QUIET = 12, 2, 700    # controls of a kind, moves of each, milliseconds without a change that end a wait
 # what the browser tests move by another key, or not at all, because it does not always change a link
 MORE = {"list": ("[data-testid=stSelectbox] input", "ArrowDown ArrowDown Enter"), "button": ("[data-testid=stBaseButton-secondary]", None),
@@ -129,14 +131,14 @@ def rows(name: str, kinds: dict[str, list[tuple[float, float, bool]]]) -> list[s
 
 
 def machine() -> str:
-    return f"{os.cpu_count()} cores, {platform.system()}, load {os.getloadavg()[0]:.0f}, {datetime.date.today()}"
+    return f"{os.cpu_count()} cores, {platform.system()}, load {psutil.getloadavg()[0]:.0f}, {datetime.date.today()}"
 
 
 def write(path: Path, found: dict) -> None:
     """The table, with the rows of other lessons as they were."""
-    kept = [line for line in path.read_text().splitlines() if line.startswith("| ")] if path.is_file() else []
+    kept = [line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("| ")] if path.is_file() else []
     old = [line for line in kept[2:] if line.split("|")[1].strip() not in found]
-    path.write_text(INTRODUCTION + "\n".join(old + [row for name, kinds in found.items() for row in rows(name, kinds)]) + "\n")
+    path.write_text(INTRODUCTION + "\n".join(old + [row for name, kinds in found.items() for row in rows(name, kinds)]) + "\n", encoding="utf-8")
 
 
 def main() -> None:
@@ -154,7 +156,8 @@ def main() -> None:
         if wanted.page:
             write(wanted.page, {name: kinds})
     if wanted.json:
-        wanted.json.write_text(json.dumps({"milliseconds": found, "machine": platform.platform(), "python": platform.python_version()}) + "\n")
+        content = {"milliseconds": found, "machine": platform.platform(), "python": platform.python_version()}
+        wanted.json.write_text(json.dumps(content) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ def licence_of(metadata) -> str:
     """The SPDX expression where there is one (PEP 639), else the classifiers, else the first line of the licence's text."""
     approved = "License :: OSI Approved :: "
     classified = "; ".join(each.removeprefix(approved) for each in metadata.get_all("Classifier") or () if each.startswith(approved))
-    return metadata["License-Expression"] or classified or next(iter((metadata["License"] or "").strip().splitlines()), "not stated")
+    return metadata.get("License-Expression") or classified or next(iter(metadata.get("License", "").strip().splitlines()), "not stated")
 
 
 @click.command()

@@ -57,7 +57,8 @@ def main() -> None:
     for lens, milliseconds in found.items():
         print(f"{lens:8} {milliseconds:6.2f} ms (95th percentile of 500 moves)")
     if wanted.json:
-        wanted.json.write_text(json.dumps({"p95_ms": found, "machine": platform.platform(), "python": platform.python_version()}, indent=1))
+        content = {"p95_ms": found, "machine": platform.platform(), "python": platform.python_version()}
+        wanted.json.write_text(json.dumps(content, indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":

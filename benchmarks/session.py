@@ -72,12 +72,12 @@ class Session:
 
     async def until(self, ready: Callable[[], bool], seconds: float = PATIENCE) -> None:
         """Waits until something is true of this session; raises TimeoutError after so many seconds, ConnectionError when the server is gone."""
-        end = time.monotonic() + seconds
+        end = time.perf_counter() + seconds
         while not ready():
             if self._reader.done():
                 raise ConnectionError("the server closed the session")
             self._news.clear()
-            await asyncio.wait_for(self._news.wait(), max(0.0, end - time.monotonic()))
+            await asyncio.wait_for(self._news.wait(), max(0.0, end - time.perf_counter()))
 
     async def close(self) -> None:
         self._reader.cancel()
@@ -127,5 +127,5 @@ class Session:
         if kind == "bidi_component" and drawn.bytes:
             header, arrays = unpack(drawn.bytes)
             if header["part"] == "body":
-                self.bodies[header["room"]] = (time.monotonic(), header, arrays)
+                self.bodies[header["room"]] = (time.perf_counter(), header, arrays)
                 self.seen.append((header["room"], header))

@@ -35,7 +35,7 @@ def memory() -> float:
     parents = {}
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
-            name, rest = status.read_text().rsplit(")", 1)
+            name, rest = status.read_text(encoding="utf-8").rsplit(")", 1)
             parents[int(status.parent.name)] = (int(rest.split()[1]), name.split("(", 1)[1])
         except OSError:
             continue
@@ -44,7 +44,7 @@ def memory() -> float:
         while parent not in (0, os.getpid()):
             parent = parents.get(parent, (0, ""))[0]
         if parent and name.startswith("chrom"):
-            told = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
+            told = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="utf-8").splitlines()
             total += next(int(line.split()[1]) for line in told if line.startswith("Pss:"))
     return total / 1024
 
@@ -203,11 +203,11 @@ def main() -> None:
     if not extras["smollm2"]:
         print("not measured: SmolLM2 is not on this disk; python -m model fetch smollm2")
     if wanted.page:
-        wanted.page.write_text(page_text(rows, found))
+        wanted.page.write_text(page_text(rows, found), encoding="utf-8")
     if wanted.json:
         content = {"rows": [asdict(row) | {"seconds": row.seconds} for row in rows], "bars": found, "pointer_p95_ms": pointer, **extras,
                    "machine": machine(), "python": platform.python_version()}
-        wanted.json.write_text(json.dumps(content, indent=1))
+        wanted.json.write_text(json.dumps(content, indent=1), encoding="utf-8")
     sys.exit(0 if all(bar["met"] for bar in found) else 1)
 
 

@@ -14,7 +14,7 @@ from model.coref_cli import coref_command
 from model.query import UserError
 from model.record import AttentionRecord, Tokens
 from model.scratch.cli import train_command
-from model.terminal import answer_to
+from model.terminal import answer_to, take_every_character
 from model.texts_cli import measures_command
 
 PROBE_TEXT = "The animal didn't cross the street because it was too tired."
@@ -188,4 +188,5 @@ def _verdict(record: AttentionRecord) -> str:
 
 
 if __name__ == "__main__":
+    take_every_character()
     main(prog_name="python -m model")

@@ -114,7 +114,7 @@ class Desk:
 
     def ask(self, question: Hashable, session: str = "") -> Job:
         """The job that answers this question; an answer that is cached is there at once."""
-        self._asked = time.monotonic()
+        self._asked = time.perf_counter()
         cached = self.cache.get(question)
         if cached is not None:
             answered = Job(question)
@@ -152,7 +152,7 @@ class Desk:
 
     def _turn(self, job: Job) -> None:
         """Its session's turn has come."""
-        job.due = time.monotonic() + self._patience(job.question)
+        job.due = time.perf_counter() + self._patience(job.question)
 
     def _next(self) -> Job:
         with self._lock:
@@ -164,15 +164,15 @@ class Desk:
             session = min(self._queues, key=lambda session: self._queues[session][0].due)
             queue = self._queues[session]
             job = queue.popleft()
+            del self._queues[session]
             if queue:
                 self._turn(queue[0])
-            else:
-                del self._queues[session]
+                self._queues[session] = queue   # behind all that are due at the same moment
             return job
 
     def _rest(self) -> float | None:
         """Seconds until something is answered ahead; None with nothing to answer."""
-        return max(0.0, self._asked + PAUSE - time.monotonic()) if self._ahead else None
+        return max(0.0, self._asked + PAUSE - time.perf_counter()) if self._ahead else None
 
     def _next_ahead(self) -> Job:
         """Sessions take turns here, too."""
@@ -186,7 +186,7 @@ class Desk:
     def _ended(self, cancelled: bool) -> None:
         """What was answered ahead is named no longer; what was cancelled stays the first of its session's questions."""
         if self._early is None:
-            self._asked = time.monotonic()
+            self._asked = time.perf_counter()
             return
         if not cancelled:
             self._early[1].popleft()

@@ -1,9 +1,18 @@
-"""Waiting for an answer on the command line."""
+"""The command line's own: what it writes, and how it waits for an answer."""
+import io
 import sys
 
 import click
 
 from model import sources
+
+
+def take_every_character() -> None:
+    """Standard output and error in UTF-8 where they are files or pipes: Windows gives those a code page that lacks most characters. What no encoding
+    has, such as half a surrogate pair, is written as its number."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and not stream.isatty():
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def answer_to(question):

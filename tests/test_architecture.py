@@ -28,7 +28,7 @@ def name_of(path: Path) -> str:
 
 def imports(path: Path) -> list[tuple[int, str, bool]]:
     """(line, module, at the top of the file) of every import; `from a import b` names both a and a.b."""
-    tree = ast.parse(path.read_text())
+    tree = ast.parse(path.read_text(encoding="utf-8"))
     top = {id(node) for node in tree.body}
     found = []
     for node in ast.walk(tree):
@@ -66,16 +66,17 @@ def test_heavy_packages_are_imported_where_they_are_used(path):
 
 @pytest.mark.parametrize("path", [*FILES, *sorted((ROOT / "viz").rglob("*.js"))], ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_module_is_longer_than_300_lines(path):
-    assert len(path.read_text().splitlines()) <= 300
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 300
 
 
 @pytest.mark.parametrize("path", [each for each in FILES if each.suffix == ".py"], ids=name_of)
 def test_no_function_is_longer_than_40_lines(path):
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.FunctionDef):
             assert node.end_lineno - node.lineno < 40, f"{path.relative_to(ROOT)}:{node.lineno} {node.name} is too long; split it"
 
 
 def test_no_view_reaches_for_another_machine():
     for path in [*(ROOT / "viz").rglob("*.js"), *(ROOT / "viz").rglob("*.css"), ROOT / ".streamlit" / "config.toml"]:
-        assert "http://" not in path.read_text().replace("http://www.w3.org", "") and "https://" not in path.read_text(), path
+        text = path.read_text(encoding="utf-8").replace("http://www.w3.org", "")
+        assert "http://" not in text and "https://" not in text, path

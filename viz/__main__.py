@@ -7,7 +7,7 @@ import click
 from model import sources
 from model.query import Kind, UserError
 from model.record import AttentionRecord, Tokens
-from model.terminal import answer_to
+from model.terminal import answer_to, take_every_character
 from model.view import LENSES, SCALES, View
 from viz import export as files
 
@@ -115,4 +115,5 @@ def _position(tokens: Tokens, wanted: str) -> int:
 
 
 if __name__ == "__main__":
+    take_every_character()
     main(prog_name="python -m viz")

@@ -2,10 +2,11 @@ r"""What attention costs: one layer's multiplications counted, its time and its 
 
 Shapes: query, key and value float32 (head, n, D_K) with d_model = heads · D_K; the linear layers take float32 (n, d_model). One text, no mask
 but the window's. A question is one way of computing at one length, so that a queue may put other people's questions between any two; it is
-measured with one thread of torch by that thread's own clock, which stands still while the machine computes something else.
+measured with one thread of torch by that thread's own clock, which stands still while the machine computes something else (see `clock`).
 """
 import math
 import os
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -157,13 +158,18 @@ def peak_bytes(call: Callable) -> int:
     return int(np.cumsum([each.nbytes() for each in events]).max(initial=0))
 
 
+def clock() -> Callable[[], float]:
+    """This thread's own clock; on Windows, where that one moves in steps of a 64th of a second, the performance counter."""
+    return time.perf_counter if sys.platform == "win32" else time.thread_time
+
+
 def seconds_of(call: Callable) -> float:
-    """Seconds of this thread, the shortest of as many calls as fit into ENOUGH, at least one: what else the machine does only ever adds."""
-    best, spent = math.inf, 0.0
+    """Seconds by that clock, the shortest of as many calls as fit into ENOUGH, at least one: what else the machine does only ever adds."""
+    now, best, spent = clock(), math.inf, 0.0
     while spent < ENOUGH:
-        start = time.thread_time()
+        start = now()
         call()
-        took = time.thread_time() - start
+        took = now() - start
         best, spent = min(best, took), spent + took
     return best
 

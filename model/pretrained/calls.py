@@ -84,8 +84,11 @@ def in_own_pages(array: np.ndarray, large: bool) -> np.ndarray:
     """
     if not large:
         return array
-    flags = {"flags": sum(getattr(mmap, name, 0) for name in AT_ONCE)} if hasattr(mmap, "MAP_PRIVATE") else {}
-    kept = np.frombuffer(mmap.mmap(-1, array.nbytes, **flags), np.float32).reshape(array.shape)
+    if sys.platform == "win32":
+        pages = mmap.mmap(-1, array.nbytes)
+    else:
+        pages = mmap.mmap(-1, array.nbytes, flags=sum(getattr(mmap, name, 0) for name in AT_ONCE))
+    kept = np.frombuffer(pages, np.float32).reshape(array.shape)
     kept[...] = array
     return kept
 

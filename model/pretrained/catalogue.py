@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from model.files import no_device
 from model.query import NotOnDisk, UserError
 
 CATALOGUE_ONLY = "CLEARHEAD_CATALOGUE_ONLY"  # set to 1 on a server for strangers: no hub id, no folder, only what is listed here
@@ -113,14 +114,17 @@ def place_of(entry: Entry) -> Path | None:
     return own if (own / "clearhead.json").is_file() else hub_folder(entry.place)
 
 
+def folder_name(hub_id: str) -> str:
+    return no_device(hub_id.replace("/", "--"))
+
+
 def hub_folder(hub_id: str) -> Path | None:
     """The folder of a hub model that was fetched by us, or lies complete in the hub's own cache; None if neither."""
-    name = hub_id.replace("/", "--")
-    own = home() / "models" / name
+    own = home() / "models" / folder_name(hub_id)
     if (own / "clearhead.json").is_file():
         return own
     cache = Path(os.environ.get("HF_HUB_CACHE") or Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface") / "hub")
-    reference = cache.expanduser() / f"models--{name}" / "refs" / "main"
+    reference = cache.expanduser() / f"models--{hub_id.replace('/', '--')}" / "refs" / "main"
     if not reference.is_file():
         return None
     snapshot = reference.parent.parent / "snapshots" / reference.read_text(encoding="utf-8").strip()

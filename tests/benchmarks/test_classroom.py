@@ -11,9 +11,9 @@ def test_two_at_once_get_their_own_answers_and_leave_nothing_behind(tmp_path):
     file = tmp_path / "class.json"
     command = [sys.executable, "-m", "benchmarks.classroom", "--sessions", "2", "--browsers", "0", "--long", "0", "--questions", "1", "--minutes",
                "0.05", "--json", str(file)]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=300, encoding="utf-8")
     assert file.exists(), ran.stdout + ran.stderr
-    told = json.loads(file.read_text())
+    told = json.loads(file.read_text(encoding="utf-8"))
     bars = {bar["bar"]: bar for bar in told["bars"]}
     assert [len(person["questions_s"]) for person in told["people"]] == [1, 1, 0], ran.stdout
     sound = [bar for name, bar in bars.items() if name.startswith(("errors", "answers", "pictures", "computations", "sessions"))]

@@ -1,5 +1,6 @@
 """The walk over the families: its lists fit transformers, it cannot be stopped, and it catches what is planted."""
 import os
+import sys
 import time
 from dataclasses import replace
 
@@ -8,6 +9,7 @@ import pytest
 from benchmarks import families, families_check, families_models, families_table
 from benchmarks.families_check import Outcome
 from model.masks import Causal, Chunk, Full, Window
+from model.query import UserError
 from model.record import AttentionMap
 
 pytestmark = pytest.mark.filterwarnings("ignore")   # the walk itself ignores what odd families warn of
@@ -29,7 +31,7 @@ def test_lists_name_types_that_transformers_has():
     import tomllib
 
     known = set(families_models.mappings())
-    sizes = set(tomllib.loads(families_models.SIZES.read_text())) - {"everywhere", "latent", "gain"}
+    sizes = set(tomllib.loads(families_models.SIZES.read_text(encoding="utf-8"))) - {"everywhere", "latent", "gain"}
     assert sizes <= known and set(families_models.excluded()) <= known
     assert len(known) > 200
     assert all(len(reason.split()) > 4 for reason in families_models.excluded().values())
@@ -83,6 +85,13 @@ def test_outcomes(model_type, status):
         assert outcome.max_error < families_check.TOLERANCE
 
 
+def test_elsewhere_than_on_linux_the_walk_says_where_it_runs(monkeypatch):
+    monkeypatch.setattr(families.sys, "platform", "win32")
+    with pytest.raises(UserError, match="needs Linux"):
+        families.walk(["llama"], lambda outcome, seconds: None)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the walk runs on Linux alone, and says so elsewhere")
 def test_the_walk_outlives_a_crash_and_a_hang(monkeypatch):
     def check(model_type):
         if model_type == "crash":

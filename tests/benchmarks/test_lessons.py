@@ -12,5 +12,5 @@ def test_a_table_keeps_the_rows_of_other_lessons(tmp_path):
     path = tmp_path / "lessons.md"
     lessons.write(path, {"softmax": {"slider": [(100.0, 100.0, False)]}, "masks": {"cell": [(50.0, 60.0, False)]}})
     lessons.write(path, {"softmax": {"handle": [(200.0, 300.0, False)]}})
-    kept = [line.split(" | ")[:2] for line in path.read_text().splitlines() if line.startswith("| ")]
+    kept = [line.split(" | ")[:2] for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
     assert kept[2:] == [["| masks", "cell"], ["| softmax", "handle"]]

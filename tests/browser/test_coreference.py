@@ -39,7 +39,7 @@ def test_one_sentence_its_twin_and_the_set_and_a_click_exchanges_the_nouns_and_t
 
 def test_sentences_of_ones_own(page):
     opened = page("?set=own")
-    lines = (FOLDER / "coreference.csv").read_text().splitlines()[:9]
+    lines = (FOLDER / "coreference.csv").read_text(encoding="utf-8").splitlines()[:9]
     place = opened.locator("[data-testid=stMain] input[type=file]")
     place.set_input_files({"name": "mine.csv", "mimeType": "text/csv", "buffer": "\n".join(lines).encode()})
     expect(opened.get_by_text("The best head is")).to_be_visible(timeout=PATIENCE)

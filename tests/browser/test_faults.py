@@ -57,6 +57,6 @@ def test_a_page_outlives_its_server_and_a_reload_in_the_middle_and_the_last_of_t
         page.reload()
         expect(page.locator("h5", has_text="layer").first).to_be_visible(timeout=PATIENCE)
         sound(page)
-        assert "Traceback" not in server.log.read_text()
+        assert "Traceback" not in server.log.read_text(encoding="utf-8")
     finally:
         page.close()

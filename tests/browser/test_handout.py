@@ -51,7 +51,8 @@ def test_a_handout_from_three_figures_to_the_lecture_room(seen, tmp_path):
         page.get_by_role("button", name="Save for later").first.click()
     path = tmp_path / saved.value.suggested_filename
     saved.value.save_as(path)
-    assert path.name == "Softmax-heads.handout.json" and [each["caption"] for each in json.loads(path.read_text())["items"]] == ordered
+    saved = json.loads(path.read_text(encoding="utf-8"))["items"]
+    assert path.name == "Softmax-heads.handout.json" and [each["caption"] for each in saved] == ordered
     with page.expect_download() as made:
         page.get_by_text("Save as HTML").click()
     made.value.save_as(tmp_path / "page.html")

@@ -113,11 +113,11 @@ def test_a_text_that_cannot_be_asked_is_one_sentence_and_stays_and_any_other_is_
         assert seen.page.locator("[data-testid=stAlert]", has_text="could not be drawn").count() == 0, text
 
 
-def test_a_text_that_the_vocabulary_lacks_is_offered_to_a_model_that_reads_it(open_page):
+def test_a_text_that_the_vocabulary_lacks_is_offered_to_a_model_that_reads_it(open_page, smollm2):
     seen = open_page(text="这个苹果很好吃。")
     expect(seen.main).to_contain_text("tokens are [UNK]")
     seen.page.get_by_role("button", name="Read it with SmolLM2").click()
-    seen.page.wait_for_url("**model=smollm2**", timeout=PATIENCE)
+    seen.page.wait_for_url(f"**model={smollm2}**", timeout=PATIENCE)
     expect(seen.page.get_by_role("textbox", name="Text", exact=True)).to_have_value("这个苹果很好吃。")
     expect(seen.page.get_by_text("tokens are [UNK]")).to_have_count(0, timeout=PATIENCE)
 

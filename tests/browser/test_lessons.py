@@ -77,8 +77,8 @@ def test_a_chart_that_is_drawn_twice_is_noticed(watch):
 
 def expect_pictures(seen: Watch, pictures: list[str]) -> None:
     """Controls that were moved have led to what their link shows a newcomer: no chart kept what it showed before."""
-    end = time.monotonic() + PATIENCE / 1000
-    while (found := drawn(seen)) != pictures and time.monotonic() < end:
+    end = time.perf_counter() + PATIENCE / 1000
+    while (found := drawn(seen)) != pictures and time.perf_counter() < end:
         seen.page.wait_for_timeout(200)
     assert [one[:300] for one, other in zip(found, pictures, strict=True) if one != other] == []
 
@@ -233,8 +233,8 @@ def the_buttons_of_a_chart_cover_neither_it_nor_its_tools(seen: Watch) -> None:
 
 def photographed(seen: Watch, chart, name: str, seconds: float = PATIENCE / 1000) -> bool:
     """Whether the figure's own camera saves under this name, once the page has been drawn with what was chosen."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
         chart.hover()
         with seen.page.expect_download(timeout=PATIENCE) as caught:
             chart.locator("[data-title*='Download plot']").click()

@@ -1,6 +1,5 @@
 """The server for strangers, as server.py starts it, behind a path as behind a proxy: what it sends, what it refuses, how it stops."""
 import re
-import signal
 import urllib.request
 
 import pytest
@@ -58,6 +57,6 @@ def test_every_answer_carries_the_headers(strangers):
 def test_it_stops_when_told_and_logs_no_typed_text(strangers):
     with urllib.request.urlopen(strangers.address + "/?text=a+secret+sentence"):
         pass
-    strangers.process.send_signal(signal.SIGTERM)
+    strangers.process.terminate()
     strangers.process.wait(20)
-    assert "secret" not in strangers.log.read_text() and "Traceback" not in strangers.log.read_text()
+    assert "secret" not in strangers.log.read_text(encoding="utf-8") and "Traceback" not in strangers.log.read_text(encoding="utf-8")

@@ -1,8 +1,9 @@
 """The page Learning in a real browser: the film, and a training that ends with its page and holds up nobody."""
 import re
 import time
-from pathlib import Path
+from contextlib import suppress
 
+import psutil
 from playwright.sync_api import expect
 
 from tests import links
@@ -10,22 +11,19 @@ from tests.browser.watch import PATIENCE
 from viz.text import strings
 
 
-def trainings(server: int) -> list[int]:
-    """Process ids of the trainings that the server has started."""
+def trainings(server: int) -> list[psutil.Process]:
+    """The trainings that the server has started."""
     found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-            if parent == server and b"model.scratch.beside" in (folder / "cmdline").read_bytes():
-                found.append(int(folder.name))
-        except OSError:
-            pass
+    for process in psutil.Process(server).children():
+        with suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
+            if "model.scratch.beside" in process.cmdline():
+                found.append(process)
     return found
 
 
 def ended(server: int, seconds: float = 30) -> bool:
-    end = time.monotonic() + seconds
-    while trainings(server) and time.monotonic() < end:
+    end = time.perf_counter() + seconds
+    while trainings(server) and time.perf_counter() < end:
         time.sleep(0.2)
     return not trainings(server)
 

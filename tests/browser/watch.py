@@ -22,8 +22,8 @@ STILL = f"""() => {{
 
 def soon(read: Callable[[], Any], wanted: Any):
     """Asserts that what `read` gives comes to equal `wanted` while a page is still being drawn."""
-    end = time.monotonic() + PATIENCE / 1000
-    while read() != wanted and time.monotonic() < end:
+    end = time.perf_counter() + PATIENCE / 1000
+    while read() != wanted and time.perf_counter() < end:
         time.sleep(0.05)
     assert read() == wanted
 

@@ -15,7 +15,7 @@ def files(tmp_path_factory):
     folder, cases = tmp_path_factory.mktemp("cases"), shipped("coreference")
     for name, part in (("one.csv", cases[0:80:8]), ("two.csv", cases[80:160:8])):
         part = [each for case in part for each in cases if each.pair == case.pair]
-        with (folder / name).open("w", newline="") as file:
+        with (folder / name).open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(["sentence", "pronoun", "correct", "wrong", "frame"])
             writer.writerows([case.sentence, *(case.word(word) for word in ("pronoun", "correct", "wrong")), case.frame] for case in part)
@@ -55,7 +55,7 @@ def test_for_a_person_it_says_luck_and_the_papers_numbers(files):
 
 def test_bad_files_are_one_sentence(tmp_path):
     bad = tmp_path / "bad.csv"
-    bad.write_text("sentence,pronoun\nx,y\n")
+    bad.write_text("sentence,pronoun\nx,y\n", encoding="utf-8")
     for path, says in ((bad, "no column correct, wrong"), (tmp_path / "none.csv", "cannot be read")):
         ran = coref("--cases", path)
         assert ran.exit_code == 1 and says in ran.output and "Traceback" not in ran.output

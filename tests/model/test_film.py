@@ -44,11 +44,11 @@ def test_a_film_that_is_not_there_or_broken_is_told_in_a_sentence(tmp_path):
         films.read(tmp_path / "broken.safetensors")
 
 
-def test_the_scores_are_offered_for_any_decoder_and_refused_for_others():
+def test_the_scores_are_offered_for_any_decoder_and_refused_for_others(smollm2):
     found = sources.ask(HabitsQuery("induction", sources.revision("induction"), 3), "test").result(120)
     best = int(found.prefix.argmax())
     assert found.heads[best][0] == 1 and found.copying[best] > 0.5 and found.prefix[best] > 10 * found.uniform
-    large = sources.ask(HabitsQuery("smollm2", sources.revision("smollm2"), 1), "test").result(240)
+    large = sources.ask(HabitsQuery(smollm2, sources.revision(smollm2), 1), "test").result(240)
     assert len(large.heads) == 270 and large.prefix.max() > 0.8 and large.copying is None
     with pytest.raises(UserError, match="choose a decoder"):
         sources.ask(HabitsQuery("minilm", sources.revision("minilm"), 1), "test").result(120)

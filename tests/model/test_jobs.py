@@ -29,9 +29,9 @@ def gated_desk(**kwargs):
 
 def until(holds):
     """Returns as soon as this holds."""
-    end = time.monotonic() + LONG
+    end = time.perf_counter() + LONG
     while not holds():
-        assert time.monotonic() < end
+        assert time.perf_counter() < end
         time.sleep(0.01)
 
 
@@ -177,5 +177,5 @@ def test_tick_raises_once_nobody_waits():
     job.leave("a")
     with pytest.raises(Cancelled):
         job.tick(0.2, "two")
-    start = time.monotonic()
-    assert not job.wait(0.01) and time.monotonic() - start < LONG
+    start = time.perf_counter()
+    assert not job.wait(0.01) and time.perf_counter() - start < LONG

@@ -117,17 +117,17 @@ def test_a_run_that_was_stopped_goes_on_and_gives_the_same_bytes(file, monkeypat
 
 def test_what_another_run_left_is_not_taken_for_ones_own(file):
     part = file.with_name("mine-measures.csv.part")
-    part.write_text("not ours")
+    part.write_text("not ours", encoding="utf-8")
     refused = command(file)
     assert refused.exit_code == 1 and "delete it" in refused.output
     part.write_text(json.dumps({"model": "scratch", "revision": "another", "asked_kind": None, "field": "text", "file": "mine.txt", "sha256": "0",
-                                "found": {}}))
+                                "found": {}}), encoding="utf-8")
     assert command(file).exit_code == 0
 
 
 def test_the_csv_holds_the_averages_of_every_head(file):
     assert command(file, "--kind", "self").exit_code == 0
-    rows = list(csv.DictReader(io.StringIO(file.with_name("mine-measures.csv").read_text(), newline="")))
+    rows = list(csv.DictReader(io.StringIO(file.with_name("mine-measures.csv").read_text(encoding="utf-8"), newline="")))
     asked = TextsQuery("scratch", sources.revision("scratch"), Kind.SELF, tuple(enumerate(SENTENCES)))
     found = sources.ask(asked).result(60)
     assert [(int(row["layer"]), int(row["head"])) for row in rows] == list(found.places) and rows[0]["texts"] == str(len(SENTENCES))

@@ -2,6 +2,8 @@
 import os
 import time
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -32,13 +34,13 @@ def started():
 
 
 def until(training, *states) -> trainings.News:
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
+    end = time.perf_counter() + PATIENCE
+    while time.perf_counter() < end:
         training.renew()
         if (news := training.news()).state in states:
             return news
         time.sleep(0.1)
-    raise AssertionError(f"still {training.news().state}: {(training.folder / 'errors.txt').read_text()}")
+    raise AssertionError(f"still {training.news().state}: {(training.folder / 'errors.txt').read_text(encoding='utf-8')}")
 
 
 def test_a_training_learns_in_its_own_process_and_its_snapshots_are_models(started):
@@ -67,7 +69,7 @@ def test_the_server_takes_so_many_and_one_that_is_killed_is_told_in_a_sentence(s
         started(long)
     first._process.kill()
     news = until(first, "failed")
-    assert "ended with code -9" in news.failure and news.failure.count(". ") == 0
+    assert f"ended with code {first._process.returncode} before" in news.failure and first._process.returncode != 0 and news.failure.count(". ") == 0
     second = started(long)
     second.stop()
     assert second.news().state == "stopped" and not second.running
@@ -96,6 +98,31 @@ def test_a_training_that_nobody_looks_at_or_that_diverges_ends_with_its_reason(t
     os.utime(tmp_path / "lease", (0, 0))
     with pytest.raises(UserError, match="no page looked"):
         teller(Progress(4, 50, 4.0, 0.0))
+
+
+def test_the_last_news_stay_while_the_next_are_put_in_their_place(started, monkeypatch):
+    training = started(SMALL)
+    news = until(training, "done")
+
+    def refused(*given, **more):
+        raise PermissionError(13, "Access is denied")
+
+    monkeypatch.setattr(Path, "read_text", refused)
+    assert training.news() == news and news.step == 50
+
+
+@pytest.mark.parametrize("system", ["win32", "linux"])
+def test_a_training_gives_way_to_the_pages_on_every_system(system, monkeypatch):
+    told = []
+    monkeypatch.setattr(beside.sys, "platform", system)
+    monkeypatch.setattr(beside.psutil, "BELOW_NORMAL_PRIORITY_CLASS", 0x4000, raising=False)
+    monkeypatch.setattr(beside.psutil, "Process", lambda: SimpleNamespace(nice=told.append))
+    if system == "win32":
+        monkeypatch.delattr(os, "nice", raising=False)
+    else:
+        monkeypatch.setattr(os, "nice", told.append, raising=False)
+    beside.give_way()
+    assert told == [0x4000 if system == "win32" else 10]
 
 
 def test_what_an_abandoned_training_wrote_is_removed_when_the_next_one_starts(started):

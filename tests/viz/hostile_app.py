@@ -8,7 +8,7 @@ import streamlit as st
 from viz.components.labels import label
 from viz.text import literal
 
-TEXTS = json.loads(Path(os.environ["HOSTILE_TEXTS"]).read_text())
+TEXTS = json.loads(Path(os.environ["HOSTILE_TEXTS"]).read_text(encoding="utf-8"))
 SHOWN = {"markdown": st.markdown, "caption": st.caption, "error": st.error, "heading": lambda text: st.markdown(f"**x** {text} x"),
          "button": lambda text: st.button(text, key=f"b{number}"), "bold": lambda text: st.markdown(f"*{text}*")}
 

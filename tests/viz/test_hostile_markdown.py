@@ -16,7 +16,7 @@ TEXTS = [text for text in (*RUNS, *MARKS, *CELLS, *TOKENS, *SIGNS, *(a + " " + b
 @pytest.fixture(scope="module")
 def page(browser, tmp_path_factory):
     folder = tmp_path_factory.mktemp("hostile")
-    (folder / "texts.json").write_text(json.dumps(TEXTS))
+    (folder / "texts.json").write_text(json.dumps(TEXTS), encoding="utf-8")
     server = Server(Path(__file__).parent / "hostile_app.py", folder / "server.log", HOSTILE_TEXTS=str(folder / "texts.json")).wait()
     context = browser.new_context()
     opened, asked = context.new_page(), []

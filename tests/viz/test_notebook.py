@@ -3,11 +3,13 @@ import re
 from pathlib import Path
 
 import nbformat
+import pytest
 from nbclient import NotebookClient
 
 ROOT = Path(__file__).parent.parent.parent
 
 
+@pytest.mark.filterwarnings("ignore:Proactor event loop:RuntimeWarning")   # Windows' own loop, which zmq works with
 def test_the_readmes_lines_show_a_head_that_is_alive():
     lines = re.search(r"```python\n(  from viz.notebook.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)[1]
     cell = nbformat.v4.new_code_cell("\n".join(line.strip() for line in lines.splitlines()))

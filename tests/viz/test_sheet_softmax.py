@@ -10,7 +10,7 @@ from viz.examples import examples
 from viz.pages.softmax import GRID, LOGITS
 from viz.text import FOLDER
 
-SHEET = (FOLDER / "sheets" / "softmax-and-heads.md").read_text()
+SHEET = (FOLDER / "sheets" / "softmax-and-heads.md").read_text(encoding="utf-8")
 
 
 def test_the_slope_is_steepest_near_the_temperature_that_the_sheet_says():

@@ -123,8 +123,8 @@ def test_what_the_sheet_on_it_says_about_many_sentences():
     assert report.held_out.accuracy.low < 0.5 < report.held_out.accuracy.high
 
 
-def test_a_model_that_reads_left_to_right_cannot_know_at_it():
-    found = twins("smollm2")
+def test_a_model_that_reads_left_to_right_cannot_know_at_it(smollm2):
+    found = twins(smollm2)
     assert np.abs(found.here - found.there).max() < 1e-6
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from model.files import name_for
 from viz.components.chart import CONFIG, chart, sized
 from viz.components.keep import keep, tell
 from viz.export.csv import guarded
@@ -30,7 +31,7 @@ def figure(draw: Callable[..., Drawing], *, key: str, alt: str, name: str = "") 
     """Draws `draw(theme)`. `key` names the figure on the page, and its files where `name` does not; figures that take one another's place have one
     key: the browser changes a chart in less time than it builds one. `alt` says in a sentence what it shows, with its numbers. A fragment: its
     tools answer without the page."""
-    camera, saving, name = st.session_state.get("camera", "png"), f"saving-{key}", name or key
+    camera, saving, name = st.session_state.get("camera", "png"), f"saving-{key}", name_for(name or key, "figure")
     saved = {"format": camera, "filename": f"clearhead-{name}", "scale": 2 if camera == "png" else 1}
 
     def use(tool: str) -> None:

@@ -56,13 +56,13 @@ def ask_each(questions: Iterable[Hashable], height: int = 0, say: Callable[[int,
 
     missed(number, error) is told of a question without an answer, which is then None among them; without it the first such error is raised.
     """
-    who, begun = session(), time.monotonic()
+    who, begun = session(), time.perf_counter()
     jobs, place, bar = [sources.ask(each, who) for each in questions], place_to_wait(), None
     try:
         for number, job in enumerate(jobs):
             answered = False
             while not answered:
-                answered, waited = job.wait(min(SLOWEST, POLL + (time.monotonic() - begun) / 10)), time.monotonic() - begun
+                answered, waited = job.wait(min(SLOWEST, POLL + (time.perf_counter() - begun) / 10)), time.perf_counter() - begun
                 if waited < PATIENCE or (answered and job is jobs[-1]):
                     continue
                 told = {"value": min(1.0, (number + (1 if answered else job.fraction)) / len(jobs)), "text": say(number, job.text)}

@@ -6,10 +6,10 @@ beside the others and the page, the command line and the contract tests know it.
 import functools
 import importlib
 import pkgutil
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from model.files import name_for
 from model.query import UserError
 from model.record import AttentionRecord
 from model.view import View
@@ -69,8 +69,8 @@ def export(suffix: str, record: AttentionRecord, view: View, options: Options = 
 
 
 def filename(suffix: str, record: AttentionRecord, view: View, options: Options = PLAIN) -> str:
-    """A name for the file that says what is in it; only letters, digits, dots and hyphens, whatever the model is called."""
-    model = re.sub(r"[^A-Za-z0-9.]+", "-", record.query.model).strip("-.")[:60] or "model"
+    """A name for the file that says what is in it, and that every system takes, whatever the model is called."""
+    model = name_for(record.query.model, "model")
     if options.grid or suffix == ".npz":
         return f"{model}-{view.kind}-all-heads{suffix}"
     lens = "" if "numbers" in formats()[suffix][0].subjects else f"-{view.lens}"

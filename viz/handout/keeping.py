@@ -4,7 +4,6 @@ They live in the server's memory, so that a handout survives a reload and is the
 each, so that they survive a restart. Both are bounded: the handout that nobody has changed or opened for longest goes first.
 """
 import logging
-import os
 import re
 import secrets
 import threading
@@ -12,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 
+from model import files
 from model.query import UserError
 from viz.handout.files import Handout, load, save
 
@@ -78,18 +78,15 @@ class Keeping:
                 file.unlink(missing_ok=True)
                 return
             file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            part = file.with_suffix(".part")
-            part.write_bytes(save(handout))
-            os.replace(part, file)
+            files.write(file, save(handout))
             self._clear(file.parent)
-        except OSError as error:
+        except (OSError, UserError) as error:
             log.warning("a handout cannot be kept on disk: %s", error)
 
     def _clear(self, folder: Path) -> None:
         """Files beyond the bound go, the oldest first; never the newest."""
-        files = sorted(folder.glob("*.handout.json"), key=lambda file: file.stat().st_mtime, reverse=True)
         total = 0
-        for place, file in enumerate(files):
+        for place, file in enumerate(sorted(folder.glob("*.handout.json"), key=lambda file: file.stat().st_mtime, reverse=True)):
             total += file.stat().st_size
             if place and total > self._most:
                 file.unlink(missing_ok=True)

@@ -1,8 +1,8 @@
 """The handout as PDF: its own HTML page, printed by a Chromium on this machine."""
 import os
-import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -11,15 +11,25 @@ from viz.handout.files import Handout
 from viz.handout.page import page
 from viz.text import strings
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge", "msedge")
+WINDOWS = (r"Google\Chrome\Application\chrome.exe", r"Chromium\Application\chrome.exe", r"Microsoft\Edge\Application\msedge.exe")
+MACOS = ("Google Chrome", "Chromium", "Microsoft Edge")
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--no-first-run",
          "--disable-extensions", "--no-pdf-header-footer", "--virtual-time-budget=20000")
 SECONDS = 120
 
 
 def browser() -> str | None:
-    """The path of a Chromium, from BROWSER_PATH or the PATH; None if there is none."""
-    return next(filter(None, map(shutil.which, (os.environ.get("BROWSER_PATH", ""), *BROWSERS))), None)
+    """The path of a Chromium, from BROWSER_PATH, the PATH, or where the system keeps programs; None if there is none."""
+    return next(filter(None, map(shutil.which, (os.environ.get("BROWSER_PATH", ""), *BROWSERS, *installed()))), None)
+
+
+def installed() -> list[str]:
+    """Where Windows and macOS keep browsers, which are not on their PATH; kaleido looks there, too."""
+    if sys.platform == "win32":
+        folders = (os.environ.get(name) for name in ("PROGRAMFILES", "PROGRAMFILES(X86)", "LOCALAPPDATA"))
+        return [rf"{folder}\{program}" for folder in folders if folder for program in WINDOWS]
+    return [f"/Applications/{name}.app/Contents/MacOS/{name}" for name in MACOS] if sys.platform == "darwin" else []
 
 
 def pdf(handout: Handout) -> bytes:
@@ -36,8 +46,3 @@ def pdf(handout: Handout) -> bytes:
             return target.read_bytes()
         except (OSError, subprocess.SubprocessError) as error:
             raise UserError(strings("handout")["too_slow"].format(seconds=SECONDS)) from error
-
-
-def filename(title: str) -> str:
-    """A name for the file, without its ending; only letters, digits, dots and hyphens."""
-    return re.sub(r"[^A-Za-z0-9.]+", "-", title).strip("-.")[:60] or "handout"

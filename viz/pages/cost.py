@@ -188,7 +188,7 @@ def _say(lesson: Lesson, run: Run, width: int) -> None:
                  shapes={"query, key, value": f"float32 ({width // cost.D_K}, n, {cost.D_K})", "tokens": f"float32 (n, {width})"},
                  even=cost.even(width), plain=said["plain"], fused=said["fused"], n=shared, faster=both[0].seconds / both[1].seconds,
                  smaller=both[0].peak / both[1].peak, tiles=cost.FLOAT * cost.BLOCK / 2**20, fitted=cost.FITTED, side=cost.WINDOW,
-                 limit=cost.room() / 2**20, longest=cost.LONGEST, **machine,
+                 limit=cost.room() / 2**20, longest=cost.LONGEST, clock=words["clocks"][cost.clock().__name__], **machine,
                  **{f"{field}_{way}": _grows(run, way, field) for field in ("seconds", "peak") for way in cost.WAYS})
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import streamlit as st
 
 from model import sources
+from model.files import name_for
 from model.query import UserError
 from viz.components import anatomy, block_diagram, cells, drag, head_grid, head_view, token_strip
 from viz.components.chart import replay as replay_chart
@@ -70,7 +71,7 @@ def _title(kept: Handout) -> None:
 
 def _out(frame: Frame, kept: Handout) -> None:
     """The ways to take it away; each file is made when its button is pressed."""
-    words, name = strings("handout"), printing.filename(kept.title)
+    words, name = strings("handout"), name_for(kept.title, "handout")
     st.download_button(words["html"], lambda: page(kept), f"{name}.html", "text/html", type="primary", on_click="ignore", key="handout-html")
     if printing.browser():
         st.download_button(words["pdf"], lambda: printing.pdf(kept), f"{name}.pdf", "application/pdf", on_click="ignore", key="handout-pdf")

@@ -34,9 +34,9 @@ def sound(tmp_path):
 
 def broken(folder, number: float):
     """The folder with this number among the weights of the last layer's queries."""
-    from safetensors.torch import load_file, save_file
+    from safetensors.torch import load, save_file
 
-    weights = load_file(folder / "model.safetensors")
+    weights = load((folder / "model.safetensors").read_bytes())   # load_file would keep the file mapped, and Windows let nobody write it
     next(value for name, value in weights.items() if name.endswith("2.self_attn.q_proj.weight"))[3, 3] = number
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     return folder
@@ -94,7 +94,7 @@ def test_a_full_disk_says_so_and_what_arrived_is_kept(sound, tmp_path, monkeypat
 
 
 def test_a_home_that_cannot_be_written_to_says_which_setting_helps(tmp_path, monkeypatch, tick):
-    (tmp_path / "file").write_text("not a folder")
+    (tmp_path / "file").write_text("not a folder", encoding="utf-8")
     monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path / "file"))
     with pytest.raises(UserError, match="set CLEARHEAD_HOME"):
         fetching.fetch("owner/name", tick, FakeHub({}))

@@ -57,7 +57,7 @@ def test_a_model_is_fetched_with_progress_and_opens(contents, home, tick):
     folder = fetching.fetch("owner/name", lambda fraction, text: told.append((fraction, text)), FakeHub(contents))
     assert folder == home / "models" / "owner--name"
     assert {path.name for path in folder.iterdir()} == set(contents) - {"pytorch_model.bin", "run.py", "../evil.json"} | {"clearhead.json"}
-    assert json.loads((folder / "clearhead.json").read_text())["commit"] == "commit7"
+    assert json.loads((folder / "clearhead.json").read_text(encoding="utf-8"))["commit"] == "commit7"
     fractions = [fraction for fraction, _ in told]
     assert fractions == sorted(fractions) and fractions[-1] == 1.0 and "of" in told[-1][1]
     model = load.open_model("owner/name", tick)

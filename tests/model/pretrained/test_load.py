@@ -19,13 +19,16 @@ def open_(folder, tick):
     return load.open_model(str(folder), tick)
 
 
-def test_a_folder_opens_and_its_revision_follows_every_file(folder, tick):
+def test_a_folder_opens_under_its_revision(folder, tick):
+    model = open_(folder, tick)
+    assert model.card.revision == load.revision(str(folder)) and model.card.title == "mine" and model.nbytes > 0
+
+
+def test_a_folders_revision_follows_every_file(folder):
     first = load.revision(str(folder))
     assert first == load.revision(str(folder)) and len(first) == 16
-    model = open_(folder, tick)
-    assert model.card.revision == first and model.card.title == "mine" and model.nbytes > 0
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config, indent=4))
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    (folder / "config.json").write_text(json.dumps(config, indent=4), encoding="utf-8")
     second = load.revision(str(folder))
     tiny.save(folder, "llama", seed=5)
     assert len({first, second, load.revision(str(folder))}) == 3
@@ -53,7 +56,7 @@ def test_pickled_weights_are_never_opened(folder, tick):
 
 def test_an_index_that_points_outside_is_refused(folder, tick):
     (folder / "model.safetensors").rename(folder.parent / "model.safetensors")
-    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": "../model.safetensors"}}))
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": "../model.safetensors"}}), encoding="utf-8")
     with pytest.raises(UserError, match="beside it"):
         open_(folder, tick)
 
@@ -66,9 +69,9 @@ def test_shards_are_followed(tmp_path, tick):
 
 
 def test_missing_tensors_are_refused_as_they_would_be_random(folder, tick):
-    from safetensors.torch import load_file, save_file
+    from safetensors.torch import load, save_file
 
-    tensors = load_file(folder / "model.safetensors")
+    tensors = load((folder / "model.safetensors").read_bytes())
     del tensors["model.layers.1.self_attn.q_proj.weight"]
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(UserError, match=r"lacks 1 .*layers\.1\.self_attn\.q_proj"):
@@ -78,7 +81,7 @@ def test_missing_tensors_are_refused_as_they_would_be_random(folder, tick):
 @pytest.mark.parametrize(("name", "content"), [("config.json", "{"), ("config.json", "[]"), ("config.json", '{"model_type": "no_such"}'),
                                                ("tokenizer.json", "{"), ("config.json", None)])
 def test_a_damaged_file_is_one_sentence(folder, tick, name, content):
-    (folder / name).unlink() if content is None else (folder / name).write_text(content)
+    (folder / name).unlink() if content is None else (folder / name).write_text(content, encoding="utf-8")
     with pytest.raises(UserError) as caught:
         open_(folder, tick)
     assert "\n" not in str(caught.value)
@@ -86,10 +89,10 @@ def test_a_damaged_file_is_one_sentence(folder, tick, name, content):
 
 def test_code_that_comes_with_a_model_never_runs(folder, tick, tmp_path):
     proof = tmp_path / "ran"
-    (folder / "modeling_own.py").write_text(f"open({str(proof)!r}, 'w')\nclass Own: pass\n")
-    config = json.loads((folder / "config.json").read_text())
+    (folder / "modeling_own.py").write_text(f"open({str(proof)!r}, 'w')\nclass Own: pass\n", encoding="utf-8")
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     config |= {"auto_map": {"AutoConfig": "modeling_own.Own", "AutoModelForCausalLM": "modeling_own.Own"}, "model_type": "own"}
-    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     with pytest.raises(UserError):
         open_(folder, tick)
     assert not proof.exists()
@@ -140,7 +143,7 @@ def test_a_model_in_the_hubs_own_cache_is_found(folder, monkeypatch, tmp_path):
     snapshot = tmp_path / "hub" / "models--owner--name" / "snapshots" / "abc"
     shutil.copytree(folder, snapshot)
     (tmp_path / "hub" / "models--owner--name" / "refs").mkdir()
-    (tmp_path / "hub" / "models--owner--name" / "refs" / "main").write_text("abc")
+    (tmp_path / "hub" / "models--owner--name" / "refs" / "main").write_text("abc", encoding="utf-8")
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
     assert load.locate("owner/name").folder == snapshot
 

@@ -92,7 +92,7 @@ def test_stored_dtype_licence_and_hidden_layers_are_on_the_card(tmp_path, tick):
     folder = tmp_path / "half"
     tiny.network("llama").to(torch.bfloat16).save_pretrained(folder)
     tiny.tokenizer().save_pretrained(folder)
-    (folder / "README.md").write_text("---\nlanguage: en\nlicense: cc-by-4.0\n---\n# A model\n")
+    (folder / "README.md").write_text("---\nlanguage: en\nlicense: cc-by-4.0\n---\n# A model\n", encoding="utf-8")
     model = load.open_model(str(folder), tick)
     assert model.card.dtype == "float32, stored as BF16" and model.card.licence == "cc-by-4.0"
     assert ask(model, "the cat").verification.status == "verified" and next(model.network.parameters()).dtype == torch.float32

@@ -89,5 +89,5 @@ def test_the_components_are_all_here():
     from pathlib import Path
 
     folder = Path(anatomy.__file__).parents[1]
-    with_events = {path.parent.name for path in folder.glob("*/payload.py") if "def read(" in path.read_text()}
+    with_events = {path.parent.name for path in folder.glob("*/payload.py") if "def read(" in path.read_text(encoding="utf-8")}
     assert with_events == {"anatomy", "block_diagram", "cells", "drag", "head_grid", "head_view", "slider", "token_strip"}

@@ -194,7 +194,7 @@ def test_a_handout_outlives_the_server_and_the_oldest_files_go(tmp_path):
     small.change(other, lambda known: Handout())
     assert not list(folder.iterdir())
     shut = Keeping(folder=lambda: tmp_path / "file" / "x")
-    (tmp_path / "file").write_text("")
+    (tmp_path / "file").write_text("", encoding="utf-8")
     assert shut.change(one, lambda known: Handout("In memory")).title == "In memory"
 
 

@@ -1,0 +1,45 @@
+"""The command line where files and pipes have a code page that lacks most characters, as on Windows."""
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from model.terminal import take_every_character
+
+ROOT = Path(__file__).parent.parent.parent
+TEXT = "今天 it was 😀."
+
+
+def ran(*words: str) -> str:
+    """What a command prints into a pipe under code page 1252; fails if the command does."""
+    done = subprocess.run([sys.executable, "-m", *words], cwd=ROOT, capture_output=True, timeout=300,
+                          env=os.environ | {"PYTHONIOENCODING": "cp1252", "PYTHONUTF8": "0"})
+    assert done.returncode == 0, done.stderr.decode("utf-8", "replace")[-2000:]
+    return done.stdout.decode("utf-8")
+
+
+def test_any_text_is_asked_into_a_pipe():
+    said = json.loads(ran("model", "ask", "--model", "minilm", "--text", TEXT, "--json"))
+    assert "天" in said["maps"][0]["queries"] and said["verification"]["status"] == "verified"
+
+
+def test_a_file_and_an_export_with_any_name(tmp_path):
+    file, picture = tmp_path / "评论 😀.csv", tmp_path / "头 😀.svg"
+    with file.open("w", encoding="utf-8", newline="") as opened:
+        csv.writer(opened).writerows([["text"], ["abcabc"]])
+    assert str(tmp_path / "评论 😀-measures.csv") in ran("model", "measures", str(file), "--model", "induction")
+    assert str(picture) in ran("viz", "export", "--model", "induction", "--text", "abcabc", "--out", str(picture))
+    assert picture.read_text(encoding="utf-8").startswith("<?xml")
+
+
+@pytest.mark.parametrize("name", ["stdout", "stderr"])
+def test_what_no_encoding_has_is_written_as_its_number(name, tmp_path, monkeypatch):
+    with (tmp_path / "out").open("w", encoding="cp1252") as stream:
+        monkeypatch.setattr(sys, name, stream)
+        take_every_character()
+        stream.write("今 \udc80")
+    assert (tmp_path / "out").read_bytes() == "今 \\udc80".encode()
