@@ -117,7 +117,7 @@ def import_file(content: bytes, name: str) -> tuple[str, str]:
     Raises UserError."""
     from model.imported import source
 
-    return source.keep(content, name)
+    return source.store(content, name)
 
 
 def imported_name(model: str) -> str | None:

@@ -54,7 +54,7 @@ def _index_of(items: tuple[AxisItem, ...], token: int | None) -> int | None:
 
 
 @functools.lru_cache(32)   # every picture of a text asks for the same
-def units(tokens: Tokens, words: bool) -> tuple[AxisItem, ...]:
+def axis_items(tokens: Tokens, words: bool) -> tuple[AxisItem, ...]:
     """The rows or columns that a list of tokens makes: one each, or one a word."""
     groups: list[list[int]] = []
     for token in range(len(tokens)):
@@ -114,7 +114,7 @@ def displayed_head(record: AttentionRecord, view: View) -> DisplayedHead:
     layer = attention_map.layer(view.layer)
     if max(layer.shape[1:]) > MAX_UNPOOLED:
         return _pooled(attention_map, layer, view)
-    all_rows, all_columns = units(attention_map.queries, view.words), units(attention_map.keys, view.words)
+    all_rows, all_columns = axis_items(attention_map.queries, view.words), axis_items(attention_map.keys, view.words)
     weights, scores = heads.weights(layer, view.head), heads.scores(layer, view.head)
     if view.words:
         weights, scores = _by_word(weights, all_rows, all_columns), None

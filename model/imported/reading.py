@@ -23,7 +23,7 @@ UNKNOWN = ("[UNK]", "<unk>")
 
 
 @dataclass(frozen=True, eq=False)
-class Imported:
+class ImportedFile:
     """What a file holds. text: the tokens of its first map, joined. said: where the file says it comes from, if it
     does."""
 
@@ -31,14 +31,14 @@ class Imported:
     text: str
     maps: tuple[AttentionMap, ...]
     row_sum_error: float
-    said: str
+    stated_source: str
 
     @property
     def nbytes(self) -> int:
         return sum(cast(Reported, layer).weights.nbytes for each in self.maps for layer in each.layers)
 
 
-def read(file: BinaryIO, name: str) -> Imported:
+def read_attention(file: BinaryIO, name: str) -> ImportedFile:
     """Raises UserError, in one sentence, for a file that is no attention or too large."""
     arrays = Arrays(file, name)
     plain = next((each for each in PLAIN if each in arrays.names), None)
@@ -50,7 +50,7 @@ def read(file: BinaryIO, name: str) -> Imported:
     maps = (_plain(arrays, plain),) if plain is not None else tuple(_ours(arrays, kinds))
     error = max(float(np.abs(layer.weights.sum(-1) - 1).max()) for each in maps for layer in each.layers)
     said = " ".join(arrays.texts("provenance"))[:20_000] if "provenance" in arrays.names else ""
-    return Imported(name, " ".join(maps[0].queries.texts), maps, error, said)
+    return ImportedFile(name, " ".join(maps[0].queries.texts), maps, error, said)
 
 
 def _plain(arrays: Arrays, array: str) -> AttentionMap:

@@ -9,7 +9,7 @@ from typing import Any
 from model.core.query import Query, UserError
 from model.core.record import ROW_SUM_TOLERANCE, AttentionRecord, Card, Verification
 from model.core.types import Progress, quiet
-from model.imported.reading import LIMIT, Imported, read
+from model.imported.reading import LIMIT, ImportedFile, read_attention
 
 PREFIX = "imported:"
 STORE = 2 * LIMIT    # bytes of all files together; the least recently used goes first
@@ -17,7 +17,7 @@ ONLY_WEIGHTS = ("An imported file holds weights and tokens and not the model, so
                 "choose a model.")
 GONE = "That imported file is no longer in this server's memory; open it again, or choose a model."
 
-_files: OrderedDict[str, Imported] = OrderedDict()
+_files: OrderedDict[str, ImportedFile] = OrderedDict()
 _lock = threading.Lock()
 
 
@@ -25,10 +25,10 @@ def is_imported(model_id: str) -> bool:
     return model_id.startswith(PREFIX)
 
 
-def keep(content: bytes, name: str) -> tuple[str, str]:
+def store(content: bytes, name: str) -> tuple[str, str]:
     """(model id, text) under which the file can be asked for from now on. Raises UserError for one that is no attention
     or too large."""
-    found = read(io.BytesIO(content), name)
+    found = read_attention(io.BytesIO(content), name)
     fingerprint = hashlib.sha256(content).hexdigest()
     with _lock:
         _files[fingerprint] = found
@@ -38,7 +38,7 @@ def keep(content: bytes, name: str) -> tuple[str, str]:
     return PREFIX + fingerprint, found.text
 
 
-def _file(model_id: str) -> Imported:
+def _file(model_id: str) -> ImportedFile:
     with _lock:
         found = _files.get(model_id.removeprefix(PREFIX))
         if found is None:
@@ -60,7 +60,7 @@ def revision(model_id: str) -> str:
     return model_id.removeprefix(PREFIX)
 
 
-class Opened:
+class OpenedFile:
     """An imported file as the desk sees a model. It holds no arrays itself, so that a file that is dropped is gone."""
 
     nbytes = 0
@@ -73,7 +73,7 @@ class Opened:
         found = _file(self.id)
         sizes = {(len(each.layers), each.layers[0].heads) for each in found.maps}
         layers, heads = max(sizes)
-        note = f"Imported from {found.name}, not verified. " + (f"The file says: {found.said[:300]}" if found.said
+        note = f"Imported from {found.name}, not verified. " + (f"The file says: {found.stated_source[:300]}" if found.stated_source
                                                                 else "The file says no more.")
         return Card(self.id, found.name, revision(self.id), "imported", 0, 0, 0, layers, heads, heads, "not stated",
                     "not stated", "not stated",
@@ -99,7 +99,7 @@ class Opened:
         raise UserError(ONLY_WEIGHTS)
 
 
-def open_model(model_id: str, report: Progress = quiet) -> Opened:
+def open_model(model_id: str, report: Progress = quiet) -> OpenedFile:
     """Raises UserError if the file is not there."""
     _file(model_id)
-    return Opened(model_id)
+    return OpenedFile(model_id)

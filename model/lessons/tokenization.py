@@ -52,7 +52,7 @@ def on_disk(model: str) -> bool:
     """Whether this model is on this disk."""
     from model.pretrained import catalogue
 
-    entry = catalogue.named(model)
+    entry = catalogue.entry_named(model)
     return entry is not None and catalogue.on_disk(entry)
 
 
@@ -62,7 +62,7 @@ def _tokenizer(model: str):
 
     from model.pretrained import catalogue
 
-    loaded = Tokenizer.from_file(str(catalogue.folder_of(cast(catalogue.Entry, catalogue.named(model)))
+    loaded = Tokenizer.from_file(str(catalogue.folder_of(cast(catalogue.Entry, catalogue.entry_named(model)))
                                      / "tokenizer.json"))
     loaded.no_truncation()
     loaded.no_padding()

@@ -33,7 +33,7 @@ class PretrainedSubject(Subject):
         given = {} if self.target is None else {"decoder_input_ids": self.target.expand(len(tensors["input_ids"]), -1)}
         output = self.opened.network(**tensors, **given, **predict.last_only(self.opened))
         if self.opened.head == "vector":
-            return predict.pooled(output.last_hidden_state, self.opened.pooling)
+            return predict.pool(output.last_hidden_state, self.opened.pooling)
         return output.logits[:, place if self.opened.head == "mask" else -1].float()
 
     def forward_hidden(self, token: int):
@@ -76,7 +76,7 @@ def subject(opened, question: AttributionQuery, report: Progress) -> Subject:
     return found
 
 
-def _asked(opened, query: Query):
+def _read(opened, query: Query):
     question = tokenize_query(opened.network, opened.tokenizer, query, opened.card.max_tokens)
     if len(question.source) > LONGEST:
         raise UserError(f"Each token is taken away three times, so this page takes texts of at most {LONGEST} tokens "
@@ -93,7 +93,7 @@ def _token_at(tokens: Tokens, at: int) -> int | None:
 
 def _next(opened, question: AttributionQuery) -> Subject:
     """The text up to the word; what stands behind it is never seen by a decoder."""
-    asked = _asked(opened, question.query)
+    asked = _read(opened, question.query)
     tokens = asked.source
     at = last_word(tokens, question.query.text) if question.at is None else question.at
     wanted = _token_at(tokens, at)
@@ -109,7 +109,7 @@ def _next(opened, question: AttributionQuery) -> Subject:
 def _mask(opened, question: AttributionQuery) -> Subject:
     """The text with a mask: its own first, or one in the word's place."""
     query, mask = question.query, opened.tokenizer.mask_token_id
-    asked, original = _asked(opened, query), None
+    asked, original = _read(opened, query), None
     if mask not in asked.source.ids:
         tokens = asked.source
         at = min(last_word(tokens, query.text), len(query.text) - 1) if question.at is None else question.at
@@ -118,7 +118,7 @@ def _mask(opened, question: AttributionQuery) -> Subject:
             raise UserError("There is no word at that place of the text; click one.")
         (start, end), original = tokens.spans[wanted], tokens.ids[wanted]
         query = replace(query, text=query.text[:start] + opened.tokenizer.mask_token + query.text[end:])
-        asked = _asked(opened, query)
+        asked = _read(opened, query)
     if mask not in asked.source.ids:
         raise UserError(f"{opened.card.title} reads no mask in the word's place; choose another word.")
     found = PretrainedSubject(opened, query, asked.source, asked.tensors, asked.source.ids.index(mask))
@@ -131,10 +131,10 @@ def _vector(opened, question: AttributionQuery) -> Subject:
 
     if not question.other.strip():
         raise UserError("A sentence vector is compared with that of another sentence; type one.")
-    asked = _asked(opened, question.query)
+    asked = _read(opened, question.query)
     found = PretrainedSubject(opened, question.query, asked.source, asked.tensors, None)
     with torch.inference_mode():
-        other = _asked(opened, Query(question.query.model, question.query.revision, question.other))
+        other = _read(opened, Query(question.query.model, question.query.revision, question.other))
         vector = found.forward(other.tensors, None).clone()
     found.other = torch.tensor(vector.numpy())   # a tensor of inference would not take part in a gradient
     return found
@@ -142,7 +142,7 @@ def _vector(opened, question: AttributionQuery) -> Subject:
 
 def _target(opened, question: AttributionQuery, report: Progress) -> Subject:
     """The source and what is written before the word; what the model writes is written once, and stays as it is."""
-    _asked(opened, question.query)
+    _read(opened, question.query)
     asked = opened.question(question.query, report)
     wanted = min(max(1, target_word(asked.target) if question.at is None else question.at), len(asked.target))
     ids = asked.tensors["decoder_input_ids"][:, :wanted]

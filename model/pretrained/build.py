@@ -8,7 +8,7 @@ from model.core import memory
 from model.core.query import UserError
 from model.core.types import Progress
 from model.pretrained import files, predict
-from model.pretrained.card import ATTENTIONLESS, Seen, card_of, longest, smallest_window
+from model.pretrained.card import ATTENTIONLESS, ProbeFacts, card_of, longest, smallest_window
 from model.pretrained.inputs import as_tensors
 from model.pretrained.model import PretrainedModel
 
@@ -64,7 +64,7 @@ def build_model(place, fingerprint: str, network, tokenizer, head: str, dtype: s
         shapes = _shapes_of(network)
     pooling = predict.pooling_of(place.folder)
     slots = () if wiring is None else tuple(wiring.slots.values())
-    seen = Seen(tuple((each.heads, each.kv_heads, each.d_k) for each in shapes),
+    seen = ProbeFacts(tuple((each.heads, each.kv_heads, each.d_k) for each in shapes),
                 frozenset(slot.index for slot in slots),
                 frozenset(slot.kind for slot in slots), lengths[0], dtype)
     card = card_of(place, fingerprint, network, tokenizer, seen)

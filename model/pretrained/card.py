@@ -12,7 +12,7 @@ ATTENTIONLESS = frozenset({"mamba", "mamba2", "falcon_mamba", "rwkv", "xlstm"})
 
 
 @dataclass(frozen=True)
-class Seen:
+class ProbeFacts:
     """What loading and the probe told. shapes: (heads, key/value heads, d_k) of each attention; layers and kinds: the
     numbers and kinds of those shown, none if the model itself reports them; probe: its length in tokens; dtype: how the
     weights are stored and computed."""
@@ -24,7 +24,7 @@ class Seen:
     dtype: str
 
 
-def card_of(place, fingerprint: str, network, tokenizer, seen: Seen) -> Card:
+def card_of(place, fingerprint: str, network, tokenizer, seen: ProbeFacts) -> Card:
     """The card of a loaded network."""
     config = network.config.get_text_config()
     entry = place.entry

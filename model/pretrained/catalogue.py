@@ -89,7 +89,7 @@ ENTRIES = (
 )
 
 
-def named(name: str) -> Entry | None:
+def entry_named(name: str) -> Entry | None:
     """The entry of this name, or None."""
     return next((entry for entry in ENTRIES if entry.name == name), None)
 
@@ -153,14 +153,14 @@ _FOLDERS: dict[str, Path] = {}
 
 def _package_folder(package: str) -> Path | None:
     """Where an installed package keeps its model, told by its list of files; its code is never imported."""
-    folder = _FOLDERS.get(package) or _searched(package)
+    folder = _FOLDERS.get(package) or _search_package(package)
     if folder is None or not (folder / WEIGHTS).is_file():
         _FOLDERS.pop(package, None)
         return None
     return _FOLDERS.setdefault(package, folder)
 
 
-def _searched(package: str) -> Path | None:
+def _search_package(package: str) -> Path | None:
     try:
         files = importlib.metadata.files(package) or []
     except importlib.metadata.PackageNotFoundError:

@@ -36,7 +36,7 @@ def fetch(model_id: str, report: Progress, hub: Hub | None = None) -> Path:
 
 
 def _fetch(model_id: str, report: Progress, hub: Hub | None) -> Path:
-    entry = catalogue.named(model_id)
+    entry = catalogue.entry_named(model_id)
     if entry is None and catalogue.catalogue_only():
         raise UserError(f"This server offers its catalogue only; choose one of "
                         f"{', '.join(each.name for each in catalogue.ENTRIES)}.")

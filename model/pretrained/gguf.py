@@ -19,7 +19,7 @@ def folder_for(path: Path) -> Path:
         f"{re.sub(r'[^A-Za-z0-9._-]+', '-', path.stem).lstrip('.')}-{files.sha256(path)[:12]}")
 
 
-def converted(path: Path) -> Path:
+def converted_folder(path: Path) -> Path:
     """That folder. Raises NotOnDisk while the file has not been converted."""
     folder = folder_for(path)
     if not (folder / "config.json").is_file():

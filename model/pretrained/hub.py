@@ -91,7 +91,7 @@ def download(hub_id: str, folder: Path, report: Progress, hub: Hub | None = None
     except UserError:
         raise
     except Exception as error:
-        raise _explained(hub_id, error) from error
+        raise _as_user_error(hub_id, error) from error
     return {"source": "hub", "id": hub_id, "commit": commit}
 
 
@@ -113,7 +113,7 @@ def _fetch(hub: Hub, hub_id: str, commit: str, remote: Remote, folder: Path, pro
     """One file, by way of NAME.part, which stays if this stops. A file that is there and right is not fetched again."""
     path = folder / remote.name
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.is_file() and _right(path, remote):
+    if path.is_file() and _is_intact(path, remote):
         return
     part = path.with_name(path.name + ".part")
     start = part.stat().st_size if part.is_file() and part.stat().st_size < remote.size else 0
@@ -122,14 +122,14 @@ def _fetch(hub: Hub, hub_id: str, commit: str, remote: Remote, folder: Path, pro
             file.write(block)
             start += len(block)
             progress(start)
-    if not _right(part, remote):
+    if not _is_intact(part, remote):
         part.unlink()
         raise UserError(f"{remote.name} of {hub_id} arrived damaged (its checksum differs) and was removed; fetch the "
                         f"model again.")
     put(part, path)
 
 
-def _right(path: Path, remote: Remote) -> bool:
+def _is_intact(path: Path, remote: Remote) -> bool:
     """Size and checksum as the hub tells them: sha256 for large files, git's sha1 for small ones."""
     if path.stat().st_size != remote.size:
         return False
@@ -143,7 +143,7 @@ class Unreachable(UserError):
     """No network, or no hub behind it."""
 
 
-def _explained(hub_id: str, error: Exception) -> Exception:
+def _as_user_error(hub_id: str, error: Exception) -> Exception:
     """A network's or the hub's error as one sentence; anything else, such as the sign to stop, as it is."""
     from huggingface_hub import errors
 

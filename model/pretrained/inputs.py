@@ -54,7 +54,7 @@ def tokenize_query(network, tokenizer, query: Query, limit: int) -> ModelInput:
     encoding = encode(tokenizer, texts, limit - len(query.continuation))
     pieces, shown = encoding.pieces, typed
     if query.continuation:
-        pieces, written = _continued(tokenizer, pieces, query, network.get_input_embeddings().num_embeddings)
+        pieces, written = _with_continuation(tokenizer, pieces, query, network.get_input_embeddings().num_embeddings)
         shown = (*typed[:-1], typed[-1] + written)
         encoding.arguments.update({name: values + [values[-1]] * len(query.continuation)
                                    for name, values in encoding.arguments.items()})
@@ -103,7 +103,7 @@ def with_target(network, tokenizer, query: Query, question: ModelInput, limit: i
     What it writes is decoded greedily and without the query's edits, so that before and after an edit the same tokens
     are compared. """
     if query.target is None:
-        ids, omitted = _written(network, question, min(limit, GREEDY), report), None
+        ids, omitted = _generate(network, question, min(limit, GREEDY), report), None
         raws = _vocabulary_strings(tokenizer, ids)
         special = set(tokenizer.all_special_ids)
         text = tokenizer.decode([number for number in ids if number not in special], clean_up_tokenization_spaces=False)
@@ -132,7 +132,7 @@ def _start_token(network) -> int:
     return 0
 
 
-def _written(network, question: ModelInput, longest: int, report: Progress) -> list[int]:
+def _generate(network, question: ModelInput, longest: int, report: Progress) -> list[int]:
     """The ids that the model writes greedily, the start token first, the end token left out."""
     import torch
     from transformers import StoppingCriteria, StoppingCriteriaList
@@ -204,7 +204,7 @@ def _slow_pieces(tokenizer, encoded, texts: tuple[str, ...]) -> list[Piece]:
             for i, number in enumerate(ids)]
 
 
-def _continued(tokenizer, pieces: list[Piece], query: Query, vocabulary: int) -> tuple[list[Piece], str]:
+def _with_continuation(tokenizer, pieces: list[Piece], query: Query, vocabulary: int) -> tuple[list[Piece], str]:
     """The pieces with those of the continuation behind them, and the text that the continuation writes."""
     numbers = query.continuation
     if not all(0 <= number < vocabulary for number in numbers):

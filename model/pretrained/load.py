@@ -9,7 +9,7 @@ from model.core.types import Progress
 from model.pretrained import catalogue, files, gguf
 from model.pretrained.environment import prepare
 from model.pretrained.hub import check_id
-from model.pretrained.untrained import SUFFIX, untrained
+from model.pretrained.untrained import SUFFIX, untrained_twin
 
 # a model's attention is switched while it is verified, and transformers' imports are not made for two threads
 _opening = threading.Lock()
@@ -34,7 +34,7 @@ def locate(model_id: str) -> ModelFiles:
     """
     if model_id.endswith(SUFFIX):
         return replace(locate(model_id.removesuffix(SUFFIX)), id=model_id)
-    entry = catalogue.named(model_id)
+    entry = catalogue.entry_named(model_id)
     if entry is not None:
         return ModelFiles(model_id, catalogue.folder_of(entry), entry.title, entry.licence, entry)
     if catalogue.catalogue_only():
@@ -42,7 +42,7 @@ def locate(model_id: str) -> ModelFiles:
                         f"{', '.join(each.name for each in catalogue.ENTRIES)}.")
     if model_id.endswith(gguf.SUFFIX):
         path = Path(model_id).expanduser()
-        return ModelFiles(model_id, gguf.converted(path), path.stem)
+        return ModelFiles(model_id, gguf.converted_folder(path), path.stem)
     folder = _folder(model_id)
     if folder is not None:
         return ModelFiles(model_id, folder, folder.name, files.licence_of(folder))
@@ -87,7 +87,7 @@ def open_model(model_id: str, report: Progress):
         from model.pretrained.build import open_folder
 
         opened = open_folder(place, fingerprint, report)
-        return untrained(opened, place, fingerprint) if model_id.endswith(SUFFIX) else opened
+        return untrained_twin(opened, place, fingerprint) if model_id.endswith(SUFFIX) else opened
 
 
 def _check_files(place: ModelFiles) -> None:

@@ -20,27 +20,27 @@ def session(model, query: Query, lengths: tuple[int, int | None], report: Progre
     Raises UserError for another text of another number of tokens.
     """
     slots = model.wiring.slots if model.wiring else {}
-    return forward_pass.Session(model.names, slots, query.edits, report, taken(model, query, lengths))
+    return forward_pass.Session(model.names, slots, query.edits, report, patched_outputs(model, query, lengths))
 
 
-def taken(model, query: Query, lengths: tuple[int, int | None]) -> dict:
+def patched_outputs(model, query: Query, lengths: tuple[int, int | None]) -> dict:
     """The head's output, a tensor (q, d_v), that each patch of the query takes from another pass."""
     patches = [edit for edit in query.edits if isinstance(edit, Patch)]
     found = {}
     for other in {edit.from_query for edit in patches}:
-        _, mixed, _ = passed(model, other)
+        _, mixed, _ = unedited_pass(model, other)
         for edit in (each for each in patches if each.from_query == other):
             found[edit] = mixed[edit.kind, edit.layer][:, edit.head]
-            check_lengths(other, len(found[edit]), looking(edit.kind, lengths))
+            check_lengths(other, len(found[edit]), count_looking(edit.kind, lengths))
     return found
 
 
-def looking(kind: Kind, lengths: tuple[int, int | None]) -> int:
+def count_looking(kind: Kind, lengths: tuple[int, int | None]) -> int:
     """How many tokens look in this kind; lengths are those of source and target."""
     return lengths[0] if kind is Kind.SELF or lengths[1] is None else lengths[1]
 
 
-def passed(model, query: Query):
+def unedited_pass(model, query: Query):
     """(question, {(kind, layer): every head's output (q, head, d_v)}, the network's output) of the pass of a query
     without edits."""
     question = model.question(query, quiet)
@@ -53,13 +53,13 @@ def patched(model, question: PatchQuery, report: Progress) -> Patched:
     """Raises UserError for texts of different lengths and for a model that answers nothing."""
     if model.wiring is None:
         raise UserError(f"{model.card.title} reports its weights but cannot be edited; choose a verified model.")
-    first, _, plain = passed(model, question.first)
-    second, mixed, other = passed(model, question.second)
+    first, _, plain = unedited_pass(model, question.first)
+    second, mixed, other = unedited_pass(model, question.second)
     places = [(layer, head) for kind, layer in sorted(mixed) if kind is question.kind
               for head in range(mixed[kind, layer].shape[1])]
     if not places:
         raise UserError(f"{model.card.title} has no {question.kind} attention; choose a kind that the page offers.")
-    check_lengths(question.second, len(mixed[question.kind, places[0][0]]), looking(question.kind, first.lengths))
+    check_lengths(question.second, len(mixed[question.kind, places[0][0]]), count_looking(question.kind, first.lengths))
 
     def again(trials: list[list[HeadId]]) -> Iterator[Answer]:
         size = max(1, TOKENS // max(len(mixed[question.kind, places[0][0]]), len(first.source)))
@@ -80,9 +80,9 @@ def _answer(model, question, output, row: int = 0) -> Answer:
     """The logits or the sentence vector of one row of a pass. Raises UserError for a network that has neither."""
     if model.pooling is not None:
         return Answer("vector", (),
-                      cast(np.ndarray, predict.vector(output.last_hidden_state[row:row + 1], model.pooling).vector))
+                      cast(np.ndarray, predict.sentence_vector(output.last_hidden_state[row:row + 1], model.pooling).vector))
     if model.head == "none":
         raise UserError(f"{model.card.title} answers nothing, so that no answer can turn; choose a model that predicts "
                         f"words or sentence vectors.")
-    logits, positions = predict.said(model, question, output.logits[row])
+    logits, positions = predict.logits_to_predict(model, question, output.logits[row])
     return Answer(model.head, tuple(positions), logits.float().numpy())

@@ -32,7 +32,7 @@ def pooling_of(folder: Path) -> Pooling | None:
                                                                     / "modules.json").read_text(encoding="utf-8"))
 
 
-def pooled(hidden, pooling: Pooling):
+def pool(hidden, pooling: Pooling):
     """The sentence vectors (text, d_model) of the last layer's states (text, token, d_model), without padding: arrays
     or tensors."""
     found = hidden.mean(1) if pooling.mode == "mean" else hidden[:, 0]
@@ -42,15 +42,15 @@ def pooled(hidden, pooling: Pooling):
     return found / (length + (length == 0))
 
 
-def vector(hidden, pooling: Pooling) -> Prediction:
+def sentence_vector(hidden, pooling: Pooling) -> Prediction:
     """The sentence vector, float32 (d_model), of the last layer's states (1, token, d_model)."""
     # numpy's arithmetic starts sooner, which a short text notices
-    numbers = pooled(hidden.float().numpy(), pooling)[0].copy()
+    numbers = pool(hidden.float().numpy(), pooling)[0].copy()
     numbers.flags.writeable = False
     return Prediction("vector", vector=numbers)
 
 
-def choices(kind: str, logits, positions: list[int], tokenizer) -> Prediction:
+def top_tokens(kind: str, logits, positions: list[int], tokenizer) -> Prediction:
     """The best twenty tokens at some positions. logits (position, vocabulary), one row for each of `positions`."""
     logits = logits.float()
     normaliser = logits.logsumexp(-1)
@@ -92,7 +92,7 @@ def last_only(model) -> dict:
         model.network.__class__) else {}
 
 
-def said(model, question, logits) -> tuple:
+def logits_to_predict(model, question, logits) -> tuple:
     """(logits (position, vocabulary), positions) where the network of this head predicts, of all its logits (token,
     vocabulary) or (class)."""
     if model.head == "next":
@@ -107,13 +107,13 @@ def prediction(model, question, output) -> Prediction | None:
     """What the model answers to the question, told from the output of the captured pass; None if this network has no
     head for it."""
     if model.pooling is not None:
-        return vector(output.last_hidden_state, model.pooling)
+        return sentence_vector(output.last_hidden_state, model.pooling)
     if model.head == "none":
         return None
-    logits, positions = said(model, question, output.logits[0])
+    logits, positions = logits_to_predict(model, question, output.logits[0])
     if model.head == "label":
-        return labels(logits[0], model.network.config)
-    return choices(model.head, logits, positions, model.tokenizer) if positions else None
+        return top_classes(logits[0], model.network.config)
+    return top_tokens(model.head, logits, positions, model.tokenizer) if positions else None
 
 
 def name_of(model, number: int) -> str:
@@ -123,7 +123,7 @@ def name_of(model, number: int) -> str:
     return text_of(model.tokenizer, number)
 
 
-def labels(logits, config) -> Prediction:
+def top_classes(logits, config) -> Prediction:
     """The classes of a classifier, the most probable first. logits (class)."""
     normaliser = logits.float().logsumexp(-1)
     best = logits.float().topk(min(CANDIDATES, len(logits)))

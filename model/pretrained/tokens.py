@@ -128,10 +128,10 @@ def _words(pieces: list[Piece], spans: list[Span], texts: tuple[str, ...]) -> tu
         for i in members:
             words[i] = offset + joined[words[i]] if words[i] >= 0 else -1
         offset += len(joined)
-    return _renumbered(words)
+    return _renumber(words)
 
 
-def _renumbered(words: list[int]) -> tuple[int, ...]:
+def _renumber(words: list[int]) -> tuple[int, ...]:
     order = {word: number for number, word in enumerate(dict.fromkeys(word for word in words if word >= 0))}
     return tuple(order.get(word, -1) for word in words)
 

@@ -60,10 +60,10 @@ def trace(model, query: Query, report: Progress) -> Trace:
     if any(isinstance(edit, Silence | Patch) for edit in query.edits):
         raise UserError("A pass with silenced or patched heads cannot be traced; take the edit away.")
     names = {slot.module: _block_name(slot.module, title) for slot in model.wiring.slots.values()}
-    with _watched(model.network, set(names.values())) as calls:
+    with _watch_calls(model.network, set(names.values())) as calls:
         record = model.answer(query, report)
     try:
-        return _built(record, model, names, calls)
+        return _assemble(record, model, names, calls)
     except Unfollowed as error:
         raise UserError(f"The insides of {title} cannot be followed, as {error}; its attention itself is shown on the "
                         f"page Heads.") from error
@@ -108,7 +108,7 @@ def _block_name(module: str, title: str) -> str:
 
 
 @contextmanager
-def _watched(network, blocks: set[str]) -> Iterator[dict[str, Call]]:
+def _watch_calls(network, blocks: set[str]) -> Iterator[dict[str, Call]]:
     """Fills with the last call of every block and of every module with weights of its own, as seen by this thread."""
     import torch
 
@@ -138,7 +138,7 @@ def _rows(tensor) -> np.ndarray:
     return tensor.detach().reshape(-1, tensor.shape[-1]).numpy() if tensor.ndim > 1 else tensor.detach().numpy()
 
 
-def _built(record: AttentionRecord, model, names: dict[str, str], calls: dict[str, Call]) -> Trace:
+def _assemble(record: AttentionRecord, model, names: dict[str, str], calls: dict[str, Call]) -> Trace:
     slots: dict[str, list[Slot]] = {}
     for slot in model.wiring.slots.values():
         slots.setdefault(names[slot.module], []).append(slot)
@@ -184,9 +184,9 @@ def _is_linear(call: Call) -> bool:
 def _attention(slot: Slot, layer: Layer, linears: list[Call]) -> tuple[AttentionTrace, set[str]]:
     """The matrices round one attention, and the names of the modules that hold them."""
     own = [call for call in linears if call.name.startswith(slot.module + ".")]
-    query, q_layout = _found("queries", own, layer.query, exact=False)
-    key, k_layout = _found("keys", [call for call in own if call is not query or q_layout[1]], layer.key, exact=False)
-    value, v_layout = _found("values", own, layer.value, exact=True)
+    query, q_layout = _find_matrix("queries", own, layer.query, exact=False)
+    key, k_layout = _find_matrix("keys", [call for call in own if call is not query or q_layout[1]], layer.key, exact=False)
+    value, v_layout = _find_matrix("values", own, layer.value, exact=True)
     output = _reader(layer, [call for call in linears if call.order > value.order])
     pairs = pairs_of(q_layout[0](query.output).swapaxes(0, 1), layer.query)
     weight = output.matrix.reshape(layer.heads, -1, output.matrix.shape[1])
@@ -216,7 +216,7 @@ def _layouts(width: int, count: int, size: int) -> Iterator[tuple[Callable, bool
             yield woven(which), True
 
 
-def _found(what: str, linears: list[Call], wanted: np.ndarray, exact: bool) -> tuple[Call, tuple[Callable, bool]]:
+def _find_matrix(what: str, linears: list[Call], wanted: np.ndarray, exact: bool) -> tuple[Call, tuple[Callable, bool]]:
     """The matrix that makes these vectors (head, t, d); unless `exact` only their lengths must agree, and all of those
     of the first token."""
     count, tokens, size = wanted.shape

@@ -6,7 +6,7 @@ SUFFIX = "~untrained"
 SEED = 2017
 
 
-def untrained(model, place, fingerprint: str):
+def untrained_twin(model, place, fingerprint: str):
     """A `PretrainedModel` like `model` whose weights are drawn anew as its own family initialises them, with a fixed
     seed."""
     import torch

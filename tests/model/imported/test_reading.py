@@ -18,7 +18,7 @@ from model.core.query import Kind, MeasuresQuery, Silence, UserError
 from model.core.record import AttentionMap
 from model.core.view import View
 from model.imported import reading, source
-from model.imported.reading import read
+from model.imported.reading import read_attention
 from tests import fabricate
 from viz.export import export
 
@@ -41,7 +41,7 @@ def saved(**arrays) -> bytes:
 
 
 def opened(content: bytes, name: str = "mine.npz"):
-    return read(io.BytesIO(content), name)
+    return read_attention(io.BytesIO(content), name)
 
 
 def refusal(content: bytes) -> str:
@@ -81,7 +81,7 @@ def test_our_own_export_comes_back_weight_for_weight(kind):
     (back,), (there,) = found.maps, made.maps
     assert back.kind is kind and (back.queries.texts, back.keys.texts) == (there.queries.texts, there.keys.texts)
     assert [layer.index for layer in back.layers] == [layer.index
-                                                      for layer in there.layers] and '"made_by": "Clearhead"' in found.said
+                                                      for layer in there.layers] and '"made_by": "Clearhead"' in found.stated_source
     for layer, other in zip(back.layers, there.layers, strict=True):
         assert all((layer.weights[head] == heads.weights(other, head)).all() for head in range(layer.heads))
 

@@ -216,7 +216,7 @@ def test_smollm2_comes_from_its_package_where_the_hub_cannot_be_reached(monkeypa
     monkeypatch.setattr(gguf, "convert", lambda path, folder: tiny.save(folder, "llama"))
     with pytest.raises(UserError, match="sha256 differs"):
         fetching.fetch("smollm2", report)
-    entry = catalogue.named("smollm2")
+    entry = catalogue.entry_named("smollm2")
     object.__setattr__(entry, "sha256", hashlib.sha256(b"GGUF of the test").hexdigest())
     try:
         folder = fetching.fetch("smollm2", report)
