@@ -44,7 +44,7 @@ ROWS = 256  # rows of queries at a time where equation (1) replaces the kernel, 
 class Slot:
     """One attention of the model."""
 
-    kind: Kind
+    kind: Kind        # of attention
     index: int        # its layer's number
     module: str       # the name of its module
     occurrence: int   # how often the module is called before it in a pass
@@ -57,8 +57,8 @@ class Session:
 
     names: dict[int, str]              # of the modules, by id(module)
     slots: dict[tuple[str, int], Slot] = field(default_factory=dict)   # by (module, occurrence); empty until probed
-    edits: frozenset[Edit] = frozenset()
-    report: Progress = quiet
+    edits: frozenset[Edit] = frozenset()   # of the query, put in during the pass
+    report: Progress = quiet               # called at each attention layer
     patched_outputs: "Mapping[Patch, Tensor]" = field(default_factory=dict)   # the head's output (q, d_v) elsewhere
     mixed: "dict[tuple[Kind, int], Tensor] | None" = None   # if a dictionary, filled: (kind, layer) to (q, head, d_v)
     # for a pass that only answers, with the same text in every row: the outputs (q, d_v) of each row's patched heads;
@@ -70,7 +70,7 @@ class Session:
     deferred: list[Callable[[], Call]] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)            # all of them, once the pass is over
     counts: dict[str, int] = field(default_factory=dict)       # calls so far, by the module's name
-    memory: Memo = field(default_factory=Memo)
+    memory: Memo = field(default_factory=Memo)                 # of masks and biases
 
     def identify(self, module: Any) -> tuple[str, int]:
         """The module's name and how often it was called before in this pass (some models share one layer)."""

@@ -13,7 +13,7 @@ from model.capture.recheck import against_outputs
 from model.core import heads
 from model.core.masks import Causal, Full
 from model.core.memory import Shape
-from model.core.query import Kind
+from model.core.query import Kind, first_line
 from model.core.record import Layer, Verification
 
 TOLERANCE = 1e-4  # float32; largest difference that arithmetic in another order makes in the models tried is about 1e-5
@@ -25,11 +25,11 @@ class Wiring:
     """What the probe found: where each attention belongs, and how far the capture is from the model's own eager
     weights."""
 
-    slots: dict[CallId, forward_pass.Slot]
-    shapes: dict[CallId, Shape]
-    load_error: float          # largest difference of any weight from the eager one
-    row_sum_error: float       # how far any row, with its sink's share, is from 1
-    reasons: tuple[str, ...]   # sentences on why the capture is not right; none if it is
+    slots: dict[CallId, forward_pass.Slot]   # what each call is
+    shapes: dict[CallId, Shape]              # of each call
+    load_error: float                        # largest difference of any weight from the eager one
+    row_sum_error: float                     # how far any row, with its sink's share, is from 1
+    reasons: tuple[str, ...]                 # clauses on why the capture is not right; none if it is
 
     def heads(self, kind: Kind, index: int) -> int:
         """How many heads this layer has; 0 if there is no such layer."""
@@ -57,8 +57,7 @@ def _wire(network: Any, forward: Callable[[], Any], lengths: tuple[int, int | No
         network.set_attn_implementation(implementation)
         forward_pass.run(session, forward)
     except Exception as error:
-        raise Unsupported(f"it does not run with an attention function of ours "
-                          f"({(str(error).splitlines() or [''])[0][:200]})") from error
+        raise Unsupported(f"it does not run with an attention function of ours ({first_line(error, 200)})") from error
     if not session.calls:
         raise Unsupported("it does not call the attention function that transformers lets us register")
     slots = _slots(session.calls, lengths)
@@ -124,8 +123,8 @@ def _kind(call: Call, lengths: tuple[int, int | None]) -> Kind:
 
 def _layer_number(module: str) -> int | None:
     """The first number in a module's name is its layer: decoder.block.2.layer.0.SelfAttention is layer 2."""
-    found = re.search(r"(?:^|\.)(\d+)(?:\.|$)", module)
-    return int(found.group(1)) if found else None
+    number = re.search(r"(?:^|\.)(\d+)(?:\.|$)", module)
+    return int(number.group(1)) if number else None
 
 
 def _against_eager(network: Any, forward: Callable[[], Any], layers: dict[CallId, Layer],
@@ -163,8 +162,8 @@ def _weights_in(output: Any, layer: Layer | None) -> np.ndarray | None:
     """The attention weights (head, query, key) among a module's outputs: the last tensor of that shape (T5 gives its
     bias before them)."""
     parts = output if isinstance(output, tuple) else ()
-    found = [part for part in parts if layer is not None and getattr(part, "shape", None) == (1, *layer.shape)]
-    return found[-1][0].float().numpy() if found else None
+    weights = [part for part in parts if layer is not None and getattr(part, "shape", None) == (1, *layer.shape)]
+    return weights[-1][0].float().numpy() if weights else None
 
 
 def _compare(layer: Layer, weights: np.ndarray) -> tuple[float, float]:

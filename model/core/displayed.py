@@ -19,7 +19,7 @@ MAX_UNPOOLED = 2048  # a head of more tokens than this is shown pooled, and in e
 class AxisItem:
     """A row or a column: one token, or the tokens of one word."""
 
-    text: str
+    text: str                 # readable
     tokens: tuple[int, ...]   # positions in the list of tokens
     special: bool             # whether the tokenizer added all of them
     unknown: bool             # whether the vocabulary has no piece for one of them
@@ -30,9 +30,9 @@ class AxisItem:
 class DisplayedHead:
     """One head as displayed."""
 
-    kind: Kind
+    kind: Kind                     # of attention
     layer: int                     # the layer's number in the model
-    head: int
+    head: int                      # the head's number in the layer
     rows: tuple[AxisItem, ...]     # queries
     columns: tuple[AxisItem, ...]  # keys
     weights: np.ndarray            # float32 (row, column), 0 where filtered out
@@ -93,8 +93,8 @@ def keep_mass(weights: np.ndarray, share: float) -> np.ndarray:
     order = np.argsort(-weights, axis=1, kind="stable")
     ranked = np.take_along_axis(weights, order, 1)
     before = np.cumsum(ranked, axis=1) - ranked
-    kept = before < share * weights.sum(1, keepdims=True) - 1e-7
-    return np.where(np.take_along_axis(kept, np.argsort(order, axis=1), 1), weights, np.float32(0))
+    needed = before < share * weights.sum(1, keepdims=True) - 1e-7
+    return np.where(np.take_along_axis(needed, np.argsort(order, axis=1), 1), weights, np.float32(0))
 
 
 def _visible(tokens: Tokens, items: tuple[AxisItem, ...], view: View, letter: str) -> list[int]:

@@ -16,6 +16,11 @@ class UserError(Exception):
     """An error that the person at the screen can mend: one sentence that says what happened and the way out."""
 
 
+def first_line(error: Exception, longest: int) -> str:
+    """The first line of an error's message, its type's name where it has none, cut to so many characters."""
+    return (str(error).splitlines() or [type(error).__name__])[0][:longest]
+
+
 class NotOnDisk(UserError):
     """The model is not on this disk, but could be fetched."""
 
@@ -94,11 +99,11 @@ class Query:
 
     model: str                             # its id
     revision: str                          # the resolved fingerprint of weights, config and tokenizer
-    text: str
+    text: str                              # what the model reads
     text_b: str | None = None              # the second text of a pair
     target: str | None = None              # the decoder's text, for models that have an encoder
     continuation: tuple[int, ...] = ()     # generated token ids: stepping through a text equals the model's generate
-    edits: frozenset[Edit] = frozenset()
+    edits: frozenset[Edit] = frozenset()   # changes inside the model
 
     def __post_init__(self) -> None:
         if any(isinstance(edit, Patch) and (edit.from_query.model, edit.from_query.revision)

@@ -188,7 +188,7 @@ class AttentionMap:
 
     def has(self, layer: int, head: int) -> bool:
         """Whether the model has this head: layer and head by number."""
-        return any(each.index == layer and 0 <= head < each.heads for each in self.layers)
+        return any(known.index == layer and 0 <= head < known.heads for known in self.layers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,7 +220,7 @@ class Card:
     kv_heads: int            # key and value heads in a layer
     positions: str           # in words: how the model knows the order of tokens
     tokenizer: str           # in words: how it cuts a text
-    licence: str
+    licence: str             # as its page or folder states it
     max_tokens: int          # of one text
     dtype: str = "float32"   # of the weights
     note: str = ""           # a sentence on anything else a reader must know
@@ -257,32 +257,32 @@ class AttentionRecord:
     query: Query                           # what was asked
     card: Card                             # which model answered
     maps: tuple[AttentionMap, ...]         # one for each kind of attention that the model has
-    verification: Verification
+    verification: Verification             # whether the picture is right
     prediction: Prediction | None = None   # None where the model predicts nothing
     omitted: Omission | None = None        # None where the whole text was read
     notes: tuple[str, ...] = ()            # sentences that belong under the picture
 
     def __post_init__(self) -> None:
-        if not self.maps or len({each.kind for each in self.maps}) != len(self.maps):
-            raise ValueError(f"record: expected each kind once and at least one, got "
-                             f"{[part.kind for part in self.maps]}; merge maps of one kind.")
+        if not self.maps or len(set(self.kinds)) != len(self.maps):
+            raise ValueError(f"record: expected each kind once and at least one, got {list(self.kinds)}; merge maps of "
+                             f"one kind.")
 
     def __getitem__(self, kind: Kind) -> AttentionMap:
-        for each in self.maps:
-            if each.kind == kind:
-                return each
+        for attention_map in self.maps:
+            if attention_map.kind == kind:
+                return attention_map
         raise KeyError(f"this model has no {kind} attention")
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
         """The kinds of attention that the model has."""
-        return tuple(each.kind for each in self.maps)
+        return tuple(attention_map.kind for attention_map in self.maps)
 
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays, shared ones counted once."""
         arrays = {}
-        for layer in (layer for each in self.maps for layer in each.layers):
+        for layer in (layer for attention_map in self.maps for layer in attention_map.layers):
             parts = [getattr(layer, name, None) for name in ("query", "key", "value", "sink", "temperature", "weights")]
             bias = getattr(layer, "bias", None)
             parts += [getattr(layer.allowed, "values", None), getattr(bias, "values", None),

@@ -78,7 +78,7 @@ class Projection:
 class AttentionTrace:
     """The matrices round equation (1) in one layer, and what went through them."""
 
-    kind: Kind
+    kind: Kind                                # of attention
     index: int                                # the layer's number in the model
     x: np.ndarray                             # (q, d_model): what queries are made of
     memory: np.ndarray                        # (k, d_model): what keys and values are made of; x in self-attention
@@ -150,7 +150,7 @@ class Block:
     index: int                               # the layer's number in the stack
     before: np.ndarray                       # (t, d_model): the residual stream that enters
     after: np.ndarray                        # (t, d_model): the residual stream that leaves
-    attentions: tuple[AttentionTrace, ...]
+    attentions: tuple[AttentionTrace, ...]   # one, or self- and cross-attention
     norms: tuple[Norm, ...]                  # in the order in which the pass met them
     norm_first: bool                         # pre-LN, where the stream itself is never normalised
     feed_forward: FeedForwardTrace | None    # None where its form is not known (experts, for example)

@@ -14,7 +14,7 @@ QUADRANTS = ("", "AA", "AB", "BA", "BB")  # rows of the first letter's text, col
 class View:
     """One way to look at a record. Tokens are positions in the map's queries and keys."""
 
-    kind: Kind = Kind.SELF
+    kind: Kind = Kind.SELF                # of the open head
     layer: int = 0                        # of the open head, the layer's number in the model
     head: int = 0                         # the open head
     token: int | None = None              # the query token that is held

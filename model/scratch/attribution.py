@@ -38,10 +38,10 @@ class ScratchSubject(Subject):
             return self.forward(self.tensors, self.place)
 
     @property
-    def table(self):
+    def embedding_table(self):
         return self.opened.transformer.embedding.table
 
-    def reader(self, head: KindHeadId, output: np.ndarray):
+    def output_projection(self, head: KindHeadId, output: np.ndarray):
         return edits.attentions(self.opened.transformer)[head[:2]][1].w_output
 
 
