@@ -28,11 +28,13 @@ def pooling_of(folder: Path) -> Pooling | None:
     if not (folder / "modules.json").is_file() or not (folder / "1_Pooling" / "config.json").is_file():
         return None
     config = files.read_json(folder / "1_Pooling" / "config.json")
-    modes = [mode for mode, key in (("mean", "pooling_mode_mean_tokens"), ("first", "pooling_mode_cls_token"))
-             if config.get(key)]
-    if not modes:
+    if config.get("pooling_mode_mean_tokens"):
+        mode = "mean"
+    elif config.get("pooling_mode_cls_token"):
+        mode = "first"
+    else:
         return None
-    return Pooling(modes[0], "models.Normalize" in (folder / "modules.json").read_text(encoding="utf-8"))
+    return Pooling(mode, "models.Normalize" in (folder / "modules.json").read_text(encoding="utf-8"))
 
 
 def pool(hidden: Any, pooling: Pooling) -> Any:
