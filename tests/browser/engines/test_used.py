@@ -88,7 +88,7 @@ def softmax(engine: Engine, address: str, quiet: int = 200) -> list[dict]:
 
 @pytest.mark.parametrize("use", [heads, softmax])
 def test_what_is_clicked_and_dragged_leads_where_it_leads_in_chromium(engine, reference, app, use):
-    wanted = reference(use.__name__, lambda chromium: use(chromium, app.address, 600))
+    wanted = reference(f"used-{use.__name__}", lambda chromium: use(chromium, app.address, 600))
     found = use(engine, app.address)
     assert [each["search"] for each in found] == [each["search"] for each in wanted]
     assert [differences(*pair) for pair in zip(found, wanted, strict=True)] == [[], []] and engine.wrong() == []
