@@ -12,7 +12,7 @@ import click
 from model.ask import sources
 from model.cli.coreference import coref_command
 from model.cli.corpus import measures_command
-from model.cli.progress import answer_to, take_every_character
+from model.cli.progress import answer_to, use_utf8_output
 from model.cli.train import train_command
 from model.core.query import UserError
 from model.core.record import AttentionRecord, Tokens
@@ -200,5 +200,5 @@ def _verdict(record: AttentionRecord) -> str:
 
 
 if __name__ == "__main__":
-    take_every_character()
+    use_utf8_output()
     main(prog_name="python -m model")

@@ -180,12 +180,12 @@ def _comparison(question: ComparisonQuery, report: Progress):
 def _alignment(question: AlignmentQuery, report: Progress):
     from model.studies import comparison
 
-    return comparison.aligned(question, _cached(question.first, report), _cached(question.second, report))
+    return comparison.align_texts(question, _cached(question.first, report), _cached(question.second, report))
 
 
 def _patched(question: PatchQuery, report: Progress):
     opened = models.open(question.first.model, question.first.revision, report)
-    return implementation(question.first.model, "patching").patched(opened, question, report)
+    return implementation(question.first.model, "patching").patch_heads(opened, question, report)
 
 
 def _subject(question: AttributionQuery, report: Progress) -> tuple[Any, AttentionRecord, Trace | str]:
@@ -279,10 +279,10 @@ ANSWERS: dict[type, Callable] = {NextWordQuery: _next_word, Query: _record, Firs
 models = Models(MODEL_BYTES)
 
 
-def patience(question: Any) -> float:
+def delay_of(question: Any) -> float:
     """Seconds after which a question is due: a hundredth for each ten characters of its text, which is about what a
     pass takes on two cores."""
     return len(getattr(getattr(question, "query", question), "text", "")) / 1000
 
 
-desk = JobQueue(lambda question, report: ANSWERS[type(question)](question, report), CACHE_BYTES, patience)
+desk = JobQueue(lambda question, report: ANSWERS[type(question)](question, report), CACHE_BYTES, delay_of)

@@ -24,14 +24,14 @@ def films() -> dict[str, str]:
     from model.scratch import catalogue
 
     return {name: title for name, title in catalogue.NAMES.items()
-            if catalogue.film_path(catalogue.place(name)[0]).exists()}
+            if catalogue.film_path(catalogue.weights_file(name)[0]).exists()}
 
 
 def film(model: str) -> Film:
     """The film of a model's training as far as it goes. Raises UserError if there is none."""
     from model.scratch import catalogue
 
-    return training_film.read(catalogue.film_path(catalogue.place(model)[0]))
+    return training_film.read_film(catalogue.film_path(catalogue.weights_file(model)[0]))
 
 
 def vocabulary(model: str) -> dict[str, tuple[str, ...]]:
@@ -43,11 +43,11 @@ def vocabulary(model: str) -> dict[str, tuple[str, ...]]:
     return scratch_vocabulary.groups(model) if catalogue.is_scratch(model) else {}
 
 
-def clicked(model: str, chosen: Iterable[str]) -> str:
+def join_phrases(model: str, chosen: Iterable[str]) -> str:
     """Phrases of its vocabulary as a text."""
     from model.scratch import vocabulary as scratch_vocabulary
 
-    return scratch_vocabulary.joined(model, list(chosen))
+    return scratch_vocabulary.join_phrases(model, list(chosen))
 
 
 def swap(text: str) -> Swap | None:
@@ -75,7 +75,7 @@ def answer(question: DecisionQuery | DecisionSetQuery | InductionMeanQuery | Hea
     from model.scratch import catalogue, head_scores, pronoun_choice
 
     if isinstance(question, HeadScoresQuery):
-        return training_film.run(question, lambda model_id: head_scores.of(opened(model_id)), report)
+        return training_film.run(question, lambda model_id: head_scores.score_heads(opened(model_id)), report)
     model = opened(question.model)
     if isinstance(question, InductionMeanQuery):
         found = induction.mean_scores(model, draws=question.draws, report=report)

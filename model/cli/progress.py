@@ -7,7 +7,7 @@ import click
 from model.ask import sources
 
 
-def take_every_character() -> None:
+def use_utf8_output() -> None:
     """Standard output and error in UTF-8 where they are files or pipes: Windows gives those a code page that lacks most
     characters. What no encoding has, such as half a surrogate pair, is written as its number."""
     for stream in (sys.stdout, sys.stderr):

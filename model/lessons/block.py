@@ -87,7 +87,7 @@ def rms_norm(x: np.ndarray, gain: np.ndarray, epsilon: float = 1e-6) -> Steps:
     return Steps(0.0, square, x, normal, normal * gain, normal * gain)
 
 
-def silent(before: np.ndarray, active: np.ndarray, share: float = 0.01) -> tuple[float, float, float]:
+def inactive_shares(before: np.ndarray, active: np.ndarray, share: float = 0.01) -> tuple[float, float, float]:
     """(share of activations that are exactly 0, share smaller than `share` of the largest, share that a ReLU would make
     0), each 0 to 1."""
     size = np.abs(active)

@@ -125,7 +125,7 @@ def members(tokens: Tokens) -> dict[int, list[int]]:
     return found
 
 
-def spelled(tokens: Tokens, text: str, places: list[int]) -> str:
+def spelling(tokens: Tokens, text: str, places: list[int]) -> str:
     """What was typed for these tokens, in lower case."""
     spans = [tokens.spans[place] for place in places]
     return text[min(start for start, _ in spans):max(end for _, end in spans)].casefold()
@@ -135,7 +135,7 @@ def find(tokens: Tokens, text: str, wanted: str) -> list[int]:
     """The tokens of the first place where the text has this word, or else these characters. Raises UserError if it has
     them nowhere."""
     for places in members(tokens).values():
-        if spelled(tokens, text, places) == wanted.casefold():
+        if spelling(tokens, text, places) == wanted.casefold():
             return places
     start = text.casefold().find(wanted.casefold())
     inside = [place for place, (low, high) in enumerate(tokens.spans)
@@ -179,6 +179,6 @@ def _words(tokens: Tokens, text: str) -> list[tuple[str, list[int]]]:
     """The words after the first that are spelled with a letter or a digit and have no unknown piece: how, and their
     tokens."""
     later = list(members(tokens).values())[1:]
-    found = [(spelled(tokens, text, places), places) for places in later
+    found = [(spelling(tokens, text, places), places) for places in later
              if not any(tokens.unknown[place] for place in places)]
     return [(word, places) for word, places in found if any(map(str.isalnum, word))]

@@ -104,7 +104,7 @@ def multiplications(way: str, n: np.ndarray | float, d_model: int, side: int = W
     return 2 * n * (np.minimum(n, 2 * side + 1) if way == "window" else n) * d_model
 
 
-def even(d_model: int) -> int:
+def balanced_length(d_model: int) -> int:
     """The length n = 6 d at which scores and mix need as many multiplications as the linear layers: 2 n² d = 12 n
     d²."""
     return 6 * d_model
@@ -126,24 +126,24 @@ def bytes_needed(way: str, n: int, d_model: int) -> int:
     return FLOAT * (held[way] + 4 * n * d_model)
 
 
-def room() -> float:
+def bytes_allowed() -> float:
     """Bytes that a measurement may take: CLEARHEAD_MEASURE_MB (1024), and never more than a quarter of what is free."""
     from model.core.memory import memory_free
 
     return min(MOST_BYTES, SHARE * memory_free())
 
 
-def ends(way: str, n: int, d_model: int, before: Cost | None) -> str | None:
+def stop_reason(way: str, n: int, d_model: int, before: Cost | None) -> str | None:
     """Why length n is not measured: "memory", "time" (by what n/2 took), "length"; None if it is."""
     if n > END:
         return "length"
-    if bytes_needed(way, n, d_model) > room():
+    if bytes_needed(way, n, d_model) > bytes_allowed():
         return "memory"
     growth = 4 if way in ("plain", "fused") else 2
     return "time" if before is not None and growth * before.seconds > LONGEST else None
 
 
-def prepared(way: str, n: int, d_model: int) -> Callable:
+def prepare(way: str, n: int, d_model: int) -> Callable:
     """The computation on random numbers, ready to be called."""
     import torch
 
@@ -201,13 +201,13 @@ def measure(question: CostQuery, report: Progress) -> Cost:
     if way not in WAYS or not 1 <= n <= END or not D_K <= d_model <= MOST_WIDTH or d_model % D_K:
         raise UserError(f"A measurement is one of {', '.join(WAYS)}, at most {END:,} tokens, and a width of {D_K} to "
                         f"{MOST_WIDTH} in steps of {D_K}.")
-    needed, free = bytes_needed(way, n, d_model) / 2**20, room() / 2**20
+    needed, free = bytes_needed(way, n, d_model) / 2**20, bytes_allowed() / 2**20
     if needed > free:
         raise UserError(f"{n:,} tokens would take {needed:,.0f} MB and a measurement may take {free:,.0f} MB here; "
                         f"measure fewer tokens.")
     done = max(0.0, math.log(n / START, END / START))   # of all lengths
     with torch.inference_mode(), one_thread():
-        call = prepared(way, n, d_model)
+        call = prepare(way, n, d_model)
         report(done, f"{way}, {n:,} tokens: memory")
         peak = peak_bytes(call)
         report(done, f"{way}, {n:,} tokens: time")

@@ -12,7 +12,7 @@ from model.core.record import Layer
 
 
 @dataclass(frozen=True, eq=False)
-class Journey:
+class HeadSteps:
     """query (d_k), keys (key, d_k), values (key, d_v), products (key, d_k): q_c · k_jc; dots (key): their sums; scaled
     (key): times the scale and capped; bias (key); logits (key): what the softmax gets; allowed bool (key); weights
     (key); weighted (key, d_v): w_j v_j; mixed (d_v). sink: the share of weight that no token gets."""
@@ -32,7 +32,7 @@ class Journey:
     sink: float
 
 
-def journey(layer: Layer, head: int, token: int) -> Journey:
+def head_steps(layer: Layer, head: int, token: int) -> HeadSteps:
     """Every step of one head for one token, float64."""
     shared = head * len(layer.key) // layer.heads
     query, keys, values = (each.astype(np.float64)
@@ -49,7 +49,7 @@ def journey(layer: Layer, head: int, token: int) -> Journey:
     allowed = _row(layer.allowed.block(row, every), head)
     weights, sink = row_softmax(logits, allowed, None if layer.sink is None else float(layer.sink[head]) / temperature)
     weighted = weights[:, None] * values
-    return Journey(query, keys, values, products, dots, scaled, bias, logits, allowed, weights, weighted,
+    return HeadSteps(query, keys, values, products, dots, scaled, bias, logits, allowed, weights, weighted,
                    weighted.sum(0), sink)
 
 

@@ -130,7 +130,7 @@ def divergences(weights: np.ndarray, report: Progress) -> np.ndarray:
     return np.clip(found + found.T, 0, 1)
 
 
-def pooled(texts: Sequence[Information]) -> Information:
+def mean_over_texts(texts: Sequence[Information]) -> Information:
     """The mean over texts of one model, each text counting alike."""
     first = texts[0]
 

@@ -77,7 +77,7 @@ def _convolution(tokens: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     return sum(padded[i:i + len(tokens)] @ kernel[i] for i in range(k))
 
 
-def shuffled(kind: str, seed: int = 0) -> float:
+def order_sensitivity(kind: str, seed: int = 0) -> float:
     """‖f(P x) − P f(x)‖ / ‖f(x)‖ for one shuffle P of TOKENS tokens: 0 if the layer assumes nothing about their
     order."""
     rng = np.random.default_rng(seed)

@@ -103,7 +103,7 @@ def train(kind: str, d_k: int, seed: int,
     return np.array(losses), np.array(rights), spread
 
 
-def timed(kind: str, d_k: int) -> float:
+def scoring_seconds(kind: str, d_k: int) -> float:
     """Seconds for the scores of TIMED queries over TIMED keys, the shortest of TIMED goes."""
     import torch
 
@@ -126,7 +126,7 @@ def side_by_side(question: ScoresQuery, report: Progress) -> Scores:
 
         begun = time.perf_counter()
         loss[kind], accuracy[kind], entropy[kind] = train(kind, question.d_k, question.seed, told)
-        seconds[kind], scoring[kind] = time.perf_counter() - begun, timed(kind, question.d_k)
+        seconds[kind], scoring[kind] = time.perf_counter() - begun, scoring_seconds(kind, question.d_k)
     return Scores(loss, accuracy, seconds, scoring, entropy)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from model.core.types import Progress, quiet
 from model.lessons.descent import scaled_rate
-from model.lessons.divergence import smoothed
+from model.lessons.divergence import smoothed_target
 
 # steps, sentences a step, sentences of the test, steps between two tests
 STEPS, SIZE, TESTED, EVERY = 150, 32, 200, 10
@@ -41,7 +41,7 @@ class RunQuery:
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class ShortRun:
     """float64 arrays. For each step: loss, the floor under it (the target's entropy), rate, length of the gradient
     before clipping.
 
@@ -68,7 +68,7 @@ def sentences(seed: int, step: int) -> tuple:
     import torch
 
     from model.scratch import grammar
-    from model.scratch.task import padded
+    from model.scratch.task import pad_rows
     from model.scratch.tasks import resolver
 
     source = grammar.sentences(random.Random(f"short {seed} {step}"), "train" if step >= 0 else "validation")
@@ -76,10 +76,10 @@ def sentences(seed: int, step: int) -> tuple:
     ids = [resolver.encode(each)[0] for each in chosen]
     nouns = [[row[each.places[each.answer]], row[each.places[1 - each.answer]]]
              for row, each in zip(ids, chosen, strict=True)]
-    return padded(ids), torch.tensor([each.pronoun for each in chosen]), *torch.tensor(nouns).T
+    return pad_rows(ids), torch.tensor([each.pronoun for each in chosen]), *torch.tensor(nouns).T
 
 
-def untrained(seed: int):
+def untrained_model(seed: int):
     """The tiny encoder: the narrow resolver with d_model 32."""
     import torch
 
@@ -105,18 +105,18 @@ def targets(question: RunQuery, step: int, teacher, words: int):
         with torch.no_grad():
             return at_it(teacher, ids, places).softmax(-1)
     right = others if question.target == "other" else nouns
-    row = smoothed(0, words, question.epsilon if question.target == "smooth" else 0.0, question.definition)
+    row = smoothed_target(0, words, question.epsilon if question.target == "smooth" else 0.0, question.definition)
     spread = torch.full((len(right), words), row[1], dtype=torch.float32)
     return spread.scatter(1, right[:, None], float(row[0]))
 
 
 @lru_cache(maxsize=4)
-def taught(seed: int):
+def trained_plainly(seed: int):
     """The plain run's trained model: the teacher of distillation, the start of fine-tuning."""
-    return train(RunQuery(seed=seed), untrained(seed), None, quiet)[0]
+    return train(RunQuery(seed=seed), untrained_model(seed), None, quiet)[0]
 
 
-def run(question: RunQuery, report: Progress = quiet) -> Run:
+def run(question: RunQuery, report: Progress = quiet) -> ShortRun:
     """Trains with these settings, a few seconds on one core; report is called after every step and stops it by
     raising."""
     from model.core.threads import one_thread
@@ -125,8 +125,8 @@ def run(question: RunQuery, report: Progress = quiet) -> Run:
         needs = question.target in ("teacher", "other")
         if needs:
             report(0.0, "training the plain model first")
-        teacher = taught(question.seed) if needs else None
-        model = untrained(question.seed)
+        teacher = trained_plainly(question.seed) if needs else None
+        model = untrained_model(question.seed)
         if teacher is not None and question.target == "other" and not question.fresh:
             model.load_state_dict(teacher.state_dict())
         return train(question, model, teacher, report)[1]
@@ -153,7 +153,7 @@ def train(question: RunQuery, model, teacher, report: Progress) -> tuple:
             if (step + 1) % EVERY == 0:
                 tests.append((step + 1, *_test(model, question)))
             report((step + 1) / STEPS, f"step {step + 1} of {STEPS}: loss {loss.item():.2f} nats")
-    return model, Run(*np.array(curves, np.float64).T, *np.array(tests, np.float64).T)
+    return model, ShortRun(*np.array(curves, np.float64).T, *np.array(tests, np.float64).T)
 
 
 def _test(model, question: RunQuery) -> tuple[float, float]:

@@ -70,7 +70,7 @@ def _tokenizer(model: str):
 
 
 @functools.lru_cache(16)
-def trained(text: str):
+def train_bpe(text: str):
     """A byte-level BPE made from this text alone, by the tokenizers library: merges of pairs that stand there at least
     twice, LARGEST at most."""
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
@@ -91,7 +91,7 @@ def cut(text: str, model: str) -> Cut:
 
 def cut_by_own(text: str, book: str) -> Cut:
     """The text by a byte-level BPE that was trained on `book` alone."""
-    return _cut(text, trained(book))
+    return _cut(text, train_bpe(book))
 
 
 def _cut(text: str, tokenizer) -> Cut:
@@ -113,18 +113,18 @@ def _cut(text: str, tokenizer) -> Cut:
 @functools.lru_cache(64)
 def merges(text: str) -> Merges:
     """Trains BPE on the text alone and follows its merges through the text."""
-    made = trained(text)
+    made = train_bpe(text)
     pairs = tuple((first, second) for first, second in json.loads(made.to_str())["model"]["merges"])
     words = Counter(word for word, _ in made.pre_tokenizer.pre_tokenize_str(text))
     split = {word: tuple(word) for word in words}
     lengths = [sum(times * len(split[word]) for word, times in words.items())]
     for pair in pairs:
-        split = {word: merged(pieces, pair) for word, pieces in split.items()}
+        split = {word: merge_pair(pieces, pair) for word, pieces in split.items()}
         lengths.append(sum(times * len(split[word]) for word, times in words.items()))
     return Merges(pairs, tuple(words.items()), tuple(lengths))
 
 
-def merged(pieces: tuple[str, ...], pair: Pair) -> tuple[str, ...]:
+def merge_pair(pieces: tuple[str, ...], pair: Pair) -> tuple[str, ...]:
     """A word's pieces with every occurrence of the pair put together, from the left."""
     found: list[str] = []
     place = 0
@@ -139,7 +139,7 @@ def apply(word: str, pairs: tuple[Pair, ...]) -> tuple[str, ...]:
     """A word's pieces after these merges, one after the other in their order (Sennrich et al. 2016, algorithm 1)."""
     pieces = tuple(word)
     for pair in pairs:
-        pieces = merged(pieces, pair)
+        pieces = merge_pair(pieces, pair)
     return pieces
 
 
@@ -153,7 +153,7 @@ def pair_counts(words: tuple[tuple[str, int], ...], pairs: tuple[Pair, ...]) -> 
     return found
 
 
-def shown(piece: str) -> str:
+def show_piece(piece: str) -> str:
     """A byte-level piece as text with its space visible; bytes that are not a whole character as hexadecimal
     numbers."""
     from model.pretrained.tokens import bytes_by_sign, visible

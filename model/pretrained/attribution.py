@@ -11,7 +11,7 @@ from model.core.types import KindHeadId, Progress
 from model.pretrained import predict
 from model.pretrained.inputs import tokenize_query
 from model.studies.attribution import LONGEST, AttributionQuery
-from model.studies.token_removal import Subject, answered, beginning, last_word, target_word
+from model.studies.token_removal import Subject, answer_of, first_tokens, last_word, target_word
 
 
 class PretrainedSubject(Subject):
@@ -41,11 +41,11 @@ class PretrainedSubject(Subject):
         return forward_pass.run(session, lambda: self.forward(self.tensors, self.place))
 
     @property
-    def table(self):
+    def embedding_table(self):
         return (self.opened.network if self.target is None
                 else self.opened.network.get_encoder()).get_input_embeddings()
 
-    def reader(self, head: KindHeadId, output: np.ndarray):
+    def output_projection(self, head: KindHeadId, output: np.ndarray):
         """The module whose weights are these very numbers in memory."""
         for module in self.opened.network.modules():
             weight = getattr(module, "weight", None)
@@ -72,7 +72,7 @@ def subject(opened, question: AttributionQuery, report: Progress) -> Subject:
                     report) if opened.head == "target" else {"next": _next, "mask": _mask,
                                                              "vector": _vector}[opened.head](
                         opened, question)
-    found.answer = answered(found, opened.head, lambda number: predict.text_of(opened.tokenizer, number))
+    found.answer = answer_of(found, opened.head, lambda number: predict.text_of(opened.tokenizer, number))
     return found
 
 
@@ -99,7 +99,7 @@ def _next(opened, question: AttributionQuery) -> Subject:
     wanted = _token_at(tokens, at)
     place = (wanted if wanted is not None
              else 1 + max(token for token, special in enumerate(tokens.special) if not special)) - 1
-    read_so_far = beginning(tokens, place + 1)
+    read_so_far = first_tokens(tokens, place + 1)
     found = PretrainedSubject(opened, question.query, read_so_far,
                               {name: each[:, :place + 1] for name, each in asked.tensors.items()}, place)
     found.ids = _targets(found, question, None if wanted is None else tokens.ids[wanted])

@@ -8,7 +8,7 @@ from model.capture import forward_pass
 from model.core.query import Kind, Patch, Query, UserError
 from model.core.types import HeadId, Progress, quiet
 from model.pretrained import predict
-from model.studies.patching import Answer, Patched, PatchQuery, check_lengths, patch_effects
+from model.studies.patching import PassAnswer, Patched, PatchQuery, check_lengths, patch_effects
 
 TOKENS = 256   # of all rows of a pass in which several heads are patched, each in a row of its own
 
@@ -49,7 +49,7 @@ def passed(model, query: Query):
     return question, watching.mixed, output
 
 
-def patched(model, question: PatchQuery, report: Progress) -> Patched:
+def patch_heads(model, question: PatchQuery, report: Progress) -> Patched:
     """Raises UserError for texts of different lengths and for a model that answers nothing."""
     if model.wiring is None:
         raise UserError(f"{model.card.title} reports its weights but cannot be edited; choose a verified model.")
@@ -61,7 +61,7 @@ def patched(model, question: PatchQuery, report: Progress) -> Patched:
         raise UserError(f"{model.card.title} has no {question.kind} attention; choose a kind that the page offers.")
     check_lengths(question.second, len(mixed[question.kind, places[0][0]]), looking(question.kind, first.lengths))
 
-    def again(trials: list[list[HeadId]]) -> Iterator[Answer]:
+    def again(trials: list[list[HeadId]]) -> Iterator[PassAnswer]:
         size = max(1, TOKENS // max(len(mixed[question.kind, places[0][0]]), len(first.source)))
         for start in range(0, len(trials), size):
             rows = [{(question.kind, layer, head): mixed[question.kind, layer][:, head] for layer, head in chosen}
@@ -76,13 +76,13 @@ def patched(model, question: PatchQuery, report: Progress) -> Patched:
     return patch_effects(*answers, places, again, lambda number: predict.name_of(model, number), report)
 
 
-def _answer(model, question, output, row: int = 0) -> Answer:
+def _answer(model, question, output, row: int = 0) -> PassAnswer:
     """The logits or the sentence vector of one row of a pass. Raises UserError for a network that has neither."""
     if model.pooling is not None:
-        return Answer("vector", (),
+        return PassAnswer("vector", (),
                       cast(np.ndarray, predict.vector(output.last_hidden_state[row:row + 1], model.pooling).vector))
     if model.head == "none":
         raise UserError(f"{model.card.title} answers nothing, so that no answer can turn; choose a model that predicts "
                         f"words or sentence vectors.")
     logits, positions = predict.said(model, question, output.logits[row])
-    return Answer(model.head, tuple(positions), logits.float().numpy())
+    return PassAnswer(model.head, tuple(positions), logits.float().numpy())

@@ -11,7 +11,7 @@ from model.scratch import edits, record_pass
 from model.scratch.models import Induction, Resolver, ScratchModel, Translator
 from model.scratch.tokens import UNKNOWN
 from model.studies.attribution import LONGEST, AttributionQuery
-from model.studies.token_removal import Subject, answered, beginning, last_word, target_word
+from model.studies.token_removal import Subject, answer_of, first_tokens, last_word, target_word
 
 
 class ScratchSubject(Subject):
@@ -34,14 +34,14 @@ class ScratchSubject(Subject):
         hidden = frozenset([Hide("source", token)])
         record_pass.check_rows(self.opened.transformer, hidden,
                                {"source": len(self.tokens), "target": self.target.shape[1]})
-        with edits.edited(self.opened.transformer, hidden):
+        with edits.apply_edits(self.opened.transformer, hidden):
             return self.forward(self.tensors, self.place)
 
     @property
-    def table(self):
+    def embedding_table(self):
         return self.opened.transformer.embedding.table
 
-    def reader(self, head: KindHeadId, output: np.ndarray):
+    def output_projection(self, head: KindHeadId, output: np.ndarray):
         return edits.attentions(self.opened.transformer)[head[:2]][1].w_output
 
 
@@ -65,7 +65,7 @@ def subject(opened: ScratchModel, question: AttributionQuery, report: Progress) 
     else:
         found, standing = _sign(opened, question, tokens)
     found.ids = _targets(found, question, standing)
-    found.answer = answered(found, opened.says, lambda number: opened.tokenizer.words[number])
+    found.answer = answer_of(found, opened.says, lambda number: opened.tokenizer.words[number])
     return found
 
 
@@ -83,7 +83,7 @@ def _sign(opened: Induction, question: AttributionQuery, tokens: Tokens) -> tupl
     at = last_word(tokens, question.query.text) if question.at is None else question.at
     wanted = next((token for token, (_, end) in enumerate(tokens.spans) if end > at and not tokens.special[token]),
                   len(tokens))
-    return ScratchSubject(opened, question.query, beginning(tokens, wanted),
+    return ScratchSubject(opened, question.query, first_tokens(tokens, wanted),
                           wanted - 1), tokens.ids[wanted] if wanted < len(tokens) else None
 
 

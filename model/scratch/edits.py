@@ -84,7 +84,7 @@ def patch(mixed: Tensor, edit: Patch, taken: Tensor) -> Tensor:
 
 
 @contextmanager
-def edited(model: Transformer, edits: Iterable[Edit], taken: Mapping[Patch, Tensor] | None = None) -> Iterator[None]:
+def apply_edits(model: Transformer, edits: Iterable[Edit], taken: Mapping[Patch, Tensor] | None = None) -> Iterator[None]:
     """The model with these edits in its forward pass, for texts without padding; the hooks go when the block ends.
 
     taken: for each patch the head's output (q, d_v) in the other pass.

@@ -56,8 +56,8 @@ def twins(rng: random.Random, split: str = "train") -> tuple[Sentence, Sentence]
     tense = rng.randrange(2)
     opening = rng.choice(lexicon.OPENINGS[tense]) if rng.random() < 0.6 else ("", "")
     insertions = tuple(rng.choice(lexicon.INSERTIONS) if rng.random() < 0.3 else ("", "") for _ in nouns)
-    plan = Plan(frame, nouns, tense, opening, insertions, rng.choice(lexicon.CONNECTORS))
-    return plan.say(actor, 0), plan.say(place, 1)
+    plan = Draft(frame, nouns, tense, opening, insertions, rng.choice(lexicon.CONNECTORS))
+    return plan.sentence(actor, 0), plan.sentence(place, 1)
 
 
 def sentences(rng: random.Random, split: str = "train") -> Iterator[Sentence]:
@@ -84,7 +84,7 @@ def _adjectives(rng: random.Random, frame: Frame, split: str) -> list[Adjective]
 
 
 @dataclass(frozen=True)
-class Plan:
+class Draft:
     """A sentence but for its adjective. Phrases are (English, French); tense is 0 for the past, 1 for the present."""
 
     frame: Frame
@@ -94,7 +94,7 @@ class Plan:
     insertions: tuple[tuple[str, str], ...]
     connector: tuple[str, str]
 
-    def say(self, adjective: Adjective, answer: int) -> Sentence:
+    def sentence(self, adjective: Adjective, answer: int) -> Sentence:
         feminine = self.nouns[answer].feminine
         english = self._parts(0, self.frame.english, [f"the {each.english}" for each in self.nouns])
         french = self._parts(1, self.frame.french, [f"{_article(each)} {each.french}" for each in self.nouns])
@@ -139,7 +139,7 @@ def vocabulary() -> tuple[list[str], list[str]]:
     return keep(english), keep(french)
 
 
-def joined(words: tuple[str, ...] | list[str]) -> str:
+def join_words(words: tuple[str, ...] | list[str]) -> str:
     """Words as a person would write them: no space after an elision or before a comma or full stop, a capital at each
     beginning."""
     text = ""

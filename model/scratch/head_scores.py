@@ -16,7 +16,7 @@ TWINS = 50   # pairs of sentences that the others are put to, of nouns that were
 Found = tuple[tuple[str, ...], tuple[KindHeadId, ...], np.ndarray]   # names, heads, float32 (trait, head)
 
 
-def of(opened: ScratchModel) -> Found:
+def score_heads(opened: ScratchModel) -> Found:
     """The traits of an open model."""
     if opened.card.id.startswith("induction"):
         found = induction.mean_scores(opened, draws=DRAWS)
@@ -30,7 +30,7 @@ def of(opened: ScratchModel) -> Found:
         # the row that produces il or elle: the target is shifted by one
         rows[Kind.CROSS] = lambda sentence: sentence.french_pronoun
     heads = [each for kind, row in rows.items()
-             for each in head_analysis.pointing(head_analysis.looks(opened.transformer, sentences, encode, kind, row),
+             for each in head_analysis.tabulate_pointing(head_analysis.noun_weights(opened.transformer, sentences, encode, kind, row),
                                                 sentences, kind)]
     return ("both",), tuple((each.kind, each.layer, each.head)
                             for each in heads), np.array([[each.both for each in heads]], np.float32)

@@ -214,7 +214,7 @@ class Translator(Induction):
         edits.check(self.transformer, {each for each in query.edits if getattr(each, "side", "source") == "source"},
                     {"source": len(source)})
         record_pass.check_rows(self.transformer, query.edits, {"source": len(source), "target": 1})
-        with self.threads({"source": source}), edits.edited(self.transformer, query.edits, self.taken(query)):
+        with self.threads({"source": source}), edits.apply_edits(self.transformer, query.edits, self.taken(query)):
             return tuple(greedy(self.transformer, torch.tensor([source.ids]))[0])
 
     def positions(self, sides: Sides) -> list[int]:

@@ -6,10 +6,10 @@ import torch
 from model.core.query import Patch, UserError
 from model.core.types import HeadId, Progress, quiet
 from model.scratch import edits, record_pass
-from model.studies.patching import Answer, Patched, PatchQuery, check_lengths, patch_effects
+from model.studies.patching import PassAnswer, Patched, PatchQuery, check_lengths, patch_effects
 
 
-def patched(model, question: PatchQuery, report: Progress) -> Patched:
+def patch_heads(model, question: PatchQuery, report: Progress) -> Patched:
     """Raises UserError for texts of different lengths and for the untrained model, which answers nothing."""
     if model.says == "none":
         raise UserError(f"{model.card.title} answers nothing, so that no answer can turn; choose a trained model.")
@@ -23,11 +23,11 @@ def patched(model, question: PatchQuery, report: Progress) -> Patched:
     looking = edits.query_side(model.transformer, question.kind)
     check_lengths(question.second, len(sides[1][looking]), len(sides[0][looking]))
 
-    def answer(side, logits: torch.Tensor) -> Answer:
+    def answer(side, logits: torch.Tensor) -> PassAnswer:
         positions = model.positions(side)
-        return Answer(model.says, tuple(positions), logits[positions].numpy())
+        return PassAnswer(model.says, tuple(positions), logits[positions].numpy())
 
-    def again(trials: list[list[HeadId]]) -> Iterator[Answer]:
+    def again(trials: list[list[HeadId]]) -> Iterator[PassAnswer]:
         for chosen in trials:
             taken = {Patch(question.kind, layer, head, question.second): seen[f"{paths[layer]}.mixed"][0, head]
                      for layer, head in chosen}

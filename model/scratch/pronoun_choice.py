@@ -44,7 +44,7 @@ class _Reading:
     def share(self, silences: Iterable[Silence] = (), memory: torch.Tensor | None = None,
               source: torch.Tensor | None = None) -> float:
         source = self.source if source is None else source
-        with torch.inference_mode(), edits.edited(self.model, tuple(silences)):
+        with torch.inference_mode(), edits.apply_edits(self.model, tuple(silences)):
             memory = self.model.encode(source) if memory is None else memory
             logits = self.model.output(self.model.decode(self.prefix, memory, source)[:, -1])[0, self.pair]
         return float(logits.softmax(-1)[0])
@@ -88,11 +88,11 @@ def decide_set(question: DecisionSetQuery, opened, report: Progress) -> Decision
     moved = {}
     for number, (name, words) in enumerate(WORDS.items()):
         report(number / (len(WORDS) + 1), f"exchanging {name}")
-        moved[name] = head_analysis.swapped(opened.transformer, sentences, translator.batch, words)
+        moved[name] = head_analysis.flip_rate(opened.transformer, sentences, translator.batch, words)
     rows = {Kind.SELF: lambda sentence: sentence.pronoun, Kind.CROSS: lambda sentence: sentence.french_pronoun}
     points = {}
     for kind, row in rows.items():
-        found = head_analysis.pointing(head_analysis.looks(opened.transformer, sentences, translator.batch, kind, row),
+        found = head_analysis.tabulate_pointing(head_analysis.noun_weights(opened.transformer, sentences, translator.batch, kind, row),
                                        sentences, kind)
         best = max(found, key=lambda each: each.both)
         points[kind] = (kind, best.layer, best.head), best.both, best.mass

@@ -24,12 +24,12 @@ def run(model: Transformer, ids: list[tuple[int, ...]], edits: frozenset[Edit], 
     """One pass over one text (or source and target): logits (q, vocabulary) and the probes' tensors. `report` is called
     at each attention.
 
-    taken: what patches put in, as `edits.edited` wants it.
+    taken: what patches put in, as `edits.apply_edits` wants it.
     """
     places = edit_hooks.attentions(model)
     with torch.inference_mode(), ExitStack() as hooks:
         seen = hooks.enter_context(capture(model))
-        hooks.enter_context(edit_hooks.edited(model, edits, taken))
+        hooks.enter_context(edit_hooks.apply_edits(model, edits, taken))
         for i, ((kind, layer), (_, attention)) in enumerate(places.items()):
             announce = _announcer(report, i / len(places), f"layer {layer}, {kind} attention")
             hooks.callback(attention.attend.register_forward_pre_hook(announce).remove)

@@ -10,7 +10,7 @@ from pathlib import Path
 from model.core.query import UserError
 from model.core.record import Card
 from model.core.types import Progress, quiet
-from model.scratch.catalogue import NAMES, RUNS, SNAPSHOT, WEIGHTS, is_scratch, place, title
+from model.scratch.catalogue import NAMES, RUNS, SNAPSHOT, WEIGHTS, is_scratch, title, weights_file
 
 VOCABULARY, LONGEST, SEED = 8_192, 512, 2017
 FIRST_WORD = 4       # smaller numbers are for special tokens
@@ -29,7 +29,7 @@ def revision(model_id: str, folder: Path = WEIGHTS) -> str:
         return hashlib.sha256(made_of.encode()).hexdigest()[:12]
     if model_id.split(SNAPSHOT)[0] in RUNS:
         return model_id.split(SNAPSHOT)[0].rsplit("-", 1)[1]   # its file grows, but a snapshot never changes
-    path, _ = place(model_id, folder)
+    path, _ = weights_file(model_id, folder)
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
     except OSError:
@@ -72,7 +72,7 @@ def _untrained(fingerprint: str):
 def _trained(model_id: str, fingerprint: str, folder: Path):
     from model.scratch import models, tokens, weights
 
-    transformer, about = weights.load(*place(model_id, folder))
+    transformer, about = weights.load(*weights_file(model_id, folder))
     kind = model_id.split("-")[0].split(SNAPSHOT)[0]
     behaviour = {"resolver": models.Resolver, "translator": models.Translator, "induction": models.Induction}[kind]
     words, signs = tuple(about["words"]), kind == "induction"

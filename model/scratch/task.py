@@ -47,7 +47,7 @@ class Task:
     note: str = ""
 
 
-def padded(rows: list[list[int]], filler: int = PADDING) -> Tensor:
+def pad_rows(rows: list[list[int]], filler: int = PADDING) -> Tensor:
     """Rows of different lengths as one tensor (b, t)."""
     return nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=filler)
 
@@ -58,7 +58,7 @@ def loss(model: Transformer, batch: Batch) -> Tensor:
                                        ignore_index=NO_TARGET)
 
 
-def right(model: Transformer, batch: Batch) -> Tensor:
+def correct_rows(model: Transformer, batch: Batch) -> Tensor:
     """Which rows have every asked position right, bool (b)."""
     with torch.inference_mode():
         answer = model(*batch.inputs).argmax(-1)
@@ -75,7 +75,7 @@ def tasks() -> dict[str, Task]:
     return {task.name: task for module in modules for task in module.TASKS}
 
 
-def named(name: str) -> list[Task]:
+def tasks_named(name: str) -> list[Task]:
     """The task of this name, or all variants of it ("resolver" is resolver-narrow and resolver-wide). Raises UserError
     for an unknown one."""
     found = [task for task in tasks().values() if task.name == name or task.name.startswith(f"{name}-")]

@@ -29,7 +29,7 @@ def groups(model_id: str) -> dict[str, tuple[str, ...]]:
             "reasons": reasons, "adjectives": tuple(lexicon.ADJECTIVES)}
 
 
-def fitting(verb: str) -> dict[str, tuple[str, ...]]:
+def phrases_for(verb: str) -> dict[str, tuple[str, ...]]:
     """What goes with a verb: its first nouns, its second nouns, the adjectives that make "it" the one and the other.
     Nothing for any other verb."""
     for frame in lexicon.FRAMES:
@@ -80,7 +80,7 @@ def swap(text: str) -> Swap | None:
     return None
 
 
-def joined(model_id: str, chosen: list[str]) -> str:
+def join_phrases(model_id: str, chosen: list[str]) -> str:
     """Phrases as a text: signs without spaces, words as a sentence."""
     if model_id.split(SNAPSHOT)[0] == "induction":
         return "".join(chosen)

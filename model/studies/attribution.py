@@ -96,7 +96,7 @@ class Attribution:
             found[self.place] = False
         return found
 
-    def measured(self, layer: int, head: int) -> dict[str, np.ndarray]:
+    def by_method(self, layer: int, head: int) -> dict[str, np.ndarray]:
         """{method: (token)} with the open head, in the order of METHODS, the nulls behind what they belong to."""
         at = self.layers.index(layer)
         found = {"weight_head": self.by_head["weight"][at][head], "weight_layer": self.by_layer["weight"][at]}
@@ -121,7 +121,7 @@ def agreement(found: Attribution, layer: int, head: int) -> dict[str, np.ndarray
     chosen = found.ranked
     effects = [np.abs(found.removed[name][chosen]) for name in REMOVALS]
     return {name: np.array([rank_agreement(np.abs(score[chosen]), each) for each in effects])
-            for name, score in found.measured(layer, head).items()}
+            for name, score in found.by_method(layer, head).items()}
 
 
 def ceiling(found: Attribution) -> np.ndarray:
@@ -157,7 +157,7 @@ def first_token(found: Attribution, layer: int, head: int) -> First | None:
     names = [name for name in REMOVALS if np.isfinite(found.removed[name][0])]
     if "deleted" not in names:
         return None
-    measured, chosen = found.measured(layer, head), found.ranked
+    measured, chosen = found.by_method(layer, head), found.ranked
     more = chosen | (np.arange(len(chosen)) == 0)
     apart, ranked = (float(np.mean([rank_agreement(measured["weight_layer"][which], np.abs(found.removed[name][which]))
                                     for name in names]))
@@ -291,7 +291,7 @@ def swap(question: SwapQuery, subject, record: AttentionRecord, trace: Trace | s
                           (layer.heads, *size))[question.head]
     rng = np.random.default_rng(statistics.SEED)
     others = [may / np.maximum(may.sum(-1, keepdims=True), 1),
-              *(permuted(weights, may, rng) for _ in range(question.draws))]
+              *(permute_rows(weights, may, rng) for _ in range(question.draws))]
     value = layer.value[question.head * len(layer.value) // layer.heads][:size[1]]
     output = trace.attention(kind, question.layer).w_output
     distances, changes = subject.with_head_values((kind, question.layer, question.head), output,
@@ -301,7 +301,7 @@ def swap(question: SwapQuery, subject, record: AttentionRecord, trace: Trace | s
                    float(statistics.entropy(row, base=2)))
 
 
-def permuted(weights: np.ndarray, may: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def permute_rows(weights: np.ndarray, may: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Each row's weights in another order among the keys that it may look at, (query, key)."""
     found = np.zeros_like(weights)
     for query, keys in enumerate(map(np.flatnonzero, may)):

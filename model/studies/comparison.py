@@ -68,7 +68,7 @@ class Comparison:
         return sorted(((*place, value) for place, value in self.changed.items()), key=lambda each: (-each[2], each[:2]))
 
 
-def pooled(weights: np.ndarray, rows: Sequence[tuple[int, ...]], columns: Sequence[tuple[int, ...]]) -> np.ndarray:
+def pool_weights(weights: np.ndarray, rows: Sequence[tuple[int, ...]], columns: Sequence[tuple[int, ...]]) -> np.ndarray:
     """Float64 (row, column) of weights (query, key): the sum over a group's keys, the mean over its queries (Clark et
     al. 2019, section 4.1); NaN where a group has no token."""
     sizes = np.array([max(len(group), 1) for group in rows])[:, None]
@@ -95,8 +95,8 @@ def difference(first: np.ndarray, second: np.ndarray, rows: tuple[Group, ...],
                columns: tuple[Group, ...]) -> tuple[np.ndarray, ...]:
     """(first, second, second − first), each float64 (row group, column group), of weights (query, key); NaN where one
     side has no token."""
-    one = pooled(first, [each.first for each in rows], [each.first for each in columns])
-    other = pooled(second, [each.second for each in rows], [each.second for each in columns])
+    one = pool_weights(first, [each.first for each in rows], [each.first for each in columns])
+    other = pool_weights(second, [each.second for each in rows], [each.second for each in columns])
     return one, other, other - one
 
 
@@ -126,11 +126,11 @@ def _unit(place: int, group: Group, tokens: list[Tokens]) -> AxisItem:
 
 def _rows(weights: np.ndarray, rows: list[tuple[int, ...]], columns: list[tuple[int, ...]]) -> np.ndarray:
     """Distributions (row, column + 1) over the aligned keys and the rest."""
-    found = pooled(weights, rows, columns)
+    found = pool_weights(weights, rows, columns)
     return np.concatenate([found, np.clip(1 - found.sum(-1, keepdims=True), 0, None)], -1)
 
 
-def aligned(question: AlignmentQuery, first: AttentionRecord, second: AttentionRecord) -> Alignment:
+def align_texts(question: AlignmentQuery, first: AttentionRecord, second: AttentionRecord) -> Alignment:
     """Raises UserError for texts that are too long."""
     maps = [record[kind] for record, kind in zip((first, second), question.kinds, strict=True)]
     if max(max(len(each.queries), len(each.keys)) for each in maps) > LONGEST:
@@ -142,7 +142,7 @@ def aligned(question: AlignmentQuery, first: AttentionRecord, second: AttentionR
 def compare(question: ComparisonQuery, first: AttentionRecord, second: AttentionRecord, report: Progress) -> Comparison:
     """Raises UserError for texts that are too long or share no token, and where heads have no counterpart."""
     one, other = first[question.kinds[0]], second[question.kinds[1]]
-    found = aligned(AlignmentQuery(question.first, question.second, question.kinds), first, second)
+    found = align_texts(AlignmentQuery(question.first, question.second, question.kinds), first, second)
     rows, columns = ([each for each in side if each.both] for side in (found.rows, found.columns))
     if not rows or not columns:
         raise UserError("The two texts share no token, so that no row has a counterpart; choose texts that are more "

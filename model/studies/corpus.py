@@ -82,7 +82,7 @@ def _numbers(attention_map: AttentionMap) -> dict[str, dict[HeadId, float]]:
                                                      for each in patterns.PATTERNS}
 
 
-def of_record(record: AttentionRecord, kind: Kind) -> Averages:
+def averages_of(record: AttentionRecord, kind: Kind) -> Averages:
     """One text as an average over one."""
     attention_map = record[kind]
     places = tuple((layer.index, head) for layer in attention_map.layers for head in range(layer.heads))
@@ -94,7 +94,7 @@ def of_record(record: AttentionRecord, kind: Kind) -> Averages:
                     len(attention_map.queries), int(record.omitted is not None))
 
 
-def merged(first: Averages, second: Averages) -> Averages:
+def merge(first: Averages, second: Averages) -> Averages:
     """Both together. Raises ValueError unless they have the same heads and measures."""
     if (first.kind, first.places, first.names) != (second.kind, second.places, second.names):
         raise ValueError("merged: expected two averages of the same heads and measures; ask one model for one kind of "
@@ -119,8 +119,8 @@ def run(question: TextsQuery, ask: Callable[[Query], AttentionRecord], report: P
         kind = question.kind or record.kinds[0]
         if kind not in record.kinds:
             raise UserError(f"{record.card.title} has no {kind} attention; choose {' or '.join(record.kinds)}.")
-        here = of_record(record, kind)
-        total = here if total is None else merged(total, here)
+        here = averages_of(record, kind)
+        total = here if total is None else merge(total, here)
     if total is None:
         raise ValueError("run: expected at least one text, got none; ask only for texts that are there.")
     return total

@@ -32,7 +32,7 @@ class PatchQuery:
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class PassAnswer:
     """What a model says in one pass. kind: next, mask, target or label, then numbers are logits, float32 (position,
     vocabulary); or vector, then numbers are the sentence vector, float32 (d_model)."""
 
@@ -92,7 +92,7 @@ def check_lengths(other: Query, there: int, here: int) -> None:
                         "choose a text of as many tokens.")
 
 
-def reading(first: Answer, second: Answer) -> tuple[Callable[[Answer], float], tuple[int, int] | None, int | None]:
+def reading(first: PassAnswer, second: PassAnswer) -> tuple[Callable[[PassAnswer], float], tuple[int, int] | None, int | None]:
     """(what is read from an answer, the numbers of the two words, the row of the first's positions that is read).
 
     A next-token model is read at its last position; any other at the first one where the two texts are answered
@@ -108,8 +108,8 @@ def reading(first: Answer, second: Answer) -> tuple[Callable[[Answer], float], t
     return lambda answer: float(answer.numbers[row, other]) - float(answer.numbers[row, one]), (one, other), row
 
 
-def patch_effects(first: Answer, second: Answer, places: Sequence[HeadId],
-                  again: Callable[[list[list[HeadId]]], Iterator[Answer]],
+def patch_effects(first: PassAnswer, second: PassAnswer, places: Sequence[HeadId],
+                  again: Callable[[list[list[HeadId]]], Iterator[PassAnswer]],
             name: Callable[[int], str], report: Progress) -> Patched:
     """Every head of `places` alone, every layer, and all of them. again(trials): the first text's answer with the heads
     of each trial patched; name(number): a word of the vocabulary. Raises UserError where there is no answer to read."""
@@ -130,5 +130,5 @@ def patch_effects(first: Answer, second: Answer, places: Sequence[HeadId],
                    dict(zip(layers, found[len(places):])), found[-1])
 
 
-def _same(first: Answer, second: Answer, row: int | None) -> bool:
+def _same(first: PassAnswer, second: PassAnswer, row: int | None) -> bool:
     return bool(first.numbers[row].argmax() == second.numbers[row].argmax())

@@ -49,7 +49,7 @@ class Score:
         return (self.mean("found") - self.mean("uniform")) / room if room > 1e-9 else float("nan")
 
 
-def allowed(layer: Layer | Reported, shown: DisplayedHead) -> np.ndarray:
+def allowed_cells(layer: Layer | Reported, shown: DisplayedHead) -> np.ndarray:
     """Which cells of a displayed head the mask leaves open, bool (row, column); a word may look at another if any of
     their pieces may."""
     mask = layer.allowed.block(slice(0, layer.shape[1]), slice(0, layer.shape[2]))
@@ -67,7 +67,7 @@ def _members(units: tuple[AxisItem, ...], count: int) -> np.ndarray:
     return found
 
 
-def covered(shown: DisplayedHead, may: np.ndarray) -> DisplayedHead:
+def cover(shown: DisplayedHead, may: np.ndarray) -> DisplayedHead:
     """The head without a number in it: all weights 0, and scores that say no more than what the mask forbids."""
     return replace(shown, weights=np.zeros_like(shown.weights), scores=np.where(may, np.float32(0), np.float32("nan")))
 

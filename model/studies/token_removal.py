@@ -177,7 +177,7 @@ def _hooked(*hooks: Any) -> Iterator[None]:
             hook.remove()
 
 
-def answered(subject: Subject, kind: str, words: Callable[[int], str]) -> Answer:
+def answer_of(subject: Subject, kind: str, words: Callable[[int], str]) -> Answer:
     """What the subject's answer is, once its ids are known."""
     import torch
 
@@ -191,7 +191,7 @@ def answered(subject: Subject, kind: str, words: Callable[[int], str]) -> Answer
     return Answer(kind, names[0], names[1], value, rank, words(subject.neutral))
 
 
-def beginning(tokens: Tokens, count: int) -> Tokens:
+def first_tokens(tokens: Tokens, count: int) -> Tokens:
     """The first `count` tokens: what a decoder has read. Raises UserError where that is next to nothing."""
     if count < FEWEST:
         raise UserError(TOO_FEW)

@@ -62,7 +62,7 @@ class HeadScores:
         return self.values[:, self.names.index(name)]
 
 
-def read(path: Path) -> Film:
+def read_film(path: Path) -> Film:
     """The film in a file. Raises UserError if it is not there or broken."""
     import json
 
@@ -88,7 +88,7 @@ def run(question: HeadScoresQuery, traits: Callable[[str], tuple[tuple[str, ...]
     return HeadScores(found[0][0], found[0][1], np.stack([values for _, _, values in found]).astype(np.float32))
 
 
-def formed(steps: Sequence[int], scores: np.ndarray) -> tuple[int, int] | None:
+def emergence_interval(steps: Sequence[int], scores: np.ndarray) -> tuple[int, int] | None:
     """Between which two snapshots a head's score (frame) reaches FORMED for good; None if it does not, or was there
     from the start."""
     below = np.flatnonzero(np.asarray(scores) < FORMED)
@@ -97,7 +97,7 @@ def formed(steps: Sequence[int], scores: np.ndarray) -> tuple[int, int] | None:
     return steps[below[-1]], steps[below[-1] + 1]
 
 
-def fall(film: Film) -> int | None:
+def loss_drop_step(film: Film) -> int | None:
     """The step at which the smoothed loss passes the middle between its first and its last value; None for a curve that
     is too short."""
     if len(film.loss) < 2 * SMOOTH:

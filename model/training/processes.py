@@ -95,11 +95,11 @@ class Training:
         (self.folder / "lease").touch()
 
     @property
-    def forgotten(self) -> bool:
+    def expired(self) -> bool:
         """Whether nobody has looked for so long that nobody will."""
         return not self.running and time.time() - (self.folder / "lease").stat().st_mtime > RETENTION
 
-    def news(self) -> Status:
+    def status(self) -> Status:
         """Never raises: a process that died, whatever of, is told as one sentence."""
         running = self.running   # before the file is read: what a process wrote last is there when it has ended
         # not there yet; or Windows is just putting it in its place, and the last news stay
@@ -123,7 +123,7 @@ class Training:
             self._process.kill()   # files are put in their place whole, so there is nothing to finish
             self._process.wait()
 
-    def forget(self) -> None:
+    def remove(self) -> None:
         """Ends the process and removes everything it wrote."""
         from model.scratch import catalogue
 
@@ -139,8 +139,8 @@ _lock = threading.Lock()
 def start(settings: Settings) -> Training:
     """A training on its way. Raises UserError while MOST of them run."""
     with _lock:
-        for old in [each for each in _all if each.forgotten]:
-            old.forget()
+        for old in [each for each in _all if each.expired]:
+            old.remove()
             _all.remove(old)
         if sum(each.running for each in _all) >= MAX_RUNNING:
             raise UserError(f"This server trains {MAX_RUNNING} model{'s' * (MAX_RUNNING > 1)} at a time and "
@@ -154,14 +154,14 @@ def start(settings: Settings) -> Training:
 def end(training: Training) -> None:
     """Nobody looks at it any more."""
     with _lock:
-        training.forget()
+        training.remove()
         if training in _all:
             _all.remove(training)
 
 
 def _end_all() -> None:
     for training in list(_all):
-        training.forget()
+        training.remove()
 
 
 atexit.register(_end_all)

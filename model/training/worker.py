@@ -15,7 +15,7 @@ import psutil
 from model.core import files
 from model.core.query import UserError
 from model.scratch.task import Task, tasks
-from model.scratch.train import RECORD_EVERY, Progress, train
+from model.scratch.train import RECORD_EVERY, TrainingStep, train
 from model.training.processes import LEASE, Settings
 
 TELL_EVERY = 0.3           # seconds
@@ -39,7 +39,7 @@ class Teller:
         self.folder, self.told = folder, 0.0
         self.curves: list[tuple[int, float, float]] = []
 
-    def __call__(self, now: Progress) -> None:
+    def __call__(self, now: TrainingStep) -> None:
         if (now.step - 1) % RECORD_EVERY == 0:
             self.curves.append((now.step - 1, now.loss, now.right))
         if not math.isfinite(now.loss):

@@ -59,7 +59,7 @@ class AnswersQuery:
     edits: frozenset = frozenset()
 
 
-def places(sentence: str, words: str) -> list[Span]:
+def occurrences(sentence: str, words: str) -> list[Span]:
     """Where these words stand in the sentence as whole words; as they are written if they occur so, else whatever their
     case."""
     pattern = rf"(?<!\w){re.escape(words)}(?!\w)"
@@ -82,7 +82,7 @@ def make_case(sentence: str, pronoun: str, correct: str, wrong: str, start: int 
 
 
 def _found(sentence: str, words: str, name: str) -> list[Span]:
-    spans = places(sentence, words) if words.strip() else []
+    spans = occurrences(sentence, words) if words.strip() else []
     if not spans:
         raise UserError(f"The {name} word {words!r} is not in the sentence {_short(sentence)}; write it as it stands "
                         f"there.")
@@ -126,7 +126,7 @@ def read_csv(text: str, name: str = "the file") -> tuple[Case, ...]:
             raise UserError(f"Row {number} of {name}: {error}") from None
     if not cases:
         raise UserError(f"{name} has no row below its header; give at least one sentence.")
-    return paired(cases)
+    return pair_twins(cases)
 
 
 def _case(row: dict[str, str]) -> Case:
@@ -138,7 +138,7 @@ def _case(row: dict[str, str]) -> Case:
     return make_case(sentence, pronoun, correct, wrong, None if start is None else int(float(start)), **more)
 
 
-def paired(cases: list[Case]) -> tuple[Case, ...]:
+def pair_twins(cases: list[Case]) -> tuple[Case, ...]:
     """The cases with a pair each. Those without one are twins where right and wrong change places and most words are
     the same; any other is alone."""
     from dataclasses import replace
@@ -170,7 +170,7 @@ def _shared(one: str, other: str) -> float:
 
 
 @functools.cache
-def shipped(name: str) -> tuple[Case, ...]:
+def shipped_cases(name: str) -> tuple[Case, ...]:
     """One of the sets of assets/cases: coreference or agreement."""
     return read_csv((FOLDER / f"{name}.csv").read_text(encoding="utf-8"), f"{name}.csv")
 

@@ -54,11 +54,11 @@ def _way(model) -> str:
 
 def _likelihoods(question: AnswersQuery, model, case: Case) -> tuple[float, float]:
     right, wrong = (model.log_probability(Query(question.model, question.revision, text, edits=question.edits), span)
-                    for text, span in readings(case, _way(model)))
+                    for text, span in scored_texts(case, _way(model)))
     return right, wrong
 
 
-def readings(case: Case, way: str) -> list[tuple[str, Span]]:
+def scored_texts(case: Case, way: str) -> list[tuple[str, Span]]:
     """The two texts to compare and which characters of each are scored: for the right candidate, and for the wrong
     one."""
     if case.answer:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from model.core.assets import ASSETS
 from model.core.query import UserError
 from model.core.types import Span
-from model.studies.coreference.cases import Case, make_case, shipped
+from model.studies.coreference.cases import Case, make_case, shipped_cases
 
 PRONOUNS = ("it", "he", "she", "they", "him", "her", "them", "its", "his", "their")
 ARTICLES = ("the", "a", "an")
@@ -23,7 +23,7 @@ OWNERS = ("my", "your", "our", "this", "that", "these", "those")
 def _known() -> frozenset[str]:
     """Nouns that are known for certain: those of our own world and of the sets that come with the project."""
     tables = tomllib.loads((ASSETS / "lexicon" / "nouns.toml").read_text(encoding="utf-8"))
-    cases = (*shipped("coreference"), *shipped("agreement"))
+    cases = (*shipped_cases("coreference"), *shipped_cases("agreement"))
     nouns = {noun for table in tables.values() for pool in table.values() for noun in pool}
     return frozenset(nouns | {case.word(name).lower() for case in cases for name in ("correct", "wrong")})
 
@@ -54,13 +54,13 @@ def nouns(sentence: str) -> list[Span]:
 
 def same_sentence(sentence: str) -> Case | None:
     """The case of the sets that come with the project whose sentence this is."""
-    return next((case for name in ("coreference", "agreement") for case in shipped(name) if case.sentence == sentence),
+    return next((case for name in ("coreference", "agreement") for case in shipped_cases(name) if case.sentence == sentence),
                 None)
 
 
 def twin_of(case: Case) -> Case | None:
     """The other case of a shipped pair."""
-    return next((each for name in ("coreference", "agreement") for each in shipped(name)
+    return next((each for name in ("coreference", "agreement") for each in shipped_cases(name)
                  if case.pair and each.pair == case.pair and each.sentence != case.sentence), None)
 
 

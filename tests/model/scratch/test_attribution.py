@@ -139,7 +139,7 @@ def test_a_head_whose_mix_is_zero_is_the_silenced_head(opened):
                                             np.zeros((1, len(subject.tokens), 32)), quiet)
     with torch.inference_mode():
         plain = model.transformer(subject.tensors["input_ids"])[0, -1].softmax(-1)
-        with edits.edited(model.transformer, [Silence(Kind.CAUSAL, 1, 0)]):
+        with edits.apply_edits(model.transformer, [Silence(Kind.CAUSAL, 1, 0)]):
             silent = model.transformer(subject.tensors["input_ids"])[0, -1].softmax(-1)
     assert distances[0] == pytest.approx(float((plain - silent).abs().sum() / 2), abs=1e-5)
     found = swap(SwapQuery(question, 1, 0, draws=20), subject, record, seen, quiet)

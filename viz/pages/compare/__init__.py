@@ -186,6 +186,6 @@ def _formula() -> None:
     with st.expander(words["formula_title"]):
         st.latex(words["formula"])
         st.markdown(words["formula_words"])
-        shown = (statistics.x_log_x, statistics.entropy, statistics.jensen_shannon, comparison.pooled,
+        shown = (statistics.x_log_x, statistics.entropy, statistics.jensen_shannon, comparison.pool_weights,
                  comparison.difference, reading)
         st.code(listing(shown, {}), language="python")
