@@ -1,60 +1,43 @@
 """Which question is answered how. The worker opens models and keeps them open, bounded in bytes.
 
 A question is a frozen value; its entry in ANSWERS is called with the question and a function that reports progress.
-What computes is imported by the entry, so that a page that asks nothing waits for no torch.
+What needs torch is imported where it computes, so that the first page waits for none of it.
 """
 import importlib
 import os
 from collections import OrderedDict
 from collections.abc import Callable
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from model.ask import small_models
 from model.ask.jobs import JobQueue
+from model.core import heads, measures
 from model.core.query import CardQuery, FirstLayerQuery, MeasuresQuery, NoNextWord, OverviewQuery, Query, UserError
-from model.core.record import AttentionRecord
-from model.core.trace import LastQuery, Trace, TraceQuery
+from model.core.record import AttentionRecord, Card
+from model.core.threads import one_thread
+from model.core.trace import Last, LastQuery, Trace, TraceQuery
 from model.core.types import Progress, quiet
-from model.lessons.contexts import ContextsQuery, TableQuery
-from model.lessons.copying import LIVE, SHORT, CopyQuery
-from model.lessons.cost import CostQuery
-from model.lessons.information import InformationQuery
-from model.lessons.scores import ScoresQuery, side_by_side
-from model.lessons.short_run import RunQuery
-from model.studies.attribution import AttributionQuery, SwapQuery
-from model.studies.comparison import AlignmentQuery, ComparisonQuery
+from model.imported import source as imported_source
+from model.lessons import contexts, copying, cost, information, scores, short_run
+from model.scratch import catalogue as scratch_catalogue
+from model.studies import (
+    attribution,
+    comparison,
+    corpus,
+    next_token,
+    patching,
+    patterns,
+    perplexity,
+    silencing,
+    weight_swap,
+)
+from model.studies.coreference import heads as coreference_heads
+from model.studies.coreference import model_answers
 from model.studies.coreference.cases import AnswersQuery, CasesQuery
-from model.studies.corpus import TextsQuery
 from model.studies.induction import InductionMeanQuery
-from model.studies.next_token import NextWordQuery
-from model.studies.patching import PatchQuery
-from model.studies.patterns import FitsQuery
-from model.studies.perplexity import ChainQuery
 from model.studies.pronoun_choice import DecisionQuery, DecisionSetQuery
-from model.studies.silencing import SilencingQuery
 from model.training.film import HeadScoresQuery
-
-if TYPE_CHECKING:
-    from model.core.heads import Overview
-    from model.core.measures import HeadMeasures
-    from model.core.record import Card
-    from model.core.trace import Last
-    from model.lessons.contexts import Contexts, Table
-    from model.lessons.copying import Copying
-    from model.lessons.cost import Cost
-    from model.lessons.information import Information
-    from model.lessons.scores import Scores
-    from model.lessons.short_run import ShortRun
-    from model.studies.attribution import Attribution, Swapped
-    from model.studies.comparison import Alignment, Comparison
-    from model.studies.coreference.heads import SetAnswer
-    from model.studies.coreference.model_answers import Answers
-    from model.studies.corpus import Averages
-    from model.studies.next_token import NextWord
-    from model.studies.patching import Patched
-    from model.studies.patterns import HeadFits
-    from model.studies.perplexity import Chain
-    from model.studies.silencing import Silencing
 
 CACHE_BYTES = int(os.environ.get("CLEARHEAD_CACHE_MB", "1024")) * 2**20
 MODEL_BYTES = int(os.environ.get("CLEARHEAD_MODELS_MB", "6144")) * 2**20
@@ -84,28 +67,32 @@ class Models:
 
 def source_of(model_id: str) -> ModuleType:
     """The module that opens this model, told by its id; what is no imported file and no model of ours is pretrained."""
-    from model.imported import source
-    from model.scratch import catalogue
-
-    if source.is_imported(model_id):
-        return source
-    return importlib.import_module("model.scratch.source" if catalogue.is_scratch(model_id)
+    if imported_source.is_imported(model_id):
+        return imported_source
+    return importlib.import_module("model.scratch.source" if scratch_catalogue.is_scratch(model_id)
                                    else "model.pretrained.load")
 
 
 def implementation(model_id: str, name: str) -> ModuleType:
     """The module of that name in the package of this model, scratch or pretrained. Raises UserError for an imported
     file."""
-    from model.imported import source
-
-    if source.is_imported(model_id):
-        raise UserError(source.ONLY_WEIGHTS)
+    if imported_source.is_imported(model_id):
+        raise UserError(imported_source.ONLY_WEIGHTS)
     return importlib.import_module(f"{source_of(model_id).__package__}.{name}")
 
 
 def _model_of(asked: Any, report: Progress) -> Any:
     """The open model of a query, or of a question that names a model itself."""
     return models.open(asked.model, asked.revision, report)
+
+
+def _cached(question: Any, report: Progress) -> Any:
+    """The answer behind another question, such as its record, computed only if it is not there."""
+    answer = desk.cache.get(question)
+    if answer is None:
+        answer = ANSWERS[type(question)](question, report)
+        desk.cache.put(question, answer)
+    return answer
 
 
 def _record(question: Query, report: Progress) -> AttentionRecord:
@@ -119,64 +106,41 @@ def _first_layer(question: FirstLayerQuery, report: Progress) -> AttentionRecord
     return _cached(question.query, report)
 
 
-def _overview(question: OverviewQuery, report: Progress) -> "Overview":
-    from model.core import heads
-
+def _overview(question: OverviewQuery, report: Progress) -> heads.Overview:
     return heads.overview(_cached(question.query, report)[question.kind])
 
 
-def _measures(question: MeasuresQuery, report: Progress) -> "HeadMeasures":
-    from model.core import measures
-
+def _measures(question: MeasuresQuery, report: Progress) -> measures.HeadMeasures:
     return measures.measure(_cached(question.query, report)[question.kind])
 
 
-def _fits(question: FitsQuery, report: Progress) -> "HeadFits":
-    from model.studies import patterns
-
+def _fits(question: patterns.FitsQuery, report: Progress) -> patterns.HeadFits:
     return patterns.fit(_cached(question.query, report)[question.kind])
 
 
-def _silencing(question: SilencingQuery, report: Progress) -> "Silencing":
-    from model.studies import silencing
-
+def _silencing(question: silencing.SilencingQuery, report: Progress) -> silencing.Silencing:
     opened = _model_of(question.query, report)
     return silencing.run(question, _cached(question.query, report), lambda query: opened.answer(query, quiet), report)
 
 
-def _texts(question: TextsQuery, report: Progress) -> "Averages":
-    from model.studies import corpus
-
+def _texts(question: corpus.TextsQuery, report: Progress) -> corpus.Averages:
     opened = _model_of(question, report)
     return corpus.run(question, lambda query: opened.answer(query, quiet), report)
 
 
-def _card(question: CardQuery, report: Progress) -> "Card":
+def _card(question: CardQuery, report: Progress) -> Card:
     return _model_of(question, report).card
 
 
-def _cached(question: Any, report: Progress) -> Any:
-    """The answer behind another question, such as its record, computed only if it is not there."""
-    answer = desk.cache.get(question)
-    if answer is None:
-        answer = ANSWERS[type(question)](question, report)
-        desk.cache.put(question, answer)
-    return answer
-
-
-def _cases(question: CasesQuery, report: Progress) -> "SetAnswer":
-    from model.studies.coreference import heads as coreference_heads
-
+def _cases(question: CasesQuery, report: Progress) -> coreference_heads.SetAnswer:
     return coreference_heads.run(question, _model_of(question, report), report)
 
 
-def _answers(question: AnswersQuery, report: Progress) -> "Answers":
-    from model.studies.coreference import model_answers
-
+def _answers(question: AnswersQuery, report: Progress) -> model_answers.Answers:
     return model_answers.run(question, _model_of(question, report), report)
 
 
-def _next_word(question: NextWordQuery, report: Progress) -> "NextWord":
+def _next_word(question: next_token.NextWordQuery, report: Progress) -> next_token.NextWord:
     opened = _model_of(question.query, report)
     if not hasattr(opened, "next_word"):
         raise NoNextWord("This model from scratch does not write a next token of a text; choose a decoder, such as "
@@ -189,34 +153,30 @@ def _trace(question: TraceQuery, report: Progress) -> Trace:
     return implementation(question.query.model, "trace").trace(opened, question.query, report)
 
 
-def _last(question: LastQuery, report: Progress) -> "Last":
+def _last(question: LastQuery, report: Progress) -> Last:
     opened = _model_of(question.query, report)
     return implementation(question.query.model, "trace").last(opened, question, report)
 
 
-def _chain(question: ChainQuery, report: Progress) -> "Chain":
+def _chain(question: perplexity.ChainQuery, report: Progress) -> perplexity.Chain:
     opened = _model_of(question.query, report)
     return implementation(question.query.model, "perplexity").chain(opened, question.query, report)
 
 
-def _comparison(question: ComparisonQuery, report: Progress) -> "Comparison":
-    from model.studies import comparison
-
+def _comparison(question: comparison.ComparisonQuery, report: Progress) -> comparison.Comparison:
     return comparison.compare(question, _cached(question.first, report), _cached(question.second, report), report)
 
 
-def _alignment(question: AlignmentQuery, report: Progress) -> "Alignment":
-    from model.studies import comparison
-
+def _alignment(question: comparison.AlignmentQuery, report: Progress) -> comparison.Alignment:
     return comparison.align_texts(question, _cached(question.first, report), _cached(question.second, report))
 
 
-def _patched(question: PatchQuery, report: Progress) -> "Patched":
+def _patched(question: patching.PatchQuery, report: Progress) -> patching.Patched:
     opened = _model_of(question.first, report)
     return implementation(question.first.model, "patching").patch_heads(opened, question, report)
 
 
-def _subject(question: AttributionQuery, report: Progress) -> tuple[Any, AttentionRecord, Trace | str]:
+def _subject(question: attribution.AttributionQuery, report: Progress) -> tuple[Any, AttentionRecord, Trace | str]:
     """The model with this question put to it, the record of its pass, and the trace, or why there is none."""
     opened = _model_of(question.query, report)
     subject = implementation(question.query.model, "attribution").subject(opened, question, report)
@@ -227,79 +187,61 @@ def _subject(question: AttributionQuery, report: Progress) -> tuple[Any, Attenti
     return subject, _cached(subject.query, report), trace
 
 
-def _attribution(question: AttributionQuery, report: Progress) -> "Attribution":
-    from model.studies import attribution
-
+def _attribution(question: attribution.AttributionQuery, report: Progress) -> attribution.Attribution:
     return attribution.attribute(question, *_subject(question, report), report)
 
 
-def _swapped(question: SwapQuery, report: Progress) -> "Swapped":
-    from model.studies import attribution
-
-    return attribution.swap(question, *_subject(question.attribution, report), report)
+def _swapped(question: weight_swap.SwapQuery, report: Progress) -> weight_swap.Swapped:
+    return weight_swap.swap_weights(question, *_subject(question.attribution, report), report)
 
 
-def _short_run(question: RunQuery, report: Progress) -> "ShortRun":
-    from model.lessons import short_run
-
-    return short_run.run(question, report)
-
-
-def _copying(question: CopyQuery, report: Progress) -> "Copying":
-    from model.core.threads import one_thread
+def _copying(question: copying.CopyQuery, report: Progress) -> copying.Copying:
     from model.lessons import recurrent
 
     with one_thread():
-        return recurrent.run(LIVE, SHORT, question.seed, report)
+        return recurrent.run(copying.LIVE, copying.SHORT, question.seed, report)
 
 
-def _table(question: TableQuery, report: Progress) -> "Table":
+def _table(question: contexts.TableQuery, report: Progress) -> contexts.Table:
     from model.lessons import embeddings
 
     return embeddings.table(_model_of(question, report), question, report)
 
 
-def _contexts(question: ContextsQuery, report: Progress) -> "Contexts":
+def _contexts(question: contexts.ContextsQuery, report: Progress) -> contexts.Contexts:
     from model.lessons import embeddings
 
     opened = _model_of(question.first, report)
     return embeddings.contexts(opened, question, lambda query: _cached(TraceQuery(query), report))
 
 
-def _scores(question: ScoresQuery, report: Progress) -> "Scores":
-    from model.core.threads import one_thread
-
+def _scores(question: scores.ScoresQuery, report: Progress) -> scores.Scores:
     with one_thread():
-        return side_by_side(question, report)
+        return scores.side_by_side(question, report)
 
 
-def _cost(question: CostQuery, report: Progress) -> "Cost":
-    from model.lessons import cost
-
-    return cost.measure(question, report)
-
-
-def _information(question: InformationQuery, report: Progress) -> "Information":
-    from model.lessons import information
-
+def _information(question: information.InformationQuery, report: Progress) -> information.Information:
     return information.measure_text(_cached(question.query, report)[question.kind], report)
 
 
 def _small_world(question: DecisionQuery | DecisionSetQuery | InductionMeanQuery | HeadScoresQuery,
                  report: Progress) -> Any:
-    from model.ask import small_models
-
     return small_models.answer(question, lambda model_id: models.open(model_id, question.revision, report), report)
 
 
 ANSWERS: dict[type, Callable[[Any, Progress], Any]] = {
+    # a model and one pass of it
     Query: _record, FirstLayerQuery: _first_layer, CardQuery: _card, OverviewQuery: _overview,
     MeasuresQuery: _measures, TraceQuery: _trace, LastQuery: _last,
-    FitsQuery: _fits, SilencingQuery: _silencing, PatchQuery: _patched, AttributionQuery: _attribution,
-    SwapQuery: _swapped, ComparisonQuery: _comparison, AlignmentQuery: _alignment, TextsQuery: _texts,
-    CasesQuery: _cases, AnswersQuery: _answers, NextWordQuery: _next_word, ChainQuery: _chain,
-    RunQuery: _short_run, ScoresQuery: _scores, CopyQuery: _copying, CostQuery: _cost,
-    InformationQuery: _information, TableQuery: _table, ContextsQuery: _contexts,
+    # studies
+    patterns.FitsQuery: _fits, silencing.SilencingQuery: _silencing, patching.PatchQuery: _patched,
+    attribution.AttributionQuery: _attribution, weight_swap.SwapQuery: _swapped,
+    comparison.ComparisonQuery: _comparison, comparison.AlignmentQuery: _alignment, corpus.TextsQuery: _texts,
+    CasesQuery: _cases, AnswersQuery: _answers, next_token.NextWordQuery: _next_word, perplexity.ChainQuery: _chain,
+    # lessons
+    short_run.RunQuery: short_run.run, scores.ScoresQuery: _scores, copying.CopyQuery: _copying,
+    cost.CostQuery: cost.measure, information.InformationQuery: _information,
+    contexts.TableQuery: _table, contexts.ContextsQuery: _contexts,
     **dict.fromkeys((DecisionQuery, DecisionSetQuery, InductionMeanQuery, HeadScoresQuery), _small_world)}
 models = Models(MODEL_BYTES)
 

@@ -9,7 +9,8 @@ from model.core import heads
 from model.core.query import Kind, Query, Temper, UserError
 from model.pretrained import attribution, trace
 from model.studies import value_norms
-from model.studies.attribution import REMOVALS, AttributionQuery, SwapQuery, agreement, attribute, ceiling, swap
+from model.studies.attribution import REMOVALS, AttributionQuery, agreement, attribute, ceiling
+from model.studies.weight_swap import SwapQuery, swap_weights
 
 TEXT = "the animal didn't cross the street because it was too tired."
 OTHER = "a cat sat on the mat in the garden"
@@ -156,7 +157,7 @@ def test_equal_weights_are_the_edit_of_a_high_temperature_and_ones_own_change_no
     hooks = lambda: [(len(module._forward_pre_hooks), len(module._forward_hooks)) for module in model.network.modules()]
     before, question = hooks(), asked(model, at=TEXT.index("tired"))
     subject, record, found = parts(model, question, report)
-    swapped = swap(SwapQuery(question, 1, 2, draws=5), subject, record, found, report)
+    swapped = swap_weights(SwapQuery(question, 1, 2, draws=5), subject, record, found, report)
     session = forward_pass.Session(model.names, model.wiring.slots, frozenset([Temper(Kind.CAUSAL, 1, 2, 1e6)]))
     even = forward_pass.run(session, lambda: model.network(**subject.tensors).logits[0, -1].softmax(-1))
     plain = log_chances(model, list(subject.tokens.ids), -1).exp()

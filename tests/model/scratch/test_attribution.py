@@ -10,8 +10,9 @@ from model.scratch import attribution, edits, trace
 from model.scratch.source import open_model
 from model.scratch.transformer import look_ahead_mask
 from model.studies import value_norms
-from model.studies.attribution import AttributionQuery, SwapQuery, attribute, swap
+from model.studies.attribution import AttributionQuery, attribute
 from model.studies.faithfulness.cases import texts
+from model.studies.weight_swap import SwapQuery, swap_weights
 
 RESOLVER, INDUCTION = texts("resolver")[4].text, texts("induction")[0].text
 
@@ -84,7 +85,7 @@ def test_cross_attention_brings_the_source_to_the_word_that_is_written(opened):
         without = transformer(torch.cat([ids[:, :4], ids[:, 5:]], 1), french)[0, -1]
     assert found.removed["deleted"][4] == pytest.approx(float(value.detach() - (without[pair[0]] - without[pair[1]])),
                                                         abs=1e-3)
-    assert swap(SwapQuery(question, 1, 0, draws=3), subject, record, seen, quiet).permuted.shape == (3,)
+    assert swap_weights(SwapQuery(question, 1, 0, draws=3), subject, record, seen, quiet).permuted.shape == (3,)
 
 
 def test_removals_of_the_resolver_are_the_transformer_asked_directly(opened):
@@ -142,7 +143,7 @@ def test_a_head_whose_mix_is_zero_is_the_silenced_head(opened):
         with edits.apply_edits(model.transformer, [Silence(Kind.CAUSAL, 1, 0)]):
             silent = model.transformer(subject.tensors["input_ids"])[0, -1].softmax(-1)
     assert distances[0] == pytest.approx(float((plain - silent).abs().sum() / 2), abs=1e-5)
-    found = swap(SwapQuery(question, 1, 0, draws=20), subject, record, seen, quiet)
+    found = swap_weights(SwapQuery(question, 1, 0, draws=20), subject, record, seen, quiet)
     assert found.permuted.shape == (
         20,) and found.permuted.min() >= 0 and found.permuted.max() <= 1 and found.largest <= 1
 

@@ -64,7 +64,8 @@ def _formulas() -> None:
     """The measures and the functions that computed them."""
     from model.core import heads, statistics
     from model.studies import rollout, value_norms
-    from model.studies.attribution import permute_rows, rank_agreement
+    from model.studies.attribution import rank_agreement
+    from model.studies.weight_swap import permute_rows
 
     words = strings("explain")["formulas"]
     with st.expander(words["title"]):
