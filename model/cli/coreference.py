@@ -10,7 +10,7 @@ from model.ask import sources
 from model.cli.progress import answer_to
 from model.core.query import UserError
 from model.core.statistics import MeanInterval, accuracy_intervals
-from model.studies.coreference.cases import AnswersQuery, CasesQuery, read_file, shipped_cases
+from model.studies.coreference.cases import AnswersQuery, Case, CasesQuery, read_file, shipped_cases
 from model.studies.coreference.report import HeadScore, Report, report
 from model.studies.coreference.statistics import frames_of
 
@@ -57,7 +57,7 @@ def coref_command(model_id: str, cases: Path | None, select_on: Path | None, as_
                                 _closing(untrained, answers, answer.unknown)]))
 
 
-def _untrained(model_id: str, cases, rows: str) -> dict:
+def _untrained(model_id: str, cases: tuple[Case, ...], rows: str) -> dict:
     """The same test of the model's untrained twin; where there is none, the reason."""
     twin = sources.untrained(model_id)
     try:

@@ -1,6 +1,8 @@
 """The command line's own: what it writes, and how it waits for an answer."""
 import io
 import sys
+from collections.abc import Hashable
+from typing import Any
 
 import click
 
@@ -15,7 +17,7 @@ def use_utf8_output() -> None:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
-def answer_to(question):
+def answer_to(question: Hashable) -> Any:
     """The answer, with progress on standard error where a person sees it. Raises UserError if there is none."""
     job, seen = sources.ask(question, "command line"), sys.stderr.isatty()
     while not job.wait(0.2):

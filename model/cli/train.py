@@ -1,6 +1,7 @@
 """python -m model train TASK: the command; model/__main__.py adds it."""
 import time
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -24,7 +25,7 @@ def train_command(task: str, out: Path, steps: int | None, seed: int) -> None:
     for each in tasks_named(task):
         begin = time.perf_counter()
         with click.progressbar(length=steps or each.steps, label=each.name, item_show_func=lambda text: text) as bar:
-            def show(progress: TrainingStep, bar=bar) -> None:
+            def show(progress: TrainingStep, bar: Any = bar) -> None:
                 bar.update(progress.step - bar.pos, f"loss {progress.loss:.4f}, right {progress.right:.1%}")
             path = train(each, out, steps, seed, show)
         scores = ", ".join(f"{name} {value:.4g}" for name, value in weights.read_metadata(path)["scores"].items())

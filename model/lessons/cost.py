@@ -10,12 +10,16 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from model.core.memory import FLOAT
 from model.core.query import UserError
 from model.core.types import Progress
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 WAYS = ("plain", "fused", "window", "linear")
 D_K = 64
@@ -50,14 +54,14 @@ class Cost:
     peak: int
 
 
-def plain(query, key, value):
+def plain(query: "Tensor", key: "Tensor", value: "Tensor") -> "Tensor":
     """Equation (1) as it is written, (head, n, d_k): the whole matrix of scores, then the whole matrix of weights."""
     from model.core import attention
 
     return attention.attention(query, key, value)[0]
 
 
-def fused(query, key, value):
+def fused(query: "Tensor", key: "Tensor", value: "Tensor") -> "Tensor":
     """torch's fused kernel: the same numbers tile by tile, with no matrix kept. Without an axis for the batch torch
     would not take it."""
     import torch
@@ -65,7 +69,7 @@ def fused(query, key, value):
     return torch.nn.functional.scaled_dot_product_attention(query[None], key[None], value[None])[0]
 
 
-def window(query, key, value, side: int = WINDOW):
+def window(query: "Tensor", key: "Tensor", value: "Tensor", side: int = WINDOW) -> "Tensor":
     """Keys at most `side` tokens away, (head, n, d_k): blocks of `side` queries over the three blocks of keys round
     them, as Longformer does."""
     import torch
@@ -84,7 +88,7 @@ def window(query, key, value, side: int = WINDOW):
     return attention.attention(blocks, keys, values, allowed)[0].flatten(-3, -2)[..., :n, :]
 
 
-def linear(tokens, weights: Sequence):
+def linear(tokens: "Tensor", weights: "Sequence[Tensor]") -> "Tensor":
     """Everything else in a layer, (n, d_model): the projections to queries, keys, values and out of the heads, and the
     feed-forward layer of 4 d."""
     *projections, up, down = weights
@@ -147,7 +151,7 @@ def prepare(way: str, n: int, d_model: int) -> Callable:
     """The computation on random numbers, ready to be called."""
     import torch
 
-    def random(*shape: int):
+    def random(*shape: int) -> "Tensor":
         return torch.randn(*shape, generator=torch.Generator().manual_seed(0))
 
     if way == "linear":

@@ -111,7 +111,7 @@ def hull(points: np.ndarray) -> np.ndarray:
     1979)."""
     order = np.lexsort((points[:, 1], points[:, 0]))
 
-    def chain(places) -> list[int]:
+    def chain(places: np.ndarray) -> list[int]:
         found: list[int] = []
         for place in places:
             while len(found) > 1 and _turn(points[found[-2]], points[found[-1]], points[place]) <= 0:

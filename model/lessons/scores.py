@@ -8,11 +8,15 @@ scores; symbols are one-hot, so these are W_q and W_k. """
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from model.core.masks import frozen_array
 from model.core.types import Progress
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 KINDS = ("additive", "scaled", "plain")
 SYMBOLS, LENGTH, CLASSES, D_VALUE = 12, 6, 8, 16
@@ -45,7 +49,7 @@ class Scores:
             object.__setattr__(self, name, {kind: frozen_array(each) for kind, each in getattr(self, name).items()})
 
 
-def score(kind: str, query, key, v):
+def score(kind: str, query: "Tensor", key: "Tensor", v: "Tensor") -> "Tensor":
     """The scores (..., query, key) of query (..., query, d_k) and key (..., key, d_k). v (d_k) is the additive one's
     own vector."""
     import torch
@@ -57,7 +61,7 @@ def score(kind: str, query, key, v):
     return attention.scores(query, key, scale=1.0 if kind == "plain" else None)
 
 
-def rows(seed: int, count: int) -> Iterator[tuple]:
+def rows(seed: int, count: int) -> "Iterator[tuple[Tensor, Tensor, Tensor, Tensor]]":
     """Batches of (symbols (b, LENGTH), their classes (b, LENGTH), the symbol that is asked (b), its class (b))."""
     import torch
 
@@ -69,7 +73,7 @@ def rows(seed: int, count: int) -> Iterator[tuple]:
         yield symbols, classes, symbols.gather(1, place)[:, 0], classes.gather(1, place)[:, 0]
 
 
-def start(d_k: int, seed: int) -> dict:
+def start(d_k: int, seed: int) -> "dict[str, Tensor]":
     """The parameters at the start: W_q, W_k (symbol, d_k), v (d_k), values (class, D_VALUE), out (D_VALUE, class)."""
     import torch
 

@@ -10,7 +10,10 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 MODELS = ("minilm", "smollm2")
 LARGEST = 512      # merges that a text of one's own may bring
@@ -57,7 +60,7 @@ def on_disk(model: str) -> bool:
 
 
 @functools.lru_cache(4)
-def _tokenizer(model: str):
+def _tokenizer(model: str) -> "Tokenizer":
     from tokenizers import Tokenizer
 
     from model.pretrained import catalogue
@@ -70,7 +73,7 @@ def _tokenizer(model: str):
 
 
 @functools.lru_cache(16)
-def train_bpe(text: str):
+def train_bpe(text: str) -> "Tokenizer":
     """A byte-level BPE made from this text alone, by the tokenizers library: merges of pairs that stand there at least
     twice, LARGEST at most."""
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
@@ -94,7 +97,7 @@ def cut_by_own(text: str, book: str) -> Cut:
     return _cut(text, train_bpe(book))
 
 
-def _cut(text: str, tokenizer) -> Cut:
+def _cut(text: str, tokenizer: "Tokenizer") -> Cut:
     from model.pretrained.tokens import Piece, readable
 
     normalised = tokenizer.normalizer.normalize_str(text) if tokenizer.normalizer else text

@@ -1,5 +1,6 @@
 """How each of our models reads a question and what it answers: texts to tokens, one recorded pass, a prediction."""
 from contextlib import AbstractContextManager
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -24,7 +25,7 @@ class ScratchModel:
     says = "none"              # what kind of prediction it makes
     separator = scratch_tokens.UNKNOWN  # an untrained model has learned no sign for it, so any number does
 
-    def __init__(self, card: Card, transformer: Transformer, tokenizer) -> None:
+    def __init__(self, card: Card, transformer: Transformer, tokenizer: Any) -> None:
         self.card, self.transformer, self.tokenizer = card, transformer, tokenizer
         self.nbytes = sum(each.numel() * each.element_size() for each in transformer.parameters())
 

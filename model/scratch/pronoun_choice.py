@@ -1,6 +1,7 @@
 """Where our translator decides between il and elle: heads silenced, and the encoder's output exchanged word by word
 with that of the twin."""
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import torch
@@ -50,7 +51,7 @@ class _Reading:
         return float(logits.softmax(-1)[0])
 
 
-def decide(question: DecisionQuery, opened, report: Progress) -> Decision:
+def decide(question: DecisionQuery, opened: Any, report: Progress) -> Decision:
     """Raises UserError for another model than our translator and for a translation without il or elle."""
     _check(opened)
     reading = _Reading(opened, question.text)
@@ -81,7 +82,7 @@ def _exchanged(own: torch.Tensor, other: torch.Tensor) -> list[torch.Tensor]:
     return found
 
 
-def decide_set(question: DecisionSetQuery, opened, report: Progress) -> DecisionSet:
+def decide_set(question: DecisionSetQuery, opened: Any, report: Progress) -> DecisionSet:
     """The same over test sentences. Raises UserError for another model than our translator."""
     _check(opened)
     sentences = translator.test_sentences("test", 2 * question.pairs)
@@ -99,7 +100,7 @@ def decide_set(question: DecisionSetQuery, opened, report: Progress) -> Decision
     return DecisionSet(moved, points, len(sentences))
 
 
-def _check(opened) -> None:
+def _check(opened: Any) -> None:
     if not isinstance(opened, Translator):
         raise UserError(f"{opened.card.title} is not the translator that was trained here; choose it to see where il "
                         f"or elle is decided.")

@@ -1,10 +1,11 @@
 """One forward pass of our own model as attention maps, and the check that the maps are what the model did."""
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import cast
 
 import numpy as np
 import torch
+from torch import nn
 
 from model.core import heads
 from model.core.masks import Relative
@@ -38,8 +39,8 @@ def run(model: Transformer, ids: list[tuple[int, ...]], edits: frozenset[Edit], 
     return logits[0], seen
 
 
-def _announcer(report: Progress, share: float, text: str):
-    def announce(_attend, _inputs) -> None:
+def _announcer(report: Progress, share: float, text: str) -> Callable[[nn.Module, tuple], None]:
+    def announce(_attend: nn.Module, _inputs: tuple) -> None:
         report(share, text)
     return announce
 

@@ -7,6 +7,7 @@ Shapes stand behind the lines that make them. A mask is bool, True where a query
 Probes name what is worth seeing; nothing here records anything (model/scratch/probe.py).
 """
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -136,7 +137,7 @@ class AddAndNorm(nn.Module):
         self.norm_first = config.norm_first
         self.residual = Probe()
 
-    def forward(self, x: Tensor, sublayer) -> Tensor:
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         if self.norm_first:
             return self.residual(x + self.dropout(sublayer(self.norm(x))))
         return self.residual(self.norm(x + self.dropout(sublayer(x))))

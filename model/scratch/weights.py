@@ -3,6 +3,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -31,7 +32,7 @@ def read_metadata(path: Path) -> dict:
         return {name: json.loads(each) for name, each in (file.metadata() or {}).items()}
 
 
-def open_file(path: Path):
+def open_file(path: Path) -> Any:
     """The file, to read tensors from by name. Raises UserError if it is not there or broken."""
     try:
         return safe_open(path, "pt")

@@ -86,8 +86,8 @@ class Attribution:
             values["norm_head"] = self.by_head["norm"][at][head]
         values |= {stage: layers[at] for stage, layers in self.by_layer.items()
                    if stage in value_norms.STAGES and len(layers[at])}
-        return values | {name: self.scores[name] for name in ("rollout", "rollout_even", "flow", "flow_even", "gradient")
-                         if name in self.scores}
+        order = ("rollout", "rollout_even", "flow", "flow_even", "gradient")
+        return values | {name: self.scores[name] for name in order if name in self.scores}
 
 
 def rank_agreement(first: np.ndarray, second: np.ndarray) -> float:

@@ -5,10 +5,12 @@ Pieces of a word are summed where it is looked at and averaged where it looks (C
 numbers of a set are worth is in `model.studies.coreference.statistics`. """
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from model.core import heads
+from model.core.masks import Mask
 from model.core.query import Kind, Query, UserError
 from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.types import KindHeadId, Progress, Span, quiet
@@ -111,7 +113,7 @@ def _to(weights: np.ndarray, rows: Sequence[int], words: Words) -> np.ndarray:
                     axis=-1)
 
 
-def _received(weights: np.ndarray, allowed, words: Words) -> np.ndarray:
+def _received(weights: np.ndarray, allowed: Mask, words: Words) -> np.ndarray:
     """(head, 2): the mean weight that each candidate gets from the tokens that may look at it, without the pronoun and
     the candidate itself."""
     count = weights.shape[1]
@@ -125,7 +127,7 @@ def _received(weights: np.ndarray, allowed, words: Words) -> np.ndarray:
     return got
 
 
-def run(question: CasesQuery, model, report: Progress) -> SetAnswer:
+def run(question: CasesQuery, model: Any, report: Progress) -> SetAnswer:
     """Every case put to an open model, one after the other. `report` may end it."""
     found, unknown = [], 0
     for number, case in enumerate(question.cases):

@@ -75,7 +75,8 @@ def report(answer: SetAnswer, rows: str = "pronoun", select: SetAnswer | None = 
                    "first": float(statistics.first_noun_baseline(cases).mean()), "received": scores[best].received})
 
 
-def _scores(heads: tuple[KindHeadId, ...], weights, correct, received, frames, pairs) -> tuple[HeadScore, ...]:
+def _scores(heads: tuple[KindHeadId, ...], weights: np.ndarray, correct: np.ndarray, received: np.ndarray,
+            frames: np.ndarray, pairs: np.ndarray) -> tuple[HeadScore, ...]:
     mass, both, intervals = weights.sum(-1).mean(0), both_right(correct, pairs), accuracy_intervals(correct, frames)
     return tuple(HeadScore(kind.value, layer, head, intervals[i], float(mass[i]), float(both[i]), float(received[i]))
                  for i, (kind, layer, head) in enumerate(heads))

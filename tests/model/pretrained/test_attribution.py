@@ -44,16 +44,16 @@ def test_the_vectors_sum_to_what_the_layer_puts_out_also_behind_residual_and_nor
                                            layer.index), found.block(record.maps[0].kind, layer.index)
         weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
         changed, around = value_norms.transformed_values(layer, attention), value_norms.sublayer(block, attention)
-        assert around.after is not None and (around.behind is not None) == (family == "gemma2")
+        assert around.sum_norm is not None and (around.post_norm is not None) == (family == "gemma2")
         bias = np.zeros(model.card.d_model) if attention.b_output is None else attention.b_output
         for row in (0, 3, layer.shape[1] - 1):
             stages = around.parts(value_norms.contributions(weights, changed, row), row)
             close(stages["norm"].sum(0) + bias, attention.output[row])
-            summed = bias if around.behind is None else value_norms.apply_norm(around.behind, row, bias) + _bias(
-                around.behind)
-            close(stages["norm_residual"].sum(0) + summed, around.after.input[row])
-            close(stages["norm_layernorm"].sum(0) + value_norms.apply_norm(around.after, row, summed)
-                  + _bias(around.after), around.after.output[row])
+            summed = bias if around.post_norm is None else value_norms.apply_norm(around.post_norm, row, bias) + _bias(
+                around.post_norm)
+            close(stages["norm_residual"].sum(0) + summed, around.sum_norm.input[row])
+            close(stages["norm_layernorm"].sum(0) + value_norms.apply_norm(around.sum_norm, row, summed)
+                  + _bias(around.sum_norm), around.sum_norm.output[row])
 
 
 def _bias(norm) -> np.ndarray:
