@@ -13,23 +13,21 @@ from model.core.record import Layer
 
 @dataclass(frozen=True, eq=False)
 class HeadSteps:
-    """query (d_k), keys (key, d_k), values (key, d_v), products (key, d_k): q_c · k_jc; dots (key): their sums; scaled
-    (key): times the scale and capped; bias (key); logits (key): what the softmax gets; allowed bool (key); weights
-    (key); weighted (key, d_v): w_j v_j; mixed (d_v). sink: the share of weight that no token gets."""
+    """Every step of one head for one token, float64."""
 
-    query: np.ndarray
-    keys: np.ndarray
-    values: np.ndarray
-    products: np.ndarray
-    dots: np.ndarray
-    scaled: np.ndarray
-    bias: np.ndarray
-    logits: np.ndarray
-    allowed: np.ndarray
-    weights: np.ndarray
-    weighted: np.ndarray
-    mixed: np.ndarray
-    sink: float
+    query: np.ndarray      # (d_k)
+    keys: np.ndarray       # (key, d_k)
+    values: np.ndarray     # (key, d_v)
+    products: np.ndarray   # q_c · k_jc, (key, d_k)
+    dots: np.ndarray       # their sums, (key)
+    scaled: np.ndarray     # times the scale, and capped, (key)
+    bias: np.ndarray       # (key)
+    logits: np.ndarray     # what the softmax gets, (key)
+    allowed: np.ndarray    # bool (key)
+    weights: np.ndarray    # (key)
+    weighted: np.ndarray   # w_j v_j, (key, d_v)
+    mixed: np.ndarray      # their sum, (d_v)
+    sink: float            # the share of weight that no token gets
 
 
 def head_steps(layer: Layer, head: int, token: int) -> HeadSteps:

@@ -41,6 +41,7 @@ class Weights:
 
 
 def weights(k: int = KERNEL, seed: int = 0) -> Weights:
+    """Weights drawn with a seed, for a convolution of k tokens."""
     rng = np.random.default_rng(seed)
     a, b, c = rng.standard_normal((3, WIDTH, WIDTH)) / np.sqrt(WIDTH)
     return Weights(a, b, c, rng.standard_normal((k, WIDTH, WIDTH)) / np.sqrt(k * WIDTH))

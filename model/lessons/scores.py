@@ -35,14 +35,13 @@ class ScoresQuery:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """By kind: loss in nats and accuracy of each step's batch before its step (step), seconds of the whole training,
-    seconds for the scores of TIMED queries over TIMED keys, the entropy of the untrained rows in bits."""
+    """What the three trainings did, by kind of score."""
 
-    loss: dict[str, np.ndarray]
-    accuracy: dict[str, np.ndarray]
-    seconds: dict[str, float]
-    scoring: dict[str, float]
-    entropy: dict[str, float]
+    loss: dict[str, np.ndarray]       # of each step's batch before its step, nats (step)
+    accuracy: dict[str, np.ndarray]   # of the same batches, (step)
+    seconds: dict[str, float]         # of the whole training
+    scoring: dict[str, float]         # seconds for the scores of TIMED queries over TIMED keys
+    entropy: dict[str, float]         # of the untrained rows, bits
 
     def __post_init__(self) -> None:
         for name in ("loss", "accuracy"):

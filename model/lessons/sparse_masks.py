@@ -16,14 +16,13 @@ NAMES = ("full", "window", "dilated", "global", "random", "bigbird")
 
 @dataclass(frozen=True)
 class Shape:
-    """window: keys on each side. dilation: every how many tokens one of them stands. tokens: how many first tokens are
-    global. random: keys a row."""
+    """The numbers that the patterns take."""
 
-    window: int = 2
-    dilation: int = 2
-    tokens: int = 1
-    random: int = 2
-    seed: int = 0
+    window: int = 2     # keys on each side
+    dilation: int = 2   # every how many tokens one of them stands
+    tokens: int = 1     # how many first tokens are global
+    random: int = 2     # random keys a row
+    seed: int = 0       # of the random keys
 
 
 def distance(n: int) -> np.ndarray:

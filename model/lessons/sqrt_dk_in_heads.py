@@ -11,17 +11,15 @@ from model.core.statistics import entropy
 
 @dataclass(frozen=True, eq=False)
 class HeadScale:
-    """One head. divisor: what it really divides by. component: mean square of a component of q and of k. predicted: the
-    standard deviation that q · k would have if components were independent of one another; measured: what it has.
-    entropy (query) in bits under "own" and "undone"."""
+    """What the division by √d_k does in one head."""
 
-    divisor: float
-    d_k: int
-    component: tuple[float, float]
-    predicted: float
-    measured: float
-    entropy: dict[str, np.ndarray]
-    absorbed: float    # largest difference of weights between q · k · scale and (q · scale) · k: nothing but rounding
+    divisor: float                   # what the head really divides by
+    d_k: int                         # width of its queries and keys
+    component: tuple[float, float]   # mean square of a component of q and of k
+    predicted: float                 # standard deviation of q · k if components were independent
+    measured: float                  # standard deviation that it has
+    entropy: dict[str, np.ndarray]   # {"own" or "undone": of each row, bits (query)}
+    absorbed: float                  # largest difference of weights between q · k · scale and (q · scale) · k
 
 
 def head_scale(layer: Layer, head: int) -> HeadScale:

@@ -22,17 +22,16 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Cut:
-    """A text on its way: normalised text, the words that pieces never cross, pieces as the vocabulary has them,
-    readable labels, ids, and which are unknown or added by the model itself. vocabulary: how many pieces there are."""
+    """A text on its way to ids. Sequences of pieces are as long as each other."""
 
-    normalised: str
-    words: tuple[str, ...]
-    pieces: tuple[str, ...]
-    labels: tuple[str, ...]
-    ids: tuple[int, ...]
-    unknown: tuple[bool, ...]
-    special: tuple[bool, ...]
-    vocabulary: int
+    normalised: str             # the text after normalisation
+    words: tuple[str, ...]      # that pieces never cross
+    pieces: tuple[str, ...]     # as the vocabulary has them
+    labels: tuple[str, ...]     # the pieces, readable
+    ids: tuple[int, ...]        # their numbers
+    unknown: tuple[bool, ...]   # which are [UNK]
+    special: tuple[bool, ...]   # which the model adds itself
+    vocabulary: int             # how many pieces there are
 
     @property
     def count(self) -> int:

@@ -20,6 +20,7 @@ def bag(chosen: Sequence[Sentence]) -> Tensor:
 
 
 def antecedents(chosen: Sequence[Sentence]) -> Tensor:
+    """The id of the noun that "it" is, int64 (sentence)."""
     return torch.tensor([resolver.TOKENIZER.number(sentence.antecedent.english) for sentence in chosen])
 
 

@@ -55,19 +55,15 @@ def noun_weights(model: Transformer, sentences: Sequence[Sentence], encode: Enco
 
 @dataclass(frozen=True)
 class Pointing:
-    """What a head does with the two nouns.
+    """What a head does with the two nouns."""
 
-    table[adjective][noun]: how many sentences whose adjective means the first or the second noun look more at the first
-    or the second. mass: mean weight on both nouns together. both: share of twins with the right noun in both sentences;
-    by_frame the same by frame. """
-
-    kind: Kind
-    layer: int
-    head: int
-    table: tuple[tuple[int, ...], ...]
-    mass: float
-    both: float
-    by_frame: dict[str, float]
+    kind: Kind                           # of its attention
+    layer: int                           # from 0
+    head: int                            # from 0
+    table: tuple[tuple[int, ...], ...]   # [adjective means][noun that gets more weight]: how many sentences
+    mass: float                          # mean weight on both nouns together
+    both: float                          # share of twins with the right noun in both sentences
+    by_frame: dict[str, float]           # {frame: the same share}
 
     @property
     def name(self) -> str:

@@ -13,6 +13,8 @@ NOUNS = tomllib.loads((ASSETS / "lexicon" / "nouns.toml").read_text(encoding="ut
 
 @dataclass(frozen=True)
 class Noun:
+    """A noun in both languages."""
+
     english: str
     french: str
     feminine: bool
@@ -20,6 +22,8 @@ class Noun:
 
 @dataclass(frozen=True)
 class Adjective:
+    """An adjective with its two French forms."""
+
     english: str
     masculine: str
     feminine: str
@@ -28,17 +32,15 @@ class Adjective:
 @dataclass(frozen=True)
 class Frame:
     """One situation in which an adjective decides between two nouns, the actor and the place.
+    Verbs are (past, present)."""
 
-    english and french: what stands between the two noun phrases, in the past and in the present. first and second: the
-    pools of the nouns. actor and place: the adjectives that make "it" the first noun, and the second. """
-
-    name: str
-    english: tuple[str, str]
-    french: tuple[str, str]
-    first: str
-    second: str
-    actor: str
-    place: str
+    name: str                  # of the situation
+    english: tuple[str, str]   # what stands between the two noun phrases
+    french: tuple[str, str]    # the same in French
+    first: str                 # the pools of the first noun
+    second: str                # the pools of the second noun
+    actor: str                 # the adjectives that make "it" the first noun
+    place: str                 # the adjectives that make "it" the second noun
 
 
 def _nouns(table: str) -> dict[str, dict[str, Noun]]:

@@ -50,12 +50,12 @@ def learning_rate(task: Task, step: int, steps: int) -> float:
 class TrainingRun:
     """A training on its way: what a checkpoint holds."""
 
-    task: Task
-    steps: int
-    seed: int
-    step: int = 0
-    frames: dict[int, dict[str, Tensor]] = field(default_factory=dict)
-    curves: list[tuple[float, float, float]] = field(default_factory=list)  # step, loss, right
+    task: Task                                                               # what is learned
+    steps: int                                                               # of the whole training
+    seed: int                                                                # of the first weights and of every batch
+    step: int = 0                                                            # steps that are done
+    frames: dict[int, dict[str, Tensor]] = field(default_factory=dict)       # {step: the packed parameters}
+    curves: list[tuple[float, float, float]] = field(default_factory=list)   # step, loss, right
 
     def __post_init__(self) -> None:
         with torch.random.fork_rng(devices=[]):
@@ -85,6 +85,7 @@ class TrainingRun:
         return loss.item()
 
     def snap(self) -> None:
+        """Keeps the parameters if this step is one of the film."""
         if self.step in self.frame_steps:
             self.frames[self.step] = weights.pack(weights.tensors(self.model))
 
@@ -104,6 +105,7 @@ class TrainingRun:
         return frames | curves, self.about() | {"frames": sorted(self.frames)}
 
     def checkpoint(self) -> tuple[dict[str, Tensor], dict]:
+        """Everything that `resume` needs, as tensors and metadata."""
         film, about = self.film()
         own = {f"model/{name}": each for name, each in weights.tensors(self.model).items()}
         moments = {f"adam/{i}/{name}": each for i, state in self.adam.state_dict()["state"].items()

@@ -50,13 +50,13 @@ class AttributionQuery:
 class Attribution:
     """How much each token mattered, by every measure. All arrays are over `tokens`."""
 
-    question: AttributionQuery
-    query: Query                # of the record and the trace that it was computed from; a mask may stand in it
-    kind: Kind                  # of the attention that the row of weights belongs to
-    tokens: Tokens              # that the answer could see; of an encoder–decoder (CROSS) those of its source
-    answer: Answer
-    place: int | None           # the token whose output answers; None for the mean of all
-    layers: tuple[int, ...]     # the model's numbers of the layers in by_head and by_layer
+    question: AttributionQuery   # that it answers
+    query: Query                 # of the record and the trace that it was computed from; a mask may stand in it
+    kind: Kind                   # of the attention that the row of weights belongs to
+    tokens: Tokens               # that the answer could see; of an encoder–decoder (CROSS) those of its source
+    answer: Answer               # the number that is explained
+    place: int | None            # the token whose output answers; None for the mean of all
+    layers: tuple[int, ...]      # the model's numbers of the layers in by_head and by_layer
     removed: dict[str, np.ndarray]               # {definition: answer − answer without the token}, NaN where impossible
     by_head: dict[str, tuple[np.ndarray, ...]]   # {weight or norm: (head, token) of each layer}
     by_layer: dict[str, tuple[np.ndarray, ...]]  # {weight or a stage of value_norms.py: (token) of each layer}

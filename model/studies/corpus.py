@@ -38,7 +38,7 @@ class Averages:
     """Running means of every measure of every head. A number that a text does not have, such as the fit of a pattern it
     has no room for, is not counted."""
 
-    kind: Kind
+    kind: Kind                   # of attention
     places: tuple[HeadId, ...]   # the heads, in the order of the arrays
     names: tuple[str, ...]       # of the measures, and FIT + the name of each pattern
     count: np.ndarray            # texts that have the number, float64 (name, head)

@@ -21,8 +21,8 @@ START = "a"  # a text has to begin with something
 class RepeatsQuery:
     """`length` random tokens, all different, then the same again, put to a decoder: answered by `InductionScores`."""
 
-    model: str
-    revision: str
+    model: str                             # id
+    revision: str                          # of the model
     length: int = 25                       # tokens of the piece that is repeated
     seed: int = 1                          # says which tokens
     edits: frozenset[Edit] = frozenset()   # made inside the model

@@ -18,15 +18,13 @@ SMOOTH = 5     # points of a curve whose mean is taken before its fall is looked
 
 @dataclass(frozen=True, eq=False)
 class Film:
-    """frames: the steps that have a snapshot. step, loss, right (as long as each other): the loss in nats and the share
-    of right rows of the batch that was trained on at that step, drawn anew and never seen before. about: what made it,
-    as in the file's metadata. """
+    """Snapshots and curves of a training. The curves are over the batches that were trained on, each drawn anew."""
 
-    frames: tuple[int, ...]
-    step: np.ndarray
-    loss: np.ndarray
-    right: np.ndarray
-    about: dict[str, Any]
+    frames: tuple[int, ...]   # the steps that have a snapshot
+    step: np.ndarray          # of each point of the curves
+    loss: np.ndarray          # nats (point)
+    right: np.ndarray         # share of right rows (point)
+    about: dict[str, Any]     # what made it, as in the file's metadata
 
     @property
     def guessing(self) -> float:
@@ -36,7 +34,7 @@ class Film:
 
 @dataclass(frozen=True)
 class HeadScoresQuery:
-    """What do the heads of some snapshots of a model do? Answered by `Traits`."""
+    """What do the heads of some snapshots of a model do? Answered by `HeadScores`."""
 
     model: str
     revision: str
@@ -45,20 +43,19 @@ class HeadScoresQuery:
 
 @dataclass(frozen=True, eq=False)
 class HeadScores:
-    """values: float32 (frame, trait, head), from 0 to 1. traits: prefix and previous (model/studies/induction.py) for a
-    decoder; both for a model that resolves "it": the share of twins in which the row in question gives the right noun
-    more weight, in both sentences. """
+    """What the heads of some snapshots do."""
 
-    names: tuple[str, ...]
-    heads: tuple[KindHeadId, ...]
-    values: np.ndarray
+    names: tuple[str, ...]          # prefix and previous (model/studies/induction.py), or both: the share of right twins
+    heads: tuple[KindHeadId, ...]   # in the order of the last axis
+    values: np.ndarray              # 0 to 1, float32 (frame, name, head)
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the values."""
         return self.values.nbytes
 
     def of(self, name: str) -> np.ndarray:
-        """float32 (frame, head)"""
+        """The values of one name, float32 (frame, head)."""
         return self.values[:, self.names.index(name)]
 
 

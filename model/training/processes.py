@@ -32,14 +32,13 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class Settings:
-    """What a person may set. heads is a divisor of 64, the width of these models; steps of training are batches of 32
-    or 64 texts."""
+    """What a person may set. Raises UserError for a setting outside LIMITS."""
 
-    task: str
-    layers: int
-    heads: int
-    learning_rate: float
-    steps: int
+    task: str              # one of TASKS
+    layers: int            # of the stack
+    heads: int             # a layer; a divisor of 64, the width of these models
+    learning_rate: float   # at its peak
+    steps: int             # batches of 32 or 64 texts
 
     def __post_init__(self) -> None:
         if self.task not in TASKS or 64 % self.heads:
@@ -53,14 +52,13 @@ class Settings:
 
 @dataclass(frozen=True)
 class Status:
-    """Where a training stands: one of STATES, its curves so far as (step, loss in nats, share right), and why it failed
-    if it did."""
+    """Where a training stands."""
 
-    state: str
-    step: int
-    steps: int
-    curves: tuple[tuple[float, float, float], ...]
-    failure: str = ""
+    state: str                                       # one of STATES
+    step: int                                        # that is done
+    steps: int                                       # of the whole training
+    curves: tuple[tuple[float, float, float], ...]   # (step, loss in nats, share right) so far
+    failure: str = ""                                # why it failed, a sentence; empty if it did not
 
 
 class Training:
@@ -88,6 +86,7 @@ class Training:
 
     @property
     def running(self) -> bool:
+        """Whether its process is alive."""
         return self._process.poll() is None
 
     def renew(self) -> None:
@@ -100,7 +99,7 @@ class Training:
         return not self.running and time.time() - (self.folder / "lease").stat().st_mtime > RETENTION
 
     def status(self) -> Status:
-        """Never raises: a process that died, whatever of, is told as one sentence."""
+        """Where it stands. Never raises: a process that died, of whatever, is a sentence in `failure`."""
         running = self.running   # before the file is read: what a process wrote last is there when it has ended
         # not there yet; or Windows is just putting it in its place, and the last news stay
         with suppress(OSError, ValueError):

@@ -41,6 +41,7 @@ def batch(rng: random.Random, size: int, lengths: tuple[int, ...]) -> Batch:
 
 
 def draw(rng: random.Random, size: int) -> Batch:
+    """A training batch."""
     return batch(rng, size, LENGTHS)
 
 

@@ -25,6 +25,7 @@ def encode(sentence: grammar.Sentence) -> tuple[list[int], list[int]]:
 
 
 def batch(sentences: list[grammar.Sentence]) -> Batch:
+    """These sentences with the noun of each "it" as target."""
     ids, targets = zip(*map(encode, sentences), strict=True)
     return Batch((pad_rows(list(ids)),), pad_rows(list(targets), NO_TARGET))
 

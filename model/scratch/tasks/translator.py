@@ -17,6 +17,7 @@ LONGEST = 48  # tokens that decoding produces at most
 
 
 def numbers(words: tuple[str, ...]) -> list[int]:
+    """The ids of words."""
     return [TOKENIZER.number(word) for word in words]
 
 
@@ -29,6 +30,7 @@ def batch(sentences: list[grammar.Sentence]) -> Batch:
 
 
 def draw(rng: random.Random, size: int) -> Batch:
+    """A training batch."""
     source = grammar.sentences(rng, "train")
     return batch([next(source) for _ in range(size)])
 

@@ -19,20 +19,16 @@ SHARED = 1 / 2         # twins have at least this share of their words in common
 
 @dataclass(frozen=True)
 class Case:
-    """One sentence with its question. Spans are (start, end) in characters.
+    """One sentence with its question. Spans are characters of the sentence."""
 
-    frame: the situation; intervals and halves are drawn by it. pair: shared by twins. answer and other: the right and
-    the wrong word that a model would have to say after the pronoun's place, for sets that ask for a word instead of a
-    noun (agreement); else empty. """
-
-    sentence: str
-    pronoun: Span
-    correct: Span
-    wrong: Span
-    frame: str = ""
-    pair: str = ""
-    answer: str = ""
-    other: str = ""
+    sentence: str      # as a model reads it
+    pronoun: Span      # that is asked about
+    correct: Span      # the noun that it stands for
+    wrong: Span        # one that it does not
+    frame: str = ""    # the situation; intervals and halves are drawn by it
+    pair: str = ""     # shared by twins
+    answer: str = ""   # the right word after the pronoun's place, for sets that ask for a word (agreement)
+    other: str = ""    # the wrong word there
 
     def word(self, name: str) -> str:
         """The words of the span of this name: pronoun, correct or wrong."""

@@ -30,37 +30,34 @@ class Words:
 
 @dataclass(frozen=True, eq=False)
 class NounWeights:
-    """What the heads of one kind do in one sentence. float32 (head, 2): the weight to the right and to the wrong noun,
-    pieces summed.
+    """What the heads of one kind do in one sentence: the weight to the right and to the wrong noun, pieces summed,
+    float32 (head, 2)."""
 
-    pronoun: from the pronoun. later: the mean over the tokens behind it, which have read the whole sentence in a model
-    that reads left to right. received: the mean weight that each noun gets from all tokens but the pronoun and the noun
-    itself. """
-
-    heads: tuple[KindHeadId, ...]
-    pronoun: np.ndarray
-    later: np.ndarray
-    received: np.ndarray
+    heads: tuple[KindHeadId, ...]   # in the order of the arrays
+    pronoun: np.ndarray             # from the pronoun
+    later: np.ndarray               # mean over the tokens behind it
+    received: np.ndarray            # mean over all tokens but the pronoun and the noun itself
 
 
 @dataclass(frozen=True, eq=False)
 class SetAnswer:
-    """`Looks` of a set: pronoun, later and received are float32 (case, head, 2). unknown: sentences with a word that
-    the vocabulary lacks."""
+    """`NounWeights` of a set, float32 (case, head, 2) each."""
 
-    query: CasesQuery
-    heads: tuple[KindHeadId, ...]
-    pronoun: np.ndarray
-    later: np.ndarray
-    received: np.ndarray
-    unknown: int
+    query: CasesQuery               # the cases and the model
+    heads: tuple[KindHeadId, ...]   # in the order of the arrays
+    pronoun: np.ndarray             # from the pronoun
+    later: np.ndarray               # from the tokens behind it
+    received: np.ndarray            # from all other tokens
+    unknown: int                    # sentences with a word that the vocabulary lacks
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the arrays."""
         return self.pronoun.nbytes + self.later.nbytes + self.received.nbytes
 
     @property
     def reads_left_to_right(self) -> bool:
+        """Whether all these heads are those of a decoder."""
         return all(kind is Kind.CAUSAL for kind, _, _ in self.heads)
 
 

@@ -32,6 +32,7 @@ class Answers:
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the scores."""
         return self.scores.nbytes
 
     @property

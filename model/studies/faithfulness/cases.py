@@ -15,15 +15,14 @@ SETS = ("sentences", "agreement")   # of models that read any text; those traine
 
 @dataclass(frozen=True)
 class Text:
-    """at: where the word begins that is asked for, None for what comes next. word, rival: empty for what stands there,
-    and for none. other: the sentence that a sentence vector is compared with. group: shared by texts that are alike."""
+    """A text of a set, with the word that is asked for."""
 
-    text: str
-    at: int | None
-    word: str
-    rival: str
-    other: str
-    group: str
+    text: str        # as a model reads it
+    at: int | None   # where the word begins; None for what comes next
+    word: str        # the target; empty for the word that stands there
+    rival: str       # a word to compare with; empty for none
+    other: str       # the sentence that a sentence vector is compared with
+    group: str       # shared by texts that are alike
 
 
 @functools.cache

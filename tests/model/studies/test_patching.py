@@ -4,7 +4,7 @@ import pytest
 
 from model.core.query import Kind, Patch, Query, UserError
 from model.core.statistics import cosine
-from model.studies.patching import PassAnswer, Patched, PatchQuery, check_lengths, patch_effects, reading
+from model.studies.patching import PassAnswer, Patched, PatchQuery, check_lengths, patch_effects, measure_of
 
 FIRST = PassAnswer("target", (4, 7), np.array([[0.0, 3.0, 1.0], [5.0, 1.0, 2.0]], np.float32))
 SECOND = PassAnswer("target", (4, 7), np.array([[0.0, 2.0, 1.0], [1.0, 6.0, 2.0]], np.float32))
@@ -15,20 +15,20 @@ def quiet(fraction, text):
 
 
 def test_the_first_place_that_is_answered_differently_is_read():
-    read, words, row = reading(FIRST, SECOND)
+    read, words, row = measure_of(FIRST, SECOND)
     assert (words, row) == ((0, 1), 1) and read(FIRST) == -4 and read(SECOND) == 5
 
 
 def test_where_both_get_the_same_the_second_best_is_the_other_word_at_the_last_place():
-    read, words, row = reading(FIRST, FIRST)
+    read, words, row = measure_of(FIRST, FIRST)
     assert (words, row) == ((0, 2), 1) and read(FIRST) == -3
     following = PassAnswer("next", (0, 1), SECOND.numbers)
-    assert reading(PassAnswer("next", (0, 1), FIRST.numbers), following)[2] == 1
+    assert measure_of(PassAnswer("next", (0, 1), FIRST.numbers), following)[2] == 1
 
 
 def test_vectors_are_read_by_their_cosine_with_the_seconds():
     one, other = (PassAnswer("vector", (), np.array(each, np.float32)) for each in ([1, 0], [3, 4]))
-    read, words, row = reading(one, other)
+    read, words, row = measure_of(one, other)
     assert read(one) == pytest.approx(0.6) and read(other) == pytest.approx(1) and words is row is None and cosine(
         one.numbers, -one.numbers) == -1
 
