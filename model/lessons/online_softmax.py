@@ -51,9 +51,8 @@ def tiled_attention(query: np.ndarray, key: np.ndarray, value: np.ndarray, tile:
             scores = rows @ key[start:start + tile].T / np.sqrt(query.shape[1]).astype(query.dtype)
             top = np.maximum(m, scores.max(1, keepdims=True))
             kept, raised = np.exp(m - top), np.exp(scores - top)
-            m, total, mix = top, kept * total + raised.sum(1,
-                                                           keepdims=True), kept * mix + raised @ value[
-                                                               start:start + tile]
+            m, total = top, kept * total + raised.sum(1, keepdims=True)
+            mix = kept * mix + raised @ value[start:start + tile]
         out[first:first + tile] = mix / total
     return out
 

@@ -28,9 +28,8 @@ def head_scale(layer: Layer, head: int) -> HeadScale:
 
     from model.core import attention
 
-    query, key = layer.query[head].astype(np.float64), layer.key[head
-                                                                 // (layer.heads
-                                                                     // layer.key.shape[0])].astype(np.float64)
+    query = layer.query[head].astype(np.float64)
+    key = layer.key[head // (layer.heads // layer.key.shape[0])].astype(np.float64)
     dots = query @ key.T
     scores = torch.from_numpy(cast(np.ndarray, heads.scores(layer, head)).astype(np.float64))
     allowed = ~torch.isnan(scores)

@@ -104,10 +104,9 @@ def _targets(found: ScratchSubject, question: AttributionQuery, standing: int | 
     """Word and rival: as typed, or what stands there, or the model's best; and the most probable of all others."""
     with torch.inference_mode():
         best = found.forward(found.tensors, found.place)[0].topk(2).indices.tolist()
+    word = best[0] if standing is None else standing
     if question.word.strip():
         word = _number(found.opened, question.word)
-    else:
-        word = best[0] if standing is None else standing
     if question.rival.strip():
         return word, _number(found.opened, question.rival)
     return word, next(other for other in best if other != word)

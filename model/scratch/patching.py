@@ -11,8 +11,7 @@ from model.studies.patching import PassAnswer, Patched, PatchQuery, check_length
 
 
 def patch_heads(model: ScratchModel, question: PatchQuery, report: Progress) -> Patched:
-    """Every head of one kind patched. Raises UserError for texts of different lengths and for the untrained model, which
-    answers nothing."""
+    """Every head of one kind patched. Raises UserError for texts of different lengths and for the untrained model."""
     if model.says == "none":
         raise UserError(f"{model.card.title} answers nothing, so that no answer can turn; choose a trained model.")
     sides = [model.sides(each)[0] for each in (question.first, question.second)]

@@ -93,9 +93,9 @@ def decide_set(question: DecisionSetQuery, opened: Any, report: Progress) -> Dec
     rows = {Kind.SELF: lambda sentence: sentence.pronoun, Kind.CROSS: lambda sentence: sentence.french_pronoun}
     points = {}
     for kind, row in rows.items():
-        found = head_analysis.tabulate_pointing(head_analysis.noun_weights(opened.transformer, sentences, translator.batch, kind, row),
-                                       sentences, kind)
-        best = max(found, key=lambda each: each.both)
+        weights = head_analysis.noun_weights(opened.transformer, sentences, translator.batch, kind, row)
+        pointing = head_analysis.tabulate_pointing(weights, sentences, kind)
+        best = max(pointing, key=lambda head: head.both)
         points[kind] = (kind, best.layer, best.head), best.both, best.mass
     return DecisionSet(moved, points, len(sentences))
 

@@ -34,8 +34,8 @@ def _sort(character: str) -> str:
     """word, mark (belongs to what stands before it), space, or sign (stands alone)."""
     if character in SPACES or unicodedata.category(character) == "Zs":
         return "space"
-    if unicodedata.category(character)[0] == "M" or character in (JOINER,
-                                                                  NON_JOINER) or "\U0001f3fb" <= character <= "\U0001f3ff":
+    skin_tone = "\U0001f3fb" <= character <= "\U0001f3ff"
+    if unicodedata.category(character)[0] == "M" or character in (JOINER, NON_JOINER) or skin_tone:
         return "mark"
     if "\u2e80" <= character <= "\u9fff" or "\U00020000" <= character <= "\U0003ffff":
         return "sign"  # CJK writes no spaces: a character is a token

@@ -79,7 +79,8 @@ class TrainingRun:
         nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self.adam.step()
         if self.step % RECORD_EVERY == 0 or self.step == self.steps - 1:
-            self.curves.append((self.step, loss.item(), task_module.correct_rows(self.model, batch).float().mean().item()))
+            right = task_module.correct_rows(self.model, batch).float().mean().item()
+            self.curves.append((self.step, loss.item(), right))
         self.step += 1
         self.snap()
         return loss.item()

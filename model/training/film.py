@@ -45,7 +45,7 @@ class HeadScoresQuery:
 class HeadScores:
     """What the heads of some snapshots do."""
 
-    names: tuple[str, ...]          # prefix and previous (model/studies/induction.py), or both: the share of right twins
+    names: tuple[str, ...]          # prefix and previous (studies/induction.py), or both: the share of right twins
     heads: tuple[KindHeadId, ...]   # in the order of the last axis
     values: np.ndarray              # 0 to 1, float32 (frame, name, head)
 
@@ -75,13 +75,13 @@ def read_film(path: Path) -> Film:
     return Film(tuple(sorted(about["frames"])), step, loss, right, about)
 
 
-def run(question: HeadScoresQuery, traits: Callable[[str], tuple[tuple[str, ...], tuple, np.ndarray]],
+def run(question: HeadScoresQuery, score: Callable[[str], tuple[tuple[str, ...], tuple, np.ndarray]],
         report: Progress) -> HeadScores:
-    """The traits of every snapshot; `traits(model id)` gives names, heads and float32 (trait, head) of one of them."""
+    """The scores of every snapshot; `score(model id)` gives names, heads and float32 (name, head) of one of them."""
     found = []
     for number, step in enumerate(question.steps):
         report(number / len(question.steps), f"snapshot {number + 1} of {len(question.steps)}")
-        found.append(traits(f"{question.model}@{step}"))
+        found.append(score(f"{question.model}@{step}"))
     return HeadScores(found[0][0], found[0][1], np.stack([values for _, _, values in found]).astype(np.float32))
 
 
@@ -100,5 +100,6 @@ def loss_drop_step(film: Film) -> int | None:
     if len(film.loss) < 2 * SMOOTH:
         return None
     smooth = np.convolve(film.loss, np.ones(SMOOTH) / SMOOTH, "valid")
-    return int(film.step[int(np.argmax(smooth < (smooth[0] + smooth[-1]) / 2))
-                         + SMOOTH // 2]) if smooth[-1] < smooth[0] else None
+    if not smooth[-1] < smooth[0]:   # a loss that is no number has no fall either
+        return None
+    return int(film.step[int(np.argmax(smooth < (smooth[0] + smooth[-1]) / 2)) + SMOOTH // 2])

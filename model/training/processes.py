@@ -107,12 +107,12 @@ class Training:
         told = self._told
         state = "running" if told["curves"] else "starting"
         if not running:
-            state = "stopped" if self._stopped else "done" if self.weights.exists() else "failed"
+            ended = "done" if self.weights.exists() else "failed"
+            state = "stopped" if self._stopped else ended
         failure = ""
         if state == "failed":
             failure = told["failure"] or (f"The training's process ended with code {self._process.returncode} before "
-                                          f"it was done; start it again, "
-                                          "or with fewer layers and steps.")
+                                          f"it was done; start it again, or with fewer layers and steps.")
         return Status(state, told["step"], self.settings.steps, tuple(map(tuple, told["curves"])), failure)
 
     def stop(self) -> None:
@@ -136,7 +136,7 @@ _lock = threading.Lock()
 
 
 def start(settings: Settings) -> Training:
-    """A training on its way. Raises UserError while MOST of them run."""
+    """A training on its way. Raises UserError while MAX_RUNNING of them run."""
     with _lock:
         for old in [each for each in _all if each.expired]:
             old.remove()

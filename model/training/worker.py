@@ -32,8 +32,10 @@ def task_of(settings: Settings) -> Task:
 
 
 class Teller:
-    """Called after each step: keeps the curves and writes them to the folder now and then. Raises UserError, which ends the
-    training, where nobody looks any more or the loss is no number."""
+    """Called after each step: keeps the curves and writes them to the folder now and then.
+
+    Raises UserError, which ends the training, where nobody looks any more or the loss is no number.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.told = folder, 0.0

@@ -18,7 +18,7 @@ class Report:
 
     methods: dict[str, tuple[MeanInterval, ...]]   # {method: rank correlation for each of COLUMNS}
     ceiling: tuple[MeanInterval, ...]              # agreement of each definition with the two others, and of all
-    best: MeanInterval                             # rank correlation of a head that was chosen on the other half of the texts
+    best: MeanInterval                             # rank correlation of a head chosen on the other half of the texts
     chosen: tuple[HeadId, ...]                     # the two heads that were chosen
     texts: int                                     # how many
     words: float                                   # ranked words a text, the mean
