@@ -50,8 +50,8 @@ def test_the_vectors_sum_to_what_the_layer_puts_out_also_behind_residual_and_nor
         for row in range(layer.shape[1]):
             stages = around.parts(value_norms.contributions(weights, changed, row), row)
             close(stages["norm"].sum(0) + attention.b_output, attention.output[row])
-            bias = value_norms.apply_norm(around.after, row, attention.b_output) + around.after.bias
-            close(stages["norm_layernorm"].sum(0) + bias, around.after.output[row])
+            bias = value_norms.apply_norm(around.sum_norm, row, attention.b_output) + around.sum_norm.bias
+            close(stages["norm_layernorm"].sum(0) + bias, around.sum_norm.output[row])
 
 
 def test_cross_attention_brings_the_source_to_the_word_that_is_written(opened):
