@@ -12,7 +12,7 @@ from model.core.types import KindHeadId, Progress
 from model.pretrained import predict
 from model.pretrained.inputs import ModelInput, tokenize_query
 from model.studies.attribution import LONGEST, AttributionQuery
-from model.studies.token_removal import Subject, answered, beginning, last_word, target_word
+from model.studies.token_removal import Subject, answer_of, first_tokens, last_word, target_word
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -81,7 +81,7 @@ def subject(opened: Any, question: AttributionQuery, report: Progress) -> Subjec
         subject = _target(opened, question, report)
     else:
         subject = {"next": _next, "mask": _mask, "vector": _vector}[opened.head](opened, question)
-    subject.answer = answered(subject, opened.head, lambda number: predict.text_of(opened.tokenizer, number))
+    subject.answer = answer_of(subject, opened.head, lambda number: predict.text_of(opened.tokenizer, number))
     return subject
 
 
@@ -108,7 +108,7 @@ def _next(opened: Any, question: AttributionQuery) -> Subject:
     last = max(token for token, special in enumerate(tokens.special) if not special)
     place = last if wanted is None else wanted - 1
     tensors = {name: tensor[:, :place + 1] for name, tensor in asked.tensors.items()}
-    subject = PretrainedSubject(opened, question.query, beginning(tokens, place + 1), tensors, place)
+    subject = PretrainedSubject(opened, question.query, first_tokens(tokens, place + 1), tensors, place)
     subject.ids = _targets(subject, question, None if wanted is None else tokens.ids[wanted])
     return subject
 

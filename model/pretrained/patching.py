@@ -10,7 +10,7 @@ from model.core.query import Kind, Patch, Query, UserError
 from model.core.types import HeadId, Progress, quiet
 from model.pretrained import predict
 from model.pretrained.inputs import ModelInput
-from model.studies.patching import Answer, Patched, PatchQuery, check_lengths, patch_effects
+from model.studies.patching import PassAnswer, Patched, PatchQuery, check_lengths, patch_effects
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -57,7 +57,7 @@ def unedited_pass(model: Any, query: Query) -> "tuple[ModelInput, dict[tuple[Kin
     return question, mixed, output
 
 
-def patched(model: Any, question: PatchQuery, report: Progress) -> Patched:
+def patch_heads(model: Any, question: PatchQuery, report: Progress) -> Patched:
     """What each head of one kind does to the answer of the first text if its output comes from the second. Raises
     UserError for texts of different lengths and for a model that answers nothing."""
     if model.wiring is None:
@@ -71,7 +71,7 @@ def patched(model: Any, question: PatchQuery, report: Progress) -> Patched:
     looking = len(mixed[question.kind, heads[0][0]])
     check_lengths(question.second, looking, count_looking(question.kind, first.lengths))
 
-    def patched_answers(trials: list[list[HeadId]]) -> Iterator[Answer]:
+    def patched_answers(trials: list[list[HeadId]]) -> Iterator[PassAnswer]:
         size = max(1, TOKENS // max(looking, len(first.source)))
         for start in range(0, len(trials), size):
             rows = [{(question.kind, layer, head): mixed[question.kind, layer][:, head] for layer, head in chosen}
@@ -86,13 +86,13 @@ def patched(model: Any, question: PatchQuery, report: Progress) -> Patched:
     return patch_effects(*answers, heads, patched_answers, lambda number: predict.name_of(model, number), report)
 
 
-def _answer(model: Any, question: ModelInput, output: Any, row: int = 0) -> Answer:
+def _answer(model: Any, question: ModelInput, output: Any, row: int = 0) -> PassAnswer:
     """The logits or the sentence vector of one row of a pass. Raises UserError for a network that has neither."""
     if model.pooling is not None:
         vector = predict.sentence_vector(output.last_hidden_state[row:row + 1], model.pooling).vector
-        return Answer("vector", (), cast(np.ndarray, vector))
+        return PassAnswer("vector", (), cast(np.ndarray, vector))
     if model.head == "none":
         raise UserError(f"{model.card.title} answers nothing, so that no answer can turn; choose a model that predicts "
                         f"words or sentence vectors.")
     logits, positions = predict.logits_to_predict(model, question, output.logits[row])
-    return Answer(model.head, tuple(positions), logits.float().numpy())
+    return PassAnswer(model.head, tuple(positions), logits.float().numpy())

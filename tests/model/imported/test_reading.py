@@ -214,7 +214,7 @@ def test_it_is_asked_like_a_model_and_never_called_verified():
 
 def test_what_needs_the_model_itself_is_refused_in_one_sentence():
     from model.core.trace import TraceQuery
-    from model.studies.coreference.cases import CasesQuery, shipped
+    from model.studies.coreference.cases import CasesQuery, shipped_cases
     from model.studies.next_token import NextWordQuery
     from model.studies.perplexity import ChainQuery
 
@@ -222,7 +222,7 @@ def test_what_needs_the_model_itself_is_refused_in_one_sentence():
     query = sources.open_query(model, text)
     for question in (sources.open_query(model, text, edits=[Silence(Kind.SELF, 0, 0)]), TraceQuery(query),
                      NextWordQuery(query),
-                     ChainQuery(query), CasesQuery(model, query.revision, shipped("coreference"))):
+                     ChainQuery(query), CasesQuery(model, query.revision, shipped_cases("coreference"))):
         with pytest.raises(UserError, match="choose a model"):
             sources.ask(question).result(60)
     with pytest.raises(UserError, match="of one text only"):
