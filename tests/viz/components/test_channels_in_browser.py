@@ -13,12 +13,12 @@ PLAY = """async ([bodyCode, stateCode, first, second]) => {
     const gone = state({data: bytes(first)});
     ORDER
     const view = {update: (data) => shown.push([...data]), destroy: () => shown.push("end")};
-    globalThis.clearheadShelf.strip.resolve({css: "", mount: () => view});
+    globalThis.clearheadCode.strip.resolve({css: "", mount: () => view});
     await new Promise((done) => setTimeout(done, 20));
     const drawn = [...shown];
     leave();
     later();
-    return [drawn, shown.at(-1), globalThis.clearheadRooms.size];
+    return [drawn, shown.at(-1), globalThis.clearheadChannels.size];
 }"""
 
 

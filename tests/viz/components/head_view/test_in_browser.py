@@ -168,4 +168,4 @@ def test_leaving_and_coming_back_leaves_nothing_behind(visit):
     expect(page.locator(".ch.view canvas")).to_have_count(2)
     assert after["jsEventListeners"] <= before["jsEventListeners"] + 4, (before, after)
     assert after["nodes"] <= before["nodes"] + 150, (before, after)
-    assert page.evaluate("() => [...clearheadRooms.keys()].sort()") == ["grid", "strip", "view"]
+    assert page.evaluate("() => [...clearheadChannels.keys()].sort()") == ["grid", "strip", "view"]
