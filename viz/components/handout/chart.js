@@ -7,8 +7,8 @@ import { fits } from "./present.js";
 const CELLS = 512 * 512, STRIKE = 8;   // cells of a heatmap; pixels from which on a negative cell is struck through
 
 export function chart(figure) {
-  const stage = figure.querySelector(".live"), body = figure.querySelector("script.body").textContent;
-  const plotly = globalThis.Plotly, { data, layout } = JSON.parse(body);
+  const stage = figure.querySelector(".live"), body = figure.querySelector("script.body");
+  const plotly = globalThis.Plotly, { data, layout } = JSON.parse(body.textContent);
   const config = { displaylogo: false, showSendToCloud: false, responsive: true, displayModeBar: false };
   plotly.newPlot(stage, data, { ...layout, autosize: true }, config).then(() => {
     shapes(stage);

@@ -13,8 +13,8 @@ export function fits(figure, fit) {
 }
 
 export function present(words) {
-  const figures = [...document.querySelectorAll("figure")], { classList } = document.body;
-  const place = node("div", "place", "", document.body);
+  const figures = [...document.querySelectorAll("figure")], { classList } = document.body,
+    place = node("div", "place", "", document.body);
   let at = 0;
 
   // A page inside a notebook's frame has no address of its own.
