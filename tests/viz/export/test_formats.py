@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from model.core.query import Hide, Kind, Patch, Query, Silence, Temper, UserError
 from model.core.view import View
+from tests.fabricate import HOSTILE, record
 from tests.hostile import TEXTS, examples
-from tests.viz.export.fabricated import HOSTILE, acting, provenance_of, record, tokens_of
+from tests.viz.export.readers import acting, provenance_of, tokens_of
 from viz import provenance
 from viz.export import SUBJECTS, Format, export, filename, formats
 from viz.print.options import Options

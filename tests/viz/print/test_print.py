@@ -15,7 +15,7 @@ from model.core.displayed import displayed_head
 from model.core.query import Kind, UserError
 from model.core.record import Layer
 from model.core.view import View
-from tests.viz.export.fabricated import HOSTILE, record
+from tests.fabricate import HEADS, HOSTILE, LAYERS, record
 from viz import print, theme
 from viz.export import export
 from viz.print import fonts, matrix, sheet
@@ -76,7 +76,7 @@ def test_a_grid_thumbnail_has_the_colours_of_its_head():
     weights = heads.weights(made[Kind.SELF].layer(0), 0)
     expected = {tuple(colour) for colour in theme.ramp()[np.round(255 * np.sqrt(weights)).astype(int)].reshape(-1, 3)}
     assert expected <= {tuple(colour) for colour in np.unique(image.reshape(-1, 3), axis=0)}
-    assert "all 6 heads" in words_of(figure)
+    assert f"all {LAYERS * HEADS} heads" in words_of(figure)
 
 
 @pytest.mark.parametrize("order", ["pair", "entropy", "previous"])

@@ -58,8 +58,10 @@ function head(figure, body, state, update) {
   figure.names = LINE * rows.texts.length + Math.min(112, 12 + LETTER * longest);
   choices(figure, state, bound, update);
   return ({ token, pair, marks }) => {
-    if (marks) state.marking = false;
-    if (marks) return;
+    if (marks) {
+      state.marking = false;
+      return;
+    }
     state.focus = token === null ? null : indexIn(rows, token);
     state.pair = pair && [indexIn(rows, pair[0]), indexIn(keys, pair[1])];
   };

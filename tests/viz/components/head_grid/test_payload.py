@@ -3,7 +3,7 @@ import pytest
 
 from model.core.heads import Overview
 from model.core.query import Kind
-from tests.viz.components import fabricated
+from tests import fabricate
 from viz.components.bundle import script
 from viz.components.head_grid.payload import GridEvent, body, places, read, state
 from viz.components.messages import NOTHING, unpack
@@ -13,7 +13,7 @@ HEADS = (3, 5, 2)
 
 @pytest.fixture(scope="module")
 def overview():
-    return fabricated.overview_of(fabricated.record(fabricated.many(7), heads=HEADS))
+    return fabricate.overview_of(fabricate.patterned(fabricate.repeating(7), heads=HEADS))
 
 
 def test_the_body_holds_every_cell(overview):
