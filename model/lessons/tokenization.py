@@ -57,7 +57,8 @@ def on_disk(model: str) -> bool:
 
 
 @functools.lru_cache(4)
-def _tokenizer(model: str):
+def tokenizer_of(model: str):
+    """The tokenizer of a model of the catalogue that is on disk, without truncation and padding."""
     from tokenizers import Tokenizer
 
     from model.pretrained import catalogue
@@ -86,7 +87,7 @@ def trained(text: str):
 
 def cut(text: str, model: str) -> Cut:
     """The text by a model's own tokenizer. Raises NotOnDisk (a UserError) where the model is not there."""
-    return _cut(text, _tokenizer(model))
+    return _cut(text, tokenizer_of(model))
 
 
 def cut_by_own(text: str, book: str) -> Cut:

@@ -32,10 +32,10 @@ def greedy(word: str, vocabulary: set[str]) -> list[str]:
 @pytest.mark.parametrize("text", TEXTS)
 def test_wordpiece_is_the_longest_piece_from_the_left(text):
     cut = tokenization.cut(text, "minilm")
-    vocabulary = set(tokenization._tokenizer("minilm").get_vocab())
+    vocabulary = set(tokenization.tokenizer_of("minilm").get_vocab())
     assert [piece for piece, added in zip(cut.pieces, cut.special, strict=True) if not added] == [
         piece for word in cut.words for piece in greedy(word, vocabulary)]
-    assert cut.vocabulary == len(vocabulary) and [tokenization._tokenizer("minilm").id_to_token(each)
+    assert cut.vocabulary == len(vocabulary) and [tokenization.tokenizer_of("minilm").id_to_token(each)
                                                   for each in cut.ids] == list(cut.pieces)
     assert [each == "[UNK]" for each in cut.pieces] == list(cut.unknown)
 

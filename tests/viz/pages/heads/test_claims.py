@@ -7,7 +7,7 @@ from model.ask import sources
 from model.core.query import Kind
 from tests.fabricate import record
 from viz.examples import Example, examples, token_of
-from viz.pages.heads.claims import _verdict, head_claims
+from viz.pages.heads.claims import head_claims, verdict
 from viz.state import State, complete_view
 
 HEADLINE = examples()[0]
@@ -57,10 +57,10 @@ def test_a_pair_in_ones_own_text_is_ranked_and_compared_with_a_uniform_row():
     assert len(said) == 1 and "a uniform row would give 0.200" in said[0] and r"*t1* (1)" in said[0]
 
 
-@pytest.mark.parametrize(("weight", "twin", "rival", "verdict"), [
+@pytest.mark.parametrize(("weight", "twin", "rival", "expected"), [
     (0.677, 0.281, 0.121, "weakens"), (0.6, 0.1, 0.5, "switches"), (0.6, 0.55, 0.1, "stays"), (0.2, 0.6, 0.1, "grows")])
-def test_the_verdict_follows_the_numbers(weight, twin, rival, verdict):
-    assert _verdict(weight, twin, rival) == verdict
+def test_the_verdict_follows_the_numbers(weight, twin, rival, expected):
+    assert verdict(weight, twin, rival) == expected
 
 
 def test_a_word_is_found_by_its_characters_and_only_as_a_whole_word(twins):
