@@ -7,10 +7,8 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from tests import links
+from tests import headline, links
 from tests.browser.watch import PATIENCE
-
-TWIN = "The animal didn't cross the street because it was too wide."
 
 
 @pytest.fixture
@@ -41,19 +39,19 @@ def test_the_start_shows_the_headline_case_without_a_click_and_its_twin_with_one
     seen = open_page()
     body = seen.main.inner_text()
     assert "layer 3 · head 1" in head(seen)
-    for words in ("3·1 gives it → animal 0.677, the largest of 72 heads",
-                  "wide it is 0.281, while street gets only 0.121", "from 0.673 to 0.558",
-                  "many sentences"):
+    for words in (f"3·1 gives it → animal {headline.ANIMAL}, the largest of 72 heads",
+                  f"wide it is {headline.ANIMAL_IN_WIDE}, while street gets only {headline.STREET_IN_WIDE}",
+                  f"from {headline.SECOND_HEAD} to {headline.SECOND_HEAD_IN_WIDE}", "many sentences"):
         assert words in body
     assert re.search(r"✓ verified · \de-0\d", seen.page.locator("[data-testid=stSidebar]").inner_text())
     for key in ("strip", "grid", "head"):
         box = seen.page.locator(f".st-key-{key}").bounding_box()
         assert box and box["y"] < 900 - 100 and box["x"] + box["width"] <= 1442, f"{key}: in view with the others"
     seen.page.get_by_role("radio", name="wide").click()
-    expect(seen.page.get_by_text("With tired it grows to 0.677")).to_be_visible(timeout=PATIENCE)
+    expect(seen.page.get_by_text(f"With tired it grows to {headline.ANIMAL}")).to_be_visible(timeout=PATIENCE)
     assert "layer 3 · head 1" in head(seen.rest())
-    expect(seen.main).to_contain_text("0.281")
-    assert seen.page.get_by_role("textbox", name="Text", exact=True).input_value() == TWIN
+    expect(seen.main).to_contain_text(headline.ANIMAL_IN_WIDE)
+    assert seen.page.get_by_role("textbox", name="Text", exact=True).input_value() == headline.WIDE
 
 
 def test_a_typed_sentence_is_answered_and_linked_and_its_strip_chooses_a_token_and_a_pair(open_page):
@@ -68,7 +66,7 @@ def test_a_typed_sentence_is_answered_and_linked_and_its_strip_chooses_a_token_a
 
 
 def test_a_deep_link_gives_the_same_picture_in_a_new_browser(seen):
-    params, found = urlencode({"text": TWIN, "layer": 5, "head": 11, "pair": "10,2", "lens": "lines", "scale": "root",
+    params, found = urlencode({"text": headline.WIDE, "layer": 5, "head": 11, "pair": "10,2", "lens": "lines", "scale": "root",
                                "words": 1}), []
     for path in ("/heads", "/"):
         seen.page.goto(f"{seen.address}{path}?{params}")
