@@ -87,7 +87,8 @@ def imports(path: Path) -> Iterator[tuple[int, str, bool]]:
         if isinstance(node, ast.Import):
             yield from ((node.lineno, each.name, id(node) in top) for each in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.module and not node.level, f"{where(path, node.lineno)} imports from a dot; write the whole name"
+            assert node.module, f"{where(path, node.lineno)} imports from a dot; write the whole name"
+            assert not node.level, f"{where(path, node.lineno)} imports from a dot; write the whole name"
             for each in node.names:
                 whole = f"{node.module}.{each.name}"
                 yield node.lineno, whole if whole in MODULES else node.module, id(node) in top

@@ -18,7 +18,8 @@ def test_a_small_model_writes_its_figures_and_keeps_those_of_others(tmp_path, mo
     monkeypatch.setattr(explain, "questions", lambda *asked: _questions(*asked)[:6])
     explain.main()
     page = (tmp_path / "explain.md").read_text(encoding="utf-8")
-    assert "| rollout | 0.50 (0.40 to 0.60) |" in page and "| – |" in page and "By layer from 0, attention: 0.10 0.20" in page
+    assert "| rollout | 0.50 (0.40 to 0.60) |" in page and "| – |" in page
+    assert "By layer from 0, attention: 0.10 0.20" in page
     assert "The best head (1·0 and 0·2, each scored on the other half): 0.50 (0.40 to 0.60). 9 texts, 7.5 ranked tokens a text, 0 with" in page
     assert "attention 1·0" not in page and "## resolver-wide" in page and "6 texts" in page
     assert set(json.loads(file.read_text(encoding="utf-8"))["models"]) == {"smollm2", "resolver-wide"}

@@ -34,8 +34,8 @@ def test_two_sentences_an_edit_two_models_and_two_heads(seen):
     main.get_by_role("button", name=words["save"]).click()
     with seen.page.expect_download() as saved:
         main.page.get_by_role("button", name="PDF", exact=True).click()
-    assert saved.value.suggested_filename == "clearhead-compare.pdf" and saved.value.path().read_bytes().startswith(
-        b"%PDF")
+    assert saved.value.suggested_filename == "clearhead-compare.pdf"
+    assert saved.value.path().read_bytes().startswith(b"%PDF")
     seen.page.keyboard.press("Escape")
     assert numbers[:2] == [float(headline.ANIMAL), float(headline.ANIMAL_IN_WIDE)] and "change" in change
     assert abs(numbers[2] - (numbers[1] - numbers[0])) < 0.002

@@ -25,8 +25,8 @@ def test_ask_as_json_with_a_pair():
     (only,) = answer["maps"]
     assert only["kind"] == "self" and only["layers"] == [{"index": index, "heads": 12} for index in range(6)]
     assert only["queries"] == only["keys"] and only["queries"][10] == "it"
-    assert answer["verification"]["status"] == "verified" and answer["verification"]["max_error"] < 1e-5 > answer[
-        "verification"]["row_sum_error"]
+    assert answer["verification"]["status"] == "verified"
+    assert answer["verification"]["max_error"] < 1e-5 > answer["verification"]["row_sum_error"]
     best = answer["ranking"][0]
     assert (best["kind"], best["layer"], best["head"], best["weight"]) == ("self", 3, 1, near(ANIMAL))
     assert len(answer["ranking"]) == 72

@@ -68,9 +68,8 @@ def test_angles_are_torchs_and_exact_at_the_ends():
     one, other = RNG.normal(size=(2, 11))
     cosine = torch.nn.functional.cosine_similarity(torch.tensor(one), torch.tensor(other), dim=0)
     assert head_steps.angle(one, other) == pytest.approx(float(torch.rad2deg(torch.acos(cosine))), abs=1e-9)
-    assert head_steps.angle(one, 3 * one) == pytest.approx(0,
-                                                           abs=1e-6) and head_steps.angle(one, -one) == pytest.approx(
-                                                               180, abs=1e-6)
+    assert head_steps.angle(one, 3 * one) == pytest.approx(0, abs=1e-6)
+    assert head_steps.angle(one, -one) == pytest.approx(180, abs=1e-6)
 
 
 @given(st.integers(0, 50))
@@ -85,8 +84,8 @@ def test_the_hull_is_scipys_and_holds_every_average(seed):
 
 
 def test_a_hull_of_one_and_of_two_points():
-    assert list(head_steps.hull(np.array([[1.0, 2.0]]))) == [0] and set(
-        head_steps.hull(np.array([[0.0, 0], [1, 1]]))) == {0, 1}
+    assert list(head_steps.hull(np.array([[1.0, 2.0]]))) == [0]
+    assert set(head_steps.hull(np.array([[0.0, 0], [1, 1]]))) == {0, 1}
 
 
 def test_the_plane_is_the_one_of_torchs_principal_components():

@@ -42,6 +42,8 @@ def test_what_an_engine_lacks_is_noticed():
     assert lacked("one.later = requestIdleCallback(draw);") == ["requestIdleCallback"]
     assert lacked("const zoom = tip.currentCSSZoom ?? 1;") == ["currentCSSZoom"]
     assert lacked(".square { user-select: none; }") and not lacked(".square { -webkit-user-select: none; user-select: none; }")
-    assert lacked("root.requestFullscreen()") and not lacked("if (document.fullscreenEnabled) root.requestFullscreen();")
-    assert lacked("input::-webkit-slider-thumb {}") and not lacked("input::-webkit-slider-thumb {} input::-moz-range-thumb {}")
+    assert lacked("root.requestFullscreen()")
+    assert not lacked("if (document.fullscreenEnabled) root.requestFullscreen();")
+    assert lacked("input::-webkit-slider-thumb {}")
+    assert not lacked("input::-webkit-slider-thumb {} input::-moz-range-thumb {}")
     assert len(SOURCES) > 100

@@ -93,6 +93,5 @@ def test_a_resolver_looks_at_the_right_noun_of_both_twins_and_the_start_of_its_f
 def test_shipped_sentences_are_read_whole_by_minilm():
     cases = shipped("coreference")[::47]
     answer = sources.ask(CasesQuery("minilm", sources.revision("minilm"), cases)).result()
-    assert np.isfinite(answer.pronoun).all() and (answer.pronoun
-                                                  >= 0).all() and (answer.pronoun.sum(-1)
-                                                                   <= 1).all() and answer.unknown == 0
+    assert np.isfinite(answer.pronoun).all() and (answer.pronoun >= 0).all() and (answer.pronoun.sum(-1) <= 1).all()
+    assert answer.unknown == 0

@@ -41,13 +41,13 @@ def test_what_was_sent_is_an_option_of_now_or_nothing():
     assert read({"at": 1, "word": "1", "count": 5}, WORDS) == 1
     assert read({"at": 1, "word": "2", "count": 5}, WORDS) == read({"at": 99, "word": "2", "count": 5},
                                                                    WORDS) == 2, "the options have changed"
-    assert read({"at": 4, "word": "the", "count": 5}, WORDS) == 4 and read({"at": 1, "word": "the", "count": 5},
-                                                                           WORDS) is None
-    assert read({"at": True, "word": "1", "count": 5},
-                WORDS) is None and read({"at": 1, "word": "9", "count": 5}, WORDS) is None
+    assert read({"at": 4, "word": "the", "count": 5}, WORDS) == 4
+    assert read({"at": 1, "word": "the", "count": 5}, WORDS) is None
+    assert read({"at": True, "word": "1", "count": 5}, WORDS) is None
+    assert read({"at": 1, "word": "9", "count": 5}, WORDS) is None
     assert read({"at": 1, "word": "1"}, WORDS) is None and read(None, WORDS) is None
-    assert message("x", WORDS, 1, None,
-                   {"count": 7})["heard"] == 7 and message("x", WORDS, 1, None, {"count": 1e9})["heard"] == 0
+    assert message("x", WORDS, 1, None, {"count": 7})["heard"] == 7
+    assert message("x", WORDS, 1, None, {"count": 1e9})["heard"] == 0
 
 
 @pytest.fixture(scope="module")
