@@ -87,8 +87,8 @@ def imports(path: Path) -> Iterator[tuple[int, str, bool]]:
         if isinstance(node, ast.Import):
             yield from ((node.lineno, each.name, id(node) in top) for each in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.module, f"{where(path, node.lineno)} imports from a dot; write the whole name"
-            assert not node.level, f"{where(path, node.lineno)} imports from a dot; write the whole name"
+            whole_name = node.module and not node.level
+            assert whole_name, f"{where(path, node.lineno)} imports from a dot; write the whole name"
             for each in node.names:
                 whole = f"{node.module}.{each.name}"
                 yield node.lineno, whole if whole in MODULES else node.module, id(node) in top
@@ -197,7 +197,7 @@ def test_a_package_gives_no_other_thing_the_name_of_one_of_its_files(path):
                 each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)]
             bound |= dict.fromkeys(named, node.lineno)
     both = sorted(files & set(bound))
-    assert not both, f"{where(path, bound[both[0]])} binds {both[0]}, which is also a file beside it; rename one of them"
+    assert not both, f"{where(path, bound[both[0]])} binds {both[0]}, also a file beside it; rename one of them"
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
@@ -206,7 +206,7 @@ def test_heavy_packages_are_imported_where_they_are_used(path):
     heavy = ["transformers", "matplotlib", *([] if under(name_of(path), *MADE_OF_TORCH) else ["torch"])]
     for line, module, top in imports(path):
         heavy_top = top and under(module, *heavy)
-        assert not heavy_top, f"{where(path, line)} imports {module} at its top; move it into the function that needs it"
+        assert not heavy_top, f"{where(path, line)} imports {module} at its top; move it into a function"
 
 
 def test_no_folder_holds_more_files_than_one_finds_ones_way_in():

@@ -66,8 +66,8 @@ def test_a_typed_sentence_is_answered_and_linked_and_its_strip_chooses_a_token_a
 
 
 def test_a_deep_link_gives_the_same_picture_in_a_new_browser(seen):
-    params, found = urlencode({"text": headline.WIDE, "layer": 5, "head": 11, "pair": "10,2", "lens": "lines", "scale": "root",
-                               "words": 1}), []
+    params, found = urlencode({"text": headline.WIDE, "layer": 5, "head": 11, "pair": "10,2", "lens": "lines",
+                               "scale": "root", "words": 1}), []
     for path in ("/heads", "/"):
         seen.page.goto(f"{seen.address}{path}?{params}")
         expect(seen.page.locator(".st-key-head [data-drawn]").first).to_be_visible(timeout=PATIENCE)
@@ -107,7 +107,8 @@ def test_a_text_that_cannot_be_asked_is_one_sentence_and_stays_and_any_other_is_
         expect(box).to_have_value(text)
     ask(seen, "The cat sat on the mat. " * 200)
     expect(seen.page.get_by_text("are left out")).to_be_visible(timeout=PATIENCE)
-    drawn = {"a": "a, position 1", "这个苹果很好吃，新发布的苹果手机也不错。": "这, position 1", "مرحبا بالعالم": "position 3",
+    drawn = {"a": "a, position 1", "这个苹果很好吃，新发布的苹果手机也不错。": "这, position 1",
+             "مرحبا بالعالم": "position 3",
              "👨‍👩‍👧‍👦 hi": "hi, position", "<script>window.hacked=1</script> & <b>x</b>": "script, position",
              "$x_1$ `code` **bold** :red[x]": "bold, position", "=SUM(A1:A2)": "=, position 1"}
     for text, token in drawn.items():

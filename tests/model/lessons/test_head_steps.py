@@ -80,7 +80,8 @@ def test_the_hull_is_scipys_and_holds_every_average(seed):
     assert set(corners) == set(ConvexHull(points).vertices)
     average = rng.dirichlet(np.ones(len(points)) * 0.3) @ points
     ends = np.roll(corners, -1)
-    assert all(head_steps.turn_direction(points[a], points[b], average) >= -1e-12 for a, b in zip(corners, ends, strict=True))
+    assert all(head_steps.turn_direction(points[a], points[b], average) >= -1e-12
+               for a, b in zip(corners, ends, strict=True))
 
 
 def test_a_hull_of_one_and_of_two_points():

@@ -43,7 +43,8 @@ def test_wordpiece_is_the_longest_piece_from_the_left(text):
 def test_labels_are_what_was_typed_and_the_textbooks_split_is_nobodys():
     minilm, own = tokenization.cut("今天天气怎么样？", "minilm"), tokenization.cut_by_own("今天天气怎么样？", BOOK)
     assert minilm.labels[:3] == ("[CLS]", "[UNK] 今", "天") and sum(minilm.unknown) == 5 and minilm.count == 8
-    assert own.labels[:3] == ("今₁", "今₂", "今₃") and own.count == len("今天天气怎么样？".encode()) and not any(own.unknown)
+    assert own.labels[:3] == ("今₁", "今₂", "今₃")
+    assert own.count == len("今天天气怎么样？".encode()) and not any(own.unknown)
     assert tokenization.cut("Café", "minilm").normalised == "cafe"
     assert tokenization.cut_by_own("Café", BOOK).normalised == "Café"
 

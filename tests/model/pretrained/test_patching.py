@@ -9,7 +9,8 @@ from model.core.types import quiet
 from model.pretrained import patching as passes
 from model.studies.patching import PatchQuery
 
-TEXT, TWIN = "the animal didn ' t cross the street because [MASK] was too tired", "the animal didn ' t cross the street because [MASK] was too wide"
+TEXT = "the animal didn ' t cross the street because [MASK] was too tired"
+TWIN = TEXT.replace("tired", "wide")
 CHANGED = 13   # tokens: [CLS] first, then twelve words before the one that is changed
 
 

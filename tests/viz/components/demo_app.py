@@ -12,8 +12,8 @@ from viz.components.head_grid import head_grid
 from viz.components.head_view import head_view
 from viz.components.token_strip import token_strip
 
-TRICKY = ["[CLS]", " ", "The", "##re", "שלום", "👩‍💻", "漢字", "[UNK]", "\n", "a\tb", "\x00", "<b>x</b>", "$y$", "\ud83d",
-          "‮rtl", "café", "[SEP]"]
+TRICKY = ["[CLS]", " ", "The", "##re", "שלום", "👩‍💻", "漢字", "[UNK]", "\n", "a\tb", "\x00", "<b>x</b>", "$y$",
+          "\ud83d", "‮rtl", "café", "[SEP]"]
 PAIR = ["[CLS]", "Where", "did", "the", "river", "flood", "?", "[SEP]", "The", "river", "flood", "##ed", "the", "town",
         ".", "[SEP]"]
 PAIR_WORDS = [-1, 0, 1, 2, 3, 4, 5, -1, 0, 1, 2, 2, 3, 4, 5, -1]

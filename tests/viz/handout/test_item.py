@@ -77,7 +77,8 @@ def test_the_caption_says_the_state_in_words():
     assert items.grid().caption == f"All 72 heads of 6 layers, one thumbnail each. {marked} “text”"
 
     counted = items.coloured()
-    assert counted.caption == "All 72 heads of 6 layers, one colour each. The colour is: divergence, bits. 1 to 2 mark the largest. “text”"
+    assert counted.caption == ("All 72 heads of 6 layers, one colour each. The colour is: divergence, bits. "
+                               "1 to 2 mark the largest. “text”")
     assert "0 to 71; divergence, bits" in svg(counted)
     again = grid_of(*checked(counted.kind, counted.body, counted.state, "room"))
     assert (again.of, again.by_value) == ("divergence, bits", True)

@@ -103,9 +103,10 @@ def test_a_covered_head_is_marked_revealed_and_scored_and_the_small_parts_answer
     shown = opened(Handout("All", (items.covered(), items.handles(), items.cells(), items.strip(),
                                    items.figure(), items.table())))
     head = shown.locator("figure").first
-    pixel = """([row, column]) => { const canvas = document.querySelector('figure .live').shadowRoot.querySelector('.matrix > canvas');
-        const pen = new OffscreenCanvas(1, 1).getContext('2d');
-        pen.drawImage(canvas, -Math.round((column + 0.5) * canvas.width / 16), -Math.round((row + 0.35) * canvas.height / 16));
+    pixel = """([row, column]) => {
+        const canvas = document.querySelector('figure .live').shadowRoot.querySelector('.matrix > canvas');
+        const pen = new OffscreenCanvas(1, 1).getContext('2d'), at = (share, side) => -Math.round(share * side / 16);
+        pen.drawImage(canvas, at(column + 0.5, canvas.width), at(row + 0.35, canvas.height));
         return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3).join(); }"""
     best = SHOWN.weights[3].argsort()[::-1][:2].tolist()
     assert shown.evaluate(pixel, [3, best[0]]) == "255,255,255", "no number is drawn before"

@@ -139,8 +139,12 @@ def test_a_strong_weight_is_seen_whatever_the_length(visit):
     weights = fabricate.shown(fabricate.patterned(fabricate.repeating(2048), heads=(2,))).weights
     row, column = np.unravel_index(weights.argmax(), weights.shape)
     seen = page.locator(".view .matrix > canvas").evaluate(
-        """(canvas, [row, column]) => [...canvas.getContext('2d').getImageData(Math.floor((column + 0.5) * canvas.width / 2048),
-           Math.floor((row + 0.5) * canvas.height / 2048), 1, 1).data]""", [int(row), int(column)])
+        """(canvas, [row, column]) => {
+            const at = (place, side) => Math.floor((place + 0.5) * side / 2048);
+            const x = at(column, canvas.width), y = at(row, canvas.height);
+            return [...canvas.getContext('2d').getImageData(x, y, 1, 1).data];
+        }""",
+        [int(row), int(column)])
     assert weights.max() > 0.5 and seen[0] < 120
     labels = page.locator(".view .label.down").evaluate_all("all => all.map(each => "
                                                             "each.getBoundingClientRect().top).sort((a, b) => a - b)")

@@ -11,10 +11,11 @@ from viz.components.slider.payload import message, read
 WORDS = ["none", "1", "2", "the", "the"]
 # what is sent, and where the thumb stands, as one drags while answers are on their way
 PLAY = """async (code) => {
-    const draw = (await import(URL.createObjectURL(new Blob([code], {type: "text/javascript"})))).default, parentElement = document.body;
+    const draw = (await import(URL.createObjectURL(new Blob([code], {type: "text/javascript"})))).default;
+    const parentElement = document.body, setStateValue = (_, value) => sent.push(value);
     const sent = [], counts = [], places = {};
     const answer = (at, heard, name = "", words = [..."abcdefgh"]) => {
-        draw({data: {label: "x", help: "", words, at, heard}, parentElement, setStateValue: (_, value) => sent.push(value)});
+        draw({data: {label: "x", help: "", words, at, heard}, parentElement, setStateValue});
         places[name] = +document.querySelector("input").value;
     };
     const move = (to) => {
