@@ -255,7 +255,7 @@ CROSSING = {
 TESTS = [path for room in ("model", "viz") for path in sorted((ROOT / "tests" / room).rglob("test_*.py"))]
 
 
-def tested_by(path: Path) -> list[Path]:
+def standing_beside(path: Path) -> list[Path]:
     """What a test of this name would test: a file or a folder beside, the folder itself, or its `__main__`."""
     name, folder = path.stem.removeprefix("test_").removesuffix("_in_browser"), path.parent.relative_to(ROOT / "tests")
     beside = [folder / f"{name}.py", folder / f"{name}.js", folder / name, folder / f"__{name}__.py"]
@@ -265,9 +265,9 @@ def tested_by(path: Path) -> list[Path]:
 @pytest.mark.parametrize("path", TESTS, ids=lambda path: path.relative_to(ROOT / "tests").as_posix())
 def test_a_test_stands_where_the_tested_file_stands(path):
     name = path.relative_to(ROOT / "tests").as_posix()
-    assert tested_by(path) or name in CROSSING, f"{name} tests nothing of its name; move it to the file that it tests"
+    assert standing_beside(path) or name in CROSSING, f"{name} tests nothing of its name; move it to the file that it tests"
 
 
 def test_the_tests_that_cross_files_are_there():
     names = {path.relative_to(ROOT / "tests").as_posix(): path for path in TESTS}
-    assert not set(CROSSING) - set(names) and not [name for name in CROSSING if tested_by(names[name])]
+    assert not set(CROSSING) - set(names) and not [name for name in CROSSING if standing_beside(names[name])]
