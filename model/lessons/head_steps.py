@@ -112,7 +112,7 @@ def hull(points: np.ndarray) -> np.ndarray:
     def chain(places: np.ndarray) -> list[int]:
         found: list[int] = []
         for place in places:
-            while len(found) > 1 and _turn(points[found[-2]], points[found[-1]], points[place]) <= 0:
+            while len(found) > 1 and turn_direction(points[found[-2]], points[found[-1]], points[place]) <= 0:
                 found.pop()
             found.append(int(place))
         return found[:-1]
@@ -121,7 +121,7 @@ def hull(points: np.ndarray) -> np.ndarray:
     return np.array(corners or [int(order[0])])
 
 
-def _turn(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
+def turn_direction(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
     """Above 0 where a → b → c turns left."""
     return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
 

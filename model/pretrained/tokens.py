@@ -140,15 +140,16 @@ def word_numbers(text: str) -> list[int]:
     Letters and digits make one word, with an apostrophe between them; every Chinese or Japanese character, sign or
     picture is a word of its own, with the marks and joiners that follow it. """
     if not text.isascii():
-        return _word_numbers(text)
-    numbers = [-1] * len(text)   # what `_word_numbers` gives for ASCII, in half the time
+        return words_of_any_script(text)
+    numbers = [-1] * len(text)   # what `words_of_any_script` gives for ASCII, in half the time
     for number, word in enumerate(ASCII_WORD.finditer(text)):
         start, end = word.span()
         numbers[start:end] = [number] * (end - start)
     return numbers
 
 
-def _word_numbers(text: str) -> list[int]:
+def words_of_any_script(text: str) -> list[int]:
+    """What word_numbers gives, character by character, for text that is not ASCII."""
     numbers, current, before, held = [], -1, " ", False
     for character, after in zip(text, text[1:] + " ", strict=False):
         if character.isspace():

@@ -121,9 +121,8 @@ def shares(model: str, *silenced: tuple[Kind, int, int]) -> list[float]:
 def test_what_the_sheet_on_it_says_about_the_famous_picture():
     found = twins("minilm")
     place = found.heads.index((Kind.SELF, 3, 1))
-    assert len(found.heads) == 72 and found.here[:,
-                                                 0].argmax() == place and found.here[place, 0] == pytest.approx(
-                                                     2 / 3, abs=0.02)
+    assert len(found.heads) == 72 and found.here[:, 0].argmax() == place
+    assert found.here[place, 0] == pytest.approx(2 / 3, abs=0.02)
     assert found.there[place, 1] < found.there[place, 0] < found.here[place, 0] / 2
     flips = [place for place, verdict in enumerate(found.verdicts()) if verdict == "flips"]
     assert len(flips) == 1 and 0.15 < found.here[flips[0]].sum() < 0.25
@@ -159,8 +158,8 @@ def test_what_the_sheet_on_it_says_about_the_wide_resolver():
     assert [head for head, share in alone.items() if share < 0.5] == [(0, 0)]
     tokens = map_of(ask(sources.open_query("resolver-wide", TIRED.sentence)))
     row = heads.weights(tokens.layer(0), 0)[tokens.queries.texts.index("it")]
-    assert tokens.keys.texts[int(row.argmax())] == "tired" and row.max() > 0.9 and found.here[
-        found.heads.index((Kind.SELF, 0, 0))].sum() < 0.05
+    assert tokens.keys.texts[int(row.argmax())] == "tired" and row.max() > 0.9
+    assert found.here[found.heads.index((Kind.SELF, 0, 0))].sum() < 0.05
 
 
 def test_what_the_sheet_on_it_says_about_the_translator():

@@ -51,9 +51,9 @@ def script(*modules: str) -> str:
 
 
 def shelved(component: str, when: str = "") -> str:
-    """A module that lays the component's code and style on its shelf (js/code_registry.js): as it runs, or when what
+    """A module that registers the component's code and style (js/code_registry.js): as it runs, or when what
     stands in `when` says."""
-    laid = f"shelf({json.dumps(component)}).resolve({{mount, css: {json.dumps(style(component))}}});\n"
+    laid = f"registeredCode({json.dumps(component)}).resolve({{mount, css: {json.dumps(style(component))}}});\n"
     return script(f"{component}/{component}.js", "js/code_registry.js") + when + laid
 
 

@@ -322,16 +322,16 @@ def _beyond(lesson: Lesson) -> None:
                                        height=380,
                                        marks=[(found["trained"], words["trained"].format(trained=found["trained"]))],
                                        bounds=[(chance, words["chance"])]), key="positions-beyond",
-                   alt=lesson.alt("beyond", **_split(runs, found)))
+                   alt=lesson.alt("beyond", **accuracy_by_length(runs, found)))
             lesson.notes("beyond", shown=(positions.beyond,), shapes=runs, chance=chance,
                          **{name: found[name] for name in ("command", "machine", "date", "steps", "torch", "trained")},
                          seeds=len(found["seeds"]),
-                         **_split(runs, found))
+                         **accuracy_by_length(runs, found))
         else:
             lesson.waits("beyond")
 
 
-def _split(runs: dict[str, np.ndarray], found: dict) -> dict[str, float]:
+def accuracy_by_length(runs: dict[str, np.ndarray], found: dict) -> dict[str, float]:
     """The mean accuracy of each scheme on the trained positions and on the last ones, by NAME_in and NAME_out."""
     edge = found["trained"] - found["back"]
     return {f"{name}_in": float(each[:, :edge].mean()) for name, each in runs.items()} | {

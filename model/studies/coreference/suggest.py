@@ -1,4 +1,5 @@
-"""What a sentence may be asked about: its pronouns and its nouns, guessed from the words; a person corrects the guess."""
+"""What a sentence may be asked about: its pronouns and its nouns, guessed from the words; a person corrects the
+guess."""
 import functools
 import re
 import tomllib

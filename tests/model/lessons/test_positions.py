@@ -27,8 +27,8 @@ def test_the_table_is_the_one_that_trains_our_model():
 @pytest.mark.parametrize("width", [2, 6, 512])
 def test_wavelengths_run_from_two_pi_to_the_papers_bound(width):
     found = positions.wavelengths(width)
-    assert found[0] == pytest.approx(2
-                                     * np.pi) and found[-1] == pytest.approx(2 * np.pi * 10000 ** ((width - 2) / width))
+    assert found[0] == pytest.approx(2 * np.pi)
+    assert found[-1] == pytest.approx(2 * np.pi * 10000 ** ((width - 2) / width))
     again = [positions.sinusoidal([7.0 + wave], width)[0, 2 * pair] for pair, wave in enumerate(found)]
     assert again == pytest.approx(positions.sinusoidal([7.0], width)[0, ::2], abs=1e-9)
 
@@ -53,8 +53,8 @@ def test_rotary_scores_depend_on_the_distance_only_and_are_our_models():
 def test_alibi_slopes_of_the_paper():
     assert positions.alibi_slopes(8) == pytest.approx([1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256],
                                                       abs=0)
-    assert positions.alibi_slopes(16)[0] == pytest.approx(2**-0.5) and positions.alibi_slopes(5) == pytest.approx(
-        ours.slopes(5).numpy())
+    assert positions.alibi_slopes(16)[0] == pytest.approx(2**-0.5)
+    assert positions.alibi_slopes(5) == pytest.approx(ours.slopes(5).numpy())
     assert positions.alibi_bias(5, 7) == pytest.approx(ours.distance_bias(5, 7, 7).numpy())
 
 

@@ -101,9 +101,8 @@ def test_a_masked_word_is_asked_for_in_its_place(opened, report):
     model = opened("bert")
     found = answered(model, report, at=TEXT.index("street"), rival="garden")
     ids = model.tokenizer(TEXT.replace("street", "[MASK]"))["input_ids"]
-    assert found.query.text == TEXT.replace("street",
-                                            "[MASK]") and found.tokens.texts[
-                                                found.place] == "[MASK]" and found.answer.word == "street"
+    assert found.query.text == TEXT.replace("street", "[MASK]") and found.tokens.texts[found.place] == "[MASK]"
+    assert found.answer.word == "street"
     pair = [model.tokenizer.convert_tokens_to_ids(word) for word in ("street", "garden")]
 
     def difference(some, place):
@@ -167,8 +166,8 @@ def test_equal_weights_are_the_edit_of_a_high_temperature_and_ones_own_change_no
     own = heads.weights(layer, 2)[:count, :count] @ layer.value[1][:count]
     distances, changes = subject.with_head_values((Kind.CAUSAL, 1, 2), found.attention(Kind.CAUSAL, 1).w_output,
                                                   own[None], report)
-    assert distances[0] < 1e-5 and abs(changes[0]) < 1e-5 and len(swapped.permuted) == 5 and (
-        swapped.permuted > 1e-4).all()
+    assert distances[0] < 1e-5 and abs(changes[0]) < 1e-5 and len(swapped.permuted) == 5
+    assert (swapped.permuted > 1e-4).all()
     assert hooks() == before
 
 

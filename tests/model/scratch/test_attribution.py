@@ -60,8 +60,8 @@ def test_cross_attention_brings_the_source_to_the_word_that_is_written(opened):
     found = attribute(question, subject, record, seen, quiet)
     words, target = model.tokenizer.words, record[Kind.CROSS].queries
     place = len(subject.rows) - 1
-    assert found.kind is Kind.CROSS and found.answer.word in ("il",
-                                                              "elle") and found.answer.rank == 1 and found.place is None
+    assert found.kind is Kind.CROSS and found.answer.word in ("il", "elle") and found.answer.rank == 1
+    assert found.place is None
     assert target.ids[place + 1] == words.index(found.answer.word) and len(found.tokens) == len(record[Kind.SELF].keys)
     assert set(found.missing) == {"rollout", "flow", "norm_residual"} and "rollout" not in found.scores
     layer = record[Kind.CROSS].layer(1)
@@ -144,8 +144,8 @@ def test_a_head_whose_mix_is_zero_is_the_silenced_head(opened):
             silent = model.transformer(subject.tensors["input_ids"])[0, -1].softmax(-1)
     assert distances[0] == pytest.approx(float((plain - silent).abs().sum() / 2), abs=1e-5)
     found = swap_weights(SwapQuery(question, 1, 0, draws=20), subject, record, seen, quiet)
-    assert found.permuted.shape == (
-        20,) and found.permuted.min() >= 0 and found.permuted.max() <= 1 and found.largest <= 1
+    assert found.permuted.shape == (20,) and found.permuted.min() >= 0 and found.permuted.max() <= 1
+    assert found.largest <= 1
 
 
 def test_what_cannot_be_asked_is_one_sentence(opened):

@@ -108,16 +108,15 @@ def test_what_is_drawn_is_the_two_heads_and_their_difference_over_the_same_group
     found = meet(first, second)
     one, other, change = difference_views(first, second, ((Kind.SELF, 3, 1), (Kind.SELF, 3, 1)), found)
     gap = next(place for place, group in enumerate(found.columns) if not group.both)
-    assert [unit.text for unit in one.columns] == [group.text
-                                                   for group in found.columns] and one.rows[gap].tokens == (gap,)
+    assert [unit.text for unit in one.columns] == [group.text for group in found.columns]
+    assert one.rows[gap].tokens == (gap,)
     assert one.rows[0].special and not one.rows[1].special and (one.layer, one.head) == (3, 1)
     plain = heads.weights(second[Kind.SELF].layer(3), 1)
     np.testing.assert_allclose(other.weights, plain, atol=1e-6)
     np.testing.assert_allclose(np.delete(np.delete(one.weights, gap, 0), gap, 1),
                                heads.weights(first[Kind.SELF].layer(3), 1), atol=1e-6)
-    assert np.isnan(one.weights[gap]).all() and np.isnan(change.weights[:,
-                                                                        gap]).all() and np.isfinite(change.weights[0,
-                                                                                                                   0])
+    assert np.isnan(one.weights[gap]).all() and np.isnan(change.weights[:, gap]).all()
+    assert np.isfinite(change.weights[0, 0])
     np.testing.assert_allclose(change.weights, other.weights - one.weights, atol=1e-6)
 
 

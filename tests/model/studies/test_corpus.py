@@ -139,8 +139,8 @@ def test_the_csv_holds_the_averages_of_every_head(file):
                                            newline="")))
     asked = TextsQuery("scratch", sources.revision("scratch"), Kind.SELF, tuple(enumerate(SENTENCES)))
     found = sources.ask(asked).result(60)
-    assert [(int(row["layer"]), int(row["head"]))
-            for row in rows] == list(found.places) and rows[0]["texts"] == str(len(SENTENCES))
+    assert [(int(row["layer"]), int(row["head"])) for row in rows] == list(found.places)
+    assert rows[0]["texts"] == str(len(SENTENCES))
     for name in ("entropy", "fit_even"):
         line = found.names.index(name)
         assert [float(row[f"{name}_mean"]) for row in rows] == pytest.approx(list(found.mean[line]), abs=1e-12)
@@ -152,4 +152,5 @@ def test_the_csv_holds_the_averages_of_every_head(file):
 def test_a_hostile_file_is_one_sentence_on_the_command_line(file):
     file.write_bytes(b"fine\n\xff\n")
     refused = command(file)
-    assert refused.exit_code == 1 and refused.output.strip() == "Error: mine.txt, line 2: byte 1 (0xFF) is not UTF-8; save the file as UTF-8."
+    assert refused.exit_code == 1
+    assert refused.output.strip() == "Error: mine.txt, line 2: byte 1 (0xFF) is not UTF-8; save the file as UTF-8."

@@ -29,8 +29,8 @@ def test_where_both_get_the_same_the_second_best_is_the_other_word_at_the_last_p
 def test_vectors_are_read_by_their_cosine_with_the_seconds():
     one, other = (PassAnswer("vector", (), np.array(each, np.float32)) for each in ([1, 0], [3, 4]))
     read, words, row = measure_of(one, other)
-    assert read(one) == pytest.approx(0.6) and read(other) == pytest.approx(1) and words is row is None and cosine(
-        one.numbers, -one.numbers) == -1
+    assert read(one) == pytest.approx(0.6) and read(other) == pytest.approx(1) and words is row is None
+    assert cosine(one.numbers, -one.numbers) == -1
 
 
 def test_each_head_each_layer_and_all_are_asked_once():
@@ -45,8 +45,8 @@ def test_each_head_each_layer_and_all_are_asked_once():
     assert asked == [((0, 0),), ((0, 1),), ((2, 0),), ((0, 0), (0, 1)), ((2, 0),), ((0, 0), (0, 1), (2, 0))]
     assert found.words == ("a", "b") and found.place == 7 and not found.same and found.whole == found.other == 5
     assert found.layers == pytest.approx({0: 2, 2: -1}) and found.share(2) == pytest.approx(2 / 3)
-    assert found.turns(found.layers[0]) and not found.turns(found.layers[2]) and found.effects == pytest.approx(
-        dict.fromkeys(found.heads, 3))
+    assert found.turns(found.layers[0]) and not found.turns(found.layers[2])
+    assert found.effects == pytest.approx(dict.fromkeys(found.heads, 3))
     assert [each[:2] for each in found.ranked] == [(0, 0), (0, 1), (2, 0)] and found.nbytes > 0
     assert np.isnan(Patched(None, False, None, 1.0, 1.0, {}, {}, 1.0).share(1.0))
 

@@ -24,14 +24,13 @@ def test_every_number_is_the_definition_in_plain_numpy(kind):
     # the mask forbids (2, 6)
     for row, columns in zip(found.rows, ([1] if kind is Kind.CAUSAL else [1, 6], [0, 3]), strict=True):
         mine = weights[row.row][may[row.row]]
-        assert row.found == pytest.approx(weights[row.row,
-                                                  columns].sum()) and row.count == len(columns) and row.allowed == len(
-                                                      mine)
+        assert row.found == pytest.approx(weights[row.row, columns].sum()) and row.count == len(columns)
+        assert row.allowed == len(mine)
         choices = [sum(each) for each in combinations(mine, row.count)]
-        assert row.best == pytest.approx(max(choices)) and row.uniform == pytest.approx(
-            np.mean(choices)) and row.whole == pytest.approx(1)
-    assert found.mean("found") == pytest.approx(np.mean([row.found for row in found.rows])) and found.count == (
-        3 if kind is Kind.CAUSAL else 4)
+        assert row.best == pytest.approx(max(choices)) and row.uniform == pytest.approx(np.mean(choices))
+        assert row.whole == pytest.approx(1)
+    assert found.mean("found") == pytest.approx(np.mean([row.found for row in found.rows]))
+    assert found.count == (3 if kind is Kind.CAUSAL else 4)
     room = found.mean("best") - found.mean("uniform")
     assert found.above_chance == pytest.approx((found.mean("found") - found.mean("uniform")) / room)
 
@@ -50,12 +49,12 @@ def test_words_and_hidden_tokens_count_as_they_are_shown():
     view = View(kind=Kind.CAUSAL, words=True, hide_special=True)
     shown, layer = displayed_head(made, view), made[Kind.CAUSAL].layer(0)
     may = allowed_cells(layer, shown)
-    assert [unit.tokens for unit in shown.rows][:3] == [(1,), (2, 3), (4,
-                                                        )] and np.array_equal(may, np.tri(5, dtype=bool))
+    assert [unit.tokens for unit in shown.rows][:3] == [(1,), (2, 3), (4,)]
+    assert np.array_equal(may, np.tri(5, dtype=bool))
     found = score(shown, may, [(4, 2)]).rows[0]
     weights = heads.weights(layer, 0)
-    assert found.found == pytest.approx(weights[4, 2] + weights[4, 3],
-                                        abs=1e-6) and found.whole == pytest.approx(weights[4, 1:].sum(), abs=1e-6)
+    assert found.found == pytest.approx(weights[4, 2] + weights[4, 3], abs=1e-6)
+    assert found.whole == pytest.approx(weights[4, 1:].sum(), abs=1e-6)
     assert found.uniform == pytest.approx(weights[4, 1:5].sum() / 3, abs=1e-6)
 
 
@@ -64,6 +63,6 @@ def test_a_covered_head_holds_nothing_but_its_mask():
     shown = displayed_head(made, View(kind=Kind.CAUSAL))
     may = allowed_cells(made[Kind.CAUSAL].layer(0), shown)
     hidden = cover(shown, may)
-    assert not hidden.weights.any() and np.array_equal(np.isnan(hidden.scores),
-                                                       ~may) and not np.nan_to_num(hidden.scores).any()
+    assert not hidden.weights.any() and np.array_equal(np.isnan(hidden.scores), ~may)
+    assert not np.nan_to_num(hidden.scores).any()
     assert hidden.rows == shown.rows and shown.weights.any()

@@ -11,5 +11,5 @@ def test_anything_else_is_nothing(value):
 
 
 def test_the_keys_are_understood():
-    assert read({"on": True}) == ("on", True) and read({"on": False}) == ("on",
-                                                                          False) and read({"step": -1}) == ("step", -1)
+    assert read({"on": True}) == ("on", True) and read({"on": False}) == ("on", False)
+    assert read({"step": -1}) == ("step", -1)
