@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 
@@ -73,9 +72,9 @@ def said(error: BaseException) -> str:
 
 def open_built(model_type: str, network):
     """The network as a model that answers."""
-    from model.pretrained import build
+    from model.pretrained import build, files
 
-    place = SimpleNamespace(id=model_type, folder=Path("/nowhere"), title=model_type, licence="", entry=None)
+    place = files.ModelFiles(model_type, Path("/nowhere"), model_type, licence="")
     words = families_models.tokenizer(network.config.get_text_config().vocab_size)
     return build.build_model(place, "walk", network, words, families_models.head_of(model_type, network))
 

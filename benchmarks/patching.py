@@ -47,7 +47,7 @@ def pairs(name: str, count: int) -> list[tuple[str, str]]:
 
 def ask(opened, kind: Kind, texts: tuple[str, str]) -> Patched:
     first, second = (Query(opened.card.id, opened.card.revision, text) for text in texts)
-    return patching.patched(opened, PatchQuery(first, second, kind), quiet)
+    return patching.patch_heads(opened, PatchQuery(first, second, kind), quiet)
 
 
 def parts(found: Patched) -> dict[str, float]:

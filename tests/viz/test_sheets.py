@@ -13,7 +13,7 @@ from model.core import heads
 from model.core.query import Kind, Silence
 from model.lessons import positions
 from model.studies.coreference import report as coref_report
-from model.studies.coreference.cases import AnswersQuery, Case, CasesQuery, shipped
+from model.studies.coreference.cases import AnswersQuery, Case, CasesQuery, shipped_cases
 from model.studies.coreference.heads import map_of, noun_weights, words_of
 from model.studies.pronoun_choice import DecisionQuery
 from viz.link import from_params, to_params
@@ -74,7 +74,7 @@ def test_each_sheet_takes_45_minutes_and_counts_its_questions():
 
 def test_what_the_sheet_on_positions_says_about_shuffling():
     def moved(order, causal):
-        return positions.changes(*positions.shuffled(order, "none", causal))
+        return positions.changes(*positions.shuffle_outputs(order, "none", causal))
 
     assert moved(ALL, False).max() < 1e-9 and moved(ALL, True).min() > 0.1
     last = moved(SWAPPED, True)
@@ -129,7 +129,7 @@ def test_what_the_sheet_on_it_says_about_the_famous_picture():
 
 
 def test_what_the_sheet_on_it_says_about_many_sentences():
-    report = coref_report.report(ask(CasesQuery("minilm", sources.revision("minilm"), shipped("coreference"))))
+    report = coref_report.report(ask(CasesQuery("minilm", sources.revision("minilm"), shipped_cases("coreference"))))
     assert report.n == 280 and 0.5 < report.best.accuracy.value < 0.6
     assert report.held_out.accuracy.low < 0.5 < report.held_out.accuracy.high
 

@@ -56,7 +56,7 @@ def _width(page: PageContext) -> int:
 
 def _counted(page: PageContext, lesson: Lesson, revealed: bool) -> None:
     width = _width(page)
-    names, even = lesson.prose["ways"], cost.even(width)
+    names, even = lesson.prose["ways"], cost.balanced_length(width)
     lengths = np.array(LENGTHS, float)
     counted = lambda way: np.asarray(cost.multiplications(way, lengths, width))
     with lesson.section("counted"):
@@ -82,10 +82,10 @@ def _counted(page: PageContext, lesson: Lesson, revealed: bool) -> None:
         share = {name: cost.multiplications("plain", n, width)
                  / sum(cost.multiplications(way, n, width) for way in ("plain", "linear"))
                  for name, n in (("small", LENGTHS[0]), ("share", LENGTHS[-1]))}
-        lesson.notes("counted", shown=(cost.multiplications, cost.even, cost.bytes_held),
+        lesson.notes("counted", shown=(cost.multiplications, cost.balanced_length, cost.bytes_held),
                      shapes={"d_model": width, "heads": width // cost.D_K},
-                     width=width, even=even, side=cost.WINDOW, longest=LENGTHS[-1], paper=cost.even(512),
-                     bert=cost.even(768), **share,
+                     width=width, even=even, side=cost.WINDOW, longest=LENGTHS[-1], paper=cost.balanced_length(512),
+                     bert=cost.balanced_length(768), **share,
                      held=lesson.prose["counted"]["held" if revealed else "not_yet"])
 
 
@@ -152,7 +152,7 @@ def _measure(page: PageContext, run: Run, n: int, width: int) -> tuple[int, int]
     for way in cost.WAYS:
         if way in run.ended:
             continue
-        reason = cost.ends(way, n, width, run.found[way].get(n // 2))
+        reason = cost.stop_reason(way, n, width, run.found[way].get(n // 2))
         question = cost.CostQuery(way, n, width, page.controls["again"])
         answer = sources.cached(question)
         if reason is None and answer is None and page.controls["run"]:
@@ -170,7 +170,7 @@ def _measure(page: PageContext, run: Run, n: int, width: int) -> tuple[int, int]
 
 
 def _drawn(lesson: Lesson, run: Run, field: str, width: int, theme: str):
-    names, words, even = lesson.prose["ways"], lesson.prose["measured"], cost.even(width)
+    names, words, even = lesson.prose["ways"], lesson.prose["measured"], cost.balanced_length(width)
     drawn = [Power(names[way], *run.series(way, field), colour, run.fit(way, field))
              for colour, way in enumerate(cost.WAYS) if run.found[way]]
     return powers(theme, drawn, axes=("tokens n", words[field]), x_range=(50, 1.4 * max(max(each.x) for each in drawn)),
@@ -205,11 +205,11 @@ def _say(lesson: Lesson, run: Run, width: int) -> None:
                  shown=(cost.plain, cost.fused, cost.window, cost.linear, cost.seconds_of, cost.peak_bytes, cost.power),
                  shapes={"query, key, value": f"float32 ({width // cost.D_K}, n, {cost.D_K})",
                          "tokens": f"float32 (n, {width})"},
-                 even=cost.even(width), plain=said["plain"], fused=said["fused"], n=shared,
+                 even=cost.balanced_length(width), plain=said["plain"], fused=said["fused"], n=shared,
                  faster=both[0].seconds / both[1].seconds,
                  smaller=both[0].peak / both[1].peak, tiles=cost.FLOAT * cost.BLOCK / 2**20, fitted=cost.FITTED,
                  side=cost.WINDOW,
-                 limit=cost.room() / 2**20, longest=cost.LONGEST, clock=words["clocks"][cost.clock().__name__],
+                 limit=cost.bytes_allowed() / 2**20, longest=cost.LONGEST, clock=words["clocks"][cost.clock().__name__],
                  **machine,
                  **{f"{field}_{way}": _grows(run, way, field) for field in ("seconds", "peak") for way in cost.WAYS})
 
@@ -288,12 +288,12 @@ def _types(page: PageContext, lesson: Lesson) -> None:
         figure(lambda theme: lines(theme, SPAN, drawn, axes=("tokens n", words["columns"][column]), log="xy",
                                    marks=[(n, f"n = {n:,}")], height=360),
                key="cost-types", alt=lesson.alt("types", column=words["columns"][column], n=n, d=d, k=k, r=r))
-        moved = {kind: layer_types.shuffled(kind) for kind in layer_types.TYPES}
+        moved = {kind: layer_types.order_sensitivity(kind) for kind in layer_types.TYPES}
         left, right = st.columns(2, gap="medium")
         left.markdown(_types_table(words, (n, d, k, r)))
         right.markdown(_assumed(words, moved))
         st.button(words["shuffle"], key="see-positions", on_click=follow, args=("positions",))
-        lesson.notes("types", shown=(layer_types.table, layer_types.run, layer_types.shuffled),
+        lesson.notes("types", shown=(layer_types.table, layer_types.run, layer_types.order_sensitivity),
                      shapes={"shuffled tokens": f"float64 ({layer_types.TOKENS}, {layer_types.WIDTH})"}, n=n, d=d,
                      cheapest=words["names"][layer_types.cheapest(n, d, k, r)], tokens=layer_types.TOKENS,
                      near=layer_types.NEAR, **moved)

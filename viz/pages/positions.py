@@ -72,7 +72,7 @@ def _shuffle(page: PageContext, lesson: Lesson, revealed: bool) -> None:
             lesson.waits("shuffle")
             return
         with computing():
-            before, after = positions.shuffled(order, scheme, causal)
+            before, after = positions.shuffle_outputs(order, scheme, causal)
         moved = positions.changes(before, after)
         bound = float(np.abs(before[:, :16]).max())
         pictures = (("before", range(len(order)), before), ("after", order, after))
@@ -89,7 +89,7 @@ def _shuffle(page: PageContext, lesson: Lesson, revealed: bool) -> None:
                                   y_range=(0, top), height=280, title=still),
                key="positions-shuffle", alt=lesson.alt("shuffle", scheme=scheme, most=moved.max(), least=moved.min()))
         verdict = words["verdicts"]["same" if moved.max() < 1e-9 else "some" if moved.min() < 1e-9 else "all"]
-        lesson.notes("shuffle", shown=(positions.shuffled, positions.changes), shapes={"outputs": before},
+        lesson.notes("shuffle", shown=(positions.shuffle_outputs, positions.changes), shapes={"outputs": before},
                      most=moved.max(), least=moved.min(),
                      verdict=verdict, apart=np.linalg.norm(before - before.mean(0), axis=-1).mean()
                      / np.linalg.norm(before, axis=-1).mean())
@@ -185,7 +185,7 @@ def _distance(page: PageContext, lesson: Lesson) -> None:
         kept = np.abs(distance) <= 3 * len(table) // 4
         drawn = [Line(words["cosine"], mean[kept], 0, band=(low[kept], high[kept]))]
         if waves:
-            through = positions.by_distance(positions.compared(table,
+            through = positions.by_distance(positions.compare_rows(table,
                                                                positions.shift(page.controls["back"], table.shape[1])))[
                                                                    0]
             drawn.append(Line(words["through"].format(k=said), through[kept], 1, "dash"))
@@ -199,7 +199,7 @@ def _distance(page: PageContext, lesson: Lesson) -> None:
             figure(lambda theme: matrix(theme, square, names, names, kind="signed", axes=("position", "position"),
                                         height=360, bound=1.0),
                    key="positions-cosines", alt=words["alt_matrix"])
-        lesson.notes("distance", shown=(unit_rows, cosines, positions.compared, positions.by_distance),
+        lesson.notes("distance", shown=(unit_rows, cosines, positions.compare_rows, positions.by_distance),
                      shapes={"table": table, "cosines": square},
                      near=mean[len(table)], back=said,
                      width=float((high - low).max()), asymmetry=float(np.abs(mean - mean[::-1]).max()))

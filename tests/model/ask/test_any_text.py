@@ -40,7 +40,7 @@ def wordpiece(folder: Path) -> None:
 
     from model.pretrained import catalogue
 
-    tokenizer = AutoTokenizer.from_pretrained(catalogue.folder_of(catalogue.named("minilm")))
+    tokenizer = AutoTokenizer.from_pretrained(catalogue.folder_of(catalogue.entry_named("minilm")))
     BertModel(BertConfig(vocab_size=len(tokenizer), **SIZES)).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
 

@@ -6,13 +6,13 @@ import pytest
 from click.testing import CliRunner
 
 from model.__main__ import main
-from model.studies.coreference.cases import shipped
+from model.studies.coreference.cases import shipped_cases
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     """Two small files of shipped sentences in different frames; without the optional columns."""
-    folder, cases = tmp_path_factory.mktemp("cases"), shipped("coreference")
+    folder, cases = tmp_path_factory.mktemp("cases"), shipped_cases("coreference")
     for name, part in (("one.csv", cases[0:80:8]), ("two.csv", cases[80:160:8])):
         part = [each for case in part for each in cases if each.pair == case.pair]
         with (folder / name).open("w", newline="", encoding="utf-8") as file:

@@ -43,8 +43,8 @@ def test_clipping_is_torchs_and_keeps_the_direction():
     weight = torch.zeros(2, dtype=torch.float64, requires_grad=True)
     weight.grad = torch.tensor(gradient)
     torch.nn.utils.clip_grad_norm_([weight], 1.0)
-    np.testing.assert_allclose(descent.clipped(gradient, 1.0), weight.grad.numpy(), rtol=1e-5)
-    assert (descent.clipped(gradient, 0.0) == gradient).all() and (descent.clipped(gradient, 5.0) == gradient).all()
+    np.testing.assert_allclose(descent.clip(gradient, 1.0), weight.grad.numpy(), rtol=1e-5)
+    assert (descent.clip(gradient, 0.0) == gradient).all() and (descent.clip(gradient, 5.0) == gradient).all()
 
 
 @pytest.mark.parametrize("place", [(4.6, -2.4), (5.0, -2.5), (5.8, -2.9)])

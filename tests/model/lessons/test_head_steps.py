@@ -31,7 +31,7 @@ def test_every_step_equals_the_records_numbers(variant):
         weights, scores = heads.weights(made, head), heads.scores(made, head)
         outputs = heads.head_outputs(made, np.arange(QUERIES))[head]
         for token in range(QUERIES):
-            found = head_steps.journey(made, head, token)
+            found = head_steps.head_steps(made, head, token)
             assert found.weights == pytest.approx(weights[token], abs=2e-6)
             assert found.mixed == pytest.approx(outputs[token], abs=1e-5)
             assert found.weights.sum() + found.sink == pytest.approx(1, abs=1e-12)
@@ -45,7 +45,7 @@ def test_the_journey_through_minilm_is_the_record_of_the_app():
 
     asked = sources.ask(sources.open_query("minilm", headline.TIRED)).result()
     made = asked[Kind.SELF].layer(3)
-    found = head_steps.journey(made, 1, 10)
+    found = head_steps.head_steps(made, 1, 10)
     assert found.weights == pytest.approx(heads.weights(made, 1)[10], abs=1e-6)
     assert found.weights[2] == headline.near(headline.ANIMAL)
 

@@ -80,7 +80,7 @@ def test_toys_tell_what_they_must():
 
 def test_pooling_is_the_mean_and_pairs_are_told_apart_by_layer():
     one = found()
-    both = information.pooled([one, one])
+    both = information.mean_over_texts([one, one])
     assert both.texts == 2 and both.values["mutual"] == pytest.approx(one.values["mutual"])
     assert both.divergence == pytest.approx(one.divergence)
     distances = np.array([[layer != other for other, _ in one.places] for layer, _ in one.places], float)

@@ -71,16 +71,16 @@ def test_t5_buckets_are_transformers(both_ways, buckets, farthest):
 @pytest.mark.parametrize("scheme", list(ours.NAMES))
 def test_only_an_encoder_without_positions_is_equivariant(scheme):
     order = (3, 0, 4, 1, 2)
-    moved = positions.changes(*positions.shuffled(order, scheme, causal=False))
+    moved = positions.changes(*positions.shuffle_outputs(order, scheme, causal=False))
     assert moved.max() < 1e-12 if scheme == "none" else moved.min() > 1e-3
-    plain = positions.shuffled(tuple(range(5)), scheme, causal=True)
+    plain = positions.shuffle_outputs(tuple(range(5)), scheme, causal=True)
     assert positions.changes(*plain).max() == 0
 
 
 def test_a_causal_model_without_positions_is_not_equivariant():
     """A word's output changes as soon as what stands before it does; the first two words here still stand where they
     stood."""
-    moved = positions.changes(*positions.shuffled((0, 1, 4, 2, 3), "none", causal=True))
+    moved = positions.changes(*positions.shuffle_outputs((0, 1, 4, 2, 3), "none", causal=True))
     assert moved[:2].max() < 1e-12 and moved[2:].min() > 1e-3
 
 
@@ -88,10 +88,10 @@ def test_a_causal_model_without_positions_is_not_equivariant():
 def test_a_fixed_matrix_between_two_positions_looks_some_steps_away(width, steps):
     """PE(i) R(k) PE(j)ᵀ is PE(i + k) · PE(j): largest at j = i + k, which no comparison without a matrix can be."""
     table = positions.sinusoidal(np.arange(50), width)
-    square = positions.compared(table, positions.shift(steps, width))
+    square = positions.compare_rows(table, positions.shift(steps, width))
     wanted = positions.sinusoidal(np.arange(50) + steps, width) @ table.T / (width / 2)
     assert square == pytest.approx(wanted, abs=1e-12)
-    assert positions.compared(table, np.eye(width)) == pytest.approx(cosines(table, table), abs=1e-12)
+    assert positions.compare_rows(table, np.eye(width)) == pytest.approx(cosines(table, table), abs=1e-12)
     if width > 2 and 20 <= 25 + steps < 50:
         assert square[25].argmax() == 25 + steps
 

@@ -68,7 +68,7 @@ def test_every_merge_is_of_a_most_frequent_pair_and_lengths_count_the_pieces(boo
 
 
 def test_merges_in_their_order_are_what_the_library_cuts():
-    made, found = tokenization.trained(BOOK), tokenization.merges(BOOK)
+    made, found = tokenization.train_bpe(BOOK), tokenization.merges(BOOK)
     for text in (BOOK, " lowest newer wide", "slow  westerly"):
         words = [word for word, _ in made.pre_tokenizer.pre_tokenize_str(text)]
         assert [piece for word in words for piece in tokenization.apply(word, found.pairs)] == made.encode(text).tokens
@@ -78,21 +78,22 @@ def test_sennrichs_words_are_merged_as_in_his_paper():
     """Algorithm 1 on low, lower, newest, widest: es, est and lo, low are among the first merges; est is counted in
     newest and widest."""
     found = tokenization.merges(BOOK)
-    first = [(tokenization.shown(one), tokenization.shown(other)) for one, other in found.pairs[:4]]
+    first = [(tokenization.show_piece(one), tokenization.show_piece(other)) for one, other in found.pairs[:4]]
     assert set(first) == {("e", "s"), ("es", "t"), ("l", "o"), ("lo", "w")}
     counts = tokenization.pair_counts(found.words, ())
     assert counts[("e", "s")] == 9 and Counter(dict(found.words)).total() == len(BOOK.split())
-    assert json.loads(tokenization.trained(BOOK).to_str())["model"]["type"] == "BPE"
+    assert json.loads(tokenization.train_bpe(BOOK).to_str())["model"]["type"] == "BPE"
 
 
 def test_merging_a_pair_takes_it_from_the_left():
-    assert tokenization.merged(("a", "a", "a", "b"), ("a", "a")) == ("aa", "a", "b")
-    assert tokenization.shown("Ġlow") == "␣low" and tokenization.shown("ä»") == "E4 BB"
-    assert tokenization.shown("å¤©æ") == "天 E6"
+    assert tokenization.merge_pair(("a", "a", "a", "b"), ("a", "a")) == ("aa", "a", "b")
+    assert tokenization.show_piece("Ġlow") == "␣low" and tokenization.show_piece("ä»") == "E4 BB"
+    assert tokenization.show_piece("å¤©æ") == "天 E6"
 
 
 def test_the_chinese_text_of_the_page_learns_a_word_and_what_is_no_word():
     book = strings("lessons/vectors")["presets"]["books"]["chinese"]
     merges = tokenization.merges(book)
-    learnt = {tokenization.shown(piece) for word, _ in merges.words for piece in tokenization.apply(word, merges.pairs)}
+    learnt = {tokenization.show_piece(piece) for word, _ in merges.words
+              for piece in tokenization.apply(word, merges.pairs)}
     assert {"苹果", "天天气"} <= learnt and "今天" not in learnt

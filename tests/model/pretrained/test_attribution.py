@@ -9,7 +9,8 @@ from model.core import heads
 from model.core.query import Kind, Query, Temper, UserError
 from model.pretrained import attribution, trace
 from model.studies import value_norms
-from model.studies.attribution import REMOVALS, AttributionQuery, SwapQuery, agreement, attribute, ceiling, swap
+from model.studies.attribution import REMOVALS, AttributionQuery, agreement, attribute, ceiling
+from model.studies.weight_swap import SwapQuery, swap_weights
 
 TEXT = "the animal didn't cross the street because it was too tired."
 OTHER = "a cat sat on the mat in the garden"
@@ -43,16 +44,16 @@ def test_the_vectors_sum_to_what_the_layer_puts_out_also_behind_residual_and_nor
                                            layer.index), found.block(record.maps[0].kind, layer.index)
         weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
         changed, around = value_norms.transformed_values(layer, attention), value_norms.sublayer(block, attention)
-        assert around.after is not None and (around.behind is not None) == (family == "gemma2")
+        assert around.sum_norm is not None and (around.post_norm is not None) == (family == "gemma2")
         bias = np.zeros(model.card.d_model) if attention.b_output is None else attention.b_output
         for row in (0, 3, layer.shape[1] - 1):
             stages = around.parts(value_norms.contributions(weights, changed, row), row)
             close(stages["norm"].sum(0) + bias, attention.output[row])
-            summed = bias if around.behind is None else value_norms.apply_norm(around.behind, row, bias) + _bias(
-                around.behind)
-            close(stages["norm_residual"].sum(0) + summed, around.after.input[row])
-            close(stages["norm_layernorm"].sum(0) + value_norms.apply_norm(around.after, row, summed)
-                  + _bias(around.after), around.after.output[row])
+            summed = bias if around.post_norm is None else value_norms.apply_norm(around.post_norm, row, bias) + _bias(
+                around.post_norm)
+            close(stages["norm_residual"].sum(0) + summed, around.sum_norm.input[row])
+            close(stages["norm_layernorm"].sum(0) + value_norms.apply_norm(around.sum_norm, row, summed)
+                  + _bias(around.sum_norm), around.sum_norm.output[row])
 
 
 def _bias(norm) -> np.ndarray:
@@ -155,7 +156,7 @@ def test_equal_weights_are_the_edit_of_a_high_temperature_and_ones_own_change_no
     hooks = lambda: [(len(module._forward_pre_hooks), len(module._forward_hooks)) for module in model.network.modules()]
     before, question = hooks(), asked(model, at=TEXT.index("tired"))
     subject, record, found = parts(model, question, report)
-    swapped = swap(SwapQuery(question, 1, 2, draws=5), subject, record, found, report)
+    swapped = swap_weights(SwapQuery(question, 1, 2, draws=5), subject, record, found, report)
     session = forward_pass.Session(model.names, model.wiring.slots, frozenset([Temper(Kind.CAUSAL, 1, 2, 1e6)]))
     even = forward_pass.run(session, lambda: model.network(**subject.tensors).logits[0, -1].softmax(-1))
     plain = log_chances(model, list(subject.tokens.ids), -1).exp()

@@ -8,7 +8,7 @@ from model.core import heads
 from model.core.displayed import displayed_head
 from model.core.query import Kind
 from model.core.view import View
-from model.studies.prediction_game import Score, allowed, covered, score
+from model.studies.prediction_game import Score, allowed_cells, cover, score
 from tests import fabricate
 
 
@@ -16,7 +16,7 @@ from tests import fabricate
 def test_every_number_is_the_definition_in_plain_numpy(kind):
     made, view = fabricate.record(kind=kind), View(kind=kind, layer=1, head=4)
     layer, shown = made[kind].layer(1), displayed_head(made, view)
-    weights, may = heads.weights(layer, 4), allowed(layer, shown)
+    weights, may = heads.weights(layer, 4), allowed_cells(layer, shown)
     assert np.array_equal(may, np.tri(7, dtype=bool) if kind is Kind.CAUSAL else np.ones((7, 7), bool))
     marks = [(5, 0), (5, 3), (2, 1), (2, 6)]
     found = score(shown, may, marks)
@@ -38,7 +38,7 @@ def test_every_number_is_the_definition_in_plain_numpy(kind):
 def test_the_best_choice_is_all_of_the_way_and_every_cell_no_choice():
     made, view = fabricate.record(), View(layer=0, head=2)
     shown = displayed_head(made, view)
-    may = allowed(made[Kind.SELF].layer(0), shown)
+    may = allowed_cells(made[Kind.SELF].layer(0), shown)
     assert score(shown, may, [(3, int(shown.weights[3].argmax()))]).above_chance == pytest.approx(1)
     assert np.isnan(score(shown, may, [(3, column) for column in range(7)]).above_chance)
     assert score(shown, may, []) == Score(()) and score(shown, may, [(3, 99), (99, 3)]) == Score(())
@@ -48,7 +48,7 @@ def test_words_and_hidden_tokens_count_as_they_are_shown():
     made = fabricate.record(kind=Kind.CAUSAL)
     view = View(kind=Kind.CAUSAL, words=True, hide_special=True)
     shown, layer = displayed_head(made, view), made[Kind.CAUSAL].layer(0)
-    may = allowed(layer, shown)
+    may = allowed_cells(layer, shown)
     assert [unit.tokens for unit in shown.rows][:3] == [(1,), (2, 3), (4,)]
     assert np.array_equal(may, np.tri(5, dtype=bool))
     found = score(shown, may, [(4, 2)]).rows[0]
@@ -61,8 +61,8 @@ def test_words_and_hidden_tokens_count_as_they_are_shown():
 def test_a_covered_head_holds_nothing_but_its_mask():
     made = fabricate.record(kind=Kind.CAUSAL)
     shown = displayed_head(made, View(kind=Kind.CAUSAL))
-    may = allowed(made[Kind.CAUSAL].layer(0), shown)
-    hidden = covered(shown, may)
+    may = allowed_cells(made[Kind.CAUSAL].layer(0), shown)
+    hidden = cover(shown, may)
     assert not hidden.weights.any() and np.array_equal(np.isnan(hidden.scores), ~may)
     assert not np.nan_to_num(hidden.scores).any()
     assert hidden.rows == shown.rows and shown.weights.any()

@@ -47,8 +47,9 @@ def three_targets(page: PageContext, lesson: Lesson) -> None:
 def _draw(lesson: Lesson, text: str, signs: tuple[int, int], said: np.ndarray, taught: np.ndarray, step: int) -> None:
     words, soft, wish = lesson.prose["targets"], lesson.page.controls["soft"], lesson.page.controls["wish"]
     student = distribution(said)
-    chosen = distillation.only(signs[0], len(said)), distillation.softened(taught,
-                                                                           soft), distillation.only(signs[1], len(said))
+    chosen = distillation.one_hot(signs[0], len(said)), distillation.soften(taught,
+                                                                           soft), distillation.one_hot(signs[1],
+                                                                                                       len(said))
     wanted = dict(zip(words["rows"], chosen, strict=True))
     split = {name: distillation.parts(target, student) for name, target in wanted.items()}
     names = [*dict.fromkeys([*signs,
@@ -70,7 +71,7 @@ def _draw(lesson: Lesson, text: str, signs: tuple[int, int], said: np.ndarray, t
         figure(lambda theme: bars(theme, labels, slopes, axes=(words["sign"], words["push"]), height=320),
                key="learning-push", alt=words["alt_push"].format(sign=text[-1], push=slopes[words["rows"][0]][0]))
     teacher = wanted[words["rows"][1]]
-    lesson.notes("targets", shown=(distillation.parts, distillation.slope, distillation.only, distillation.softened),
+    lesson.notes("targets", shown=(distillation.parts, distillation.slope, distillation.one_hot, distillation.soften),
                  shapes={"logits": said, "student": student, "teacher": teacher}, step=step,
                  sign=escape_markdown(text[-1]), before=escape_markdown(text[:-1]),
                  p=student[signs[0]], teacher=teacher[signs[0]], wish=escape_markdown(wish),

@@ -5,7 +5,7 @@ import pytest
 from model.ask import sources
 from model.core import heads
 from model.core.query import CardQuery, Kind, UserError
-from model.studies.coreference.cases import Case, CasesQuery, make_case, shipped
+from model.studies.coreference.cases import Case, CasesQuery, make_case, shipped_cases
 from model.studies.coreference.heads import Words, noun_weights, pieces, run, words_of
 from tests import headline
 from tests.fabricate import record, tokens
@@ -91,7 +91,7 @@ def test_a_resolver_looks_at_the_right_noun_of_both_twins_and_the_start_of_its_f
 
 
 def test_shipped_sentences_are_read_whole_by_minilm():
-    cases = shipped("coreference")[::47]
+    cases = shipped_cases("coreference")[::47]
     answer = sources.ask(CasesQuery("minilm", sources.revision("minilm"), cases)).result()
     assert np.isfinite(answer.pronoun).all() and (answer.pronoun >= 0).all() and (answer.pronoun.sum(-1) <= 1).all()
     assert answer.unknown == 0

@@ -5,9 +5,10 @@ from scipy import stats
 
 from model.core.query import Kind, Query
 from model.core.record import Tokens
-from model.studies.attribution import REMOVALS, Answer, Attribution, AttributionQuery, agreement, ceiling, permuted
+from model.studies.attribution import REMOVALS, Answer, Attribution, AttributionQuery, agreement, ceiling
 from model.studies.faithfulness.cases import SETS, questions, texts
 from model.studies.faithfulness.report import by_head, by_layer, report
+from model.studies.weight_swap import permute_rows
 
 COUNT = 9
 
@@ -66,7 +67,7 @@ def test_permuted_rows_keep_their_weights_and_their_mask():
     rng = np.random.default_rng(0)
     may = np.tri(6, dtype=bool)
     weights = np.where(may, rng.random((6, 6)), 0)
-    found = permuted(weights, may, rng)
+    found = permute_rows(weights, may, rng)
     np.testing.assert_allclose(np.sort(found), np.sort(weights))
     assert (found[~may] == 0).all() and not np.array_equal(found, weights)
 
