@@ -19,7 +19,8 @@ QUIET = {"app.normandy.enabled": False, "app.update.enabled": False, "browser.sa
          "toolkit.telemetry.enabled": False}
 
 
-# Streamlit's messages count in 64 bits by WebAssembly; our policy refuses it, and they count without. Only Firefox tells
+# Streamlit's messages count in 64 bits by WebAssembly; our policy refuses it, and they count without. Only Firefox
+# tells
 REFUSED = "wasm-unsafe-eval"
 
 
