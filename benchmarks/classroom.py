@@ -84,7 +84,7 @@ async def lesson(server, wanted) -> dict:
     hour = Hour(time.perf_counter() + 3, seconds / wanted.questions, wanted.questions, wanted.sessions)
     begun = time.time() + 3
     ghosts = asyncio.create_task(haunt(server, begun + seconds * 0.15))
-    async with browsers(wanted.browsers) as pages:
+    async with Browsers(wanted.browsers) as pages:
         readers = [Person(f"browser {number}", SHORT) for number in range(wanted.browsers)]
         trainer = Person("training", 0)
         work = [attend(*each, hour, number) for number, each in enumerate(zip(people, sessions))]
@@ -106,7 +106,7 @@ async def lesson(server, wanted) -> dict:
             "kept": kept, "once": once, "chorus_s": chorus, "left": left}
 
 
-class browsers:
+class Browsers:
     """Pages in a real browser, one for each reader and one for the training; none without readers."""
 
     def __init__(self, readers: int) -> None:

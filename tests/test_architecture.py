@@ -265,8 +265,7 @@ def standing_beside(path: Path) -> list[Path]:
 @pytest.mark.parametrize("path", TESTS, ids=lambda path: path.relative_to(ROOT / "tests").as_posix())
 def test_a_test_stands_where_the_tested_file_stands(path):
     name = path.relative_to(ROOT / "tests").as_posix()
-    assert standing_beside(
-        path) or name in CROSSING, f"{name} tests nothing of its name; move it to the file that it tests"
+    assert standing_beside(path) or name in CROSSING, f"{name} tests no file of its name; move it to the one it tests"
 
 
 def test_the_tests_that_cross_files_are_there():

@@ -23,7 +23,8 @@ LOOK = """() => {
 QUIET = f"""() => {{
     const quiet = (window.quiet ??= {{ since: 0 }}), main = document.querySelector("[data-testid=stMain], main");
     const seen = [main?.querySelectorAll("*").length, main?.textContent.length].join();
-    if (seen !== quiet.seen || document.querySelector("{WAITS}") || !document.querySelector("{REST}, main > figure")) quiet.since = performance.now();
+    const rests = document.querySelector("{REST}, main > figure") && !document.querySelector("{WAITS}");
+    if (seen !== quiet.seen || !rests) quiet.since = performance.now();
     quiet.seen = seen;
     return performance.now() - quiet.since;
 }}"""
@@ -38,9 +39,10 @@ PAINTED = "() => {" + ALL + """
   return {
     canvases: all(main, ".ch canvas").map((canvas) => canvas.toDataURL()),
     charts: charts.map((chart) => JSON.stringify(chart.data.map(({ type, name, x, y, z }) => [type, name, x, y, z]))),
-    marks: charts.map((chart) => ["path", "image", "text"].map((kind) => chart.querySelectorAll(`.plot ${kind}`).length)),
-    matrices: charts.flatMap((chart) => [...chart.querySelectorAll(".hm > image")]).map((image) => image.getAttribute("href")
-      ?? image.getAttribute("xlink:href")),
+    marks: charts.map((chart) =>
+      ["path", "image", "text"].map((kind) => chart.querySelectorAll(`.plot ${kind}`).length)),
+    matrices: charts.flatMap((chart) => [...chart.querySelectorAll(".hm > image")]).map((image) =>
+      image.getAttribute("href") ?? image.getAttribute("xlink:href")),
     words: main.textContent.split(/\\s+/).join(" "),
     broken: document.querySelectorAll("[data-testid=stException]").length,
   };

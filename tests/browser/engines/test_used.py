@@ -24,7 +24,9 @@ MIDDLE = "(kind, at) => {" + ALL + """
   const { left, top, width, height } = found.getBoundingClientRect();
   const enlarged = Math.abs(width - found.offsetWidth) >= 1;
   let scale = 1;
-  for (let at = found; !enlarged && at; at = at.parentElement ?? at.getRootNode().host) scale *= getComputedStyle(at).zoom;
+  for (let at = found; !enlarged && at; at = at.parentElement ?? at.getRootNode().host) {
+    scale *= getComputedStyle(at).zoom;
+  }
   return [left + width / 2, top + height / 2, width, height].map((each) => each * scale);
 }"""
 TIP = "() => {" + ALL + """

@@ -28,7 +28,8 @@ LISTEN = """() => {
   window.addEventListener("error", (event) => event.message?.startsWith("ResizeObserver loop")
     || window.wrong.push(event.message ?? `not loaded: ${event.target.src ?? event.target.href}`), true);
   window.addEventListener("unhandledrejection", (event) => window.wrong.push(String(event.reason)));
-  document.addEventListener("securitypolicyviolation", (event) => window.wrong.push(`refused: ${event.blockedURI} ${event.violatedDirective}`));
+  document.addEventListener("securitypolicyviolation", (event) =>
+    window.wrong.push(`refused: ${event.blockedURI} ${event.violatedDirective}`));
 }"""
 # the very page of this address, written so that the listeners stand before its first line
 WRITE = """async (listen, path) => {

@@ -1,4 +1,4 @@
-"""What runs in a browser uses only what Chromium, Firefox and WebKit all have, by what is known of the engines."""
+"""What runs in a browser uses only what Chromium, Firefox and WebKit all have; tests/browser/engines asks them."""
 import re
 
 from tests.conftest import ROOT
