@@ -120,10 +120,12 @@ def pages_of_its_own(engine: Engine, handout: Path, live: Path, quiet: int = 200
     begun(engine, handout.as_uri())
     found = [painted(engine, quiet)]
     click(engine, ".choices button", 1)
+    middle(engine, ".view[data-drawn$=lines]")
     found.append(painted(engine, quiet))
     begun(engine, live.as_uri())
     found.append(painted(engine, quiet))
     engine.click(*cell(engine, ".view .matrix > canvas", 0.3, 0.9))
+    engine.until("() => {" + ALL + "return all(document, 'caption')[0].textContent.includes('(14)'); }")   # the token of the row that was clicked
     return [*found, painted(engine, quiet)]
 
 
