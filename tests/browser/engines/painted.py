@@ -30,7 +30,7 @@ QUIET = f"""() => {{
 ALL = """
   const all = (root, kind) => [...root.querySelectorAll("*")].flatMap((each) => [
     ...(each.matches(kind) ? [each] : []), ...(each.shadowRoot ? all(each.shadowRoot, kind) : [])]);"""
-# every canvas; every chart with its numbers and how many marks it has; the pictures of its matrices; the words
+# every canvas; what is told in a component; every chart with its numbers and how many marks it has; the pictures of its matrices; the words
 PAINTED = "() => {" + ALL + """
   const main = document.querySelector("[data-testid=stMain], main");
   const charts = [...main.querySelectorAll(".js-plotly-plot")];
@@ -40,6 +40,7 @@ PAINTED = "() => {" + ALL + """
     marks: charts.map((chart) => ["path", "image", "text"].map((kind) => chart.querySelectorAll(`.plot ${kind}`).length)),
     matrices: charts.flatMap((chart) => [...chart.querySelectorAll(".hm > image")]).map((image) => image.getAttribute("href")
       ?? image.getAttribute("xlink:href")),
+    told: all(main, ".ch").map((each) => [...each.children].filter((part) => !part.matches(".tip")).map((part) => part.textContent).join(" | ")),
     words: main.textContent.split(/\\s+/).join(" "),
     broken: document.querySelectorAll("[data-testid=stException]").length,
   };
@@ -54,7 +55,7 @@ def painted(engine: Engine, quiet: int = 100) -> dict[str, Any]:
 
 def differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
     """In what two engines differ, in words."""
-    told = [f"{name}: {str(one[name])[:300]} and {str(other[name])[:300]}" for name in ("charts", "marks", "words", "broken")
+    told = [f"{name}: {str(one[name])[:300]} and {str(other[name])[:300]}" for name in ("charts", "marks", "told", "words", "broken")
             if one[name] != other[name]]
     for kind in ("canvases", "matrices"):
         if len(one[kind]) != len(other[kind]):

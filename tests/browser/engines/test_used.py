@@ -86,7 +86,7 @@ def softmax(engine: Engine, address: str, quiet: int = 200) -> list[dict]:
 
 @pytest.mark.parametrize("use", [heads, softmax])
 def test_what_is_clicked_and_dragged_leads_where_it_leads_in_chromium(engine, reference, app, use):
-    wanted = reference(use.__name__, lambda chromium: use(chromium, app.address, 600))
+    wanted = reference(f"used-{use.__name__}", lambda chromium: use(chromium, app.address, 600))
     found = use(engine, app.address)
     assert [each["search"] for each in found] == [each["search"] for each in wanted]
     assert [differences(*pair) for pair in zip(found, wanted, strict=True)] == [[], []] and engine.wrong() == []
@@ -115,10 +115,12 @@ def pages_of_its_own(engine: Engine, handout: Path, live: Path, quiet: int = 200
     begun(engine, handout.as_uri())
     found = [painted(engine, quiet)]
     click(engine, ".choices button", 1)
+    middle(engine, ".view[data-drawn$=lines]")
     found.append(painted(engine, quiet))
     begun(engine, live.as_uri())
     found.append(painted(engine, quiet))
     engine.click(*cell(engine, ".view .matrix > canvas", 0.3, 0.9))
+    engine.until("() => {" + ALL + "return all(document, 'caption')[0].textContent.includes('(14)'); }")   # the token of the row that was clicked
     return [*found, painted(engine, quiet)]
 
 
