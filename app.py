@@ -11,11 +11,11 @@ from model.ask import sources
 from model.core.query import NotOnDisk, UserError
 from viz.link import address, from_params, to_params
 from viz.page import SECTIONS, Page, PageContext, pages, with_controls
-from viz.startup import begun_for_one
+from viz.startup import local_lifespan
 from viz.state import State, complete_view
 from viz.text import escape_markdown, strings
 from viz.widgets.handout_button import handout
-from viz.widgets.presentation import hide_controls, presenting
+from viz.widgets.presentation import hide_controls, listen_for_keys
 from viz.widgets.sidebar import ask_widgets, fetching, offer_to_fetch, set_question, show_badge
 from viz.widgets.waiting import ask, ask_each, prefetch, progress_slot, session
 
@@ -148,7 +148,7 @@ def run(name: str, page: Page, render) -> None:
     except Exception:
         log.exception("page %s failed", page.title)
         st.error(strings("frame")["unknown_page_error"])
-    presenting(state.present, present, partial(step_presentation, name))
+    listen_for_keys(state.present, present, partial(step_presentation, name))
 
 
 def main() -> None:
@@ -170,4 +170,4 @@ def main() -> None:
 if __name__ == "__main__":   # a session's run; the server itself reads this file as a module
     main()
 else:
-    app = st.App(__file__, lifespan=begun_for_one)
+    app = st.App(__file__, lifespan=local_lifespan)

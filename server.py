@@ -50,7 +50,7 @@ import streamlit as st  # noqa: E402, as what it and the models read at import s
 from starlette.datastructures import MutableHeaders  # noqa: E402
 from starlette.middleware import Middleware  # noqa: E402
 
-from viz.startup import begun  # noqa: E402
+from viz.startup import lifespan  # noqa: E402
 
 
 def inline_scripts() -> str:
@@ -86,4 +86,4 @@ class Guard:
         await self.app(scope, receive, guarded)
 
 
-app = st.App("app.py", middleware=[Middleware(Guard)], lifespan=begun)
+app = st.App("app.py", middleware=[Middleware(Guard)], lifespan=lifespan)

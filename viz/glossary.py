@@ -59,17 +59,17 @@ def search(words: str) -> list[Term]:
     return [term for term in terms().values() if all(term.has(word) for word in wanted)]
 
 
-def brought(page: str, section: str) -> list[Term]:
+def terms_of_section(page: str, section: str) -> list[Term]:
     """The terms that a section of a page brings."""
     return [term for term in terms().values() if term.page == page and section in term.sections]
 
 
-def address(term: Term) -> str:
+def term_link(term: Term) -> str:
     """The link to a term, from any page."""
     return f"glossary?term={term.name}"
 
 
-def shown(term: Term) -> list[tuple[str, str]]:
+def places_of(term: Term) -> list[tuple[str, str]]:
     """(words, link) of every place that shows the term; a measure's link orders the heads by it."""
     known = pages()
     title = known[term.page][0].title

@@ -35,10 +35,8 @@ class Number:
     whole: bool = False
 
     def clean(self, value: Any) -> float | None:
-        if isinstance(value, bool) or not isinstance(value,
-                                                     (int,
-                                                      float)) or not math.isfinite(
-                                                          value) or not self.low <= value <= self.high:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(
+            value) or not self.low <= value <= self.high:
             return None
         return round(value) if self.whole else float(f"{value:.6g}")
 
@@ -175,9 +173,8 @@ class Words:
     longest: int = 300
 
     def clean(self, value: Any) -> str | None:
-        return value if isinstance(value,
-                                   str) and len(value) <= self.longest and not any(
-                                       "\ud800" <= sign <= "\udfff" for sign in value) else None
+        return value if isinstance(value, str) and len(value) <= self.longest and not any(
+            "\ud800" <= sign <= "\udfff" for sign in value) else None
 
     def read(self, text: str) -> str | None:
         return self.clean(text)

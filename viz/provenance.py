@@ -38,13 +38,12 @@ def describe(record: AttentionRecord, view: View, link: str = "") -> dict:
     query, card = record.query, record.card
     return {
         "made_by": MADE_BY, "model": query.model, "title": card.title, "revision": query.revision,
-        "licence": card.licence,
-        "text": query.text, "text_b": query.text_b, "target": query.target, "continuation": list(query.continuation),
-        "edits": [_plain(edit) for edit in sorted(query.edits, key=repr)],
+        "licence": card.licence, "text": query.text, "text_b": query.text_b, "target": query.target,
+        "continuation": list(query.continuation), "edits": [_plain(edit) for edit in sorted(query.edits, key=repr)],
         "kind": view.kind.value, "layer": view.layer, "head": view.head, "view": dataclasses.asdict(view),
         "verification": {name: _number(value) for name, value in dataclasses.asdict(record.verification).items()},
-        "omitted": None if record.omitted is None else dataclasses.asdict(record.omitted),
-        "versions": versions(), "link": link}
+        "omitted": None if record.omitted is None else dataclasses.asdict(record.omitted), "versions": versions(),
+        "link": link}
 
 
 def _plain(edit: Edit) -> dict:

@@ -58,7 +58,7 @@ def test_a_browser_opens_where_there_is_one(monkeypatch, headless, opened):
     monkeypatch.setattr(st, "get_option", lambda name: headless if name == "server.headless" else None)
 
     async def start():
-        async with startup.begun_for_one(st.App(ROOT / "app.py")):
+        async with startup.local_lifespan(st.App(ROOT / "app.py")):
             pass
 
     with ThreadPoolExecutor() as threads:   # in pytest's own a browser's loop may run

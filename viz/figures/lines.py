@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from viz import theme as colours
-from viz.figures.base import MUTED, annotate, chart, series
+from viz.figures.base import MUTED, annotate, chart, series_colours
 from viz.figures.drawing import FigureSpec
 
 NAMED = 12   # whole numbers on the horizontal axis up to which each is written
@@ -27,9 +27,8 @@ class Line:
 
 
 def lines(theme: str, x: np.ndarray, drawn: Sequence[Line], *, axes: tuple[str, str], log: str = "",
-          marks: Sequence[tuple[float, str]] = (),
-          bounds: Sequence[tuple[float, str]] = (), y_range: tuple[float, float] | None = None, height: int = 340,
-          title: str = "") -> FigureSpec:
+          marks: Sequence[tuple[float, str]] = (), bounds: Sequence[tuple[float, str]] = (),
+          y_range: tuple[float, float] | None = None, height: int = 340, title: str = "") -> FigureSpec:
     """The lines over x. log: which axes are logarithmic, "x", "y" or "xy". marks: vertical lines with words; bounds:
     horizontal ones."""
     figure = chart(theme, *axes, height=height, title=title)
@@ -42,7 +41,7 @@ def lines(theme: str, x: np.ndarray, drawn: Sequence[Line], *, axes: tuple[str, 
         figure.update_yaxes(type="log", exponentformat="power")
     if y_range is not None:
         figure.update_yaxes(range=list(np.log10(y_range) if "y" in log else y_range))
-    palette = series(theme)
+    palette = series_colours(theme)
     for each in drawn:
         _draw(figure, x, each, MUTED[theme] if each.colour is None else palette[each.colour % len(palette)])
     annotate(figure, theme, marks, bounds)

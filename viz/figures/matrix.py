@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from viz import theme as colours
-from viz.figures.base import chart, fit_x_labels, label_width, labelled, scale, signed
+from viz.figures.base import category_axis, chart, fit_x_labels, label_width, signed_scale, weight_scale
 from viz.figures.drawing import FigureSpec
 from viz.figures.numbers import add_cells, signed_text
 
@@ -16,8 +16,7 @@ NAMED = 24       # names a side up to which a cell says both of its own
 
 def matrix(theme: str, numbers: np.ndarray, rows: Sequence[str], columns: Sequence[str], *, kind: str = "weights",
            axes: tuple[str, str] = ("key", "query"), height: int = 340, title: str = "", square: bool = True,
-           digits: int = 2,
-           bound: float | None = None, ruler: bool = True, angle: int | None = None) -> FigureSpec:
+           digits: int = 2, bound: float | None = None, ruler: bool = True, angle: int | None = None) -> FigureSpec:
     """float (row, column), NaN where there is nothing. kind: weights (0 to 1), signed (symmetric about 0, up to
     `bound`), plain (0 to `bound`).
 
@@ -32,7 +31,7 @@ def matrix(theme: str, numbers: np.ndarray, rows: Sequence[str], columns: Sequen
     named = max(numbers.shape) <= NAMED
     names = [[f"{row} ({i}) → {column} ({j})" for j, column in enumerate(columns)]
              for i, row in enumerate(rows)] if named else None
-    lowest, stops = (-limit, signed(theme)) if kind == "signed" else (0, scale(theme))
+    lowest, stops = (-limit, signed_scale(theme)) if kind == "signed" else (0, weight_scale(theme))
     add_cells(figure, numbers, said, span=(lowest, limit), stops=stops, customdata=names, name=title or "matrix",
               showscale=ruler,
               hovertemplate=("%{customdata}" if named else "%{y} → %{x}") + "<br>%{z:.4g}<extra></extra>",
@@ -40,8 +39,8 @@ def matrix(theme: str, numbers: np.ndarray, rows: Sequence[str], columns: Sequen
     figure.update_layout(plot_bgcolor=colours.FORBIDDEN if theme == "light" else "#1b2029",
                          margin={"l": label_width(rows, axes[1]), "r": RULER if ruler else 20,
                                  "t": 56 if title else 32})
-    figure.update_xaxes(**labelled(columns), showgrid=False, side="bottom", constrain="domain")
-    figure.update_yaxes(**labelled(rows), showgrid=False, autorange="reversed", constrain="domain",
+    figure.update_xaxes(**category_axis(columns), showgrid=False, side="bottom", constrain="domain")
+    figure.update_yaxes(**category_axis(rows), showgrid=False, autorange="reversed", constrain="domain",
                         **({"scaleanchor": "x"} if square else {}))
     fit_x_labels(figure, columns, angle)
     return figure

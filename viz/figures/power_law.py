@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viz.figures.base import annotate, chart, series
+from viz.figures.base import annotate, chart, series_colours
 from viz.figures.drawing import FigureSpec
 
 
 @dataclass(frozen=True, eq=False)
-class Power:
+class PowerSeries:
     """One series. fit: (exponent p, factor c, from which x on), drawn as the line c · xᵖ; None while there are too few
     numbers."""
 
@@ -21,15 +21,14 @@ class Power:
     fit: tuple[float, float, float] | None = None
 
 
-def powers(theme: str, drawn: Sequence[Power], *, axes: tuple[str, str], x_range: tuple[float, float],
-           marks: Sequence[tuple[float, str]] = (),
-           height: int = 380, title: str = "") -> FigureSpec:
+def power_law(theme: str, drawn: Sequence[PowerSeries], *, axes: tuple[str, str], x_range: tuple[float, float],
+              marks: Sequence[tuple[float, str]] = (), height: int = 380, title: str = "") -> FigureSpec:
     """Dots with a thin line through them, and the fitted power as a broad pale line behind. The slope on these axes is
     the exponent."""
     figure = chart(theme, *axes, height=height, title=title)
     figure.update_xaxes(type="log", range=list(np.log10(x_range)), dtick=1)
     figure.update_yaxes(type="log", exponentformat="power", dtick=1)
-    palette = series(theme)
+    palette = series_colours(theme)
     for each in drawn:
         colour = palette[each.colour]
         if each.fit is not None:

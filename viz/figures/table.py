@@ -6,7 +6,7 @@ import numpy as np
 from viz.figures.drawing import FigureSpec
 
 
-def rows(drawn: FigureSpec) -> list[list[Any]]:
+def figure_rows(drawn: FigureSpec) -> list[list[Any]]:
     """[series, x, y, value] with a header: one row a point; heatmaps have a value for each x and y, other traces none.
     Axes' names head x and y."""
     figure = drawn.plotly()

@@ -21,7 +21,7 @@ from viz.handout.parts import PARTS
 from viz.handout.pictures import COVER, grid_of, head_of
 from viz.text import strings
 
-SAID, LARGEST = strings("handout")["proposed"], 3   # tokens that are named with their weights
+WORDS, LARGEST = strings("handout")["proposed"], 3   # tokens that are named with their weights
 
 
 def head_item(record: AttentionRecord, view: View, *, link: str = "", covered: bool = False, **given) -> Item:
@@ -47,10 +47,9 @@ def grid_item(record: AttentionRecord, view: View, *, link: str = "", **given) -
 
 
 def picture_item(kind: str, body: bytes, state: bytes, *, records: tuple[AttentionRecord, ...] = (),
-                 view: View | None = None,
-                 where: str = "", link: str = "", **given) -> Item:
+                 view: View | None = None, where: str = "", link: str = "", **given) -> Item:
     """A component as it was drawn. records, view: what it shows, two for a difference; where: the page's title."""
-    said = PARTS[kind](body, state).said if kind in PARTS else WORDS[kind](body, state)
+    said = PARTS[kind](body, state).caption if kind in PARTS else CAPTIONS[kind](body, state)
     about, source = [where] if where else [], ""
     for record in records:
         texts, lines = provenance.sentences(record)
@@ -74,21 +73,21 @@ def _head(body: bytes, state: bytes) -> str:
     found = head_of(body, state)
     shown, view = found.pictures[0], found.view
     if found.covered:
-        return SAID["covered"].format(layer=shown.layer, head=shown.head, kind=SAID["kinds"][shown.kind])
+        return WORDS["covered"].format(layer=shown.layer, head=shown.head, kind=WORDS["kinds"][shown.kind])
     if found.bound is not None:
-        return SAID["change"].format(bound=found.bound)
-    said = [SAID["head"].format(layer=shown.layer, head=shown.head, lens=SAID["lenses"][view.lens],
-                                kind=SAID["kinds"][shown.kind])]
+        return WORDS["change"].format(bound=found.bound)
+    said = [WORDS["head"].format(layer=shown.layer, head=shown.head, lens=WORDS["lenses"][view.lens],
+                                 kind=WORDS["kinds"][shown.kind])]
     if len(found.pictures) > 1:
-        said.append(SAID["overlay"].format(heads=", ".join(head_label(each.layer, each.head)
+        said.append(WORDS["overlay"].format(heads=", ".join(head_label(each.layer, each.head)
                                                            for each in found.pictures[1:])))
     row = shown.row_of(view.token)
     pair = None if view.pair is None else (shown.row_of(view.pair[0]), shown.column_of(view.pair[1]))
     if pair is not None and None not in pair:
-        said.append(SAID["pair"].format(a=shown.rows[pair[0]].text, b=shown.columns[pair[1]].text,
-                                        weight=float(shown.weights[pair])))
+        said.append(WORDS["pair"].format(a=shown.rows[pair[0]].text, b=shown.columns[pair[1]].text,
+                                         weight=float(shown.weights[pair])))
     elif row is not None:
-        said.append(SAID["row"].format(a=shown.rows[row].text, most=_most(shown, row)))
+        said.append(WORDS["row"].format(a=shown.rows[row].text, most=_most(shown, row)))
     return " ".join([*said, *(f"{note[:1].upper()}{note[1:]}." for note in shown.notes)])
 
 
@@ -101,14 +100,14 @@ def _grid(body: bytes, state: bytes) -> str:
     """How many heads, and what their order and their marks mean."""
     found = grid_of(body, state)
     count = sum(len(each) for each in found.overview.cells)
-    said = [SAID["grid_values" if found.values else "grid"].format(count=count, layers=len(found.overview.layers))]
+    said = [WORDS["grid_values" if found.values else "grid"].format(count=count, layers=len(found.overview.layers))]
     if found.of:
-        said.append(SAID["values_of"].format(of=found.of))
+        said.append(WORDS["values_of"].format(of=found.of))
     if found.order:
-        said.append(SAID["ordered"].format(layer=found.order[0][0], head=found.order[0][1]))
+        said.append(WORDS["ordered"].format(layer=found.order[0][0], head=found.order[0][1]))
     if found.marks:
-        said.append(SAID["marked_values" if found.by_value else "marked"].format(count=len(found.marks)))
+        said.append(WORDS["marked_values" if found.by_value else "marked"].format(count=len(found.marks)))
     return " ".join(said)
 
 
-WORDS = {"head_view": _head, "head_grid": _grid}
+CAPTIONS = {"head_view": _head, "head_grid": _grid}

@@ -40,8 +40,9 @@ class Item:
         if self.link and urlsplit(self.link).scheme not in ("http", "https"):
             raise UserError("The link of a figure is not the address of a web page; remove it.")
         _object(self.source)
-        own = {"chart": charts.checked, "table": tables.checked}.get(self.kind)
-        body, state = own(self.body, self.state) if own else pictures.checked(self.kind, self.body, self.state, self.id)
+        own = {"chart": charts.check_chart, "table": tables.check_table}.get(self.kind)
+        body, state = own(self.body, self.state) if own else pictures.check_picture(self.kind, self.body, self.state,
+                                                                                    self.id)
         object.__setattr__(self, "body", body)
         object.__setattr__(self, "state", state)
 

@@ -13,14 +13,14 @@ import zlib
 from urllib.parse import quote
 
 from model.core.query import UserError
-from viz.components.bundle import script, sheet, shelved, style
+from viz.components.bundle import component_style, registered_code, script, stylesheet
 from viz.handout import print_svg, tables
 from viz.handout.files import Handout
 from viz.handout.item import Item
 from viz.handout.pictures import head_of
 from viz.text import show_invisibles, strings
 
-STYLE = style("handout") + sheet("chart/numbers.css")
+STYLE = component_style("handout") + stylesheet("chart/numbers.css")
 # what stands for itself in a quoted data: address
 KEPT = "".join(chr(sign) for sign in range(33, 127) if chr(sign) not in '"#%&') + " "
 
@@ -62,7 +62,7 @@ def _scripts(handout: Handout, words: dict) -> list[tuple[str, str]]:
     """(attributes, text) of every script that may run: plotly where a chart is, the components that are there, and what
     mounts them."""
     kinds = {item.kind for item in handout.items}
-    found = [(' type="module"', shelved(kind)) for kind in sorted(kinds - {"chart", "table"})]
+    found = [(' type="module"', registered_code(kind)) for kind in sorted(kinds - {"chart", "table"})]
     found.append((' type="module"', script("handout/handout.js")))
     if "chart" in kinds:
         from plotly.offline import get_plotlyjs

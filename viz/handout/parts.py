@@ -20,15 +20,15 @@ from viz.page_controls import Numbers
 from viz.text import strings
 
 MOST, TOKENS = 64, 4096   # boxes, handles, cells a side; tokens of a strip
-SAID = strings("handout")["proposed"]
+WORDS = strings("handout")["proposed"]
 
 
 @dataclass(frozen=True)
 class Part:
     """written(room) gives the two messages anew; said is the caption that is proposed."""
 
-    written: Callable[[str], tuple[bytes, bytes]]
-    said: str
+    messages: Callable[[str], tuple[bytes, bytes]]
+    caption: str
 
 
 def _plain(body: bytes, state: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -43,7 +43,7 @@ def block_of(body: bytes, state: bytes) -> Part:
     """A block's boxes from the bottom up and the one that is marked."""
     said, how = _plain(body, state)
     require(len(said["boxes"]) == len(said["kinds"]) <= MOST and set(said["kinds"]) <= set(block_payload.TINTS))
-    boxes = tuple(block_payload.Drawn(text(box[0]), kind, text(box[4]), text(box[5]))
+    boxes = tuple(block_payload.DiagramBox(text(box[0]), kind, text(box[4]), text(box[5]))
                   for box, kind in zip(said["boxes"], said["kinds"], strict=True))
     alt, opened = text(said["alt"]), text(how["opened"])
     return Part(lambda room: (block_payload.body(boxes, room=room, alt=alt), block_payload.state(opened, room=room)),
@@ -71,7 +71,7 @@ def handles_of(body: bytes, state: bytes) -> Part:
 
 
 @safely
-def cells_of(body: bytes, state: bytes) -> Part:
+def mask_editor_of(body: bytes, state: bytes) -> Part:
     """A painted square: who may look where."""
     said, how = _plain(body, state)
     labels = [text(each) for each in said["labels"]]
@@ -80,7 +80,7 @@ def cells_of(body: bytes, state: bytes) -> Part:
     require(0 < len(labels) <= MOST)
     return Part(lambda room: (cells_payload.body(labels, room=room),
                               cells_payload.state(allowed, room=room, marked=marked)),
-                SAID["cells"].format(open=int(allowed.sum()), cells=allowed.size))
+                WORDS["cells"].format(open=int(allowed.sum()), cells=allowed.size))
 
 
 @safely
@@ -97,13 +97,13 @@ def strip_of(body: bytes, state: bytes) -> Part:
     pair = None if how["pair"] is None else (integer(how["pair"][0], 0, count - 1),
                                              integer(how["pair"][1], 0, count - 1))
     pairs = switch(how["pairs"])
-    return Part(lambda room: (strip_payload.body_of(tokens, room=room),
+    return Part(lambda room: (strip_payload.body_of_axis(tokens, room=room),
                               strip_payload.state(room=room, focus=focus, pair=pair, pairs=pairs)),
-                SAID["strip"].format(count=count))
+                WORDS["strip"].format(count=count))
 
 
 @safely
-def anatomy_of(body: bytes, state: bytes) -> Part:
+def transformer_diagram_of(body: bytes, state: bytes) -> Part:
     """The Transformer's figure with what is said of each box; its lessons are the app's."""
     doors = {}
     for box, door in _plain(body, state)[0]["doors"].items():
@@ -115,5 +115,5 @@ def anatomy_of(body: bytes, state: bytes) -> Part:
 
 
 PARTS: dict[str, Callable[[bytes, bytes], Part]] = {
-    "block_diagram": block_of, "handles": handles_of, "mask_editor": cells_of, "token_strip": strip_of,
-    "transformer_diagram": anatomy_of}
+    "block_diagram": block_of, "handles": handles_of, "mask_editor": mask_editor_of, "token_strip": strip_of,
+    "transformer_diagram": transformer_diagram_of}

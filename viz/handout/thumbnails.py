@@ -11,9 +11,9 @@ import numpy as np
 
 from model.core.types import HeadId
 from viz import theme
-from viz.components.head_grid.payload import places
+from viz.components.head_grid.payload import head_ids
 from viz.format import head_label
-from viz.handout.pictures import Grid
+from viz.handout.pictures import SavedGrid
 from viz.print.matrix import STRUCK, pooled
 from viz.text import strings
 
@@ -24,7 +24,7 @@ PAPER = 182, 215                          # millimetres of a page of A4 that a g
 TEXT = f"font-family='{theme.SANS[0]}, sans-serif' font-size='9' fill='{theme.INK['light']}'"
 
 
-def svg(grid: Grid) -> str:
+def svg(grid: SavedGrid) -> str:
     """The grid as it was shown: by layer or in its order, thumbnails or one colour a head, with its marks and how to
     read it."""
     spots = _spots(grid)
@@ -40,7 +40,7 @@ def _hex(colour: np.ndarray) -> str:
     return "#{:02x}{:02x}{:02x}".format(*colour)
 
 
-def _spots(grid: Grid) -> dict[HeadId, tuple[int, int]]:
+def _spots(grid: SavedGrid) -> dict[HeadId, tuple[int, int]]:
     """Where each head stands."""
     pitch = SIDE + GAP
     if grid.order:
@@ -49,10 +49,10 @@ def _spots(grid: Grid) -> dict[HeadId, tuple[int, int]]:
     rows = {layer: row for row, layer in enumerate(grid.overview.layers)}
     per, wide = _blocks(grid)
     return {(layer, head): (rows[layer] // per * wide + LEFT + head * pitch, TOP + rows[layer] % per * pitch)
-            for layer, head in places(grid.overview)}
+            for layer, head in head_ids(grid.overview)}
 
 
-def _blocks(grid: Grid) -> tuple[int, int]:
+def _blocks(grid: SavedGrid) -> tuple[int, int]:
     """Layers of a block and pixels from one to the next: as many side by side as make the thumbnails largest on
     PAPER."""
     count, wide = len(grid.overview.layers), LEFT + max(map(len, grid.overview.cells)) * (SIDE + GAP) + GAP
@@ -61,11 +61,11 @@ def _blocks(grid: Grid) -> tuple[int, int]:
     return per, wide
 
 
-def _cells(grid: Grid, spots: dict[HeadId, tuple[int, int]]) -> Iterator[str]:
+def _cells(grid: SavedGrid, spots: dict[HeadId, tuple[int, int]]) -> Iterator[str]:
     """The thumbnails, or where there are values squares of one colour."""
     thumbs, size = np.concatenate(grid.overview.cells), _coarser(grid)
     reach = grid.bound or max((abs(value) for value in grid.values.values()), default=0) or 1
-    for place, cells in zip(places(grid.overview), thumbs, strict=True):
+    for place, cells in zip(head_ids(grid.overview), thumbs, strict=True):
         if place not in spots:
             continue
         x, y = spots[place]
@@ -79,7 +79,7 @@ def _cells(grid: Grid, spots: dict[HeadId, tuple[int, int]]) -> Iterator[str]:
         yield f"<g transform='translate({x} {y}) scale({SIDE / columns:.4g} {SIDE / rows:.4g}) translate(0 .5)'>{_strokes(steps)}</g>"
 
 
-def _coarser(grid: Grid) -> int:
+def _coarser(grid: SavedGrid) -> int:
     """How many cells of a thumbnail are one on paper, in each direction."""
     return next(size for size in itertools.count(1)
                 if sum(each.size for each in grid.overview.cells) / size**2 <= CELLS)
@@ -107,7 +107,7 @@ def _square(x: int, y: int, share: float, signed: bool) -> str:
     return f"<rect x='{x}' y='{y}' width='{SIDE}' height='{SIDE}' fill='{colour}' stroke='{theme.HAIRLINE}' stroke-width='.6'/>{struck}"
 
 
-def _names(grid: Grid, spots: dict[HeadId, tuple[int, int]]) -> Iterator[str]:
+def _names(grid: SavedGrid, spots: dict[HeadId, tuple[int, int]]) -> Iterator[str]:
     """The numbers of layers and heads, or below each head its name."""
     if grid.order:
         for (layer, head), (x, y) in spots.items():
@@ -120,7 +120,7 @@ def _names(grid: Grid, spots: dict[HeadId, tuple[int, int]]) -> Iterator[str]:
             yield f"<text x='{x - 6}' y='{y + SIDE / 2 + 3}' text-anchor='end'>{layer}</text>"
 
 
-def _marks(grid: Grid, spots: dict[HeadId, tuple[int, int]]) -> Iterator[str]:
+def _marks(grid: SavedGrid, spots: dict[HeadId, tuple[int, int]]) -> Iterator[str]:
     """A frame round the open head, a badge on those with a rank."""
     if grid.open_head in spots:
         x, y = spots[grid.open_head]
@@ -132,7 +132,7 @@ def _marks(grid: Grid, spots: dict[HeadId, tuple[int, int]]) -> Iterator[str]:
                f"fill='#fff' font-weight='bold'>{rank}</text>")
 
 
-def _legend(grid: Grid, y: float) -> Iterator[str]:
+def _legend(grid: SavedGrid, y: float) -> Iterator[str]:
     """The colours from end to end with their numbers, and how a thumbnail is read."""
     words, stops = strings("components")["grid"], theme.SIGNED["light"] if grid.values and grid.signed else theme.RAMP[
         "light"]

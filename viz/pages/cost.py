@@ -9,16 +9,16 @@ from model.ask import sources
 from model.core.query import UserError
 from model.lessons import cost, layer_types
 from model.lessons import online_softmax as tiles
-from viz.components.handles import drag
+from viz.components.handles import handles
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
-from viz.figures.power_law import Power, powers
+from viz.figures.power_law import PowerSeries, power_law
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Switch
 from viz.widgets.control_widgets import button_setting, choice_for, slider_for, toggle_for
-from viz.widgets.figure import figure, theme, unfinished_figure
-from viz.widgets.handout_button import keep_picture
-from viz.widgets.lesson import GUESS, Lesson, computing, follow
+from viz.widgets.figure import figure, page_theme, unfinished_figure
+from viz.widgets.handout_button import picture_button
+from viz.widgets.lesson import GUESS, Lesson, computing, open_page_next_run
 
 WIDTHS = (64, 128, 256, 512)             # d_model of the layer that is counted and measured
 LENGTHS = tuple(cost.START * 2**power for power in range(1 + (cost.END // cost.START).bit_length() - 1))
@@ -41,13 +41,13 @@ PAGE = Page("What it costs", "Learn", 7, "nothing", controls=(
 
 def render(page: PageContext) -> None:
     lesson = Lesson(page, "cost")
-    lesson.head()
+    lesson.header()
     revealed = lesson.predict()
-    lesson.live(_counted, page, lesson, revealed, leads=lesson.controls("width"))
+    lesson.fragment(_counted, page, lesson, revealed, depends_on=lesson.controls("width"))
     _measured(page, lesson, _width(page), revealed)
-    lesson.live(_tiles, page, lesson)
-    lesson.live(_types, page, lesson)
-    lesson.end()
+    lesson.fragment(_tiles, page, lesson)
+    lesson.fragment(_types, page, lesson)
+    lesson.next_lesson()
 
 
 def _width(page: PageContext) -> int:
@@ -63,12 +63,10 @@ def _counted(page: PageContext, lesson: Lesson, revealed: bool) -> None:
         slider_for(page, "width", lesson.prose["counted"]["width"], WIDTHS, say=lambda value: f"{value:g}")
         left, right = st.columns(2, gap="medium")
         drawn = [Line(lesson.prose["counted"]["square"], counted("plain"), 0),
-                 Line(names["window"], counted("window"), 2),
-                 Line(names["linear"], counted("linear"), 3)]
+                 Line(names["window"], counted("window"), 2), Line(names["linear"], counted("linear"), 3)]
         with left:
             figure(lambda theme: lines(theme, lengths, drawn, axes=("tokens n", "multiplications"), log="xy",
-                                       marks=[(even, f"n = 6d = {even:,}")],
-                                       height=380),
+                                       marks=[(even, f"n = 6d = {even:,}")], height=380),
                    key="cost-counted", alt=lesson.alt("counted", width=width, even=even))
         with right:
             if revealed:
@@ -78,15 +76,14 @@ def _counted(page: PageContext, lesson: Lesson, revealed: bool) -> None:
                                            height=380),
                        key="cost-held", alt=lesson.prose["counted"]["alt_held"].format(width=width))
             else:
-                lesson.waits("held", height=380)
+                lesson.placeholder("held", height=380)
         share = {name: cost.multiplications("plain", n, width)
                  / sum(cost.multiplications(way, n, width) for way in ("plain", "linear"))
                  for name, n in (("small", LENGTHS[0]), ("share", LENGTHS[-1]))}
-        lesson.notes("counted", shown=(cost.multiplications, cost.even, cost.bytes_held),
-                     shapes={"d_model": width, "heads": width // cost.D_K},
-                     width=width, even=even, side=cost.WINDOW, longest=LENGTHS[-1], paper=cost.even(512),
-                     bert=cost.even(768), **share,
-                     held=lesson.prose["counted"]["held" if revealed else "not_yet"])
+        lesson.explanation("counted", shown=(cost.multiplications, cost.even, cost.bytes_held),
+                           shapes={"d_model": width, "heads": width // cost.D_K}, width=width, even=even,
+                           side=cost.WINDOW, longest=LENGTHS[-1], paper=cost.even(512), bert=cost.even(768), **share,
+                           held=lesson.prose["counted"]["held" if revealed else "not_yet"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +107,7 @@ def _measured(page: PageContext, lesson: Lesson, width: int, revealed: bool) -> 
     words = lesson.prose["measured"]
     with lesson.section("measured"):
         if not revealed:
-            lesson.waits("measured", height=120)
+            lesson.placeholder("measured", height=120)
             return
         with st.container(horizontal=True, vertical_alignment="center"):
             toggle_for(page, "run", words["run"])
@@ -123,7 +120,7 @@ def _measured(page: PageContext, lesson: Lesson, width: int, revealed: bool) -> 
             for n in LENGTHS:
                 added, measured = _measure(page, run, n, width)
                 if measured:
-                    unfinished_figure(place, _drawn(lesson, run, "seconds", width, theme()), key=f"live-{n}")
+                    unfinished_figure(place, _drawn(lesson, run, "seconds", width, page_theme()), key=f"live-{n}")
                 if not added:
                     break
         if not run.found["plain"]:
@@ -171,10 +168,10 @@ def _measure(page: PageContext, run: Run, n: int, width: int) -> tuple[int, int]
 
 def _drawn(lesson: Lesson, run: Run, field: str, width: int, theme: str):
     names, words, even = lesson.prose["ways"], lesson.prose["measured"], cost.even(width)
-    drawn = [Power(names[way], *run.series(way, field), colour, run.fit(way, field))
+    drawn = [PowerSeries(names[way], *run.series(way, field), colour, run.fit(way, field))
              for colour, way in enumerate(cost.WAYS) if run.found[way]]
-    return powers(theme, drawn, axes=("tokens n", words[field]), x_range=(50, 1.4 * max(max(each.x) for each in drawn)),
-                  marks=[(even, f"n = 6d = {even:,}")])
+    return power_law(theme, drawn, axes=("tokens n", words[field]),
+                     x_range=(50, 1.4 * max(max(each.x) for each in drawn)), marks=[(even, f"n = 6d = {even:,}")])
 
 
 def _grows(run: Run, way: str, field: str) -> str:
@@ -201,7 +198,7 @@ def _say(lesson: Lesson, run: Run, width: int) -> None:
             for way, at in crossings.items()}
     shared = max(set(times["plain"]) & set(times["fused"]))
     both = [run.found[way][shared] for way in ("plain", "fused")]
-    lesson.notes("measured",
+    lesson.explanation("measured",
                  shown=(cost.plain, cost.fused, cost.window, cost.linear, cost.seconds_of, cost.peak_bytes, cost.power),
                  shapes={"query, key, value": f"float32 ({width // cost.D_K}, n, {cost.D_K})",
                          "tokens": f"float32 (n, {width})"},
@@ -223,9 +220,9 @@ def _tiles(page: PageContext, lesson: Lesson) -> None:
     with lesson.section("tiles"):
         left, right = st.columns([5, 6], gap="medium")
         with left:
-            keep_picture(drag(SCORES, page.controls["s"], [str(place) for place in range(keys)], name=words["scores"],
-                              unit=words["scores"],
-                              faint=tuple(range(seen, keys)), key="tile-scores", turn=page.set_controls))
+            picture_button(handles(SCORES, page.controls["s"], [str(place) for place in range(keys)],
+                                   name=words["scores"], unit=words["scores"], faint=tuple(range(seen, keys)),
+                                   key="tile-scores", turn=page.set_controls))
             with st.container(horizontal=True, gap="small"):
                 for name, values in PRESETS.items():
                     button_setting(page, words["presets"][name], f"scores-{name}", s=values)
@@ -240,17 +237,16 @@ def _tiles(page: PageContext, lesson: Lesson) -> None:
             drawn = _so_far(scores, taken, step)
             rows = [*(words["after"].format(tile=number) for number in range(1, len(taken) + 1)), words["plain"]]
             figure(lambda theme: matrix(theme, np.vstack([drawn, plain]), rows, [str(place) for place in range(keys)],
-                                        axes=("key", ""), square=False,
-                                        height=120 + 30 * len(rows), ruler=False),
+                                        axes=("key", ""), square=False, height=120 + 30 * len(rows), ruler=False),
                    key="cost-tiles", alt=lesson.alt("tiles", step=step, all=len(taken), seen=seen, keys=keys))
             st.markdown(_steps(words, taken, step))
         found = tiles.agreement(*CHECKED)
         row = float(plain @ np.arange(keys))
-        lesson.notes("tiles", shown=(tiles.steps, tiles.tiled_attention), shapes={"scores": scores, "o": taken[-1].o},
-                     keys=keys, tile=tile,
-                     off=abs(row - float(taken[-1].answer[0])), row=row, n=found.n, side=CHECKED[1], tiled=found.tiled,
-                     fused=found.fused,
-                     held_plain=found.held_plain, held_tiled=found.held_tiled)
+        lesson.explanation("tiles", shown=(tiles.steps, tiles.tiled_attention),
+                           shapes={"scores": scores, "o": taken[-1].o}, keys=keys, tile=tile,
+                           off=abs(row - float(taken[-1].answer[0])), row=row, n=found.n, side=CHECKED[1],
+                           tiled=found.tiled, fused=found.fused, held_plain=found.held_plain,
+                           held_tiled=found.held_tiled)
 
 
 def _so_far(scores: np.ndarray, taken: list[tiles.Step], step: int) -> np.ndarray:
@@ -292,11 +288,11 @@ def _types(page: PageContext, lesson: Lesson) -> None:
         left, right = st.columns(2, gap="medium")
         left.markdown(_types_table(words, (n, d, k, r)))
         right.markdown(_assumed(words, moved))
-        st.button(words["shuffle"], key="see-positions", on_click=follow, args=("positions",))
-        lesson.notes("types", shown=(layer_types.table, layer_types.run, layer_types.shuffled),
-                     shapes={"shuffled tokens": f"float64 ({layer_types.TOKENS}, {layer_types.WIDTH})"}, n=n, d=d,
-                     cheapest=words["names"][layer_types.cheapest(n, d, k, r)], tokens=layer_types.TOKENS,
-                     near=layer_types.NEAR, **moved)
+        st.button(words["shuffle"], key="see-positions", on_click=open_page_next_run, args=("positions",))
+        lesson.explanation("types", shown=(layer_types.table, layer_types.run, layer_types.shuffled),
+                           shapes={"shuffled tokens": f"float64 ({layer_types.TOKENS}, {layer_types.WIDTH})"}, n=n, d=d,
+                           cheapest=words["names"][layer_types.cheapest(n, d, k, r)], tokens=layer_types.TOKENS,
+                           near=layer_types.NEAR, **moved)
 
 
 def _types_table(words: dict, at: tuple[int, int, int, int]) -> str:

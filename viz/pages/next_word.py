@@ -20,7 +20,7 @@ from viz.page_controls import Number, Steps
 from viz.text import escape_markdown, strings
 from viz.widgets.control_widgets import button_setting, slider_for
 from viz.widgets.figure import figure
-from viz.widgets.handout_button import keep_picture
+from viz.widgets.handout_button import picture_button
 from viz.widgets.sentence_strip import sentence_strip
 
 PAGE = Page("Next word", "Look", 5, "record",
@@ -84,8 +84,7 @@ def _chart(answer: NextWord, chances: np.ndarray) -> None:
            key="next-word", alt=words["alt"].format(n=len(names), first=answer.texts[0], p=shown[0]))
     positive = chances[chances > 0]
     st.caption(words["entropy"].format(entropy=-(positive * np.log2(positive)).sum() + 0.0, kept=len(positive),
-                                       n=len(chances), shown=len(names),
-                                       mass=shown.sum()))
+                                       n=len(chances), shown=len(names), mass=shown.sum()))
 
 
 def _steps(page: PageContext, answer: NextWord, chances: np.ndarray, full: bool) -> None:
@@ -127,7 +126,7 @@ def _row(page: PageContext, query: Query, record: AttentionRecord) -> None:
     st.markdown(words["heads_lead"].format(token=escape_markdown(attention_map.queries.texts[last])))
     left, right = st.columns([5, 6], gap="medium")
     with left:
-        keep_picture(head_grid(page.ask(OverviewQuery(query, Kind.CAUSAL)), open_head=opened,
+        picture_button(head_grid(page.ask(OverviewQuery(query, Kind.CAUSAL)), open_head=opened,
                                order=[(layer, head) for layer, head, _ in order],
                                hover={words["elsewhere"]: {(layer, head): share for layer, head, share in order}},
                                height=340, key="next-grid",
@@ -135,7 +134,8 @@ def _row(page: PageContext, query: Query, record: AttentionRecord) -> None:
     with right:
         view = View(Kind.CAUSAL, *opened, token=last, lens="text", scale="root")
         st.markdown(f"**{strings('heads')['head_title'].format(layer=opened[0], head=opened[1])}**")
-        keep_picture(head_view(displayed_head(record, view), view, focus=last, height=340, key="next-head"), (record,))
+        picture_button(head_view(displayed_head(record, view), view, focus=last, height=340, key="next-head"),
+                       (record,))
 
 
 def elsewhere(attention_map: AttentionMap, query: int) -> list[tuple[int, int, float]]:

@@ -10,7 +10,7 @@ from model.lessons import positions
 from viz.figures.bars import bars
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
-from viz.figures.vector_plane import Points, plane
+from viz.figures.vector_plane import Points, vector_plane
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Steps
 from viz.text import escape_markdown
@@ -37,16 +37,16 @@ WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
 
 def render(page: PageContext) -> None:
     lesson = Lesson(page, "positions")
-    lesson.head()
+    lesson.header()
     revealed = lesson.predict()
-    lesson.live(_shuffle, page, lesson, revealed)
-    lesson.live(_table, page, lesson, leads=lesson.controls("source", "d"))
-    lesson.live(_distance, page, lesson)
-    lesson.live(_turned, page, lesson)
-    lesson.live(_alibi, page, lesson)
+    lesson.fragment(_shuffle, page, lesson, revealed)
+    lesson.fragment(_table, page, lesson, depends_on=lesson.controls("source", "d"))
+    lesson.fragment(_distance, page, lesson)
+    lesson.fragment(_turned, page, lesson)
+    lesson.fragment(_alibi, page, lesson)
     _buckets(lesson)
     _beyond(lesson)
-    lesson.end()
+    lesson.next_lesson()
 
 
 def _turned(page: PageContext, lesson: Lesson) -> None:
@@ -69,7 +69,7 @@ def _shuffle(page: PageContext, lesson: Lesson, revealed: bool) -> None:
             for name, each in ORDERS.items():
                 button_setting(page, words["orders"][name], f"shuffle-{name}", shuffle=each)
         if not revealed:
-            lesson.waits("shuffle")
+            lesson.placeholder("shuffle")
             return
         with computing():
             before, after = positions.shuffled(order, scheme, causal)
@@ -81,15 +81,14 @@ def _shuffle(page: PageContext, lesson: Lesson, revealed: bool) -> None:
             with column:
                 figure(lambda theme, name=name, names=names, drawn=drawn: matrix(
                     theme, drawn, names, [str(each) for each in range(16)], kind="signed", axes=("dimension", ""),
-                    square=False, height=250,
-                    title=words[name], bound=bound), key=f"positions-{name}",
-                       alt=words["alt_rows"].format(order=" ".join(names)))
+                    square=False, height=250, title=words[name], bound=bound),
+                       key=f"positions-{name}", alt=words["alt_rows"].format(order=" ".join(names)))
         top, still = max(0.2, 1.1 * float(moved.max())), words["still"] if moved.max() < 1e-9 else ""
         figure(lambda theme: bars(theme, WORDS, {"change": moved}, axes=(words["word"], words["change"]),
                                   y_range=(0, top), height=280, title=still),
                key="positions-shuffle", alt=lesson.alt("shuffle", scheme=scheme, most=moved.max(), least=moved.min()))
         verdict = words["verdicts"]["same" if moved.max() < 1e-9 else "some" if moved.min() < 1e-9 else "all"]
-        lesson.notes("shuffle", shown=(positions.shuffled, positions.changes), shapes={"outputs": before},
+        lesson.explanation("shuffle", shown=(positions.shuffled, positions.changes), shapes={"outputs": before},
                      most=moved.max(), least=moved.min(),
                      verdict=verdict, apart=np.linalg.norm(before - before.mean(0), axis=-1).mean()
                      / np.linalg.norm(before, axis=-1).mean())
@@ -125,9 +124,9 @@ def _table(page: PageContext, lesson: Lesson) -> None:
             _wavelengths(page, table, words)
         width = _width(page)
         waves = positions.wavelengths(width)
-        lesson.notes("table", shown=(positions.sinusoidal, positions.wavelengths, positions.strongest_wave),
-                     shapes={"table": table}, d=width,
-                     first=waves[0], last=waves[-1], longer=int((waves > LENGTH).sum()), pairs=len(waves))
+        lesson.explanation("table", shown=(positions.sinusoidal, positions.wavelengths, positions.strongest_wave),
+                           shapes={"table": table}, d=width, first=waves[0], last=waves[-1],
+                           longer=int((waves > LENGTH).sum()), pairs=len(waves))
 
 
 def _width(page: PageContext) -> int:
@@ -191,18 +190,16 @@ def _distance(page: PageContext, lesson: Lesson) -> None:
             drawn.append(Line(words["through"].format(k=said), through[kept], 1, "dash"))
         left, right = st.columns(2, gap="medium")
         with left:
-            figure(lambda theme: lines(theme, distance[kept], drawn, axes=(words["axis"], words["cosine"]),
-                                       height=360), key="positions-distance",
-                   alt=lesson.alt("distance", near=mean[len(table)], far=mean[-1]))
+            figure(lambda theme: lines(theme, distance[kept], drawn, axes=(words["axis"], words["cosine"]), height=360),
+                   key="positions-distance", alt=lesson.alt("distance", near=mean[len(table)], far=mean[-1]))
         with right:
             names = [str(place) for place in range(len(table))]
             figure(lambda theme: matrix(theme, square, names, names, kind="signed", axes=("position", "position"),
                                         height=360, bound=1.0),
                    key="positions-cosines", alt=words["alt_matrix"])
-        lesson.notes("distance", shown=(unit_rows, cosines, positions.compared, positions.by_distance),
-                     shapes={"table": table, "cosines": square},
-                     near=mean[len(table)], back=said,
-                     width=float((high - low).max()), asymmetry=float(np.abs(mean - mean[::-1]).max()))
+        lesson.explanation("distance", shown=(unit_rows, cosines, positions.compared, positions.by_distance),
+                           shapes={"table": table, "cosines": square}, near=mean[len(table)], back=said,
+                           width=float((high - low).max()), asymmetry=float(np.abs(mean - mean[::-1]).max()))
 
 
 def _signed(steps: int) -> str:
@@ -225,17 +222,18 @@ def _shift(page: PageContext, lesson: Lesson) -> None:
         hands = positions.sinusoidal([place, place + steps], width)[:, [2 * pair + 1, 2 * pair]]
         names = [str(each) for each in range(len(ring))]
         with right:
-            figure(lambda theme: plane(theme, Points(ring, names), axes=(words["cosine"], words["sine"]), height=380,
-                                       arrows=[(f"p = {place}", hands[0]), (f"p + k = {place + steps}", hands[1])]),
+            figure(lambda theme: vector_plane(theme, Points(ring, names), axes=(words["cosine"], words["sine"]),
+                                              height=380,
+                                              arrows=[(f"p = {place}", hands[0]),
+                                                      (f"p + k = {place + steps}", hands[1])]),
                    key="positions-clock",
                    alt=lesson.alt("shift", p=place, k=steps, degrees=np.degrees(steps * positions.rates(width)[pair])))
         spots = np.arange(0, 1000)
         error = np.abs(positions.sinusoidal(spots, width) @ positions.shift(steps, width)
                        - positions.sinusoidal(spots + steps, width)).max()
-        lesson.notes("shift", shown=(positions.shift,), shapes={"matrix": positions.shift(steps, width)}, k=steps,
-                     error=float(error), d=width,
-                     degrees=float(np.degrees(steps * positions.rates(width)[pair])),
-                     pair=f"{2 * pair}, {2 * pair + 1}")
+        lesson.explanation("shift", shown=(positions.shift,), shapes={"matrix": positions.shift(steps, width)}, k=steps,
+                           error=float(error), d=width, degrees=float(np.degrees(steps * positions.rates(width)[pair])),
+                           pair=f"{2 * pair}, {2 * pair + 1}")
 
 
 def _rotary(page: PageContext, lesson: Lesson) -> None:
@@ -254,7 +252,7 @@ def _rotary(page: PageContext, lesson: Lesson) -> None:
         left, right = st.columns([2, 3], gap="medium")
         with left:
             dots = Points(np.stack(list(hands.values())[:2]), list(hands)[:2])
-            figure(lambda theme: plane(theme, dots,
+            figure(lambda theme: vector_plane(theme, dots,
                                        axes=(words["dimension"].format(number=2 * pair),
                                              words["dimension"].format(number=2 * pair + 1)),
                                        arrows=list(hands.items())[2:], height=360), key="positions-turned",
@@ -264,15 +262,13 @@ def _rotary(page: PageContext, lesson: Lesson) -> None:
                      enumerate(((41, "solid"), (60, "dash"), (86, "dot")))]
             figure(lambda theme: lines(theme, far, drawn, axes=(words["axis"], "q · k"), height=360,
                                        marks=[(steps, f"k = {steps}")] if abs(steps) <= 40 else ()),
-                   key="positions-rotary",
-                   alt=lesson.alt("rotary", same=square[50, 50]))
+                   key="positions-rotary", alt=lesson.alt("rotary", same=square[50, 50]))
         spread = max(float(np.ptp(np.diagonal(square, offset))) for offset in far)
         rate = float(np.degrees(positions.rates(len(query))[pair]))
-        lesson.notes("rotary", shown=(positions.rotate, positions.rotary_scores),
-                     shapes={"query": query, "scores": square}, spread=spread,
-                     plain=float(query @ key), same=float(square[50, 50]), pair=f"{2 * pair}, {2 * pair + 1}", p=place,
-                     key=place + steps,
-                     angle=place * rate, key_angle=(place + steps) * rate)
+        lesson.explanation("rotary", shown=(positions.rotate, positions.rotary_scores),
+                           shapes={"query": query, "scores": square}, spread=spread, plain=float(query @ key),
+                           same=float(square[50, 50]), pair=f"{2 * pair}, {2 * pair + 1}", p=place, key=place + steps,
+                           angle=place * rate, key_angle=(place + steps) * rate)
 
 
 def _alibi(page: PageContext, lesson: Lesson) -> None:
@@ -287,10 +283,9 @@ def _alibi(page: PageContext, lesson: Lesson) -> None:
         figure(lambda theme: lines(theme, distance, drawn, axes=(words["axis"], words["factor"]), y_range=(0, 1.02),
                                    height=340),
                key="positions-alibi", alt=lesson.alt("alibi", heads=count, first=slopes[0], last=slopes[-1]))
-        lesson.notes("alibi", shown=(positions.alibi_slopes, positions.alibi_bias),
-                     shapes={"bias": positions.alibi_bias(count, 64)}, heads=count,
-                     first=slopes[0], last=slopes[-1], near=float(np.log(2) / slopes[0]),
-                     far=float(np.log(2) / slopes[-1]))
+        lesson.explanation("alibi", shown=(positions.alibi_slopes, positions.alibi_bias),
+                           shapes={"bias": positions.alibi_bias(count, 64)}, heads=count, first=slopes[0],
+                           last=slopes[-1], near=float(np.log(2) / slopes[0]), far=float(np.log(2) / slopes[-1]))
 
 
 def _buckets(lesson: Lesson) -> None:
@@ -303,8 +298,8 @@ def _buckets(lesson: Lesson) -> None:
                                    height=320), key="positions-buckets",
                alt=lesson.alt("buckets", count=len(set(both.tolist()))))
         exact = int(sum((both == bucket).sum() == 1 for bucket in set(both.tolist())))
-        lesson.notes("buckets", shown=(positions.t5_bucket,), shapes={"buckets": both}, exact=exact,
-                     used=len(set(both.tolist())))
+        lesson.explanation("buckets", shown=(positions.t5_bucket,), shapes={"buckets": both}, exact=exact,
+                           used=len(set(both.tolist())))
 
 
 def _beyond(lesson: Lesson) -> None:
@@ -323,12 +318,12 @@ def _beyond(lesson: Lesson) -> None:
                                        marks=[(found["trained"], words["trained"].format(trained=found["trained"]))],
                                        bounds=[(chance, words["chance"])]), key="positions-beyond",
                    alt=lesson.alt("beyond", **_split(runs, found)))
-            lesson.notes("beyond", shown=(positions.beyond,), shapes=runs, chance=chance,
-                         **{name: found[name] for name in ("command", "machine", "date", "steps", "torch", "trained")},
-                         seeds=len(found["seeds"]),
-                         **_split(runs, found))
+            lesson.explanation("beyond", shown=(positions.beyond,), shapes=runs, chance=chance,
+                               **{name: found[name]
+                                        for name in ("command", "machine", "date", "steps", "torch", "trained")},
+                               seeds=len(found["seeds"]), **_split(runs, found))
         else:
-            lesson.waits("beyond")
+            lesson.placeholder("beyond")
 
 
 def _split(runs: dict[str, np.ndarray], found: dict) -> dict[str, float]:

@@ -13,14 +13,14 @@ from viz.print import fonts
 from viz.print.sheet import Sheet
 from viz.text import strings
 
-SAID = strings("export")
+WORDS = strings("export")
 MOST = 1024   # cells a side of a picture; the cells of a longer text stand for several tokens
 MIDDLE = 0.36  # of a font's size: from the baseline to the middle of its small letters
 GAP = 4       # points between a label and what it names
 
 
 @dataclass(frozen=True)
-class Plan:
+class PicturePlan:
     """width, height: points. orientation: how to read it. notes: what a reader must know. bar: colours RGB uint8 (step,
     3) from weight 0 to 1, or None where a weight is a line's thickness.
 
@@ -76,32 +76,32 @@ def labels(units: tuple[AxisItem, ...], step: float, marked: tuple[int | None, .
     places = [place for place in range(len(units))
               if place in kept or (place % every == 0 and all(abs(place - other) >= every for other in kept))]
     texts = {place: fonts.label(units[place].text) for place in places}
-    notes = [SAID["thinned"].format(count=len(units), step=_ordinal(every))] if every > 1 else []
+    notes = [WORDS["thinned"].format(count=len(units), step=_ordinal(every))] if every > 1 else []
     if any(fonts.CODE_POINT.search(text) for text in texts.values()):
-        notes.append(SAID["code_points"])
+        notes.append(WORDS["code_points"])
     if any(len(text) == fonts.LONGEST and text.endswith("…") for text in texts.values()):
-        notes.append(SAID["cut"].format(size=fonts.LONGEST))
+        notes.append(WORDS["cut"].format(size=fonts.LONGEST))
     return Labels(texts, size, kept, frozenset(place for place in places if units[place].special),
                   frozenset(place for place in places if units[place].unknown), tuple(notes))
 
 
-def pair_of(shown: DisplayedHead, view: View) -> tuple[int, int] | None:
+def pair_cell(shown: DisplayedHead, view: View) -> tuple[int, int] | None:
     """The row and the column of the view's pair, if both are shown."""
     row, column = (shown.row_of(view.pair[0]), shown.column_of(view.pair[1])) if view.pair else (None, None)
     return None if row is None or column is None else (row, column)
 
 
-def said_pair(shown: DisplayedHead, view: View) -> tuple[str, ...]:
+def pair_words(shown: DisplayedHead, view: View) -> tuple[str, ...]:
     """The pair and its weight, in parts, so that right-to-left tokens cannot turn the arrow round; nothing if it is not
     shown."""
-    place = pair_of(shown, view)
+    place = pair_cell(shown, view)
     if place is None:
         return ()
     a, b = shown.rows[place[0]], shown.columns[place[1]]
     return fonts.label(a.text), "→", fonts.label(b.text), f"{shown.weights[place]:.3f}"
 
 
-def letter(sheet: Sheet, x: float, y: float, place: int, names: Labels, **how) -> None:
+def draw_label(sheet: Sheet, x: float, y: float, place: int, names: Labels, **how) -> None:
     """One token's label; [UNK] and its like are marked loudly."""
     fill = theme.UNKNOWN if place in names.unknown else None
     sheet.text(x, y, names.texts[place], size=names.size, colour=names.colour(place), mono=True, fill=fill, **how)
@@ -112,7 +112,7 @@ def _ordinal(number: int) -> str:
     return f"{number}{ending}"
 
 
-def said_sums(shown: DisplayedHead, words: dict[str, str]) -> str:
+def sum_words(shown: DisplayedHead, words: dict[str, str]) -> str:
     """What the rows really sum to, after every filter."""
     sums = np.nansum(shown.weights, 1)
     return words["one"] if np.abs(sums - 1).max() < 1e-3 else words["other"].format(low=sums.min(), high=sums.max())

@@ -28,8 +28,7 @@ def pen() -> Iterator[None]:
     import matplotlib
 
     ours = {"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "clearhead", "text.parse_math": False,
-            "text.hinting": "no_hinting",
-            "font.monospace": [theme.MONO[0]], "font.sans-serif": [theme.SANS[0]]}
+            "text.hinting": "no_hinting", "font.monospace": [theme.MONO[0]], "font.sans-serif": [theme.SANS[0]]}
     plain: dict[Any, Any] = {name: value for name, value in matplotlib.rcParamsDefault.items()
                              if not name.startswith("backend")}
     with _LOCK, matplotlib.rc_context(plain | ours):
@@ -53,8 +52,7 @@ class Sheet:
         the far end."""
         behind = {"facecolor": fill, "edgecolor": "none", "pad": 1} if fill else None
         self.axes.text(x, y, words, fontproperties=fonts.font(size, mono, bold), color=colour, ha=align, va="baseline",
-                       rotation=angle,
-                       rotation_mode="anchor", parse_math=False, bbox=behind)
+                       rotation=angle, rotation_mode="anchor", parse_math=False, bbox=behind)
 
     def box(self, x: float, y: float, width: float, height: float, *, fill: str = "none", edge: str = "none",
             line: float = 0.6) -> None:

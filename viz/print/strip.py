@@ -8,7 +8,7 @@ from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import theme
 from viz.print import fonts
-from viz.print.layout import SAID, Plan, labels, said_pair
+from viz.print.layout import WORDS, PicturePlan, labels, pair_words
 from viz.print.sheet import Sheet
 
 # points: the column, a line, the letters, round a token, between tokens
@@ -16,12 +16,12 @@ WIDE, LINE, SIZE, PAD, GAP = 460, 30, 10, 3, 3
 NUMBERED = 0.005   # a smaller weight would read 0.00
 
 
-def plan(record: AttentionRecord, view: View, raster: bool) -> Plan:
+def plan(record: AttentionRecord, view: View, raster: bool) -> PicturePlan:
     """How the text lens will look. Raises UserError if no token is in focus."""
     return plan_of([displayed_head(record, view)], view, raster)
 
 
-def plan_of(pictures: list[DisplayedHead], view: View, raster: bool) -> Plan:
+def plan_of(pictures: list[DisplayedHead], view: View, raster: bool) -> PicturePlan:
     """The same of a head that is displayed already, the first of `pictures`. Raises UserError if no token is in
     focus."""
     shown = pictures[0]
@@ -50,9 +50,8 @@ def plan_of(pictures: list[DisplayedHead], view: View, raster: bool) -> Plan:
                            align="center")
 
     width = max(left + wide for left, _, wide in spots)
-    return Plan(width, spots[-1][1] + LINE - 4, SAID["text"].format(a=fonts.label(focus.text)),
-                (*shown.notes, *names.notes), view.scale,
-                paint, theme.ramp(), said_pair(shown, view))
+    return PicturePlan(width, spots[-1][1] + LINE - 4, WORDS["text"].format(a=fonts.label(focus.text)),
+                       (*shown.notes, *names.notes), view.scale, paint, theme.ramp(), pair_words(shown, view))
 
 
 def _flow(tokens: list[tuple[float, bool]]) -> list[tuple[float, float, float]]:

@@ -16,30 +16,30 @@ from viz.components.bundle import script
 from viz.components.component import Picture
 from viz.handout.files import Handout
 from viz.handout.item import Item
-from viz.handout.store import Keeping
+from viz.handout.store import HandoutStore
 from viz.link import address
 from viz.page import pages
 from viz.state import State
 from viz.text import escape_markdown, strings
 
 COOKIE = "clearhead_handout"
-KEEPING = Keeping(folder=sources.handout_folder)
+STORE = HandoutStore(folder=sources.handout_folder)
 _CODE = st.components.v2.component("clearhead_cookie", js=script("js/cookie.js"))
 
 
 def _name() -> str:
     """Under which name this session's handout is kept."""
-    return st.session_state.setdefault("handout", KEEPING.name(st.context.cookies.get(COOKIE)))
+    return st.session_state.setdefault("handout", STORE.name(st.context.cookies.get(COOKIE)))
 
 
 def handout() -> Handout:
     """The session's handout as it is now."""
-    return KEEPING.get(_name())
+    return STORE.get(_name())
 
 
 def update(how: Callable[[Handout], Handout]) -> Handout:
     """Puts how(handout) in its place. Raises UserError where that cannot be kept."""
-    return KEEPING.change(_name(), how)
+    return STORE.change(_name(), how)
 
 
 def set_cookie() -> None:
@@ -48,7 +48,7 @@ def set_cookie() -> None:
         _CODE(key="handout-name", data=[COOKIE, _name()])
 
 
-def page_provenance() -> tuple[str, str]:
+def page_and_link() -> tuple[str, str]:
     """Where a figure stands, in words, and the address of exactly this state; nothing on a page without a frame."""
     state: State | None = st.session_state.get("state")
     if state is None or "page" not in st.session_state:
@@ -70,15 +70,14 @@ def add_to_handout(key: str, make: Callable[[str, str], Item], sign: bool = Fals
 def _button(key: str, make: Callable[[str, str], Item], sign: bool) -> None:
     words = strings("handout")
     st.button("" if sign else words["add"], key=f"keep-{key}", type="tertiary", icon=":material/playlist_add:",
-              on_click=add_item, args=(key, make),
-              help=words["add"] if sign else None)
+              on_click=add_item, args=(key, make), help=words["add"] if sign else None)
     show_result(key)
 
 
 def add_item(key: str, make: Callable[[str, str], Item]) -> None:
     """For a callback: puts the item into the handout; what came of it waits for `tell`."""
     try:
-        item = make(*page_provenance())
+        item = make(*page_and_link())
         count = len(update(lambda known: replace(known, items=(*known.items, item))).items)
         st.session_state[f"kept-{key}"] = strings("handout")["added"].format(count=count)
     except UserError as error:
@@ -92,8 +91,8 @@ def show_result(key: str) -> None:
         set_cookie()
 
 
-def keep_picture(picture: Picture, records: tuple[AttentionRecord, ...] = (),
-                 beside: Callable[[], Any] | None = None) -> None:
+def picture_button(picture: Picture, records: tuple[AttentionRecord, ...] = (),
+                   beside: Callable[[], Any] | None = None) -> None:
     """The button under what a component drew. records: those that it shows. beside: draws what stands at the button's
     left."""
     _row(picture.key, picture_maker(picture, records), beside)
@@ -117,8 +116,8 @@ def _row(key: str, make: Callable[[str, str], Item], beside: Callable[[], Any] |
         add_to_handout(key, make)
 
 
-def keep_table(key: str, rows: Sequence[Mapping[str, Any]], alt: str, titles: Mapping[str, str] | None = None,
-               beside: Callable[[], Any] | None = None) -> None:
+def table_button(key: str, rows: Sequence[Mapping[str, Any]], alt: str, titles: Mapping[str, str] | None = None,
+                 beside: Callable[[], Any] | None = None) -> None:
     """The button under a table of rows by column. titles: how its columns are named, where that is not their key.
     beside: as of keep_picture."""
     def make(where: str, link: str) -> Item:

@@ -99,8 +99,7 @@ def ask_widgets(state: State, offers: dict, catalogue_only: bool) -> Any:
         with st.expander(words["more"], expanded=bool(state.text_b or state.target)):
             for field in ("text_b", "target"):
                 st.text_area(words[field], on_change=_from_widget, args=(field,), height=70,
-                             help=words[f"{field}_help"],
-                             **text_value(f"ask_{field}", asked[field]))
+                             help=words[f"{field}_help"], **text_value(f"ask_{field}", asked[field]))
         _from_elsewhere()
         if too_long(state):
             st.caption(words["too_long"])

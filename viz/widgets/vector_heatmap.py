@@ -23,14 +23,13 @@ def columns_switch(page: PageContext, words: dict) -> bool:
     return shown
 
 
-def named(tokens: Tokens, place: int) -> str:
+def token_name(tokens: Tokens, place: int) -> str:
     """A token and its place, for an axis."""
     return f"{html.escape(visible_token(tokens.texts[place]), quote=False)} {place}"
 
 
-def strips(vectors: Sequence[tuple[str, np.ndarray]], *, key: str, alt: str, columns: bool = False,
-           axis: str = "dimension",
-           bound: float | None = None, name: str = "") -> None:
+def vector_strips(vectors: Sequence[tuple[str, np.ndarray]], *, key: str, alt: str, columns: bool = False,
+                  axis: str = "dimension", bound: float | None = None, name: str = "") -> None:
     """One strip for each (name, vector); all of one length, on one scale symmetric about 0. key, alt, name: as of a
     figure."""
     names, numbers = [name for name, _ in vectors], np.stack([vector for _, vector in vectors])

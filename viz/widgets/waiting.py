@@ -53,7 +53,7 @@ def ask(question: Hashable, height: int = 420) -> Any:
 
 
 def ask_each(questions: Iterable[Hashable], height: int = 0, say: Callable[[int, str], str] = lambda number, text: text,
-            missed: Callable[[int, UserError], None] | None = None) -> Generator[Any, None, None]:
+             missed: Callable[[int, UserError], None] | None = None) -> Generator[Any, None, None]:
     """The answers to several questions, all asked at once, each as soon as it is there; waited for in one place however
     many they are. say(number, text) is written beside the bar. Who draws between the answers closes it
     (contextlib.closing), as a click may end the drawing.

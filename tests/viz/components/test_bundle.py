@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from viz.components.bundle import script, sheet, style
+from viz.components.bundle import component_style, script, stylesheet
 
 COMPONENTS = ("head_grid", "head_view", "token_strip")
 
@@ -22,6 +22,6 @@ def test_what_is_quoted_is_not_touched():
 
 def test_what_travels_is_small():
     """The grid has 20 kB beside its thumbnails; its code and style take less."""
-    assert len(script("head_grid/head_grid.js")) + len(style("head_grid")) < 19_500
-    assert len(script("slider/slider.js")) + len(sheet("slider/slider.css")) < 6_500   # with every move of a slider
+    assert len(script("head_grid/head_grid.js")) + len(component_style("head_grid")) < 19_500
+    assert len(script("slider/slider.js")) + len(stylesheet("slider/slider.css")) < 6_500   # with every move of a slider
     assert len(script("js/body.js")) + len(script("js/state.js")) < 2_000

@@ -7,7 +7,7 @@ from viz.figures.drawing import FigureSpec
 from viz.figures.importance import importance
 from viz.figures.matrix import matrix
 from viz.figures.numbers import signed_text
-from viz.figures.table import rows
+from viz.figures.table import figure_rows
 
 SHADES = np.linspace(0, 1, 144).reshape(12, 12)
 NAMES = [str(place) for place in range(12)]
@@ -52,7 +52,7 @@ def test_both_colours_come_to_one_size_of_letters():
 
 
 def test_the_table_has_every_cell_once():
-    assert len(rows(figures("light")["weights"])) == 1 + 144
+    assert len(figure_rows(figures("light")["weights"])) == 1 + 144
 
 
 @pytest.mark.parametrize("number, form, text",

@@ -7,7 +7,7 @@ from model.core import heads
 from model.core.view import View
 from tests.viz.components import fabricated
 from viz.components.block_diagram import payload as block_payload
-from viz.components.block_diagram.payload import Drawn
+from viz.components.block_diagram.payload import DiagramBox
 from viz.components.handles import payload as drag_payload
 from viz.components.head_grid import payload as grid_payload
 from viz.components.head_view import payload
@@ -41,10 +41,9 @@ def coloured() -> Item:
     """A grid of numbers, as the page Compare draws it."""
     made = _record(16)
     overview = heads.overview(made[made.kinds[0]])
-    values = {place: float(number) for number, place in enumerate(grid_payload.places(overview))}
+    values = {place: float(number) for number, place in enumerate(grid_payload.head_ids(overview))}
     state = grid_payload.state(overview, room="", open_head=(0, 0), marks=[(5, 11, 1), (5, 10, 2)], values=values,
-                               of="divergence, bits",
-                               by_value=True)
+                               of="divergence, bits", by_value=True)
     return picture_item("head_grid", grid_payload.body(overview, room=""), state, records=(made,))
 
 
@@ -95,8 +94,8 @@ def table() -> Item:
 
 
 def block() -> Item:
-    boxes = [Drawn("in", "in", "x", "5 × 4"), Drawn("attention", "attention", "Attention <b>", "5 × 4"),
-             Drawn("add", "add", "+", "5 × 4")]
+    boxes = [DiagramBox("in", "in", "x", "5 × 4"), DiagramBox("attention", "attention", "Attention <b>", "5 × 4"),
+             DiagramBox("add", "add", "+", "5 × 4")]
     return picture_item("block_diagram", block_payload.body(boxes, room="", alt="A block of three."),
                         block_payload.state("add", room=""))
 

@@ -16,17 +16,15 @@ from viz.components.messages import pack, unpack
 from viz.handout.build import grid_item, head_item, table_item
 from viz.handout.files import MOST, Handout, load, save
 from viz.handout.item import Item
-from viz.handout.pictures import checked, grid_of, head_of
+from viz.handout.pictures import check_picture, grid_of, head_of
 from viz.handout.print_svg import svg
-from viz.handout.store import Keeping
+from viz.handout.store import HandoutStore
 from viz.handout.tables import as_html
 
 ALL = {"head": lambda: made_up.head(lens="lines", scale="log", overlay=((0, 3),)), "grid": made_up.grid,
-       "squares": made_up.squares,
-       "change": made_up.change, "block": made_up.block, "curve": made_up.curve,
+       "squares": made_up.squares, "change": made_up.change, "block": made_up.block, "curve": made_up.curve,
        "covered": made_up.covered, "handles": made_up.handles, "cells": made_up.cells, "strip": made_up.strip,
-       "figure": made_up.figure,
-       "table": made_up.table}
+       "figure": made_up.figure, "table": made_up.table}
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -79,7 +77,7 @@ def test_the_caption_says_the_state_in_words():
     counted = made_up.coloured()
     assert counted.caption == "All 72 heads of 6 layers, one colour each. The colour is: divergence, bits. 1 to 2 mark the largest. “text”"
     assert "0 to 71; divergence, bits" in svg(counted)
-    again = grid_of(*checked(counted.kind, counted.body, counted.state, "room"))
+    again = grid_of(*check_picture(counted.kind, counted.body, counted.state, "room"))
     assert (again.of, again.by_value) == ("divergence, bits", True)
 
 
@@ -106,8 +104,7 @@ def changed(item: Item, part: str, **header) -> dict:
 
 
 WRONG = {"lens": lambda head: changed(head, "state", lens="<b>"),
-         "focus": lambda head: changed(head, "state", focus=99),
-         "pair": lambda head: changed(head, "state", pair=[0]),
+         "focus": lambda head: changed(head, "state", focus=99), "pair": lambda head: changed(head, "state", pair=[0]),
          "transpose": lambda head: changed(head, "state", transpose=1),
          "heads": lambda head: changed(head, "body", heads=[[0, 0], [0, 1]]),
          "kind": lambda head: changed(head, "body", kind="none"),
@@ -153,8 +150,7 @@ def test_a_chart_holds_nothing_that_leads_away(spec):
 def test_files_that_are_none():
     whole = json.loads(save(Handout("", (made_up.head(),))))
     for content in (b"", b"{}", b"[" * 10**5, b"\xff\xfe", json.dumps(whole | {"made_by": "x"}).encode(),
-                    json.dumps(whole | {"items": [1]}).encode(),
-                    json.dumps(whole | {"title": 3}).encode()):
+                    json.dumps(whole | {"items": [1]}).encode(), json.dumps(whole | {"title": 3}).encode()):
         with pytest.raises(UserError, match="not a handout"):
             load(content)
     with pytest.raises(UserError, match="newer"):
@@ -182,7 +178,7 @@ def test_any_byte_of_a_file_may_be_wrong():
 
 def test_a_handout_is_kept_under_a_name_and_bounded():
     item = made_up.curve()
-    kept = Keeping(most=3 * item.nbytes)
+    kept = HandoutStore(most=3 * item.nbytes)
     one, other = kept.name(None), kept.name("../../x")
     assert one != other and kept.name(one) == one and kept.get(one) == Handout()
     add = lambda handout: dataclasses.replace(handout, items=(*handout.items, item))
@@ -198,18 +194,18 @@ def test_a_handout_is_kept_under_a_name_and_bounded():
 
 def test_a_handout_outlives_the_server_and_the_oldest_files_go(tmp_path):
     folder, (one, other) = tmp_path / "handouts", ("a" * 32, "b" * 32)
-    first, item = Keeping(folder=lambda: folder), made_up.head()
+    first, item = HandoutStore(folder=lambda: folder), made_up.head()
     first.change(one, lambda known: Handout("Kept", (item,)))
-    again = Keeping(folder=lambda: folder)
+    again = HandoutStore(folder=lambda: folder)
     assert again.get(one).title == "Kept" and again.get(one).items[0].body and again.get(other) == Handout()
     (folder / f"{one}.handout.json").write_bytes(b"{")
-    assert Keeping(folder=lambda: folder).get(one) == Handout(), "a damaged file is no handout"
-    small = Keeping(most=item.nbytes, folder=lambda: folder)
+    assert HandoutStore(folder=lambda: folder).get(one) == Handout(), "a damaged file is no handout"
+    small = HandoutStore(most=item.nbytes, folder=lambda: folder)
     small.change(other, lambda known: Handout("", (item,)))
     assert [file.name for file in folder.iterdir()] == [f"{other}.handout.json"]
     small.change(other, lambda known: Handout())
     assert not list(folder.iterdir())
-    shut = Keeping(folder=lambda: tmp_path / "file" / "x")
+    shut = HandoutStore(folder=lambda: tmp_path / "file" / "x")
     (tmp_path / "file").write_text("", encoding="utf-8")
     assert shut.change(one, lambda known: Handout("In memory")).title == "In memory"
 

@@ -16,7 +16,7 @@ TINTS = {"in": "none", "norm": "yellow", "add": "none", "add_norm": "yellow", "a
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DiagramBox:
     """One box: its name, its kind (model.lessons.block), its words and the shape of what leaves it."""
 
     name: str
@@ -25,7 +25,7 @@ class Drawn:
     shape: str
 
 
-def body(boxes: Sequence[Drawn], *, room: str, alt: str) -> bytes:
+def body(boxes: Sequence[DiagramBox], *, room: str, alt: str) -> bytes:
     high = STEP * len(boxes) + 30
     at = [high - 26 - STEP * (place + 0.5) for place in range(len(boxes))]
     return pack({"room": room, "part": "body", "size": [ACROSS, high], "box": [WIDE, HIGH], "colours": COLOURS,
@@ -35,7 +35,7 @@ def body(boxes: Sequence[Drawn], *, room: str, alt: str) -> bytes:
                            for each, y in zip(boxes, at, strict=True)]}, {})
 
 
-def wires(boxes: Sequence[Drawn], at: Sequence[float]) -> list[list[float]]:
+def wires(boxes: Sequence[DiagramBox], at: Sequence[float]) -> list[list[float]]:
     """[x, y, x, y, …]: the stream through every box, and round each sub-layer the residual connection into the box that
     adds."""
     found = [[MIDDLE, low - HIGH / 2, MIDDLE, high + HIGH / 2]
@@ -53,7 +53,7 @@ def state(opened: str, *, room: str) -> bytes:
     return pack({"room": room, "part": "state", "opened": opened}, {})
 
 
-def read(value: Any, boxes: Sequence[Drawn]) -> str | None:
+def parse_event(value: Any, boxes: Sequence[DiagramBox]) -> str | None:
     """The box in what a browser sent: {"box": name}; None for anything else."""
     if not isinstance(value, dict) or set(value) != {"box"} or value["box"] not in [each.name for each in boxes]:
         return None

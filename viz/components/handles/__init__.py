@@ -3,18 +3,18 @@ keyboard."""
 from collections.abc import Callable
 
 from viz.components.component import Component, Picture
-from viz.components.handles.payload import body, read, state
+from viz.components.handles.payload import body, parse_event, state
 from viz.page_controls import Numbers
 
-__all__ = ["drag"]
+__all__ = ["handles"]
 
 _COMPONENT = Component("handles")
 replay = _COMPONENT.replay
 
 
-def drag(control: Numbers, values: tuple[float, ...], labels: list[str], *, mode: str = "bars", name: str,
-         unit: str = "",
-         faint: tuple[int, ...] = (), height: int = 260, key: str, turn: Callable[..., None]) -> Picture:
+def handles(control: Numbers, values: tuple[float, ...], labels: list[str], *, mode: str = "bars", name: str,
+            unit: str = "", faint: tuple[int, ...] = (), height: int = 260, key: str,
+            turn: Callable[..., None]) -> Picture:
     """Draws the handles at `values`; a move calls turn(CONTROL=new values) before the page runs again, so a page passes
     frame.turn.
 
@@ -26,5 +26,5 @@ def drag(control: Numbers, values: tuple[float, ...], labels: list[str], *, mode
     count = len(labels) * (2 if mode == "points" else 1)
     messages = body(control, labels, room=key, mode=mode, name=name, unit=unit,
                     height=height), state(values, room=key, faint=faint)
-    return _COMPONENT.show(key, *messages, lambda value: read(value, control, count),
+    return _COMPONENT.show(key, *messages, lambda value: parse_event(value, control, count),
                            lambda found: turn(**{control.name: found}))

@@ -25,7 +25,7 @@ def state(values: tuple[float, ...], *, room: str, faint: tuple[int, ...] = ()) 
     return pack({"room": room, "part": "state", "values": list(values), "faint": list(faint)}, {})
 
 
-def read(value: Any, control: Numbers, count: int) -> tuple[float, ...] | None:
+def parse_event(value: Any, control: Numbers, count: int) -> tuple[float, ...] | None:
     """The handles' new values in what a browser sent: {"values": [numbers]}, as many as there are handles. None for
     anything else."""
     if not isinstance(value,

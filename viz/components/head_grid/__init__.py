@@ -6,7 +6,7 @@ from model.core.heads import Overview
 from model.core.types import HeadId
 from model.core.view import View
 from viz.components.component import Component, Picture
-from viz.components.head_grid.payload import GridEvent, body, read, state
+from viz.components.head_grid.payload import GridEvent, body, parse_event, state
 
 __all__ = ["GridEvent", "head_grid"]
 
@@ -15,11 +15,9 @@ replay = _COMPONENT.replay
 
 
 def head_grid(overview: Overview, *, open_head: HeadId, order: Sequence[HeadId] | None = None,
-              marks: Sequence[tuple[int, int, int]] = (),
-              hover: Mapping[str, Mapping[HeadId, float]] | None = None, values: Mapping[HeadId, float] | None = None,
-              signed: bool = False,
-              bound: float | None = None, of: str = "", by_value: bool = False, groups: int = 1, height: int = 560,
-              silences: bool | None = None,
+              marks: Sequence[tuple[int, int, int]] = (), hover: Mapping[str, Mapping[HeadId, float]] | None = None,
+              values: Mapping[HeadId, float] | None = None, signed: bool = False, bound: float | None = None,
+              of: str = "", by_value: bool = False, groups: int = 1, height: int = 560, silences: bool | None = None,
               key: str, on_event: Callable[[GridEvent], None] | None = None) -> Picture:
     """Draws the grid.
 
@@ -33,7 +31,6 @@ def head_grid(overview: Overview, *, open_head: HeadId, order: Sequence[HeadId] 
     with the new head. """
     messages = (body(overview, room=key, groups=groups, height=height, silence=silences is not None),
                 state(overview, room=key, open_head=open_head, order=order, marks=marks, hover=hover, values=values,
-                      signed=signed, bound=bound,
-                      of=of, by_value=by_value, silences=bool(silences)))
+                      signed=signed, bound=bound, of=of, by_value=by_value, silences=bool(silences)))
     view = View(kind=overview.kind, layer=open_head[0], head=open_head[1])
-    return _COMPONENT.show(key, *messages, lambda value: read(value, overview), on_event, view)
+    return _COMPONENT.show(key, *messages, lambda value: parse_event(value, overview), on_event, view)

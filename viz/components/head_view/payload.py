@@ -11,7 +11,7 @@ from model.core.view import View
 from viz import theme
 from viz.components.messages import pack, range_codes, root_codes, signed_codes
 from viz.components.token_labels import unit_axis
-from viz.components.token_strip.payload import chosen
+from viz.components.token_strip.payload import token_and_pair
 from viz.text import strings
 
 HEIGHT = 560              # pixels
@@ -47,8 +47,7 @@ def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = 
     header = {"room": room, "part": "body", "kind": shown.kind.value, "heads": heads, "rows": rows,
               "columns": None if rows == columns and shown.kind is not Kind.CROSS else columns,
               "sums": bound is None and bool(np.abs(np.nansum(shown.weights, 1) - 1).max() < ROW_SUM_TOLERANCE),
-              "bound": bound,
-              "absent": _absent(shown.weights), "notes": list(shown.notes), "height": height or HEIGHT,
+              "bound": bound, "absent": _absent(shown.weights), "notes": list(shown.notes), "height": height or HEIGHT,
               "colours": COLOURS, "floor": theme.LOG_FLOOR, "text": strings("components")["view"]}
     sections = {"weights": np.stack([root_codes(np.nan_to_num(each.weights)) if bound is None
                                      else signed_codes(each.weights, bound)
@@ -94,13 +93,13 @@ def _cell(shown: DisplayedHead, pair: tuple[int, int]) -> tuple[int, int] | None
     return None if row is None or column is None else (row, column)
 
 
-def read(value: Any, shown: DisplayedHead) -> ViewEvent | None:
+def parse_event(value: Any, shown: DisplayedHead) -> ViewEvent | None:
     """The event in what a browser sent: {"token": query or null, "pair": [query, key] or null} or {"marks": [[query,
     key], …]}, of tokens that are shown. Else None."""
     queries, keys = (frozenset(unit.tokens[0] for unit in side) for side in (shown.rows, shown.columns))
     if isinstance(value, dict) and set(value) == {"marks"} and isinstance(value["marks"], list):
-        cells = [chosen({"token": None, "pair": each}, queries, keys) for each in value["marks"]]
+        cells = [token_and_pair({"token": None, "pair": each}, queries, keys) for each in value["marks"]]
         found = tuple(cell[1] for cell in cells if cell is not None and cell[1] is not None)
         return ViewEvent(None, None, found) if len(found) == len(cells) else None
-    places = chosen(value, queries, keys)
+    places = token_and_pair(value, queries, keys)
     return None if places is None else ViewEvent(*places)

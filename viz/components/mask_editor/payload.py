@@ -21,7 +21,7 @@ def state(allowed: np.ndarray, *, room: str, marked: int | None = None) -> bytes
                 {})
 
 
-def read(value: Any, n: int) -> np.ndarray | None:
+def parse_event(value: Any, n: int) -> np.ndarray | None:
     """The painted square in what a browser sent: {"allowed": n·n zeros and ones}; None for anything else."""
     if not isinstance(value,
                       dict) or set(value) != {"allowed"} or not isinstance(value["allowed"],

@@ -13,7 +13,7 @@ def message(label: str, words: Sequence[str], at: int, help: str | None, told: A
     return {"label": label, "words": list(words), "at": at, "help": help or "", "heard": heard}
 
 
-def read(value: Any, words: Sequence[str]) -> int | None:
+def parse_event(value: Any, words: Sequence[str]) -> int | None:
     """The number of the option in what a browser sent: {"at": its number, "word": its words, "count": of the message}.
     None for anything else.
 

@@ -21,10 +21,10 @@ class StripEvent:
 
 
 def body(tokens: Tokens, *, room: str) -> bytes:
-    return body_of(token_axis(tokens), room=room)
+    return body_of_axis(token_axis(tokens), room=room)
 
 
-def body_of(axis: Mapping[str, Any], *, room: str) -> bytes:
+def body_of_axis(axis: Mapping[str, Any], *, room: str) -> bytes:
     """The same of tokens that are written for a browser already."""
     return pack({"room": room, "part": "body", "tokens": dict(axis), "colours": COLOURS,
                  "text": strings("components")["strip"]}, {})
@@ -34,14 +34,14 @@ def state(*, room: str, focus: int | None = None, pair: tuple[int, int] | None =
     return pack({"room": room, "part": "state", "focus": focus, "pair": pair, "pairs": pairs}, {})
 
 
-def read(value: Any, count: int) -> StripEvent | None:
+def parse_event(value: Any, count: int) -> StripEvent | None:
     """The event in what a browser sent: {"token": position or null, "pair": [from, to] or null}. None for anything
     else, whatever it is."""
-    places = chosen(value, range(count), range(count))
+    places = token_and_pair(value, range(count), range(count))
     return None if places is None else StripEvent(*places)
 
 
-def chosen(value: Any, queries: range | frozenset[int],
+def token_and_pair(value: Any, queries: range | frozenset[int],
            keys: range | frozenset[int]) -> tuple[int | None, tuple[int, int] | None] | None:
     """(token, pair) of a message, if the token is one of `queries` and the pair one of `queries` and `keys`."""
     if not isinstance(value, dict) or set(value) != {"token", "pair"}:

@@ -85,7 +85,7 @@ def state(*, room: str) -> bytes:
     return pack({"room": room, "part": "state"}, {})
 
 
-def read(value: Any, doors: Mapping[str, Door]) -> str | None:
+def parse_event(value: Any, doors: Mapping[str, Door]) -> str | None:
     """The lesson behind the box in what a browser sent: {"box": name}; None for anything else."""
     if not isinstance(value,
                       dict) or set(value) != {"box"} or not isinstance(value["box"], str) or value["box"] not in doors:

@@ -17,14 +17,14 @@ from model.core.view import SCALES, View
 from model.studies.comparison import Alignment, Comparison, cosine, difference_views, prediction_table
 from viz.components.head_grid import head_grid
 from viz.components.head_view import head_view
-from viz.export.comparison import KINDS, NAMES, Compared, as_csv, picture
+from viz.export.comparison import KINDS, NAMES, SavedComparison, as_csv, picture
 from viz.format import head_label
 from viz.page import PageContext
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import pills, segments
-from viz.widgets.handout_button import keep_picture
+from viz.widgets.handout_button import picture_button
 
-SHOWN, SAID, EQUAL = 6, 4, 1e-6   # heads that are offered; words of each answer; weights that differ less are equal
+SHOWN, MOST_ANSWERS, EQUAL = 6, 4, 1e-6   # heads that are offered; words of each answer; weights that differ less are equal
 # groups of tokens up to which three pictures in a row have room for every label; in a presentation
 FEW, FEWER = 16, 10
 HIGH = (360, 520, 760)      # pixels of one of three, of one of two, of one alone
@@ -35,9 +35,8 @@ def alternatives(model: str) -> dict[str, str]:
     return {each.id: each.title for each in sources.catalogue() if each.on_disk and each.id != model}
 
 
-def pictures(page: PageContext, records: tuple[AttentionRecord, AttentionRecord], view: View,
-             other: tuple[Kind, tuple[int, int]],
-             found: Alignment) -> None:
+def difference_section(page: PageContext, records: tuple[AttentionRecord, AttentionRecord], view: View,
+                       other: tuple[Kind, tuple[int, int]], found: Alignment) -> None:
     """The open head in both and their difference, and below it what is true of it and what the two answer."""
     words, (kind, head) = strings("compare"), other
     shown = difference_views(*records, ((view.kind, view.layer, view.head), (kind, *head)), found)
@@ -60,20 +59,19 @@ def pictures(page: PageContext, records: tuple[AttentionRecord, AttentionRecord]
             st.markdown(f"**{title[0]}**" + "".join(f" · {escape_markdown(part)}" for part in title[1:]))
             scale = None if place < 2 else bound if bound > EQUAL else 1.0
             _picture(page, view, each, found, f"compare-{NAMES[place]}", scale,
-                     HIGH[0 if few else 1 if place < 2 else 2],
-                     records[place:place + 1] or records)
+                     HIGH[0 if few else 1 if place < 2 else 2], records[place:place + 1] or records)
     left, right = st.columns(2, gap="medium")
     with left:
         _largest(shown, found, bound, bool(records[1].query.edits))
         grouped = replace(view, token=_focus(view, found), pair=None)   # places are groups here
-        _take_away(Compared(shown, grouped, bound, tuple(map(" · ".join, titles)), records, page.link(page.state)))
+        _take_away(SavedComparison(shown, grouped, bound, tuple(map(" · ".join, titles)), records,
+                                   page.link(page.state)))
     with right:
         _said(*records)
 
 
 def _titles(page: PageContext, records: tuple[AttentionRecord, AttentionRecord],
-            places: tuple[tuple[int, int], tuple[int, int]],
-            bound: float) -> list[list[str]]:
+            places: tuple[tuple[int, int], tuple[int, int]], bound: float) -> list[list[str]]:
     """What stands over each of the three: its name and what it is of, in parts."""
     words = strings("compare")
     titles = [[words[name], head_label(layer, head)] for name, (layer, head) in zip(NAMES, places)]
@@ -91,7 +89,7 @@ def _focus(view: View, found: Alignment) -> int | None:
     return next((place for place, group in enumerate(found.rows) if view.token in group.first), None)
 
 
-def _take_away(found: Compared) -> None:
+def _take_away(found: SavedComparison) -> None:
     """The three pictures as one file, and the numbers; each is made when its button is pressed."""
     words = strings("compare")
     with st.popover(words["save"], type="tertiary", key="compare-save", on_change="rerun") as opened:
@@ -100,24 +98,22 @@ def _take_away(found: Compared) -> None:
         with st.container(horizontal=True):
             for kind, mime in KINDS.items():
                 st.download_button(kind.upper(), partial(picture, found, kind), f"clearhead-compare.{kind}", mime,
-                                   on_click="ignore",
-                                   key=f"compare-{kind}")
+                                   on_click="ignore", key=f"compare-{kind}")
             st.download_button("CSV", lambda: as_csv(found.shown), "clearhead-compare.csv", "text/csv",
                                on_click="ignore", key="compare-numbers")
 
 
 def _picture(page: PageContext, view: View, shown: DisplayedHead, found: Alignment, key: str, bound: float | None,
-             height: int,
-             source: tuple[AttentionRecord, ...]) -> None:
+             height: int, source: tuple[AttentionRecord, ...]) -> None:
     """One of the three; a row that is chosen in one of them is in focus in all, and on the page Heads."""
     def take(event) -> None:
         first = found.rows[event.token].first if event.token is not None else ()
         if first:
             page.set_view(token=first[0])
 
-    keep_picture(head_view(shown, replace(view, lens="matrix"), focus=_focus(view, found), height=height, bound=bound,
-                           key=key, on_event=take),
-                 source)
+    picture_button(head_view(shown, replace(view, lens="matrix"), focus=_focus(view, found), height=height, bound=bound,
+                             key=key, on_event=take),
+                   source)
 
 
 def _largest(shown: tuple[DisplayedHead, ...], found: Alignment, bound: float, edited: bool) -> None:
@@ -136,8 +132,8 @@ def _largest(shown: tuple[DisplayedHead, ...], found: Alignment, bound: float, e
         st.caption(words["alone"].format(count=alone, total=len(found.rows)))
 
 
-def grid(page: PageContext, overview: Overview, view: View, found: Comparison, records: tuple[AttentionRecord, ...],
-         choose: Callable[..., None] | None) -> None:
+def grid_section(page: PageContext, overview: Overview, view: View, found: Comparison,
+                 records: tuple[AttentionRecord, ...], choose: Callable[..., None] | None) -> None:
     """Every head of the first by how much it changed, or by how like the second's open head it is. choose(head=…) opens
     one that has a counterpart; None where the two have none."""
     words, ranked, counterpart = strings("compare"), found.ranked, choose is not None
@@ -151,18 +147,17 @@ def grid(page: PageContext, overview: Overview, view: View, found: Comparison, r
     best = (ranked if counterpart else ranked[::-1])[:SHOWN]
     first = [(layer, head, values[layer, head]) for layer, head, value in best if value > EQUAL or not counterpart]
     choose = choose or page.set_view
-    coloured(overview, view, values, words["grid_value" if counterpart else "grid_likeness"], offered=first,
-             key="compare-grid", signed=False,
-             bound=None, source=records, choose=choose)
+    coloured_grid(overview, view, values, words["grid_value" if counterpart else "grid_likeness"], offered=first,
+                  key="compare-grid", signed=False, bound=None, source=records, choose=choose)
     pills(words["open"], [((layer, head), f"{head_label(layer, head)}  {value:.3g}") for layer, head, value in first],
-            choose, "head", None, "rank_changed")
+          choose, "head", None, "rank_changed")
 
 
-def coloured(overview: Overview, view: View, values: dict[tuple[int, int], float], name: str, *, offered: list,
-             key: str, signed: bool,
-             bound: float | None, source: tuple[AttentionRecord, ...], choose: Callable[..., None]) -> None:
+def coloured_grid(overview: Overview, view: View, values: dict[tuple[int, int], float], name: str, *, offered: list,
+                  key: str, signed: bool, bound: float | None, source: tuple[AttentionRecord, ...],
+                  choose: Callable[..., None]) -> None:
     """The grid of heads with a number as colour; a click opens the head here, by choose(head=…)."""
-    keep_picture(
+    picture_button(
         head_grid(overview, open_head=(view.layer, view.head),
                   marks=[(layer, head, place) for place, (layer, head, _) in enumerate(offered, 1)],
                   values={place: max(value, 0.0) if not signed else value for place, value in values.items()},
@@ -187,7 +182,7 @@ def _said(first: AttentionRecord, second: AttentionRecord) -> None:
         st.markdown(words["answers_none"].format(first=words["kinds"][kinds[0]], second=words["kinds"][kinds[1]]))
     else:
         rows = [f"| {escape_markdown(token)} | {_share(one)} | {_share(other)} | {_share(other - one, '+')} |"
-                for token, one, other in prediction_table(first, second, SAID)]
+                for token, one, other in prediction_table(first, second, MOST_ANSWERS)]
         st.caption(words["answers_place"])
         st.markdown("\n".join([f"| {' | '.join(words['answers_head'])} |", "|---|---|---|---|", *rows]))
 

@@ -16,14 +16,14 @@ from viz.figures.twins import twins as twins_figure
 from viz.format import format_weight, head_label, paper_head_label
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Switch, Words
-from viz.pages.coreference.case_set import whole_set
+from viz.pages.coreference.case_set import case_set_section
 from viz.pages.coreference.claims import Twins, sentence_claims
-from viz.pages.coreference.sentence import ROLES, asked, choose_words, twin
-from viz.pages.coreference.silencing import proof
+from viz.pages.coreference.sentence import ROLES, choose_words, sentence_case, twin_case
+from viz.pages.coreference.silencing import silencing_section
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import bind
 from viz.widgets.figure import figure
-from viz.widgets.handout_button import keep_picture, keep_table
+from viz.widgets.handout_button import picture_button, table_button
 from viz.widgets.vocabulary import unknown_words, vocabulary
 
 PAGE = Page("Coreference", "Look", 10, "record", controls=(
@@ -39,7 +39,7 @@ def render(page: PageContext) -> None:
     words = strings("coreference")
     st.markdown(f"## {words['question']}")
     st.markdown(words["lead"], width=READABLE)
-    record, case = page.record(), asked(page)
+    record, case = page.record(), sentence_case(page)
     unknown_words(page, record)
     attention_map = map_of(record)
     rows = page.controls["rows"] or ("later" if attention_map.kind is Kind.CAUSAL else "pronoun")
@@ -49,9 +49,9 @@ def render(page: PageContext) -> None:
     else:
         choose_words(page, attention_map, case)
         twins = _one_sentence(page, attention_map, case, rows)
-    found = whole_set(page, record.card, rows)
+    found = case_set_section(page, record.card, rows)
     if case is not None and twins is not None:
-        proof(page, case, twins, found)
+        silencing_section(page, case, twins, found)
     vocabulary(record.card.id, record.card.title, lambda text: page.set_question(text=text))
     _sources(words["source"])
 
@@ -60,7 +60,7 @@ def _one_sentence(page: PageContext, attention_map: AttentionMap, case: Case, ro
     """The sentence and its twin: what to know first, the two grids, what to notice, the picture of both, the
     numbers."""
     words = strings("coreference")
-    other = None if case.answer else twin(page, case)
+    other = None if case.answer else twin_case(page, case)
     rows = "pronoun" if case.answer else rows
     if attention_map.kind is Kind.CAUSAL and not case.answer:
         said = words["ask"]["causal" if rows == "later" else "causal_pronoun"]
@@ -102,11 +102,10 @@ def _grids(page: PageContext, attention_map: AttentionMap, case: Case, other: Ca
             values = {head[1:]: float(each) for head, each in zip(twins.heads, weights[:, 0] - weights[:, 1])}
             query = sources.open_query(page.state.model, each.sentence)
             overview = page.ask(OverviewQuery(query, attention_map.kind))
-            keep_picture(head_grid(overview, open_head=twins.heads[place][1:], hover=numbers, values=values,
-                                   signed=True, bound=reach,
-                                   of=f"{a} − {b}", height=GRID, key=f"coref_{side}",
-                                   on_event=lambda event: page.set_view(head=(event.layer, event.head))),
-                         (page.ask(query),))
+            picture_button(head_grid(overview, open_head=twins.heads[place][1:], hover=numbers, values=values,
+                                     signed=True, bound=reach, of=f"{a} − {b}", height=GRID, key=f"coref_{side}",
+                                     on_event=lambda event: page.set_view(head=(event.layer, event.head))),
+                           (page.ask(query),))
     st.caption(words["same"].format(reach=format_weight(reach), **bold), width=READABLE)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(_open_numbers(twins, place, bold), width="content")
@@ -168,7 +167,7 @@ def _table(twins: Twins) -> None:
                      for key, value in row.items()})
     with st.expander(words["title"].format(n=len(twins.heads))):
         st.dataframe(rows, hide_index=True)
-        keep_table("coref-table", rows, words["title"].format(n=len(twins.heads)))
+        table_button("coref-table", rows, words["title"].format(n=len(twins.heads)))
         st.caption(words["help"])
 
 

@@ -111,10 +111,8 @@ def set_claims(report: Report) -> list[str]:
     """What a set says about the heads, the verdict first."""
     words, best = strings("coreference")["claims"], report.best
     facts = {"head": head_label(best.layer, best.head), "paper": paper_head_label(best.layer, best.head),
-             "best": percent(best.accuracy),
-             "n": len(report.heads),
-             "luck": format_share(report.luck.mean), "high": format_share(report.luck.high),
-             "p": f"{report.luck.p_value:.4f}",
+             "best": percent(best.accuracy), "n": len(report.heads), "luck": format_share(report.luck.mean),
+             "high": format_share(report.luck.high), "p": f"{report.luck.p_value:.4f}",
              "mass": format_weight(best.mass), "both": "" if np.isnan(best.both) else format_share(best.both, 0),
              **{each: format_share(value, 0) for each, value in report.baselines.items()}}
     held_out = report.best.accuracy if report.held_out is None else report.held_out.accuracy

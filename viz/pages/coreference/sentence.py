@@ -16,7 +16,7 @@ from viz.widgets.sentence_strip import sentence_strip
 ROLES = ("pronoun", "correct", "wrong")
 
 
-def asked(page: PageContext) -> Case | None:
+def sentence_case(page: PageContext) -> Case | None:
     """The case of the sentence on screen: what was chosen, and what the rest of the sentence suggests."""
     text, example = page.state.text, example_for(page.state.text, None)
     chosen = tuple(page.controls[role] for role in ROLES)
@@ -35,8 +35,7 @@ def choose_words(page: PageContext, attention_map: AttentionMap, case: Case) -> 
             _role(page, role, case)
         choice_for(page, "click", words["click"], {role: words[role] for role in ROLES})
     sentence_strip(attention_map.queries, focus=place.pronoun[0], pair=(place.pronoun[0], place.correct[0]),
-                   key="coref_strip",
-                   on_event=lambda event: _clicked(page, attention_map, case, event, place))
+                   key="coref_strip", on_event=lambda event: _clicked(page, attention_map, case, event, place))
 
 
 def _role(page: PageContext, role: str, case: Case) -> None:
@@ -60,7 +59,7 @@ def _clicked(page: PageContext, attention_map: AttentionMap, case: Case, event, 
         page.set_controls(**(kept | {page.controls["click"]: word}))
 
 
-def twin(page: PageContext, case: Case) -> Case | None:
+def twin_case(page: PageContext, case: Case) -> Case | None:
     """The twin's case: that of the example or of the set, or the one that is typed here."""
     words = strings("coreference")["ask"]
     found = _known_twin(page, case)

@@ -21,7 +21,7 @@ SILENCED = 8        # heads of the ranking that are silenced one by one
 LITTLE = 0.02       # a change of the probability that is called none
 
 
-def proof(page: PageContext, case: Case, twins: Twins, found: Report | None) -> None:
+def silencing_section(page: PageContext, case: Case, twins: Twins, found: Report | None) -> None:
     """The section. A model that says no words is told so by its own sentence."""
     words = strings("coreference")["proof"]
     st.markdown(f"### {words['title']}")

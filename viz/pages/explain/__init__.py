@@ -17,7 +17,7 @@ from viz.pages.explain.one_answer import (
 )
 from viz.text import escape_markdown, strings
 from viz.widgets.head_picker import real_head
-from viz.widgets.lesson import READABLE, listing
+from viz.widgets.lesson import READABLE, source_listing
 
 PAGE = Page("Does attention explain?", "Look", 6, "record", controls=(
     Number("at", -1, -1, 99_999, whole=True), Words("word", "", 40), Words("rival", "", 40), Words("other", "", 300),
@@ -69,7 +69,7 @@ def _formulas() -> None:
     words = strings("explain")["formulas"]
     with st.expander(words["title"]):
         st.markdown(words["text"])
-        st.code(listing((rollout.with_residual, rollout.rollout, rollout.flow, value_norms.transformed_values,
+        st.code(source_listing((rollout.with_residual, rollout.rollout, rollout.flow, value_norms.transformed_values,
                          value_norms.contributions, value_norms.apply_norm, value_norms.by_stage,
                          statistics.rank_correlations, rank_agreement, permuted, heads.share_among_heads), {}),
                 language="python")

@@ -16,7 +16,7 @@ from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
 from viz.format import head_label, visible_token
 from viz.page import PageContext
-from viz.pages.explain.claims import label, of_set
+from viz.pages.explain.claims import label, set_claims
 from viz.text import escape_markdown, strings
 from viz.widgets.control_widgets import choice_for, toggle_for
 from viz.widgets.figure import figure
@@ -76,7 +76,7 @@ def _result(said: Report, view: View, count: int) -> None:
                    ceiling=(top, one["ceiling"].format(value=top)), axis=one["axis"], quiet=quiet),
                key="explain-set", alt=words["alt"].format(rows=len(names), texts=said.texts, ceiling=top))
     with right:
-        st.markdown("\n".join(f"- {line}" for line in of_set(said, view.layer, view.head, count)))
+        st.markdown("\n".join(f"- {line}" for line in set_claims(said, view.layer, view.head, count)))
 
 
 def _layers(found: list[Attribution]) -> None:
@@ -109,8 +109,7 @@ def permuted_weights(page: PageContext, question: AttributionQuery, found: Attri
     left, right = st.columns([7, 5], gap="large")
     with left:
         figure(lambda theme: histogram(theme, edges, {words["shuffled"]: shares},
-                                       axes=(words["axis"][form], words["share"]),
-                                       marks=[(said.even, words["even"])]),
+                                       axes=(words["axis"][form], words["share"]), marks=[(said.even, words["even"])]),
                key="explain-swap", alt=words["alt"].format(draws=DRAWS, median=middle, even=said.even))
     with right:
         st.caption(words["about"][form])
@@ -150,9 +149,8 @@ def _said_of_shares(attention_map: AttentionMap, view: View, weights: np.ndarray
     count, names = attention_map.layer(view.layer).heads, (attention_map.queries.texts, attention_map.keys.texts)
     loud = (share > 2 / count) & (weights < FAINT)
     said = words["said"].format(low=sums.min(), high=sums.max(), row=escape_markdown(names[0][row]),
-                                column=escape_markdown(names[1][column]),
-                                share=share[row, column], weight=weights[row, column], loud=int(loud.sum()),
-                                cells=int((weights > 0).sum()),
+                                column=escape_markdown(names[1][column]), share=share[row, column],
+                                weight=weights[row, column], loud=int(loud.sum()), cells=int((weights > 0).sum()),
                                 average=1 / count, faint=FAINT)
     if view.pair is not None:
         said += " " + words["pair"].format(row=escape_markdown(names[0][view.pair[0]]),

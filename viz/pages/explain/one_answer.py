@@ -16,7 +16,7 @@ from viz.figures.agreement import agreement as agreement_figure
 from viz.figures.importance import importance
 from viz.format import visible_token
 from viz.page import PageContext
-from viz.pages.explain.claims import label, of_answer, of_sentence
+from viz.pages.explain.claims import answer_claims, label, value_claim
 from viz.text import escape_markdown, strings
 from viz.widgets.control_widgets import button_setting, toggle_for
 from viz.widgets.fields import bind
@@ -108,7 +108,7 @@ def importance_section(page: PageContext, found: Attribution, view: View) -> Non
     apart = (~found.ranked).tolist()
     most = int(np.abs(np.where(found.ranked, found.removed["deleted"], 0)).argmax())
     st.markdown(f"##### {words['title']}")
-    st.markdown(of_answer(found))
+    st.markdown(value_claim(found))
     with st.container(width=READABLE):
         unit = words["unit"]["cosine" if answer.kind == "vector" else "nats"]
         st.caption(f"{words['lead'].format(neutral=f'“{escape_markdown(answer.neutral)}”')} {unit}")
@@ -157,12 +157,11 @@ def agreement_section(found: Attribution, view: View) -> None:
     left, right = st.columns([7, 5], gap="large")
     with left:
         figure(lambda theme: agreement_figure(
-                   theme, names, {removals[name]: values[:, place] for place, name in enumerate(REMOVALS)},
-                   (words["mean"], values.mean(1)),
-                   ceiling=(top, words["ceiling"].format(value=top)), chance=(luck, words["chance"]),
-                   axis=words["axis"], quiet=quiet),
+            theme, names, {removals[name]: values[:, place] for place, name in enumerate(REMOVALS)},
+            (words["mean"], values.mean(1)), ceiling=(top, words["ceiling"].format(value=top)),
+            chance=(luck, words["chance"]), axis=words["axis"], quiet=quiet),
                key="explain-agreement", alt=words["alt"].format(rows=len(names), ceiling=top, chance=luck))
     with right:
         st.warning(words["warning"].format(count=count, chance=luck))
         st.markdown(f"**{words['notice']}**\n" + "\n".join(f"- {line}"
-                                                           for line in of_sentence(found, view.layer, view.head)))
+                                                           for line in answer_claims(found, view.layer, view.head)))

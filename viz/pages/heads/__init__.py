@@ -21,10 +21,10 @@ from viz.pages.heads.claims import head_claims
 from viz.pages.heads.colours import COLOUR, grid_colours
 from viz.pages.heads.display import export_menu, filters, lens_bar, overlays
 from viz.pages.heads.prediction import PREDICT, covered_head, is_covered, marked_cells, score_panel, start_button
-from viz.pages.heads.ranking import SHOWN, hover_numbers, look_here_first
+from viz.pages.heads.ranking import SHOWN, look_here_first, tooltip_numbers
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import segments, select
-from viz.widgets.handout_button import add_to_handout, keep_picture
+from viz.widgets.handout_button import add_to_handout, picture_button
 from viz.widgets.sentence_strip import sentence_strip
 from viz.widgets.vocabulary import vocabulary
 from viz.widgets.waiting import in_fragment_run, wait_for_paint
@@ -63,8 +63,7 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
     sentence = st.container()
     left, right = st.columns([11, 13], gap="medium")
     parts = [(sentence, partial(_sentence, page, record, view, False)),
-             (left, partial(_grid, page, record, view, measures)),
-             (right, partial(_open_head, page, record, view)),
+             (left, partial(_grid, page, record, view, measures)), (right, partial(_open_head, page, record, view)),
              (left, partial(look_here_first, record[view.kind], view, measures, page.set_view))]
     if in_fragment_run():
         parts.insert(0, parts.pop(2))
@@ -149,8 +148,7 @@ def _twin_toggle(page: PageContext, texts: dict[str, str]) -> None:
 
     st.session_state["twin"] = page.state.text
     st.segmented_control(strings("heads")["swap"], list(texts), format_func=texts.__getitem__, key="twin",
-                         on_change=swapped,
-                         label_visibility="collapsed")
+                         on_change=swapped, label_visibility="collapsed")
 
 
 def _grid(page: PageContext, record: AttentionRecord, view: View, measures: HeadMeasures | None) -> None:
@@ -169,13 +167,13 @@ def _grid(page: PageContext, record: AttentionRecord, view: View, measures: Head
     order = {"layer": None, "pair": ranked}.get(view.order, measures.ranked(view.order)
                                                 if measures and view.order in measures.values else None)
     silences = bool(st.session_state.get("click-silences")) if record.verification.status == "verified" else None
-    keep_picture(head_grid(overview, open_head=(view.layer, view.head),
-                           order=[(layer, head) for layer, head, _ in order] if order else None,
-                           marks=[(layer, head, place) for place, (layer, head, _) in enumerate(ranked[:SHOWN], 1)],
-                           hover=hover_numbers(measures, weights), values=values, of=of, groups=_group(attention_map),
-                           key="grid",
-                           silences=silences, on_event=lambda event: _take(page, event)),
-                 (record,), beside=None if silences is None else _silencing_switch)
+    picture_button(head_grid(overview, open_head=(view.layer, view.head),
+                             order=[(layer, head) for layer, head, _ in order] if order else None,
+                             marks=[(layer, head, place) for place, (layer, head, _) in enumerate(ranked[:SHOWN], 1)],
+                             hover=tooltip_numbers(measures, weights), values=values, of=of,
+                             groups=_group(attention_map), key="grid", silences=silences,
+                             on_event=lambda event: _take(page, event)),
+                   (record,), beside=None if silences is None else _silencing_switch)
     if st.session_state.pop("silenced", False):
         _edit(page, "zero")
 

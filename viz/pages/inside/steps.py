@@ -16,7 +16,7 @@ from viz.figures.matrix import matrix
 from viz.page import PageContext
 from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
-from viz.widgets.vector_heatmap import named, strips
+from viz.widgets.vector_heatmap import token_name, vector_strips
 
 SHOWN = 24       # keys that have a strip or a bar of their own; of a longer text those with the largest weights
 KEPT = 12        # products that are bars of their own
@@ -59,10 +59,10 @@ class StepContext:
         return np.unique([*order, self.key])
 
     def query_name(self) -> str:
-        return named(self.record[self.view.kind].queries, self.token)
+        return token_name(self.record[self.view.kind].queries, self.token)
 
     def key_name(self, place: int | None = None) -> str:
-        return named(self.record[self.view.kind].keys, self.key if place is None else place)
+        return token_name(self.record[self.view.kind].keys, self.key if place is None else place)
 
 
 def trace_of(page: PageContext, record: AttentionRecord) -> tuple[Trace | None, str]:
@@ -75,7 +75,7 @@ def trace_of(page: PageContext, record: AttentionRecord) -> tuple[Trace | None, 
 
 def _vectors(here: StepContext, rows: list[tuple[str, np.ndarray]], name: str, alt: str) -> None:
     """A step's strips, which take the place of those of the step before."""
-    strips(rows, key="inside-vectors", name=f"inside-{name}", alt=alt, columns=here.columns)
+    vector_strips(rows, key="inside-vectors", name=f"inside-{name}", alt=alt, columns=here.columns)
 
 
 def step_in(here: StepContext, lesson: Lesson, words: dict) -> dict:
@@ -128,8 +128,7 @@ def step_products(here: StepContext, lesson: Lesson, words: dict) -> dict:
     figure(lambda theme: bars(theme, [name for name, _ in found],
                               {words["share"]: np.array([value for _, value in found])},
                               axes=(words["pairs"] if pairs else words["dimensions"], words["share"]), height=300),
-           key="inside-products",
-           alt=words["alt_bars"].format(name=found[0][0], value=found[0][1], dot=products.sum()))
+           key="inside-products", alt=words["alt_bars"].format(name=found[0][0], value=found[0][1], dot=products.sum()))
     return {"first": found[0][0], "value": found[0][1], "rest": found[-1][1], "dot": products.sum(),
             "positive": products[products > 0].sum(), "negative": products[products < 0].sum()}
 
@@ -169,8 +168,7 @@ def step_softmax(here: StepContext, lesson: Lesson, words: dict) -> dict:
     raised = np.exp(path.logits - path.logits[path.allowed].max()) if path.allowed[key] else np.zeros(len(path.logits))
     total = np.exp(path.logits[path.allowed] - path.logits[path.allowed].max()).sum()
     return {"logit": path.logits[key], "raised": raised[key], "total": total, "weight": path.weights[key],
-            "sum": path.weights.sum(),
-            "sink": words["sink"].format(sink=path.sink) if path.sink else ""}
+            "sum": path.weights.sum(), "sink": words["sink"].format(sink=path.sink) if path.sink else ""}
 
 
 def step_mix(here: StepContext, lesson: Lesson, words: dict) -> dict:
@@ -210,8 +208,7 @@ def step_out(here: StepContext, lesson: Lesson, words: dict) -> dict:
     lengths = np.linalg.norm(handed, axis=-1)
     names = [str(head) for head in range(len(lengths))]
     figure(lambda theme: bars(theme, names, {words["length"]: lengths}, axes=("head", words["length"]), height=260),
-           key="inside-lengths",
-           alt=words["alt_lengths"].format(head=here.view.head, length=lengths[here.view.head]))
+           key="inside-lengths", alt=words["alt_lengths"].format(head=here.view.head, length=lengths[here.view.head]))
     total, own = handed.sum(0) + (0 if bias is None else bias), lengths[here.view.head]
     return {"head": here.view.head, "length": own, "rank": int((lengths > own).sum()) + 1, "heads": len(lengths),
             "error": np.abs(total - output).max(), "whole": np.linalg.norm(output)}
@@ -231,6 +228,5 @@ def step_stream(here: StepContext, lesson: Lesson, words: dict) -> dict:
 
 
 STEPS = {"in": step_in, "qkv": step_qkv, "products": step_products, "score": step_score, "mask": step_mask,
-         "softmax": step_softmax, "mix": step_mix,
-         "concat": step_concat, "out": step_out, "stream": step_stream}
+         "softmax": step_softmax, "mix": step_mix, "concat": step_concat, "out": step_out, "stream": step_stream}
 TRACED = ("in", "out", "stream")   # steps that need more than the record

@@ -16,7 +16,7 @@ from viz.page import PageContext
 from viz.provenance import versions
 from viz.text import escape_markdown, strings
 from viz.widgets.corpus_result import AVERAGES, FROM_FILE, CorpusResult, save_result, saved_result
-from viz.widgets.head_table import clickable, columns
+from viz.widgets.head_table import clickable_table, column_config
 from viz.widgets.waiting import session
 
 MOST_TEXTS, MEGABYTES = 1000, 5    # what one session may have read in one go; the command line has no limit
@@ -100,13 +100,12 @@ def _shown(page: PageContext, found: CorpusResult) -> None:
         st.caption(words["many_cut"].format(count=averages.cut))
     st.caption(words["many_table_about"])
     rows = _rows(averages)
-    clickable(page, rows, _columns(rows[0]), key="many-table", alt=words["many_kept"].format(
+    clickable_table(page, rows, _columns(rows[0]), key="many-table", alt=words["many_kept"].format(
         name=found.name, heads=len(averages.places), texts=averages.texts, tokens=averages.tokens, model=found.model))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         provenance = {"model": found.model, "revision": found.revision, "file": found.name, "versions": versions()}
         st.download_button(words["many_csv"], lambda: as_csv(averages, provenance).encode("utf-8"),
-                           "clearhead-heads-over-texts.csv", "text/csv",
-                           on_click="ignore", key="many-csv")
+                           "clearhead-heads-over-texts.csv", "text/csv", on_click="ignore", key="many-csv")
         colour = st.selectbox(words["many_colour"], averages.names, format_func=lambda name: AVERAGES[name],
                               key="many-colour", width=320)
         if st.button(words["many_open"], key="many-open"):
@@ -128,7 +127,7 @@ def _rows(averages: Averages) -> list[dict[str, Any]]:
 
 def _columns(row: dict[str, Any]) -> dict[str, Any]:
     words = strings("measures")
-    told = columns(row)
+    told = column_config(row)
     for name in row:
         if name.endswith("_sd"):
             title = words["measure_names"][name.removesuffix("_sd")]

@@ -57,8 +57,7 @@ def claims(story: Story, step: int) -> list[str]:
     """Sentences in Markdown, the moment first."""
     words, best = strings("training")["claims"], story.best(story.main)
     facts = {"head": head_name(story.traits.heads[best]), "what": words["roles"][story.main],
-             "score": words["scores"][story.main],
-             "value": float(story.traits.of(story.main)[-1, best])}
+             "score": words["scores"][story.main], "value": float(story.traits.of(story.main)[-1, best])}
     moment, half = story.moment, fall(story.film)
     if moment is not None and half is not None:
         said = [words["formed"].format(start=moment[0], end=moment[1], fall=half, **facts)]

@@ -11,7 +11,7 @@ from model.training import processes
 from model.training.film import Film
 from model.training.processes import Settings, Status, Training
 from viz.page import PageContext
-from viz.pages.training.film import READABLE, stage
+from viz.pages.training.film import READABLE, film_stage
 from viz.text import escape_markdown, strings
 from viz.widgets.control_widgets import choice_for, slider_for
 
@@ -22,7 +22,7 @@ LOOK = 1.0       # seconds between two looks at a running training
 REST = 5.0       # and at one that has ended, so that it is not forgotten
 
 
-def leave() -> None:
+def end_training() -> None:
     """The page was left: the training ends."""
     training = st.session_state.pop("training", None)
     if training is not None:
@@ -62,12 +62,11 @@ def _settings(page: PageContext, running: bool) -> None:
 
 
 def _start(page: PageContext) -> None:
-    leave()
+    end_training()
     chosen = page.controls
     try:
         st.session_state["training"] = processes.start(Settings(chosen["task"], int(chosen["layers"]),
-                                                                int(chosen["heads"]), chosen["rate"],
-                                                                      chosen["steps"]))
+                                                                int(chosen["heads"]), chosen["rate"], chosen["steps"]))
         page.set_controls(step=-1, open="", says="")
     except UserError as error:
         st.session_state["training_refused"] = str(error)
@@ -88,7 +87,7 @@ def _watch(page: PageContext, training: Training, was_running: bool) -> None:
     except UserError:
         return   # before the first snapshot there is none
     try:
-        stage(_renewing(page, training), training.name, _with_news(film, news), news.steps, growing=True)
+        film_stage(_renewing(page, training), training.name, _with_news(film, news), news.steps, growing=True)
     except UserError as error:
         st.error(escape_markdown(str(error)))
 
@@ -125,7 +124,7 @@ def _with_news(film: Film, news: Status) -> Film:
     return Film(film.frames, step, loss, right, film.about)
 
 
-def beside(training: Training) -> None:
+def background_training(training: Training) -> None:
     """One line about a training that goes on while another film is looked at; it renews the lease."""
     words = strings("training")["settings"]
 

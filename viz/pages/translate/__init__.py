@@ -13,7 +13,7 @@ from model.studies import pronoun_choice
 from model.studies.pronoun_choice import pronoun_of
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, Words
-from viz.pages.translate.decision import READABLE, decided
+from viz.pages.translate.decision import READABLE, decision_section
 from viz.pages.translate.word import WordView, head_rows, open_head, probabilities, selected_word, sentence_strips
 from viz.text import escape_markdown, strings
 from viz.widgets.vocabulary import unknown_words, vocabulary
@@ -50,7 +50,7 @@ def render(page: PageContext) -> None:
         probabilities(now)
     with right:
         open_head(page, now)
-    decided(page, model, state.text, "" if swap is None else swap.twin)
+    decision_section(page, model, state.text, "" if swap is None else swap.twin)
     vocabulary(model, record.card.title, lambda text: page.set_question(text=text))
     _sources(words["source"])
     if st.session_state.get("writing"):

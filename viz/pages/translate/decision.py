@@ -20,7 +20,7 @@ READABLE = 860   # pixels: no line of prose is longer
 PAIRS = 100      # of twins in the set
 
 
-def decided(page: PageContext, model: str, text: str, twin: str) -> None:
+def decision_section(page: PageContext, model: str, text: str, twin: str) -> None:
     """The section; for a model or a sentence without such a decision it says so."""
     words = strings("translate")["decide"]
     st.markdown(f"### {words['title']}")
@@ -80,7 +80,6 @@ def _set(found: DecisionSet) -> None:
     with left:
         st.markdown(f"##### {words['set_title']}")
         figure(lambda theme: bars(theme, names, {words["set_axis"]: np.array(list(found.moved.values()))},
-                                  axes=("", words["set_axis"]),
-                                  y_range=(0, 1.02), height=330), key="translate-set",
-               alt=words["set_alt"].format(numbers=said))
+                                  axes=("", words["set_axis"]), y_range=(0, 1.02), height=330),
+               key="translate-set", alt=words["set_alt"].format(numbers=said))
     right.markdown("\n\n".join(set_claims(found)))

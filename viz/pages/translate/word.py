@@ -19,10 +19,10 @@ from viz.page import PageContext
 from viz.text import escape_markdown, strings
 from viz.widgets.control_widgets import button_setting, choice_for
 from viz.widgets.figure import figure
-from viz.widgets.handout_button import keep_picture
+from viz.widgets.handout_button import picture_button
 from viz.widgets.sentence_strip import sentence_strip
 
-SAID = 8   # words of the chart
+MOST_ANSWERS = 8   # words of the chart
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,11 +101,10 @@ def head_rows(page: PageContext, now: WordView) -> None:
     choice_for(page, "side", words["side"], words["sides"])
     st.markdown(f"##### {words['heads_title'].format(word=word)}", help=words["heads_help"].format(word=word))
     figure(lambda theme: matrix(theme, weights, names, keys, axes=(words["heads_axis"][side], words["heads_rows"]),
-                                square=False,
-                                height=110 + 26 * len(names)), key="translate-heads",
+                                square=False, height=110 + 26 * len(names)),
+           key="translate-heads",
            alt=words["heads_alt"].format(heads=len(names), keys=len(keys), word=now.text, weight=place[2],
-                                         head=head_label(*place[0]),
-                                         key=now.shown.keys.texts[place[1]]))
+                                         head=head_label(*place[0]), key=now.shown.keys.texts[place[1]]))
     st.markdown(words["largest"].format(head=head_label(*place[0]), weight=place[2],
                                         key=escape_markdown(now.shown.keys.texts[place[1]])))
 
@@ -113,7 +112,7 @@ def head_rows(page: PageContext, now: WordView) -> None:
 def open_head(page: PageContext, now: WordView) -> None:
     """One head over all words that were produced."""
     words, kind = strings("translate"), now.shown.kind
-    layer, head = opened(page, now)
+    layer, head = open_head_id(page, now)
     options = {f"{each[0]}.{each[1]}": head_label(*each) for each, _ in now.rows}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.markdown(f"##### {words['open_head'].format(layer=layer, head=head)}", help=words["open_help"],
@@ -125,12 +124,12 @@ def open_head(page: PageContext, now: WordView) -> None:
                      on_change=lambda: page.set_controls(open=st.session_state[key]))
     view = View(kind, layer, head)
     record = replace(now.record, maps=(now.shown,))
-    keep_picture(head_view(displayed_head(record, view), view, focus=now.word, height=430, key="translate_head",
+    picture_button(head_view(displayed_head(record, view), view, focus=now.word, height=430, key="translate_head",
                            on_event=lambda event: None if event.token is None
                            else page.set_controls(word=event.token)), (record,))
 
 
-def opened(page: PageContext, now: WordView) -> tuple[int, int]:
+def open_head_id(page: PageContext, now: WordView) -> tuple[int, int]:
     """The head that was chosen; without a choice the one with the largest weight for this word."""
     parts = page.controls["open"].split(".")
     if len(parts) == 2 and all(each.isdecimal() for each in parts) and now.shown.has(int(parts[0]), int(parts[1])):
@@ -144,10 +143,9 @@ def probabilities(now: WordView) -> None:
     if prediction is None or now.word not in prediction.positions:
         return
     place = prediction.positions.index(now.word)
-    texts, shares = prediction.texts[place][:SAID], np.array(prediction.probabilities[place][:SAID])
+    texts, shares = prediction.texts[place][:MOST_ANSWERS], np.array(prediction.probabilities[place][:MOST_ANSWERS])
     st.markdown(f"##### {words['chances_title']}")
     rest = ", ".join(f"{text} {share:.3f}" for text, share in zip(texts[1:4], shares[1:4]))
     figure(lambda theme: bars(theme, [html.escape(text) for text in texts], {words["chances"]: shares},
-                              axes=("", words["chances"]), y_range=(0, 1),
-                              height=240), key="translate-chances",
-           alt=words["chances_alt"].format(first=texts[0], p=shares[0], rest=rest))
+                              axes=("", words["chances"]), y_range=(0, 1), height=240),
+           key="translate-chances", alt=words["chances_alt"].format(first=texts[0], p=shares[0], rest=rest))
