@@ -11,12 +11,15 @@ DECADES = ["0.0001", "0.001", "0.01", "0.1", "1"]
 
 def accuracies(theme: str, names: Sequence[str], accuracy: np.ndarray, mass: np.ndarray, *, best: int,
                interval: tuple[float, float], bands: Sequence[tuple[float, float, str]],
-               lines: Sequence[tuple[float, str]], axes: tuple[str, str], height: int = 360) -> FigureSpec:
-    """Dots (head) at accuracy and mass, both 0 to 1, the mass on a log axis. interval: the best head's. bands: (from,
-    to, words) across; lines: (at, words). Both as shares of 1. """
-    figure = chart(theme, *axes, height=height)
-    shown, colours = np.maximum(mass, 1e-4), [ACCENT[theme] if place == best else series_colours(theme)[0]
-                                              for place in range(len(names))]
+               lines: Sequence[tuple[float, str]], axes: tuple[str, str]) -> FigureSpec:
+    """The figure of dots (head) at accuracy and mass, both 0 to 1, the mass on a log axis.
+
+    best: the place of the head with a name, interval its accuracy's. bands: (from, to, words) across; lines: (at,
+    words); both as shares of 1.
+    """
+    figure = chart(theme, *axes, height=360)
+    shown = np.maximum(mass, 1e-4)
+    colours = [ACCENT[theme] if place == best else series_colours(theme)[0] for place in range(len(names))]
     low, high = min(0.4, float(accuracy.min()) - 0.03), max(0.6, float(accuracy.max()) + 0.06)
     if not np.isnan(interval[0]):
         figure.add_scatter(x=list(interval), y=[shown[best]] * 2, mode="lines",

@@ -14,24 +14,21 @@ NAMED = 12   # whole numbers on the horizontal axis up to which each is written
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """One series. band: (low, high) round it. colour: a place in theme.HEADS, None for one that only stands for others.
-
-    style: solid, dash, dot or dots.
-    """
+    """One series."""
 
     name: str
     y: np.ndarray
-    colour: int | None = 0
-    style: str = "solid"
-    band: tuple[np.ndarray, np.ndarray] | None = None
+    colour: int | None = 0                              # a place in theme.HEADS; None: grey, it stands for others
+    style: str = "solid"                                # solid, dash, dot or dots
+    band: tuple[np.ndarray, np.ndarray] | None = None   # (low, high) round it
 
 
 def lines(theme: str, x: np.ndarray, drawn: Sequence[Line], *, axes: tuple[str, str], log: str = "",
           marks: Sequence[tuple[float, str]] = (), bounds: Sequence[tuple[float, str]] = (),
-          y_range: tuple[float, float] | None = None, height: int = 340, title: str = "") -> FigureSpec:
-    """The lines over x. log: which axes are logarithmic, "x", "y" or "xy". marks: vertical lines with words; bounds:
-    horizontal ones."""
-    figure = chart(theme, *axes, height=height, title=title)
+          y_range: tuple[float, float] | None = None, height: int = 340) -> FigureSpec:
+    """The figure of the lines over x. log: which axes are logarithmic, "x", "y" or "xy". marks: vertical lines with
+    words; bounds: horizontal ones."""
+    figure = chart(theme, *axes, height=height)
     figure.update_layout(hovermode="x unified" if len(drawn) <= 10 else "closest", showlegend=len(drawn) > 1)
     if "x" in log:
         figure.update_xaxes(type="log", range=list(np.log10([x[0], x[-1]])), dtick=1 if x[-1] / x[0] > 50 else None)

@@ -11,13 +11,13 @@ from viz.figures.drawing import FigureSpec
 
 @dataclass(frozen=True, eq=False)
 class PowerSeries:
-    """One series. fit: (exponent p, factor c, from which x on), drawn as the line c · xᵖ; None while there are too few
-    numbers."""
+    """One measured series."""
 
     name: str
     x: np.ndarray
     y: np.ndarray
-    colour: int
+    colour: int   # a place in theme.HEADS
+    # (exponent p, factor c, from which x on), drawn as the line c · xᵖ; None while there are too few numbers
     fit: tuple[float, float, float] | None = None
 
 

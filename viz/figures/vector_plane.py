@@ -16,20 +16,20 @@ STEPS = 24              # points of an arrow that names keep away from
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """float (point, 2) with a name each. sizes: 0 to 1, the area of each dot; without them all are equal."""
+    """Named points in a plane."""
 
-    at: np.ndarray
+    at: np.ndarray                    # float (point, 2)
     names: Sequence[str]
-    sizes: np.ndarray | None = None
+    sizes: np.ndarray | None = None   # (point), 0 to 1: the area of each dot; without them all are equal
 
 
 def vector_plane(theme: str, points: Points, *, axes: tuple[str, str], around: np.ndarray | None = None,
                  marked: Sequence[tuple[str, np.ndarray]] = (), arrows: Sequence[tuple[str, np.ndarray]] = (),
                  height: int = 420, title: str = "") -> FigureSpec:
-    """around: places of the hull's corners in order. marked: (name, (2)) that stand out. arrows: (name, (2)) from the
-    origin.
+    """The figure of the points; both axes have the same scale, so that angles are angles.
 
-    Both axes have the same scale, so that angles are angles.
+    around: places of the hull's corners in order. marked: (name, (2)) that stand out. arrows: (name, (2)) from the
+    origin.
     """
     figure = chart(theme, *axes, height=height, title=title)
     if around is not None and len(around) > 1:
@@ -38,33 +38,39 @@ def vector_plane(theme: str, points: Points, *, axes: tuple[str, str], around: n
                            hoverinfo="skip", name="hull", line={"color": MUTED[theme], "width": 1, "dash": "dot"})
     share = np.ones(len(points.at)) * 0.1 if points.sizes is None else points.sizes
     sizes = 6 + 26 * np.sqrt(share)
-    said = _said(figure, points, sizes, marked, arrows)
-    biggest, loud = said[len(marked) + len(arrows):], {"color": ACCENT[theme], "size": LOUD}
-    sides = {place: side for place, side in biggest if side}
+    spots = _name_spots(figure, points, sizes, marked, arrows)
+    sides = {place: side for place, side in spots[len(marked) + len(arrows):] if side}
     figure.add_scatter(x=points.at[:, 0], y=points.at[:, 1], mode="markers+text", name="points", textfont_size=SMALL,
                        text=[name if place in sides else "" for place, name in enumerate(points.names)],
                        textposition=[sides.get(place, "top center") for place in range(len(points.names))],
                        customdata=[[name, size] for name, size in zip(points.names, share, strict=True)],
                        marker={"color": series_colours(theme)[0], "size": sizes, "line_width": 0, "opacity": 0.75},
                        hovertemplate="%{customdata[0]}<br>%{x:.4g}, %{y:.4g}"
-                       + ("" if points.sizes is None else "<br>weight %{customdata[1]:.4g}")
-                       + "<extra></extra>")
-    for (name, at), (_, side) in zip(marked, said, strict=False):
+                                     + ("" if points.sizes is None else "<br>weight %{customdata[1]:.4g}")
+                                     + "<extra></extra>")
+    loud = {"color": ACCENT[theme], "size": LOUD}
+    for (name, at), (_, side) in zip(marked, spots, strict=False):
         figure.add_scatter(x=[at[0]], y=[at[1]], mode="markers+text", text=[name], textposition=side, name=name,
                            textfont=loud, hovertemplate="%{x:.4g}, %{y:.4g}", marker=loud | {"symbol": "diamond"})
-    for (name, at), (_, side) in zip(arrows, said[len(marked):], strict=False):
-        figure.add_annotation(x=at[0], y=at[1], ax=0, ay=0, xref="x", yref="y", axref="x", ayref="y", arrowhead=2,
-                              arrowwidth=2, arrowcolor=ACCENT[theme])
-        figure.add_scatter(x=[at[0]], y=[at[1]], mode="markers+text", text=[name], textposition=side, name=name,
-                           hoverinfo="skip", textfont=loud, marker={"size": float(sizes.min()), "opacity": 0})
+    for arrow, (_, side) in zip(arrows, spots[len(marked):], strict=False):
+        _arrow(figure, arrow, side, loud, float(sizes.min()))
     figure.update_layout(showlegend=False)
     figure.update_xaxes(zeroline=True, zerolinecolor=MUTED[theme])
     figure.update_yaxes(zeroline=True, zerolinecolor=MUTED[theme])
     return figure
 
 
-def _said(figure: FigureSpec, points: Points, sizes: np.ndarray, marked: Sequence[tuple[str, np.ndarray]],
-          arrows: Sequence[tuple[str, np.ndarray]]) -> list[tuple[int, str]]:
+def _arrow(figure: FigureSpec, arrow: tuple[str, np.ndarray], side: str, loud: dict, size: float) -> None:
+    """An arrow from the origin, its name beyond its tip."""
+    name, (x, y) = arrow
+    figure.add_annotation(x=x, y=y, ax=0, ay=0, xref="x", yref="y", axref="x", ayref="y", arrowhead=2, arrowwidth=2,
+                          arrowcolor=loud["color"])
+    figure.add_scatter(x=[x], y=[y], mode="markers+text", text=[name], textposition=side, name=name, hoverinfo="skip",
+                       textfont=loud, marker={"size": size, "opacity": 0})
+
+
+def _name_spots(figure: FigureSpec, points: Points, sizes: np.ndarray, marked: Sequence[tuple[str, np.ndarray]],
+                arrows: Sequence[tuple[str, np.ndarray]]) -> list[tuple[int, str]]:
     """Fits the figure to what is in it. Returns (place of its point, side on which its name stands) of what is marked,
     of the arrows, whose names stand beyond their tips, and of the biggest points, whose names keep away from dots,
     arrows and the other names."""

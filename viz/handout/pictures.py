@@ -1,17 +1,20 @@
 """The messages of the open head and of the grid, read back into what they show.
 
-A message that comes from a file is nobody's word: it is read into `Shown` and `Overview`, whose parts are checked one
+A message that comes from a file is nobody's word: it is read into `DisplayedHead` and `Overview`, whose parts are checked one
 by one, and written anew by the component's own payload. So nothing reaches the browser's code that it was not written
 for. """
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from model.core.displayed import MAX_UNPOOLED, AxisItem, DisplayedHead
 from model.core.heads import Overview
 from model.core.query import Kind
+from model.core.types import HeadId
 from model.core.view import LENSES, SCALES, View
 from viz.components.head_grid import payload as grid_payload
+from viz.components.head_grid.payload import GridState, HeadValues
 from viz.components.head_view import payload as view_payload
 from viz.components.head_view.payload import Guess
 from viz.components.messages import NAN_CODE, unpack
@@ -26,34 +29,23 @@ TALL = 480   # pixels: no head of a handout is smaller, whatever room its page h
 
 @dataclass(frozen=True, eq=False)
 class SavedHead:
-    """An open head as it was shown: the heads over one another, the open one first, and how they are looked at. bound:
-    the numbers are differences of two heads, from −bound to bound; NaN is what one of the two does not have. covered:
-    to be predicted before it is shown."""
+    """An open head as it was shown."""
 
-    pictures: tuple[DisplayedHead, ...]
-    view: View
-    height: int
-    bound: float | None
-    covered: bool
+    pictures: tuple[DisplayedHead, ...]   # the heads over one another, the open one first
+    view: View                            # how they are looked at
+    height: int                           # pixels
+    bound: float | None                   # of differences of two heads, from −bound to bound; NaN: one lacks the token
+    covered: bool                         # to be predicted before it is shown
 
 
 @dataclass(frozen=True, eq=False)
 class SavedGrid:
-    """All heads as they were shown. hover: numbers a head under the pointer; values: one number a head, drawn as its
-    colour, and `of` what they are; by_value: the marks rank them."""
+    """All heads as they were shown."""
 
     overview: Overview
-    groups: int
-    height: int
-    open_head: tuple[int, int]
-    order: tuple[tuple[int, int], ...] | None
-    marks: tuple[tuple[int, int, int], ...]
-    hover: dict[str, dict[tuple[int, int], float]]
-    values: dict[tuple[int, int], float]
-    signed: bool
-    bound: float | None
-    of: str
-    by_value: bool
+    heads_per_kv: int   # query heads that share a key head
+    height: int         # pixels
+    state: GridState
 
 
 def check_picture(kind: str, body: bytes, state: bytes, room: str, height: int | None = None) -> tuple[bytes, bytes]:
@@ -61,18 +53,15 @@ def check_picture(kind: str, body: bytes, state: bytes, room: str, height: int |
     payload of ours wrote them."""
     if kind == "head_view":
         head = head_of(body, state)
-        first, view = head.pictures[0], head.view
+        first = head.pictures[0]
         return (view_payload.body(first, room=room, overlay=head.pictures[1:], height=height or max(head.height, TALL),
                                   bound=head.bound),
-                view_payload.state(first, view, room=room, focus=view.token, pair=view.pair,
-                                   guess=COVER if head.covered else None))
+                view_payload.state(first, head.view, room=room, guess=COVER if head.covered else None))
     if kind in parts.PARTS:
         return parts.PARTS[kind](body, state).messages(room)
     grid = grid_of(body, state)
-    return (grid_payload.body(grid.overview, room=room, groups=grid.groups, height=height or grid.height),
-            grid_payload.state(grid.overview, room=room, open_head=grid.open_head, order=grid.order, marks=grid.marks,
-                               hover=grid.hover, values=grid.values, signed=grid.signed, bound=grid.bound, of=grid.of,
-                               by_value=grid.by_value))
+    return (grid_payload.body(grid.overview, room=room, heads_per_kv=grid.heads_per_kv, height=height or grid.height),
+            grid_payload.state(grid.overview, grid.state, room=room))
 
 
 def _units(axis: dict, count: int) -> tuple[AxisItem, ...]:
@@ -149,18 +138,25 @@ def grid_of(body: bytes, state: bytes) -> SavedGrid:
     rows, wide = said["pool"]
     overview = Overview(Kind.SELF, layers, tuple(np.split(cells, np.cumsum(counts)[:-1])),
                         (integer(rows, 1, 10**6), integer(wide, 1, 10**6)))
-    every = grid_payload.head_ids(overview)
-
-    def column(numbers: np.ndarray) -> dict[tuple[int, int], float]:
-        return {place: float(number) for place, number in zip(every, numbers, strict=True) if np.isfinite(number)}
-
-    order = None if how["order"] is None else tuple(every[integer(at, 0, len(every) - 1)] for at in how["order"])
-    hover = {text(name): column(_scores(codes, (len(every),), number(low), number(high)))
-             for (name, low, high), codes in zip(how.get("hover", []), columns.get("hover_codes", []), strict=True)}
-    marks = tuple((*every[integer(at, 0, len(every) - 1)], integer(rank, 0, 9999)) for at, rank in how["marks"])
-    values = column(columns["values"]) if "values" in columns else {}
     return SavedGrid(overview, integer(said["groups"], 1, 1024), integer(said["height"], 40, 4000),
-                     every[integer(how["open"], 0, len(every) - 1)] if how["open"] is not None else (-1, -1), order,
-                     marks, hover, values, switch(how["signed"]),
-                     None if how["bound"] is None else number(how["bound"]), text(how.get("of", "")),
-                     switch(how.get("by_value", False)))   # not in what an earlier Clearhead saved
+                     _grid_state(how, columns, grid_payload.head_ids(overview)))
+
+
+def _grid_state(how: dict[str, Any], columns: dict[str, np.ndarray], every: list[HeadId]) -> GridState:
+    def head(number: Any) -> HeadId:
+        return every[integer(number, 0, len(every) - 1)]
+
+    def column(numbers: np.ndarray) -> dict[HeadId, float]:
+        return {head: float(number) for head, number in zip(every, numbers, strict=True) if np.isfinite(number)}
+
+    values = HeadValues(column(columns["values"]) if "values" in columns else {}, text(how.get("of", "")),
+                        switch(how["signed"]), None if how["bound"] is None else number(how["bound"]),
+                        switch(how.get("by_value", False)))   # not in what an earlier Clearhead saved
+    return GridState(
+        open_head=head(how["open"]) if how["open"] is not None else (-1, -1),
+        order=None if how["order"] is None else [head(each) for each in how["order"]],
+        rank_badges=[(*head(each), integer(rank, 0, 9999)) for each, rank in how["marks"]],
+        tooltip_values={text(name): column(_scores(codes, (len(every),), number(low), number(high))) for
+                        (name, low, high), codes in zip(how.get("hover", []), columns.get("hover_codes", []),
+                                                        strict=True)},
+        values=values if values.numbers else None)

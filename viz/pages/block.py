@@ -11,7 +11,7 @@ from viz.components.block_diagram import DiagramBox, block_diagram
 from viz.figures.bars import bars, histogram
 from viz.figures.base import UPRIGHT
 from viz.figures.lines import Line, lines
-from viz.figures.matrix import matrix
+from viz.figures.matrix import CellStyle, matrix
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number
 from viz.text import escape_markdown
@@ -125,9 +125,7 @@ def _draw(lesson: Lesson, name: str, box: block.Box, tokens: Tokens) -> None:
     rows = [token_name(tokens, place) for place in range(min(ROWS, len(output)))]
     bound = float(np.quantile(np.abs(output), 0.998)) or 1.0
     columns = [str(place) for place in range(output.shape[1])]
-    figure(lambda theme: matrix(theme, output[:ROWS], rows, columns, kind="signed", axes=("dimension", "token"),
-                                square=False,
-                                height=130 + 20 * len(rows), title=words["leaves"].format(box=name), bound=bound),
+    figure(lambda theme: matrix(theme, output[:ROWS], rows, columns, axes=("dimension", "token"), height=130 + 20 * len(rows), title=words["leaves"].format(box=name), style=CellStyle("signed", bound=bound, square=False)),
            key="block-box", alt=lesson.alt("parts", box=name, shape=_shape(output)))
 
 

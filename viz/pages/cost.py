@@ -9,9 +9,9 @@ from model.ask import sources
 from model.core.query import UserError
 from model.lessons import cost, layer_types
 from model.lessons import online_softmax as tiles
-from viz.components.handles import handles
+from viz.components.handles import HandleSet, handles
 from viz.figures.lines import Line, lines
-from viz.figures.matrix import matrix
+from viz.figures.matrix import CellStyle, matrix
 from viz.figures.power_law import PowerSeries, power_law
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Switch
@@ -220,8 +220,8 @@ def _tiles(page: PageContext, lesson: Lesson) -> None:
     with lesson.section("tiles"):
         left, right = st.columns([5, 6], gap="medium")
         with left:
-            picture_button(handles(SCORES, page.controls["s"], [str(place) for place in range(keys)],
-                                   name=words["scores"], unit=words["scores"], faint=tuple(range(seen, keys)),
+            bars = HandleSet([str(place) for place in range(keys)], words["scores"], words["scores"])
+            picture_button(handles(SCORES, page.controls["s"], bars, faint=tuple(range(seen, keys)),
                                    key="tile-scores", turn=page.set_controls))
             with st.container(horizontal=True, gap="small"):
                 for name, values in PRESETS.items():
@@ -236,8 +236,7 @@ def _tiles(page: PageContext, lesson: Lesson) -> None:
             plain = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
             drawn = _so_far(scores, taken, step)
             rows = [*(words["after"].format(tile=number) for number in range(1, len(taken) + 1)), words["plain"]]
-            figure(lambda theme: matrix(theme, np.vstack([drawn, plain]), rows, [str(place) for place in range(keys)],
-                                        axes=("key", ""), square=False, height=120 + 30 * len(rows), ruler=False),
+            figure(lambda theme: matrix(theme, np.vstack([drawn, plain]), rows, [str(place) for place in range(keys)], axes=("key", ""), height=120 + 30 * len(rows), style=CellStyle(square=False, ruler=False)),
                    key="cost-tiles", alt=lesson.alt("tiles", step=step, all=len(taken), seen=seen, keys=keys))
             st.markdown(_steps(words, taken, step))
         found = tiles.agreement(*CHECKED)

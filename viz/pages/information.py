@@ -11,7 +11,7 @@ from viz.figures.bars import bars
 from viz.figures.by_layer import by_layer
 from viz.figures.head_mds import head_map, shepard_diagram
 from viz.figures.lines import Line, lines
-from viz.figures.matrix import matrix
+from viz.figures.matrix import CellStyle, matrix
 from viz.format import head_label
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
@@ -55,8 +55,7 @@ def _toy(page: PageContext, lesson: Lesson, revealed: bool) -> None:
             if name not in ("uniform", "causal"):
                 slider_for(page, "sharp", words["sharp"], np.linspace(0, 1, 11).round(1))
             places = [str(place) for place in range(n)]
-            figure(lambda theme: matrix(theme, np.where(weights > 0, weights, np.nan), places, places, height=380,
-                                        ruler=False),
+            figure(lambda theme: matrix(theme, np.where(weights > 0, weights, np.nan), places, places, height=380, style=CellStyle(ruler=False)),
                    key="information-toy", alt=lesson.alt("toy", name=words["names"][name], n=n))
         with right:
             if revealed:

@@ -8,7 +8,7 @@ from viz.components.mask_editor import mask_editor
 from viz.figures.bars import bars
 from viz.figures.base import ASLANT
 from viz.figures.lines import Line, lines
-from viz.figures.matrix import matrix
+from viz.figures.matrix import CellStyle, matrix
 from viz.format import format_share, head_label
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Places, Switch
@@ -180,8 +180,7 @@ def _patterns(page: PageContext, lesson: Lesson) -> None:
         shares = {each: sparse_masks.reach(sparse_masks.pattern(each, n, shape, causal), causal)
                   for each in sparse_masks.NAMES}
         with right:
-            figure(lambda theme: matrix(theme, chosen.astype(float), [str(place) for place in range(n)],
-                                        [str(place) for place in range(n)], height=420, ruler=False),
+            figure(lambda theme: matrix(theme, chosen.astype(float), [str(place) for place in range(n)], [str(place) for place in range(n)], height=420, style=CellStyle(ruler=False)),
                    key="masks-pattern", alt=lesson.alt("patterns", name=words["names"][name], share=chosen.mean(), n=n))
         with left:
             st.markdown(_pattern_table(words, n, shape, causal, shares))
@@ -251,8 +250,7 @@ def _real(page: PageContext, lesson: Lesson) -> None:
                    alt=lesson.alt("real", layer=view.layer, head=view.head, name=titles[name], lost=lost[name][place]))
         with right:
             heads = [str(head) for head in range(grid.shape[1])]
-            figure(lambda theme: matrix(theme, grid, [str(layer) for layer in layers], heads, axes=("head", "layer"),
-                                        square=False, height=390, title=words["lost_by"].format(name=titles[name])),
+            figure(lambda theme: matrix(theme, grid, [str(layer) for layer in layers], heads, axes=("head", "layer"), height=390, title=words["lost_by"].format(name=titles[name]), style=CellStyle(square=False)),
                    key="masks-heads", alt=words["alt_heads"].format(name=titles[name]))
         ranked = sorted(lost[name].items(), key=lambda each: each[1])
         (least, least_lost), (most, most_lost) = ranked[0], ranked[-1]

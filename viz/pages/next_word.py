@@ -12,7 +12,7 @@ from model.core.query import Kind, NoNextWord, OverviewQuery, Query
 from model.core.record import AttentionMap, AttentionRecord
 from model.core.view import View
 from model.studies.next_token import NextWord, NextWordQuery, distribution
-from viz.components.head_grid import head_grid
+from viz.components.head_grid import GridState, head_grid
 from viz.components.head_view import head_view
 from viz.figures.bars import bars
 from viz.page import Page, PageContext
@@ -126,16 +126,16 @@ def _row(page: PageContext, query: Query, record: AttentionRecord) -> None:
     st.markdown(words["heads_lead"].format(token=escape_markdown(attention_map.queries.texts[last])))
     left, right = st.columns([5, 6], gap="medium")
     with left:
-        picture_button(head_grid(page.ask(OverviewQuery(query, Kind.CAUSAL)), open_head=opened,
-                               order=[(layer, head) for layer, head, _ in order],
-                               hover={words["elsewhere"]: {(layer, head): share for layer, head, share in order}},
-                               height=340, key="next-grid",
-                               on_event=lambda event: page.set_view(head=(event.layer, event.head))), (record,))
+        shares = {(layer, head): share for layer, head, share in order}
+        drawn = head_grid(page.ask(OverviewQuery(query, Kind.CAUSAL)),
+                          GridState(opened, order=list(shares), tooltip_values={words["elsewhere"]: shares}),
+                          height=340, key="next-grid",
+                          on_event=lambda event: page.set_view(head=(event.layer, event.head)))
+        picture_button(drawn, (record,))
     with right:
         view = View(Kind.CAUSAL, *opened, token=last, lens="text", scale="root")
         st.markdown(f"**{strings('heads')['head_title'].format(layer=opened[0], head=opened[1])}**")
-        picture_button(head_view(displayed_head(record, view), view, focus=last, height=340, key="next-head"),
-                       (record,))
+        picture_button(head_view(displayed_head(record, view), view, height=340, key="next-head"), (record,))
 
 
 def elsewhere(attention_map: AttentionMap, query: int) -> list[tuple[int, int, float]]:

@@ -9,7 +9,7 @@ from model.core.trace import TraceQuery
 from model.lessons import positions
 from viz.figures.bars import bars
 from viz.figures.lines import Line, lines
-from viz.figures.matrix import matrix
+from viz.figures.matrix import CellStyle, matrix
 from viz.figures.vector_plane import Points, vector_plane
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Steps
@@ -79,9 +79,7 @@ def _shuffle(page: PageContext, lesson: Lesson, revealed: bool) -> None:
         for column, (name, read, rows) in zip(st.columns(2, gap="medium"), pictures, strict=True):
             names, drawn = [WORDS[word] for word in read], rows[list(read), :16]
             with column:
-                figure(lambda theme, name=name, names=names, drawn=drawn: matrix(
-                    theme, drawn, names, [str(each) for each in range(16)], kind="signed", axes=("dimension", ""),
-                    square=False, height=250, title=words[name], bound=bound),
+                figure(lambda theme, name=name, names=names, drawn=drawn: matrix(theme, drawn, names, [str(each) for each in range(16)], axes=("dimension", ""), height=250, title=words[name], style=CellStyle("signed", bound=bound, square=False)),
                        key=f"positions-{name}", alt=words["alt_rows"].format(order=" ".join(names)))
         top, still = max(0.2, 1.1 * float(moved.max())), words["still"] if moved.max() < 1e-9 else ""
         figure(lambda theme: bars(theme, WORDS, {"change": moved}, axes=(words["word"], words["change"]),
@@ -107,9 +105,7 @@ def _table(page: PageContext, lesson: Lesson) -> None:
         st.caption(said)
         bound = float(np.quantile(np.abs(table), 0.995))
         every = [str(place) for place in range(len(table))]
-        figure(lambda theme: matrix(theme, table, every, [str(each) for each in range(table.shape[1])], kind="signed",
-                                    axes=("dimension", "position"),
-                                    square=False, height=420, bound=bound), key="positions-table",
+        figure(lambda theme: matrix(theme, table, every, [str(each) for each in range(table.shape[1])], axes=("dimension", "position"), height=420, style=CellStyle("signed", bound=bound, square=False)), key="positions-table",
                alt=lesson.alt("table", count=len(table), width=table.shape[1],
                               source=words["sources_of"][page.controls["source"]]))
         pairs = [pair for pair in WAVES if 2 * pair < table.shape[1]]
@@ -194,8 +190,7 @@ def _distance(page: PageContext, lesson: Lesson) -> None:
                    key="positions-distance", alt=lesson.alt("distance", near=mean[len(table)], far=mean[-1]))
         with right:
             names = [str(place) for place in range(len(table))]
-            figure(lambda theme: matrix(theme, square, names, names, kind="signed", axes=("position", "position"),
-                                        height=360, bound=1.0),
+            figure(lambda theme: matrix(theme, square, names, names, axes=("position", "position"), height=360, style=CellStyle("signed", bound=1.0)),
                    key="positions-cosines", alt=words["alt_matrix"])
         lesson.explanation("distance", shown=(unit_rows, cosines, positions.compared, positions.by_distance),
                            shapes={"table": table, "cosines": square}, near=mean[len(table)], back=said,

@@ -13,9 +13,9 @@ from model.core.record import AttentionRecord, Layer
 from model.core.statistics import entropy, x_log_x
 from model.core.view import View
 from model.lessons import edit_effects, softmax
-from viz.components.handles import handles
+from viz.components.handles import HandleSet, handles
 from viz.figures.lines import Line, lines
-from viz.figures.matrix import matrix
+from viz.figures.matrix import CellStyle, matrix
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Places, Switch
 from viz.text import escape_markdown, strings
@@ -79,7 +79,7 @@ def _choice(page: PageContext, words: dict) -> Row:
 
 def _own_row(page: PageContext, words: dict) -> Row:
     names = [f"key {place}" for place in range(len(LOGITS.start))]
-    picture_button(handles(LOGITS, page.controls["z"], names, name=words["logits"], unit=words["logits"],
+    picture_button(handles(LOGITS, page.controls["z"], HandleSet(names, words["logits"], words["logits"]),
                            faint=page.controls["masked"], key="logits", turn=page.set_controls))
     with st.container(horizontal=True, gap="small"):
         for preset, values in PRESETS.items():
@@ -210,8 +210,7 @@ def _slope(page: PageContext, lesson: Lesson, row: Row, weights: np.ndarray, her
             shown = [place for place in np.argsort(-here, kind="stable")[:12] if row.allowed[place]]
             square = softmax.jacobian(here, temperature)[np.ix_(shown, shown)]
             names = [_named(row, place) for place in shown]
-            figure(lambda theme: matrix(theme, square, names, names, kind="signed",
-                                        axes=("logit that moves", "weight that answers"), digits=3),
+            figure(lambda theme: matrix(theme, square, names, names, axes=("logit that moves", "weight that answers"), style=CellStyle("signed", digits=3)),
                    key="softmax-jacobian",
                    alt=lesson.prose["slope"]["alt_matrix"].format(t=temperature, most=float(np.abs(square).max())))
         lesson.explanation("slope", shown=(softmax.jacobian, softmax.jacobian_norm),
@@ -272,9 +271,7 @@ def _changes(lesson: Lesson, before: AttentionRecord, after: AttentionRecord, vi
     grid, layers = edit_effects.by_layer(moved)
     own = moved[view.layer, view.head]
     later = [value for (layer, _), value in moved.items() if layer > view.layer]
-    figure(lambda theme: matrix(theme, grid, [str(layer) for layer in layers],
-                                [str(head) for head in range(grid.shape[1])], kind="plain", axes=("head", "layer"),
-                                height=120 + 30 * len(layers), square=False, bound=max(0.05, float(np.nanmax(grid)))),
+    figure(lambda theme: matrix(theme, grid, [str(layer) for layer in layers], [str(head) for head in range(grid.shape[1])], axes=("head", "layer"), height=120 + 30 * len(layers), style=CellStyle("plain", bound=max(0.05, float(np.nanmax(grid))), square=False)),
            key="softmax-inside", alt=lesson.alt("inside", t=temperature, layer=view.layer, head=view.head, own=own))
     answer = edit_effects.answer_change(before.prediction, after.prediction)
     said = words["answers"][answer[0]].format(change=answer[1]) if answer else words["answers"]["none"]

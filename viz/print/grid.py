@@ -39,7 +39,7 @@ def plan(record: AttentionRecord, view: View, raster: bool) -> PicturePlan:
             sheet.box(x + left, y + top, wide * size, high * size, edge=theme.ACCENT if opened else theme.HAIRLINE,
                       line=1.6 if opened else 0.5)
             if (layer, head) in marks:
-                sheet.text(x + left + wide * size - 1.5, y + top + 7, str(marks[layer, head]), size=7, bold=True,
+                sheet.text(x + left + wide * size - 1.5, y + top + 7, str(marks[layer, head]), size=7, face="bold",
                            colour=theme.ACCENT, align="right")
             if ordered:
                 name = f"{head_label(layer, head)}  {values[layer, head]:.2f}"

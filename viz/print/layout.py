@@ -3,6 +3,7 @@ place is known."""
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -21,43 +22,41 @@ GAP = 4       # points between a label and what it names
 
 @dataclass(frozen=True)
 class PicturePlan:
-    """width, height: points. orientation: how to read it. notes: what a reader must know. bar: colours RGB uint8 (step,
-    3) from weight 0 to 1, or None where a weight is a line's thickness.
+    """How a picture will look, before its place is known."""
 
-    scale: of the bar. paint(sheet, x, y) draws with the top left corner there. pair: its weight in words, in parts.
-    legend: (text, colour) of each head. bound: the bar runs from −bound to bound.
-    """
-
-    width: float
-    height: float
-    orientation: str
-    notes: tuple[str, ...]
-    scale: str
-    paint: Callable[[Sheet, float, float], None]
-    bar: np.ndarray | None
-    pair: tuple[str, ...] = ()
-    legend: tuple[tuple[str, str], ...] = ()
-    bound: float | None = None
+    width: float                                   # points
+    height: float                                  # points
+    orientation: str                               # how to read it
+    notes: tuple[str, ...]                         # what a reader must know
+    scale: str                                     # of the bar
+    paint: Callable[[Sheet, float, float], None]   # paint(sheet, x, y) draws it with its top left corner there
+    bar: np.ndarray | None                         # RGB uint8 (step, 3) from weight 0 to 1; None: weights are thickness
+    pair: tuple[str, ...] = ()                     # the pair and its weight in words, in parts
+    legend: tuple[tuple[str, str], ...] = ()       # (text, colour) of each head
+    bound: float | None = None                     # the bar runs from −bound to bound
 
 
 @dataclass(frozen=True)
 class Labels:
-    """The labels of one axis, thinned where they would overlap. texts: {place: label}. marked: those in the accent
-    colour."""
+    """The labels of one axis, thinned where they would overlap."""
 
-    texts: dict[int, str]
-    size: float
-    marked: frozenset[int]
-    quiet: frozenset[int]
-    unknown: frozenset[int]
-    notes: tuple[str, ...]
+    texts: dict[int, str]     # {place: label}
+    size: float               # points, of the letters
+    marked: frozenset[int]    # places in the accent colour
+    quiet: frozenset[int]     # places of special tokens, in grey
+    unknown: frozenset[int]   # places of tokens that the vocabulary lacks
+    notes: tuple[str, ...]    # what a reader must know of them
 
     @property
     def width(self) -> float:
+        """Points of the widest label."""
         return fonts.widest(list(self.texts.values()), self.size)
 
     def colour(self, place: int) -> str:
-        return theme.ACCENT if place in self.marked else theme.QUIET if place in self.quiet else theme.INK["light"]
+        """The colour of the label at a place."""
+        if place in self.marked:
+            return theme.ACCENT
+        return theme.QUIET if place in self.quiet else theme.INK["light"]
 
 
 def pitch(count: int) -> float:
@@ -101,10 +100,10 @@ def pair_words(shown: DisplayedHead, view: View) -> tuple[str, ...]:
     return fonts.label(a.text), "→", fonts.label(b.text), f"{shown.weights[place]:.3f}"
 
 
-def draw_label(sheet: Sheet, x: float, y: float, place: int, names: Labels, **how) -> None:
-    """One token's label; [UNK] and its like are marked loudly."""
+def draw_label(sheet: Sheet, x: float, y: float, place: int, names: Labels, **how: Any) -> None:
+    """Draws one token's label; [UNK] and its like are marked loudly."""
     fill = theme.UNKNOWN if place in names.unknown else None
-    sheet.text(x, y, names.texts[place], size=names.size, colour=names.colour(place), mono=True, fill=fill, **how)
+    sheet.text(x, y, names.texts[place], size=names.size, colour=names.colour(place), face="mono", fill=fill, **how)
 
 
 def _ordinal(number: int) -> str:

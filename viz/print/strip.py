@@ -40,10 +40,11 @@ def plan_of(pictures: list[DisplayedHead], view: View, raster: bool) -> PictureP
             unit, colour = shown.columns[place], "#{:02x}{:02x}{:02x}".format(*colours[place])
             edge, line = (theme.ACCENT, 1.2) if place == outlined else (theme.HAIRLINE, 0.5)
             sheet.box(x + left, y + top, wide, 16, fill=colour, edge=edge, line=line)
-            ink = theme.PAPER["light"] if colours[place].mean() < 150 else theme.QUIET if unit.special else theme.INK[
-                "light"]
+            ink = theme.QUIET if unit.special else theme.INK["light"]
+            if colours[place].mean() < 150:
+                ink = theme.PAPER["light"]
             behind = theme.UNKNOWN if unit.unknown else None
-            sheet.text(x + left + PAD, y + top + 11.5, names.texts[place], size=SIZE, mono=True, colour=ink,
+            sheet.text(x + left + PAD, y + top + 11.5, names.texts[place], size=SIZE, face="mono", colour=ink,
                        fill=behind)
             if weights[place] >= NUMBERED:
                 sheet.text(x + left + wide / 2, y + top + 23, f"{weights[place]:.2f}", size=6, colour=theme.QUIET,

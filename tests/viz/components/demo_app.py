@@ -7,7 +7,7 @@ import streamlit as st
 from model.core.query import Kind
 from model.core.view import View
 from tests.viz.components import fabricated
-from viz.components.head_grid import head_grid
+from viz.components.head_grid import GridState, HeadValues, head_grid
 from viz.components.head_view import head_view
 from viz.components.token_strip import token_strip
 
@@ -75,17 +75,16 @@ token_strip(queries, focus=token, pair=pair if made.kinds[0] is not Kind.CROSS e
 left, right = st.columns([5, 8], gap="medium")
 places = [(each.index, number) for each in made.maps[0].layers for number in range(each.heads)]
 with left:
-    head_grid(overview(case), open_head=(layer, head), order=places[::-1] if "order" in asked else None,
-              marks=[(*place, rank) for rank, place in enumerate(places[3::7][:8], 1)],
-              hover={"previous": {place: sum(place) / 50 for place in places},
-                     "entropy, bits": {place: 2.5 + place[1] / 10 for place in places}},
-              values={place: (place[0] - place[1]) / 10 for place in places} if "values" in asked else None,
-              signed="unsigned" not in asked,
-              groups=int(asked.get("groups", 1)), key="grid", on_event=remember("grid"))
+    differences = HeadValues({place: (place[0] - place[1]) / 10 for place in places}, signed="unsigned" not in asked)
+    shown = GridState((layer, head), order=places[::-1] if "order" in asked else None,
+                      rank_badges=[(*place, rank) for rank, place in enumerate(places[3::7][:8], 1)],
+                      tooltip_values={"previous": {place: sum(place) / 50 for place in places},
+                                      "entropy, bits": {place: 2.5 + place[1] / 10 for place in places}},
+                      values=differences if "values" in asked else None)
+    head_grid(overview(case), shown, heads_per_kv=int(asked.get("groups", 1)), key="grid", on_event=remember("grid"))
 with right:
     further = [place for place in places if place != (layer, head)][:3] if "overlay" in asked else []
     head_view(fabricated.displayed_head(made, view), view,
-              overlay=[fabricated.shown(made, layer=a, head=b) for a, b in further], focus=token, pair=pair,
-              key="view", on_event=remember("view"))
+              overlay=[fabricated.shown(made, layer=a, head=b) for a, b in further], key="view", on_event=remember("view"))
 st.text(f"runs {memory['runs']}")
 st.text("events " + " | ".join(memory["events"]))

@@ -12,7 +12,7 @@ from viz.figures.by_layer import by_layer
 from viz.figures.head_mds import head_map, shepard_diagram
 from viz.figures.induction_scatter import induction_scatter
 from viz.figures.lines import Line, lines
-from viz.figures.matrix import matrix
+from viz.figures.matrix import CellStyle, matrix
 from viz.figures.power_law import PowerSeries, power_law
 from viz.figures.table import figure_rows
 from viz.widgets.figure import as_csv, html
@@ -27,7 +27,7 @@ def drawn(theme: str = "light") -> dict:
                            log="x", marks=[(1.0, "one")], bounds=[(0.5, "half")]),
             "habits": induction_scatter(theme, ["0·0", "1·0"], X[:2], X[1:3], [1], axes=("previous", "prefix")),
             "matrix": matrix(theme, NUMBERS, ["the", "the"], ["a", "b", "a"]),
-            "signed": matrix(theme, NUMBERS - 0.5, ["the", "the"], ["a", "b", "a"], kind="signed"),
+            "signed": matrix(theme, NUMBERS - 0.5, ["the", "the"], ["a", "b", "a"], style=CellStyle("signed")),
             "bars": bars(theme, ["the", "the"], {"own": np.array([1.0, 2.0])}, axes=("token", "bits")),
             "histogram": histogram(theme, np.array([0.0, 1, 2]), {"dots": np.array([0.25, 0.75])},
                                    axes=("score", "share"), curve=("normal", np.array([0.5, 0.5]))),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from viz.components.block_diagram import payload as block_diagram
-from viz.components.handles import payload as drag
+from viz.components.handles import payload as handles
 from viz.components.mask_editor import payload as cells
 from viz.components.messages import unpack
 from viz.components.transformer_diagram import payload as anatomy
@@ -24,13 +24,13 @@ HOSTILE = [None, 1, "x", [], {}, {"values": None}, {"values": [1]}, {"values": [
 
 @pytest.mark.parametrize("value", HOSTILE)
 def test_handles_take_nothing_but_numbers_in_range(value):
-    assert drag.parse_event(value, Z, 2) is None
+    assert handles.parse_event(value, Z, 2) is None
 
 
 def test_handles_hand_on_what_was_dragged_rounded_to_hundredths():
-    assert drag.parse_event({"values": [1.234, -10]}, Z, 2) == (1.23, -10.0)
+    assert handles.parse_event({"values": [1.234, -10]}, Z, 2) == (1.23, -10.0)
     with pytest.raises(ValueError, match="expected a mode"):
-        drag.body(Z, ["a", "b"], room="r", mode="knobs", name="n", unit="u", height=1)
+        handles.HandleSet(["a", "b"], "n", mode="knobs")
 
 
 @pytest.mark.parametrize("value", [None, {"allowed": [1, 0]}, {"allowed": [1, 0, 2, 0]}, {"allowed": [True, 0, 1, 0]},

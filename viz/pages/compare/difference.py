@@ -15,7 +15,7 @@ from model.core.query import Hide, Kind
 from model.core.record import AttentionRecord
 from model.core.view import SCALES, View
 from model.studies.comparison import Alignment, Comparison, cosine, difference_views, prediction_table
-from viz.components.head_grid import head_grid
+from viz.components.head_grid import GridState, HeadValues, head_grid
 from viz.components.head_view import head_view
 from viz.export.comparison import KINDS, NAMES, SavedComparison, as_csv, picture
 from viz.format import head_label
@@ -111,9 +111,8 @@ def _picture(page: PageContext, view: View, shown: DisplayedHead, found: Alignme
         if first:
             page.set_view(token=first[0])
 
-    picture_button(head_view(shown, replace(view, lens="matrix"), focus=_focus(view, found), height=height, bound=bound,
-                             key=key, on_event=take),
-                   source)
+    view = replace(view, lens="matrix", token=_focus(view, found), pair=None)
+    picture_button(head_view(shown, view, height=height, bound=bound, key=key, on_event=take), source)
 
 
 def _largest(shown: tuple[DisplayedHead, ...], found: Alignment, bound: float, edited: bool) -> None:
@@ -147,23 +146,22 @@ def grid_section(page: PageContext, overview: Overview, view: View, found: Compa
     best = (ranked if counterpart else ranked[::-1])[:SHOWN]
     first = [(layer, head, values[layer, head]) for layer, head, value in best if value > EQUAL or not counterpart]
     choose = choose or page.set_view
-    coloured_grid(overview, view, values, words["grid_value" if counterpart else "grid_likeness"], offered=first,
-                  key="compare-grid", signed=False, bound=None, source=records, choose=choose)
+    positive = {place: max(value, 0.0) for place, value in values.items()}
+    colours = HeadValues(positive, words["grid_value" if counterpart else "grid_likeness"],
+                         bound=max(max(map(abs, values.values())), EQUAL), ranked=True)
+    coloured_grid(overview, view, colours, first, key="compare-grid", records=records, choose=choose)
     pills(words["open"], [((layer, head), f"{head_label(layer, head)}  {value:.3g}") for layer, head, value in first],
           choose, "head", None, "rank_changed")
 
 
-def coloured_grid(overview: Overview, view: View, values: dict[tuple[int, int], float], name: str, *, offered: list,
-                  key: str, signed: bool, bound: float | None, source: tuple[AttentionRecord, ...],
-                  choose: Callable[..., None]) -> None:
-    """The grid of heads with a number as colour; a click opens the head here, by choose(head=…)."""
-    picture_button(
-        head_grid(overview, open_head=(view.layer, view.head),
-                  marks=[(layer, head, place) for place, (layer, head, _) in enumerate(offered, 1)],
-                  values={place: max(value, 0.0) if not signed else value for place, value in values.items()},
-                  signed=signed, of=name, by_value=True,
-                  bound=bound or max(max(map(abs, values.values())), EQUAL), height=340, key=key,
-                  on_event=lambda event: choose(head=(event.layer, event.head))), source)
+def coloured_grid(overview: Overview, view: View, values: HeadValues, offered: list[tuple[int, int, float]], *,
+                  key: str, records: tuple[AttentionRecord, ...], choose: Callable[..., None]) -> None:
+    """The grid of heads with a number as colour, the offered ones (layer, head, number) with their rank; a click opens
+    the head here, by choose(head=…)."""
+    badges = [(layer, head, rank) for rank, (layer, head, _) in enumerate(offered, 1)]
+    drawn = head_grid(overview, GridState((view.layer, view.head), rank_badges=badges, values=values), height=340,
+                      key=key, on_event=lambda event: choose(head=(event.layer, event.head)))
+    picture_button(drawn, records)
 
 
 def _said(first: AttentionRecord, second: AttentionRecord) -> None:

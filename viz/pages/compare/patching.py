@@ -9,6 +9,7 @@ from model.core.heads import Overview
 from model.core.record import AttentionRecord
 from model.core.view import View
 from model.studies.patching import Patched
+from viz.components.head_grid import HeadValues
 from viz.figures.bars import bars
 from viz.format import format_share, head_label
 from viz.pages.compare.difference import EQUAL, SHOWN, coloured_grid
@@ -31,8 +32,8 @@ def patching_section(records: tuple[AttentionRecord, ...], overview: Overview, v
     with left:
         st.caption(words["grid"].format(unit=words["logits_unit"] if found.words else words["cosine_unit"]))
         bound = max(FAINT * abs(found.other - found.plain), abs(ranked[0][2]), EQUAL)
-        coloured_grid(overview, view, found.effects, words["effect"], offered=ranked[:SHOWN], key="compare-patched",
-                      signed=True, bound=bound, source=records, choose=choose)
+        effects = HeadValues(found.effects, words["effect"], signed=True, bound=bound, ranked=True)
+        coloured_grid(overview, view, effects, ranked[:SHOWN], key="compare-patched", records=records, choose=choose)
         pills(words["open"], [((layer, head), f"{head_label(layer, head)}  {effect:+.3g}".replace("-", "−"))
                                 for layer, head, effect in ranked[:SHOWN]], choose, "head", None, "rank_patched")
     with right:

@@ -11,7 +11,7 @@ from model.core.statistics import max_statistic_null
 from model.studies.coreference import statistics
 from model.studies.coreference.cases import Case
 from model.studies.coreference.heads import map_of, noun_weights, words_of
-from viz.components.head_grid import head_grid
+from viz.components.head_grid import GridState, HeadValues, head_grid
 from viz.figures.twins import twins as twins_figure
 from viz.format import format_weight, head_label, paper_head_label
 from viz.page import Page, PageContext
@@ -102,10 +102,11 @@ def _grids(page: PageContext, attention_map: AttentionMap, case: Case, other: Ca
             values = {head[1:]: float(each) for head, each in zip(twins.heads, weights[:, 0] - weights[:, 1])}
             query = sources.open_query(page.state.model, each.sentence)
             overview = page.ask(OverviewQuery(query, attention_map.kind))
-            picture_button(head_grid(overview, open_head=twins.heads[place][1:], hover=numbers, values=values,
-                                     signed=True, bound=reach, of=f"{a} − {b}", height=GRID, key=f"coref_{side}",
-                                     on_event=lambda event: page.set_view(head=(event.layer, event.head))),
-                           (page.ask(query),))
+            colours = HeadValues(values, f"{a} − {b}", signed=True, bound=reach)
+            drawn = head_grid(overview, GridState(twins.heads[place][1:], tooltip_values=numbers, values=colours),
+                              height=GRID, key=f"coref_{side}",
+                              on_event=lambda event: page.set_view(head=(event.layer, event.head)))
+            picture_button(drawn, (page.ask(query),))
     st.caption(words["same"].format(reach=format_weight(reach), **bold), width=READABLE)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(_open_numbers(twins, place, bold), width="content")

@@ -13,7 +13,7 @@ from model.studies.faithfulness.report import REMOVALS, Report, by_layer, report
 from viz.figures.agreement import agreement as agreement_figure
 from viz.figures.bars import histogram
 from viz.figures.lines import Line, lines
-from viz.figures.matrix import matrix
+from viz.figures.matrix import CellStyle, matrix
 from viz.format import head_label, visible_token
 from viz.page import PageContext
 from viz.pages.explain.claims import label, set_claims
@@ -134,8 +134,7 @@ def head_shares(page: PageContext, attention_map: AttentionMap, view: View) -> N
                                           strict=True):
         with column:
             st.markdown(f"**{name}**")
-            figure(lambda theme, numbers=numbers: matrix(theme, numbers, rows, columns, axes=tuple(words["axes"]),
-                                                         height=HIGH, ruler=False),
+            figure(lambda theme, numbers=numbers: matrix(theme, numbers, rows, columns, axes=tuple(words["axes"]), height=HIGH, style=CellStyle(ruler=False)),
                    key=f"explain-{key}", alt=words["alt"].format(name=name, rows=len(rows), columns=len(columns)))
     if layer.heads == 1:
         st.markdown(words["one"])

@@ -14,7 +14,7 @@ from model.core.trace import LastQuery
 from model.lessons import families
 from viz.figures.bars import bars
 from viz.figures.base import UPRIGHT
-from viz.figures.matrix import matrix
+from viz.figures.matrix import CellStyle, matrix
 from viz.page import PageContext
 from viz.text import escape_markdown
 from viz.widgets.control_widgets import choice_for, slider_for
@@ -86,8 +86,7 @@ def _may(lesson: Lesson, name: str, record: AttentionRecord, kind: Kind) -> np.n
     square = families.allowed(attention)
     rows, columns = _short(attention.queries), _short(attention.keys)
     st.markdown(f"**{words[name]}**  \n{record.card.title}")
-    figure(lambda theme: matrix(theme, np.where(square, 1.0, np.nan), rows, columns,
-                                axes=(words["key"], words["query"]), height=330, ruler=False, digits=0, angle=UPRIGHT),
+    figure(lambda theme: matrix(theme, np.where(square, 1.0, np.nan), rows, columns, axes=(words["key"], words["query"]), height=330, angle=UPRIGHT, style=CellStyle(ruler=False, digits=0)),
            key=f"families-may-{name}",
            alt=lesson.alt("three", name=words[name], share=square.mean(), queries=len(rows), keys=len(columns)))
     return square

@@ -12,7 +12,7 @@ from model.core.measures import BY_NAME, HeadMeasures
 from model.core.query import Kind, MeasuresQuery, OverviewQuery, UserError
 from model.core.record import AttentionMap, AttentionRecord, Layer
 from model.core.view import View
-from viz.components.head_grid import GridEvent, head_grid
+from viz.components.head_grid import GridEvent, GridState, HeadValues, head_grid
 from viz.components.head_view import head_view
 from viz.examples import example_for, other_twin, word_at
 from viz.handout.build import head_item
@@ -162,18 +162,17 @@ def _grid(page: PageContext, record: AttentionRecord, view: View, measures: Head
         st.markdown(f"##### {words['grid']}", help=words["grid_help"])
         select(words["order"], orders, page.set_view, "order", view.order if view.order in orders else "layer",
                quiet=True)
-        values, of = grid_colours(page, view.kind, measures)
+        values, label = grid_colours(page, view.kind, measures)
     ranked = heads.rank_heads_for_pair(attention_map, *view.pair) if view.pair else []
     order = {"layer": None, "pair": ranked}.get(view.order, measures.ranked(view.order)
                                                 if measures and view.order in measures.values else None)
     silences = bool(st.session_state.get("click-silences")) if record.verification.status == "verified" else None
-    picture_button(head_grid(overview, open_head=(view.layer, view.head),
-                             order=[(layer, head) for layer, head, _ in order] if order else None,
-                             marks=[(layer, head, place) for place, (layer, head, _) in enumerate(ranked[:SHOWN], 1)],
-                             hover=tooltip_numbers(measures, weights), values=values, of=of,
-                             groups=_group(attention_map), key="grid", silences=silences,
-                             on_event=lambda event: _take(page, event)),
-                   (record,), beside=None if silences is None else _silencing_switch)
+    shown = GridState((view.layer, view.head), [(layer, head) for layer, head, _ in order] if order else None,
+                      [(layer, head, rank) for rank, (layer, head, _) in enumerate(ranked[:SHOWN], 1)],
+                      tooltip_numbers(measures, weights), HeadValues(values, label) if values else None, silences)
+    drawn = head_grid(overview, shown, heads_per_kv=_heads_per_kv(attention_map), key="grid",
+                      on_event=lambda event: _take(page, event))
+    picture_button(drawn, (record,), beside=None if silences is None else _silencing_switch)
     if st.session_state.pop("silenced", False):
         _edit(page, "zero")
 
@@ -190,7 +189,7 @@ def _take(page: PageContext, event: GridEvent) -> None:
     st.session_state["silenced"] = event.silence
 
 
-def _group(attention_map: AttentionMap) -> int:
+def _heads_per_kv(attention_map: AttentionMap) -> int:
     """How many query heads share a key head, where that is the same in every layer."""
     sizes = {layer.heads // layer.key.shape[0] for layer in attention_map.layers if isinstance(layer, Layer)}
     return sizes.pop() if len(sizes) == 1 else 1
@@ -200,9 +199,9 @@ def _open_head(page: PageContext, record: AttentionRecord, view: View) -> None:
     """The open head in its lens, and what is true of it."""
     words, above = strings("heads"), st.container(horizontal=True, vertical_alignment="center")
     guess = marked_cells(page, record, view)
-    head_view(displayed_head(record, view), view, overlay=overlays(record, view), focus=view.token,
-              pair=None if guess else view.pair, height=PICTURE,
-              guess=guess, key="head", on_event=lambda event: page.set_view(token=event.token, pair=event.pair))
+    head_view(displayed_head(record, view), replace(view, pair=None) if guess else view,
+              overlay=overlays(record, view), height=PICTURE, guess=guess, key="head",
+              on_event=lambda event: page.set_view(token=event.token, pair=event.pair))
     with above:
         st.markdown(f"##### {words['head_title'].format(layer=view.layer, head=view.head)}")
         lens_bar(view, page.set_view)

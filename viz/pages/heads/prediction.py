@@ -79,7 +79,7 @@ def covered_head(page: PageContext, record: AttentionRecord) -> None:
             return
         shown, may = _shown(record, view)
         segments(words["lens"], words["lenses"], page.set_view, "lens", _plain(view).lens)
-        head_view(covered(shown, may), _plain(view), focus=view.token, height=HIGH,
+        head_view(covered(shown, may), replace(_plain(view), pair=None), height=HIGH,
                   guess=Guess(f"cover\n{_name(record, view)}", True), key="covered",
                   on_event=lambda event: _take(page, _name(record, view), event))
         with st.container(horizontal=True, horizontal_alignment="right"):

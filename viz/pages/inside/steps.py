@@ -12,7 +12,7 @@ from model.core.view import View
 from model.lessons import head_steps
 from model.lessons.head_steps import Journey
 from viz.figures.bars import bars
-from viz.figures.matrix import matrix
+from viz.figures.matrix import CellStyle, matrix
 from viz.page import PageContext
 from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
@@ -112,8 +112,7 @@ def step_qkv(here: StepContext, lesson: Lesson, words: dict) -> dict:
     drawn = weight.T if here.columns else weight
     axes = ("d_model", "d_k") if here.columns else ("d_k", "d_model")
     down, across = ([str(each) for each in range(count)] for count in drawn.shape)
-    figure(lambda theme: matrix(theme, drawn, down, across, kind="signed", axes=axes, square=False, height=320,
-                                title=words["matrix"]),
+    figure(lambda theme: matrix(theme, drawn, down, across, axes=axes, height=320, title=words["matrix"], style=CellStyle("signed", square=False)),
            key="inside-wq", alt=words["alt_matrix"].format(rows=drawn.shape[0], columns=drawn.shape[1]))
     made = here.around.value.apply(here.around.memory, here.view.head * len(here.layer.value) // here.layer.heads)
     return {"error": np.abs(made - here.path.values).max(), "d_model": weight.shape[0]}

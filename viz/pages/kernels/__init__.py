@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from model.lessons import associative_memory, kernels
-from viz.components.handles import handles
+from viz.components.handles import HandleSet, handles
 from viz.figures.bars import bars
 from viz.figures.lines import Line, lines
 from viz.figures.regression import regression
@@ -64,8 +64,8 @@ def _regression(page: PageContext, lesson: Lesson) -> None:
         choice_for(page, "kernel", words["kernel"], words["kernels"])
         left, right = st.columns([2, 3], gap="medium")
         with left:
-            picture_button(handles(POINTS, turned["p"], [str(place) for place in range(len(x))], mode="points",
-                                   name=words["points"], height=320, key="points", turn=page.set_controls))
+            points = HandleSet([str(place) for place in range(len(x))], words["points"], mode="points", height=320)
+            picture_button(handles(POINTS, turned["p"], points, key="points", turn=page.set_controls))
             slider_for(page, "h", words["h"], log_steps(0.1, 5, 12), help=words["h_help"])
             slider_for(page, "q", words["q"], [float(f"{each:.2f}") for each in np.arange(-3, 3.01, 0.1)])
         kernel, h = turned["kernel"], turned["h"]

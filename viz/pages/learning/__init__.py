@@ -8,7 +8,7 @@ import streamlit as st
 from model.core.statistics import entropy, x_log_x
 from model.lessons import descent, divergence
 from model.lessons.short_run import STEPS, TARGETS, WIDTH
-from viz.components.handles import handles
+from viz.components.handles import HandleSet, handles
 from viz.figures.lines import Line, lines
 from viz.figures.loss_surface import loss_surface
 from viz.figures.stacked_bars import stacked_bars
@@ -65,9 +65,9 @@ def _lengths(page: PageContext, lesson: Lesson, revealed: bool) -> None:
         left, right = st.columns(2, gap="medium")
         with left:
             for control in (P, Q):
-                picture_button(handles(control, page.controls[control.name], words["names"], mode="shares",
-                                       name=words[control.name], unit=words[control.name], height=170,
-                                       key=f"shares-{control.name}", turn=page.set_controls))
+                shares = HandleSet(words["names"], words[control.name], words[control.name], "shares", 170)
+                picture_button(handles(control, page.controls[control.name], shares, key=f"shares-{control.name}",
+                                       turn=page.set_controls))
             with st.container(horizontal=True, gap="small"):
                 for preset, values in PRESETS.items():
                     button_setting(page, words["presets"][preset], f"preset-{preset}",
@@ -196,8 +196,8 @@ def _cliff(page: PageContext, lesson: Lesson) -> None:
     with lesson.section("cliff"):
         left, right = st.columns([2, 3], gap="medium")
         with left:
-            picture_button(handles(START, page.controls["start"], [words["start"]], mode="points", name=words["start"],
-                                   unit=words["plane"], height=300, key="start", turn=page.set_controls))
+            point = HandleSet([words["start"]], words["start"], words["plane"], "points", 300)
+            picture_button(handles(START, page.controls["start"], point, key="start", turn=page.set_controls))
             slider_for(page, "limit", words["limit"], (0, 0.03, 0.1, 0.3, 1.0, 3.0),
                        say=lambda value: f"{value:g}" if value else words["never"])
         with right:

@@ -12,7 +12,7 @@ from model.core.record import AttentionRecord
 from model.core.types import KindHeadId
 from model.core.view import View
 from model.training.film import Film, HeadScores, HeadScoresQuery
-from viz.components.head_grid import head_grid
+from viz.components.head_grid import GridState, head_grid
 from viz.components.head_view import head_view
 from viz.components.slider import slider
 from viz.figures.training import training
@@ -108,14 +108,13 @@ def _heads(page: PageContext, model: str, story: Story, step: int) -> None:
         segments(words["kind"], {each: words["kinds"][each] for each in record.kinds},
                  lambda which: page.set_controls(open=f"{which}.0.0"), "which", kind)
     st.markdown(f"##### {words['grid'].format(step=step)}", help=words["grid_help"])
-    picture_button(head_grid(page.ask(OverviewQuery(query, kind)), open_head=(layer, head), height=190, key="film_grid",
-                             on_event=lambda event: page.set_controls(open=f"{kind}.{event.layer}.{event.head}")),
-                   (record,))
+    drawn = head_grid(page.ask(OverviewQuery(query, kind)), GridState((layer, head)), height=190, key="film_grid",
+                      on_event=lambda event: page.set_controls(open=f"{kind}.{event.layer}.{event.head}"))
+    picture_button(drawn, (record,))
     st.markdown(f"##### {words['head'].format(layer=layer, head=head, step=step)}")
     row, pair = pair_of(record, kind)
-    view = View(kind, layer, head)
-    picture_button(head_view(displayed_head(record, view), view, focus=row, pair=pair, height=400, key="film_head"),
-                   (record,))
+    view = View(kind, layer, head, row, pair)
+    picture_button(head_view(displayed_head(record, view), view, height=400, key="film_head"), (record,))
     _answer(record, row)
 
 

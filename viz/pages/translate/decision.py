@@ -8,7 +8,7 @@ from model.ask import sources
 from model.core.query import UserError
 from model.studies.pronoun_choice import PRONOUNS, Decision, DecisionQuery, DecisionSet, DecisionSetQuery
 from viz.figures.bars import bars
-from viz.figures.matrix import matrix
+from viz.figures.matrix import CellStyle, matrix
 from viz.format import format_share
 from viz.page import PageContext
 from viz.pages.translate.claims import decision_claims, head_name, layer_name, set_claims
@@ -52,9 +52,7 @@ def _silenced(page: PageContext, found: Decision) -> None:
     most = int(np.abs(change).argmax())
     choice_for(page, "mode", words["mode"], words["modes"])
     st.markdown(f"##### {words['change'].format(said=found.said)}")
-    figure(lambda theme: matrix(theme, numbers, [layer_name(each) for each in found.layers], columns, kind="signed",
-                                bound=1.0, square=False,
-                                axes=(words["axis"], ""), height=330), key="translate-silenced",
+    figure(lambda theme: matrix(theme, numbers, [layer_name(each) for each in found.layers], columns, axes=(words["axis"], ""), height=330, style=CellStyle("signed", bound=1.0, square=False)), key="translate-silenced",
            alt=words["change_alt"].format(said=found.said, heads=change.size, change=change.flat[most],
                                           head=head_name(found.heads[most])))
 

@@ -11,9 +11,10 @@ from model.core.query import Kind
 from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.view import View
 from model.studies.pronoun_choice import pronoun_of, rows_by_produced_token
-from viz.components.head_view import head_view
+from viz.components.head_view import ViewEvent, head_view
+from viz.components.token_strip import StripEvent
 from viz.figures.bars import bars
-from viz.figures.matrix import matrix
+from viz.figures.matrix import CellStyle, matrix
 from viz.format import head_label
 from viz.page import PageContext
 from viz.text import escape_markdown, strings
@@ -68,7 +69,7 @@ def sentence_strips(page: PageContext, now: WordView) -> None:
     st.caption(f"{words['written']} · {words['words']}")
     until = now.word + 1 if page.controls["stepping"] else len(tokens)
     sentence_strip(_first(tokens, until), focus=now.word, pairs=False, key="translate_target",
-                   on_event=lambda event: None if event.token is None else page.set_controls(word=event.token))
+                   on_event=lambda event: _choose_word(page, event))
     with st.container(horizontal=True):
         if now.word > 0:
             button_setting(page, words["back"], "word-back", word=now.word - 1)
@@ -80,6 +81,11 @@ def sentence_strips(page: PageContext, now: WordView) -> None:
             st.button(words["play"], key="word-play", icon=":material/play_arrow:", on_click=_play, args=(page,))
         if page.controls["stepping"]:
             button_setting(page, words["all"], "word-all", stepping=False, word=-1)
+
+
+def _choose_word(page: PageContext, event: StripEvent | ViewEvent) -> None:
+    if event.token is not None:
+        page.set_controls(word=event.token)
 
 
 def _play(page: PageContext) -> None:
@@ -100,8 +106,7 @@ def head_rows(page: PageContext, now: WordView) -> None:
     word, side = escape_markdown(now.text), page.controls["side"]
     choice_for(page, "side", words["side"], words["sides"])
     st.markdown(f"##### {words['heads_title'].format(word=word)}", help=words["heads_help"].format(word=word))
-    figure(lambda theme: matrix(theme, weights, names, keys, axes=(words["heads_axis"][side], words["heads_rows"]),
-                                square=False, height=110 + 26 * len(names)),
+    figure(lambda theme: matrix(theme, weights, names, keys, axes=(words["heads_axis"][side], words["heads_rows"]), height=110 + 26 * len(names), style=CellStyle(square=False)),
            key="translate-heads",
            alt=words["heads_alt"].format(heads=len(names), keys=len(keys), word=now.text, weight=place[2],
                                          head=head_label(*place[0]), key=now.shown.keys.texts[place[1]]))
@@ -122,11 +127,11 @@ def open_head(page: PageContext, now: WordView) -> None:
         st.selectbox(words["heads_rows"], list(options), format_func=options.__getitem__, key=key,
                      label_visibility="collapsed", width=110,
                      on_change=lambda: page.set_controls(open=st.session_state[key]))
-    view = View(kind, layer, head)
+    view = View(kind, layer, head, now.word)
     record = replace(now.record, maps=(now.shown,))
-    picture_button(head_view(displayed_head(record, view), view, focus=now.word, height=430, key="translate_head",
-                           on_event=lambda event: None if event.token is None
-                           else page.set_controls(word=event.token)), (record,))
+    drawn = head_view(displayed_head(record, view), view, height=430, key="translate_head",
+                      on_event=lambda event: _choose_word(page, event))
+    picture_button(drawn, (record,))
 
 
 def open_head_id(page: PageContext, now: WordView) -> tuple[int, int]:

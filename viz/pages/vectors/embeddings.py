@@ -13,7 +13,7 @@ from model.lessons import tokenization as pieces
 from viz.figures.bars import bars, histogram
 from viz.figures.base import ASLANT
 from viz.figures.lines import Line, lines
-from viz.figures.matrix import matrix
+from viz.figures.matrix import CellStyle, matrix
 from viz.page import PageContext
 from viz.pages.vectors.tokenization import field
 from viz.text import escape_markdown
@@ -77,8 +77,7 @@ def _rows(lesson: Lesson, cut: pieces.Cut, found: contexts.Table) -> None:
     st.markdown(words["rows"].format(shown=shown, d_model=d_model))
     if shown:
         bound = float(np.percentile(np.abs(found.rows), BEYOND))
-        figure(lambda theme: matrix(theme, found.rows, names, columns, kind="signed", axes=(words["dimension"], ""),
-                                    square=False, height=112 + 25 * shown, bound=bound),
+        figure(lambda theme: matrix(theme, found.rows, names, columns, axes=(words["dimension"], ""), height=112 + 25 * shown, style=CellStyle("signed", bound=bound, square=False)),
                key="vectors-rows", alt=words["alt_rows"].format(shown=shown, d_model=d_model))
 
 

@@ -5,7 +5,7 @@ from model.core.heads import Overview
 from model.core.query import Kind
 from tests.viz.components import fabricated
 from viz.components.bundle import script
-from viz.components.head_grid.payload import GridEvent, body, head_ids, parse_event, state
+from viz.components.head_grid.payload import GridEvent, GridState, HeadValues, body, head_ids, parse_event, state
 from viz.components.messages import NAN_CODE, unpack
 
 HEADS = (3, 5, 2)
@@ -28,17 +28,17 @@ def test_a_question_sends_at_most_4100_bytes_a_head_and_20_kB(layers, heads, cel
                         (2, 2))
     every = head_ids(overview)
     hover = {f"a measure with quite a name {number}": dict.fromkeys(every, number / 7) for number in range(8)}
-    state_bytes = state(overview, room="heads", open_head=(0, 0), order=every[::-1],
-                        marks=[(0, head, head + 1) for head in range(8)], hover=hover)
+    shown = GridState((0, 0), every[::-1], [(0, head, head + 1) for head in range(8)], hover)
+    state_bytes = state(overview, shown, room="heads")
     sent = len(body(overview, room="heads")) + len(state_bytes) + len(script("js/body.js")) + len(script("js/state.js"))
     assert sent <= layers * heads * min(4100, cells * cells + 4) + 20_000
     assert sent - layers * heads * cells * cells < 12_000
 
 
 def test_the_state_numbers_heads_as_the_body_does(overview):
-    header, arrays = unpack(state(overview, room="r", open_head=(1, 4), order=[(2, 1), (0, 0)],
-                                  marks=[(1, 0, 1), (2, 0, 2)],
-                                  hover={"share": {(1, 4): 0.25, (0, 0): 0.75}}, values={(2, 1): -3.5}))
+    shown = GridState((1, 4), [(2, 1), (0, 0)], [(1, 0, 1), (2, 0, 2)], {"share": {(1, 4): 0.25, (0, 0): 0.75}},
+                      HeadValues({(2, 1): -3.5}))
+    header, arrays = unpack(state(overview, shown, room="r"))
     assert (header["open"], header["order"], header["marks"]) == (7, [9, 0], [[3, 1], [8, 2]])
     assert header["hover"] == [["share", 0.25, 0.75]]
     assert arrays["hover_codes"][0, [7, 0, 1]].tolist() == [0, NAN_CODE - 1, NAN_CODE]
@@ -46,7 +46,7 @@ def test_the_state_numbers_heads_as_the_body_does(overview):
 
 
 def test_a_head_that_is_not_there_is_simply_not_open(overview):
-    assert unpack(state(overview, room="r", open_head=(9, 9)))[0]["open"] is None
+    assert unpack(state(overview, GridState((9, 9)), room="r"))[0]["open"] is None
 
 
 def test_an_event_is_a_head(overview):

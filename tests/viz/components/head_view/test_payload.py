@@ -57,10 +57,10 @@ def test_words_and_filters_say_what_they_did(made):
 def test_positions_become_rows_and_columns(made):
     view = View(lens="lines", scale="log", transpose=True, hide_special=True)
     shown = fabricated.shown(made, hide_special=True)
-    header, _ = unpack(state(shown, view, room="r", focus=10, pair=(10, 2)))
+    header, _ = unpack(state(shown, dataclasses.replace(view, token=10, pair=(10, 2)), room="r"))
     assert (header["focus"], header["pair"]) == (9, [9, 1])
     assert (header["lens"], header["scale"], header["transpose"]) == ("lines", "log", True)
-    header, _ = unpack(state(shown, view, room="r", focus=0, pair=(10, 0)))
+    header, _ = unpack(state(shown, dataclasses.replace(view, token=0, pair=(10, 0)), room="r"))
     assert header["focus"] is None and header["pair"] is None
 
 
