@@ -13,21 +13,21 @@ from viz.text import FOLDER, strings
 
 @dataclass(frozen=True)
 class Term:
-    """equation: LaTeX. page: the one that brings it; sections: of that page's prose. also: other pages that use it.
-    menu: a measure's words there."""
+    """One entry of the glossary."""
 
-    name: str
-    title: str
-    says: str
-    equation: str
-    unit: str
-    paper: str
-    page: str
-    sections: tuple[str, ...] = ()
-    also: tuple[str, ...] = ()
-    menu: str = ""
+    name: str                        # its key in links
+    title: str                       # as people call it
+    says: str                        # what it is, in Markdown
+    equation: str                    # LaTeX
+    unit: str                        # of its numbers
+    paper: str                       # where it was defined
+    page: str                        # the page that brings it
+    sections: tuple[str, ...] = ()   # of that page's prose
+    also: tuple[str, ...] = ()       # other pages that use it
+    menu: str = ""                   # a measure's words in the menu of orders
 
     def has(self, word: str) -> bool:
+        """Whether the word, in small letters, stands anywhere in the term."""
         return word in " ".join((self.name, self.title, self.says, self.unit, self.paper, self.menu)).casefold()
 
 

@@ -54,7 +54,7 @@ def _plain(edit: Edit) -> dict:
     return values
 
 
-def _number(value):
+def _number(value: Any) -> Any:
     """JSON has no NaN: what was not measured is null."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
@@ -76,14 +76,14 @@ def loads(text: str) -> tuple[Query, View]:
 
 def _query(found: dict, edits: frozenset) -> Query:
     texts = [found[name] for name in ("model", "revision", "text", "text_b", "target")]
-    if any(not isinstance(each, str) for each in texts[:3]) or any(not isinstance(each, str | None)
-                                                                   for each in texts[3:]):
+    if not all(isinstance(each, str) for each in texts[:3]) or not all(isinstance(each, str | None)
+                                                                       for each in texts[3:]):
         raise ValueError("texts")
     model, revision, text, text_b, target = texts
     return Query(model, revision, text, text_b, target, _places(found["continuation"]), edits)
 
 
-def _places(values) -> tuple[int, ...]:
+def _places(values: Any) -> tuple[int, ...]:
     """Whole numbers from 0 on. Raises ValueError for anything else."""
     if not isinstance(values, list) or any(type(each) is not int or each < 0 for each in values):
         raise ValueError("whole numbers")

@@ -31,8 +31,8 @@ class Picture:
 
     component: str           # the name of its folder
     key: str                 # under which it stands on the page
-    body: bytes              # its two messages
-    state: bytes
+    body: bytes              # the message of what is large
+    state: bytes             # the message of what a click changes
     view: View | None        # of the records that it shows, where it is about a head
 
 

@@ -23,15 +23,14 @@ ZOOM = 3   # pixels a point of a PNG
 
 @dataclass(frozen=True, eq=False)
 class SavedComparison:
-    """shown: the first, the second, their difference. bound: of the difference's colours. titles: of each. records:
-    both sides. link: of the page."""
+    """A comparison as the page shows it."""
 
-    shown: tuple[DisplayedHead, ...]
-    view: View
-    bound: float
-    titles: tuple[str, ...]
-    records: tuple[AttentionRecord, AttentionRecord]
-    link: str = ""
+    shown: tuple[DisplayedHead, ...]                   # the first, the second, their difference
+    view: View                                         # how they are looked at
+    bound: float                                       # the number with the full colour, of the difference
+    titles: tuple[str, ...]                            # of each
+    records: tuple[AttentionRecord, AttentionRecord]   # both sides
+    link: str = ""                                     # the page's address
 
 
 def picture(found: SavedComparison, kind: str) -> bytes:

@@ -147,7 +147,9 @@ def _anchor(figure: FigureSpec, at: float) -> str:
     """Words stand over the middle of their line, unless they would leave the plot."""
     low, high = figure.span("x")
     share = (at - low) / max(high - low, 1e-9)
-    return "left" if share < 0.25 else "right" if share > 0.75 else "center"
+    if share < 0.25:
+        return "left"
+    return "right" if share > 0.75 else "center"
 
 
 def _emptiest_corner(figure: FigureSpec, at: float) -> tuple[str, str]:

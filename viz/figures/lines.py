@@ -16,8 +16,8 @@ NAMED = 12   # whole numbers on the horizontal axis up to which each is written
 class Line:
     """One series."""
 
-    name: str
-    y: np.ndarray
+    name: str                                           # in the legend
+    y: np.ndarray                                       # one number for each x
     colour: int | None = 0                              # a place in theme.HEADS; None: grey, it stands for others
     style: str = "solid"                                # solid, dash, dot or dots
     band: tuple[np.ndarray, np.ndarray] | None = None   # (low, high) round it

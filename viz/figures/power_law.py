@@ -13,10 +13,10 @@ from viz.figures.drawing import FigureSpec
 class PowerSeries:
     """One measured series."""
 
-    name: str
-    x: np.ndarray
-    y: np.ndarray
-    colour: int   # a place in theme.HEADS
+    name: str       # in the legend
+    x: np.ndarray   # where it was measured
+    y: np.ndarray   # what was measured there
+    colour: int     # a place in theme.HEADS
     # (exponent p, factor c, from which x on), drawn as the line c · xᵖ; None while there are too few numbers
     fit: tuple[float, float, float] | None = None
 

@@ -21,7 +21,7 @@ def stacked_bars(theme: str, rows: Sequence[str], pieces: Sequence[tuple[str, in
     start = np.zeros(len(rows))
     for name, colour, each in pieces:
         shown = np.where(np.isfinite(each), each, longest - start)
-        said = ["∞" if not np.isfinite(number) else f"{number:.3f}" if number > longest / 16 else "" for number in each]
+        said = [_words(number, longest) for number in each]
         figure.add_bar(y=places, x=shown, base=start.tolist(), orientation="h", name=name,
                        marker={"color": palette[colour], "line_width": 0}, text=said, customdata=each,
                        insidetextanchor="middle", textposition="inside", textfont={"color": "#ffffff"}, width=0.62,
@@ -33,3 +33,10 @@ def stacked_bars(theme: str, rows: Sequence[str], pieces: Sequence[tuple[str, in
                          margin_l=label_width(rows, ""))
     annotate(figure, theme, marks)
     return figure
+
+
+def _words(length: float, longest: float) -> str:
+    """What stands in a piece: ∞, its length, or nothing where it is too short for words."""
+    if not np.isfinite(length):
+        return "∞"
+    return f"{length:.3f}" if length > longest / 16 else ""

@@ -22,7 +22,7 @@ def figure_rows(drawn: FigureSpec) -> list[list[Any]]:
     return found
 
 
-def _cells(name: str, trace) -> list[list[Any]]:
+def _cells(name: str, trace: Any) -> list[list[Any]]:
     numbers = np.asarray(trace.z)
     xs = trace.x if trace.x is not None else range(numbers.shape[1])
     ys = trace.y if trace.y is not None else range(numbers.shape[0])

@@ -27,7 +27,7 @@ LARGEST = 3   # tokens that are named with their weights
 BADGES = 5    # heads of a grid that have their rank for the pair
 
 
-def head_item(record: AttentionRecord, view: View, *, link: str = "", covered: bool = False, **given) -> Item:
+def head_item(record: AttentionRecord, view: View, *, link: str = "", covered: bool = False, **given: Any) -> Item:
     """The open head in its lens; covered: to be predicted before it is shown. Raises UserError where the view cannot be
     shown."""
     shown, others = displayed_head(record, view), view.overlay if view.lens == "lines" else ()
@@ -38,7 +38,7 @@ def head_item(record: AttentionRecord, view: View, *, link: str = "", covered: b
                         view=view, link=link, **given)
 
 
-def grid_item(record: AttentionRecord, view: View, *, link: str = "", **given) -> Item:
+def grid_item(record: AttentionRecord, view: View, *, link: str = "", **given: Any) -> Item:
     """All heads of the view's kind. Raises UserError where the record has none."""
     displayed_head(record, view)
     overview = heads.overview(record[view.kind])
@@ -50,7 +50,7 @@ def grid_item(record: AttentionRecord, view: View, *, link: str = "", **given) -
 
 
 def picture_item(kind: str, body: bytes, state: bytes, *, records: tuple[AttentionRecord, ...] = (),
-                 view: View | None = None, where: str = "", link: str = "", **given) -> Item:
+                 view: View | None = None, where: str = "", link: str = "", **given: Any) -> Item:
     """A component as it was drawn. records, view: what it shows, two for a difference; where: the page's title."""
     said = PARTS[kind](body, state).caption if kind in PARTS else CAPTIONS[kind](body, state)
     about, source = [where] if where else [], ""

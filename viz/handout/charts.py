@@ -56,5 +56,5 @@ def _leads_away(value: Any) -> bool:
     """Whether a text anywhere in it is a link, or names a resource."""
     if isinstance(value, str):
         return "<a" in value.lower() or "url(" in value.lower()
-    return any(map(_leads_away, value.values() if isinstance(value, dict) else value if isinstance(value, list)
-                   else ()))
+    parts = value.values() if isinstance(value, dict) else value
+    return isinstance(value, (dict, list)) and any(map(_leads_away, parts))

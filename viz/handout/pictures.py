@@ -1,8 +1,8 @@
 """The messages of the open head and of the grid, read back into what they show.
 
-A message that comes from a file is nobody's word: it is read into `DisplayedHead` and `Overview`, whose parts are checked one
-by one, and written anew by the component's own payload. So nothing reaches the browser's code that it was not written
-for. """
+A message that comes from a file is not trusted: it is read into `DisplayedHead` and `Overview`, whose parts are checked
+one by one, and written anew by the component's own payload. So nothing reaches the browser's code that it was not
+written for. """
 from dataclasses import dataclass
 from typing import Any
 

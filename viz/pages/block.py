@@ -32,6 +32,7 @@ ROWS = 40         # tokens of a tensor that are drawn
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     lesson = Lesson(page, "block")
     lesson.header()
     revealed = lesson.predict()
@@ -82,8 +83,8 @@ def _tensors(box: block.Box, each: Block, words: dict) -> list[tuple[str, np.nda
 def _said(place: int, trace: Trace, words: dict) -> str:
     """A block's name: its number, and its stack where there are two."""
     each = trace.blocks[place]
-    return f"{words['stacks'][each.kind]} {each.index}" if len({one.kind
-                                                                for one in trace.blocks}) > 1 else str(each.index)
+    stacks = {one.kind for one in trace.blocks}
+    return f"{words['stacks'][each.kind]} {each.index}" if len(stacks) > 1 else str(each.index)
 
 
 def _parts(page: PageContext, lesson: Lesson, trace: Trace, record: AttentionRecord) -> None:
@@ -125,7 +126,9 @@ def _draw(lesson: Lesson, name: str, box: block.Box, tokens: Tokens) -> None:
     rows = [token_name(tokens, place) for place in range(min(ROWS, len(output)))]
     bound = float(np.quantile(np.abs(output), 0.998)) or 1.0
     columns = [str(place) for place in range(output.shape[1])]
-    figure(lambda theme: matrix(theme, output[:ROWS], rows, columns, axes=("dimension", "token"), height=130 + 20 * len(rows), title=words["leaves"].format(box=name), style=CellStyle("signed", bound=bound, square=False)),
+    figure(lambda theme: matrix(theme, output[:ROWS], rows, columns, axes=("dimension", "token"),
+                                height=130 + 20 * len(rows), title=words["leaves"].format(box=name),
+                                style=CellStyle("signed", bound=bound, square=False)),
            key="block-box", alt=lesson.alt("parts", box=name, shape=_shape(output)))
 
 
@@ -153,14 +156,12 @@ def _norm(page: PageContext, lesson: Lesson, each: Block, tokens: Tokens, reveal
         slider_for(page, "word", words["word"], range(len(norm.input)), closed=True,
                    say=lambda place: tokens.texts[place] if place < len(tokens) else str(place))
         x, gain = norm.input[word], norm.gain.astype(np.float64)
-        steps = block.layer_norm(x, gain, norm.bias,
-                                 norm.epsilon) if norm.kind == "layer" else block.rms_norm(x, gain, norm.epsilon)
-        rows = [("x", x)] + ([(words["centred"], steps.centred)] if norm.kind == "layer"
-                             else []) + [(words["normal"], steps.normal),
-                                      (words["scaled"], steps.scaled)]
-        rows += [(words["output"], steps.output)] if norm.bias is not None else []
-        other = block.rms_norm(x, gain,
-                               norm.epsilon) if norm.kind == "layer" else block.layer_norm(x, gain, None, norm.epsilon)
+        layer_steps = block.layer_norm(x, gain, norm.bias if norm.kind == "layer" else None, norm.epsilon)
+        rms_steps = block.rms_norm(x, gain, norm.epsilon)
+        steps, other = (layer_steps, rms_steps) if norm.kind == "layer" else (rms_steps, layer_steps)
+        rows = [("x", x), *([(words["centred"], steps.centred)] if norm.kind == "layer" else []),
+                (words["normal"], steps.normal), (words["scaled"], steps.scaled),
+                *([(words["output"], steps.output)] if norm.bias is not None else [])]
         other_name = words["kinds"]["rms" if norm.kind == "layer" else "layer"]
         rows.append((words["instead"].format(other=other_name), other.output))
         vector_strips(rows, key="block-norm",
@@ -171,13 +172,14 @@ def _norm(page: PageContext, lesson: Lesson, each: Block, tokens: Tokens, reveal
         else:
             lesson.placeholder("norm", 260)
         bias = np.zeros(len(x)) if norm.bias is None else norm.bias
-        lesson.explanation("norm", shown=(block.layer_norm, block.rms_norm), shapes={"x": norm.input, "gain": norm.gain},
-                     token=token_name(tokens, word),
-                     mean=steps.mean, variance=steps.variance, epsilon=norm.epsilon, d=len(x),
-                     kind=words["kinds"][norm.kind],
-                     scale=norm.scales[word], error=float(np.abs(steps.output - norm.output[word]).max()),
-                     unbiased=float(np.sqrt(len(x) / (len(x) - 1))), other=other_name,
-                     differs=float(np.linalg.norm(other.output - steps.output + bias) / np.linalg.norm(steps.output)))
+        lesson.explanation("norm", shown=(block.layer_norm, block.rms_norm),
+                           shapes={"x": norm.input, "gain": norm.gain}, token=token_name(tokens, word),
+                           mean=steps.mean, variance=steps.variance, epsilon=norm.epsilon, d=len(x),
+                           kind=words["kinds"][norm.kind], scale=norm.scales[word],
+                           error=float(np.abs(steps.output - norm.output[word]).max()),
+                           unbiased=float(np.sqrt(len(x) / (len(x) - 1))), other=other_name,
+                           differs=float(np.linalg.norm(other.output - steps.output + bias)
+                                         / np.linalg.norm(steps.output)))
 
 
 def _means(lesson: Lesson, norm: Norm, tokens: Tokens) -> None:

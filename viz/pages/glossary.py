@@ -5,14 +5,15 @@ from viz.glossary import Term, places_of, search, term_link, terms
 from viz.page import Page, PageContext
 from viz.page_controls import Words
 from viz.text import escape_markdown, strings
+from viz.theme import READABLE
 from viz.widgets.fields import bind
-from viz.widgets.lesson import READABLE
 
 PAGE = Page("Glossary", "Learn", 90, "nothing", controls=(Words("find", "", 60), Words("term", "", 60)))
 IN_A_ROW = 2
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     words, opened = strings("glossary"), terms().get(page.controls["term"])
     st.markdown(f"## {words['question']}")
     with st.container(width=READABLE):
@@ -40,6 +41,7 @@ def _card(term: Term, words: dict, wide: bool = False) -> None:
     equation = "\\begin{gathered}" + term.equation.replace("\\quad", "\\\\[4pt]") + "\\end{gathered}"
     with st.container(border=True, width=READABLE if wide else "stretch", height="content" if wide else "stretch",
                       key=f"term-{term.name}"):
-        st.markdown(f"**[{escape_markdown(term.title)}]({term_link(term)})**  \n{term.says}{menu}\n\n$$\n{equation}\n$$")
+        title = f"**[{escape_markdown(term.title)}]({term_link(term)})**"
+        st.markdown(f"{title}  \n{term.says}{menu}\n\n$$\n{equation}\n$$")
         st.caption(words["about"].format(unit=escape_markdown(term.unit), paper=escape_markdown(term.paper),
                                          places=places))

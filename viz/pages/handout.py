@@ -19,9 +19,9 @@ from viz.handout.tables import table_of
 from viz.page import Page, PageContext
 from viz.page_controls import Number
 from viz.text import escape_markdown, strings
+from viz.theme import READABLE
 from viz.widgets.fields import text_value
 from viz.widgets.handout_button import handout, set_cookie, update
-from viz.widgets.lesson import READABLE
 
 PAGE = Page("Handout", "Look", 99, "nothing", controls=(Number("figure", 1, 1, ITEMS, whole=True),))
 STAGE = 390   # pixels of a picture, before it is enlarged: with its caption it fits a projector's 900
@@ -41,6 +41,7 @@ REPLAY: dict[str, Callable] = {name: each.replay
 
 
 def render(frame: PageContext) -> None:
+    """Draws the page."""
     words, kept = strings("handout"), handout()
     set_cookie()
     if frame.state.present and kept.items:

@@ -34,6 +34,7 @@ PAGE = Page("What heads share", "Learn", 12, "nothing",
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     lesson = Lesson(page, "information")
     lesson.header()
     revealed = lesson.predict()
@@ -55,7 +56,8 @@ def _toy(page: PageContext, lesson: Lesson, revealed: bool) -> None:
             if name not in ("uniform", "causal"):
                 slider_for(page, "sharp", words["sharp"], np.linspace(0, 1, 11).round(1))
             places = [str(place) for place in range(n)]
-            figure(lambda theme: matrix(theme, np.where(weights > 0, weights, np.nan), places, places, height=380, style=CellStyle(ruler=False)),
+            figure(lambda theme: matrix(theme, np.where(weights > 0, weights, np.nan), places, places, height=380,
+                                        style=CellStyle(ruler=False)),
                    key="information-toy", alt=lesson.alt("toy", name=words["names"][name], n=n))
         with right:
             if revealed:
@@ -65,12 +67,11 @@ def _toy(page: PageContext, lesson: Lesson, revealed: bool) -> None:
                        key="information-bits", alt=words["alt_bits"].format(mean=mean, rows=rows, mutual=mean - rows))
             else:
                 lesson.placeholder("bits", height=400)
-        said = {each: float(information.mutual(information.toy(each, n))) for each in information.TOYS}
-        lesson.explanation("toy", shown=(x_log_x, entropy, information.mutual, information.toy), shapes={"weights": weights},
-                     n=n, most=np.log2(n),
-                     answer=words["shown" if revealed else "hidden"].format(name=words["names"][name],
-                         mean=mean, rows=rows, mutual=mean - rows, **{f"of_{each}": value
-                                                                      for each, value in said.items()}))
+        by_toy = {f"of_{each}": float(information.mutual(information.toy(each, n))) for each in information.TOYS}
+        answer = words["shown" if revealed else "hidden"].format(name=words["names"][name], mean=mean, rows=rows,
+                                                                 mutual=mean - rows, **by_toy)
+        lesson.explanation("toy", shown=(x_log_x, entropy, information.mutual, information.toy),
+                           shapes={"weights": weights}, n=n, most=np.log2(n), answer=answer)
 
 
 def _not(page: PageContext, lesson: Lesson) -> None:
@@ -120,7 +121,7 @@ def _asked(page: PageContext, lesson: Lesson) -> information.Information | None:
         queries, wrong = _queries(page, words), []
         answers = page.ask_each([information.InformationQuery(query, view.kind) for query in queries],
                                 say=lambda number, text: words["progress"].format(number=number + 1, all=len(queries)),
-                                missed=lambda number, error: wrong.append(f"{queries[number].text[:60]}: {error}"))
+                                on_error=lambda number, error: wrong.append(f"{queries[number].text[:60]}: {error}"))
         found = [each for each in answers if each is not None]
         if wrong:
             st.warning(words["left_out"].format(count=len(wrong), all=len(queries), first=escape_markdown(wrong[0])))

@@ -5,14 +5,16 @@ import streamlit as st
 from viz.components.transformer_diagram import Door, transformer_diagram
 from viz.page import Page, PageContext, pages
 from viz.text import FOLDER, strings
+from viz.theme import READABLE
 from viz.widgets.handout_button import picture_button
-from viz.widgets.lesson import READABLE, handle_pending_navigation, lessons, open_page_next_run
+from viz.widgets.lesson import handle_pending_navigation, lessons, open_page_next_run
 
 PAGE = Page("Start here", "Learn", 0, "nothing")
 IN_A_ROW = 3     # cards
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     handle_pending_navigation(page)
     words, names = strings("lesson")["start"], lessons()
     prose = {name: strings(f"lessons/{name}") for name in names}

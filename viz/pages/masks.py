@@ -34,6 +34,7 @@ PAGE = Page("Who may look where: masks", "Learn", 6, "nothing",
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     lesson = Lesson(page, "masks")
     lesson.header()
     revealed = lesson.predict()
@@ -180,7 +181,8 @@ def _patterns(page: PageContext, lesson: Lesson) -> None:
         shares = {each: sparse_masks.reach(sparse_masks.pattern(each, n, shape, causal), causal)
                   for each in sparse_masks.NAMES}
         with right:
-            figure(lambda theme: matrix(theme, chosen.astype(float), [str(place) for place in range(n)], [str(place) for place in range(n)], height=420, style=CellStyle(ruler=False)),
+            figure(lambda theme: matrix(theme, chosen.astype(float), [str(place) for place in range(n)],
+                                        [str(place) for place in range(n)], height=420, style=CellStyle(ruler=False)),
                    key="masks-pattern", alt=lesson.alt("patterns", name=words["names"][name], share=chosen.mean(), n=n))
         with left:
             st.markdown(_pattern_table(words, n, shape, causal, shares))
@@ -250,7 +252,9 @@ def _real(page: PageContext, lesson: Lesson) -> None:
                    alt=lesson.alt("real", layer=view.layer, head=view.head, name=titles[name], lost=lost[name][place]))
         with right:
             heads = [str(head) for head in range(grid.shape[1])]
-            figure(lambda theme: matrix(theme, grid, [str(layer) for layer in layers], heads, axes=("head", "layer"), height=390, title=words["lost_by"].format(name=titles[name]), style=CellStyle(square=False)),
+            figure(lambda theme: matrix(theme, grid, [str(layer) for layer in layers], heads, axes=("head", "layer"),
+                                        height=390, title=words["lost_by"].format(name=titles[name]),
+                                        style=CellStyle(square=False)),
                    key="masks-heads", alt=words["alt_heads"].format(name=titles[name]))
         ranked = sorted(lost[name].items(), key=lambda each: each[1])
         (least, least_lost), (most, most_lost) = ranked[0], ranked[-1]

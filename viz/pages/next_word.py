@@ -31,6 +31,7 @@ OFFERED = 8   # tokens that one can click
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     words = strings("next_word")
     st.markdown(f"#### {words['question']}")
     st.markdown(words["lead"])

@@ -26,6 +26,7 @@ PAGE = Page("Why divide by √d_k", "Learn", 2, "nothing", controls=(
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     lesson = Lesson(page, "scale")
     lesson.header()
     revealed = lesson.predict()

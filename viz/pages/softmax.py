@@ -1,6 +1,7 @@
 """How sure should a softmax be? One row of logits at every temperature: a row that one drags, or a row of a real
 head."""
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,6 +47,7 @@ class Row:
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     lesson = Lesson(page, "softmax")
     lesson.header()
     revealed = lesson.predict()
@@ -137,7 +139,7 @@ def _first_numbers(lesson: Lesson, row: Row, weights: np.ndarray, here: np.ndarr
                        name=escape_markdown(row.names[int(here.argmax())]), top=here.max(), keys=keys, uniform=1 / keys)
 
 
-def _equation():
+def _equation() -> Callable:
     from model.core import attention
 
     return attention.softmax
@@ -210,7 +212,8 @@ def _slope(page: PageContext, lesson: Lesson, row: Row, weights: np.ndarray, her
             shown = [place for place in np.argsort(-here, kind="stable")[:12] if row.allowed[place]]
             square = softmax.jacobian(here, temperature)[np.ix_(shown, shown)]
             names = [_named(row, place) for place in shown]
-            figure(lambda theme: matrix(theme, square, names, names, axes=("logit that moves", "weight that answers"), style=CellStyle("signed", digits=3)),
+            figure(lambda theme: matrix(theme, square, names, names, axes=("logit that moves", "weight that answers"),
+                                        style=CellStyle("signed", digits=3)),
                    key="softmax-jacobian",
                    alt=lesson.prose["slope"]["alt_matrix"].format(t=temperature, most=float(np.abs(square).max())))
         lesson.explanation("slope", shown=(softmax.jacobian, softmax.jacobian_norm),
@@ -271,7 +274,10 @@ def _changes(lesson: Lesson, before: AttentionRecord, after: AttentionRecord, vi
     grid, layers = edit_effects.by_layer(moved)
     own = moved[view.layer, view.head]
     later = [value for (layer, _), value in moved.items() if layer > view.layer]
-    figure(lambda theme: matrix(theme, grid, [str(layer) for layer in layers], [str(head) for head in range(grid.shape[1])], axes=("head", "layer"), height=120 + 30 * len(layers), style=CellStyle("plain", bound=max(0.05, float(np.nanmax(grid))), square=False)),
+    figure(lambda theme: matrix(theme, grid, [str(layer) for layer in layers],
+                                [str(head) for head in range(grid.shape[1])], axes=("head", "layer"),
+                                height=120 + 30 * len(layers),
+                                style=CellStyle("plain", bound=max(0.05, float(np.nanmax(grid))), square=False)),
            key="softmax-inside", alt=lesson.alt("inside", t=temperature, layer=view.layer, head=view.head, own=own))
     answer = edit_effects.answer_change(before.prediction, after.prediction)
     said = words["answers"][answer[0]].format(change=answer[1]) if answer else words["answers"]["none"]

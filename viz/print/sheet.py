@@ -65,7 +65,7 @@ class Sheet:
                                        joinstyle="miter"))
 
     def image(self, x: float, y: float, width: float, height: float, pixels: np.ndarray) -> None:
-        """Draws RGB or RGBA uint8 (row, column, channel), the first row on top. Each cell is repeated, so that no viewer
+        """Draws RGB or RGBA uint8 (row, column, channel), the first row on top. Each cell is repeated: no viewer then
         blurs it when it enlarges the picture."""
         larger = max(1, -(-1024 // max(pixels.shape[:2])))
         pixels = pixels.repeat(larger, 0).repeat(larger, 1)
@@ -116,7 +116,8 @@ class Sheet:
 
 
 def save(figure: "Figure", kind: str, zoom: int = 4, **settings: Any) -> bytes:
-    """The bytes of the figure as png, svg or pdf; a PNG has `zoom` pixels a point. Raises UserError if it would be too large."""
+    """The bytes of the figure as png, svg or pdf; a PNG has `zoom` pixels a point. Raises UserError where that would be
+    too large."""
     width, height = figure.get_size_inches() * 72 * zoom
     if kind == "png" and (width * height > PIXELS or max(width, height) > SIDE):
         raise UserError(f"The picture would have {width:,.0f} × {height:,.0f} pixels and the limit is {PIXELS:,}, "

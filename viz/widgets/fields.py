@@ -42,6 +42,7 @@ def select(label: str, options: dict[Any, str], choose: Callable[..., None], fie
 
 
 def toggle(label: str, choose: Callable[..., None], field: str, value: bool) -> None:
+    """A switch."""
     st.toggle(label, **bind(choose, field, value))
 
 

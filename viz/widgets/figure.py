@@ -11,12 +11,14 @@ import io
 from collections.abc import Callable
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from model.core.files import name_for
 from viz.components.chart import CONFIG, chart, scaled_for_presentation
 from viz.export.csv import guard_cell
 from viz.figures import table
 from viz.figures.drawing import FigureSpec
+from viz.handout.item import Item
 from viz.handout.pdf import browser
 from viz.text import strings
 from viz.widgets.handout_button import add_item, show_result
@@ -48,13 +50,13 @@ def figure(draw: Callable[..., FigureSpec], *, key: str, alt: str, name: str = "
     show_result(key)
 
 
-def _kept(drawn: FigureSpec, alt: str, where: str, link: str):
+def _kept(drawn: FigureSpec, alt: str, where: str, link: str) -> Item:
     from viz.handout.build import chart_item
 
     return chart_item(drawn, alt, where=where, link=link)
 
 
-def unfinished_figure(place, drawn: FigureSpec, *, key: str) -> None:
+def unfinished_figure(place: DeltaGenerator, drawn: FigureSpec, *, key: str) -> None:
     """Draws into a place of the page while something is still being computed: nothing to take away yet."""
     with place:
         chart(drawn.to_plotly_json(), key=key)

@@ -6,27 +6,31 @@ The page:
     PAGE = Page("Softmax and temperature", "Learn", 1, "nothing", controls=(GUESS, Number("t", 1.0, 0.01, 100)))
 
     def render(page: PageContext) -> None:
-        lesson = Lesson(page, "softmax") lesson.head()                                   # question, lead, minutes, link
-        revealed = lesson.predict()                     # the prompt; True once somebody answered lesson.live(_curves,
-        page, lesson)             # what a control in it changes is drawn before the rest of the page lesson.end()
+        lesson = Lesson(page, "softmax")
+        lesson.header()                                 # question, lead, minutes, link
+        revealed = lesson.predict()                     # the prompt; True once somebody answered
+        lesson.fragment(_curves, page, lesson)          # what a control in it changes is drawn at once
+        lesson.next_lesson()
 
     def _curves(page, lesson):
         with lesson.section("curves"):                  # heading and lead of [curves]
             ...widgets, then figure(lambda theme: curves(...), key="curves", alt=lesson.alt("curves", t=...))
-            lesson.notes("curves", shown=(softmax_rows, curves), shapes={"z": z}, t=t)
+            lesson.explanation("curves", shown=(softmax_rows, curves), shapes={"z": z}, t=t)
 
-The prose (all of it Markdown with $LaTeX$; {names} are filled in with the keyword arguments of notes and alt):
+The prose (all of it Markdown with $LaTeX$; {names} are filled in with the keyword arguments of explanation and alt):
 
-    question, lead, minutes, builds_on = ["softmax"], boxes = ["softmax"]       boxes: of the Transformer's figure,
-    viz/components/anatomy [predict]  ask, answers = [{text, why}, ...] (three or four), right = 0     why: the sentence
-    that puts it right [SECTION]  title, lead, alt, notice = [...], formula, symbols = [[symbol, what it is on screen],
-    ...], practice, sources = [...]
+    question, lead, minutes, builds_on = ["softmax"], boxes = ["softmax"]
+        boxes: of the Transformer's figure, viz/components/transformer_diagram
+    [predict]  ask, answers = [{text, why}, ...] (three or four), right = 0
+        why: the sentence that puts it right
+    [SECTION]  title, lead, alt, notice = [...], formula, symbols = [[symbol, what it is on screen], ...], practice,
+        sources = [...]
 
-notes draws what to notice, then the tabs Formula, Code (the source of the functions in `shown` and the shapes now),
-Where it matters, Sources; a tab without text is left out. Before the page computes anything with torch it must have
-drawn its head, and it computes inside `with computing():`, which says so while torch is still being loaded. Controls
-are widgets of `turns` (this file's neighbour), which show page.controls and call page.set_controls; what one drags is
-`viz.components.handles`; a head of the record is chosen with `viz.widgets.head_picker`. """
+explanation draws what to notice, then the tabs Formula, Code (the source of the functions in `shown` and the shapes
+now), Where it matters, Sources; a tab without text is left out. Before the page computes anything with torch it must
+have drawn its header, and it computes inside `with computing():`, which says so while torch is still being loaded.
+Controls are widgets of control_widgets.py (this file's neighbour), which show page.controls and call page.set_controls;
+what one drags is `viz.components.handles`; a head of the record is chosen with `viz.widgets.head_picker`. """
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -39,12 +43,12 @@ from viz.glossary import term_link, terms_of_section
 from viz.page import PageContext, pages
 from viz.page_controls import Choice
 from viz.text import escape_markdown, strings
+from viz.theme import READABLE
 from viz.widgets.waiting import in_fragment_run, wait_for_paint
 
 LETTERS = ("a", "b", "c", "d")
 # the control that holds the answer to the prompt; a link with it shows the answer
 GUESS = Choice("guess", "", LETTERS)
-READABLE = 720                         # pixels: no line of prose is longer
 
 
 @contextmanager
@@ -121,9 +125,9 @@ class Lesson:
             yield
 
     def fragment(self, draw: Callable[..., Any], *given: Any, depends_on: Callable[[], Any] | None = None) -> Any:
-        """Draws a part of the page whose own controls answer at once: first this part alone, then the other parts that
-        follow from it, where depends_on() gives something else than when the page was drawn. Gives what draw(*given) gives;
-        `given` is what it was when the page was drawn, so what a control of the part turns is read inside. """
+        """Draws a part of the page whose own controls answer at once, and returns what draw(*given) returns. A control
+        in it draws the part alone; the other parts follow where depends_on() says something else than when the page was
+        drawn. `given` is as it was then, so what a control of the part changes is read inside. """
         before = depends_on and depends_on()
 
         @st.fragment
@@ -207,12 +211,12 @@ class Lesson:
 
 def open_page_next_run(name: str, **controls: Any) -> None:
     """For on_click: opens another page, with some of its controls turned. A callback cannot change the page, so it
-    leaves word, and `go_where_wanted` in the run after it does."""
+    leaves word, and `handle_pending_navigation` in the run after it does."""
     st.session_state["go"] = name, controls
 
 
 def handle_pending_navigation(page: PageContext) -> None:
-    """Opens the page that `follow` left word of; Lesson.head calls it."""
+    """Opens the page that `open_page_next_run` left word of; Lesson.header calls it."""
     wanted = st.session_state.pop("go", None)
     if wanted is not None:
         page.open_page(wanted[0], **wanted[1])

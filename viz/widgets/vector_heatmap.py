@@ -35,7 +35,10 @@ def vector_strips(vectors: Sequence[tuple[str, np.ndarray]], *, key: str, alt: s
     names, numbers = [name for name, _ in vectors], np.stack([vector for _, vector in vectors])
     places = [str(place) for place in range(numbers.shape[1])]
     if columns:
-        figure(lambda theme: matrix(theme, numbers.T, places, names, axes=("", axis), height=STANDING, style=CellStyle("signed", bound=bound, square=False)),
+        figure(lambda theme: matrix(theme, numbers.T, places, names, axes=("", axis), height=STANDING,
+                                    style=CellStyle("signed", bound=bound, square=False)),
                key=key, alt=alt, name=name)
     else:
-        figure(lambda theme: matrix(theme, numbers, names, places, axes=(axis, ""), height=112 + 25 * len(names), style=CellStyle("signed", bound=bound, square=False)), key=key, alt=alt, name=name)
+        figure(lambda theme: matrix(theme, numbers, names, places, axes=(axis, ""), height=112 + 25 * len(names),
+                                    style=CellStyle("signed", bound=bound, square=False)),
+               key=key, alt=alt, name=name)

@@ -95,6 +95,6 @@ def test_the_components_are_all_here():
 
     folder = Path(transformer_diagram.__file__).parents[1]
     with_events = {path.parent.name for path in folder.glob("*/payload.py")
-                   if "def read(" in path.read_text(encoding="utf-8")}
+                   if "def parse_event(" in path.read_text(encoding="utf-8")}
     assert with_events == {"block_diagram", "handles", "head_grid", "head_view", "mask_editor", "slider",
                            "token_strip", "transformer_diagram"}

@@ -78,7 +78,8 @@ def test_the_caption_says_the_state_in_words():
     assert counted.caption == "All 72 heads of 6 layers, one colour each. The colour is: divergence, bits. 1 to 2 mark the largest. “text”"
     assert "0 to 71; divergence, bits" in svg(counted)
     again = grid_of(*check_picture(counted.kind, counted.body, counted.state, "room"))
-    assert (again.of, again.by_value) == ("divergence, bits", True)
+    assert again.state.values is not None
+    assert (again.state.values.label, again.state.values.ranked) == ("divergence, bits", True)
 
 
 def test_a_deep_model_stands_in_blocks_that_fill_a_page():

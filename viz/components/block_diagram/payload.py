@@ -10,7 +10,6 @@ from viz.components.messages import pack
 
 ACROSS, STEP, WIDE, HIGH = 300, 64, 208, 44    # the drawing's width, from box to box, a box
 MIDDLE, ASIDE = 112, 284                       # where the stream and the residual connection run
-COLOURS = {"ramp": theme.RAMP, "ink": theme.INK, "paper": theme.PAPER, "accent": theme.ACCENT}
 TINTS = {"in": "none", "norm": "yellow", "add": "none", "add_norm": "yellow", "attention": "orange", "cross": "orange",
          "feed_forward": "blue"}
 
@@ -26,9 +25,10 @@ class DiagramBox:
 
 
 def body(boxes: Sequence[DiagramBox], *, room: str, alt: str) -> bytes:
+    """The message of boxes and lines. alt: the drawing in words."""
     high = STEP * len(boxes) + 30
     at = [high - 26 - STEP * (place + 0.5) for place in range(len(boxes))]
-    return pack({"room": room, "part": "body", "size": [ACROSS, high], "box": [WIDE, HIGH], "colours": COLOURS,
+    return pack({"room": room, "part": "body", "size": [ACROSS, high], "box": [WIDE, HIGH], "colours": theme.COMPONENT,
                  "alt": alt, "wires": wires(boxes, at),
                  "kinds": [each.kind for each in boxes],
                  "boxes": [[each.name, MIDDLE, y, TINTS[each.kind], each.words, each.shape]
@@ -50,6 +50,7 @@ def wires(boxes: Sequence[DiagramBox], at: Sequence[float]) -> list[list[float]]
 
 
 def state(opened: str, *, room: str) -> bytes:
+    """The message of which box is marked."""
     return pack({"room": room, "part": "state", "opened": opened}, {})
 
 

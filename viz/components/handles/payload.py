@@ -8,7 +8,7 @@ from viz.page_controls import Numbers
 from viz.text import strings
 
 MODES = ("bars", "shares", "points")
-COLOURS = {"ramp": theme.RAMP, "ink": theme.INK, "paper": theme.PAPER, "accent": theme.ACCENT, "heads": theme.HEADS}
+COLOURS = theme.COMPONENT | {"heads": theme.HEADS}
 
 
 @dataclass(frozen=True)
@@ -18,8 +18,8 @@ class HandleSet:
     labels: list[str]   # of each bar or point
     name: str           # what the handles are ("logits")
     unit: str = ""      # what one number is
-    # bars: one bar a number, from control.low to control.high; shares: bars from 0 to 1 that always sum to 1, the others
-    # give way in proportion; points: (x, y) pairs in a square plane, two numbers a label
+    # bars: one bar a number, from control.low to control.high; shares: bars from 0 to 1 that always sum to 1, where the
+    # others give way in proportion; points: (x, y) pairs in a square plane, two numbers a label
     mode: str = "bars"
     height: int = 260   # pixels
 

@@ -21,8 +21,7 @@ def head_grid(overview: Overview, shown: GridState, *, heads_per_kv: int = 1, he
     silenced (shown.silences is not None), Alt and a click or S does it, and if it is true a click alone. on_event gets
     the head that was chosen before the page runs again, so that the page is drawn once with the new head.
     """
-    messages = (body(overview, room=key, heads_per_kv=heads_per_kv, height=height,
-                     silence=shown.silences is not None),
+    messages = (body(overview, room=key, heads_per_kv=heads_per_kv, height=height, silence=shown.silences is not None),
                 state(overview, shown, room=key))
     view = View(kind=overview.kind, layer=shown.open_head[0], head=shown.open_head[1])
     return _COMPONENT.show(key, *messages, lambda value: parse_event(value, overview), on_event, view)

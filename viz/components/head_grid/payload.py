@@ -11,7 +11,7 @@ from viz import theme
 from viz.components.messages import pack, range_codes
 from viz.text import strings
 
-COLOURS = {"ramp": theme.RAMP, "ink": theme.INK, "paper": theme.PAPER, "accent": theme.ACCENT, "signed": theme.SIGNED}
+COLOURS = theme.COMPONENT | {"signed": theme.SIGNED}
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ from viz.text import strings
 
 HEIGHT = 560              # pixels
 ROW_SUM_TOLERANCE = 1e-3  # how far from 1 a row's sum may be to be called 1
-COLOURS = {"ramp": theme.RAMP, "ink": theme.INK, "paper": theme.PAPER, "accent": theme.ACCENT, "heads": theme.HEADS,
-           "signed": theme.SIGNED}
+COLOURS = theme.COMPONENT | {"heads": theme.HEADS, "signed": theme.SIGNED}
 
 
 @dataclass(frozen=True)

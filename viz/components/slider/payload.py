@@ -19,11 +19,11 @@ def parse_event(value: Any, words: Sequence[str]) -> int | None:
 
     A thumb may have been moved over other options than these, which were on their way: then the words say which one was
     meant. """
-    if not isinstance(value, dict) or set(value) != {"at", "word",
-                                                     "count"} or type(value["at"]) is not int or not isinstance(
-                                                         value["word"], str):
+    if not isinstance(value, dict) or set(value) != {"at", "word", "count"}:
         return None
     at, word = value["at"], value["word"]
+    if type(at) is not int or not isinstance(word, str):
+        return None
     if 0 <= at < len(words) and words[at] == word:
         return at
     return words.index(word) if words.count(word) == 1 else None

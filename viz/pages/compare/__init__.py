@@ -16,10 +16,11 @@ from viz.page_controls import Choice, Number, Words
 from viz.pages.compare.difference import alternatives, difference_section, grid_section
 from viz.pages.compare.patching import patching_section
 from viz.text import escape_markdown, strings
+from viz.theme import READABLE
 from viz.widgets.control_widgets import choice_for, log_steps, slider_for
 from viz.widgets.fields import bind
 from viz.widgets.head_picker import real_head
-from viz.widgets.lesson import READABLE, source_listing
+from viz.widgets.lesson import source_listing
 
 WAYS, EDITS = ("text", "model", "edit", "head"), ("zero", "mean", "temper", "patch")
 LONGEST = 1500   # characters of the other sentence
@@ -43,6 +44,7 @@ class Other:
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     words = strings("compare")
     st.markdown(f"#### {words['question']}")
     with st.container(width=READABLE):

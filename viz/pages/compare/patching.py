@@ -14,10 +14,11 @@ from viz.figures.bars import bars
 from viz.format import format_share, head_label
 from viz.pages.compare.difference import EQUAL, SHOWN, coloured_grid
 from viz.text import escape_markdown, strings
+from viz.theme import READABLE_WIDE
 from viz.widgets.fields import pills
 from viz.widgets.figure import figure
 
-READABLE, HIGH = 860, 260   # pixels: no line of prose is longer; of the bars
+HIGH = 260   # pixels of the bars
 # share of the whole way that has the full colour at least, so that effects of nothing stay pale
 FAINT = 0.05
 
@@ -27,7 +28,7 @@ def patching_section(records: tuple[AttentionRecord, ...], overview: Overview, v
     """Draws the section. records: of the first text, as it stands and edited. choose(head=…) takes another head."""
     words, ranked = strings("compare")["patches"], found.ranked
     st.markdown(f"##### {words['title']}")
-    st.markdown(_lead(records[0], found), width=READABLE)
+    st.markdown(_lead(records[0], found), width=READABLE_WIDE)
     left, right = st.columns(2, gap="medium")
     with left:
         st.caption(words["grid"].format(unit=words["logits_unit"] if found.words else words["cosine_unit"]))
@@ -38,7 +39,7 @@ def patching_section(records: tuple[AttentionRecord, ...], overview: Overview, v
                                 for layer, head, effect in ranked[:SHOWN]], choose, "head", None, "rank_patched")
     with right:
         _layers(found)
-    st.markdown("\n".join(f"- {each}" for each in patching_claims(found)), width=READABLE)
+    st.markdown("\n".join(f"- {each}" for each in patching_claims(found)), width=READABLE_WIDE)
 
 
 def _lead(record: AttentionRecord, found: Patched) -> str:

@@ -21,6 +21,7 @@ from viz.pages.coreference.claims import Twins, sentence_claims
 from viz.pages.coreference.sentence import ROLES, choose_words, sentence_case, twin_case
 from viz.pages.coreference.silencing import silencing_section
 from viz.text import escape_markdown, strings
+from viz.theme import READABLE_WIDE
 from viz.widgets.fields import bind
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import picture_button, table_button
@@ -32,13 +33,13 @@ PAGE = Page("Coreference", "Look", 10, "record", controls=(
     Choice("set", "coreference", ("coreference", "agreement", "own")), Switch("run"), Switch("untrained"),
     Switch("proof"), Switch("proof_set")))
 GRID = 330      # pixels
-READABLE = 860  # pixels: no line of prose is longer
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     words = strings("coreference")
     st.markdown(f"## {words['question']}")
-    st.markdown(words["lead"], width=READABLE)
+    st.markdown(words["lead"], width=READABLE_WIDE)
     record, case = page.record(), sentence_case(page)
     unknown_words(page, record)
     attention_map = map_of(record)
@@ -79,7 +80,7 @@ def _one_sentence(page: PageContext, attention_map: AttentionMap, case: Case, ro
     twins = Twins(here.heads, getattr(here, rows), there, uniform, (case.word("correct"), case.word("wrong"), looker))
     _grids(page, attention_map, case, other, twins)
     inference, counts = sentence_claims(twins)
-    st.markdown("\n\n".join(inference), width=READABLE)
+    st.markdown("\n\n".join(inference), width=READABLE_WIDE)
     if there is not None:
         _scatter(page, twins, there, counts)
     _table(twins)
@@ -107,7 +108,7 @@ def _grids(page: PageContext, attention_map: AttentionMap, case: Case, other: Ca
                               height=GRID, key=f"coref_{side}",
                               on_event=lambda event: page.set_view(head=(event.layer, event.head)))
             picture_button(drawn, (page.ask(query),))
-    st.caption(words["same"].format(reach=format_weight(reach), **bold), width=READABLE)
+    st.caption(words["same"].format(reach=format_weight(reach), **bold), width=READABLE_WIDE)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(_open_numbers(twins, place, bold), width="content")
         if st.button(words["open_button"], key="coref_open", type="tertiary"):
@@ -139,7 +140,7 @@ def _scatter(page: PageContext, twins: Twins, there: np.ndarray, counts: list[st
     """Both sentences in one picture, and what to notice in it."""
     words, (a, b, _) = strings("coreference")["scatter"], twins.words
     st.markdown(f"### {words['title']}")
-    st.markdown(words["lead"].format(a=f"*{escape_markdown(a)}*", b=f"*{escape_markdown(b)}*"), width=READABLE)
+    st.markdown(words["lead"].format(a=f"*{escape_markdown(a)}*", b=f"*{escape_markdown(b)}*"), width=READABLE_WIDE)
     axes = words["x"].format(a=a, b=b), words["y"].format(a=a, b=b)
     corners = tuple(each.format(a=a, b=b) for each in words["corners"])
     names, chosen = [head_label(*head[1:]) for head in twins.heads], _open(page, twins)

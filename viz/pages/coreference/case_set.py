@@ -4,6 +4,7 @@ import streamlit as st
 
 from model.ask import sources
 from model.core.query import UserError
+from model.core.record import Card
 from model.studies.coreference.cases import Case, CasesQuery, read_bytes, shipped
 from model.studies.coreference.heads import SetAnswer
 from model.studies.coreference.report import Report, report
@@ -12,6 +13,7 @@ from viz.format import format_share, head_label, paper_head_label
 from viz.page import PageContext
 from viz.pages.coreference.claims import percent, set_claims
 from viz.text import escape_markdown, strings
+from viz.theme import READABLE_WIDE
 from viz.widgets.control_widgets import choice_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import table_button
@@ -19,13 +21,13 @@ from viz.widgets.handout_button import table_button
 SMALL = 50_000_000   # parameters: a model of at most so many is put to a whole set without being asked to, in seconds
 
 
-def case_set_section(page: PageContext, card, rows: str) -> Report | None:
+def case_set_section(page: PageContext, card: Card, rows: str) -> Report | None:
     """The section. Returns the report once the set was answered."""
     words = strings("coreference")["set"]
     st.markdown(f"### {words['title']}")
-    st.markdown(words["lead"], width=860)
+    st.markdown(words["lead"], width=READABLE_WIDE)
     choice_for(page, "set", words["which"], words["names"])
-    st.caption(words["about"][page.controls["set"]], width=860)
+    st.caption(words["about"][page.controls["set"]], width=READABLE_WIDE)
     cases = _cases(page.controls["set"])
     if cases is None:
         return None

@@ -93,7 +93,7 @@ def set_claims(said: Report, layer: int, head: int, heads: int) -> list[str]:
 def value_claim(found: Attribution) -> str:
     """The number that is explained."""
     words, answer = strings("explain")["value"], found.answer
-    form = "vector" if answer.kind == "vector" else "rival" if answer.rival else answer.kind
+    form = "rival" if answer.rival and answer.kind != "vector" else answer.kind
     before = "" if found.place is None else escape_markdown(found.tokens.texts[found.place])
     return words[form].format(word=f"*{escape_markdown(answer.word)}*", rival=f"*{escape_markdown(answer.rival)}*",
                               value=answer.value, rank=answer.rank,

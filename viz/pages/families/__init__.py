@@ -34,6 +34,7 @@ BEGIN = 19   # signs of the target that its box has room for
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     lesson = Lesson(page, "families")
     lesson.header()
     revealed = lesson.predict()
@@ -88,7 +89,8 @@ def _prefix(page: PageContext, lesson: Lesson) -> dict:
 
 def _factors(page: PageContext, lesson: Lesson) -> None:
     """The factors of a text and their product; of a translation, beside another one."""
-    words, both, (model, there), text = lesson.prose["factors"], page.controls["whose"] == "both", decoder(), sentence(page)
+    words, both, text = lesson.prose["factors"], page.controls["whose"] == "both", sentence(page)
+    model, there = decoder()
     with lesson.section("factors"):
         choice_for(page, "whose", words["whose"], words["whoses"])
         if not both:

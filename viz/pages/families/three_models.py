@@ -86,7 +86,9 @@ def _may(lesson: Lesson, name: str, record: AttentionRecord, kind: Kind) -> np.n
     square = families.allowed(attention)
     rows, columns = _short(attention.queries), _short(attention.keys)
     st.markdown(f"**{words[name]}**  \n{record.card.title}")
-    figure(lambda theme: matrix(theme, np.where(square, 1.0, np.nan), rows, columns, axes=(words["key"], words["query"]), height=330, angle=UPRIGHT, style=CellStyle(ruler=False, digits=0)),
+    figure(lambda theme: matrix(theme, np.where(square, 1.0, np.nan), rows, columns,
+                                axes=(words["key"], words["query"]), height=330, angle=UPRIGHT,
+                                style=CellStyle(ruler=False, digits=0)),
            key=f"families-may-{name}",
            alt=lesson.alt("three", name=words[name], share=square.mean(), queries=len(rows), keys=len(columns)))
     return square

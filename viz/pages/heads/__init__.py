@@ -2,6 +2,7 @@
 import inspect
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -14,7 +15,7 @@ from model.core.record import AttentionMap, AttentionRecord, Layer
 from model.core.view import View
 from viz.components.head_grid import GridEvent, GridState, HeadValues, head_grid
 from viz.components.head_view import head_view
-from viz.examples import example_for, other_twin, word_at
+from viz.examples import Example, example_for, other_twin, word_at
 from viz.handout.build import head_item
 from viz.page import Page, PageContext
 from viz.pages.heads.claims import head_claims
@@ -35,6 +36,7 @@ PICTURE = 430   # pixels: the open head and what is true of it fit under the sen
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     record, view = page.record(), page.view()
     st.markdown(f"#### {strings('heads')['question']}")
     _warnings(page, record)
@@ -236,7 +238,7 @@ def _ways_on(page: PageContext, record: AttentionRecord, view: View) -> None:
             _swap(page, record, view)
 
 
-def _edit(page: PageContext, edit: str, **more) -> None:
+def _edit(page: PageContext, edit: str, **more: Any) -> None:
     """Compares with an edit of the open head, whatever head was edited before."""
     page.open_page("compare", versus="edit", edit=edit, edit_layer=-1, edit_head=-1, **more)
 
@@ -256,7 +258,7 @@ def _swap(page: PageContext, record: AttentionRecord, view: View) -> None:
         page.open_page("compare", versus="text", other=text[:start] + typed + text[end:])
 
 
-def _twin(page: PageContext):
+def _twin(page: PageContext) -> tuple[AttentionRecord | None, Example | None]:
     """The record of the twin sentence and its example, if the text is one of a pair of twins."""
     example = example_for(page.state.text, page.state.text_b)
     twin = None if example is None or not example.rival else other_twin(example, page.state.text)

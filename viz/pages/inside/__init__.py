@@ -13,6 +13,7 @@ from viz.figures.vector_plane import Points, vector_plane
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number
 from viz.pages.inside.steps import STEPS, TRACED, StepContext, trace_of
+from viz.theme import READABLE
 from viz.widgets.control_widgets import choice_for
 from viz.widgets.figure import figure
 from viz.widgets.head_picker import real_head
@@ -27,6 +28,7 @@ LARGEST = 2048    # tokens up to which a head's matrix is squared for the number
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     lesson = Lesson(page, "inside")
     lesson.header()
     revealed = lesson.predict()
@@ -102,7 +104,7 @@ def _step(page: PageContext, lesson: Lesson, here: StepContext) -> None:
         numbers = STEPS[step](here, lesson, prose)
     path = here.path
     names = {"token": here.query_name(), "key": here.key_name(), "layer": here.view.layer, "head": here.view.head}
-    st.markdown(prose["says"].format(**(names | numbers)), width=720)
+    st.markdown(prose["says"].format(**(names | numbers)), width=READABLE)
     shapes = {name: getattr(path, name)
               for name in ("query", "keys", "values", "products", "logits", "weights", "weighted", "mixed")}
     lesson.explanation("journey", shown=(head_steps.journey, head_steps.row_softmax, STEPS[step]), shapes=shapes)

@@ -24,19 +24,20 @@ KEPT = 12        # products that are bars of their own
 
 @dataclass(frozen=True, eq=False)
 class StepContext:
-    """What the steps are about: one head, one token, one key, and which way vectors lie."""
+    """What the steps are about."""
 
     record: AttentionRecord
-    view: View
-    layer: Layer
-    path: Journey
-    key: int
-    columns: bool
-    trace: Trace | None
+    view: View              # with the open head and the token that looks
+    layer: Layer            # of the head
+    path: Journey           # the token's way through the head
+    key: int                # the place of the key that is chosen
+    columns: bool           # vectors stand as columns, otherwise they lie as rows
+    trace: Trace | None     # of the whole pass
     without: str            # why there is no trace
 
     @property
     def token(self) -> int:
+        """The place of the token that looks."""
         return self.view.token or 0
 
     @property
@@ -46,10 +47,12 @@ class StepContext:
 
     @property
     def block(self) -> Block:
+        """The trace of the head's block."""
         return self.whole.block(self.view.kind, self.view.layer)
 
     @property
     def around(self) -> AttentionTrace:
+        """The trace of the attention that the head is part of."""
         return self.whole.attention(self.view.kind, self.view.layer)
 
     @property
@@ -59,9 +62,11 @@ class StepContext:
         return np.unique([*order, self.key])
 
     def query_name(self) -> str:
+        """The token that looks, with its place."""
         return token_name(self.record[self.view.kind].queries, self.token)
 
     def key_name(self, place: int | None = None) -> str:
+        """A key with its place; without one the key that is chosen."""
         return token_name(self.record[self.view.kind].keys, self.key if place is None else place)
 
 
@@ -79,6 +84,7 @@ def _vectors(here: StepContext, rows: list[tuple[str, np.ndarray]], name: str, a
 
 
 def step_in(here: StepContext, lesson: Lesson, words: dict) -> dict:
+    """Draws what enters the head; returns the numbers of its sentence."""
     start, x = here.whole.start(here.view.kind), here.around.x[here.token]
     first = here.block is next(each for each in here.whole.blocks if each.kind is here.block.kind)
     rows = [(words["start"], start.output[here.token])]
@@ -95,6 +101,7 @@ def step_in(here: StepContext, lesson: Lesson, words: dict) -> dict:
 
 
 def step_qkv(here: StepContext, lesson: Lesson, words: dict) -> dict:
+    """Draws query, key and value, and W_Q; returns the numbers of its sentence."""
     rows = [(f"q · {here.query_name()}", here.path.query), (f"k · {here.key_name()}", here.path.keys[here.key])]
     if here.trace is not None and here.around.pairs:
         shared, around = here.view.head * len(here.layer.key) // here.layer.heads, here.around
@@ -112,13 +119,15 @@ def step_qkv(here: StepContext, lesson: Lesson, words: dict) -> dict:
     drawn = weight.T if here.columns else weight
     axes = ("d_model", "d_k") if here.columns else ("d_k", "d_model")
     down, across = ([str(each) for each in range(count)] for count in drawn.shape)
-    figure(lambda theme: matrix(theme, drawn, down, across, axes=axes, height=320, title=words["matrix"], style=CellStyle("signed", square=False)),
+    figure(lambda theme: matrix(theme, drawn, down, across, axes=axes, height=320, title=words["matrix"],
+                                style=CellStyle("signed", square=False)),
            key="inside-wq", alt=words["alt_matrix"].format(rows=drawn.shape[0], columns=drawn.shape[1]))
     made = here.around.value.apply(here.around.memory, here.view.head * len(here.layer.value) // here.layer.heads)
     return {"error": np.abs(made - here.path.values).max(), "d_model": weight.shape[0]}
 
 
 def step_products(here: StepContext, lesson: Lesson, words: dict) -> dict:
+    """Draws the products of q and k; returns the numbers of its sentence."""
     pairs = here.around.pairs if here.trace is not None else ()
     products = here.path.products[here.key]
     _vectors(here, [("q", here.path.query), ("k", here.path.keys[here.key]), (words["product"], products)], "qk",
@@ -142,6 +151,7 @@ def _over_keys(here: StepContext, groups: dict[str, np.ndarray], axis: str, name
 
 
 def step_score(here: StepContext, lesson: Lesson, words: dict) -> dict:
+    """Draws the scores of all keys, scaled and not; returns the numbers of its sentence."""
     path, key = here.path, here.key
     _over_keys(here, {"q · k": path.dots, words["scaled"]: path.scaled}, words["axis"], "score",
                words["alt"].format(key=here.key_name(), dot=path.dots[key], score=path.scaled[key]))
@@ -151,6 +161,7 @@ def step_score(here: StepContext, lesson: Lesson, words: dict) -> dict:
 
 
 def step_mask(here: StepContext, lesson: Lesson, words: dict) -> dict:
+    """Draws the scores that the mask leaves; returns the numbers of its sentence."""
     path = here.path
     groups = {words["bias"]: path.bias} if path.bias.any() else {}
     groups |= {words["logit"]: np.where(path.allowed, path.logits, np.nan)}
@@ -161,6 +172,7 @@ def step_mask(here: StepContext, lesson: Lesson, words: dict) -> dict:
 
 
 def step_softmax(here: StepContext, lesson: Lesson, words: dict) -> dict:
+    """Draws the weights; returns the numbers of its sentence."""
     path, key = here.path, here.key
     _over_keys(here, {words["weight"]: path.weights}, words["weight"], "softmax",
                words["alt"].format(key=here.key_name(), weight=path.weights[key]))
@@ -171,6 +183,7 @@ def step_softmax(here: StepContext, lesson: Lesson, words: dict) -> dict:
 
 
 def step_mix(here: StepContext, lesson: Lesson, words: dict) -> dict:
+    """Draws the weighted values and their sum; returns the numbers of its sentence."""
     path = here.path
     order = [int(place) for place in np.argsort(-path.weights, kind="stable")[:10] if path.weights[place] > 0]
     rows = [(f"{path.weights[place]:.3f} × v · {here.key_name(place)}", path.weighted[place]) for place in order]
@@ -189,6 +202,7 @@ def mixed_of_all(here: StepContext) -> np.ndarray:
 
 
 def step_concat(here: StepContext, lesson: Lesson, words: dict) -> dict:
+    """Draws what each head of the layer mixed; returns the numbers of its sentence."""
     mixed = mixed_of_all(here)
     rows = [(f"{words['own']} {head}" if head == here.view.head else f"head {head}", each)
             for head, each in enumerate(mixed)]
@@ -198,6 +212,7 @@ def step_concat(here: StepContext, lesson: Lesson, words: dict) -> dict:
 
 
 def step_out(here: StepContext, lesson: Lesson, words: dict) -> dict:
+    """Draws what the head hands over through W_O; returns the numbers of its sentence."""
     handed = head_steps.hand_over(mixed_of_all(here), here.around.w_output)
     bias = here.around.b_output
     rows = [(words["own"].format(head=here.view.head), handed[here.view.head]), (words["sum"], handed.sum(0))]
@@ -214,10 +229,12 @@ def step_out(here: StepContext, lesson: Lesson, words: dict) -> dict:
 
 
 def step_stream(here: StepContext, lesson: Lesson, words: dict) -> dict:
+    """Draws what the stream gains; returns the numbers of its sentence."""
     block, token, around = here.block, here.token, here.around
     norm_first = words["pre" if block.norm_first else "post"]
-    before = block.before[token] if around is block.attentions[0] else block.before[token] + block.attentions[0].output[
-        token]
+    before = block.before[token]
+    if around is not block.attentions[0]:
+        before = before + block.attentions[0].output[token]
     added = around.output[token]
     rows = [(words["before"], before), (words["added"], added), (words["sum"], before + added),
             (words["after"], block.after[token])]

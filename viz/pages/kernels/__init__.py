@@ -40,6 +40,7 @@ PAGE = Page("From kernels to attention", "Learn", 8, "nothing", controls=(
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     lesson = Lesson(page, "kernels")
     lesson.header()
     revealed = lesson.predict()

@@ -40,6 +40,7 @@ PAPER_STEPS = np.arange(1, 100_001, 200)
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     lesson = Lesson(page, "learning")
     lesson.header()
     revealed = lesson.predict()

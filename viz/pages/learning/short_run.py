@@ -1,6 +1,8 @@
 """The part of *How it learns* that trains: a run of seconds with the settings of the page, beside the same run under
 the paper's optimiser."""
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -14,7 +16,7 @@ from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
 
 
-def run_question(controls) -> RunQuery:
+def run_question(controls: Mapping[str, Any]) -> RunQuery:
     """The run that the page's controls mean; what does not matter to a target is at its start, so that equal runs are
     one question."""
     question = RunQuery(controls["goal"], beta2=controls["b2"], adam_epsilon=controls["ae"], rate=controls["rate"],
@@ -30,6 +32,7 @@ def reference_question(question: RunQuery) -> RunQuery:
 
 
 def real_run(page: PageContext, lesson: Lesson) -> None:
+    """The section: the settings, the run, and its curves."""
     words, controls = lesson.prose["run"], page.controls
     question = run_question(controls)
     with lesson.section("run"):

@@ -17,16 +17,18 @@ from viz.format import head_label
 from viz.page import Page, PageContext
 from viz.pages.measures.corpus import many_texts
 from viz.text import escape_markdown, strings
+from viz.theme import READABLE
 from viz.widgets.fields import segments
 from viz.widgets.figure import figure
 from viz.widgets.head_table import measures_table, silence_all
-from viz.widgets.lesson import READABLE, source_listing
+from viz.widgets.lesson import source_listing
 
 PAGE = Page("Measures", "Look", 3, "record")
 POOR = 0.6     # a fit below which the best pattern says little
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     words, record = strings("measures"), page.record()
     view = page.view()
     st.markdown(f"## {words['question']}")

@@ -5,6 +5,7 @@ from itertools import islice
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from model.ask import sources
 from model.core.measures import MEASURES
@@ -15,6 +16,7 @@ from model.studies.patterns import TITLES
 from viz.page import PageContext
 from viz.provenance import versions
 from viz.text import escape_markdown, strings
+from viz.theme import READABLE_WIDE
 from viz.widgets.corpus_result import AVERAGES, FROM_FILE, CorpusResult, save_result, saved_result
 from viz.widgets.head_table import clickable_table, column_config
 from viz.widgets.waiting import session
@@ -26,7 +28,7 @@ def many_texts(page: PageContext, model: str, revision: str, kind: Kind) -> None
     """The section."""
     words = strings("measures")
     st.markdown(f"##### {words['many']}")
-    st.caption(words["many_about"].format(texts=MOST_TEXTS, megabytes=MEGABYTES), width=860)
+    st.caption(words["many_about"].format(texts=MOST_TEXTS, megabytes=MEGABYTES), width=READABLE_WIDE)
     file = st.file_uploader(words["drop"], type=[each.removeprefix(".") for each in SUFFIXES], key="many-file",
                             label_visibility="collapsed",
                             max_upload_size=MEGABYTES, on_change=lambda: st.session_state.pop("many-stopped", None))
@@ -76,7 +78,7 @@ def _read(name: str, found: tuple[tuple[int, str], ...], asked: tuple[str, str, 
         place.empty()
 
 
-def _answer(question: TextsQuery, bar, start: int, count: int, name: str) -> Averages:
+def _answer(question: TextsQuery, bar: DeltaGenerator, start: int, count: int, name: str) -> Averages:
     """One batch; each look is a Streamlit call, at which a newer click takes over."""
     job, words = sources.ask(question, session()), strings("measures")
     try:

@@ -9,10 +9,11 @@ from model.studies import induction
 from model.training import film as films
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
-from viz.pages.training.film import READABLE, film_stage
+from viz.pages.training.film import film_stage
 from viz.pages.training.induction_scores import induction_section
 from viz.pages.training.own_run import HEADS, LAYERS, background_training, end_training, own_training
 from viz.text import strings
+from viz.theme import READABLE_WIDE
 
 OWN = "own"
 FRAME_SECONDS = 0.6   # of a film that plays
@@ -25,9 +26,10 @@ PAGE = Page("Learning", "Look", 12, "nothing", leave=end_training, controls=(
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     words = strings("training")
     st.markdown(f"## {words['question']}")
-    st.markdown(words["lead"], width=READABLE)
+    st.markdown(words["lead"], width=READABLE_WIDE)
     chosen = _chosen(page)
     if chosen == OWN:
         own_training(page)

@@ -77,8 +77,11 @@ def _partner(story: Story, moment: tuple[int, int]) -> list[str]:
     own = formed(story.steps, story.traits.of("previous")[:, best])
     if own is None:
         return []
-    when = words["when"]["same" if own == moment else "before" if own[0] < moment[0] else "after"]
-    return [words["before"].format(head=head_name(story.traits.heads[best]), start=own[0], end=own[1], when=when)]
+    when = "before" if own[0] < moment[0] else "after"
+    if own == moment:
+        when = "same"
+    return [words["before"].format(head=head_name(story.traits.heads[best]), start=own[0], end=own[1],
+                                   when=words["when"][when])]
 
 
 def pair_of(record: AttentionRecord, kind: Kind) -> tuple[int | None, tuple[int, int] | None]:

@@ -23,7 +23,6 @@ from viz.widgets.fields import bind, segments
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import picture_button
 
-READABLE = 860   # pixels: no line of prose is longer
 ANSWERS = 3      # of a snapshot that are told
 
 

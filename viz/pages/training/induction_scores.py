@@ -9,6 +9,7 @@ from viz.figures.induction_scatter import induction_scatter as drawn
 from viz.format import head_label
 from viz.page import PageContext
 from viz.text import escape_markdown, strings
+from viz.theme import READABLE_WIDE
 from viz.widgets.control_widgets import choice_for
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import table_button
@@ -21,7 +22,7 @@ def induction_section(page: PageContext) -> None:
     """The section: which decoder, every head by both scores, what to notice, the numbers."""
     words = strings("training")["habits"]
     st.markdown(f"### {words['title']}")
-    st.markdown(words["lead"], width=860)
+    st.markdown(words["lead"], width=READABLE_WIDE)
     titles = {offer.id: offer.title for offer in sources.catalogue()
               if offer.id in (OURS, "smollm2") or offer.id == page.state.model}
     options = {"": words["none"]} | {each: titles.get(each, each)

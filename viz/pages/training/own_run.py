@@ -1,6 +1,8 @@
 """A training of one's own on the page Learning: four settings, a process beside the server, and the film while it is
 made."""
+from collections.abc import Hashable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -11,8 +13,9 @@ from model.training import processes
 from model.training.film import Film
 from model.training.processes import Settings, Status, Training
 from viz.page import PageContext
-from viz.pages.training.film import READABLE, film_stage
+from viz.pages.training.film import film_stage
 from viz.text import escape_markdown, strings
+from viz.theme import READABLE_WIDE
 from viz.widgets.control_widgets import choice_for, slider_for
 
 LAYERS, HEADS = ("1", "2", "3", "4"), ("1", "2", "4", "8")
@@ -32,7 +35,7 @@ def end_training() -> None:
 def own_training(page: PageContext) -> None:
     """Settings, start and stop, and the film as far as it goes."""
     words = strings("training")["settings"]
-    st.markdown(words["lead"], width=READABLE)
+    st.markdown(words["lead"], width=READABLE_WIDE)
     training: Training | None = st.session_state.get("training")
     running = training is not None and training.running
     _settings(page, running)
@@ -58,7 +61,7 @@ def _settings(page: PageContext, running: bool) -> None:
             st.button(words["again" if "training" in st.session_state else "start"], type="primary", key="train",
                       on_click=_start, args=(page,))
     st.caption(f"{words['about'][page.controls['task']]} {words['limit'].format(most=processes.MAX_RUNNING)}",
-               width=READABLE)
+               width=READABLE_WIDE)
 
 
 def _start(page: PageContext) -> None:
@@ -94,7 +97,7 @@ def _watch(page: PageContext, training: Training, was_running: bool) -> None:
 
 def _renewing(page: PageContext, training: Training) -> PageContext:
     """The frame, but a long wait for an answer never costs the lease."""
-    def ask(question):
+    def ask(question: Hashable) -> Any:
         training.renew()
         answer = page.ask(question)
         training.renew()

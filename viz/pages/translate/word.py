@@ -37,6 +37,7 @@ class WordView:
 
     @property
     def text(self) -> str:
+        """The word itself."""
         return self.shown.queries.texts[self.word]
 
     @property
@@ -56,8 +57,9 @@ def selected_word(page: PageContext, record: AttentionRecord) -> WordView:
     """The word that was chosen; without a choice the pronoun, or the first word."""
     shown = rows_by_produced_token(record, Kind(page.controls["side"]))
     pronoun = pronoun_of(shown.queries)
-    chosen = page.controls["word"] if 0 <= page.controls["word"] < len(
-        shown.queries) else 0 if pronoun is None else pronoun
+    chosen = page.controls["word"]
+    if not 0 <= chosen < len(shown.queries):
+        chosen = 0 if pronoun is None else pronoun
     return WordView(record, shown, chosen)
 
 
@@ -106,7 +108,8 @@ def head_rows(page: PageContext, now: WordView) -> None:
     word, side = escape_markdown(now.text), page.controls["side"]
     choice_for(page, "side", words["side"], words["sides"])
     st.markdown(f"##### {words['heads_title'].format(word=word)}", help=words["heads_help"].format(word=word))
-    figure(lambda theme: matrix(theme, weights, names, keys, axes=(words["heads_axis"][side], words["heads_rows"]), height=110 + 26 * len(names), style=CellStyle(square=False)),
+    figure(lambda theme: matrix(theme, weights, names, keys, axes=(words["heads_axis"][side], words["heads_rows"]),
+                                height=110 + 26 * len(names), style=CellStyle(square=False)),
            key="translate-heads",
            alt=words["heads_alt"].format(heads=len(names), keys=len(keys), word=now.text, weight=place[2],
                                          head=head_label(*place[0]), key=now.shown.keys.texts[place[1]]))

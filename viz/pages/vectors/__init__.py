@@ -19,6 +19,7 @@ PAGE = Page("From text to vectors", "Learn", 9, "nothing", controls=(
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     lesson = Lesson(page, "vectors")
     lesson.header()
     revealed = lesson.predict()

@@ -12,6 +12,7 @@ from model.lessons import contexts
 from model.lessons import tokenization as pieces
 from viz.figures.bars import bars, histogram
 from viz.figures.base import ASLANT
+from viz.figures.drawing import FigureSpec
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
 from viz.page import PageContext
@@ -77,7 +78,8 @@ def _rows(lesson: Lesson, cut: pieces.Cut, found: contexts.Table) -> None:
     st.markdown(words["rows"].format(shown=shown, d_model=d_model))
     if shown:
         bound = float(np.percentile(np.abs(found.rows), BEYOND))
-        figure(lambda theme: matrix(theme, found.rows, names, columns, axes=(words["dimension"], ""), height=112 + 25 * shown, style=CellStyle("signed", bound=bound, square=False)),
+        figure(lambda theme: matrix(theme, found.rows, names, columns, axes=(words["dimension"], ""),
+                                    height=112 + 25 * shown, style=CellStyle("signed", bound=bound, square=False)),
                key="vectors-rows", alt=words["alt_rows"].format(shown=shown, d_model=d_model))
 
 
@@ -140,7 +142,7 @@ def _layers(lesson: Lesson, found: contexts.Contexts, word: str, title: str) -> 
     drawn = [Line(words["alike"], found.alike, 2), Line(words["apart"], found.apart, 1),
              Line(words["unrelated"], found.unrelated, 0, band=(found.low, found.high))]
 
-    def draw(theme: str):
+    def draw(theme: str) -> FigureSpec:
         drawing = lines(theme, places, drawn, axes=(words["layer"], words["cosine"]), height=420)
         every = -(-len(names) // LAYERS)
         shown = [place for place in places if place == 0 or (place == 1 and every == 1)

@@ -42,7 +42,9 @@ def chips(cut: tokenization.Cut, ids: bool = True) -> str:
     grey."""
     found = []
     for place, (label, unknown, special) in enumerate(zip(cut.labels[:SHOWN], cut.unknown, cut.special, strict=False)):
-        colour = "red" if unknown else "gray" if special else COLOURS[place % len(COLOURS)]
+        colour = "gray" if special else COLOURS[place % len(COLOURS)]
+        if unknown:
+            colour = "red"
         number = f"{NO_BREAK}:small[:gray[{cut.ids[place]}]]" if ids else ""
         found.append(f":{colour}-background[{escape_markdown(label)}{number}]")
     return " ".join(found) + (" …" if len(cut.labels) > SHOWN else "")
@@ -73,7 +75,8 @@ def own_text(page: PageContext, lesson: Lesson) -> None:
 def _pieces_of(cut: tokenization.Cut) -> str:
     """A word of several pieces as an example, or none."""
     inside = [place for place, each in enumerate(cut.pieces) if each.startswith("##")]
-    return f"{escape_markdown(cut.pieces[inside[0] - 1])} {escape_markdown(cut.pieces[inside[0]])}" if inside else "token ##izer"
+    pair = cut.pieces[inside[0] - 1:inside[0] + 1] if inside else None
+    return " ".join(map(escape_markdown, pair)) if pair else "token ##izer"
 
 
 def _steps(words: dict, name: str, cut: tokenization.Cut) -> None:

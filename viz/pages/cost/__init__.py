@@ -1,27 +1,22 @@
 """What does attention cost? Counted, measured on this machine, computed in tiles; and the paper's table of layer
 types."""
-from dataclasses import dataclass
-
 import numpy as np
 import streamlit as st
 
-from model.ask import sources
-from model.core.query import UserError
 from model.lessons import cost, layer_types
 from model.lessons import online_softmax as tiles
 from viz.components.handles import HandleSet, handles
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
-from viz.figures.power_law import PowerSeries, power_law
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Switch
-from viz.widgets.control_widgets import button_setting, choice_for, slider_for, toggle_for
-from viz.widgets.figure import figure, page_theme, unfinished_figure
+from viz.pages.cost.measurement import LENGTHS, measured_section
+from viz.widgets.control_widgets import button_setting, choice_for, slider_for
+from viz.widgets.figure import figure
 from viz.widgets.handout_button import picture_button
 from viz.widgets.lesson import GUESS, Lesson, computing, open_page_next_run
 
 WIDTHS = (64, 128, 256, 512)             # d_model of the layer that is counted and measured
-LENGTHS = tuple(cost.START * 2**power for power in range(1 + (cost.END // cost.START).bit_length() - 1))
 SCORES = Numbers("s", (1.0, 2.5, 0.0, -1.0, 3.0, 0.5, -2.0, 4.0, 1.5, 5.5, 0.0, 2.0), -8, 8, 12, 12)
 TILES = (1, 2, 3, 4, 6, 12)
 PRESETS = {"rising": tuple(np.linspace(-5, 6, 12).round(1)), "falling": tuple(np.linspace(6, -5, 12).round(1)),
@@ -40,11 +35,12 @@ PAGE = Page("What it costs", "Learn", 7, "nothing", controls=(
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     lesson = Lesson(page, "cost")
     lesson.header()
     revealed = lesson.predict()
     lesson.fragment(_counted, page, lesson, revealed, depends_on=lesson.controls("width"))
-    _measured(page, lesson, _width(page), revealed)
+    measured_section(page, lesson, _width(page), revealed)
     lesson.fragment(_tiles, page, lesson)
     lesson.fragment(_types, page, lesson)
     lesson.next_lesson()
@@ -86,131 +82,6 @@ def _counted(page: PageContext, lesson: Lesson, revealed: bool) -> None:
                            held=lesson.prose["counted"]["held" if revealed else "not_yet"])
 
 
-@dataclass(frozen=True, eq=False)
-class Run:
-    """What is measured so far: answers by way and length, and why each way ended."""
-
-    found: dict[str, dict[int, cost.Cost]]
-    ended: dict[str, str]
-
-    def series(self, way: str, field: str) -> tuple[np.ndarray, np.ndarray]:
-        """(lengths, numbers) of seconds or peak."""
-        return np.array(list(self.found[way]),
-                        float), np.array([getattr(each, field) for each in self.found[way].values()], float)
-
-    def fit(self, way: str, field: str) -> tuple[float, float, float] | None:
-        lengths, numbers = self.series(way, field)
-        return (*cost.power(lengths, numbers), lengths[-cost.FITTED]) if len(lengths) > cost.FITTED else None
-
-
-def _measured(page: PageContext, lesson: Lesson, width: int, revealed: bool) -> None:
-    words = lesson.prose["measured"]
-    with lesson.section("measured"):
-        if not revealed:
-            lesson.placeholder("measured", height=120)
-            return
-        with st.container(horizontal=True, vertical_alignment="center"):
-            toggle_for(page, "run", words["run"])
-            button_setting(page, words["again"], "measure-again", again=(page.controls["again"] + 1) % 100, run=True)
-            if page.controls["run"]:
-                button_setting(page, words["stop"], "measure-stop", run=False)
-        run = Run({way: {} for way in cost.WAYS}, {})
-        place = st.empty()
-        with st.container():
-            for n in LENGTHS:
-                added, measured = _measure(page, run, n, width)
-                if measured:
-                    unfinished_figure(place, _drawn(lesson, run, "seconds", width, page_theme()), key=f"live-{n}")
-                if not added:
-                    break
-        if not run.found["plain"]:
-            place.container(border=True, height=120, horizontal_alignment="center",
-                            vertical_alignment="center").caption(words["nothing"])
-            return
-        with place.container():
-            left, right = st.columns(2, gap="medium")
-        for column, field in ((left, "seconds"), (right, "peak")):
-            with column:
-                figure(lambda theme, field=field: _drawn(lesson, run, field, width, theme), key=f"cost-{field}",
-                       alt=words[f"alt_{field}"].format(longest=max(run.found["plain"]), width=width))
-        st.markdown(_table(lesson, run))
-        ends = {lesson.prose["ways"][way]: words["ends"][run.ended.get(way, "length")] for way in cost.WAYS
-                if run.found[way]}
-        st.caption(words["why"].format(ends="; ".join(f"{name}: {why}" for name, why in ends.items())))
-        _say(lesson, run, width)
-
-
-def _measure(page: PageContext, run: Run, n: int, width: int) -> tuple[int, int]:
-    """Adds every way that is still to be measured at n tokens. Without the switch, only what is known already.
-
-    Gives how many it added, and how many of these were measured only now.
-    """
-    added = measured = 0
-    for way in cost.WAYS:
-        if way in run.ended:
-            continue
-        reason = cost.ends(way, n, width, run.found[way].get(n // 2))
-        question = cost.CostQuery(way, n, width, page.controls["again"])
-        answer = sources.cached(question)
-        if reason is None and answer is None and page.controls["run"]:
-            try:
-                answer = page.ask(question, height=0)
-                measured += 1
-            except UserError:   # others have taken the memory since
-                reason = "memory"
-        if reason is not None or answer is None:
-            run.ended[way] = reason or "stopped"
-            continue
-        run.found[way][n] = answer
-        added += 1
-    return added, measured
-
-
-def _drawn(lesson: Lesson, run: Run, field: str, width: int, theme: str):
-    names, words, even = lesson.prose["ways"], lesson.prose["measured"], cost.even(width)
-    drawn = [PowerSeries(names[way], *run.series(way, field), colour, run.fit(way, field))
-             for colour, way in enumerate(cost.WAYS) if run.found[way]]
-    return power_law(theme, drawn, axes=("tokens n", words[field]),
-                     x_range=(50, 1.4 * max(max(each.x) for each in drawn)), marks=[(even, f"n = 6d = {even:,}")])
-
-
-def _grows(run: Run, way: str, field: str) -> str:
-    fit = run.fit(way, field)
-    return "–" if fit is None else f"n^{fit[0]:.2f}"
-
-
-def _table(lesson: Lesson, run: Run) -> str:
-    rows = [lesson.prose["measured"]["table_head"], "|---|---:|---:|---:|"]
-    for way in cost.WAYS:
-        if run.found[way]:
-            n, last = list(run.found[way].items())[-1]
-            rows.append(f"| {lesson.prose['ways'][way]} | {n:,} | {last.seconds:.2g} s, {_grows(run, way, 'seconds')} "
-                        f"| "
-                        f"{last.peak / 2**20:,.1f} MB, {_grows(run, way, 'peak')} |")
-    return "\n".join(rows)
-
-
-def _say(lesson: Lesson, run: Run, width: int) -> None:
-    words, machine = lesson.prose["measured"], cost.machine()
-    times = {way: {n: each.seconds for n, each in run.found[way].items()} for way in cost.WAYS}
-    crossings = {way: cost.crossing(times[way], times["linear"]) for way in ("plain", "fused")}
-    said = {way: words["no_crossing"] if at is None else words["crossing"].format(at=at)
-            for way, at in crossings.items()}
-    shared = max(set(times["plain"]) & set(times["fused"]))
-    both = [run.found[way][shared] for way in ("plain", "fused")]
-    lesson.explanation("measured",
-                 shown=(cost.plain, cost.fused, cost.window, cost.linear, cost.seconds_of, cost.peak_bytes, cost.power),
-                 shapes={"query, key, value": f"float32 ({width // cost.D_K}, n, {cost.D_K})",
-                         "tokens": f"float32 (n, {width})"},
-                 even=cost.even(width), plain=said["plain"], fused=said["fused"], n=shared,
-                 faster=both[0].seconds / both[1].seconds,
-                 smaller=both[0].peak / both[1].peak, tiles=cost.FLOAT * cost.BLOCK / 2**20, fitted=cost.FITTED,
-                 side=cost.WINDOW,
-                 limit=cost.room() / 2**20, longest=cost.LONGEST, clock=words["clocks"][cost.clock().__name__],
-                 **machine,
-                 **{f"{field}_{way}": _grows(run, way, field) for field in ("seconds", "peak") for way in cost.WAYS})
-
-
 def _tiles(page: PageContext, lesson: Lesson) -> None:
     words, tile, scores = lesson.prose["tiles"], page.controls["tile"], np.array(page.controls["s"])
     keys = len(scores)
@@ -236,7 +107,9 @@ def _tiles(page: PageContext, lesson: Lesson) -> None:
             plain = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
             drawn = _so_far(scores, taken, step)
             rows = [*(words["after"].format(tile=number) for number in range(1, len(taken) + 1)), words["plain"]]
-            figure(lambda theme: matrix(theme, np.vstack([drawn, plain]), rows, [str(place) for place in range(keys)], axes=("key", ""), height=120 + 30 * len(rows), style=CellStyle(square=False, ruler=False)),
+            figure(lambda theme: matrix(theme, np.vstack([drawn, plain]), rows, [str(place) for place in range(keys)],
+                                        axes=("key", ""), height=120 + 30 * len(rows),
+                                        style=CellStyle(square=False, ruler=False)),
                    key="cost-tiles", alt=lesson.alt("tiles", step=step, all=len(taken), seen=seen, keys=keys))
             st.markdown(_steps(words, taken, step))
         found = tiles.agreement(*CHECKED)
