@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-_FLOAT = r"-?\d{1,9}(\.\d{1,9})?(e[+-]?\d{1,2})?"
+_FLOAT = r"-?\d{1,9}(\.\d{1,9})?(e[+-]?\d{1,3})?"
 _WHOLE = r"-?\d{1,9}"
 
 
