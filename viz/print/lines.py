@@ -92,10 +92,8 @@ def _curves(ends: np.ndarray, edges: tuple[float, float], top: float, step: floa
                      y[:, [0, 0, 1, 1]]], -1)
 
 
-def _lines(pictures: list[DisplayedHead], focus: tuple[int | None, int | None], scale: str) -> tuple[np.ndarray,
-                                                                                                     np.ndarray,
-                                                                                                     np.ndarray,
-                                                                                                     list[str]]:
+def _lines(pictures: list[DisplayedHead], focus: tuple[int | None, int | None],
+           scale: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[str]]:
     """Row and column (line, 2), RGBA (line, 4), widths (line) in points, strongest last; and what must be said."""
     weights = np.stack([shown.weights for shown in pictures])
     strength = theme.strength(weights, scale)

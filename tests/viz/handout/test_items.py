@@ -214,6 +214,7 @@ def test_a_handout_outlives_the_server_and_the_oldest_files_go(tmp_path):
 def test_the_grid_keeps_its_order_marks_and_numbers():
     item = made_up.grid()
     found = grid_of(item.body, item.state)
-    assert found.open_head == (0, 0) and len(found.marks) == 5 and found.order is None and not found.values
+    shown = found.state
+    assert shown.open_head == (0, 0) and len(shown.rank_badges) == 5 and shown.order is None and shown.values is None
     made = fabricated.overview_of(fabricated.record(fabricated.tokens(), heads=(12,) * 6))
     assert all((one == other).all() for one, other in zip(found.overview.cells, made.cells, strict=True))
