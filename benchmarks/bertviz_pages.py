@@ -30,8 +30,10 @@ LIBRARIES = {
 ELSEWHERE = re.compile(r"https://[^\s'\"]+/(?=(?:require|d3|jquery)\.min)")
 # said once both libraries are there, after BertViz's own function has run: two frames later what it drew has been
 # painted
-PAINTED = """<script>requirejs(['jquery', 'd3'], () => setTimeout(() => requestAnimationFrame(() => setTimeout(() => requestAnimationFrame(
-    () => setTimeout(() => { window.painted = performance.now(); }))))));</script>"""
+PAINTED = """<script>requirejs(['jquery', 'd3'], () => {
+    const nextFrame = (then) => setTimeout(() => requestAnimationFrame(then));
+    nextFrame(() => nextFrame(() => setTimeout(() => { window.painted = performance.now(); })));
+});</script>"""
 
 
 def fetch(folder: Path) -> dict[str, bytes]:

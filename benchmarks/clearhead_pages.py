@@ -13,7 +13,8 @@ PATIENCE = 120_000   # milliseconds
 COLUMNS = 12         # heads a layer of MiniLM
 # notes messages, drawings by the key of the container they stand in, and the last key or click
 WATCH = """
-function drawn(pictures) {   // once for all drawings of one moment; painted a frame after the one in which it was drawn, as BertViz's pages say it
+// once for all drawings of one moment; painted a frame after the one in which it was drawn, as BertViz's pages say it
+function drawn(pictures) {
     if (pictures.at(-1)?.open) return;
     const picture = {at: performance.now(), open: true};
     pictures.push(picture);
@@ -41,15 +42,18 @@ addEventListener('pointerdown', () => { seen.asked = performance.now(); }, true)
 # says once the first body of this component since the question has been painted
 DRAWN = """(room) => {
     const words = `"room":"${room}","part":"body"`;
-    const has = (data) => new TextDecoder('latin1').decode(new Uint8Array(data, 0, Math.min(data.byteLength, 8000))).includes(words);
+    const start = (data) => new Uint8Array(data, 0, Math.min(data.byteLength, 8000));
+    const has = (data) => new TextDecoder('latin1').decode(start(data)).includes(words);
     const place = seen.frames.findIndex(([at, data]) => at > seen.asked && has(data));
     const picture = place < 0 ? undefined : seen.drawn[room].find(({ at }) => at > seen.frames[place][0]);
     if (!picture?.painted) return false;
     const since = seen.frames.slice(0, place + 1).filter(([at]) => at > seen.asked);
-    const bytes = since.reduce((sum, [, data]) => sum + data.byteLength, 0), message = new Uint8Array(seen.frames[place][1]);
+    const bytes = since.reduce((sum, [, data]) => sum + data.byteLength, 0);
+    const [arrived, last] = seen.frames[place], message = new Uint8Array(last);
     let text = '';
     for (let at = 0; at < message.length; at += 8192) text += String.fromCharCode(...message.subarray(at, at + 8192));
-    return {asked: seen.asked, arrived: seen.frames[place][0], painted: picture.painted, origin: performance.timeOrigin, bytes, message: btoa(text)};
+    return {asked: seen.asked, arrived, painted: picture.painted, origin: performance.timeOrigin, bytes,
+            message: btoa(text)};
 }"""
 RESTS = "[data-testid=stApp][data-test-script-state=notRunning]"
 

@@ -11,6 +11,7 @@ import os
 import platform
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import date
 from importlib.metadata import version
@@ -33,17 +34,20 @@ NAMES = {"weight_layer": "attention, mean of the last layer's heads", "norm": "�
          "flow": "attention flow", "flow_even": "flow of a model that looks evenly", "gradient": "gradient × input"}
 INTRODUCTION = """# Does attention explain?
 
-Written by `python -m benchmarks.explain`. Spearman's ρ between the size of a measure and the size of the measured effect of taking a token away,
-the mean over texts, with the 95 % interval of a bootstrap over groups of texts that are alike (2,000 draws). Special tokens and the token that
-answers are left out, and a decoder's first token, which cannot be hidden from itself. *Deleted*: the token is not there. *Replaced*: by a mask,
-or else by a neutral token. *Hidden*: no token may look at it. The *ceiling* is the agreement of each definition with the two others. Rollout and
-flow of a model that looks evenly know nothing but places; without a mask they are the same for every token, and not listed. A head was chosen on
-one half of the texts and scored on the other.
+Written by `python -m benchmarks.explain`. Spearman's ρ between the size of a measure and the size of the measured
+effect of taking a token away, the mean over texts, with the 95 % interval of a bootstrap over groups of texts that
+are alike (2,000 draws). Special tokens and the token that answers are left out, and a decoder's first token, which
+cannot be hidden from itself. *Deleted*: the token is not there. *Replaced*: by a mask, or else by a neutral token.
+*Hidden*: no token may look at it. The *ceiling* is the agreement of each definition with the two others. Rollout and
+flow of a model that looks evenly know nothing but places; without a mask they are the same for every token, and not
+listed. A head was chosen on one half of the texts and scored on the other.
 
-- `sentences`: the last word of 60 sentences (ln P of it; for a sentence vector the cosine with a paraphrase). `agreement`: *was* against *were*
-  in 128 sentences of 16 frames (difference of two ln P; for a sentence vector the cosine with the twin).
-- `resolver`: "it" in 60 test sentences, the noun against the runner-up; for the translator *il* or *elle* in its own translation, over the
-  words of the English text, which cross-attention looks at. `induction`: the next sign in 60 random repeats.
+- `sentences`: the last word of 60 sentences (ln P of it; for a sentence vector the cosine with a paraphrase).
+  `agreement`: *was* against *were* in 128 sentences of 16 frames (difference of two ln P; for a sentence vector the
+  cosine with the twin).
+- `resolver`: "it" in 60 test sentences, the noun against the runner-up; for the translator *il* or *elle* in its own
+  translation, over the words of the English text, which cross-attention looks at. `induction`: the next sign in 60
+  random repeats.
 """
 
 
@@ -95,30 +99,31 @@ def page(figures: dict) -> str:
     return "\n".join(parts) + "\n"
 
 
-def write(models: dict, file: Path | None) -> None:
-    """The page, and the figures to a file."""
+def write(models: dict, target: Path, file: Path | None) -> None:
+    """Writes the page, and the figures to a file."""
     versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "numpy"))
     figures = {"machine": f"{date.today()}, {os.cpu_count()} cores, {platform.system()}, Python "
                           f"{platform.python_version()}, {versions}.",
                "models": {model: models[model] for model in MODELS if model in models}}
-    PAGE.write_text(page(figures), encoding="utf-8")
+    target.write_text(page(figures), encoding="utf-8")
     if file:
         file.write_text(json.dumps(figures, indent=1, ensure_ascii=False), encoding="utf-8")
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None, target: Path = PAGE) -> None:
+    """What the command line asks for, or these arguments, onto this page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.explain", description=__doc__.splitlines()[0])
     parser.add_argument("--model", action="append", choices=MODELS, help="only this model; may be repeated")
     parser.add_argument("--set", action="append", choices=SETS, help="only this set of those for pretrained models")
     parser.add_argument("--json", type=Path, help="write the figures to this file too; other figures in it are kept")
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     models = json.loads(given.json.read_text(encoding="utf-8"))["models"] if given.json and given.json.is_file() else {}
     here = {offer.id for offer in sources.catalogue() if offer.on_disk}
     for model in (each for each in given.model or MODELS if each in here):
         for which in dict.fromkeys(text_set(model, MODELS[model], each) for each in given.set or SETS):
             models.setdefault(model, {})[which] = measured(model, MODELS[model], which)
-            write(models, given.json)   # what is there stays if the rest is stopped
-    print(PAGE.read_text(encoding="utf-8"))
+            write(models, target, given.json)   # what is there stays if the rest is stopped
+    print(target.read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":

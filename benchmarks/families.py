@@ -97,7 +97,8 @@ def prepare() -> None:
 def line(outcome: families_check.Outcome, seconds: float) -> str:
     """One family in the terminal."""
     error = "" if outcome.max_error is None else f"{outcome.max_error:.0e}"
-    return f"{outcome.type:26} {outcome.status:10} {seconds:5.1f} s  {error:6}  {outcome.reason or ', '.join(outcome.faults_caught or {})}"[:200]
+    why = outcome.reason or ", ".join(outcome.faults_caught or {})
+    return f"{outcome.type:26} {outcome.status:10} {seconds:5.1f} s  {error:6}  {why}"[:200]
 
 
 def content(outcomes: list[families_check.Outcome]) -> dict:

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 
@@ -43,19 +42,19 @@ def check(model_type: str) -> Outcome:
     """The outcome of one family. Never raises for what the family does."""
     try:
         eager_output(model_type, (range(16, 45), range(16, 39)))
-        network = _build(model_type)
+        network = build_network(model_type)
     except Exception as error:
         return Outcome(model_type, "not built", said(error),
                        trace="".join(traceback.format_exception(error)[-3:]).strip())
     try:
-        model = _open(model_type, network)
-        record = model.answer(_query(network), quiet)
+        model = open_built(model_type, network)
+        record = model.answer(probe_query(network), quiet)
     except Exception as error:
         return Outcome(model_type, "refused", said(error))
     return _judge(model_type, model, record)
 
 
-def _build(model_type: str):
+def build_network(model_type: str):
     """As Clearhead loads: with its own attention function where the family lets it, else eager."""
     from model.capture import forward_pass
 
@@ -71,15 +70,17 @@ def said(error: BaseException) -> str:
     return words if isinstance(error, UserError) else f"{type(error).__name__}: {words}"
 
 
-def _open(model_type: str, network):
-    from model.pretrained import build
+def open_built(model_type: str, network):
+    """The network as a model that answers."""
+    from model.pretrained import build, files
 
-    place = SimpleNamespace(id=model_type, folder=Path("/nowhere"), title=model_type, licence="", entry=None)
+    place = files.ModelFiles(model_type, Path("/nowhere"), model_type, licence="")
     words = families_models.tokenizer(network.config.get_text_config().vocab_size)
     return build.build_model(place, "walk", network, words, families_models.head_of(model_type, network))
 
 
-def _query(network, seed: int = 7) -> Query:
+def probe_query(network, seed: int = 7) -> Query:
+    """A question of random tokens that the network knows."""
     size = network.config.get_text_config().vocab_size
     source, target = (families_models.text(size, length, seed) for length in families_models.LENGTHS)
     return Query("walk", "walk", source, target=target if network.config.is_encoder_decoder else None)
@@ -194,7 +195,7 @@ def applicable(record: AttentionRecord) -> dict[str, Callable]:
     if some(lambda layer: layer.softcap is not None):
         faults["no soft-cap"] = lambda call: {"softcap": None}
     if some(lambda layer: isinstance(layer.allowed, Window | Chunk)):
-        faults["no window"] = lambda call: {"allowed": _unwindowed(call.allowed)}
+        faults["no window"] = lambda call: {"allowed": unwindowed(call.allowed)}
     if some(lambda layer: layer.sink is not None):
         faults["no sink"] = lambda call: {"sink": None}
     if some(lambda layer: layer.heads > 1):
@@ -202,7 +203,8 @@ def applicable(record: AttentionRecord) -> dict[str, Callable]:
     return faults
 
 
-def _unwindowed(allowed):
+def unwindowed(allowed):
+    """The mask with its window or chunks taken away."""
     if isinstance(allowed, Chunk):
         return Causal()
     return allowed if not isinstance(allowed, Window) else Causal() if allowed.ahead == 0 else Full()
@@ -238,7 +240,7 @@ def catches(model, fault: Callable) -> str:
         wiring = verify.wire(model.network, *build.probe_of(model.network))
         at_load = bool(wiring.reasons)
         try:
-            model.answer(_query(model.network, seed=11), quiet)
+            model.answer(probe_query(model.network, seed=11), quiet)
             on_answer = False
         except UserError:
             on_answer = True

@@ -3,13 +3,14 @@ from collections import Counter
 
 INTRODUCTION = """# Families
 
-Written by `python -m benchmarks.families`. Each text model type of transformers is built small, with random weights under which a wrong
-picture would show, and put through Clearhead as any model is.
+Written by `python -m benchmarks.families`. Each text model type of transformers is built small, with random weights
+under which a wrong picture would show, and put through Clearhead as any model is.
 
-- *verified*: recomputed from queries, keys and values; equal to the model's own eager weights and to the outputs that it really produced, and
-  every planted fault that applies was caught at load and on an answer.
+- *verified*: recomputed from queries, keys and values; equal to the model's own eager weights and to the outputs that
+  it really produced, and every planted fault that applies was caught at load and on an answer.
 - *reported*: the weights that the model itself reports, checked as far as that goes, and marked so.
-- *refused*: nothing is shown, with the reason. *not built*: stock transformers could not run it here. *wrong*: must not be.
+- *refused*: nothing is shown, with the reason. *not built*: stock transformers could not run it here. *wrong*: must
+  not be.
 
 *Error* is the largest difference of any weight shown from those of a fresh copy of the model under eager attention.
 """

@@ -30,24 +30,30 @@ TRAINS = ", ".join(f".st-key-section-{name} [data-testid=stProgress]"
 FIGURES = ".clearhead-chart, [class*=st-key-pieces-]"
 # notes when the last key or click came, and when what a figure of its section, or any figure, shows last became another
 WATCH = """([figures, trains]) => {
-    const main = document.querySelector('[data-testid=stMain]'), seen = (window.answers = { start: 0, picture: 0, page: 0, trains: false });
+    const main = document.querySelector('[data-testid=stMain]');
+    const nothing = { start: 0, picture: 0, page: 0, trains: false }, seen = (window.answers = { ...nothing });
     const section = (node) => (node.nodeType === 1 ? node : node.parentElement)?.closest('[class*=st-key-section-]');
     const begun = (node) => {   // the section of a control, or where that has no picture the next one that has
         const all = [...main.querySelectorAll('[class*=st-key-section-]')], at = all.indexOf(section(node));
         return at < 0 ? undefined : all.slice(at).find((each) => each.querySelector(figures));
     };
     let own;
-    const begin = (event) => Object.assign(seen, { start: performance.now(), picture: 0, page: 0, trains: false }, (own = begun(event.target), {}));
+    const begin = (event) => {
+        Object.assign(seen, nothing, { start: performance.now() });
+        own = begun(event.target);
+    };
     for (const type of ['keydown', 'click']) document.addEventListener(type, begin, true);
     const figure = ({ target }) => (target.nodeType === 1 ? target : target.parentElement)?.closest(figures);
-    const shown = (node) => [...node.querySelectorAll('.main-svg')].map((each) => each.innerHTML).join() || node.textContent;
+    const drawing = (node) => [...node.querySelectorAll('.main-svg')].map((each) => each.innerHTML).join();
+    const shown = (node) => drawing(node) || node.textContent;
     const known = new WeakMap([...main.querySelectorAll(figures)].map((node) => [node, shown(node)]));
     new MutationObserver((changes) => {
         const now = performance.now();
         seen.trains ||= [...main.querySelectorAll(trains)].some((bar) => section(bar)?.className === own?.className);
         for (const node of new Set(changes.map(figure).filter(Boolean))) {
             const picture = shown(node);
-            if (known.get(node) === picture) continue;   // a page that is drawn again with the same numbers shows nothing new
+            // a page that is drawn again with the same numbers shows nothing new
+            if (known.get(node) === picture) continue;
             known.set(node, picture);
             seen.page = now;
             if (!own || section(node)?.className === own.className) seen.picture = now;
@@ -56,15 +62,21 @@ WATCH = """([figures, trains]) => {
 }"""
 REST = """quiet => document.querySelector('[data-testid=stApp][data-test-script-state=notRunning]')
     && performance.now() - Math.max(window.answers.start, window.answers.page) > quiet"""
-TAKEN = """() => [...['picture', 'page'].map((name) => window.answers[name] && window.answers[name] - window.answers.start), window.answers.trains]"""
+TAKEN = """() => {
+    const { start, picture, page, trains } = window.answers;
+    return [picture && picture - start, page && page - start, trains];
+}"""
 INTRODUCTION = """# How soon a lesson answers
 
-Written by `python -m benchmarks.lessons --page benchmarks/lessons.md`: every control of each lesson is moved twice in a real browser. Milliseconds
-from the key or click to the last change in a picture: *picture*, of the control's own section, or of the next one where it has none; *page*, of all
-sections. The bar is 300 for the picture. *None*: moves after which every picture was what it was before (a slider at its end, the key of a list
-that has one entry). *Trains*: moves that had something trained or measured on the page, which showed how far it is; they are in no other number.
+Written by `python -m benchmarks.lessons --page benchmarks/lessons.md`: every control of each lesson is moved twice in
+a real browser. Milliseconds from the key or click to the last change in a picture: *picture*, of the control's own
+section, or of the next one where it has none; *page*, of all sections. The bar is 300 for the picture. *None*: moves
+after which every picture was what it was before (a slider at its end, the key of a list that has one entry).
+*Trains*: moves that had something trained or measured on the page, which showed how far it is; they are in no other
+number.
 
-| lesson | control | moves | none | trains | picture, median | picture, worst | page, median | page, worst | within 300 | machine, day |
+| lesson | control | moves | none | trains | picture, median | picture, worst \
+| page, median | page, worst | within 300 | machine, day |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 """
 

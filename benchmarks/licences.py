@@ -62,8 +62,8 @@ def main(path: Path) -> None:
     """Prints package, version, licence and what brings it, for all that requirements.txt (or PATH) brings."""
     packages = brought(path)
     for each in packages:
-        click.echo(
-            f"{each.name:<28}{each.version:<16}{each.licence:<62}{'' if each.for_whom == each.name else each.for_whom}".rstrip())
+        whose = "" if each.for_whom == each.name else each.for_whom
+        click.echo(f"{each.name:<28}{each.version:<16}{each.licence:<62}{whose}".rstrip())
     click.echo(f"{len(packages)} packages")
 
 

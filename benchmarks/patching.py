@@ -26,11 +26,13 @@ TWINS = ("The animal didn't cross the street because it was too tired.",
          "The animal didn't cross the street because it was too wide.")
 INTRODUCTION = """# Which heads turn the answer
 
-Written by `python -m benchmarks.patching` from the weights in `assets/weights`. Layers and heads count from 0. A head's output, in the pass of
-a sentence, is taken from the pass of its twin, whose adjective makes "it" the other noun; everything else goes on from there. *Turned* is the
-share of the twins after which the twin's answer is the more probable of the two; *way* is how far ln P(twin's answer) − ln P(own answer)
-goes from the sentence's own (0) to the twin's (1), the mean over the twins; *tired* and *wide* is the same for that one sentence. All heads of
-all layers patched give the twin's answer at every word that the two share, so that the last row of an encoder is 1 by construction.
+Written by `python -m benchmarks.patching` from the weights in `assets/weights`. Layers and heads count from 0. A
+head's output, in the pass of a sentence, is taken from the pass of its twin, whose adjective makes "it" the other
+noun; everything else goes on from there. *Turned* is the share of the twins after which the twin's answer is the more
+probable of the two; *way* is how far ln P(twin's answer) − ln P(own answer) goes from the sentence's own (0) to the
+twin's (1), the mean over the twins; *tired* and *wide* is the same for that one sentence. All heads of all layers
+patched give the twin's answer at every word that the two share, so that the last row of an encoder is 1 by
+construction.
 """
 
 
@@ -45,7 +47,7 @@ def pairs(name: str, count: int) -> list[tuple[str, str]]:
 
 def ask(opened, kind: Kind, texts: tuple[str, str]) -> Patched:
     first, second = (Query(opened.card.id, opened.card.revision, text) for text in texts)
-    return patching.patched(opened, PatchQuery(first, second, kind), quiet)
+    return patching.patch_heads(opened, PatchQuery(first, second, kind), quiet)
 
 
 def parts(found: Patched) -> dict[str, float]:

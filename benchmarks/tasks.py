@@ -35,7 +35,7 @@ STRONGEST = 6  # heads of a large decoder that are listed, by each score
 
 
 def resolver_right(model: Transformer, sentences: list[grammar.Sentence]) -> list[bool]:
-    return resolver.right(model, resolver.batch(sentences)).tolist()
+    return resolver.correct_rows(model, resolver.batch(sentences)).tolist()
 
 
 def pronoun_right(model: Transformer, sentences: list[grammar.Sentence]) -> list[bool]:
@@ -64,14 +64,15 @@ def positions(sentences: list[grammar.Sentence]) -> dict[str, dict[str, float]]:
 def heads_named(model: Transformer, encode: head_analysis.Encode, kind: Kind, row: Callable,
                 splits: dict[str, list]) -> list[dict]:
     """Each head: its name by the validation sentences, its figures on the test sentences."""
-    seen = {split: head_analysis.pointing(head_analysis.looks(model, sentences, encode, kind, row), sentences, kind)
+    seen = {split: head_analysis.tabulate_pointing(head_analysis.noun_weights(model, sentences, encode, kind, row),
+                                                   sentences, kind)
             for split, sentences in splits.items()}
     return [{"name": judged.name, **asdict(figures)}
             for judged, figures in zip(seen["validation"], seen["test"], strict=True)]
 
 
 def share(model: Transformer, sentences: list, right: Callable) -> Callable[[Iterable[Silence]], float]:
-    return lambda silences: float(head_analysis.judged(model, sentences, right, silences).mean())
+    return lambda silences: float(head_analysis.judge(model, sentences, right, silences).mean())
 
 
 def look_at_resolver(name: str, folder: Path, size: int) -> dict:
@@ -79,12 +80,12 @@ def look_at_resolver(name: str, folder: Path, size: int) -> dict:
     splits = {split: resolver.test_sentences(split, size) for split in grammar.SPLITS[1:]}
     named = heads_named(model, resolver.batch, Kind.SELF, lambda sentence: sentence.pronoun, splits)
     pointers = [(Kind.SELF, each["layer"], each["head"]) for each in named if each["name"]]
-    right = head_analysis.judged(model, splits["test"], resolver_right)
-    accuracy = {split: float(head_analysis.judged(model, each, resolver_right).mean())
+    right = head_analysis.judge(model, splits["test"], resolver_right)
+    accuracy = {split: float(head_analysis.judge(model, each, resolver_right).mean())
                 for split, each in splits.items()}
     return {"command": about["command"], "accuracy": accuracy, "by_role": by_role(right, splits["test"]),
             "heads": named,
-            "silenced": head_analysis.silenced(model, share(model, splits["test"], resolver_right), pointers)}
+            "silenced": head_analysis.silencing_table(model, share(model, splits["test"], resolver_right), pointers)}
 
 
 def look_at_translator(folder: Path, size: int) -> dict:
@@ -99,8 +100,8 @@ def look_at_translator(folder: Path, size: int) -> dict:
     pronoun = share(model, mixed, pronoun_right)
     return {"command": about["command"], "exact": float(exact.mean()), "validation": float(validation.mean()),
             "by_role": by_role(exact, test), "mixed": len(mixed), "pronoun": pronoun(()), "heads": encoder + decoder,
-            "silenced": head_analysis.silenced(model, pronoun, pointers), "stages": stages(model, pronoun),
-            "swapped": {name: head_analysis.swapped(model, test, translator.batch, words)
+            "silenced": head_analysis.silencing_table(model, pronoun, pointers), "stages": stages(model, pronoun),
+            "swapped": {name: head_analysis.flip_rate(model, test, translator.batch, words)
                         for name, words in SWAPS.items()}}
 
 
@@ -153,7 +154,7 @@ def look_at_decoder(model_id: str) -> list[dict]:
 
 
 def look_at_baseline(size: int, steps: int) -> dict:
-    words = baseline.trained(steps)
+    words = baseline.train(steps)
     return {split: baseline.accuracy(words, resolver.test_sentences(split, size)) for split in grammar.SPLITS[1:]}
 
 

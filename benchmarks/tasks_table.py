@@ -3,15 +3,18 @@ from collections.abc import Sequence
 
 INTRODUCTION = """# The three tasks
 
-Written by `python -m benchmarks.tasks` from the weights in `assets/weights`. Layers and heads count from 0. Heads are named on validation
-sentences and scored on test sentences; every test sentence has a pair of nouns that was never trained on, in no frame and in neither order.
+Written by `python -m benchmarks.tasks` from the weights in `assets/weights`. Layers and heads count from 0. Heads are
+named on validation sentences and scored on test sentences; every test sentence has a pair of nouns that was never
+trained on, in no frame and in neither order.
 
-- *Twins* are a sentence and the same sentence with an adjective that makes "it" the other noun. Where a head looks is judged on both.
-- A *resolving* head gives more to the right noun in both twins, in 95% of the twins or more. An *actor* or *place* head gives more to the
-  first or to the second noun in at least 95% of the sentences, whatever the adjective: it has learned a role, and does not read the adjective.
+- *Twins* are a sentence and the same sentence with an adjective that makes "it" the other noun. Where a head looks is
+  judged on both.
+- A *resolving* head gives more to the right noun in both twins, in 95% of the twins or more. An *actor* or *place*
+  head gives more to the first or to the second noun in at least 95% of the sentences, whatever the adjective: it has
+  learned a role, and does not read the adjective.
 - *Mass* is the mean weight on both nouns together. A head with less than 0.5 there has no name.
-- A silenced head puts out zeros, or its own mean over the positions of the sentence. A head that says the same at every position, because
-  all of them look at the same noun, loses nothing by its mean.
+- A silenced head puts out zeros, or its own mean over the positions of the sentence. A head that says the same at
+  every position, because all of them look at the same noun, loses nothing by its mean.
 """
 RESOLVERS = ("resolver-narrow", "resolver-wide")
 ROLES = ("actor", "place")

@@ -76,7 +76,9 @@ def bertviz_row(launch, pages, view: str, tokens: int, text: str) -> Row:
                    told["bytes"], count, memory())
     except Error as error:
         seconds = time.perf_counter() - begun
-        why = f"stopped after {STOP:.0f} s" if seconds >= STOP else f"failed after {seconds:.0f} s: {str(error).splitlines()[0][:60]}"
+        why = f"failed after {seconds:.0f} s: {str(error).splitlines()[0][:60]}"
+        if seconds >= STOP:
+            why = f"stopped after {STOP:.0f} s"
         return Row(view, tokens, **pages.told, note=why)
     finally:
         browser.close()

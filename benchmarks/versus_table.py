@@ -10,11 +10,12 @@ STOP = 120.0   # seconds after which a picture is given up
 PARTS = ("model", "preparation", "transfer", "paint")
 INTRODUCTION = """# The first picture of all heads, beside BertViz
 
-Written by `OMP_NUM_THREADS=1 python -m benchmarks.versus_bertviz --page benchmarks/versus_bertviz.md`: all-MiniLM-L6-v2 (6 × 12 heads), one text of
-so many tokens, one Chromium, one thread of torch on each side. Seconds from the text's submission to the painted picture. *Model*: the pass, with
-tokens and (Clearhead) its check. *Preparation*: what is made of it before anything is sent. *Transfer*: to the browser, with packing and queues.
-*Paint*: from there to the picture. BertViz 1.4.1 is given its head as `head_view` of one head; its jQuery is 2.2.4. *Nodes* and *memory* are the
-browser's after the picture (memory: all its processes).
+Written by `OMP_NUM_THREADS=1 python -m benchmarks.versus_bertviz --page benchmarks/versus_bertviz.md`:
+all-MiniLM-L6-v2 (6 × 12 heads), one text of so many tokens, one Chromium, one thread of torch on each side. Seconds
+from the text's submission to the painted picture. *Model*: the pass, with tokens and (Clearhead) its check.
+*Preparation*: what is made of it before anything is sent. *Transfer*: to the browser, with packing and queues.
+*Paint*: from there to the picture. BertViz 1.4.1 is given its head as `head_view` of one head; its jQuery is 2.2.4.
+*Nodes* and *memory* are the browser's after the picture (memory: all its processes).
 
 """
 

@@ -6,13 +6,14 @@ import json
 import math
 import sys
 from dataclasses import asdict
+from typing import Any
 
 import click
 
 from model.ask import sources
 from model.cli.coreference import coref_command
 from model.cli.corpus import measures_command
-from model.cli.progress import answer_to, take_every_character
+from model.cli.progress import answer_to, use_utf8_output
 from model.cli.train import train_command
 from model.core.query import UserError
 from model.core.record import AttentionRecord, Tokens
@@ -24,7 +25,8 @@ EXIT = {"verified": 0, "reported": 3, "refused": 1}
 class Commands(click.Group):
     """Turns what a person can do something about into one sentence on standard error."""
 
-    def invoke(self, context: click.Context):
+    def invoke(self, context: click.Context) -> Any:
+        """Runs the command; exit code 1 for what a person can do something about."""
         try:
             return super().invoke(context)
         except UserError as error:
@@ -74,7 +76,7 @@ def list_models(as_json: bool) -> None:
 @click.option("--npz", type=click.Path(dir_okay=False, writable=True),
               help="Writes the weights of all heads to this file, float32 (layer, head, query, key).")
 def ask(model_id: str, text: str, text_b: str | None, target: str | None, pair: tuple[str, str] | None,
-        **output) -> None:
+        **output: Any) -> None:
     """Asks a model about a text."""
     record = answer_to(sources.open_query(model_id, text, text_b, target))
     ranking = None if pair is None else _ranking(record, *pair)
@@ -136,10 +138,10 @@ def _ranking(record: AttentionRecord, wanted: str, looked_at: str) -> list[dict]
 
     query, ranking = record.query, []
     source = (query.text,) if query.text_b is None else (query.text, query.text_b)
+    target = (query.target or "",)
     for each in record.maps:
-        row = _position(each.queries, wanted, source if each.queries is record.maps[0].queries else (query.target or "",
-                        ))
-        column = _position(each.keys, looked_at, source if each.keys is record.maps[0].keys else (query.target or "",))
+        row = _position(each.queries, wanted, source if each.queries is record.maps[0].queries else target)
+        column = _position(each.keys, looked_at, source if each.keys is record.maps[0].keys else target)
         if row is not None and column is not None:
             ranking += [{"kind": str(each.kind), "layer": layer, "head": head, "weight": weight}
                         for layer, head, weight in heads.rank_heads_for_pair(each, row, column)]
@@ -191,14 +193,13 @@ def _verdict(record: AttentionRecord) -> str:
     if found.status == "verified":
         count = sum(layer.heads for each in record.maps for layer in each.layers)
         figures = (f": outputs recomputed within {found.max_error:.1g} of the largest on {found.rows_checked:,} rows "
-                   f"of {count:,} heads, "
-                   f"rows sum to 1 within {found.row_sum_error:.1g}")
-        figures += "" if math.isnan(
-            found.load_error) else f", {found.load_error:.1g} from the model's own eager weights at load"
+                   f"of {count:,} heads, rows sum to 1 within {found.row_sum_error:.1g}")
+        if not math.isnan(found.load_error):
+            figures += f", {found.load_error:.1g} from the model's own eager weights at load"
     return f"{record.card.title} ({record.query.revision}) {found.status}{figures}" + "".join(
         f"; {reason}" for reason in found.reasons)
 
 
 if __name__ == "__main__":
-    take_every_character()
+    use_utf8_output()
     main(prog_name="python -m model")

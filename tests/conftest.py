@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -44,35 +45,33 @@ hypothesis.settings.load_profile(os.environ.get("CLEARHEAD_HYPOTHESIS", "short")
 
 
 def chromium() -> str:
-    """The path of a Chromium; installs Debian's where there is none. Fails with the reason when it can do neither."""
-    found, tried = _installed("chromium", ("chromium", "chromium-browser", "google-chrome"))
-    if not found:
-        pytest.fail(f"the browser tests need Chromium, which is not here and could not be installed: {tried}",
-                    pytrace=False)
-    return found
+    """The path of a Chromium; installs Debian's where there is none. Fails with the way out when it can do neither."""
+    from viz.handout.pdf import browser
+
+    return brought(browser, "chromium") or pytest.fail(
+        "The browser tests need Chromium, Chrome or Edge: install one, or name its program in BROWSER_PATH.",
+        pytrace=False)
 
 
 def headless() -> str:
     """The same without a window's machinery, which takes a third less of the processor; where it cannot be had,
     Chromium itself."""
-    return _installed("chromium-headless-shell", ("chromium-headless-shell",))[0] or chromium()
+    return brought(lambda: shutil.which("chromium-headless-shell"), "chromium-headless-shell") or chromium()
 
 
-def _installed(package: str, names: tuple[str, ...]) -> tuple[str | None, str]:
-    """The first of these programs, installed from Debian's package if need be, by one process at a time; and what was
-    tried."""
-    tried: list[str] = []
+def brought(find: Callable[[], str | None], *packages: str) -> str | None:
+    """What `find` finds, after Debian's packages were installed if need be, by one process at a time; None where that
+    does not help."""
     with FileLock(Path(tempfile.gettempdir()) / "clearhead-tests.lock"):
-        for command in (["apt-get", "update"], ["apt-get", "install", "-y", "--no-install-recommends", package]):
-            if any(map(shutil.which, names)):
-                break
+        if (found := find()) or not shutil.which("apt-get"):
+            return found
+        for command in (["apt-get", "update"], ["apt-get", "install", "-y", "--no-install-recommends", *packages]):
             try:
-                ran = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=900,
-                                     env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"})
-                tried.append(f"{' '.join(command)}: exit {ran.returncode} {ran.stderr.strip()[-300:]}")
-            except (OSError, subprocess.TimeoutExpired) as error:
-                tried.append(f"{' '.join(command)}: {error}")
-    return next(filter(None, map(shutil.which, names)), None), "; ".join(tried)
+                subprocess.run(command, capture_output=True, timeout=900,
+                               env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"})
+            except (OSError, subprocess.TimeoutExpired):
+                break
+        return find()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -104,22 +103,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Each process begins with its share of tests/browser, which are long: the short ones then even out the end."""
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     if workers > 1:
-        long, short = ([item for item in items if (item.path.parent.name == "browser") is wanted]
+        long, short = ([item for item in items if item.path.is_relative_to(ROOT / "tests" / "browser") is wanted]
                        for wanted in (True, False))
         items[:] = [item for share in range(workers) for every in (long, short)
                     for item in every[share * len(every) // workers:(share + 1) * len(every) // workers]]
 
 
 @pytest.fixture(scope="session")
-def browser():
-    """A headless Chromium for the whole run."""
+def playwright():
     from playwright.sync_api import expect, sync_playwright
 
     expect.set_options(timeout=90_000)   # ms: on a busy machine everything comes, but late
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=headless(), args=FLAGS)
-        yield opened
-        opened.close()
+    with sync_playwright() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def browser(playwright):
+    """A headless Chromium for the whole run."""
+    opened = playwright.chromium.launch(executable_path=headless(), args=FLAGS)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture(scope="session")

@@ -87,7 +87,8 @@ def imports(path: Path) -> Iterator[tuple[int, str, bool]]:
         if isinstance(node, ast.Import):
             yield from ((node.lineno, each.name, id(node) in top) for each in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.module and not node.level, f"{where(path, node.lineno)} imports from a dot; write the whole name"
+            whole_name = node.module and not node.level
+            assert whole_name, f"{where(path, node.lineno)} imports from a dot; write the whole name"
             for each in node.names:
                 whole = f"{node.module}.{each.name}"
                 yield node.lineno, whole if whole in MODULES else node.module, id(node) in top
@@ -196,7 +197,7 @@ def test_a_package_gives_no_other_thing_the_name_of_one_of_its_files(path):
                 each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)]
             bound |= dict.fromkeys(named, node.lineno)
     both = sorted(files & set(bound))
-    assert not both, f"{where(path, bound[both[0]])} binds {both[0]}, which is also a file beside it; rename one of them"
+    assert not both, f"{where(path, bound[both[0]])} binds {both[0]}, also a file beside it; rename one of them"
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
@@ -205,7 +206,7 @@ def test_heavy_packages_are_imported_where_they_are_used(path):
     heavy = ["transformers", "matplotlib", *([] if under(name_of(path), *MADE_OF_TORCH) else ["torch"])]
     for line, module, top in imports(path):
         heavy_top = top and under(module, *heavy)
-        assert not heavy_top, f"{where(path, line)} imports {module} at its top; move it into the function that needs it"
+        assert not heavy_top, f"{where(path, line)} imports {module} at its top; move it into a function"
 
 
 def test_no_folder_holds_more_files_than_one_finds_ones_way_in():
@@ -232,3 +233,42 @@ def test_no_function_is_longer_than_40_lines(path):
 def test_no_view_reaches_for_another_machine(path):
     text = path.read_text(encoding="utf-8").replace("http://www.w3.org", "")
     assert "http://" not in text and "https://" not in text
+
+
+# tests that have no one file to stand beside, and why
+CROSSING = {
+    "model/ask/test_any_text.py": "every source of models, with any text",
+    "model/ask/test_clocks.py": "everything that reads the time",
+    "model/pretrained/test_families_eager.py": "a sample of families through the whole folder",
+    "model/pretrained/test_faults.py": "what is broken in a model's folder or on the way to it",
+    "model/pretrained/test_minilm.py": "the model that is there from the start",
+    "viz/components/test_engines_have.py": "all that runs in a browser",
+    "viz/components/test_hostile_messages.py": "every component's messages",
+    "viz/export/test_formats.py": "the contract of every format",
+    "viz/export/test_numbers.py": "the formats that hold numbers",
+    "viz/test_hostile_files.py": "every file of a stranger",
+    "viz/test_hostile_links.py": "every address",
+    "viz/test_hostile_markdown.py": "every place that reads Markdown",
+    "viz/test_sheet_softmax.py": "assets/text/en/sheets",
+    "viz/test_sheets.py": "assets/text/en/sheets",
+}
+TESTS = [path for room in ("model", "viz") for path in sorted((ROOT / "tests" / room).rglob("test_*.py"))]
+
+
+def standing_beside(path: Path) -> list[Path]:
+    """What a test of this name would test: a file or a folder beside, the folder itself, or its `__main__`."""
+    name, folder = path.stem.removeprefix("test_").removesuffix("_in_browser"), path.parent.relative_to(ROOT / "tests")
+    beside = [folder / f"{name}.py", folder / f"{name}.js", folder / name, folder / f"__{name}__.py"]
+    return [each for each in beside if (ROOT / each).exists()] + [folder] * (name in (folder.name, "in_browser"))
+
+
+@pytest.mark.parametrize("path", TESTS, ids=lambda path: path.relative_to(ROOT / "tests").as_posix())
+def test_a_test_stands_where_the_tested_file_stands(path):
+    name = path.relative_to(ROOT / "tests").as_posix()
+    assert standing_beside(
+        path) or name in CROSSING, f"{name} tests nothing of its name; move it to the file that it tests"
+
+
+def test_the_tests_that_cross_files_are_there():
+    names = {path.relative_to(ROOT / "tests").as_posix(): path for path in TESTS}
+    assert not set(CROSSING) - set(names) and not [name for name in CROSSING if standing_beside(names[name])]

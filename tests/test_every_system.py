@@ -48,8 +48,7 @@ def without_encoding(tree: ast.AST) -> Iterator[ast.Call]:
 def waits_by_another_clock(tree: ast.AST) -> Iterator[ast.Attribute]:
     """Windows moves these in steps of a 64th of a second."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and isinstance(node.value,
-                                                          ast.Name) and node.value.id == "time" and node.attr.startswith("monotonic"):
+        if isinstance(node, ast.Attribute) and ast.unparse(node).startswith("time.monotonic"):
             yield node
 
 

@@ -16,7 +16,8 @@ def answer():
     return record.verification.status, len(export.export(".svg", record, View())) > 1000
 
 answer()   # with it come other packages, which have lines of their own for each system
-for module, names in ((os, ("sysconf", "nice", "getloadavg", "fork", "killpg", "setsid", "getuid", "geteuid", "uname", "getpgid")),
+for module, names in ((os, ("sysconf", "nice", "getloadavg", "fork", "killpg", "setsid", "getuid", "geteuid", "uname",
+                            "getpgid")),
                       (signal, ("SIGKILL", "SIGHUP", "SIGUSR1", "SIGALRM", "alarm", "pause"))):
     for name in names:
         if hasattr(module, name):

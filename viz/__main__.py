@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from model.ask import sources
-from model.cli.progress import answer_to, take_every_character
+from model.cli.progress import answer_to, use_utf8_output
 from model.core.query import Kind, UserError
 from model.core.record import AttentionRecord, Tokens
 from model.core.view import LENSES, SCALES, View
@@ -129,5 +129,5 @@ def _position(tokens: Tokens, wanted: str) -> int:
 
 
 if __name__ == "__main__":
-    take_every_character()
+    use_utf8_output()
     main(prog_name="python -m viz")

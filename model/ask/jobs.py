@@ -1,10 +1,11 @@
 """One worker, a fair queue over sessions, one cache: how questions are computed without blocking anybody's screen.
 
-Each session's next question is due a while after its turn came, longer for a longer text; the one that is due first is
-answered first. So short texts go before long ones that were asked a little earlier, nobody waits for ever, and whoever
-asks much at once goes behind those who ask little. Equal questions share a job. What somebody will probably ask next
-can be answered ahead, while nobody waits for anything. A job ends when its last waiter leaves; the computation notices
-at its next `report`. Answers are kept in one cache, least recently used first out, bounded in bytes. """
+Each session has a queue. Its first question is due a while after it came to the front, later for a longer text, and
+the worker takes the question that is due first. So a short text goes before a long one that was asked a little earlier,
+nobody waits for ever, and whoever asks much at once does not hold up those who ask little. Equal questions share a job.
+While nobody waits, the worker answers what a page named with `prefetch`. A job whose last waiter has left is cancelled
+at its next `report`.
+"""
 import logging
 import threading
 import time
@@ -16,9 +17,8 @@ from model.core.query import UserError
 from model.core.types import Progress
 
 log = logging.getLogger("clearhead")
-AHEAD = "ahead"   # who waits for what is answered ahead
-# seconds without a question before anything is answered ahead: a page that is being drawn soon asks again
-PAUSE = 0.1
+AHEAD = "ahead"   # the session that waits for a prefetched question
+PAUSE = 0.1       # seconds without a question before one is prefetched: a page that is being drawn soon asks again
 
 
 class Cancelled(Exception):
@@ -38,6 +38,7 @@ class Job:
 
     @property
     def done(self) -> bool:
+        """Whether it has ended, with an answer or without."""
         return self._done.is_set()
 
     @property
@@ -46,11 +47,11 @@ class Job:
         return self._error is not None
 
     def wait(self, seconds: float) -> bool:
-        """True as soon as the answer is there, False after `seconds`."""
+        """Waits for the answer: True as soon as the job is done, False after `seconds`."""
         return self._done.wait(seconds)
 
     def result(self, timeout: float | None = None) -> Any:
-        """The answer, waited for. Raises UserError if there is none, TimeoutError after `timeout` seconds."""
+        """Waits for the answer and returns it. Raises UserError if there is none, TimeoutError after `timeout` s."""
         if not self._done.wait(timeout):
             raise TimeoutError(f"no answer within {timeout} s")
         if self._error is not None:
@@ -62,17 +63,19 @@ class Job:
         self.waiters.discard(session)
 
     def report(self, fraction: float, text: str) -> None:
+        """Notes how far the computation is. Raises Cancelled where nobody waits any more."""
         if not self.waiters:
             raise Cancelled
         self.fraction, self.text = fraction, text
 
     def finish(self, answer: Any = None, error: Exception | None = None) -> None:
+        """Ends the job with an answer, or with the error that `result` will raise."""
         self._answer, self._error = answer, error
         self._done.set()
 
 
 class Cache:
-    """Answers by question, bounded in bytes; the least recently used goes first."""
+    """Answers by question, at most `limit` bytes of them; the least recently used goes first."""
 
     def __init__(self, limit: int) -> None:
         self.limit, self.used = limit, 0
@@ -80,12 +83,14 @@ class Cache:
         self._lock = threading.Lock()
 
     def get(self, question: Hashable) -> Any:
+        """The answer, or None where it is not here."""
         with self._lock:
             if question in self._answers:
                 self._answers.move_to_end(question)
             return self._answers.get(question)
 
     def put(self, question: Hashable, answer: Any) -> None:
+        """Keeps an answer, and drops others until all fit."""
         with self._lock:
             if question in self._answers:
                 self.used -= _bytes(self._answers.pop(question))
@@ -100,24 +105,25 @@ def _bytes(answer: Any) -> int:
 
 
 class JobQueue:
-    """Takes questions from many sessions and has one worker answer them. patience: the seconds after which a question
-    is due."""
+    """Takes questions from many sessions and has one worker answer them by `answer(question, report)`.
+
+    `delay_of(question)` gives the seconds after which a question is due once it is the first of its session.
+    """
 
     def __init__(self, answer: Callable[[Any, Progress], Any], cache_bytes: int,
-                 patience: Callable[[Any], float] = lambda question: 0.0) -> None:
-        self._compute, self.cache, self._patience = answer, Cache(cache_bytes), patience
-        self._queues: dict[str, deque[Job]] = {}
-        self._ahead: dict[str, deque[Hashable]] = {}
-        # what is being answered ahead, first of these questions
-        self._prefetching: tuple[Job, deque[Hashable]] | None = None
+                 delay_of: Callable[[Any], float] = lambda question: 0.0) -> None:
+        self._compute, self.cache, self._delay_of = answer, Cache(cache_bytes), delay_of
+        self._queues: dict[str, deque[Job]] = {}                 # by session
+        self._ahead: dict[str, deque[Hashable]] = {}             # questions to prefetch, by session
+        self._prefetching: tuple[Job, deque[Hashable]] | None = None   # a job for the first of these questions
         self._asked = 0.0                                        # when somebody asked or was answered last
-        self._jobs: dict[Hashable, Job] = {}
+        self._jobs: dict[Hashable, Job] = {}                     # waiting or running, by question
         self._lock = threading.Lock()
         self._work = threading.Condition(self._lock)
         self._worker: threading.Thread | None = None
 
     def ask(self, question: Hashable, session: str = "") -> Job:
-        """The job that answers this question; an answer that is cached is there at once."""
+        """The job that answers this question; it is done at once where the answer is cached."""
         self._asked = time.perf_counter()
         cached = self.cache.get(question)
         if cached is not None:
@@ -139,12 +145,13 @@ class JobQueue:
         return job
 
     def prefetch(self, questions: Iterable[Hashable], session: str = "") -> None:
-        """Has these answered while nobody waits for anything, instead of what is left of those that this session named
-        before. Somebody's own question stops the one that is being answered at its next report; it is answered
-        later."""
+        """Answers these questions while nobody waits for an answer. They replace those that this session named before.
+
+        Somebody's own question stops the one that is being answered at its next report; it starts again later.
+        """
         with self._lock:
             self._ahead.pop(session, None)
-            wanted = deque(each for each in questions if self.cache.get(each) is None)
+            wanted = deque(question for question in questions if self.cache.get(question) is None)
             if wanted:
                 self._ahead[session] = wanted
                 self._wake()
@@ -156,16 +163,17 @@ class JobQueue:
         self._work.notify()
 
     def _schedule(self, job: Job) -> None:
-        """Its session's turn has come."""
-        job.due = time.perf_counter() + self._patience(job.question)
+        """Sets when a job is due that is now the first of its session."""
+        job.due = time.perf_counter() + self._delay_of(job.question)
 
     def _next(self) -> Job:
+        """The job that is due first; waits where there is none, and prefetches after PAUSE."""
         with self._lock:
             while not self._queues:
-                rest = self._idle_left()
-                if rest == 0:
+                left = self._idle_left()
+                if left == 0:
                     return self._next_ahead()
-                self._work.wait(rest)
+                self._work.wait(left)
             session = min(self._queues, key=lambda session: self._queues[session][0].due)
             queue = self._queues[session]
             job = queue.popleft()
@@ -176,11 +184,11 @@ class JobQueue:
             return job
 
     def _idle_left(self) -> float | None:
-        """Seconds until something is answered ahead; None with nothing to answer."""
+        """Seconds until a question may be prefetched; None where there is none to prefetch."""
         return max(0.0, self._asked + PAUSE - time.perf_counter()) if self._ahead else None
 
     def _next_ahead(self) -> Job:
-        """Sessions take turns here, too."""
+        """A job for the next question to prefetch; its session then goes behind the others."""
         session, questions = next(iter(self._ahead.items()))
         self._ahead[session] = self._ahead.pop(session)
         job = Job(questions[0])
@@ -189,7 +197,7 @@ class JobQueue:
         return job
 
     def _ended(self, cancelled: bool) -> None:
-        """What was answered ahead is named no longer; what was cancelled stays the first of its session's questions."""
+        """Notes that the worker is free: a prefetched question is struck off its list, unless it was cancelled."""
         if self._prefetching is None:
             self._asked = time.perf_counter()
             return
@@ -206,7 +214,9 @@ class JobQueue:
         answer, error, cancelled = None, None, False
         try:
             job.report(0.0, "starting")
-            answer = self.cache.get(job.question) or self._compute(job.question, job.report)
+            answer = self.cache.get(job.question)
+            if answer is None:
+                answer = self._compute(job.question, job.report)
             self.cache.put(job.question, answer)
         except Cancelled:
             cancelled = True

@@ -1,5 +1,4 @@
-"""What the models trained here bring along: films of their training, the vocabulary of their small world, and answers
-about how they do it.
+"""What only the models trained here have: films of their training, a small vocabulary, and questions about them.
 
 Imports torch only to answer.
 """
@@ -10,12 +9,12 @@ from typing import Any
 from model.core.types import Progress
 from model.scratch.vocabulary import Swap
 from model.studies import induction
-from model.studies.induction import InductionMeanQuery
-from model.studies.pronoun_choice import DecisionQuery, DecisionSetQuery
+from model.studies.induction import InductionMeanQuery, InductionScores
+from model.studies.pronoun_choice import Decision, DecisionQuery, DecisionSet, DecisionSetQuery
 from model.training import film as training_film
-from model.training.film import Film, HeadScoresQuery
+from model.training.film import Film, HeadScores, HeadScoresQuery
 
-# the translator reads the resolvers' sentences
+# sets of assets/cases/explain.csv by the way in which a model answers; the translator reads the resolvers' sentences
 OWN_SETS = {"label": "resolver", "next": "induction", "target": "resolver"}
 
 
@@ -24,30 +23,29 @@ def films() -> dict[str, str]:
     from model.scratch import catalogue
 
     return {name: title for name, title in catalogue.NAMES.items()
-            if catalogue.film_path(catalogue.place(name)[0]).exists()}
+            if catalogue.film_path(catalogue.weights_file(name)[0]).exists()}
 
 
 def film(model: str) -> Film:
     """The film of a model's training as far as it goes. Raises UserError if there is none."""
     from model.scratch import catalogue
 
-    return training_film.read(catalogue.film_path(catalogue.place(model)[0]))
+    return training_film.read_film(catalogue.film_path(catalogue.weights_file(model)[0]))
 
 
 def vocabulary(model: str) -> dict[str, tuple[str, ...]]:
-    """Phrases of a small model's vocabulary by group, to be clicked together; nothing for a model that reads any
-    word."""
+    """{group: phrases of a small model's vocabulary}; empty for a model that reads any word."""
     from model.scratch import catalogue
     from model.scratch import vocabulary as scratch_vocabulary
 
     return scratch_vocabulary.groups(model) if catalogue.is_scratch(model) else {}
 
 
-def clicked(model: str, chosen: Iterable[str]) -> str:
-    """Phrases of its vocabulary as a text."""
+def join_phrases(model: str, chosen: Iterable[str]) -> str:
+    """A text of these phrases of the model's vocabulary."""
     from model.scratch import vocabulary as scratch_vocabulary
 
-    return scratch_vocabulary.joined(model, list(chosen))
+    return scratch_vocabulary.join_phrases(model, list(chosen))
 
 
 def swap(text: str) -> Swap | None:
@@ -69,19 +67,20 @@ def text_set(model: str, kind: str, chosen: str) -> str:
 
 
 def answer(question: DecisionQuery | DecisionSetQuery | InductionMeanQuery | HeadScoresQuery,
-           opened: Callable[[str], Any], report: Progress):
+           opened: Callable[[str], Any],
+           report: Progress) -> Decision | DecisionSet | InductionScores | HeadScores:
     """The answer; `opened(model id)` gives an open model. Raises UserError for a model that the question does not
     fit."""
     from model.scratch import catalogue, head_scores, pronoun_choice
 
     if isinstance(question, HeadScoresQuery):
-        return training_film.run(question, lambda model_id: head_scores.of(opened(model_id)), report)
+        return training_film.run(question, lambda model_id: head_scores.score_heads(opened(model_id)), report)
     model = opened(question.model)
     if isinstance(question, InductionMeanQuery):
-        found = induction.mean_scores(model, draws=question.draws, report=report)
-        return replace(found,
-                       copying=head_scores.copying(model,
-                                                   found.heads)) if catalogue.is_scratch(question.model) else found
+        scores = induction.mean_scores(model, draws=question.draws, report=report)
+        if catalogue.is_scratch(question.model):
+            scores = replace(scores, copying=head_scores.copying(model, scores.heads))
+        return scores
     if isinstance(question, DecisionQuery):
         return pronoun_choice.decide(question, model, report)
     return pronoun_choice.decide_set(question, model, report)

@@ -1,34 +1,36 @@
 """ask(question) -> Job: the one door to every model, from scratch or pretrained.
 
 A question is a frozen value: a `Query` is answered by an AttentionRecord, an `OverviewQuery` by thumbnails, a
-`MeasuresQuery` by measures; model/ask/answers.py has them all. """
+`MeasuresQuery` by measures. The table ANSWERS of model/ask/answers.py has them all.
+"""
 import os
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from model.ask.answers import desk, source_of
 from model.ask.jobs import Job, JobQueue
 from model.core.query import Edit, Query, UserError
 from model.core.types import Progress
 
-# characters; cutting more into tokens takes longer than anybody waits
+# characters; tokenizing more takes longer than anybody waits
 LONGEST_TEXT = int(os.environ.get("CLEARHEAD_LONGEST_TEXT", "1000000"))
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A model of the catalogue as a menu shows it; size in bytes, 0 for one that is made on the spot."""
+    """A model of the catalogue as a menu shows it."""
 
-    id: str
-    title: str
-    good_for: str
-    licence: str = "Apache-2.0"
-    size: int = 0
-    on_disk: bool = True
-    translates: bool = False
-    every_byte: bool = False   # reads any text without an unknown token
-    writes: bool = False       # the next word of any text
+    id: str                        # under which it is asked
+    title: str                     # what people call it
+    good_for: str                  # one sentence on what it shows well
+    licence: str = "Apache-2.0"    # of its weights
+    size: int = 0                  # bytes; 0 for one that came with Clearhead or is made on the spot
+    on_disk: bool = True           # whether it can be asked without a download
+    translates: bool = False       # has a second side: a target
+    every_byte: bool = False       # reads any text without an unknown token
+    writes: bool = False           # the next word of any text
 
 
 def may_fetch() -> bool:
@@ -56,52 +58,50 @@ def catalogue() -> tuple[Entry, ...]:
     from model.pretrained import catalogue as pretrained_catalogue
     from model.scratch import catalogue as scratch_catalogue
 
-    found = [Entry(each.name, each.title, each.good_for, each.licence, each.size, pretrained_catalogue.on_disk(each),
-                   each.translates,
-                   each.every_byte, each.writes)
-             for each in pretrained_catalogue.ENTRIES if may_fetch() or pretrained_catalogue.on_disk(each)]
+    pretrained = [Entry(entry.name, entry.title, entry.good_for, entry.licence, entry.size,
+                        pretrained_catalogue.on_disk(entry), entry.translates, entry.every_byte, entry.writes)
+                  for entry in pretrained_catalogue.ENTRIES if may_fetch() or pretrained_catalogue.on_disk(entry)]
     own = [Entry(name, title, good_for, translates=name == scratch_catalogue.TRANSLATOR)
            for name, (title, good_for) in scratch_catalogue.OFFERS.items()]
-    return (*found, *own)
+    return (*pretrained, *own)
 
 
 @dataclass(frozen=True)
 class FetchQuery:
-    """Bring a model to this disk: answered by its folder. A download has a worker of its own, so that nobody's question
-    waits for it."""
+    """Bring a model to this disk: answered by its folder."""
 
     model: str
 
 
-def _fetch(question: FetchQuery, report: Progress):
+def _fetch(question: FetchQuery, report: Progress) -> Path:
     from model.pretrained.fetch import fetch
 
     return fetch(question.model, report)
 
 
+# a worker of its own, so that nobody's question waits for a download
 downloads = JobQueue(_fetch, 10_000)
 
 
 def fetch(model: str, session: str = "") -> Job:
-    """The job that brings a model to this disk; it stops when its last waiter leaves, and goes on from there when it is
-    asked again."""
+    """The job that brings a model to this disk. It stops when its last waiter leaves; asked again, it goes on from
+    there. Raises UserError where this server downloads nothing."""
     if not may_fetch():
         raise UserError("This server downloads no models; choose one that is marked as on disk.")
     return downloads.ask(FetchQuery(model), session)
 
 
-def ask(question, session: str = "") -> Job:
+def ask(question: Hashable, session: str = "") -> Job:
     """The job that answers a question; `session` names who waits, so that nobody's long text starves the others."""
     return desk.ask(question, session)
 
 
-def prefetch(questions: Iterable, session: str = "") -> None:
-    """Has answered what this session will probably ask next, while nobody waits for anything; instead of what it named
-    before."""
+def prefetch(questions: Iterable[Hashable], session: str = "") -> None:
+    """Answers, while nobody waits, what this session will probably ask next; replaces what it named before."""
     desk.prefetch(questions, session)
 
 
-def cached(question):
+def cached(question: Hashable) -> Any:
     """The answer if it is in the cache, else None; never computes."""
     return desk.cache.get(question)
 
@@ -114,22 +114,24 @@ def revision(model: str) -> str:
 
 def import_file(content: bytes, name: str) -> tuple[str, str]:
     """(model, text) under which attention that another tool saved as NPZ can be asked for; kept in this process only.
-    Raises UserError."""
+
+    Raises UserError for a file that holds none.
+    """
     from model.imported import source
 
-    return source.keep(content, name)
+    return source.store(content, name)
 
 
 def imported_name(model: str) -> str | None:
-    """The file's name of a model that is an imported file; None for any other."""
+    """The file name of a model that is an imported file; None for any other."""
     from model.imported import source
 
     return source.title(model) if source.is_imported(model) else None
 
 
 def untrained(model: str) -> str:
-    """The id of a model's untrained twin: of one that was trained here the start of its film; the one that never was
-    trained is its own."""
+    """The id of the model with random weights: the first frame of the film of one that was trained here, a twin of a
+    pretrained one, and "scratch" itself, which never was trained."""
     from model.pretrained.untrained import SUFFIX
     from model.scratch.catalogue import SNAPSHOT, is_scratch
 
@@ -139,13 +141,12 @@ def untrained(model: str) -> str:
 
 
 def open_query(model: str, text: str, text_b: str | None = None, target: str | None = None,
-               continuation: Iterable[int] = (),
-               edits: Iterable[Edit] = ()) -> Query:
-    """A Query with the model's revision resolved. Raises UserError for a text that cannot be asked and for an unknown
+               continuation: Iterable[int] = (), edits: Iterable[Edit] = ()) -> Query:
+    """A Query with the model's revision resolved. Raises UserError for an empty or too long text and an unknown
     model."""
-    for name, each in (("text", text), ("second text", text_b), ("target", target)):
-        if each is not None and len(each) > LONGEST_TEXT:
-            raise UserError(f"The {name} has {len(each):,} characters and the limit is {LONGEST_TEXT:,}; shorten it.")
+    for name, side in (("text", text), ("second text", text_b), ("target", target)):
+        if side is not None and len(side) > LONGEST_TEXT:
+            raise UserError(f"The {name} has {len(side):,} characters and the limit is {LONGEST_TEXT:,}; shorten it.")
     if not text.strip():
         raise UserError("There is no text to look at; type a sentence or choose an example.")
     return Query(model, revision(model), text, text_b or None, target or None, tuple(continuation), frozenset(edits))

@@ -6,27 +6,29 @@ import sys
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from model.core.masks import Bias, Causal, Full, Mask, Relative, recognise_bias, recognise_mask
 from model.core.record import Layer
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 OWN_PAGES = 2**20  # bytes of queries from which a call counts as large
 # Linux: pages that are there from the start cost two thirds of those that come one by one
 AT_ONCE = ("MAP_PRIVATE", "MAP_ANONYMOUS", "MAP_POPULATE")
 TRIM_THRESHOLD, MMAP_THRESHOLD, ARENA_MAX = -1, -3, -8   # glibc's malloc.h
 SINKS = ("s_aux", "sinks")
-# Keywords that say nothing more about who looks where than the mask that comes with them. Any other makes the model
-# reported.
+# Keywords that are read here, or that change nothing about who looks where beyond the mask that comes with them. A
+# model that passes any other is shown as reported.
 KNOWN = frozenset({
     "scaling", "dropout", "is_causal", "position_bias", "softcap", *SINKS, "sliding_window", "position_ids",
-    "cache_position",
-    "position_embeddings", "deterministic", "output_attentions", "output_hidden_states", "use_cache", "return_dict",
-    "labels", "logits_to_keep",
-    "token_type_ids", "layer_idx", "cu_seq_lens_q", "cu_seq_lens_k", "max_length_q", "max_length_k",
-    "num_items_in_batch",
-    "encoder_hidden_states", "encoder_attention_mask", "past_key_values", "output_router_logits"})
+    "cache_position", "position_embeddings", "deterministic", "output_attentions", "output_hidden_states", "use_cache",
+    "return_dict", "labels", "logits_to_keep", "token_type_ids", "layer_idx", "cu_seq_lens_q", "cu_seq_lens_k",
+    "max_length_q", "max_length_k", "num_items_in_batch", "encoder_hidden_states", "encoder_attention_mask",
+    "past_key_values", "output_router_logits"})
 
 
 class Unsupported(Exception):
@@ -35,25 +37,22 @@ class Unsupported(Exception):
 
 @dataclass(eq=False)
 class Call:
-    """What one attention call was given and put out; the first fields are those of `model.core.record.Layer`.
+    """What one attention call was given and put out: the numbers of a `model.core.record.Layer`, and where it was."""
 
-    outputs: float32 (head, row, d_v) of `rows`.
-    """
-
-    query: np.ndarray
-    key: np.ndarray
-    value: np.ndarray
-    scale: float
-    allowed: Mask
-    bias: Bias
-    softcap: float | None
-    sink: np.ndarray | None
-    unknown: tuple[str, ...]
-    temperature: np.ndarray | None = None
-    module: str = ""
-    occurrence: int = 0
-    rows: np.ndarray | None = None
-    outputs: np.ndarray | None = None
+    query: np.ndarray                       # float32 (head, q, d_k)
+    key: np.ndarray                         # float32 (kv_head, k, d_k)
+    value: np.ndarray                       # float32 (kv_head, k, d_v)
+    scale: float                            # of the scores
+    allowed: Mask                           # who may look where
+    bias: Bias                              # added to the scores
+    softcap: float | None                   # bounds the scores
+    sink: np.ndarray | None                 # (head), a logit that belongs to no token
+    unknown: tuple[str, ...]                # keywords whose meaning is not known here
+    temperature: np.ndarray | None = None   # (head), of the edit `Temper`
+    module: str = ""                        # its name in the network
+    occurrence: int = 0                     # how often the module was called before in this pass
+    rows: np.ndarray | None = None          # queries whose outputs are kept
+    outputs: np.ndarray | None = None       # float32 (head, row, d_v) of those queries
 
     def layer(self, index: int) -> Layer:
         """The call as a layer of the record, checked."""
@@ -63,24 +62,24 @@ class Call:
 
 @dataclass(eq=False)
 class Memo:
-    """What was recognised in this pass: layers share masks and biases, and looking at one costs n². Few are kept, as
+    """The masks and biases recognised in this pass: layers share them, and looking at one costs n². Few are held, as
     they are n² too."""
 
-    known: deque = field(default_factory=lambda: deque(maxlen=4))
+    known: deque = field(default_factory=lambda: deque(maxlen=4))   # (identity, tensor, result)
 
-    def once(self, tensor, recognise: Callable):
-        """recognise(tensor), asked once for all layers that pass the same numbers. The tensor is held, so that its
-        address stays its own."""
-        mark = (recognise, tensor.data_ptr(), tensor.shape, tensor.stride())
-        for each, _, result in self.known:
-            if each == mark:
+    def get(self, tensor: "Tensor", recognise: Callable) -> Any:
+        """recognise(tensor), computed once for all layers that pass the same numbers. The tensor is held, so that no
+        other comes to lie at its address."""
+        identity = (recognise, tensor.data_ptr(), tensor.shape, tensor.stride())
+        for known, _, result in self.known:
+            if known == identity:
                 return result
         result = recognise(tensor)
-        self.known.append((mark, tensor, result))
+        self.known.append((identity, tensor, result))
         return result
 
 
-def array(tensor) -> np.ndarray:
+def as_array(tensor: "Tensor") -> np.ndarray:
     """float32 (head, token, d) of a tensor (1, head, token, d), without a copy where it is float32 already."""
     import torch
 
@@ -89,7 +88,7 @@ def array(tensor) -> np.ndarray:
 
 
 def copy_to_mmap(array: np.ndarray, large: bool) -> np.ndarray:
-    """An array of a large call, copied into pages of its own; of a small call as it is.
+    """The array, which for a large call is copied into pages of its own.
 
     What is kept of each layer would otherwise lie between the numbers that the layer throws away, so that the heap grew
     by those too: three times the record for 30 layers at 1,024 tokens. Small arrays pin the heap as well as large ones.
@@ -100,9 +99,9 @@ def copy_to_mmap(array: np.ndarray, large: bool) -> np.ndarray:
         pages = mmap.mmap(-1, array.nbytes)
     else:
         pages = mmap.mmap(-1, array.nbytes, flags=sum(getattr(mmap, name, 0) for name in AT_ONCE))
-    kept = np.frombuffer(pages, np.float32).reshape(array.shape)
-    kept[...] = array
-    return kept
+    copy = np.frombuffer(pages, np.float32).reshape(array.shape)
+    copy[...] = array
+    return copy
 
 
 def malloc_trim() -> None:
@@ -129,25 +128,26 @@ def tune_malloc() -> None:
         tune(ARENA_MAX, 2)
 
 
-def parse_call(memory: Memo, module, tensors: tuple, mask, options: dict) -> Call:
-    """The call that transformers makes, as `Call`. tensors: query (1, head, q, d_k), key and value (1, kv_head, k,
-    d)."""
+def parse_call(memory: Memo, module: Any, tensors: "tuple[Tensor, ...]", mask: "Tensor | None",
+               options: dict[str, Any]) -> Call:
+    """The call that transformers makes, as `Call`. tensors: query (1, head, q, d_k), key and value (1, kv_head, k, d).
+    Raises Unsupported for a mask of another shape."""
     query, key, _ = tensors
     shape = (query.shape[1], query.shape[2], key.shape[2])
+    options = {word: setting for word, setting in options.items() if setting is not None}
     allowed, bias = _mask(memory, module, mask, shape, options.get("is_causal"))
-    if options.get("position_bias") is not None:
-        bias = _add(bias, memory.once(options["position_bias"].expand(1, *shape), _bias), shape)
-    sink, bias = _sink(next((options[word] for word in SINKS if options.get(word) is not None), None), bias, shape)
-    scale = options.get("scaling")
+    if "position_bias" in options:
+        bias = _add(bias, memory.get(options["position_bias"].expand(1, *shape), _bias), shape)
+    sink, bias = _sink(next((options[word] for word in SINKS if word in options), None), bias, shape)
+    scale = float(options.get("scaling", 1 / math.sqrt(query.shape[-1])))
     large = query.numel() * 4 >= OWN_PAGES
-    numbers = [copy_to_mmap(array(each), large) for each in tensors]
-    return Call(numbers[0], numbers[1], numbers[2], 1 / math.sqrt(query.shape[-1]) if scale is None else float(scale),
-                allowed, bias,
-                options.get("softcap"), sink,
-                tuple(sorted(word for word, meaning in options.items() if meaning is not None and word not in KNOWN)))
+    queries, keys, values = (copy_to_mmap(as_array(tensor), large) for tensor in tensors)
+    return Call(queries, keys, values, scale, allowed, bias, options.get("softcap"), sink,
+                tuple(sorted(options.keys() - KNOWN)))
 
 
-def _mask(memory: Memo, module, mask, shape: tuple[int, int, int], is_causal: bool | None) -> tuple[Mask, Bias]:
+def _mask(memory: Memo, module: Any, mask: "Tensor | None", shape: tuple[int, int, int],
+          is_causal: bool | None) -> tuple[Mask, Bias]:
     """Who may look where, and what a float mask adds. Without a mask the call's `is_causal` decides, or else the
     module's, as in the kernel."""
     import torch
@@ -160,16 +160,16 @@ def _mask(memory: Memo, module, mask, shape: tuple[int, int, int], is_causal: bo
                           f"was expected")
     mask = mask.expand(1, -1, *shape[1:])
     if mask.dtype == torch.bool:
-        return memory.once(mask, _bool_mask), None
-    allowed, bias = memory.once(mask, _float_mask)
+        return memory.get(mask, _bool_mask), None
+    allowed, bias = memory.get(mask, _float_mask)
     return allowed, _add(None, bias, shape)
 
 
-def _bool_mask(mask) -> Mask:
+def _bool_mask(mask: "Tensor") -> Mask:
     return recognise_mask(mask[0].numpy())
 
 
-def _float_mask(mask) -> tuple[Mask, Bias]:
+def _float_mask(mask: "Tensor") -> tuple[Mask, Bias]:
     """A float mask is added to the scores: where it is as low as its type goes it forbids, elsewhere it is a bias."""
     import torch
 
@@ -178,9 +178,9 @@ def _float_mask(mask) -> tuple[Mask, Bias]:
     return recognise_mask(allowed.numpy()), recognise_bias(numbers.masked_fill(~allowed, 0).numpy())
 
 
-def _sink(sink, bias: Bias, shape: tuple[int, int, int]) -> tuple[np.ndarray | None, Bias]:
-    """A sink's logits, one a head. Where each query has its own (Inkling 2), its row's scores are told relative to it,
-    and the sink is 0: the softmax of a row does not change when all its logits, the sink too, are shifted alike."""
+def _sink(sink: "Tensor | None", bias: Bias, shape: tuple[int, int, int]) -> tuple[np.ndarray | None, Bias]:
+    """A sink's logits (head), and the bias with it. Where each query has a sink of its own (Inkling 2), it is taken
+    from the row's scores and becomes 0: shifting all logits of a row alike, the sink's too, changes no weight."""
     if sink is None:
         return None, bias
     numbers = sink.detach().float().numpy()
@@ -190,7 +190,7 @@ def _sink(sink, bias: Bias, shape: tuple[int, int, int]) -> tuple[np.ndarray | N
     return np.zeros(shape[0], np.float32), _add(bias, recognise_bias(shift), shape)
 
 
-def _bias(tensor) -> Bias:
+def _bias(tensor: "Tensor") -> Bias:
     return recognise_bias(tensor[0].detach().float().numpy())
 
 

@@ -2,13 +2,15 @@
 
 One attention function and its mask function are registered with transformers. A model that is loaded with them runs its
 own forward pass with the fused kernel; each call hands over its queries, keys, values, scale, mask and bias, without
-copies. Who listens is held in a context variable, so that calls never meet and nothing stays behind in the model. """
+copies. The `Session` that receives them is held in a context variable, so that passes of several threads never mix and
+nothing stays behind in the model. """
 import functools
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +20,7 @@ from model.capture.attention_call import (
     Call,
     Memo,
     Unsupported,
-    array,
+    as_array,
     copy_to_mmap,
     malloc_trim,
     parse_call,
@@ -26,7 +28,10 @@ from model.capture.attention_call import (
 from model.core.heads import tensor_of
 from model.core.masks import Hidden
 from model.core.query import Edit, Hide, Kind, Patch, Silence, Temper, UserError
-from model.core.types import Progress, quiet
+from model.core.types import KindHeadId, Progress, quiet
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 IMPLEMENTATION = "clearhead"
 # the same, for families whose modules do not say that they are causal and would look ahead without a mask
@@ -37,56 +42,50 @@ ROWS = 256  # rows of queries at a time where equation (1) replaces the kernel, 
 
 @dataclass(frozen=True)
 class Slot:
-    """One attention of the model: its kind, its layer's number, its module's name, and which of that module's calls in
-    a pass it is.
+    """One attention of the model."""
 
-    side: whose tokens are its keys, "source" or "target".
-    """
-
-    kind: Kind
-    index: int
-    module: str
-    occurrence: int
-    side: str
+    kind: Kind        # of attention
+    index: int        # its layer's number
+    module: str       # the name of its module
+    occurrence: int   # how often the module is called before it in a pass
+    side: str         # whose tokens are its keys: "source" or "target"
 
 
 @dataclass(eq=False)
 class Session:
-    """One forward pass under observation. names: id(module) to its name. slots: empty while the wiring is not known
-    yet.
+    """One forward pass under observation."""
 
-    taken: for each patch the head's output, a tensor (q, d_v), in the other pass. mixed: {(kind, layer): every head's
-    output (q, head, d_v)}, where it is a dictionary and not None. rows: for a pass that only answers, with the same
-    text in every row: what each row's patched heads are, {(kind, layer, head): (q, d_v)}; nothing is recorded then.
-    most: the calls after which the pass ends. later: gives each call in turn; small ones are understood together after
-    the pass, as the same Python costs more between two large products. calls: all of them, once the pass is over. """
-
-    names: dict[int, str]
-    slots: dict[tuple[str, int], Slot] = field(default_factory=dict)
-    edits: frozenset[Edit] = frozenset()
-    report: Progress = quiet
-    patched_outputs: Mapping = field(default_factory=dict)
-    mixed: dict | None = None
-    rows: list[dict] | None = None
-    max_calls: int | None = None
+    names: dict[int, str]              # of the modules, by id(module)
+    slots: dict[tuple[str, int], Slot] = field(default_factory=dict)   # by (module, occurrence); empty until probed
+    edits: frozenset[Edit] = frozenset()   # of the query, put in during the pass
+    report: Progress = quiet               # called at each attention layer
+    patched_outputs: "Mapping[Patch, Tensor]" = field(default_factory=dict)   # the head's output (q, d_v) elsewhere
+    mixed: "dict[tuple[Kind, int], Tensor] | None" = None   # if a dictionary, filled: (kind, layer) to (q, head, d_v)
+    # for a pass that only answers, with the same text in every row: the outputs (q, d_v) of each row's patched heads;
+    # nothing is recorded then
+    rows: "list[dict[KindHeadId, Tensor]] | None" = None
+    max_calls: int | None = None       # calls after which the pass ends
+    # gives each call in turn; small ones are parsed together after the pass, as the same Python costs more between two
+    # large products
     deferred: list[Callable[[], Call]] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
-    counts: dict[str, int] = field(default_factory=dict)
-    memory: Memo = field(default_factory=Memo)
+    calls: list[Call] = field(default_factory=list)            # all of them, once the pass is over
+    counts: dict[str, int] = field(default_factory=dict)       # calls so far, by the module's name
+    memory: Memo = field(default_factory=Memo)                 # of masks and biases
 
-    def identify(self, module) -> tuple[str, int]:
+    def identify(self, module: Any) -> tuple[str, int]:
         """The module's name and how often it was called before in this pass (some models share one layer)."""
         name = self.names.get(id(module), type(module).__name__)
         occurrence = self.counts.get(name, 0)
         self.counts[name] = occurrence + 1
         return name, occurrence
 
-    def keep(self, understood: Callable[[], Call], name: str, occurrence: int, outputs, large: bool) -> None:
-        """Keeps one call with its outputs (1, row, head, d_v) of `sample_rows`."""
+    def add_call(self, parse: Callable[[], Call], name: str, occurrence: int, outputs: "Tensor", large: bool) -> None:
+        """Adds the call that `parse` gives, with its outputs (1, row, head, d_v) of `sample_rows`; ends the pass after
+        the last call that is wanted."""
         def complete() -> Call:
-            call = understood()
+            call = parse()
             call.module, call.occurrence, call.rows = name, occurrence, sample_rows(call.query.shape[1])
-            call.outputs = copy_to_mmap(array(outputs).swapaxes(0, 1), large)
+            call.outputs = copy_to_mmap(as_array(outputs).swapaxes(0, 1), large)
             return call
 
         if large:
@@ -128,14 +127,14 @@ def register() -> None:
         AttentionMaskInterface.register(name, mask_function)
 
 
-def _every_mask(*arguments, **options):
+def _every_mask(*arguments: Any, **options: Any) -> "Tensor | None":
     """The fused kernel's mask, made even where `is_causal` would say the same."""
     from transformers.masking_utils import sdpa_mask
 
     return sdpa_mask(*arguments, **{**options, "allow_is_causal_skip": False, "allow_is_bidirectional_skip": False})
 
 
-def run(session: Session, forward: Callable):
+def run(session: Session, forward: Callable[[], Any]) -> Any:
     """`forward()` with every attention call handed to the session; None where the session ended it."""
     import torch
 
@@ -145,37 +144,37 @@ def run(session: Session, forward: Callable):
             output = None
             with suppress(_StopPass):
                 output = forward()
-            session.calls = [each() for each in session.deferred]
+            session.calls = [complete() for complete in session.deferred]
             return output
     finally:
         _session.reset(token)
 
 
-def attention_function(module, query, key, value, attention_mask=None, **options):
+def attention_function(module: Any, query: "Tensor", key: "Tensor", value: "Tensor",
+                       attention_mask: "Tensor | None" = None, **options: Any) -> "tuple[Tensor, None]":
     """What transformers calls in each attention layer: query (1, head, q, d_k), key and value (1, kv_head, k, d); gives
-    (1, q, head, d_v)."""
+    (1, q, head, d_v), and no weights."""
     session = _session.get()
+    attention_mask = _sparse_mask(attention_mask, options.pop("indices", None), key.shape[2])
     if session is None:
-        return _native(module, query, key, value,
-                       _sparse_mask(attention_mask, options.pop("indices", None), key.shape[2]), options), None
+        return _native(module, query, key, value, attention_mask, options), None
     name, occurrence = session.identify(module)
     if session.slots:
         session.report(len(session.deferred) / len(session.slots),
                        f"attention layer {len(session.deferred) + 1} of {len(session.slots)}")
     slot = session.slots.get((name, occurrence))
-    attention_mask = _sparse_mask(attention_mask, options.pop("indices", None), key.shape[2])
     if session.rows is not None:
         return _with_rows(_native(module, query, key, value, attention_mask, options), slot, session.rows), None
     hidden, temperatures, replaced = session.edits_at(slot)
     large = query.numel() * 4 >= OWN_PAGES
-    understood = functools.partial(parse_call, session.memory, module, (query, key, value), attention_mask, options)
+    parse = lambda: parse_call(session.memory, module, (query, key, value), attention_mask, options)
     if hidden or temperatures:
-        call = _edited(understood(), hidden, temperatures)
+        call = _edit_call(parse(), hidden, temperatures)
         output = _equation_one(call)
-        understood = lambda: call
+        parse = lambda: call
     else:
         output = _native(module, query, key, value, attention_mask, options)
-    session.keep(understood, name, occurrence, output.index_select(1, _row_index(query.shape[2])), large)
+    session.add_call(parse, name, occurrence, output.index_select(1, _row_index(query.shape[2])), large)
     for edit in replaced:
         output[:, :, edit.head] = _replacement(output[:, :, edit.head], edit, session.patched_outputs)
     if session.mixed is not None and slot is not None:
@@ -183,7 +182,7 @@ def attention_function(module, query, key, value, attention_mask=None, **options
     return output, None
 
 
-def _edited(call: Call, hidden: tuple[int, ...], temperatures: dict[int, float]) -> Call:
+def _edit_call(call: Call, hidden: tuple[int, ...], temperatures: dict[int, float]) -> Call:
     """The call with its hidden keys and its heads' temperatures."""
     if hidden:
         call.allowed = Hidden(call.allowed, hidden)
@@ -193,23 +192,24 @@ def _edited(call: Call, hidden: tuple[int, ...], temperatures: dict[int, float])
     return call
 
 
-def _with_rows(output, slot: Slot | None, rows: list[dict]):
+def _with_rows(output: "Tensor", slot: Slot | None, rows: "list[dict[KindHeadId, Tensor]]") -> "Tensor":
     """The output (row, q, head, d_v) of one attention with the patched heads of each row in place."""
-    for row, heads in enumerate(rows):
-        for (kind, layer, head), taken in heads.items():
+    for row, patched_heads in enumerate(rows):
+        for (kind, layer, head), patched_output in patched_heads.items():
             if slot is not None and (kind, layer) == (slot.kind, slot.index):
-                output[row, :, head] = taken
+                output[row, :, head] = patched_output
     return output
 
 
-def _replacement(output, edit: Silence | Patch, taken: Mapping):
+def _replacement(output: "Tensor", edit: Silence | Patch,
+                 patched_outputs: "Mapping[Patch, Tensor]") -> "Tensor | int":
     """What stands in the place of one head's output (1, q, d_v)."""
     if isinstance(edit, Patch):
-        return taken[edit][None]
+        return patched_outputs[edit][None]
     return 0 if edit.mode == "zero" else output.mean(1, keepdim=True)
 
 
-def _sparse_mask(mask, indices, n_keys: int):
+def _sparse_mask(mask: "Tensor | None", indices: "Tensor | None", n_keys: int) -> "Tensor | None":
     """The mask with the keys that sparse attention chose for each query, indices (1, query, chosen); transformers
     leaves that to its kernels, and makes a mask of them only for its own eager and fused attention (DeepSeek-V3.2,
     2025)."""
@@ -231,13 +231,14 @@ def sample_rows(n_queries: int) -> np.ndarray:
 
 
 @functools.lru_cache(64)
-def _row_index(n_queries: int):
+def _row_index(n_queries: int) -> "Tensor":
     import torch
 
     return torch.from_numpy(sample_rows(n_queries))
 
 
-def _native(module, query, key, value, attention_mask, options: dict):
+def _native(module: Any, query: "Tensor", key: "Tensor", value: "Tensor", attention_mask: "Tensor | None",
+            options: dict[str, Any]) -> "Tensor":
     """The output of the model's own attention: fused, except where the fused kernel would raise or silently ignore a
     soft-cap or a sink."""
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
@@ -252,7 +253,8 @@ def _native(module, query, key, value, attention_mask, options: dict):
     return eager(module, query, key, value, mask, **options)[0]
 
 
-def _additive(module, query, key, mask, is_causal: bool | None):
+def _additive(module: Any, query: "Tensor", key: "Tensor", mask: "Tensor | None",
+              is_causal: bool | None) -> "Tensor | None":
     """The mask as eager attention wants it: 0 where a query may look, the smallest number elsewhere, (1, 1 or head, q,
     k)."""
     import torch
@@ -264,11 +266,11 @@ def _additive(module, query, key, mask, is_causal: bool | None):
     return torch.zeros(mask.shape, dtype=query.dtype).masked_fill_(~mask, torch.finfo(query.dtype).min)
 
 
-def _blocks(n_queries: int):
+def _blocks(n_queries: int) -> Iterator[slice]:
     return (slice(start, min(start + ROWS, n_queries)) for start in range(0, n_queries, ROWS))
 
 
-def _equation_one(call: Call):
+def _equation_one(call: Call) -> "Tensor":
     """The attention output (1, q, head, d_v) by our own equation (1), for edits that no kernel knows."""
     import torch
 
@@ -276,17 +278,16 @@ def _equation_one(call: Call):
 
     as_tensor = lambda numbers: tensor_of(np.ascontiguousarray(numbers))
     group = len(call.query) // len(call.key)
-    key, value = (as_tensor(np.repeat(each, group, axis=0)) for each in (call.key, call.value))
-    per_head = lambda numbers: as_tensor(numbers)[:, None, None]
-    keys = slice(0, call.key.shape[1])
-    parts = [attention.attention(
-        as_tensor(call.query[:, rows]), key, value, as_tensor(call.allowed.block(rows, keys)), scale=call.scale,
-        softcap=call.softcap,
-        bias=None if call.bias is None else as_tensor(call.bias.block(rows, keys)),
-        sink=None if call.sink is None else per_head(call.sink),
-        temperature=1.0 if call.temperature is None else per_head(call.temperature))[0]
-             for rows in _blocks(call.query.shape[1])]
-    return torch.cat(parts, dim=1).transpose(0, 1)[None].contiguous()
+    key, value = (as_tensor(np.repeat(part, group, axis=0)) for part in (call.key, call.value))
+    sink, temperature = (None if numbers is None else as_tensor(numbers)[:, None, None]
+                         for numbers in (call.sink, call.temperature))
+    keys, outputs = slice(0, call.key.shape[1]), []
+    for rows in _blocks(call.query.shape[1]):
+        bias = None if call.bias is None else as_tensor(call.bias.block(rows, keys))
+        outputs.append(attention.attention(
+            as_tensor(call.query[:, rows]), key, value, as_tensor(call.allowed.block(rows, keys)), scale=call.scale,
+            softcap=call.softcap, bias=bias, sink=sink, temperature=1.0 if temperature is None else temperature)[0])
+    return torch.cat(outputs, dim=1).transpose(0, 1)[None].contiguous()
 
 
 def _check_rows(call: Call) -> None:

@@ -1,5 +1,5 @@
-"""Recomputes weights · value from a record's own queries and keys, for a few rows of every head, beside what the model
-really put out."""
+"""Recomputes weights · value from a record's own queries and keys, for a few rows of every head, and compares it with
+what the model really put out."""
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import cast
@@ -11,7 +11,7 @@ from model.core import heads
 from model.core.masks import Full
 from model.core.record import Layer
 
-# numbers; layers whose keys are fewer together are recomputed together, as the calls would cost more than the
+# numbers: layers whose keys together are fewer are recomputed as one, since the calls would cost more than the
 # arithmetic
 SMALL = 1 << 18
 
@@ -35,17 +35,17 @@ def against_outputs(calls: list[Call], layers: list[Layer]) -> tuple[float, floa
 def _together(calls: list[Call], layers: list[Layer]) -> Iterator[tuple[list[Call], Layer | Call]]:
     """Each layer with its call; small layers that differ in their numbers only as one layer with all their heads."""
     groups: dict[tuple, list[int]] = {}
-    for place, layer in enumerate(layers):
+    for number, layer in enumerate(layers):
         plain = layer.bias is None and layer.softcap is None and layer.sink is None and layer.temperature is None
         same = (layer.query.shape, layer.key.shape, layer.value.shape, layer.scale, layer.allowed)
-        groups.setdefault(same if plain and layer.key.size * len(layers) <= SMALL else (place,), []).append(place)
-    for places in groups.values():
-        first: Layer | Call = layers[places[0]]
-        if len(places) > 1:
-            query, key, value = (np.concatenate([getattr(layers[place], name) for place in places])
+        groups.setdefault(same if plain and layer.key.size * len(layers) <= SMALL else (number,), []).append(number)
+    for members in groups.values():
+        joined: Layer | Call = layers[members[0]]
+        if len(members) > 1:
+            query, key, value = (np.concatenate([getattr(layers[member], name) for member in members])
                                  for name in ("query", "key", "value"))
-            first = replace(calls[places[0]], query=query, key=key, value=value)
-        yield [calls[place] for place in places], first
+            joined = replace(calls[members[0]], query=query, key=key, value=value)
+        yield [calls[member] for member in members], joined
 
 
 def recompute(layer: Layer | Call, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -55,21 +55,21 @@ def recompute(layer: Layer | Call, rows: np.ndarray) -> tuple[np.ndarray, np.nda
 
     kv_heads, n_keys, _ = layer.key.shape
     group, keys = len(layer.query) // kv_heads, slice(0, n_keys)
-    split = lambda each: heads.tensor_of(each.reshape(kv_heads, group, *each.shape[1:]))
+    split = lambda part: heads.tensor_of(part.reshape(kv_heads, group, *part.shape[1:]))
     gather = lambda part: np.concatenate([part.block(slice(row, row + 1), keys) for row in rows], axis=-2)
-    asked = heads.tensor_of(layer.query[:, rows].reshape(kv_heads, group * len(rows), -1))
-    numbers = attention.scores(asked, heads.tensor_of(layer.key), scale=layer.scale, softcap=layer.softcap)
-    numbers = numbers.view(kv_heads, group, len(rows), n_keys)
+    query = heads.tensor_of(layer.query[:, rows].reshape(kv_heads, group * len(rows), -1))
+    scores = attention.scores(query, heads.tensor_of(layer.key), scale=layer.scale, softcap=layer.softcap)
+    scores = scores.view(kv_heads, group, len(rows), n_keys)
     if layer.bias is not None:
         bias = gather(layer.bias)
-        numbers = numbers + (split(bias) if bias.ndim == 3 else heads.tensor_of(bias))
+        scores = scores + (split(bias) if bias.ndim == 3 else heads.tensor_of(bias))
     allowed = None
     if not isinstance(layer.allowed, Full):
         mask = gather(layer.allowed)
         allowed = split(mask) if mask.ndim == 3 else heads.tensor_of(mask)
     sink = None if layer.sink is None else split(layer.sink)[..., None, None]
     temperature = 1.0 if layer.temperature is None else split(layer.temperature)[..., None, None]
-    weights = attention.softmax(numbers, allowed, temperature=temperature, sink=sink)
+    weights = attention.softmax(scores, allowed, temperature=temperature, sink=sink)
     mixed = weights.flatten(1, 2) @ heads.tensor_of(layer.value)
     shape = (len(layer.query), len(rows))
     return mixed.reshape(*shape, -1).numpy(), weights.sum(-1).reshape(shape).numpy()

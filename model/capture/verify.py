@@ -3,6 +3,7 @@ what it really put out."""
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +13,11 @@ from model.capture.recheck import against_outputs
 from model.core import heads
 from model.core.masks import Causal, Full
 from model.core.memory import Shape
-from model.core.query import Kind
+from model.core.query import Kind, first_line
 from model.core.record import Layer, Verification
 
 TOLERANCE = 1e-4  # float32; largest difference that arithmetic in another order makes in the models tried is about 1e-5
+CallId = tuple[str, int]   # the module's name, and how often it was called before in a pass
 
 
 @dataclass(frozen=True)
@@ -23,11 +25,11 @@ class Wiring:
     """What the probe found: where each attention belongs, and how far the capture is from the model's own eager
     weights."""
 
-    slots: dict[tuple[str, int], forward_pass.Slot]
-    shapes: dict[tuple[str, int], Shape]
-    load_error: float
-    row_sum_error: float
-    reasons: tuple[str, ...]
+    slots: dict[CallId, forward_pass.Slot]   # what each call is
+    shapes: dict[CallId, Shape]              # of each call
+    load_error: float                        # largest difference of any weight from the eager one
+    row_sum_error: float                     # how far any row, with its sink's share, is from 1
+    reasons: tuple[str, ...]                 # clauses on why the capture is not right; none if it is
 
     def heads(self, kind: Kind, index: int) -> int:
         """How many heads this layer has; 0 if there is no such layer."""
@@ -35,13 +37,13 @@ class Wiring:
                    if (slot.kind, slot.index) == (kind, index))
 
 
-def wire(network, forward: Callable, lengths: tuple[int, int | None]) -> Wiring:
+def wire(network: Any, forward: Callable[[], Any], lengths: tuple[int, int | None]) -> Wiring:
     """Runs a probe twice, captured and eager, and compares every weight of every head; where they differ, once more
     with every mask made.
 
     forward() runs the network on the probe; lengths are its tokens on the source side and, for encoder–decoders,
-    another number on the target side. Nobody else may use the network meanwhile, as its attention is switched; it stays
-    as it was found to be right. """
+    another number on the target side. Nobody else may use the network meanwhile, as its attention is switched; the
+    attention of the better run stays. Raises Unsupported where the network cannot be captured. """
     first = _wire(network, forward, lengths, forward_pass.IMPLEMENTATION)
     if first.load_error <= TOLERANCE:
         return first
@@ -49,18 +51,17 @@ def wire(network, forward: Callable, lengths: tuple[int, int | None]) -> Wiring:
     return first if second.load_error > TOLERANCE else second
 
 
-def _wire(network, forward: Callable, lengths: tuple[int, int | None], implementation: str) -> Wiring:
+def _wire(network: Any, forward: Callable[[], Any], lengths: tuple[int, int | None], implementation: str) -> Wiring:
     session = forward_pass.Session({id(module): name for name, module in network.named_modules()})
     try:
         network.set_attn_implementation(implementation)
         forward_pass.run(session, forward)
     except Exception as error:
-        raise Unsupported(f"it does not run with an attention function of ours "
-                          f"({(str(error).splitlines() or [''])[0][:200]})") from error
+        raise Unsupported(f"it does not run with an attention function of ours ({first_line(error, 200)})") from error
     if not session.calls:
         raise Unsupported("it does not call the attention function that transformers lets us register")
     slots = _slots(session.calls, lengths)
-    layers = {key: call.layer(slots[key].index) for call in session.calls for key in [(call.module, call.occurrence)]}
+    layers = {_id(call): call.layer(slots[_id(call)].index) for call in session.calls}
     errors, row_sum_error = _against_eager(network, forward, layers, implementation)
     reasons = [f"the capture does not know the keyword {word}"
                for word in sorted({word for call in session.calls for word in call.unknown})]
@@ -72,23 +73,30 @@ def _wire(network, forward: Callable, lengths: tuple[int, int | None], implement
     output_error = against_outputs(session.calls, list(layers.values()))[0]
     if output_error > TOLERANCE:
         reasons.append(f"recomputed outputs differ by {output_error:.2g} of the largest")
-    shapes = {(call.module, call.occurrence): _shape(call) for call in session.calls}
+    shapes = {_id(call): _shape(call) for call in session.calls}
     return Wiring(slots, shapes, load_error, row_sum_error, tuple(reasons))
 
 
+def _id(call: Call) -> CallId:
+    return call.module, call.occurrence
+
+
 def _shape(call: Call) -> Shape:
-    """Eager attention, where it must be asked, holds about three matrices a head; a dense bias is added to a mask in
-    two."""
-    quadratic = 3.0 if call.softcap is not None or call.sink is not None else 2.0 if call.bias is not None else 0.5
-    return Shape(len(call.query), len(call.key), call.query.shape[2], call.value.shape[2],
-                 quadratic if not isinstance(call.allowed, Causal | Full) or
-                 quadratic > 1 else 0.0)
+    """The call's sizes. Eager attention, where it must be asked, holds about three matrices for each head; a bias is
+    added to a mask in two; a mask alone counts half of one, unless its rule is one of the kernel's."""
+    if call.softcap is not None or call.sink is not None:
+        quadratic = 3.0
+    elif call.bias is not None:
+        quadratic = 2.0
+    else:
+        quadratic = 0.0 if isinstance(call.allowed, Causal | Full) else 0.5
+    return Shape(len(call.query), len(call.key), call.query.shape[2], call.value.shape[2], quadratic)
 
 
-def _slots(calls: list[Call], lengths: tuple[int, int | None]) -> dict[tuple[str, int], forward_pass.Slot]:
+def _slots(calls: list[Call], lengths: tuple[int, int | None]) -> dict[CallId, forward_pass.Slot]:
     """The kind and layer number of each call. The two sides have different lengths in the probe, so the shapes tell
     them apart."""
-    kinds = {(call.module, call.occurrence): _kind(call, lengths) for call in calls}
+    kinds = {_id(call): _kind(call, lengths) for call in calls}
     if lengths[1] is None and not any(call.allowed.block(slice(0, 1), slice(1, lengths[0])).any() for call in calls):
         kinds = dict.fromkeys(kinds, Kind.CAUSAL)
     slots = {}
@@ -115,21 +123,21 @@ def _kind(call: Call, lengths: tuple[int, int | None]) -> Kind:
 
 def _layer_number(module: str) -> int | None:
     """The first number in a module's name is its layer: decoder.block.2.layer.0.SelfAttention is layer 2."""
-    found = re.search(r"(?:^|\.)(\d+)(?:\.|$)", module)
-    return int(found.group(1)) if found else None
+    number = re.search(r"(?:^|\.)(\d+)(?:\.|$)", module)
+    return int(number.group(1)) if number else None
 
 
-def _against_eager(network, forward: Callable, layers: dict[tuple[str, int], Layer],
-                   implementation: str) -> tuple[dict[tuple[str, int], float], float]:
-    """The largest difference to the model's own eager weights in each attention, and how far their rows (with the
-    sink's share) are from 1."""
-    errors: dict[tuple[str, int], float] = {}
+def _against_eager(network: Any, forward: Callable[[], Any], layers: dict[CallId, Layer],
+                   implementation: str) -> tuple[dict[CallId, float], float]:
+    """The largest difference from the model's own eager weights in each attention, and how far any row (with the sink's
+    share) is from 1."""
+    errors: dict[CallId, float] = {}
     sums: list[float] = [0.0]
     counts: dict[str, int] = {}
     modules = dict(network.named_modules())
 
-    def hook(name):
-        def compare(module, arguments, output) -> None:
+    def hook(name: str) -> Callable[..., None]:
+        def compare(_module: Any, _arguments: tuple, output: Any) -> None:
             key = (name, counts.get(name, 0))
             counts[name] = key[1] + 1
             layer = layers.get(key)
@@ -150,17 +158,17 @@ def _against_eager(network, forward: Callable, layers: dict[tuple[str, int], Lay
     return errors, max(sums)
 
 
-def _weights_in(output, layer: Layer | None) -> np.ndarray | None:
+def _weights_in(output: Any, layer: Layer | None) -> np.ndarray | None:
     """The attention weights (head, query, key) among a module's outputs: the last tensor of that shape (T5 gives its
     bias before them)."""
     parts = output if isinstance(output, tuple) else ()
-    found = [part for part in parts if layer is not None and getattr(part, "shape", None) == (1, *layer.shape)]
-    return found[-1][0].float().numpy() if found else None
+    weights = [part for part in parts if layer is not None and getattr(part, "shape", None) == (1, *layer.shape)]
+    return weights[-1][0].float().numpy() if weights else None
 
 
 def _compare(layer: Layer, weights: np.ndarray) -> tuple[float, float]:
-    """(largest difference anywhere, outside the mask included; largest distance of a row of ours from 1, the sink's
-    share aside).
+    """(largest difference anywhere, also outside the mask; largest distance of a row of ours from 1, its sink's share
+    counted).
 
     Some families (Granite SWA) report weights over which the sink's share is spread, and take it away from the output
     later: then ours are compared spread alike, and the share itself by the outputs. """
@@ -171,19 +179,17 @@ def _compare(layer: Layer, weights: np.ndarray) -> tuple[float, float]:
         ours[:, :, keys] = block / block.sum(-1, keepdims=True) if spread else block
         difference = float(np.abs(ours - weights[:, rows]).max())
         error = max(error, difference if np.isfinite(difference) else float("inf"))
-        row_sum_error = max(row_sum_error,
-                            float(np.abs(ours.sum(-1)
-                                         - (weights[:, rows].sum(-1) if layer.sink is not None else 1)).max()))
+        whole = 1 if layer.sink is None else weights[:, rows].sum(-1)
+        row_sum_error = max(row_sum_error, float(np.abs(ours.sum(-1) - whole).max()))
     return error, row_sum_error
 
 
 def check_answer(calls: list[Call], layers: list[Layer], wiring: Wiring) -> Verification:
-    """Recomputes weights · value for a few rows of every head and compares with the attention output of this very pass;
-    O(n)."""
+    """Recomputes weights · value for a few rows of every head and compares with the attention output of this very pass:
+    verified or refused. O(n)."""
     worst, row_error, rows = against_outputs(calls, layers)
     reasons = wiring.reasons
     if worst > TOLERANCE or row_error > TOLERANCE:
         reasons += (f"recomputed outputs differ by {worst:.2g} of the largest, rows sum to 1 within {row_error:.2g}",)
     return Verification("refused" if len(reasons) > len(wiring.reasons) else "verified", worst,
-                        max(row_error, wiring.row_sum_error),
-                        wiring.load_error, TOLERANCE, rows, reasons)
+                        max(row_error, wiring.row_sum_error), wiring.load_error, TOLERANCE, rows, reasons)

@@ -10,7 +10,7 @@ from model.ask import sources
 from model.cli.progress import answer_to
 from model.core.query import UserError
 from model.core.statistics import MeanInterval, accuracy_intervals
-from model.studies.coreference.cases import AnswersQuery, CasesQuery, read_file, shipped
+from model.studies.coreference.cases import AnswersQuery, Case, CasesQuery, read_file, shipped_cases
 from model.studies.coreference.report import HeadScore, Report, report
 from model.studies.coreference.statistics import frames_of
 
@@ -40,7 +40,7 @@ def coref_command(model_id: str, cases: Path | None, select_on: Path | None, as_
     python -m model coref --model minilm --cases mine.csv --select-on other.csv --json
     """
     revision = sources.revision(model_id)
-    chosen = shipped("coreference") if cases is None else read_file(cases)
+    chosen = shipped_cases("coreference") if cases is None else read_file(cases)
     answer = answer_to(CasesQuery(model_id, revision, chosen))
     select = None if select_on is None else answer_to(CasesQuery(model_id, revision, read_file(select_on)))
     rows = ("pronoun", "later") if answer.reads_left_to_right and not chosen[0].answer else ("pronoun",)
@@ -57,7 +57,7 @@ def coref_command(model_id: str, cases: Path | None, select_on: Path | None, as_
                                 _closing(untrained, answers, answer.unknown)]))
 
 
-def _untrained(model_id: str, cases, rows: str) -> dict:
+def _untrained(model_id: str, cases: tuple[Case, ...], rows: str) -> dict:
     """The same test of the model's untrained twin; where there is none, the reason."""
     twin = sources.untrained(model_id)
     try:

@@ -12,7 +12,7 @@ from model.ask import sources
 from model.cli.progress import answer_to
 from model.core import files
 from model.core.query import Kind, UserError
-from model.studies.corpus import BATCH, Averages, TextsQuery, as_csv, as_object, from_object, merged
+from model.studies.corpus import BATCH, Averages, TextsQuery, as_csv, as_object, from_object, merge
 from model.studies.corpus_files import FIELD, texts
 
 SAVED_EVERY = 5   # seconds: what a stop costs at most
@@ -72,7 +72,7 @@ def _averages(file: Path, named: dict, part: Path) -> Averages:
             except KeyboardInterrupt:
                 _save(part, named, total)
                 raise
-            total = found if total is None else merged(total, found)
+            total = found if total is None else merge(total, found)
             _say(total.texts, batch[-1][0])
             if time.perf_counter() - saved > SAVED_EVERY:
                 _save(part, named, total)

@@ -1,13 +1,15 @@
 """The command line's own: what it writes, and how it waits for an answer."""
 import io
 import sys
+from collections.abc import Hashable
+from typing import Any
 
 import click
 
 from model.ask import sources
 
 
-def take_every_character() -> None:
+def use_utf8_output() -> None:
     """Standard output and error in UTF-8 where they are files or pipes: Windows gives those a code page that lacks most
     characters. What no encoding has, such as half a surrogate pair, is written as its number."""
     for stream in (sys.stdout, sys.stderr):
@@ -15,7 +17,7 @@ def take_every_character() -> None:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
-def answer_to(question):
+def answer_to(question: Hashable) -> Any:
     """The answer, with progress on standard error where a person sees it. Raises UserError if there is none."""
     job, seen = sources.ask(question, "command line"), sys.stderr.isatty()
     while not job.wait(0.2):

@@ -1,6 +1,7 @@
 """python -m model train TASK: the command; model/__main__.py adds it."""
 import time
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -18,13 +19,13 @@ def train_command(task: str, out: Path, steps: int | None, seed: int) -> None:
     OUT/TASK.safetensors, snapshots along the way to OUT/TASK-film.safetensors. A stopped training goes on where it was
     when the same command is given again. """
     from model.scratch import weights
-    from model.scratch.task import named
-    from model.scratch.train import Progress, train
+    from model.scratch.task import tasks_named
+    from model.scratch.train import TrainingStep, train
 
-    for each in named(task):
+    for each in tasks_named(task):
         begin = time.perf_counter()
         with click.progressbar(length=steps or each.steps, label=each.name, item_show_func=lambda text: text) as bar:
-            def show(progress: Progress, bar=bar) -> None:
+            def show(progress: TrainingStep, bar: Any = bar) -> None:
                 bar.update(progress.step - bar.pos, f"loss {progress.loss:.4f}, right {progress.right:.1%}")
             path = train(each, out, steps, seed, show)
         scores = ", ".join(f"{name} {value:.4g}" for name, value in weights.read_metadata(path)["scores"].items())

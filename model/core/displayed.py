@@ -1,6 +1,6 @@
 """What is on screen for one head: words, hidden tokens, filter and renormalisation, applied once, here.
 
-Figures, components and exports draw a `Shown`; none of them touches a weight again.
+Figures, components and exports draw a `DisplayedHead`; none of them touches a weight again.
 """
 import functools
 from dataclasses import dataclass
@@ -17,58 +17,62 @@ MAX_UNPOOLED = 2048  # a head of more tokens than this is shown pooled, and in e
 
 @dataclass(frozen=True)
 class AxisItem:
-    """A row or a column: one token, or the tokens of one word. joined: it continues the word of the token before it."""
+    """A row or a column: one token, or the tokens of one word."""
 
-    text: str
-    tokens: tuple[int, ...]
-    special: bool
-    unknown: bool
-    joined: bool
+    text: str                 # readable
+    tokens: tuple[int, ...]   # positions in the list of tokens
+    special: bool             # whether the tokenizer added all of them
+    unknown: bool             # whether the vocabulary has no piece for one of them
+    joined: bool              # whether it continues the word of the token before it
 
 
 @dataclass(frozen=True, eq=False)
 class DisplayedHead:
-    """One head as displayed. weights: float32 (row, column), 0 where filtered out. scores: the same shape, NaN where
-    the mask forbids; None where scores have no meaning (words) or the model did not tell. notes: sentences on what
-    differs from the plain head. """
+    """One head as displayed."""
 
-    kind: Kind
-    layer: int
-    head: int
-    rows: tuple[AxisItem, ...]
-    columns: tuple[AxisItem, ...]
-    weights: np.ndarray
+    kind: Kind                     # of attention
+    layer: int                     # the layer's number in the model
+    head: int                      # the head's number in the layer
+    rows: tuple[AxisItem, ...]     # queries
+    columns: tuple[AxisItem, ...]  # keys
+    weights: np.ndarray            # float32 (row, column), 0 where filtered out
+    # float32 (row, column), NaN where the mask forbids; None where scores have no meaning (words) or are not reported
     scores: np.ndarray | None
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]         # sentences on what differs from the plain head
 
     def row_of(self, token: int | None) -> int | None:
         """The row in which this query token stands, if it is shown."""
-        return _place(self.rows, token)
+        return _index_of(self.rows, token)
 
     def column_of(self, token: int | None) -> int | None:
-        return _place(self.columns, token)
+        """The column in which this key token stands, if it is shown."""
+        return _index_of(self.columns, token)
 
 
-def _place(units: tuple[AxisItem, ...], token: int | None) -> int | None:
-    return next((place for place, unit in enumerate(units) if token in unit.tokens), None)
+def _index_of(items: tuple[AxisItem, ...], token: int | None) -> int | None:
+    return next((index for index, item in enumerate(items) if token in item.tokens), None)
 
 
 @functools.lru_cache(32)   # every picture of a text asks for the same
-def units(tokens: Tokens, words: bool) -> tuple[AxisItem, ...]:
+def axis_items(tokens: Tokens, words: bool) -> tuple[AxisItem, ...]:
     """The rows or columns that a list of tokens makes: one each, or one a word."""
     groups: list[list[int]] = []
     for token in range(len(tokens)):
         groups[-1].append(token) if words and _joined(tokens, token) else groups.append([token])
-    return tuple(AxisItem("".join(_bare(tokens.texts[token]) if len(group) > 1 else tokens.texts[token]
-                                  for token in group), tuple(group),
-                      all(tokens.special[token] for token in group), any(tokens.unknown[token] for token in group),
-                      _joined(tokens, group[0])) for group in groups)
+    return tuple(_axis_item(tokens, group) for group in groups)
+
+
+def _axis_item(tokens: Tokens, group: list[int]) -> AxisItem:
+    texts = [tokens.texts[token] for token in group]
+    return AxisItem("".join(map(_bare, texts)) if len(texts) > 1 else texts[0], tuple(group),
+                    all(tokens.special[token] for token in group), any(tokens.unknown[token] for token in group),
+                    _joined(tokens, group[0]))
 
 
 def _joined(tokens: Tokens, token: int) -> bool:
     """Whether a token continues the word of the token before it."""
-    here, before = ((tokens.words[each], tokens.segments[each]) for each in (token, token - 1))
-    return token > 0 and tokens.words[token] >= 0 and here == before
+    return (token > 0 and tokens.words[token] >= 0 and tokens.words[token] == tokens.words[token - 1]
+            and tokens.segments[token] == tokens.segments[token - 1])
 
 
 def _bare(piece: str) -> str:
@@ -78,9 +82,9 @@ def _bare(piece: str) -> str:
 
 def _by_word(weights: np.ndarray, rows: tuple[AxisItem, ...], columns: tuple[AxisItem, ...]) -> np.ndarray:
     """Sum over the pieces attended to, mean over the pieces attending (Clark et al. 2019, section 4.1)."""
-    summed = np.add.reduceat(weights, [unit.tokens[0] for unit in columns], axis=1)
-    sizes = np.array([len(unit.tokens) for unit in rows], np.float32)[:, None]
-    return np.add.reduceat(summed, [unit.tokens[0] for unit in rows], axis=0) / sizes
+    summed = np.add.reduceat(weights, [item.tokens[0] for item in columns], axis=1)
+    sizes = np.array([len(item.tokens) for item in rows], np.float32)[:, None]
+    return np.add.reduceat(summed, [item.tokens[0] for item in rows], axis=0) / sizes
 
 
 def keep_mass(weights: np.ndarray, share: float) -> np.ndarray:
@@ -89,14 +93,15 @@ def keep_mass(weights: np.ndarray, share: float) -> np.ndarray:
     order = np.argsort(-weights, axis=1, kind="stable")
     ranked = np.take_along_axis(weights, order, 1)
     before = np.cumsum(ranked, axis=1) - ranked
-    kept = before < share * weights.sum(1, keepdims=True) - 1e-7
-    return np.where(np.take_along_axis(kept, np.argsort(order, axis=1), 1), weights, np.float32(0))
+    needed = before < share * weights.sum(1, keepdims=True) - 1e-7
+    return np.where(np.take_along_axis(needed, np.argsort(order, axis=1), 1), weights, np.float32(0))
 
 
-def _chosen(tokens: Tokens, all_units: tuple[AxisItem, ...], view: View, letter: str) -> list[int]:
+def _visible(tokens: Tokens, items: tuple[AxisItem, ...], view: View, letter: str) -> list[int]:
+    """The indices of the items that the view's filters leave; `letter` of the quadrant says which text."""
     segment = {"A": 0, "B": 1}.get(letter)
-    return [place for place, unit in enumerate(all_units) if not (view.hide_special and unit.special)
-            and (segment is None or tokens.segments[unit.tokens[0]] == segment)]
+    return [index for index, item in enumerate(items) if not (view.hide_special and item.special)
+            and (segment is None or tokens.segments[item.tokens[0]] == segment)]
 
 
 def displayed_head(record: AttentionRecord, view: View) -> DisplayedHead:
@@ -109,36 +114,40 @@ def displayed_head(record: AttentionRecord, view: View) -> DisplayedHead:
     layer = attention_map.layer(view.layer)
     if max(layer.shape[1:]) > MAX_UNPOOLED:
         return _pooled(attention_map, layer, view)
-    all_rows, all_columns = units(attention_map.queries, view.words), units(attention_map.keys, view.words)
+    all_rows, all_columns = axis_items(attention_map.queries, view.words), axis_items(attention_map.keys, view.words)
     weights, scores = heads.weights(layer, view.head), heads.scores(layer, view.head)
     if view.words:
         weights, scores = _by_word(weights, all_rows, all_columns), None
-    rows = _chosen(attention_map.queries, all_rows, view, view.quadrant[:1])
-    columns = _chosen(attention_map.keys, all_columns, view, view.quadrant[1:])
+    rows = _visible(attention_map.queries, all_rows, view, view.quadrant[:1])
+    columns = _visible(attention_map.keys, all_columns, view, view.quadrant[1:])
     if not rows or not columns:
-        raise UserError(
-            "Nothing is left to show with these filters; show special tokens again or choose all quadrants.")
-    weights = weights[np.ix_(rows, columns)]
+        raise UserError("Nothing is left to show with these filters; show special tokens again or choose all "
+                        "quadrants.")
+    cut = len(rows) < len(all_rows) or len(columns) < len(all_columns)
+    return DisplayedHead(view.kind, view.layer, view.head, tuple(all_rows[row] for row in rows),
+                         tuple(all_columns[column] for column in columns),
+                         _filtered(weights[np.ix_(rows, columns)], view),
+                         None if scores is None else np.ascontiguousarray(scores[np.ix_(rows, columns)]),
+                         _notes(layer, view, cut))
+
+
+def _filtered(weights: np.ndarray, view: View) -> np.ndarray:
     if view.keep < 1:
         weights = keep_mass(weights, view.keep)
     if view.renormalise:
         sums = weights.sum(1, keepdims=True)
         weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
-    return DisplayedHead(view.kind, view.layer, view.head, tuple(all_rows[place] for place in rows),
-                         tuple(all_columns[place] for place in columns),
-                 np.ascontiguousarray(weights, np.float32),
-                         None if scores is None else np.ascontiguousarray(scores[np.ix_(rows, columns)]),
-                 _notes(layer, view, len(rows) < len(all_rows) or len(columns) < len(all_columns)))
+    return np.ascontiguousarray(weights, np.float32)
 
 
 def _pooled(attention_map: AttentionMap, layer: Layer | Reported, view: View) -> DisplayedHead:
-    """A head of more than WHOLE tokens: the largest weight of every size × size tokens, made block by block, so that
-    nothing n² is ever held."""
+    """A head of more than MAX_UNPOOLED tokens: the largest weight of every size × size tokens, made block by block, so
+    that nothing n² is ever held."""
     size = -(-max(layer.shape[1:]) // MAX_UNPOOLED)
     rows, columns = (_pools(tokens, size) for tokens in (attention_map.queries, attention_map.keys))
     weights = np.zeros((len(rows), len(columns)), np.float32)
-    for some, keys, block in heads.weight_blocks(layer, slice(view.head, view.head + 1),
-                                                 size=max(1, heads.ROWS // size) * size):
+    step = max(1, heads.ROWS // size) * size
+    for some, keys, block in heads.weight_blocks(layer, slice(view.head, view.head + 1), size=step):
         # a window's block may begin inside a pool
         starts = sorted({0, *range(-keys.start % size, keys.stop - keys.start, size)})
         by_column = np.maximum.reduceat(block[0], starts, axis=1)
@@ -146,8 +155,7 @@ def _pooled(attention_map: AttentionMap, layer: Layer | Reported, view: View) ->
         first = keys.start // size
         weights[some.start // size:some.start // size + len(pooled), first:first + pooled.shape[1]] = pooled
     note = (f"{max(layer.shape[1:]):,} tokens: each cell is the largest weight of {size} × {size} tokens, named after "
-            f"the first of them; "
-            "words, filters and quadrants are for texts of up to 2,048 tokens")
+            "the first of them; words, filters and quadrants are for texts of up to 2,048 tokens")
     return DisplayedHead(view.kind, view.layer, view.head, rows, columns, weights, None, (note,))
 
 
@@ -158,19 +166,19 @@ def _pools(tokens: Tokens, size: int) -> tuple[AxisItem, ...]:
                  for start in range(0, len(tokens), size))
 
 
-def _notes(layer, view: View, cut: bool) -> tuple[str, ...]:
+def _notes(layer: Layer | Reported, view: View, cut: bool) -> tuple[str, ...]:
     """What a reader must know so that the picture is not taken for the plain head."""
     notes = []
     if view.words:
         notes.append("words: summed over the pieces attended to, averaged over the pieces attending")
     if cut or view.keep < 1:
-        what = [text for text, on in (("special tokens hidden", view.hide_special),
-                                      (f"quadrant {view.quadrant[:1]} to {view.quadrant[1:]}", view.quadrant),
-                                      (f"largest weights up to {view.keep:.0%} of each row", view.keep < 1)) if on]
-        notes.append(", ".join(what) + ("; rows renormalised to 1" if view.renormalise
-                                        else "; rows no longer sum to 1"))
-    if getattr(layer, "sink", None) is not None:
+        filters = (("special tokens hidden", view.hide_special),
+                   (f"quadrant {view.quadrant[:1]} to {view.quadrant[1:]}", view.quadrant),
+                   (f"largest weights up to {view.keep:.0%} of each row", view.keep < 1))
+        sums = "rows renormalised to 1" if view.renormalise else "rows no longer sum to 1"
+        notes.append(", ".join(text for text, on in filters if on) + f"; {sums}")
+    if isinstance(layer, Layer) and layer.sink is not None:
         notes.append("this layer has a sink: rows sum to 1 minus its share")
-    if getattr(layer, "temperature", None) is not None and layer.temperature[view.head] != 1:
+    if isinstance(layer, Layer) and layer.temperature is not None and layer.temperature[view.head] != 1:
         notes.append(f"temperature {layer.temperature[view.head]:g} inside the model")
     return tuple(notes)

@@ -7,17 +7,17 @@ from pathlib import Path
 
 from model.core.query import UserError
 
-PATIENCE = 5.0   # seconds
-PAUSE = 0.02     # seconds
-# of Windows, whatever the ending
+PATIENCE = 5.0   # seconds that a file which another program has open is tried for
+PAUSE = 0.02     # seconds between two tries
+# names that Windows gives to devices, whatever the ending
 DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{port}{number}" for port in ("COM", "LPT") for number in range(1, 10))}
 
 
 def put(new: Path, place: Path) -> None:
     """Moves a file over the one at `place`, or a folder to a place where there is none.
 
-    Windows refuses as long as somebody has a file open there, which a reader or a virus scanner has for milliseconds;
-    so it is tried for PATIENCE seconds. Raises UserError then. """
+    Windows refuses while another program has a file open there, as a reader or a virus scanner has for milliseconds; so
+    it is tried for PATIENCE seconds before UserError is raised. """
     end = time.perf_counter() + PATIENCE
     while True:
         try:
@@ -26,13 +26,12 @@ def put(new: Path, place: Path) -> None:
         except PermissionError as error:
             if time.perf_counter() > end:
                 raise UserError(f"{place} could not be replaced, as another program has it open or it may not be "
-                                f"written to; close what reads it and "
-                                "try again.") from error
+                                f"written to; close what reads it and try again.") from error
             time.sleep(PAUSE)
 
 
 def write(place: Path, content: bytes) -> None:
-    """The file with this content, by way of one beside it: whoever reads meanwhile finds the old one whole. Raises
+    """Writes a file beside `place` and moves it there, so that whoever reads meanwhile finds the old one whole. Raises
     UserError as `put` does."""
     new = place.with_name(place.name + ".new")
     try:
@@ -43,8 +42,7 @@ def write(place: Path, content: bytes) -> None:
 
 
 def clear(folder: Path) -> None:
-    """Removes a folder. What Windows keeps because it is still open is tried for PATIENCE seconds and then left to the
-    system's own tidying."""
+    """Removes a folder. What Windows keeps because it is open is tried for PATIENCE seconds and then left there."""
     end = time.perf_counter() + PATIENCE
     shutil.rmtree(folder, ignore_errors=True)
     while folder.exists() and time.perf_counter() < end:

@@ -6,7 +6,7 @@ torch is imported where it computes, so that a page can import this module befor
 import functools
 from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -16,30 +16,35 @@ from model.core.query import Kind
 from model.core.record import AttentionMap, Layer, Reported
 from model.core.types import HeadId
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    HeadTensors = tuple[Tensor, Tensor, np.ndarray, Tensor | None, Tensor | None]
+
 # rows of queries computed at a time: about 5 MB of scores for 9 heads and 1,024 keys, so that they stay in the cache
 ROWS = 128
 THUMBNAIL = 64    # cells a side, at most, that stand for one head in the overview
-# ((query, key), ranking) last asked of each: a page asks for its pair several times in every run, and every head's row
-# is needed for it
+# of each map the last ((query, key), ranking): a page asks for its pair several times in every run, and each answer
+# needs the row of every head
 _RANKED: MutableMapping[AttentionMap, tuple] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
 class Overview:
-    """One thumbnail a head. cells: a uint8 array (head, rows, columns) a layer, each byte round(255 · √weight),
-    max-pooled over `pool` tokens."""
+    """One thumbnail for each head of one kind."""
 
     kind: Kind
-    layers: tuple[int, ...]
-    cells: tuple[np.ndarray, ...]
-    pool: tuple[int, int]
+    layers: tuple[int, ...]         # numbers in the model
+    cells: tuple[np.ndarray, ...]   # for each layer uint8 (head, row, column): round(255 · √weight), max-pooled
+    pool: tuple[int, int]           # tokens in a cell: queries, keys
 
     @property
     def nbytes(self) -> int:
-        return sum(each.nbytes for each in self.cells)
+        """Bytes of all thumbnails."""
+        return sum(cells.nbytes for cells in self.cells)
 
 
-def tensor_of(array: np.ndarray):
+def tensor_of(array: np.ndarray) -> "Tensor":
     """The array's memory as a tensor, without a copy where it may be had; nothing here writes to it."""
     import torch
 
@@ -51,19 +56,18 @@ def tensor_of(array: np.ndarray):
     return torch.from_numpy(alias)
 
 
-def _heads_of(layer: Layer, heads: slice):
-    """The query, key and per-head extras of some query heads as tensors, key heads repeated to match (grouped-query
-    attention)."""
+def _heads_of(layer: Layer, heads: slice) -> "HeadTensors":
+    """Some query heads as tensors: query, key (repeated to match, for grouped-query attention), the heads' numbers,
+    sink and temperature."""
     group = layer.heads // layer.key.shape[0]
     wanted = np.arange(layer.heads)[heads]
     key = tensor_of(layer.key[wanted // group] if group > 1 or len(wanted) < layer.heads else layer.key)
-    given = {name: getattr(layer, name) for name in ("sink", "temperature")}
-    each = {name: None if numbers is None else tensor_of(numbers[wanted])[:, None, None]
-            for name, numbers in given.items()}
-    return tensor_of(layer.query[heads]), key, wanted, each
+    sink, temperature = (None if numbers is None else tensor_of(numbers[wanted])[:, None, None]
+                         for numbers in (layer.sink, layer.temperature))
+    return tensor_of(layer.query[heads]), key, wanted, sink, temperature
 
 
-def _mask_of(layer: Layer, heads: np.ndarray, rows: slice, keys: slice):
+def _mask_of(layer: Layer, heads: np.ndarray, rows: slice, keys: slice) -> "Tensor | None":
     """What these rows may look at, as a bool tensor; None where they may look at all of it."""
     if isinstance(layer.allowed, Full):
         return None
@@ -71,7 +75,7 @@ def _mask_of(layer: Layer, heads: np.ndarray, rows: slice, keys: slice):
     return None if block.all() else tensor_of(np.ascontiguousarray(block[heads] if block.ndim == 3 else block))
 
 
-def _mask_columns(layer: Layer, heads: np.ndarray, rows: slice, keys: slice) -> tuple[slice, Any] | None:
+def _mask_columns(layer: Layer, heads: np.ndarray, rows: slice, keys: slice) -> "tuple[slice, Tensor] | None":
     """The columns in which the mask forbids something, and what closes them: 0 or -∞ to be added, which is three times
     as fast as filling."""
     if isinstance(layer.allowed, Causal | Window | Chunk):
@@ -80,12 +84,12 @@ def _mask_columns(layer: Layer, heads: np.ndarray, rows: slice, keys: slice) -> 
 
 
 @functools.lru_cache(16)
-def _rule_mask_columns(mask: Mask, *ends: int):
-    """The same for a mask that is a rule, whatever the layer: drawn once for all of them."""
+def _rule_mask_columns(mask: Mask, *ends: int) -> "tuple[slice, Tensor] | None":
+    """`_mask_columns` of a mask that is a rule, whatever the layer: made once for all of them."""
     return _additive_mask(tensor_of(mask.block(slice(*ends[:2]), slice(*ends[2:]))))
 
 
-def _additive_mask(allowed):
+def _additive_mask(allowed: "Tensor | None") -> "tuple[slice, Tensor] | None":
     import torch
 
     if allowed is None or allowed.all():
@@ -95,12 +99,13 @@ def _additive_mask(allowed):
     return some, torch.zeros(allowed[..., some].shape).masked_fill_(~allowed[..., some], -float("inf"))
 
 
-def _block(layer: Layer, heads: slice, rows: slice, keys: slice, prepared=None, keep_scores: bool = True):
+def _block(layer: Layer, heads: slice, rows: slice, keys: slice, prepared: "HeadTensors | None" = None,
+           keep_scores: bool = True) -> "tuple[Tensor, Tensor, Tensor | None]":
     """Scores, weights and mask of some heads and rows over `keys`, as tensors (head, row, key). Without `keep_scores`
     the scores are used up."""
     from model.core import attention
 
-    query, key, wanted, each = prepared or _heads_of(layer, heads)
+    query, key, wanted, sink, temperature = prepared or _heads_of(layer, heads)
     bias = None if layer.bias is None else layer.bias.block(rows, keys)
     if bias is not None and bias.ndim == 3:
         bias = bias[wanted]
@@ -109,10 +114,10 @@ def _block(layer: Layer, heads: slice, rows: slice, keys: slice, prepared=None, 
     allowed = None
     if keep_scores:
         allowed = _mask_of(layer, wanted, rows, keys)
-    elif (shut := _mask_columns(layer, wanted, rows, keys)) is not None:
-        scores[..., shut[0]] += shut[1]
-    temperature = 1.0 if each["temperature"] is None else each["temperature"]
-    return scores, attention.softmax(scores, allowed, temperature=temperature, sink=each["sink"]), allowed
+    elif (masked := _mask_columns(layer, wanted, rows, keys)) is not None:
+        scores[..., masked[0]] += masked[1]
+    weights = attention.softmax(scores, allowed, temperature=1.0 if temperature is None else temperature, sink=sink)
+    return scores, weights, allowed
 
 
 def weight_blocks(layer: Layer | Reported, heads: slice = slice(None),
@@ -122,8 +127,8 @@ def weight_blocks(layer: Layer | Reported, heads: slice = slice(None),
     return ((rows, keys, block.numpy()) for rows, keys, block in _tensor_blocks(layer, heads, size))
 
 
-def _tensor_blocks(layer: Layer | Reported, heads: slice, size: int) -> Iterator:
-    """The same as tensors."""
+def _tensor_blocks(layer: Layer | Reported, heads: slice, size: int) -> "Iterator[tuple[slice, slice, Tensor]]":
+    """`weight_blocks` as tensors."""
     _, n_queries, n_keys = layer.shape
     prepared = _heads_of(layer, heads) if isinstance(layer, Layer) else None
     for start in range(0, n_queries, size):
@@ -146,7 +151,7 @@ def weights(layer: Layer | Reported, head: int, rows: slice | None = None) -> np
 
 def scores(layer: Layer | Reported, head: int, rows: slice | None = None) -> np.ndarray | None:
     """The scores of one head before mask and softmax, float32 (query, key), NaN where the mask forbids; None if the
-    model did not tell."""
+    model reports its weights only."""
     if isinstance(layer, Reported):
         return None
     rows = rows or slice(0, layer.shape[1])
@@ -158,7 +163,7 @@ def share_among_heads(layer: Layer | Reported, head: int) -> np.ndarray:
     """Each cell's weight divided by its sum over all heads of the layer, float32 (query, key), 0 where that sum is 0:
     how Tensor2Tensor's notebook hello_t2t normalises before it draws (visualization/attention.js, resize). Rows do not
     sum to 1."""
-    total = sum(weights(layer, each) for each in range(layer.heads))
+    total = sum(weights(layer, other) for other in range(layer.heads))
     return np.divide(weights(layer, head), total, out=np.zeros(layer.shape[1:], np.float32), where=total > 0)
 
 
@@ -179,11 +184,15 @@ def rank_heads_for_pair(attention_map: AttentionMap, query: int, key: int) -> li
     """(layer, head, weight) for a pair of tokens, the largest weight first; ties in the model's own order."""
     pair, (last, ranking) = (query, key), _RANKED.get(attention_map, (None, ()))
     if last != pair:
-        pairs = pair_weights(attention_map, query, key)
-        ranking = sorted(((layer, head, weight) for (layer, head), weight in pairs.items()),
-                         key=lambda each: (-each[2], each[0], each[1]))
-        _RANKED[attention_map] = pair, tuple(ranking)
+        ranking = tuple(largest_first(pair_weights(attention_map, query, key)))
+        _RANKED[attention_map] = pair, ranking
     return list(ranking)
+
+
+def largest_first(values: dict[HeadId, float]) -> list[tuple[int, int, float]]:
+    """(layer, head, value) of {(layer, head): value}, the largest value first; ties in the model's own order."""
+    return sorted(((layer, head, value) for (layer, head), value in values.items()),
+                  key=lambda entry: (-entry[2], entry[0], entry[1]))
 
 
 def head_outputs(layer: Layer, rows: np.ndarray) -> np.ndarray:
@@ -213,7 +222,7 @@ def _thumbnails(layer: Layer | Reported, pool: tuple[int, int]) -> np.ndarray:
     return np.round(255 * np.sqrt(cells)).astype(np.uint8)
 
 
-def _pooled(block, pool: tuple[int, int], before: int):
+def _pooled(block: "Tensor", pool: tuple[int, int], before: int) -> "Tensor":
     """The largest of every pool of a block (head, row, key) whose first key stands `before` keys behind the beginning
     of its pool.
 

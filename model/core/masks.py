@@ -5,9 +5,10 @@ positions gives the (rows, keys) or (head, rows, keys) piece. Rows are queries a
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 
-def frozen_array(values, dtype=None) -> np.ndarray:
+def frozen_array(values: npt.ArrayLike, dtype: npt.DTypeLike | None = None) -> np.ndarray:
     """A read-only view of `values`, without a copy where the type already fits."""
     view = np.asarray(values, dtype=dtype).view()
     view.setflags(write=False)
@@ -27,6 +28,7 @@ class Full:
         return slice(0, n_keys)
 
     def block(self, rows: slice, keys: slice) -> np.ndarray:
+        """Which keys each of these rows may look at, bool (row, key)."""
         i, j = _positions(rows, keys)
         return np.ones((len(i), j.shape[1]), bool)
 
@@ -37,9 +39,11 @@ class Causal:
     3.2.3."""
 
     def reach(self, rows: slice, n_keys: int) -> slice:
+        """The keys that any of these rows may look at."""
         return slice(0, min(rows.stop, n_keys))
 
     def block(self, rows: slice, keys: slice) -> np.ndarray:
+        """Which keys each of these rows may look at, bool (row, key)."""
         i, j = _positions(rows, keys)
         return j <= i
 
@@ -48,8 +52,8 @@ class Causal:
 class Window:
     """A query at i may look at keys i - back to i + ahead (Beltagy et al. 2020); `ahead` is 0 in decoders."""
 
-    back: int
-    ahead: int = 0
+    back: int        # tokens
+    ahead: int = 0   # tokens
 
     def __post_init__(self) -> None:
         if self.back < 0 or self.ahead < 0:
@@ -57,9 +61,11 @@ class Window:
                              f"distances in tokens.")
 
     def reach(self, rows: slice, n_keys: int) -> slice:
+        """The keys that any of these rows may look at."""
         return slice(max(0, rows.start - self.back), min(n_keys, rows.stop + self.ahead))
 
     def block(self, rows: slice, keys: slice) -> np.ndarray:
+        """Which keys each of these rows may look at, bool (row, key)."""
         i, j = _positions(rows, keys)
         return (j >= i - self.back) & (j <= i + self.ahead)
 
@@ -75,19 +81,20 @@ class Chunk:
             raise ValueError(f"Chunk: expected a size of at least 1 token, got {self.size}; give the chunk's length.")
 
     def reach(self, rows: slice, n_keys: int) -> slice:
+        """The keys that any of these rows may look at."""
         return slice(rows.start // self.size * self.size, min(rows.stop, n_keys))
 
     def block(self, rows: slice, keys: slice) -> np.ndarray:
+        """Which keys each of these rows may look at, bool (row, key)."""
         i, j = _positions(rows, keys)
         return (j <= i) & (j // self.size == i // self.size)
 
 
 @dataclass(frozen=True, eq=False)
 class Dense:
-    """A mask (bool) or a bias (float32) without a rule of its own, (query, key) or (head, query, key). It is n² and
-    counted as such."""
+    """A mask (bool) or a bias (float32) without a rule of its own. It is n² and counted as such."""
 
-    values: np.ndarray
+    values: np.ndarray   # bool or float32, (query, key) or (head, query, key)
 
     def __post_init__(self) -> None:
         if self.values.ndim not in (2, 3) or self.values.dtype not in (np.bool_, np.float32):
@@ -96,9 +103,11 @@ class Dense:
         object.__setattr__(self, "values", frozen_array(self.values))
 
     def reach(self, rows: slice, n_keys: int) -> slice:
+        """The keys that any of these rows may look at."""
         return slice(0, n_keys)
 
     def block(self, rows: slice, keys: slice) -> np.ndarray:
+        """The values for these rows and keys, (row, key) or (head, row, key)."""
         return self.values[..., rows, keys]
 
 
@@ -107,22 +116,22 @@ class Hidden:
     """Another mask, with some keys hidden from every query (the edit `Hide`)."""
 
     base: "Mask"
-    hidden: tuple[int, ...]
+    hidden: tuple[int, ...]   # positions of keys
 
     def reach(self, rows: slice, n_keys: int) -> slice:
+        """The keys that any of these rows may look at."""
         return self.base.reach(rows, n_keys)
 
     def block(self, rows: slice, keys: slice) -> np.ndarray:
+        """Which keys each of these rows may look at, bool (row, key) or (head, row, key)."""
         return self.base.block(rows, keys) & ~np.isin(np.arange(keys.start, keys.stop), self.hidden)
 
 
 @dataclass(frozen=True, eq=False)
 class Relative:
-    """A bias that depends on the distance alone: T5's buckets (Raffel et al. 2020), ALiBi (Press et al. 2022).
+    """A bias that depends on the distance alone: T5's buckets (Raffel et al. 2020), ALiBi (Press et al. 2022)."""
 
-    `by_offset` is float32 (head, n_queries + n_keys - 1); column `key - query + n_queries - 1` holds the bias.
-    """
-
+    # float32 (head, n_queries + n_keys - 1); column key - query + n_queries - 1 holds the bias of a pair
     by_offset: np.ndarray
     n_queries: int
 
@@ -133,6 +142,7 @@ class Relative:
         object.__setattr__(self, "by_offset", frozen_array(self.by_offset, np.float32))
 
     def block(self, rows: slice, keys: slice) -> np.ndarray:
+        """The bias for these rows and keys, float32 (head, row, key)."""
         i, j = _positions(rows, keys)
         return self.by_offset[:, j - i + self.n_queries - 1]
 

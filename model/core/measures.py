@@ -1,7 +1,8 @@
-r"""What a head does, in numbers: each measure with its name, equation, unit and paper.
+"""What a head does, in numbers: each measure with its name, equation, unit and paper.
 
 Every measure is one number a head, a mean over the text's queries, beside the number that a uniform row under the same
 mask would give. """
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,18 +13,19 @@ from model.core.query import Kind
 from model.core.record import AttentionMap, Layer, Reported
 from model.core.types import HeadId
 
+Block = tuple[slice, slice, np.ndarray]   # rows, keys, weights float32 (head, row, key)
+
 
 @dataclass(frozen=True)
 class Measure:
-    """name: the key in URLs and tables. equation: LaTeX for one query i with weights w_ij. unit: of the number. paper:
-    who defined it."""
+    """One question about a head that a number answers."""
 
-    name: str
-    title: str
-    equation: str
-    unit: str
-    paper: str
-    crosses: bool = True   # has a meaning when queries and keys are different texts
+    name: str              # the key in URLs and tables
+    title: str             # for the page: what a head with a large number does
+    equation: str          # LaTeX, for one query i with weights w_ij
+    unit: str              # of the number
+    paper: str             # who defined it
+    crosses: bool = True   # whether it has a meaning when queries and keys are different texts
 
 
 CLARK = "Clark et al. 2019, section 3"
@@ -41,21 +43,20 @@ BY_NAME = {measure.name: measure for measure in MEASURES}
 
 @dataclass(frozen=True, eq=False)
 class HeadMeasures:
-    """values[name] and uniform[name]: {(layer, head): number}. `uniform` is what a row with equal weight on every
-    allowed key gives."""
+    """Every measure of every head of one kind."""
 
     kind: Kind
-    values: dict[str, dict[HeadId, float]]
-    uniform: dict[str, dict[HeadId, float]]
+    values: dict[str, dict[HeadId, float]]    # by the measure's name and the head
+    uniform: dict[str, dict[HeadId, float]]   # the same if every row had equal weight on each allowed key
 
     def ranked(self, name: str) -> list[tuple[int, int, float]]:
         """(layer, head, value), the largest first."""
-        return sorted(((layer, head, value) for (layer, head), value in self.values[name].items()),
-                      key=lambda each: (-each[2], each[0], each[1]))
+        return heads.largest_first(self.values[name])
 
     @property
     def nbytes(self) -> int:
-        return 200 * sum(len(each) for each in self.values.values())
+        """Bytes of the numbers, about."""
+        return 200 * sum(len(numbers) for numbers in self.values.values())
 
 
 def _block_sums(block: np.ndarray, rows: slice, keys: slice, special: np.ndarray,
@@ -74,7 +75,7 @@ def _block_sums(block: np.ndarray, rows: slice, keys: slice, special: np.ndarray
     return sums
 
 
-def _means(blocks, shape: tuple[int, int], special: np.ndarray, square: bool) -> dict[str, np.ndarray]:
+def _means(blocks: Iterable[Block], shape: tuple[int, int], special: np.ndarray, square: bool) -> dict[str, np.ndarray]:
     """Means over queries; the first token has no previous one and the last no next one, so those two divide by one row
     less."""
     totals: dict[str, np.ndarray] = {}
@@ -84,30 +85,28 @@ def _means(blocks, shape: tuple[int, int], special: np.ndarray, square: bool) ->
     return {name: total / max(1, shape[0] - (name in ("previous", "next"))) for name, total in totals.items()}
 
 
-def _uniform_blocks(allowed: Mask, shape: tuple[int, int], n_heads: int):
+def _uniform_blocks(allowed: Mask, shape: tuple[int, int]) -> Iterator[Block]:
+    """Blocks as `heads.weight_blocks` gives them, of rows that look at every allowed key alike."""
     for start in range(0, shape[0], heads.ROWS):
         rows = slice(start, min(start + heads.ROWS, shape[0]))
         keys = allowed.reach(rows, shape[1])
         block = allowed.block(rows, keys).astype(np.float32)
-        block = np.broadcast_to(block,
-                                (n_heads, *block.shape)) if block.ndim == 2 and n_heads > 1 else block.reshape(
-                                    -1, *block.shape[-2:])
+        block = block.reshape(-1, *block.shape[-2:])   # one head stands for all that share a mask
         yield rows, keys, block / np.maximum(block.sum(-1, keepdims=True), 1)
 
 
 def measure(attention_map: AttentionMap) -> HeadMeasures:
     """Every measure that has a meaning for this kind, for every head."""
     special, square = np.array(attention_map.keys.special), attention_map.kind is not Kind.CROSS
-    values: dict[str, dict[HeadId, float]] = {each.name: {} for each in MEASURES if square or each.crosses}
+    values: dict[str, dict[HeadId, float]] = {measure.name: {} for measure in MEASURES
+                                             if square or measure.crosses}
     uniform: dict[str, dict[HeadId, float]] = {name: {} for name in values}
-    baselines: dict[HeadId, dict[str, np.ndarray]] = {}
+    baselines: dict[int, dict[str, np.ndarray]] = {}   # by the identity of the mask, which layers share
     for layer in attention_map.layers:
-        key = (id(layer.allowed), layer.heads)
+        key, shape = id(layer.allowed), layer.shape[1:]
         if key not in baselines:
-            per_head = layer.heads if getattr(getattr(layer.allowed, "values", None), "ndim", 2) == 3 else 1
-            baselines[key] = _means(_uniform_blocks(layer.allowed, layer.shape[1:], per_head), layer.shape[1:],
-                                    special, square)
-        means = _means(heads.weight_blocks(layer), layer.shape[1:], special, square)
+            baselines[key] = _means(_uniform_blocks(layer.allowed, shape), shape, special, square)
+        means = _means(heads.weight_blocks(layer), shape, special, square)
         for name in values:
             _store_per_head(values[name], layer, means[name])
             _store_per_head(uniform[name], layer, baselines[key][name])

@@ -1,4 +1,4 @@
-"""How much memory and time an answer takes, told before anything is computed."""
+"""How much memory and time an answer takes, estimated before anything is computed."""
 import functools
 import os
 import time
@@ -19,32 +19,31 @@ CONTAINER = Path("/sys/fs/cgroup")   # where Linux says what a container may tak
 
 @dataclass(frozen=True)
 class Shape:
-    """One attention layer as far as size goes. quadratic: numbers per (head, query, key) that it needs at once, 0 with
-    the fused kernel."""
+    """The sizes of one attention layer."""
 
-    heads: int
-    kv_heads: int
-    d_k: int
-    d_v: int
-    quadratic: float = 0.0
+    heads: int               # query heads
+    kv_heads: int            # key and value heads
+    d_k: int                 # numbers in a query or key
+    d_v: int                 # numbers in a value
+    quadratic: float = 0.0   # numbers for each (head, query, key) held at once; 0 with the fused kernel
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What the size of an answer depends on. Lengths are tokens; widths are numbers a token."""
+    """What the size of an answer depends on."""
 
-    parameters: int
-    width: int                # of the widest set of numbers that a layer holds for each token
-    vocabulary: int           # numbers a token that the answer's head puts out at once, 0 if it puts out few
-    shapes: tuple[Shape, ...]
-    keeps_weights: bool       # reported models keep every matrix
+    parameters: int             # of the model
+    width: int                  # numbers for each token in the widest set that a layer holds
+    vocabulary: int             # numbers for each token that the answer's head puts out at once, 0 if few
+    shapes: tuple[Shape, ...]   # one for each attention layer
+    keeps_weights: bool         # whether every matrix is kept, as of reported models
 
     def bytes_for(self, n: int) -> float:
         """Peak memory above the model, in bytes, for n tokens."""
-        kept = sum(n * (shape.heads * shape.d_k + shape.kv_heads * (shape.d_k + shape.d_v)) for shape in self.shapes)
+        linear = sum(n * (shape.heads * shape.d_k + shape.kv_heads * (shape.d_k + shape.d_v)) for shape in self.shapes)
         square = sum(shape.heads * n * n for shape in self.shapes) if self.keeps_weights else 0
         working = max((shape.heads * shape.quadratic * n * n for shape in self.shapes), default=0)
-        return FLOAT * (kept + square + working + n * (self.width + self.vocabulary))
+        return FLOAT * (linear + square + working + n * (self.width + self.vocabulary))
 
     def operations_for(self, n: int) -> float:
         """Multiplications and additions of one forward pass over n tokens."""
@@ -52,7 +51,7 @@ class Plan:
 
 
 def refuse_what_does_not_fit(plan: Plan, n: int, title: str) -> None:
-    """Raises UserError with the numbers and the nearest length that fits."""
+    """Raises UserError, with the numbers and the nearest length that fits, if n tokens need too much memory or time."""
     if plan.bytes_for(n) < SMALL_BYTES and plan.operations_for(n) < SMALL_OPERATIONS:
         return
     room, speed = memory_free(), operations_per_second()
@@ -67,8 +66,8 @@ def refuse_what_does_not_fit(plan: Plan, n: int, title: str) -> None:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
     raise UserError(f"{n:,} tokens would take about {plan.bytes_for(n) / 1e9:,.1f} GB and "
-                    f"{plan.operations_for(n) / speed:,.0f} s with {title}, and "
-                    f"{room / 1e9:,.1f} GB are free (limit {LONGEST_WAIT:,.0f} s); shorten the text to {low:,} tokens.")
+                    f"{plan.operations_for(n) / speed:,.0f} s with {title}, and {room / 1e9:,.1f} GB are free "
+                    f"(limit {LONGEST_WAIT:,.0f} s); shorten the text to {low:,} tokens.")
 
 
 def refuse_weights(parameters: int, title: str) -> None:
@@ -76,23 +75,23 @@ def refuse_weights(parameters: int, title: str) -> None:
     needed, room = FLOAT * parameters * 1.15, memory_free()
     if needed > room:
         raise UserError(f"{title} has {parameters / 1e9:,.2f} thousand million parameters, which take "
-                        f"{needed / 1e9:,.1f} GB in float32, and "
-                        f"{room / 1e9:,.1f} GB of memory are free; choose a smaller model.")
+                        f"{needed / 1e9:,.1f} GB in float32, and {room / 1e9:,.1f} GB of memory are free; choose a "
+                        f"smaller model.")
 
 
 def memory_free() -> float:
     """Bytes that may still be taken: what the system calls available, or what the container's limit leaves."""
     free = float(psutil.virtual_memory().available)
     with suppress(OSError, ValueError):   # no container, or none with a limit
-        limit, taken = (float((CONTAINER / name).read_text(encoding="ascii"))
-                        for name in ("memory.max", "memory.current"))
-        return min(free, limit - taken)
+        limit, used = (float((CONTAINER / name).read_text(encoding="ascii"))
+                       for name in ("memory.max", "memory.current"))
+        return min(free, limit - used)
     return free
 
 
 @functools.cache
 def operations_per_second() -> float:
-    """What this machine does in a matrix product, measured once in a few milliseconds."""
+    """Operations a second of a matrix product on this machine, measured once in a few milliseconds."""
     import torch
 
     left, right = torch.ones(256, 768), torch.ones(768, 768)

@@ -11,19 +11,20 @@ from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, To
 
 
 def write_npz(record: AttentionRecord, target: str | Path | BinaryIO, provenance: str | None = None) -> None:
-    """Float32 arrays KIND (layer, head, query, key), or KIND_INDEX (head, query, key) a layer where head counts differ,
-    with queries_KIND and keys_KIND (token texts), layers_KIND (the layers' numbers) and provenance (JSON; unless given,
-    the question and its check). NUL in a token's text is written U+0000, because numpy drops it from the end of a
-    string."""
-    asked = {"model": record.query.model, "revision": record.query.revision, "text": record.query.text,
-             "text_b": record.query.text_b,
-             "target": record.query.target, "verification": record.verification.status}
+    """Writes float32 arrays KIND (layer, head, query, key), or KIND_INDEX (head, query, key) for each layer where head
+    counts differ; queries_KIND and keys_KIND (token texts), layers_KIND (the layers' numbers) and provenance (JSON;
+    unless given, the question and its check).
+
+    NUL in a token's text is written U+0000, because numpy drops it from the end of a string. """
+    query = record.query
+    asked = {"model": query.model, "revision": query.revision, "text": query.text, "text_b": query.text_b,
+             "target": query.target, "verification": record.verification.status}
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        for each in record.maps:
-            _write_map(archive, each)
-            for name, values in (("queries", _texts(each.queries)), ("keys", _texts(each.keys)),
-                                 ("layers", [layer.index for layer in each.layers])):
-                _write(archive, f"{name}_{each.kind}", np.array(values))
+        for attention_map in record.maps:
+            _write_map(archive, attention_map)
+            for name, values in (("queries", _texts(attention_map.queries)), ("keys", _texts(attention_map.keys)),
+                                 ("layers", [layer.index for layer in attention_map.layers])):
+                _write(archive, f"{name}_{attention_map.kind}", np.array(values))
         _write(archive, "provenance", np.array(provenance or json.dumps(asked)))
 
 
@@ -36,12 +37,13 @@ def _write(archive: zipfile.ZipFile, name: str, array: np.ndarray) -> None:
         np.lib.format.write_array(file, array, allow_pickle=False)
 
 
-def _write_map(archive: zipfile.ZipFile, each: AttentionMap) -> None:
-    if len({layer.heads for layer in each.layers}) == 1:
-        _write_layers(archive, str(each.kind), each.layers, (len(each.layers), *each.layers[0].shape))
+def _write_map(archive: zipfile.ZipFile, attention_map: AttentionMap) -> None:
+    kind, layers = attention_map.kind, attention_map.layers
+    if len({layer.heads for layer in layers}) == 1:
+        _write_layers(archive, str(kind), layers, (len(layers), *layers[0].shape))
     else:
-        for layer in each.layers:
-            _write_layers(archive, f"{each.kind}_{layer.index}", (layer,), layer.shape)
+        for layer in layers:
+            _write_layers(archive, f"{kind}_{layer.index}", (layer,), layer.shape)
 
 
 def _write_layers(archive: zipfile.ZipFile, name: str, layers: tuple[Layer | Reported, ...],

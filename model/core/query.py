@@ -13,16 +13,20 @@ class Kind(StrEnum):
 
 
 class UserError(Exception):
-    """Something that the person at the screen can do something about: one sentence that says what happened and the way
-    out."""
+    """An error that the person at the screen can mend: one sentence that says what happened and the way out."""
+
+
+def first_line(error: Exception, longest: int) -> str:
+    """The first line of an error's message, its type's name where it has none, cut to so many characters."""
+    return (str(error).splitlines() or [type(error).__name__])[0][:longest]
 
 
 class NotOnDisk(UserError):
-    """A model that could be fetched."""
+    """The model is not on this disk, but could be fetched."""
 
 
 class NoNextWord(UserError):
-    """A model that writes no next word was asked for one."""
+    """The model was asked for a next word and predicts none."""
 
 
 @dataclass(frozen=True, order=True)
@@ -91,18 +95,15 @@ Edit = Silence | Temper | Hide | Patch
 
 @dataclass(frozen=True)
 class Query:
-    """What was asked. Primitives only: it is the cache key, and what a link means.
+    """What was asked. Primitives only: it is the cache key, and what a link means."""
 
-    `revision` is the resolved fingerprint of weights, config and tokenizer; `continuation` holds generated token ids,
-    so that stepping through a text equals the model's own generate. """
-
-    model: str
-    revision: str
-    text: str
-    text_b: str | None = None
-    target: str | None = None
-    continuation: tuple[int, ...] = ()
-    edits: frozenset[Edit] = frozenset()
+    model: str                             # its id
+    revision: str                          # the resolved fingerprint of weights, config and tokenizer
+    text: str                              # what the model reads
+    text_b: str | None = None              # the second text of a pair
+    target: str | None = None              # the decoder's text, for models that have an encoder
+    continuation: tuple[int, ...] = ()     # generated token ids: stepping through a text equals the model's generate
+    edits: frozenset[Edit] = frozenset()   # changes inside the model
 
     def __post_init__(self) -> None:
         if any(isinstance(edit, Patch) and (edit.from_query.model, edit.from_query.revision)
@@ -110,17 +111,17 @@ class Query:
             raise UserError("A head's output can only be taken from another text of the same model; choose the same "
                             "model for both.")
         outputs = [(edit.kind, edit.layer, edit.head) for edit in self.edits if isinstance(edit, Silence | Patch)]
-        for place in outputs:
-            if outputs.count(place) > 1:
-                raise UserError("Layer {1} head {2} ({0}) has two edits of its output, and only one can hold; take one "
-                                "away.".format(*place))
+        for kind, layer, head in outputs:
+            if outputs.count((kind, layer, head)) > 1:
+                raise UserError(f"Layer {layer} head {head} ({kind}) has two edits of its output, and only one can "
+                                f"hold; take one away.")
 
 
 @dataclass(frozen=True)
 class FirstLayerQuery:
     """The record of the first layer alone, without a prediction, for what must not wait for the rest of the pass:
-    answered by `model.core.record.AttentionRecord`. The whole record of a model that reads two sides, or that only
-    reports its weights."""
+    answered by `model.core.record.AttentionRecord`. A model that reads two sides, or that only reports its weights,
+    answers with its whole record."""
 
     query: Query
 
@@ -143,7 +144,7 @@ class MeasuresQuery:
 
 @dataclass(frozen=True)
 class CardQuery:
-    """A model's card without a text: answered by `model.core.record.Card`; opens the model, which verifies it."""
+    """A model's card, without a text: answered by `model.core.record.Card`. Opens the model, which verifies it."""
 
     model: str
     revision: str

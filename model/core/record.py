@@ -3,7 +3,7 @@
 A record keeps queries, keys and values, not attention matrices: a head's matrix is arithmetic on the record
 (`model.core.heads`). One axis order in the whole project: layer, head, query, key. Queries are rows; layers and heads
 count from 0. Everything is frozen, arrays are read-only, and each type checks itself where it is born. """
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,19 +17,15 @@ ROW_SUM_TOLERANCE = 1e-3  # for weights that a model reported itself; some famil
 
 @dataclass(frozen=True)
 class Tokens:
-    """One side's tokens, t of them.
+    """The tokens of one side, one entry in each field for each token."""
 
-    texts: what a person typed, readable. ids: the vocabulary's numbers. special: added by the tokenizer. spans: (start,
-    end) in code points of the text. words: pieces of one word share a number; -1 outside any word. segments: 0 for the
-    first text, 1 for the second, -1 for a token of neither. unknown: the vocabulary has no piece for it. """
-
-    texts: tuple[str, ...]
-    ids: tuple[int, ...]
-    special: tuple[bool, ...]
-    spans: tuple[Span, ...]
-    words: tuple[int, ...]
-    segments: tuple[int, ...]
-    unknown: tuple[bool, ...]
+    texts: tuple[str, ...]      # readable, as the person typed it
+    ids: tuple[int, ...]        # numbers in the vocabulary
+    special: tuple[bool, ...]   # whether the tokenizer added it
+    spans: tuple[Span, ...]     # (start, end) in code points of the text
+    words: tuple[int, ...]      # pieces of one word share a number; -1 outside any word
+    segments: tuple[int, ...]   # 0 for the first text, 1 for the second, -1 for a token of neither
+    unknown: tuple[bool, ...]   # whether the vocabulary has no piece for it
 
     def __post_init__(self) -> None:
         lengths = {name: len(getattr(self, name)) for name in self.__dataclass_fields__}
@@ -37,7 +33,7 @@ class Tokens:
             raise ValueError(f"Tokens: expected as many entries in each field, at least one, got {lengths}; give one "
                              f"entry per token.")
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.texts)
 
 
@@ -55,21 +51,20 @@ def _check_array(owner: str, name: str, array: np.ndarray, ndim: int) -> np.ndar
 class Layer:
     """One attention layer as equation (1) of Vaswani et al. 2017 needs it, with what later models added to it.
 
-    query float32 (head, q, d_k) after rotary positions; key (kv_head, k, d_k); value (kv_head, k, d_v); query head h
-    uses key/value head h // (heads / kv_heads). scores = softcap(query keyᵀ · scale) + bias; `temperature` (head)
-    divides them (edit `Temper`); `sink` (head) is one more logit that no token owns. `index` is the layer's number in
-    the model. """
+    scores = softcap(query keyᵀ · scale) + bias; weights = softmax(scores / temperature) over the allowed keys and the
+    sink. Query head h uses key and value head h // (heads / kv_heads). Arrays are float32 and finite.
+    """
 
-    index: int
-    query: np.ndarray
-    key: np.ndarray
-    value: np.ndarray
-    scale: float
-    allowed: Mask
-    bias: Bias = None
-    softcap: float | None = None
-    sink: np.ndarray | None = None
-    temperature: np.ndarray | None = None
+    index: int                              # the layer's number in the model
+    query: np.ndarray                       # (head, q, d_k), after rotary positions
+    key: np.ndarray                         # (kv_head, k, d_k), after rotary positions
+    value: np.ndarray                       # (kv_head, k, d_v)
+    scale: float                            # 1/√d_k in the paper
+    allowed: Mask                           # who may look where
+    bias: Bias = None                       # added to the scores
+    softcap: float | None = None            # bounds the scores: softcap · tanh(score / softcap)
+    sink: np.ndarray | None = None          # (head), one more logit that belongs to no token
+    temperature: np.ndarray | None = None   # (head), set by the edit `Temper`
 
     def __post_init__(self) -> None:
         owner = f"layer {self.index}"
@@ -89,18 +84,17 @@ class Layer:
         (heads, _, d_k), (kv_heads, n_keys, key_d_k) = self.query.shape, self.key.shape
         if heads % kv_heads or d_k != key_d_k or self.value.shape[:2] != (kv_heads, n_keys):
             raise ValueError(f"{owner}: expected query (head, q, d_k), key (kv_head, k, d_k), value (kv_head, k, d_v) "
-                             f"with heads a multiple of "
-                             f"kv_heads, got {self.query.shape}, {self.key.shape}, {self.value.shape}; transpose to "
-                             f"this order.")
+                             f"with heads a multiple of kv_heads, got {self.query.shape}, {self.key.shape}, "
+                             f"{self.value.shape}; transpose to this order.")
         shape = (heads, self.query.shape[1], n_keys)
         for name in ("allowed", "bias"):
             part = getattr(self, name)
             if isinstance(part, Dense) and part.values.shape not in (shape, shape[1:]):
                 raise ValueError(f"{owner}: expected {name} of {shape} or {shape[1:]}, got {part.values.shape}; give "
                                  f"one row per query.")
-        if isinstance(self.bias, Relative) and self.bias.by_offset.shape != (heads, shape[1] + shape[2] - 1):
-            raise ValueError(f"{owner}: expected a relative bias for {heads} heads and {shape[1] + shape[2] - 1} "
-                             f"distances, "
+        distances = shape[1] + shape[2] - 1
+        if isinstance(self.bias, Relative) and self.bias.by_offset.shape != (heads, distances):
+            raise ValueError(f"{owner}: expected a relative bias for {heads} heads and {distances} distances, "
                              f"got {self.bias.by_offset.shape}; give one column per distance.")
 
     def _check_mask(self, owner: str) -> None:
@@ -118,6 +112,7 @@ class Layer:
 
     @property
     def heads(self) -> int:
+        """The number of query heads."""
         return self.query.shape[0]
 
     @property
@@ -128,11 +123,10 @@ class Layer:
 
 @dataclass(frozen=True, eq=False)
 class Reported:
-    """The fallback: the weights that the model itself reported, float32 (head, query, key). Shown as reported, never as
-    verified."""
+    """The fallback: one layer's weights as the model itself reported them. Shown as reported, never as verified."""
 
-    index: int
-    weights: np.ndarray
+    index: int            # the layer's number in the model
+    weights: np.ndarray   # float32 (head, query, key)
     allowed: Mask
 
     def __post_init__(self) -> None:
@@ -140,8 +134,7 @@ class Reported:
         object.__setattr__(self, "weights", _check_array(owner, "weights", self.weights, 3))
         if self.weights.min() < 0 or self.weights.max() > 1 + ROW_SUM_TOLERANCE:
             raise ValueError(f"{owner}: expected weights from 0 to 1, got {self.weights.min()} to "
-                             f"{self.weights.max()}; "
-                             "these are not softmax weights.")
+                             f"{self.weights.max()}; these are not softmax weights.")
         error = float(np.abs(self.weights.sum(-1) - 1).max())
         if error > ROW_SUM_TOLERANCE:
             raise ValueError(f"{owner}: expected rows that sum to 1, got an error of {error:.2g}; was the model left "
@@ -155,6 +148,7 @@ class Reported:
 
     @property
     def heads(self) -> int:
+        """The number of heads."""
         return self.weights.shape[0]
 
     @property
@@ -180,8 +174,7 @@ class AttentionMap:
         for layer in self.layers:
             if layer.shape[1:] != wanted:
                 raise ValueError(f"{self.kind}: layer {layer.index} of {layer.shape} does not fit {wanted[0]} queries "
-                                 f"and {wanted[1]} keys; "
-                                 "capture and tokens come from different texts.")
+                                 f"and {wanted[1]} keys; capture and tokens come from different texts.")
         if len({layer.index for layer in self.layers}) != len(self.layers):
             raise ValueError(f"{self.kind}: expected each layer once, got {[layer.index for layer in self.layers]}; "
                              f"number them as the model does.")
@@ -194,107 +187,105 @@ class AttentionMap:
         raise KeyError(f"no attention layer {index}")
 
     def has(self, layer: int, head: int) -> bool:
-        return any(each.index == layer and 0 <= head < each.heads for each in self.layers)
+        """Whether the model has this head: layer and head by number."""
+        return any(known.index == layer and 0 <= head < known.heads for known in self.layers)
 
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """What the model answers. kind: next, mask, target, label or vector.
+    """What the model answers at p positions: the best CANDIDATES of each, or one vector. Full logits are never kept."""
 
-    positions (p): the token whose output predicts. ids, texts, probabilities: (p)(20) best first; log_normaliser (p) in
-    nats. vector: float32 (d_model), for models that answer with a sentence vector. Full logits are never kept. """
-
-    kind: str
-    positions: tuple[int, ...] = ()
-    ids: tuple[tuple[int, ...], ...] = ()
-    texts: tuple[tuple[str, ...], ...] = ()
-    probabilities: tuple[tuple[float, ...], ...] = ()
-    log_normaliser: tuple[float, ...] = ()
-    vector: np.ndarray | None = None
+    kind: str                                           # next, mask, target, label or vector
+    positions: tuple[int, ...] = ()                     # (p), the tokens whose outputs predict
+    ids: tuple[tuple[int, ...], ...] = ()               # (p, candidate), best first
+    texts: tuple[tuple[str, ...], ...] = ()             # (p, candidate), what the ids read as
+    probabilities: tuple[tuple[float, ...], ...] = ()   # (p, candidate), 0 to 1
+    log_normaliser: tuple[float, ...] = ()              # (p), in nats: log Σ exp(logit) over the whole vocabulary
+    vector: np.ndarray | None = None                    # float32 (d_model), of models that answer with a vector
 
 
 @dataclass(frozen=True)
 class Card:
-    """What the model is, for the page and for provenance. Sizes are counts; `positions` names the scheme in words."""
+    """What the model is, for the page and for provenance."""
 
-    id: str
-    title: str
-    revision: str
-    architecture: str
-    parameters: int
-    d_model: int
-    d_head: int
-    layers: int
-    heads: int
-    kv_heads: int
-    positions: str
-    tokenizer: str
-    licence: str
-    max_tokens: int
-    dtype: str = "float32"
-    note: str = ""
+    id: str                  # its name on the Hub, or ours
+    title: str               # its name on the pages
+    revision: str            # fingerprint of weights, config and tokenizer
+    architecture: str        # the class that computes it
+    parameters: int          # count
+    d_model: int             # numbers in the vector of a token
+    d_head: int              # of them in a head's query
+    layers: int              # count
+    heads: int               # query heads in a layer
+    kv_heads: int            # key and value heads in a layer
+    positions: str           # in words: how the model knows the order of tokens
+    tokenizer: str           # in words: how it cuts a text
+    licence: str             # as its page or folder states it
+    max_tokens: int          # of one text
+    dtype: str = "float32"   # of the weights
+    note: str = ""           # a sentence on anything else a reader must know
 
 
 @dataclass(frozen=True)
 class Verification:
-    """Is the picture right? status: verified, reported or refused, with the figures behind it.
+    """Whether the picture is right, with the figures behind that; NaN where a figure was not measured."""
 
-    max_error: largest difference between weights · value and the attention output that the model really produced in
-    this pass, as a share of the largest output. load_error: largest difference from the model's own eager weights, on
-    probes at load. row_sum_error: how far any checked row is from 1 (with a sink: from 1 minus its share). """
-
-    status: str
+    status: str                          # verified, reported, refused or imported
+    # largest difference between weights · value and the output that the model really produced in this pass, as a share
+    # of the largest output
     max_error: float = float("nan")
-    row_sum_error: float = float("nan")
-    load_error: float = float("nan")
-    tolerance: float = 1e-4
-    rows_checked: int = 0
-    reasons: tuple[str, ...] = ()
+    row_sum_error: float = float("nan")  # how far any checked row is from 1 (with a sink: from 1 minus its share)
+    load_error: float = float("nan")     # largest difference from the model's own eager weights, on probes at load
+    tolerance: float = 1e-4              # the largest max_error that counts as verified
+    rows_checked: int = 0                # count, over all layers
+    reasons: tuple[str, ...] = ()        # sentences on why it is not verified
 
 
 @dataclass(frozen=True)
 class Omission:
-    """The tokens at the end of a text that did not fit into the model's positions."""
+    """The end of a text, which did not fit into the model's positions."""
 
-    count: int
-    text: str
-    limit: int
+    count: int   # tokens left out
+    text: str    # what they read as
+    limit: int   # tokens that fit
 
 
 @dataclass(frozen=True, eq=False)
 class AttentionRecord:
     """The whole answer to a Query."""
 
-    query: Query
-    card: Card
-    maps: tuple[AttentionMap, ...]
-    verification: Verification
-    prediction: Prediction | None = None
-    omitted: Omission | None = None
-    notes: tuple[str, ...] = field(default=())
+    query: Query                           # what was asked
+    card: Card                             # which model answered
+    maps: tuple[AttentionMap, ...]         # one for each kind of attention that the model has
+    verification: Verification             # whether the picture is right
+    prediction: Prediction | None = None   # None where the model predicts nothing
+    omitted: Omission | None = None        # None where the whole text was read
+    notes: tuple[str, ...] = ()            # sentences that belong under the picture
 
     def __post_init__(self) -> None:
-        if not self.maps or len({each.kind for each in self.maps}) != len(self.maps):
-            raise ValueError(f"record: expected each kind once and at least one, got "
-                             f"{[each.kind for each in self.maps]}; merge maps of one kind.")
+        if not self.maps or len(set(self.kinds)) != len(self.maps):
+            raise ValueError(f"record: expected each kind once and at least one, got {list(self.kinds)}; merge maps of "
+                             f"one kind.")
 
     def __getitem__(self, kind: Kind) -> AttentionMap:
-        for each in self.maps:
-            if each.kind == kind:
-                return each
+        for attention_map in self.maps:
+            if attention_map.kind == kind:
+                return attention_map
         raise KeyError(f"this model has no {kind} attention")
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        return tuple(each.kind for each in self.maps)
+        """The kinds of attention that the model has."""
+        return tuple(attention_map.kind for attention_map in self.maps)
 
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays, shared ones counted once."""
         arrays = {}
-        for layer in (layer for each in self.maps for layer in each.layers):
+        for layer in (layer for attention_map in self.maps for layer in attention_map.layers):
             parts = [getattr(layer, name, None) for name in ("query", "key", "value", "sink", "temperature", "weights")]
-            parts += [getattr(layer.allowed, "values", None), getattr(getattr(layer, "bias", None), "values", None),
-                      getattr(getattr(layer, "bias", None), "by_offset", None)]
+            bias = getattr(layer, "bias", None)
+            parts += [getattr(layer.allowed, "values", None), getattr(bias, "values", None),
+                      getattr(bias, "by_offset", None)]
             arrays.update({part.__array_interface__["data"][0]: part.nbytes for part in parts if part is not None})
         return sum(arrays.values())

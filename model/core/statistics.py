@@ -62,7 +62,7 @@ def rank_correlations(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     from scipy.stats import rankdata
 
     ranks = (rankdata(rounded_shares(rows), axis=-1) for rows in (first, second))
-    one, other = (each - each.mean(-1, keepdims=True) for each in ranks)
+    one, other = (rows - rows.mean(-1, keepdims=True) for rows in ranks)
     size = np.linalg.norm(one, axis=-1)[:, None] * np.linalg.norm(other, axis=-1)
     return np.divide(one @ other.T, size, out=np.full(size.shape, np.nan), where=size > 0)
 
@@ -121,7 +121,7 @@ def mean_intervals(values: np.ndarray, groups: np.ndarray | None = None) -> list
     groups = np.arange(len(values)) if groups is None else np.unique(groups, return_inverse=True)[1]
     count = int(groups.max()) + 1
     drawn = np.random.default_rng(SEED).integers(0, count, (DRAWS, count))
-    means = resampled_means(values, groups, np.stack([np.bincount(each, minlength=count) for each in drawn]))
+    means = resampled_means(values, groups, np.stack([np.bincount(draw, minlength=count) for draw in drawn]))
     return [_percentiles(column[np.isfinite(column)], means[:, number]) for number, column in enumerate(values.T)]
 
 

@@ -6,14 +6,14 @@ comes from, so record and trace fit to the last bit. Rows are tokens and vectors
 heads count from 0. Weights are read-only views of the model's own memory; `nbytes` counts what belongs to the trace
 alone. """
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from model.core.masks import frozen_array
 from model.core.query import Kind, Query
 
-# two vectors are one if no number differs by more than this share of the largest: other orders of summation differ by
-# less
+# two vectors count as equal if no number differs by more than this share of the largest; rounding differs by less
 CLOSE = 1e-4
 
 
@@ -26,8 +26,7 @@ class TraceQuery:
 
 @dataclass(frozen=True)
 class LastQuery:
-    """The last of it only, at the price of a plain pass: the vectors that the last block of one kind puts out. Answered
-    by `Last`."""
+    """Only the vectors that the last block of one kind puts out, at the price of a plain pass: answered by `Last`."""
 
     query: Query
     kind: Kind
@@ -35,19 +34,20 @@ class LastQuery:
 
 @dataclass(frozen=True, eq=False)
 class Last:
-    """vectors (t, d_model): `after` of the last block of its kind."""
+    """The answer to a LastQuery."""
 
-    vectors: np.ndarray
+    vectors: np.ndarray   # float32 (t, d_model): `after` of the last block of its kind
 
     def __post_init__(self) -> None:
         _freeze(self, vectors=2)
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the vectors."""
         return self.vectors.nbytes
 
 
-def _freeze(owner, **axes: int) -> None:
+def _freeze(owner: Any, **axes: int) -> None:
     """Checks the named arrays' numbers of axes and makes them read-only; None stays None."""
     for name, count in axes.items():
         array = getattr(owner, name)
@@ -55,17 +55,16 @@ def _freeze(owner, **axes: int) -> None:
             continue
         if array.ndim != count or array.dtype != np.float32:
             raise ValueError(f"{type(owner).__name__}: expected {name} as float32 with {count} axes, got {array.dtype} "
-                             f"{array.shape}; "
-                             "convert it first.")
+                             f"{array.shape}; convert it first.")
         object.__setattr__(owner, name, frozen_array(array))
 
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """One matrix by head: weight (head, input, output), bias (head, output) or None."""
+    """One matrix, cut by head."""
 
-    weight: np.ndarray
-    bias: np.ndarray | None
+    weight: np.ndarray        # (head, input, output)
+    bias: np.ndarray | None   # (head, output)
 
     def __post_init__(self) -> None:
         _freeze(self, weight=3, bias=2)
@@ -77,24 +76,19 @@ class Projection:
 
 @dataclass(frozen=True, eq=False)
 class AttentionTrace:
-    """The matrices round equation (1) in one layer, and what went through them.
+    """The matrices round equation (1) in one layer, and what went through them."""
 
-    x (q, d_model): what queries are made of; memory (k, d_model): what keys and values are made of, the same in
-    self-attention. w_output (head, d_v, d_model): W_O, cut into the rows that each head meets; b_output (d_model) or
-    None. output (q, d_model): what the sub-layer put out. pairs: the dimensions of a head that rotary positions turn
-    together, in the order of their speed; none without. """
-
-    kind: Kind
-    index: int
-    x: np.ndarray
-    memory: np.ndarray
-    query: Projection
-    key: Projection
-    value: Projection
-    w_output: np.ndarray
-    b_output: np.ndarray | None
-    output: np.ndarray
-    pairs: tuple[tuple[int, int], ...] = ()
+    kind: Kind                                # of attention
+    index: int                                # the layer's number in the model
+    x: np.ndarray                             # (q, d_model): what queries are made of
+    memory: np.ndarray                        # (k, d_model): what keys and values are made of; x in self-attention
+    query: Projection                         # W_Q
+    key: Projection                           # W_K
+    value: Projection                         # W_V
+    w_output: np.ndarray                      # (head, d_v, d_model): W_O, cut into the rows that each head meets
+    b_output: np.ndarray | None               # (d_model)
+    output: np.ndarray                        # (q, d_model): what the sub-layer put out
+    pairs: tuple[tuple[int, int], ...] = ()   # dimensions of a head that rotary positions turn together, fastest first
 
     def __post_init__(self) -> None:
         _freeze(self, x=2, memory=2, w_output=3, b_output=1, output=2)
@@ -102,22 +96,21 @@ class AttentionTrace:
         if self.query.weight.shape[1] != d_model or self.w_output.shape[::2] != (
             len(self.query.weight), self.output.shape[1]):
             raise ValueError(f"AttentionTrace: expected W_Q (head, {d_model}, d_k) and W_O (head, d_v, "
-                             f"{self.output.shape[1]}), got "
-                             f"{self.query.weight.shape} and {self.w_output.shape}; cut both by query head.")
+                             f"{self.output.shape[1]}), got {self.query.weight.shape} and {self.w_output.shape}; "
+                             f"cut both by query head.")
 
 
 @dataclass(frozen=True, eq=False)
 class Norm:
-    """One normalisation. kind: "layer" (Ba et al. 2016) or "rms" (Zhang and Sennrich 2019). input, output (t, d_model);
-    gain, bias (d_model)."""
+    """One normalisation of t vectors."""
 
-    name: str
-    kind: str
-    input: np.ndarray
-    output: np.ndarray
-    gain: np.ndarray
-    bias: np.ndarray | None
-    epsilon: float
+    name: str                 # of the module in its block
+    kind: str                 # "layer" (Ba et al. 2016) or "rms" (Zhang and Sennrich 2019)
+    input: np.ndarray         # (t, d_model)
+    output: np.ndarray        # (t, d_model)
+    gain: np.ndarray          # (d_model)
+    bias: np.ndarray | None   # (d_model)
+    epsilon: float            # added to the variance or mean square
 
     def __post_init__(self) -> None:
         _freeze(self, input=2, output=2, gain=1, bias=1)
@@ -132,39 +125,35 @@ class Norm:
 
 @dataclass(frozen=True, eq=False)
 class FeedForwardTrace:
-    """One feed-forward layer. before (t, d_ff): x · W_1 + b_1; active: the activation of it; hidden: what W_2 reads,
-    which is `active`, or in a gated layer (Shazeer 2020) `active` times a second projection; output (t, d_model)."""
+    """One feed-forward layer over t vectors."""
 
-    activation: str
-    before: np.ndarray
-    active: np.ndarray
-    hidden: np.ndarray
-    output: np.ndarray
+    activation: str      # its name
+    before: np.ndarray   # (t, d_ff): x · W_1 + b_1
+    active: np.ndarray   # (t, d_ff): the activation of `before`
+    hidden: np.ndarray   # (t, d_ff): what W_2 reads: `active`, times a second projection in a gated layer
+    output: np.ndarray   # (t, d_model)
 
     def __post_init__(self) -> None:
         _freeze(self, before=2, active=2, hidden=2, output=2)
 
     @property
     def gated(self) -> bool:
+        """Whether a second projection multiplies the activation (Shazeer 2020)."""
         return self.hidden is not self.active and not np.array_equal(self.hidden, self.active)
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """One layer of a stack. kind: SELF for an encoder's, CAUSAL for a decoder's (its cross-attention included).
+    """One layer of a stack."""
 
-    before, after (t, d_model): the residual stream. norms: in the order in which the pass met them. norm_first: pre-LN,
-    where the stream itself is never normalised. feed_forward: None where it is not of a known form (experts, for
-    example). """
-
-    kind: Kind
-    index: int
-    before: np.ndarray
-    after: np.ndarray
-    attentions: tuple[AttentionTrace, ...]
-    norms: tuple[Norm, ...]
-    norm_first: bool
-    feed_forward: FeedForwardTrace | None
+    kind: Kind                               # SELF of an encoder, CAUSAL of a decoder, with its cross-attention
+    index: int                               # the layer's number in the stack
+    before: np.ndarray                       # (t, d_model): the residual stream that enters
+    after: np.ndarray                        # (t, d_model): the residual stream that leaves
+    attentions: tuple[AttentionTrace, ...]   # one, or self- and cross-attention
+    norms: tuple[Norm, ...]                  # in the order in which the pass met them
+    norm_first: bool                         # pre-LN, where the stream itself is never normalised
+    feed_forward: FeedForwardTrace | None    # None where its form is not known (experts, for example)
 
     def __post_init__(self) -> None:
         _freeze(self, before=2, after=2)
@@ -172,15 +161,13 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Embedded:
-    """How a stack's first vectors are made. parts: (name, (t, d_model)) whose sum, after `norm` if there is one, is
-    `output`; empty where the sum is made otherwise. learned (position, d_model): the whole table of learned positions,
-    None where there is none."""
+    """How a stack's first vectors are made."""
 
-    kind: Kind
-    parts: tuple[tuple[str, np.ndarray], ...]
-    norm: Norm | None
-    output: np.ndarray
-    learned: np.ndarray | None = None
+    kind: Kind                                  # of the stack's self-attention
+    parts: tuple[tuple[str, np.ndarray], ...]   # (name, (t, d_model)), whose sum is normed; empty if made otherwise
+    norm: Norm | None                           # of the sum
+    output: np.ndarray                          # (t, d_model): what the first block reads
+    learned: np.ndarray | None = None           # (position, d_model): the whole table of learned positions
 
     def __post_init__(self) -> None:
         _freeze(self, output=2, learned=2)
@@ -197,32 +184,34 @@ class Trace:
 
     def block(self, kind: Kind, index: int) -> Block:
         """The block whose attention of this kind has this number. Raises KeyError if there is none."""
-        found = [block for block in self.blocks for each in block.attentions
-                 if (each.kind, each.index) == (kind, index)]
-        return found[0] if found else _missing(kind, index)
+        return self._find(kind, index)[0]
 
     def attention(self, kind: Kind, index: int) -> AttentionTrace:
         """The attention of this kind and layer. Raises KeyError if there is none."""
-        found = [each for block in self.blocks for each in block.attentions if (each.kind, each.index) == (kind, index)]
-        return found[0] if found else _missing(kind, index)
+        return self._find(kind, index)[1]
+
+    def _find(self, kind: Kind, index: int) -> tuple[Block, AttentionTrace]:
+        for block in self.blocks:
+            for attention in block.attentions:
+                if (attention.kind, attention.index) == (kind, index):
+                    return block, attention
+        raise KeyError(f"no {kind} attention in layer {index}")
 
     def start(self, kind: Kind) -> Embedded:
         """How the stack that these queries belong to begins; cross-attention's queries belong to the decoder."""
         stack = Kind.CAUSAL if kind is Kind.CROSS else kind
-        return next(each for each in self.embedded if each.kind is stack)
+        return next(embedded for embedded in self.embedded if embedded.kind is stack)
 
     @property
     def nbytes(self) -> int:
         """Bytes of all activations, shared ones counted once; the weights are the model's."""
-        arrays = [part for each in self.embedded for part in (each.output, *(array for _, array in each.parts))]
+        arrays = [array for embedded in self.embedded
+                  for array in (embedded.output, *(part for _, part in embedded.parts))]
         for block in self.blocks:
-            arrays += [block.before, block.after] + [array for each in block.attentions
-                                                     for array in (each.x, each.memory, each.output)]
-            arrays += [array for each in block.norms for array in (each.input, each.output)]
+            arrays += [block.before, block.after]
+            arrays += [array for attention in block.attentions
+                       for array in (attention.x, attention.memory, attention.output)]
+            arrays += [array for norm in block.norms for array in (norm.input, norm.output)]
             if block.feed_forward is not None:
                 arrays += [getattr(block.feed_forward, name) for name in ("before", "active", "hidden", "output")]
         return sum({array.__array_interface__["data"][0]: array.nbytes for array in arrays}.values())
-
-
-def _missing(kind: Kind, index: int):
-    raise KeyError(f"no {kind} attention in layer {index}")

@@ -1,4 +1,4 @@
-"""Names for what many signatures say: how progress is told, which head is meant, which characters of a text."""
+"""Names for what many signatures say: how progress is reported, which head is meant, which characters of a text."""
 from collections.abc import Callable
 
 from model.core.query import Kind

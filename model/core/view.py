@@ -3,6 +3,7 @@ another record."""
 from dataclasses import dataclass
 
 from model.core.query import Kind
+from model.core.types import HeadId
 
 LENSES = ("matrix", "lines", "text")
 SCALES = ("linear", "root", "log")
@@ -11,27 +12,23 @@ QUADRANTS = ("", "AA", "AB", "BA", "BB")  # rows of the first letter's text, col
 
 @dataclass(frozen=True)
 class View:
-    """token and pair are positions in the map's queries and keys; pair is (from, to). keep is the share of each row's
-    mass that is shown.
+    """One way to look at a record. Tokens are positions in the map's queries and keys."""
 
-    overlay: further (layer, head) drawn with the open one in the lines lens. order: "layer" or the name of a measure.
-    """
-
-    kind: Kind = Kind.SELF
-    layer: int = 0
-    head: int = 0
-    token: int | None = None
-    pair: tuple[int, int] | None = None
-    lens: str = "matrix"
-    scale: str = "linear"
-    transpose: bool = False
-    overlay: tuple[tuple[int, int], ...] = ()
-    keep: float = 1.0
-    hide_special: bool = False
-    renormalise: bool = False
-    words: bool = False
-    order: str = "layer"
-    quadrant: str = ""
+    kind: Kind = Kind.SELF                # of the open head
+    layer: int = 0                        # of the open head, the layer's number in the model
+    head: int = 0                         # the open head
+    token: int | None = None              # the query token that is held
+    pair: tuple[int, int] | None = None   # the pair of tokens that ranks the heads: (query, key)
+    lens: str = "matrix"                  # one of LENSES: how the head is drawn
+    scale: str = "linear"                 # one of SCALES: from weight to colour
+    transpose: bool = False               # keys as rows
+    overlay: tuple[HeadId, ...] = ()      # heads drawn together with the open one in the lines lens
+    keep: float = 1.0                     # the share of each row's mass that is shown, above 0 to 1
+    hide_special: bool = False            # leave out the tokens that the tokenizer added
+    renormalise: bool = False             # rows sum to 1 again after filtering
+    words: bool = False                   # pieces of one word as one row and one column
+    order: str = "layer"                  # of the heads in the grid: "layer" or the name of a measure
+    quadrant: str = ""                    # one of QUADRANTS: of a pair of texts
 
     def __post_init__(self) -> None:
         for name, value, known in (("lens", self.lens, LENSES), ("scale", self.scale, SCALES),

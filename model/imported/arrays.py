@@ -8,11 +8,11 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 import numpy as np
 
-from model.core.query import UserError
+from model.core.query import UserError, first_line
 
 ENTRIES = 5_000           # arrays in a file
 TEXT_BYTES = 16 * 2**20   # of an array of strings
@@ -21,19 +21,20 @@ BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError, No
 
 
 class Arrays:
-    """names: of the arrays in the file. Raises UserError, with the file's name, for whatever it cannot read."""
+    """The arrays of one file. Everything here raises UserError, with the file's name, for what it cannot read."""
 
     def __init__(self, file: BinaryIO, name: str) -> None:
         self.name = name
         with self._readable():
             self._archive = zipfile.ZipFile(file)
             entries = self._archive.infolist()
-        self._entries = {each.filename.removesuffix(".npy"): each for each in entries[:ENTRIES]}
+        self._entries = {entry.filename.removesuffix(".npy"): entry for entry in entries[:ENTRIES]}
         if len(self._entries) < len(entries):
             raise UserError(f"{name} has an array twice, or more than {ENTRIES:,} of them; save one NPZ a text.")
 
     @property
     def names(self) -> frozenset[str]:
+        """The names of the arrays."""
         return frozenset(self._entries)
 
     @contextmanager
@@ -41,43 +42,43 @@ class Arrays:
         try:
             yield
         except BROKEN as error:
-            said = (str(error).splitlines() or [type(error).__name__])[0][:150]
-            raise UserError(
-                f"{self.name} is not an NPZ file that can be read ({said}); save it again with numpy.savez.") from error
+            raise UserError(f"{self.name} is not an NPZ file that can be read ({first_line(error, 150)}); save it "
+                            f"again with numpy.savez.") from error
 
     def shape(self, array: str) -> tuple[int, ...]:
-        """From the array's header."""
+        """The array's shape, from its header."""
         with self._readable(), self._archive.open(self._entries[array]) as file:
             return self._header(file, array)[0]
 
-    def _header(self, file, array: str) -> tuple[tuple[int, ...], bool, np.dtype]:
+    def _header(self, file: IO[bytes], array: str) -> tuple[tuple[int, ...], bool, np.dtype]:
         version = np.lib.format.read_magic(file)
-        read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}.get(version)
-        if read is None:
+        read_header = {(1, 0): np.lib.format.read_array_header_1_0,
+                       (2, 0): np.lib.format.read_array_header_2_0}.get(version)
+        if read_header is None:
             raise UserError(f"{self.name}: {array} has an NPY header of version {version}; save it again with "
                             f"numpy.savez.")
-        shape, fortran, dtype = read(file)
+        shape, fortran, dtype = read_header(file)
         if dtype.hasobject or dtype.names or dtype.subdtype:
             raise UserError(f"{self.name}: {array} holds Python objects or records, which are not read; save plain "
                             f"numbers and strings.")
-        if any(each < 0 for each in shape):
+        if any(size < 0 for size in shape):
             raise UserError(f"{self.name}: {array} has the shape {shape}; save it again with numpy.savez.")
         return shape, fortran, dtype
 
     def numbers(self, array: str, limit: int) -> np.ndarray:
-        """Float32 of float16, float32 or float64. Raises UserError above `limit` bytes, as they are stored or as
-        float32, before any is read."""
+        """An array of float16, float32 or float64 as float32. Raises UserError above `limit` bytes, as they are stored
+        or as float32, before any is read."""
         return np.ascontiguousarray(self._read(array, "f", "float16, float32 or float64", limit), np.float32)
 
     def integers(self, array: str) -> list[int]:
+        """The values of an array of integers, in order."""
         return self._read(array, "iu", "integers", TEXT_BYTES).ravel().tolist()
 
     def texts(self, array: str) -> list[str]:
         """Strings of one axis; bytes are read as UTF-8."""
-        found = self._read(array, "US", "strings", TEXT_BYTES)
+        texts = self._read(array, "US", "strings", TEXT_BYTES).ravel().tolist()
         with self._readable():   # a lone surrogate is no text: no page and no file could hold it
-            return [(each if isinstance(each, bytes) else each.encode("utf-8")).decode("utf-8")
-                    for each in found.ravel().tolist()]
+            return [(text if isinstance(text, bytes) else text.encode("utf-8")).decode("utf-8") for text in texts]
 
     def _read(self, array: str, kinds: str, wanted: str, limit: int) -> np.ndarray:
         with self._readable(), self._archive.open(self._entries[array]) as file:
@@ -88,11 +89,10 @@ class Arrays:
             count = math.prod(shape)
             if count * max(4, dtype.itemsize) > limit:
                 raise UserError(f"{self.name}: {array} of {shape} is more than the {limit / 2**20:,.0f} MB that are "
-                                f"left; "
-                                "save fewer layers or tokens.")
+                                f"left; save fewer layers or tokens.")
             content = file.read(count * dtype.itemsize)
             if len(content) != count * dtype.itemsize or file.read(1):
                 raise UserError(f"{self.name}: {array} has other bytes than its header says; save it again with "
                                 f"numpy.savez.")
-        found = np.frombuffer(content, dtype).reshape(shape[::-1] if fortran else shape)
-        return found.T if fortran else found
+        values = np.frombuffer(content, dtype).reshape(shape[::-1] if fortran else shape)
+        return values.T if fortran else values

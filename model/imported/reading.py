@@ -5,6 +5,7 @@ Two ways to name the arrays: Clearhead's own export (model/core/npz.py), or `att
 for a decoder's. """
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, cast
 
@@ -23,37 +24,44 @@ UNKNOWN = ("[UNK]", "<unk>")
 
 
 @dataclass(frozen=True, eq=False)
-class Imported:
-    """What a file holds. text: the tokens of its first map, joined. said: where the file says it comes from, if it
-    does."""
+class ImportedFile:
+    """What a file holds."""
 
-    name: str
-    text: str
-    maps: tuple[AttentionMap, ...]
-    row_sum_error: float
-    said: str
+    name: str                        # of the file
+    text: str                        # the tokens of its first map, joined
+    maps: tuple[AttentionMap, ...]   # one for each kind in it
+    row_sum_error: float             # how far any row is from a sum of 1
+    stated_source: str               # where the file says it comes from; empty if it does not
 
     @property
     def nbytes(self) -> int:
-        return sum(cast(Reported, layer).weights.nbytes for each in self.maps for layer in each.layers)
+        """Bytes of all weights."""
+        return sum(cast(Reported, layer).weights.nbytes for part in self.maps for layer in part.layers)
 
 
-def read(file: BinaryIO, name: str) -> Imported:
-    """Raises UserError, in one sentence, for a file that is no attention or too large."""
+def read_attention(file: BinaryIO, name: str) -> ImportedFile:
+    """The attention in an NPZ file. Raises UserError for a file that holds none or is too large."""
     arrays = Arrays(file, name)
-    plain = next((each for each in PLAIN if each in arrays.names), None)
-    kinds = [kind for kind in Kind if kind.value in arrays.names
-             or any(re.fullmatch(rf"{kind}_\d{{1,4}}", each) for each in arrays.names)]
+    plain = next((array for array in PLAIN if array in arrays.names), None)
+    kinds = [kind for kind in Kind if kind.value in arrays.names or _layer_arrays(arrays, kind)]
     if plain is None and not kinds:
         raise UserError(f"{name} has no array named attention; save attention (layer, head, query, key) and tokens "
                         f"with numpy.savez.")
     maps = (_plain(arrays, plain),) if plain is not None else tuple(_ours(arrays, kinds))
-    error = max(float(np.abs(layer.weights.sum(-1) - 1).max()) for each in maps for layer in each.layers)
-    said = " ".join(arrays.texts("provenance"))[:20_000] if "provenance" in arrays.names else ""
-    return Imported(name, " ".join(maps[0].queries.texts), maps, error, said)
+    error = max(float(np.abs(cast(Reported, layer).weights.sum(-1) - 1).max())
+                for part in maps for layer in part.layers)
+    stated_source = " ".join(arrays.texts("provenance"))[:20_000] if "provenance" in arrays.names else ""
+    return ImportedFile(name, " ".join(maps[0].queries.texts), maps, error, stated_source)
+
+
+def _layer_arrays(arrays: Arrays, kind: Kind) -> dict[int, str]:
+    """The names of the arrays KIND_INDEX, by the layer's number."""
+    found = (re.fullmatch(rf"{kind}_(\d{{1,4}})", name) for name in sorted(arrays.names))
+    return {int(match[1]): match[0] for match in found if match}
 
 
 def _plain(arrays: Arrays, array: str) -> AttentionMap:
+    """The map of a file with one array of attention."""
     sides = ("queries", "keys") if {"queries", "keys"} <= arrays.names else ("tokens", "tokens")
     if not set(sides) <= arrays.names:
         raise UserError(f"{arrays.name} has no array named tokens; save the tokens' texts beside the attention.")
@@ -66,7 +74,7 @@ def _plain(arrays: Arrays, array: str) -> AttentionMap:
     return _map(arrays, kind, sides, dict(enumerate(weights)))
 
 
-def _ours(arrays: Arrays, kinds: list[Kind]):
+def _ours(arrays: Arrays, kinds: list[Kind]) -> Iterator[AttentionMap]:
     """The maps of a file that Clearhead exported."""
     left = LIMIT
     for kind in kinds:
@@ -76,28 +84,31 @@ def _ours(arrays: Arrays, kinds: list[Kind]):
                             f"beside the attention.")
         if kind.value in arrays.names:
             weights = _weights(arrays, kind.value, left)
-            numbers = arrays.integers(f"layers_{kind}") if f"layers_{kind}" in arrays.names else list(
-                range(len(weights)))
-            if len(set(numbers)) != len(weights) or any(not 0 <= each < 10**6 for each in numbers):
-                raise UserError(f"{arrays.name}: layers_{kind} does not number the {len(weights)} layers of {kind}; "
-                                f"save one number a layer.")
-            layers = dict(zip(numbers, weights, strict=True))
+            layers = dict(zip(_layer_numbers(arrays, kind, len(weights)), weights, strict=True))
             left -= weights.nbytes
         else:
             layers = {}
-            for each in sorted(name for name in arrays.names if re.fullmatch(rf"{kind}_\d{{1,4}}", name)):
-                layers[int(each.rsplit("_", 1)[1])] = _weights(arrays, each, left, 3)
-                left -= layers[int(each.rsplit("_", 1)[1])].nbytes
+            for index, name in _layer_arrays(arrays, kind).items():
+                layers[index] = _weights(arrays, name, left, axes=3)
+                left -= layers[index].nbytes
         yield _map(arrays, kind, sides, dict(sorted(layers.items())))
 
 
+def _layer_numbers(arrays: Arrays, kind: Kind, count: int) -> list[int]:
+    name = f"layers_{kind}"
+    numbers = arrays.integers(name) if name in arrays.names else list(range(count))
+    if len(set(numbers)) != count or any(not 0 <= number < 10**6 for number in numbers):
+        raise UserError(f"{arrays.name}: {name} does not number the {count} layers of {kind}; save one number a layer.")
+    return numbers
+
+
 def _weights(arrays: Arrays, array: str, limit: int, axes: int = 4) -> np.ndarray:
+    """An array of weights, float32. Raises UserError for other axes than expected."""
     shape = arrays.shape(array)
     if len(shape) != axes or 0 in shape or max(shape[-2:]) > TOKENS:
         wanted = ("layer, " if axes == 4 else "") + "head, query, key"
         raise UserError(f"{arrays.name}: {array} has the shape {shape}, and ({wanted}) with 1 to {TOKENS:,} tokens is "
-                        f"expected; "
-                        "stack the layers and drop the batch.")
+                        f"expected; stack the layers and drop the batch.")
     return arrays.numbers(array, limit)
 
 
@@ -109,15 +120,15 @@ def _map(arrays: Arrays, kind: Kind, sides: tuple[str, str], layers: dict[int, n
     if kind is not Kind.CROSS and (shape[1] != shape[2] or queries != keys):
         raise UserError(f"{arrays.name}: {kind} attention has the same tokens on both sides, and here they differ; "
                         "save other keys as queries and keys.")
-    if any(each.shape[1:] != shape[1:] for each in layers.values()):
+    if any(weights.shape[1:] != shape[1:] for weights in layers.values()):
         raise UserError(f"{arrays.name}: the layers are of different lengths; save one text a file.")
     allowed = Causal() if kind is Kind.CAUSAL else Full()
     return AttentionMap(kind, queries, queries if queries == keys else keys,
-                        tuple(Reported(index, each, allowed) for index, each in layers.items()))
+                        tuple(Reported(index, weights, allowed) for index, weights in layers.items()))
 
 
 def _check(name: str, kind: Kind, index: int, weights: np.ndarray) -> None:
-    """Softmax weights, or one sentence on where they are none."""
+    """Raises UserError, with the place, where the numbers are no softmax weights."""
     if not np.isfinite(weights).all():
         raise UserError(f"{name}: layer {index} has NaN or infinite weights; save the attention again without padding.")
     low, high = float(weights.min()), float(weights.max())
@@ -144,11 +155,13 @@ def _tokens(arrays: Arrays, array: str, count: int) -> Tokens:
     numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
     special = tuple(bool(SPECIAL.fullmatch(text)) and text not in UNKNOWN for text in texts)
     words: list[int] = []
-    for place, text in enumerate(texts):
-        words.append(-1 if special[place] else words[-1] if text.startswith("##") and words and words[-1] >= 0
-                     else place)
+    for index, text in enumerate(texts):
+        if special[index]:
+            words.append(-1)
+        else:
+            words.append(words[-1] if text.startswith("##") and words and words[-1] >= 0 else index)
     starts = np.cumsum([0, *(len(text) + 1 for text in texts)])[:-1].tolist()
     return Tokens(tuple(texts), tuple(numbers[text] for text in texts), special,
                   tuple((start, start + len(text)) for start, text in zip(starts, texts, strict=True)), tuple(words),
-                  tuple(-1 if each else 0 for each in special), tuple(text in UNKNOWN for text in texts))
+                  tuple(-1 if added else 0 for added in special), tuple(text in UNKNOWN for text in texts))
 

@@ -9,7 +9,7 @@ from typing import Any
 from model.core.query import Query, UserError
 from model.core.record import ROW_SUM_TOLERANCE, AttentionRecord, Card, Verification
 from model.core.types import Progress, quiet
-from model.imported.reading import LIMIT, Imported, read
+from model.imported.reading import LIMIT, ImportedFile, read_attention
 
 PREFIX = "imported:"
 STORE = 2 * LIMIT    # bytes of all files together; the least recently used goes first
@@ -17,41 +17,42 @@ ONLY_WEIGHTS = ("An imported file holds weights and tokens and not the model, so
                 "choose a model.")
 GONE = "That imported file is no longer in this server's memory; open it again, or choose a model."
 
-_files: OrderedDict[str, Imported] = OrderedDict()
+_files: OrderedDict[str, ImportedFile] = OrderedDict()
 _lock = threading.Lock()
 
 
 def is_imported(model_id: str) -> bool:
+    """Whether the id is one of an imported file, which may be gone."""
     return model_id.startswith(PREFIX)
 
 
-def keep(content: bytes, name: str) -> tuple[str, str]:
+def store(content: bytes, name: str) -> tuple[str, str]:
     """(model id, text) under which the file can be asked for from now on. Raises UserError for one that is no attention
     or too large."""
-    found = read(io.BytesIO(content), name)
+    file = read_attention(io.BytesIO(content), name)
     fingerprint = hashlib.sha256(content).hexdigest()
     with _lock:
-        _files[fingerprint] = found
+        _files[fingerprint] = file
         _files.move_to_end(fingerprint)
-        while sum(each.nbytes for each in _files.values()) > STORE and len(_files) > 1:
+        while sum(file.nbytes for file in _files.values()) > STORE and len(_files) > 1:
             _files.popitem(last=False)
-    return PREFIX + fingerprint, found.text
+    return PREFIX + fingerprint, file.text
 
 
-def _file(model_id: str) -> Imported:
+def _file(model_id: str) -> ImportedFile:
     with _lock:
-        found = _files.get(model_id.removeprefix(PREFIX))
-        if found is None:
+        file = _files.get(model_id.removeprefix(PREFIX))
+        if file is None:
             raise UserError(GONE)
         _files.move_to_end(model_id.removeprefix(PREFIX))
-        return found
+        return file
 
 
 def title(model_id: str) -> str:
-    """The file's name, or what is wrong."""
+    """The file's name, or that it is gone."""
     with _lock:
-        found = _files.get(model_id.removeprefix(PREFIX))
-    return found.name if found else "a file that is gone"
+        file = _files.get(model_id.removeprefix(PREFIX))
+    return file.name if file else "a file that is gone"
 
 
 def revision(model_id: str) -> str:
@@ -60,8 +61,8 @@ def revision(model_id: str) -> str:
     return model_id.removeprefix(PREFIX)
 
 
-class Opened:
-    """An imported file as the desk sees a model. It holds no arrays itself, so that a file that is dropped is gone."""
+class OpenedFile:
+    """An imported file in the place of a model. It holds no arrays itself, so that a file that is dropped is gone."""
 
     nbytes = 0
 
@@ -70,27 +71,26 @@ class Opened:
 
     @property
     def card(self) -> Card:
-        found = _file(self.id)
-        sizes = {(len(each.layers), each.layers[0].heads) for each in found.maps}
-        layers, heads = max(sizes)
-        note = f"Imported from {found.name}, not verified. " + (f"The file says: {found.said[:300]}" if found.said
-                                                                else "The file says no more.")
-        return Card(self.id, found.name, revision(self.id), "imported", 0, 0, 0, layers, heads, heads, "not stated",
-                    "not stated", "not stated",
-                    len(found.maps[0].queries), note=note)
+        """What is known of the model behind the file. Raises UserError if the file is gone."""
+        file = _file(self.id)
+        layers, heads = max((len(part.layers), part.layers[0].heads) for part in file.maps)
+        stated = f"The file says: {file.stated_source[:300]}" if file.stated_source else "The file says no more."
+        return Card(self.id, file.name, revision(self.id), "imported", 0, 0, 0, layers, heads, heads, "not stated",
+                    "not stated", "not stated", len(file.maps[0].queries),
+                    note=f"Imported from {file.name}, not verified. {stated}")
 
     def answer(self, query: Query, report: Progress) -> AttentionRecord:
-        found = _file(self.id)
+        """The file's attention as a record. Raises UserError for another text, and for edits."""
+        file = _file(self.id)
         if query.edits or query.continuation:
             raise UserError(ONLY_WEIGHTS)
-        if query.text != found.text or query.text_b or query.target:
-            raise UserError(f"{found.name} holds the attention of one text only; open the file again to see it, or "
+        if query.text != file.text or query.text_b or query.target:
+            raise UserError(f"{file.name} holds the attention of one text only; open the file again to see it, or "
                             f"choose a model for another text.")
-        rows = sum(layer.heads * layer.shape[1] for each in found.maps for layer in each.layers)
-        checked = Verification("imported", row_sum_error=found.row_sum_error, tolerance=ROW_SUM_TOLERANCE,
-                               rows_checked=rows,
-                               reasons=("There was no model to check it against.",))
-        return AttentionRecord(query, self.card, found.maps, checked)
+        rows = sum(layer.heads * layer.shape[1] for part in file.maps for layer in part.layers)
+        verification = Verification("imported", row_sum_error=file.row_sum_error, tolerance=ROW_SUM_TOLERANCE,
+                                    rows_checked=rows, reasons=("There was no model to check it against.",))
+        return AttentionRecord(query, self.card, file.maps, verification)
 
     def __getattr__(self, name: str) -> Any:
         """Whatever else a model can do needs the model."""
@@ -99,7 +99,7 @@ class Opened:
         raise UserError(ONLY_WEIGHTS)
 
 
-def open_model(model_id: str, report: Progress = quiet) -> Opened:
-    """Raises UserError if the file is not there."""
+def open_model(model_id: str, report: Progress = quiet) -> OpenedFile:
+    """The file, to be asked like a model. Raises UserError if it is not there."""
     _file(model_id)
-    return Opened(model_id)
+    return OpenedFile(model_id)

@@ -24,12 +24,12 @@ def picture(name: str) -> np.ndarray:
     return np.array([1.0 if each == "#" else -1.0 for each in GLYPHS[name].replace(" ", "")])
 
 
-def stored(pairs: int) -> tuple[np.ndarray, np.ndarray]:
+def stored_pairs(pairs: int) -> tuple[np.ndarray, np.ndarray]:
     """The first pairs of the memory: keys and values, (pair, 35) each."""
     return np.stack([picture(name) for name in KEYS[:pairs]]), np.stack([picture(name) for name in VALUES[:pairs]])
 
 
-def damaged(key: np.ndarray, share: float, seed: int, count: int = 1) -> np.ndarray:
+def damage(key: np.ndarray, share: float, seed: int, count: int = 1) -> np.ndarray:
     """The key `count` times with each pixel turned over with probability `share`, (count, 35); for one seed more noise
     only turns more over."""
     turned = np.random.default_rng(seed).random((count, len(key))) < share
@@ -61,7 +61,7 @@ def errors(keys: np.ndarray, values: np.ndarray, share: float, temperatures: np.
            draws: int = 400) -> tuple[np.ndarray, np.ndarray]:
     """Over `draws` damaged copies of every key: mean squared error of a recalled pixel and mean weight on the right
     pair, (temperature) each."""
-    queries = np.concatenate([damaged(key, share, seed, draws) for seed, key in enumerate(keys)])
+    queries = np.concatenate([damage(key, share, seed, draws) for seed, key in enumerate(keys)])
     right = np.repeat(np.arange(len(keys)), draws)
     squared, found = [], []
     for temperature in temperatures:

@@ -59,15 +59,14 @@ def _reading(norms: list[Norm], read: np.ndarray | None) -> Norm | None:
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """One vector through a normalisation, float64 (d) each: centred is x − mean (x itself for RMS), normal has mean
-    square 1 up to ε."""
+    """One vector x through a normalisation, step by step, float64 (d) each."""
 
-    mean: float
-    variance: float
-    centred: np.ndarray
-    normal: np.ndarray
-    scaled: np.ndarray
-    output: np.ndarray
+    mean: float           # of x; 0 for RMS
+    variance: float       # of x, biased; the mean square for RMS
+    centred: np.ndarray   # x − mean; x itself for RMS
+    normal: np.ndarray    # with mean square 1, up to ε
+    scaled: np.ndarray    # times the gain
+    output: np.ndarray    # plus the bias
 
 
 def layer_norm(x: np.ndarray, gain: np.ndarray, bias: np.ndarray | None = None, epsilon: float = 1e-5) -> Steps:
@@ -87,7 +86,7 @@ def rms_norm(x: np.ndarray, gain: np.ndarray, epsilon: float = 1e-6) -> Steps:
     return Steps(0.0, square, x, normal, normal * gain, normal * gain)
 
 
-def silent(before: np.ndarray, active: np.ndarray, share: float = 0.01) -> tuple[float, float, float]:
+def inactive_shares(before: np.ndarray, active: np.ndarray, share: float = 0.01) -> tuple[float, float, float]:
     """(share of activations that are exactly 0, share smaller than `share` of the largest, share that a ReLU would make
     0), each 0 to 1."""
     size = np.abs(active)

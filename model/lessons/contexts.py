@@ -32,16 +32,14 @@ class TableQuery:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """rows (id, d_model): of the ids that were asked for. piece: the vocabulary's own string that the word is. nearest:
-    (piece, cosine), most similar first. cosines (vocabulary - 1): of the piece with every other; pairs (at most DRAWN):
-    of two pieces drawn at random. luck: the largest cosine that a table of random directions would give."""
+    """A word's neighbours in a table of embeddings."""
 
-    rows: np.ndarray
-    piece: str
-    nearest: tuple[tuple[str, float], ...]
-    cosines: np.ndarray
-    pairs: np.ndarray
-    luck: float
+    rows: np.ndarray                         # of the ids that were asked for, (id, d_model)
+    piece: str                               # the vocabulary's own string that the word is
+    nearest: tuple[tuple[str, float], ...]   # (piece, cosine), most similar first
+    cosines: np.ndarray                      # of the piece with every other, (vocabulary − 1)
+    pairs: np.ndarray                        # of two pieces drawn at random, at most DRAWN
+    luck: float                              # the largest cosine that a table of random directions would give
 
     def __post_init__(self) -> None:
         for name in ("rows", "cosines", "pairs"):
@@ -49,38 +47,34 @@ class Table:
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the arrays."""
         return self.rows.nbytes + self.cosines.nbytes + self.pairs.nbytes
 
 
 @dataclass(frozen=True)
 class ContextsQuery:
-    """One word in three texts, in the third as it is meant in the first, and unrelated words from a fourth: answered by
-    `Contexts`."""
+    """One word in three texts: answered by `Contexts`."""
 
-    first: Query
-    second: Query
-    third: Query
-    others: Query
-    word: str
+    first: Query    # a text with the word
+    second: Query   # one in which it means something else
+    third: Query    # one in which it means the same as in the first
+    others: Query   # a text of unrelated words
+    word: str       # as it is spelled in the texts
 
 
 @dataclass(frozen=True, eq=False)
 class Contexts:
-    """By layer, of which 0 is the table itself, 1 what the first block gets, 2 what it puts out, and so on. apart,
-    alike (layer): cosine of the word in the first text with the word in the second, and in the third. unrelated, low,
-    high (layer): mean, 10 and 90 per cent of the cosines of different words, of which there are `pairs`. pieces: the
-    word's own, as they are read; unknown: whether one of them is [UNK]; leads: whether the word is the first of one of
-    the texts."""
+    """Cosines by layer: 0 is the table itself, 1 what the first block gets, 2 what it puts out, and so on."""
 
-    apart: np.ndarray
-    alike: np.ndarray
-    unrelated: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    pairs: int
-    pieces: tuple[str, ...]
-    unknown: bool
-    leads: bool
+    apart: np.ndarray         # the word in the first text with the word in the second, (layer)
+    alike: np.ndarray         # the word in the first text with the word in the third, (layer)
+    unrelated: np.ndarray     # mean over pairs of different words, (layer)
+    low: np.ndarray           # 10th percentile of the same, (layer)
+    high: np.ndarray          # 90th percentile of the same, (layer)
+    pairs: int                # how many pairs of different words
+    pieces: tuple[str, ...]   # of the word, as the model reads it
+    unknown: bool             # whether one of them is [UNK]
+    leads: bool               # whether the word is the first of one of the texts
 
     def __post_init__(self) -> None:
         for name in ("apart", "alike", "unrelated", "low", "high"):
@@ -125,7 +119,7 @@ def members(tokens: Tokens) -> dict[int, list[int]]:
     return found
 
 
-def spelled(tokens: Tokens, text: str, places: list[int]) -> str:
+def spelling(tokens: Tokens, text: str, places: list[int]) -> str:
     """What was typed for these tokens, in lower case."""
     spans = [tokens.spans[place] for place in places]
     return text[min(start for start, _ in spans):max(end for _, end in spans)].casefold()
@@ -135,7 +129,7 @@ def find(tokens: Tokens, text: str, wanted: str) -> list[int]:
     """The tokens of the first place where the text has this word, or else these characters. Raises UserError if it has
     them nowhere."""
     for places in members(tokens).values():
-        if spelled(tokens, text, places) == wanted.casefold():
+        if spelling(tokens, text, places) == wanted.casefold():
             return places
     start = text.casefold().find(wanted.casefold())
     inside = [place for place, (low, high) in enumerate(tokens.spans)
@@ -179,6 +173,6 @@ def _words(tokens: Tokens, text: str) -> list[tuple[str, list[int]]]:
     """The words after the first that are spelled with a letter or a digit and have no unknown piece: how, and their
     tokens."""
     later = list(members(tokens).values())[1:]
-    found = [(spelled(tokens, text, places), places) for places in later
+    found = [(spelling(tokens, text, places), places) for places in later
              if not any(tokens.unknown[place] for place in places)]
     return [(word, places) for word, places in found if any(map(str.isalnum, word))]

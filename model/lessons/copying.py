@@ -22,16 +22,14 @@ class CopyQuery:
 
 @dataclass(frozen=True, eq=False)
 class Copying:
-    """By kind: right (length), the share of right symbols when the decoder reads its own output, at each of LENGTHS;
-    seconds of the training; parameters, a count. alignment (step, symbol): what the one with attention looked at while
-    it wrote `text`; its rows sum to 1."""
+    """What the copiers learned, by kind."""
 
-    right: dict[str, np.ndarray]
-    seconds: dict[str, float]
-    parameters: dict[str, int]
-    alignment: np.ndarray
-    text: tuple[int, ...]
-    written: tuple[int, ...]
+    right: dict[str, np.ndarray]   # {kind: share of right symbols at each of LENGTHS, reading its own output}
+    seconds: dict[str, float]      # {kind: of the training}
+    parameters: dict[str, int]     # {kind: how many}
+    alignment: np.ndarray          # what the one with attention looked at, (step, symbol); rows sum to 1
+    text: tuple[int, ...]          # the symbols that it read
+    written: tuple[int, ...]       # the symbols that it wrote
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "right", {kind: frozen_array(each) for kind, each in self.right.items()})

@@ -10,12 +10,16 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from model.core.memory import FLOAT
 from model.core.query import UserError
 from model.core.types import Progress
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 WAYS = ("plain", "fused", "window", "linear")
 D_K = 64
@@ -50,14 +54,14 @@ class Cost:
     peak: int
 
 
-def plain(query, key, value):
+def plain(query: "Tensor", key: "Tensor", value: "Tensor") -> "Tensor":
     """Equation (1) as it is written, (head, n, d_k): the whole matrix of scores, then the whole matrix of weights."""
     from model.core import attention
 
     return attention.attention(query, key, value)[0]
 
 
-def fused(query, key, value):
+def fused(query: "Tensor", key: "Tensor", value: "Tensor") -> "Tensor":
     """torch's fused kernel: the same numbers tile by tile, with no matrix kept. Without an axis for the batch torch
     would not take it."""
     import torch
@@ -65,7 +69,7 @@ def fused(query, key, value):
     return torch.nn.functional.scaled_dot_product_attention(query[None], key[None], value[None])[0]
 
 
-def window(query, key, value, side: int = WINDOW):
+def window(query: "Tensor", key: "Tensor", value: "Tensor", side: int = WINDOW) -> "Tensor":
     """Keys at most `side` tokens away, (head, n, d_k): blocks of `side` queries over the three blocks of keys round
     them, as Longformer does."""
     import torch
@@ -84,7 +88,7 @@ def window(query, key, value, side: int = WINDOW):
     return attention.attention(blocks, keys, values, allowed)[0].flatten(-3, -2)[..., :n, :]
 
 
-def linear(tokens, weights: Sequence):
+def linear(tokens: "Tensor", weights: "Sequence[Tensor]") -> "Tensor":
     """Everything else in a layer, (n, d_model): the projections to queries, keys, values and out of the heads, and the
     feed-forward layer of 4 d."""
     *projections, up, down = weights
@@ -104,7 +108,7 @@ def multiplications(way: str, n: np.ndarray | float, d_model: int, side: int = W
     return 2 * n * (np.minimum(n, 2 * side + 1) if way == "window" else n) * d_model
 
 
-def even(d_model: int) -> int:
+def balanced_length(d_model: int) -> int:
     """The length n = 6 d at which scores and mix need as many multiplications as the linear layers: 2 n² d = 12 n
     d²."""
     return 6 * d_model
@@ -126,28 +130,28 @@ def bytes_needed(way: str, n: int, d_model: int) -> int:
     return FLOAT * (held[way] + 4 * n * d_model)
 
 
-def room() -> float:
+def bytes_allowed() -> float:
     """Bytes that a measurement may take: CLEARHEAD_MEASURE_MB (1024), and never more than a quarter of what is free."""
     from model.core.memory import memory_free
 
     return min(MOST_BYTES, SHARE * memory_free())
 
 
-def ends(way: str, n: int, d_model: int, before: Cost | None) -> str | None:
+def stop_reason(way: str, n: int, d_model: int, before: Cost | None) -> str | None:
     """Why length n is not measured: "memory", "time" (by what n/2 took), "length"; None if it is."""
     if n > END:
         return "length"
-    if bytes_needed(way, n, d_model) > room():
+    if bytes_needed(way, n, d_model) > bytes_allowed():
         return "memory"
     growth = 4 if way in ("plain", "fused") else 2
     return "time" if before is not None and growth * before.seconds > LONGEST else None
 
 
-def prepared(way: str, n: int, d_model: int) -> Callable:
+def prepare(way: str, n: int, d_model: int) -> Callable:
     """The computation on random numbers, ready to be called."""
     import torch
 
-    def random(*shape: int):
+    def random(*shape: int) -> "Tensor":
         return torch.randn(*shape, generator=torch.Generator().manual_seed(0))
 
     if way == "linear":
@@ -201,13 +205,13 @@ def measure(question: CostQuery, report: Progress) -> Cost:
     if way not in WAYS or not 1 <= n <= END or not D_K <= d_model <= MOST_WIDTH or d_model % D_K:
         raise UserError(f"A measurement is one of {', '.join(WAYS)}, at most {END:,} tokens, and a width of {D_K} to "
                         f"{MOST_WIDTH} in steps of {D_K}.")
-    needed, free = bytes_needed(way, n, d_model) / 2**20, room() / 2**20
+    needed, free = bytes_needed(way, n, d_model) / 2**20, bytes_allowed() / 2**20
     if needed > free:
         raise UserError(f"{n:,} tokens would take {needed:,.0f} MB and a measurement may take {free:,.0f} MB here; "
                         f"measure fewer tokens.")
     done = max(0.0, math.log(n / START, END / START))   # of all lengths
     with torch.inference_mode(), one_thread():
-        call = prepared(way, n, d_model)
+        call = prepare(way, n, d_model)
         report(done, f"{way}, {n:,} tokens: memory")
         peak = peak_bytes(call)
         report(done, f"{way}, {n:,} tokens: time")

@@ -47,7 +47,7 @@ def scaled_rate(step: int, peak: float, warm_up: int, decay: bool) -> float:
     return peak * rising * (min(1.0, (max(1, warm_up) / step) ** 0.5) if decay else 1.0)
 
 
-def clipped(gradient: np.ndarray, limit: float) -> np.ndarray:
+def clip(gradient: np.ndarray, limit: float) -> np.ndarray:
     """The gradient, shortened to length `limit` if it is longer; its direction stays (Pascanu et al. 2013, algorithm
     1). 0: never."""
     length = np.linalg.norm(gradient)
@@ -83,5 +83,5 @@ def descend(start: tuple[float, float], step: float, limit: float, steps: int = 
     for _ in range(steps):
         gradient = cliff(*places[-1])[1]
         lengths.append(np.linalg.norm(gradient))
-        places.append(places[-1] - step * clipped(gradient, limit))
+        places.append(places[-1] - step * clip(gradient, limit))
     return np.array(places), np.array(lengths)

@@ -14,9 +14,9 @@ TEACHER = "induction"   # the trained decoder; its students are its own snapshot
 def steps() -> list[int]:
     """The steps of training at which the teacher was photographed, the first untrained."""
     from model.scratch import weights
-    from model.scratch.catalogue import film_path, place
+    from model.scratch.catalogue import film_path, weights_file
 
-    return weights.read_metadata(film_path(place(TEACHER)[0]))["frames"]
+    return weights.read_metadata(film_path(weights_file(TEACHER)[0]))["frames"]
 
 
 def student(step: int) -> str:
@@ -40,14 +40,14 @@ def signs(numbers: list[int]) -> list[str]:
     return [WORDS[each] for each in numbers]
 
 
-def only(right: int, words: int) -> np.ndarray:
+def one_hot(right: int, words: int) -> np.ndarray:
     """All probability on one word, float64 (word): what a text says comes next."""
     found = np.zeros(words)
     found[right] = 1
     return found
 
 
-def softened(logits: np.ndarray, temperature: float) -> np.ndarray:
+def soften(logits: np.ndarray, temperature: float) -> np.ndarray:
     """What a teacher says at a temperature, float64 (word): softmax(z / T), Hinton, Vinyals and Dean 2015."""
     return distribution(logits, temperature)
 

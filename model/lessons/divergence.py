@@ -29,7 +29,7 @@ def divergence(p: np.ndarray, q: np.ndarray) -> np.ndarray:
     return np.maximum(cross_entropy(p, q) - entropy(np.asarray(p, np.float64), base=math.e), 0.0)
 
 
-def smoothed(right: int, words: int, epsilon: float, definition: str) -> np.ndarray:
+def smoothed_target(right: int, words: int, epsilon: float, definition: str) -> np.ndarray:
     """The target when word `right` of `words` is true, float64 (word).
 
     "all": (1 − ε) on the right word and ε / K on every word, itself included (Szegedy et al. 2016, section 7; torch's

@@ -1,8 +1,9 @@
 """Vectors of a loaded model for the lesson *From text to vectors*: its table of input embeddings, and its words in two
 contexts."""
 from collections.abc import Callable
+from typing import Any
 
-from model.core.query import UserError
+from model.core.query import Query, UserError
 from model.core.trace import Trace
 from model.core.types import Progress
 from model.lessons.contexts import Contexts, ContextsQuery, Table, TableQuery, compare, layers, luck, neighbours
@@ -10,7 +11,7 @@ from model.pretrained.inputs import tokenize_query
 from model.pretrained.tokens import visible
 
 
-def table(opened, question: TableQuery, report: Progress) -> Table:
+def table(opened: Any, question: TableQuery, report: Progress) -> Table:
     """The neighbours of a word that is one piece of the vocabulary. Raises UserError for a word of several pieces, or
     an unknown one."""
     report(0.3, "looking through the vocabulary")
@@ -34,9 +35,9 @@ def table(opened, question: TableQuery, report: Progress) -> Table:
                  pairs, luck(*rows.shape))
 
 
-def contexts(opened, question: ContextsQuery, trace_of: Callable[..., Trace]) -> Contexts:
-    """trace_of(query): the trace of a query's pass. Raises UserError if the word is missing in one of the first three
-    texts."""
+def contexts(opened: Any, question: ContextsQuery, trace_of: Callable[[Query], Trace]) -> Contexts:
+    """The word in its contexts; trace_of(query) gives the trace of a query's pass. Raises UserError if the word is
+    missing in one of the first three texts."""
     asked = (question.first, question.second, question.third, question.others)
     tokens = [tokenize_query(opened.network, opened.tokenizer, query, opened.card.max_tokens).source for query in asked]
     return compare(question.word, tuple(query.text for query in asked), tokens,

@@ -21,19 +21,15 @@ def allowed(attention_map: AttentionMap) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Wiring:
-    """What the decoder of an encoder–decoder is given. Shapes are those of the tensors.
+    """What the decoder of an encoder–decoder is given."""
 
-    memory (k, d_model): H = f_enc(X). stream (q, d_model): what the first cross-attention makes its queries of. layers:
-    how many cross-attentions there are. apart: the largest difference between H W_K + b, H W_V + b and the keys and
-    values that their pass used. """
-
-    memory: np.ndarray
-    stream: np.ndarray
-    layers: int
-    apart: float
-    query: tuple[int, ...]
-    key: tuple[int, ...]
-    value: tuple[int, ...]
+    memory: np.ndarray       # H = f_enc(X), (k, d_model)
+    stream: np.ndarray       # what the first cross-attention makes its queries of, (q, d_model)
+    layers: int              # how many cross-attentions there are
+    apart: float             # largest difference between H W_K + b, H W_V + b and the keys and values of the pass
+    query: tuple[int, ...]   # the queries' shape
+    key: tuple[int, ...]     # the keys' shape
+    value: tuple[int, ...]   # the values' shape
 
 
 def wiring(trace: Trace, record: AttentionRecord) -> Wiring:

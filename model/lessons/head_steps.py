@@ -12,27 +12,25 @@ from model.core.record import Layer
 
 
 @dataclass(frozen=True, eq=False)
-class Journey:
-    """query (d_k), keys (key, d_k), values (key, d_v), products (key, d_k): q_c · k_jc; dots (key): their sums; scaled
-    (key): times the scale and capped; bias (key); logits (key): what the softmax gets; allowed bool (key); weights
-    (key); weighted (key, d_v): w_j v_j; mixed (d_v). sink: the share of weight that no token gets."""
+class HeadSteps:
+    """Every step of one head for one token, float64."""
 
-    query: np.ndarray
-    keys: np.ndarray
-    values: np.ndarray
-    products: np.ndarray
-    dots: np.ndarray
-    scaled: np.ndarray
-    bias: np.ndarray
-    logits: np.ndarray
-    allowed: np.ndarray
-    weights: np.ndarray
-    weighted: np.ndarray
-    mixed: np.ndarray
-    sink: float
+    query: np.ndarray      # (d_k)
+    keys: np.ndarray       # (key, d_k)
+    values: np.ndarray     # (key, d_v)
+    products: np.ndarray   # q_c · k_jc, (key, d_k)
+    dots: np.ndarray       # their sums, (key)
+    scaled: np.ndarray     # times the scale, and capped, (key)
+    bias: np.ndarray       # (key)
+    logits: np.ndarray     # what the softmax gets, (key)
+    allowed: np.ndarray    # bool (key)
+    weights: np.ndarray    # (key)
+    weighted: np.ndarray   # w_j v_j, (key, d_v)
+    mixed: np.ndarray      # their sum, (d_v)
+    sink: float            # the share of weight that no token gets
 
 
-def journey(layer: Layer, head: int, token: int) -> Journey:
+def head_steps(layer: Layer, head: int, token: int) -> HeadSteps:
     """Every step of one head for one token, float64."""
     shared = head * len(layer.key) // layer.heads
     query, keys, values = (each.astype(np.float64)
@@ -49,7 +47,7 @@ def journey(layer: Layer, head: int, token: int) -> Journey:
     allowed = _row(layer.allowed.block(row, every), head)
     weights, sink = row_softmax(logits, allowed, None if layer.sink is None else float(layer.sink[head]) / temperature)
     weighted = weights[:, None] * values
-    return Journey(query, keys, values, products, dots, scaled, bias, logits, allowed, weights, weighted,
+    return HeadSteps(query, keys, values, products, dots, scaled, bias, logits, allowed, weights, weighted,
                    weighted.sum(0), sink)
 
 
@@ -111,10 +109,10 @@ def hull(points: np.ndarray) -> np.ndarray:
     1979)."""
     order = np.lexsort((points[:, 1], points[:, 0]))
 
-    def chain(places) -> list[int]:
+    def chain(places: np.ndarray) -> list[int]:
         found: list[int] = []
         for place in places:
-            while len(found) > 1 and _turn(points[found[-2]], points[found[-1]], points[place]) <= 0:
+            while len(found) > 1 and turn_direction(points[found[-2]], points[found[-1]], points[place]) <= 0:
                 found.pop()
             found.append(int(place))
         return found[:-1]
@@ -123,7 +121,7 @@ def hull(points: np.ndarray) -> np.ndarray:
     return np.array(corners or [int(order[0])])
 
 
-def _turn(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
+def turn_direction(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
     """Above 0 where a → b → c turns left."""
     return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
 

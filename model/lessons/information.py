@@ -34,21 +34,18 @@ class InformationQuery:
 
 @dataclass(frozen=True, eq=False)
 class Information:
-    """Float64, one number a head in the order of `places`, (layer, head). `blank`: the same measures of equal weights
-    under each layer's mask.
+    """Measures of the heads of one kind, float64, one number a head."""
 
-    entropy: mean H(row). mutual: I. distance: mean |i − j|, NaN across two texts. divergence (head, head): mean
-    Jensen–Shannon divergence, 0 to 1. """
-
-    places: tuple[HeadId, ...]
-    values: dict[str, np.ndarray]
-    blank: dict[str, np.ndarray]
-    divergence: np.ndarray
-    tokens: float
-    texts: int = 1
+    places: tuple[HeadId, ...]      # (layer, head), in the order of the arrays
+    values: dict[str, np.ndarray]   # entropy: mean H(row); mutual: I; distance: mean |i − j|, NaN across two texts
+    blank: dict[str, np.ndarray]    # the same of equal weights under each layer's mask
+    divergence: np.ndarray          # mean Jensen–Shannon divergence, 0 to 1, (head, head)
+    tokens: float                   # of the text, or their mean over texts
+    texts: int = 1                  # how many it is the mean over
 
     @property
     def nbytes(self) -> int:
+        """About the bytes of the arrays."""
         return self.divergence.nbytes + 100 * len(self.places)
 
 
@@ -130,7 +127,7 @@ def divergences(weights: np.ndarray, report: Progress) -> np.ndarray:
     return np.clip(found + found.T, 0, 1)
 
 
-def pooled(texts: Sequence[Information]) -> Information:
+def mean_over_texts(texts: Sequence[Information]) -> Information:
     """The mean over texts of one model, each text counting alike."""
     first = texts[0]
 

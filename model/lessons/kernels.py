@@ -71,7 +71,7 @@ def leave_one_out(keys: np.ndarray, values: np.ndarray, h: float, name: str) -> 
     return float(np.mean(errors))
 
 
-def moved(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+def total_variation(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Total variation ½ Σ |w − w'| between two rows of weights (..., key): the share of the weight that lies elsewhere,
     0 to 1."""
     return np.abs(one - other).sum(-1) / 2

@@ -41,6 +41,7 @@ class Weights:
 
 
 def weights(k: int = KERNEL, seed: int = 0) -> Weights:
+    """Weights drawn with a seed, for a convolution of k tokens."""
     rng = np.random.default_rng(seed)
     a, b, c = rng.standard_normal((3, WIDTH, WIDTH)) / np.sqrt(WIDTH)
     return Weights(a, b, c, rng.standard_normal((k, WIDTH, WIDTH)) / np.sqrt(k * WIDTH))
@@ -77,7 +78,7 @@ def _convolution(tokens: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     return sum(padded[i:i + len(tokens)] @ kernel[i] for i in range(k))
 
 
-def shuffled(kind: str, seed: int = 0) -> float:
+def order_sensitivity(kind: str, seed: int = 0) -> float:
     """‖f(P x) − P f(x)‖ / ‖f(x)‖ for one shuffle P of TOKENS tokens: 0 if the layer assumes nothing about their
     order."""
     rng = np.random.default_rng(seed)

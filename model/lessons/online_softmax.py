@@ -11,14 +11,13 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """After one tile. keys: its places (from, to). m, l, o (d_v): running maximum, sum and mix. kept: what the old l
-    and o were multiplied by."""
+    """The running numbers after one tile."""
 
-    keys: tuple[int, int]
-    m: float
-    l: float  # noqa: E741 (the paper's letter)
-    o: np.ndarray
-    kept: float
+    keys: tuple[int, int]   # the tile's places (from, to)
+    m: float                # running maximum
+    l: float               # running sum  # noqa: E741 (the paper's letter)
+    o: np.ndarray           # running mix, (d_v)
+    kept: float             # what the old l and o were multiplied by
 
     @property
     def answer(self) -> np.ndarray:
@@ -52,23 +51,21 @@ def tiled_attention(query: np.ndarray, key: np.ndarray, value: np.ndarray, tile:
             scores = rows @ key[start:start + tile].T / np.sqrt(query.shape[1]).astype(query.dtype)
             top = np.maximum(m, scores.max(1, keepdims=True))
             kept, raised = np.exp(m - top), np.exp(scores - top)
-            m, total, mix = top, kept * total + raised.sum(1,
-                                                           keepdims=True), kept * mix + raised @ value[
-                                                               start:start + tile]
+            m, total = top, kept * total + raised.sum(1, keepdims=True)
+            mix = kept * mix + raised @ value[start:start + tile]
         out[first:first + tile] = mix / total
     return out
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """The same attention three ways on random numbers, float32: how far tiles and torch's fused kernel are from the
-    formula, and numbers held."""
+    """The same attention three ways on random numbers, float32."""
 
-    n: int
-    tiled: float
-    fused: float
-    held_plain: int
-    held_tiled: int
+    n: int            # tokens
+    tiled: float      # largest difference of the tiles from equation (1) in float64
+    fused: float      # the same of torch's fused kernel
+    held_plain: int   # scores that the formula holds at once
+    held_tiled: int   # scores that the tiles hold at once
 
 
 @functools.cache

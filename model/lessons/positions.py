@@ -59,7 +59,7 @@ def strongest_wave(table: np.ndarray) -> np.ndarray:
     return len(table) / (1.0 + sizes.argmax(0))
 
 
-def compared(table: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+def compare_rows(table: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """x_i M x_jᵀ / (‖x_i‖ ‖x_j‖) for every two rows of a table (p, d), float64 (p, p): what a head compares whose W_Q
     W_Kᵀ is M."""
     unit = unit_rows(table)
@@ -109,7 +109,7 @@ def t5_bucket(offset: np.ndarray, both_ways: bool = True, buckets: int = 32, far
     return first + np.where(distance < exact, distance, np.minimum(far, count - 1))
 
 
-def shuffled(order: tuple[int, ...], scheme: str, causal: bool) -> tuple[np.ndarray, np.ndarray]:
+def shuffle_outputs(order: tuple[int, ...], scheme: str, causal: bool) -> tuple[np.ndarray, np.ndarray]:
     """(outputs of the words in their order, outputs of the same words when they are read in `order`), both float64
     (word, d), row w for word w.
 

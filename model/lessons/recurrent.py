@@ -102,8 +102,8 @@ def run(kinds: tuple[str, ...], steps: int, seed: int, report: Progress) -> Copy
         begun = time.perf_counter()
         model = train(kind, steps, seed, told)
         seconds[kind] = time.perf_counter() - begun
-        right[kind], parameters[kind] = np.array(accuracy(model,
-                                                          seed)), sum(each.numel() for each in model.parameters())
+        right[kind] = np.array(accuracy(model, seed))
+        parameters[kind] = sum(parameter.numel() for parameter in model.parameters())
     text = torch.randint(SYMBOLS, (1, TRAINED), generator=torch.Generator().manual_seed(20_000 + seed))
     with torch.inference_mode():
         logits, seen = model(text)   # of the last model, the one with attention

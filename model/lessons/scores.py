@@ -8,11 +8,15 @@ scores; symbols are one-hot, so these are W_q and W_k. """
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from model.core.masks import frozen_array
 from model.core.types import Progress
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 KINDS = ("additive", "scaled", "plain")
 SYMBOLS, LENGTH, CLASSES, D_VALUE = 12, 6, 8, 16
@@ -31,21 +35,20 @@ class ScoresQuery:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """By kind: loss in nats and accuracy of each step's batch before its step (step), seconds of the whole training,
-    seconds for the scores of TIMED queries over TIMED keys, the entropy of the untrained rows in bits."""
+    """What the three trainings did, by kind of score."""
 
-    loss: dict[str, np.ndarray]
-    accuracy: dict[str, np.ndarray]
-    seconds: dict[str, float]
-    scoring: dict[str, float]
-    entropy: dict[str, float]
+    loss: dict[str, np.ndarray]       # of each step's batch before its step, nats (step)
+    accuracy: dict[str, np.ndarray]   # of the same batches, (step)
+    seconds: dict[str, float]         # of the whole training
+    scoring: dict[str, float]         # seconds for the scores of TIMED queries over TIMED keys
+    entropy: dict[str, float]         # of the untrained rows, bits
 
     def __post_init__(self) -> None:
         for name in ("loss", "accuracy"):
             object.__setattr__(self, name, {kind: frozen_array(each) for kind, each in getattr(self, name).items()})
 
 
-def score(kind: str, query, key, v):
+def score(kind: str, query: "Tensor", key: "Tensor", v: "Tensor") -> "Tensor":
     """The scores (..., query, key) of query (..., query, d_k) and key (..., key, d_k). v (d_k) is the additive one's
     own vector."""
     import torch
@@ -57,7 +60,7 @@ def score(kind: str, query, key, v):
     return attention.scores(query, key, scale=1.0 if kind == "plain" else None)
 
 
-def rows(seed: int, count: int) -> Iterator[tuple]:
+def rows(seed: int, count: int) -> "Iterator[tuple[Tensor, Tensor, Tensor, Tensor]]":
     """Batches of (symbols (b, LENGTH), their classes (b, LENGTH), the symbol that is asked (b), its class (b))."""
     import torch
 
@@ -69,7 +72,7 @@ def rows(seed: int, count: int) -> Iterator[tuple]:
         yield symbols, classes, symbols.gather(1, place)[:, 0], classes.gather(1, place)[:, 0]
 
 
-def start(d_k: int, seed: int) -> dict:
+def start(d_k: int, seed: int) -> "dict[str, Tensor]":
     """The parameters at the start: W_q, W_k (symbol, d_k), v (d_k), values (class, D_VALUE), out (D_VALUE, class)."""
     import torch
 
@@ -103,7 +106,7 @@ def train(kind: str, d_k: int, seed: int,
     return np.array(losses), np.array(rights), spread
 
 
-def timed(kind: str, d_k: int) -> float:
+def scoring_seconds(kind: str, d_k: int) -> float:
     """Seconds for the scores of TIMED queries over TIMED keys, the shortest of TIMED goes."""
     import torch
 
@@ -126,7 +129,7 @@ def side_by_side(question: ScoresQuery, report: Progress) -> Scores:
 
         begun = time.perf_counter()
         loss[kind], accuracy[kind], entropy[kind] = train(kind, question.d_k, question.seed, told)
-        seconds[kind], scoring[kind] = time.perf_counter() - begun, timed(kind, question.d_k)
+        seconds[kind], scoring[kind] = time.perf_counter() - begun, scoring_seconds(kind, question.d_k)
     return Scores(loss, accuracy, seconds, scoring, entropy)
 
 

@@ -1,17 +1,23 @@
-"""A training that takes seconds: the resolver's task of part C in a tiny setting, with the loss, the optimiser and the
-schedule of one's choice.
+"""A training that takes seconds: the resolver's task in a tiny setting, with the loss, the optimiser and the schedule
+of one's choice.
 
 A `RunQuery` is answered by a `Run`. The encoder names, at "it", the noun that "it" stands for; two runs with the same
 seed start from the same weights and see the same sentences, so that whatever differs is what was chosen. """
 import random
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from model.core.types import Progress, quiet
 from model.lessons.descent import scaled_rate
-from model.lessons.divergence import smoothed
+from model.lessons.divergence import smoothed_target
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from model.scratch.transformer import Transformer
 
 # steps, sentences a step, sentences of the test, steps between two tests
 STEPS, SIZE, TESTED, EVERY = 150, 32, 200, 10
@@ -21,54 +27,52 @@ TARGETS = ("word", "smooth", "teacher", "other")
 
 @dataclass(frozen=True)
 class RunQuery:
-    """The defaults are the paper's optimiser (section 5.3), with rate and warm-up scaled to a run of 150 steps.
+    """One short training: answered by a `ShortRun`. The defaults are the paper's optimiser (section 5.3), with rate and
+    warm-up scaled to a run of 150 steps.
 
-    target: "word" (the noun that "it" is), "smooth" (the same with label smoothing), "teacher" (what the plain run
-    says: distillation), "other" (fine-tuning: the plain run's weights learn to name the other noun). clip 0: never;
-    warm_up 0: none. """
+    Targets: "word" (the noun that "it" is), "smooth" (the same with label smoothing), "teacher" (distillation: what the
+    plain run says), "other" (fine-tuning: the plain run's weights learn to name the other noun).
+    """
 
-    target: str = "word"
-    epsilon: float = 0.1
-    definition: str = "others"
-    beta2: float = 0.98
-    adam_epsilon: float = 1e-9
-    rate: float = 0.01
-    warm_up: int = 15
-    decay: bool = True
-    clip: float = 0.0
-    seed: int = 1
-    fresh: bool = False     # "other" from untrained weights, to compare with
+    target: str = "word"         # one of TARGETS
+    epsilon: float = 0.1         # of label smoothing
+    definition: str = "others"   # of label smoothing: one of model.lessons.divergence.DEFINITIONS
+    beta2: float = 0.98          # of Adam
+    adam_epsilon: float = 1e-9   # of Adam
+    rate: float = 0.01           # the learning rate at its peak
+    warm_up: int = 15            # steps; 0 for none
+    decay: bool = True           # whether the rate falls after the warm-up
+    clip: float = 0.0            # length that gradients are shortened to; 0 for never
+    seed: int = 1                # of the first weights and of the sentences
+    fresh: bool = False          # "other" from untrained weights, to compare with
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
-    """float64 arrays. For each step: loss, the floor under it (the target's entropy), rate, length of the gradient
-    before clipping.
+class ShortRun:
+    """The curves of a training, float64 arrays over its steps or its tests."""
 
-    tested: the steps at which sentences of unseen pairs of nouns were tried; nats: −ln p of the right word there;
-    right: share of them named right. """
-
-    loss: np.ndarray
-    floor: np.ndarray
-    rate: np.ndarray
-    gradient: np.ndarray
-    tested: np.ndarray
-    nats: np.ndarray
-    right: np.ndarray
+    loss: np.ndarray       # nats (step)
+    floor: np.ndarray      # the target's entropy, which no loss goes below, nats (step)
+    rate: np.ndarray       # the learning rate (step)
+    gradient: np.ndarray   # length of the gradient before clipping (step)
+    tested: np.ndarray     # the steps at which sentences of unseen pairs of nouns were tried (test)
+    nats: np.ndarray       # −ln p of the right word there (test)
+    right: np.ndarray      # share of these sentences whose noun is named right (test)
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the curves."""
         return sum(each.nbytes for each in vars(self).values())
 
 
 @lru_cache(maxsize=2 * STEPS)
-def sentences(seed: int, step: int) -> tuple:
+def sentences(seed: int, step: int) -> "tuple[Tensor, Tensor, Tensor, Tensor]":
     """(ids (b, t), place of "it" (b), id of its noun (b), id of the other noun (b)) of one step's sentences; step −1 is
     the test."""
     import torch
 
     from model.scratch import grammar
-    from model.scratch.task import padded
+    from model.scratch.task import pad_rows
     from model.scratch.tasks import resolver
 
     source = grammar.sentences(random.Random(f"short {seed} {step}"), "train" if step >= 0 else "validation")
@@ -76,10 +80,10 @@ def sentences(seed: int, step: int) -> tuple:
     ids = [resolver.encode(each)[0] for each in chosen]
     nouns = [[row[each.places[each.answer]], row[each.places[1 - each.answer]]]
              for row, each in zip(ids, chosen, strict=True)]
-    return padded(ids), torch.tensor([each.pronoun for each in chosen]), *torch.tensor(nouns).T
+    return pad_rows(ids), torch.tensor([each.pronoun for each in chosen]), *torch.tensor(nouns).T
 
 
-def untrained(seed: int):
+def untrained_model(seed: int) -> "Transformer":
     """The tiny encoder: the narrow resolver with d_model 32."""
     import torch
 
@@ -91,32 +95,32 @@ def untrained(seed: int):
         return Transformer(replace(resolver.TASKS[0].config, d_model=WIDTH, d_ff=2 * WIDTH))
 
 
-def at_it(model, ids, places):
+def at_it(model: "Transformer", ids: "Tensor", places: "Tensor") -> "Tensor":
     """Logits at "it" (b, word)."""
     return model.output(model.encode(ids)[range(len(ids)), places])
 
 
-def targets(question: RunQuery, step: int, teacher, words: int):
+def targets(question: RunQuery, step: int, teacher: "Transformer | None", words: int) -> "Tensor":
     """What the model should say at "it", float32 (b, word): the P in −Σ P ln Q."""
     import torch
 
     ids, places, nouns, others = sentences(question.seed, step)
     if question.target == "teacher":
         with torch.no_grad():
-            return at_it(teacher, ids, places).softmax(-1)
+            return at_it(cast("Transformer", teacher), ids, places).softmax(-1)
     right = others if question.target == "other" else nouns
-    row = smoothed(0, words, question.epsilon if question.target == "smooth" else 0.0, question.definition)
+    row = smoothed_target(0, words, question.epsilon if question.target == "smooth" else 0.0, question.definition)
     spread = torch.full((len(right), words), row[1], dtype=torch.float32)
     return spread.scatter(1, right[:, None], float(row[0]))
 
 
 @lru_cache(maxsize=4)
-def taught(seed: int):
+def trained_plainly(seed: int) -> "Transformer":
     """The plain run's trained model: the teacher of distillation, the start of fine-tuning."""
-    return train(RunQuery(seed=seed), untrained(seed), None, quiet)[0]
+    return train(RunQuery(seed=seed), untrained_model(seed), None, quiet)[0]
 
 
-def run(question: RunQuery, report: Progress = quiet) -> Run:
+def run(question: RunQuery, report: Progress = quiet) -> ShortRun:
     """Trains with these settings, a few seconds on one core; report is called after every step and stops it by
     raising."""
     from model.core.threads import one_thread
@@ -125,15 +129,16 @@ def run(question: RunQuery, report: Progress = quiet) -> Run:
         needs = question.target in ("teacher", "other")
         if needs:
             report(0.0, "training the plain model first")
-        teacher = taught(question.seed) if needs else None
-        model = untrained(question.seed)
+        teacher = trained_plainly(question.seed) if needs else None
+        model = untrained_model(question.seed)
         if teacher is not None and question.target == "other" and not question.fresh:
             model.load_state_dict(teacher.state_dict())
         return train(question, model, teacher, report)[1]
 
 
-def train(question: RunQuery, model, teacher, report: Progress) -> tuple:
-    """(the trained model, its Run)."""
+def train(question: RunQuery, model: "Transformer", teacher: "Transformer | None",
+          report: Progress) -> "tuple[Transformer, ShortRun]":
+    """(the trained model, its curves)."""
     import torch
 
     adam = torch.optim.Adam(model.parameters(), betas=(0.9, question.beta2), eps=question.adam_epsilon)
@@ -153,10 +158,10 @@ def train(question: RunQuery, model, teacher, report: Progress) -> tuple:
             if (step + 1) % EVERY == 0:
                 tests.append((step + 1, *_test(model, question)))
             report((step + 1) / STEPS, f"step {step + 1} of {STEPS}: loss {loss.item():.2f} nats")
-    return model, Run(*np.array(curves, np.float64).T, *np.array(tests, np.float64).T)
+    return model, ShortRun(*np.array(curves, np.float64).T, *np.array(tests, np.float64).T)
 
 
-def _test(model, question: RunQuery) -> tuple[float, float]:
+def _test(model: "Transformer", question: RunQuery) -> tuple[float, float]:
     """(−ln p of the right word, share right) on sentences that are never trained."""
     import torch
 

@@ -16,14 +16,13 @@ NAMES = ("full", "window", "dilated", "global", "random", "bigbird")
 
 @dataclass(frozen=True)
 class Shape:
-    """window: keys on each side. dilation: every how many tokens one of them stands. tokens: how many first tokens are
-    global. random: keys a row."""
+    """The numbers that the patterns take."""
 
-    window: int = 2
-    dilation: int = 2
-    tokens: int = 1
-    random: int = 2
-    seed: int = 0
+    window: int = 2     # keys on each side
+    dilation: int = 2   # every how many tokens one of them stands
+    tokens: int = 1     # how many first tokens are global
+    random: int = 2     # random keys a row
+    seed: int = 0       # of the random keys
 
 
 def distance(n: int) -> np.ndarray:
@@ -37,7 +36,7 @@ def window(n: int, shape: Shape) -> np.ndarray:
     return distance(n) <= shape.window
 
 
-def dilated(n: int, shape: Shape) -> np.ndarray:
+def dilated_window(n: int, shape: Shape) -> np.ndarray:
     """As many, but only every `dilation`-th token: a longer reach for the same cost."""
     return (distance(n) <= shape.window * shape.dilation) & (distance(n) % shape.dilation == 0)
 
@@ -59,13 +58,13 @@ def random_keys(n: int, shape: Shape) -> np.ndarray:
 def pattern(name: str, n: int, shape: Shape, causal: bool = False) -> np.ndarray:
     """One of NAMES for n tokens; with `causal`, nobody looks ahead as well."""
     parts = {"full": lambda: np.ones((n, n), bool), "window": lambda: window(n, shape),
-             "dilated": lambda: dilated(n, shape),
+             "dilated": lambda: dilated_window(n, shape),
              "global": lambda: window(n, shape) | global_tokens(n, shape), "random": lambda: random_keys(n, shape),
              "bigbird": lambda: window(n, shape) | global_tokens(n, shape) | random_keys(n, shape)}
     return np.tril(parts[name]()) if causal else parts[name]()
 
 
-def share(allowed: np.ndarray) -> float:
+def computed_share(allowed: np.ndarray) -> float:
     """The share of n² that is computed."""
     return float(allowed.mean())
 
@@ -92,7 +91,7 @@ def layers_needed(shares: np.ndarray) -> int | None:
     return len(shares) if shares[-1] == 1 else None
 
 
-def lost(attention_map: AttentionMap, allowed: np.ndarray) -> dict[HeadId, float]:
+def lost_weight(attention_map: AttentionMap, allowed: np.ndarray) -> dict[HeadId, float]:
     """{(layer, head): share of the head's weight that lies outside the pattern}, the mean over the text's queries."""
     found: dict[HeadId, float] = {}
     for layer in attention_map.layers:
@@ -105,6 +104,6 @@ def lost(attention_map: AttentionMap, allowed: np.ndarray) -> dict[HeadId, float
     return found
 
 
-def fits(attention_map: AttentionMap) -> bool:
+def applies_to(attention_map: AttentionMap) -> bool:
     """Whether a pattern of tokens means anything here: queries and keys are the same text."""
     return attention_map.kind is not Kind.CROSS

@@ -127,14 +127,14 @@ class Reasons:
     """The four reasons of the textbooks, measured on the same rows: one number without the division ("plain") and one
     with it ("scaled")."""
 
-    slope: dict[str, float]        # median of ‖diag p − p pᵀ‖
-    gradient: dict[str, float]     # median of ‖∂p/∂q‖
-    gradient_mean: dict[str, float]
-    spread: dict[str, float]       # standard deviation of what goes into the softmax
-    output: dict[str, float]       # root mean square of a component of Σ p_j v_j, for values of variance 1
-    largest: dict[str, float]      # median of the largest weight
-    overflow: dict[str, float]     # share of rows that overflow as written in float32
-    grown_overflow: float          # the same with the division, after the queries grew GROWN-fold
+    slope: dict[str, float]           # median of ‖diag p − p pᵀ‖
+    gradient: dict[str, float]        # median of ‖∂p/∂q‖
+    gradient_mean: dict[str, float]   # mean of the same
+    spread: dict[str, float]          # standard deviation of what goes into the softmax
+    output: dict[str, float]          # root mean square of a component of Σ p_j v_j, for values of variance 1
+    largest: dict[str, float]         # median of the largest weight
+    overflow: dict[str, float]        # share of rows that overflow as written in float32
+    grown_overflow: float             # the same with the division, after the queries grew GROWN-fold
 
 
 def reasons(d_k: int, n_keys: int, seed: int, kind: str) -> Reasons:

@@ -11,17 +11,15 @@ from model.core.statistics import entropy
 
 @dataclass(frozen=True, eq=False)
 class HeadScale:
-    """One head. divisor: what it really divides by. component: mean square of a component of q and of k. predicted: the
-    standard deviation that q · k would have if components were independent of one another; measured: what it has.
-    entropy (query) in bits under "own" and "undone"."""
+    """What the division by √d_k does in one head."""
 
-    divisor: float
-    d_k: int
-    component: tuple[float, float]
-    predicted: float
-    measured: float
-    entropy: dict[str, np.ndarray]
-    absorbed: float    # largest difference of weights between q · k · scale and (q · scale) · k: nothing but rounding
+    divisor: float                   # what the head really divides by
+    d_k: int                         # width of its queries and keys
+    component: tuple[float, float]   # mean square of a component of q and of k
+    predicted: float                 # standard deviation of q · k if components were independent
+    measured: float                  # standard deviation that it has
+    entropy: dict[str, np.ndarray]   # {"own" or "undone": of each row, bits (query)}
+    absorbed: float                  # largest difference of weights between q · k · scale and (q · scale) · k
 
 
 def head_scale(layer: Layer, head: int) -> HeadScale:
@@ -30,9 +28,8 @@ def head_scale(layer: Layer, head: int) -> HeadScale:
 
     from model.core import attention
 
-    query, key = layer.query[head].astype(np.float64), layer.key[head
-                                                                 // (layer.heads
-                                                                     // layer.key.shape[0])].astype(np.float64)
+    query = layer.query[head].astype(np.float64)
+    key = layer.key[head // (layer.heads // layer.key.shape[0])].astype(np.float64)
     dots = query @ key.T
     scores = torch.from_numpy(cast(np.ndarray, heads.scores(layer, head)).astype(np.float64))
     allowed = ~torch.isnan(scores)

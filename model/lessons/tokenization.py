@@ -10,7 +10,10 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 MODELS = ("minilm", "smollm2")
 LARGEST = 512      # merges that a text of one's own may bring
@@ -19,17 +22,16 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Cut:
-    """A text on its way: normalised text, the words that pieces never cross, pieces as the vocabulary has them,
-    readable labels, ids, and which are unknown or added by the model itself. vocabulary: how many pieces there are."""
+    """A text on its way to ids. Sequences of pieces are as long as each other."""
 
-    normalised: str
-    words: tuple[str, ...]
-    pieces: tuple[str, ...]
-    labels: tuple[str, ...]
-    ids: tuple[int, ...]
-    unknown: tuple[bool, ...]
-    special: tuple[bool, ...]
-    vocabulary: int
+    normalised: str             # the text after normalisation
+    words: tuple[str, ...]      # that pieces never cross
+    pieces: tuple[str, ...]     # as the vocabulary has them
+    labels: tuple[str, ...]     # the pieces, readable
+    ids: tuple[int, ...]        # their numbers
+    unknown: tuple[bool, ...]   # which are [UNK]
+    special: tuple[bool, ...]   # which the model adds itself
+    vocabulary: int             # how many pieces there are
 
     @property
     def count(self) -> int:
@@ -52,17 +54,18 @@ def on_disk(model: str) -> bool:
     """Whether this model is on this disk."""
     from model.pretrained import catalogue
 
-    entry = catalogue.named(model)
+    entry = catalogue.entry_named(model)
     return entry is not None and catalogue.on_disk(entry)
 
 
 @functools.lru_cache(4)
-def _tokenizer(model: str):
+def tokenizer_of(model: str) -> "Tokenizer":
+    """The tokenizer of a model of the catalogue that is on disk, without truncation and padding."""
     from tokenizers import Tokenizer
 
     from model.pretrained import catalogue
 
-    loaded = Tokenizer.from_file(str(catalogue.folder_of(cast(catalogue.Entry, catalogue.named(model)))
+    loaded = Tokenizer.from_file(str(catalogue.folder_of(cast(catalogue.Entry, catalogue.entry_named(model)))
                                      / "tokenizer.json"))
     loaded.no_truncation()
     loaded.no_padding()
@@ -70,7 +73,7 @@ def _tokenizer(model: str):
 
 
 @functools.lru_cache(16)
-def trained(text: str):
+def train_bpe(text: str) -> "Tokenizer":
     """A byte-level BPE made from this text alone, by the tokenizers library: merges of pairs that stand there at least
     twice, LARGEST at most."""
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
@@ -86,15 +89,15 @@ def trained(text: str):
 
 def cut(text: str, model: str) -> Cut:
     """The text by a model's own tokenizer. Raises NotOnDisk (a UserError) where the model is not there."""
-    return _cut(text, _tokenizer(model))
+    return _cut(text, tokenizer_of(model))
 
 
 def cut_by_own(text: str, book: str) -> Cut:
     """The text by a byte-level BPE that was trained on `book` alone."""
-    return _cut(text, trained(book))
+    return _cut(text, train_bpe(book))
 
 
-def _cut(text: str, tokenizer) -> Cut:
+def _cut(text: str, tokenizer: "Tokenizer") -> Cut:
     from model.pretrained.tokens import Piece, readable
 
     normalised = tokenizer.normalizer.normalize_str(text) if tokenizer.normalizer else text
@@ -113,18 +116,18 @@ def _cut(text: str, tokenizer) -> Cut:
 @functools.lru_cache(64)
 def merges(text: str) -> Merges:
     """Trains BPE on the text alone and follows its merges through the text."""
-    made = trained(text)
+    made = train_bpe(text)
     pairs = tuple((first, second) for first, second in json.loads(made.to_str())["model"]["merges"])
     words = Counter(word for word, _ in made.pre_tokenizer.pre_tokenize_str(text))
     split = {word: tuple(word) for word in words}
     lengths = [sum(times * len(split[word]) for word, times in words.items())]
     for pair in pairs:
-        split = {word: merged(pieces, pair) for word, pieces in split.items()}
+        split = {word: merge_pair(pieces, pair) for word, pieces in split.items()}
         lengths.append(sum(times * len(split[word]) for word, times in words.items()))
     return Merges(pairs, tuple(words.items()), tuple(lengths))
 
 
-def merged(pieces: tuple[str, ...], pair: Pair) -> tuple[str, ...]:
+def merge_pair(pieces: tuple[str, ...], pair: Pair) -> tuple[str, ...]:
     """A word's pieces with every occurrence of the pair put together, from the left."""
     found: list[str] = []
     place = 0
@@ -139,7 +142,7 @@ def apply(word: str, pairs: tuple[Pair, ...]) -> tuple[str, ...]:
     """A word's pieces after these merges, one after the other in their order (Sennrich et al. 2016, algorithm 1)."""
     pieces = tuple(word)
     for pair in pairs:
-        pieces = merged(pieces, pair)
+        pieces = merge_pair(pieces, pair)
     return pieces
 
 
@@ -153,7 +156,7 @@ def pair_counts(words: tuple[tuple[str, int], ...], pairs: tuple[Pair, ...]) -> 
     return found
 
 
-def shown(piece: str) -> str:
+def show_piece(piece: str) -> str:
     """A byte-level piece as text with its space visible; bytes that are not a whole character as hexadecimal
     numbers."""
     from model.pretrained.tokens import bytes_by_sign, visible

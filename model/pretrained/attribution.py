@@ -1,6 +1,7 @@
 """A pretrained model as the subject of an attribution: variants of the text in one plain pass, the edit Hide in a
 captured one."""
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,19 +10,23 @@ from model.core.query import Hide, Query, UserError
 from model.core.record import Tokens
 from model.core.types import KindHeadId, Progress
 from model.pretrained import predict
-from model.pretrained.inputs import tokenize_query
+from model.pretrained.inputs import ModelInput, tokenize_query
 from model.studies.attribution import LONGEST, AttributionQuery
-from model.studies.token_removal import Subject, answered, beginning, last_word, target_word
+from model.studies.token_removal import Subject, answer_of, first_tokens, last_word, target_word
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class PretrainedSubject(Subject):
     """A decoder before a word, a masked-word model at a mask, a sentence model with all its tokens, or an
     encoder–decoder with those of its source. target: the decoder's ids (1, token) up to the word."""
 
-    def __init__(self, opened, query: Query, tokens: Tokens, tensors: dict, place: int | None, target=None) -> None:
+    def __init__(self, opened: Any, query: Query, tokens: Tokens, tensors: "dict[str, Tensor]", place: int | None,
+                 target: "Tensor | None" = None) -> None:
         tokenizer = opened.tokenizer
-        neutral = next((each for each in (tokenizer.mask_token_id, tokenizer.unk_token_id, tokenizer.eos_token_id)
-                        if each is not None), 0)
+        neutral = next((number for number in (tokenizer.mask_token_id, tokenizer.unk_token_id, tokenizer.eos_token_id)
+                        if number is not None), 0)
         super().__init__(query, tokens, tensors, place, neutral)
         self.opened, self.target = opened, target
         if opened.head == "vector" and opened.pooling.mode == "first":
@@ -29,24 +34,28 @@ class PretrainedSubject(Subject):
         if target is not None:
             self.rows = np.eye(target.shape[1])[-1]
 
-    def forward(self, tensors: dict, place: int | None):
-        given = {} if self.target is None else {"decoder_input_ids": self.target.expand(len(tensors["input_ids"]), -1)}
-        output = self.opened.network(**tensors, **given, **predict.last_only(self.opened))
+    def forward(self, tensors: "dict[str, Tensor]", place: int | None) -> "Tensor":
+        """The logits (text, vocabulary) at `place`, or the sentence vectors (text, d_model), of a plain pass."""
+        if self.target is not None:
+            tensors = {**tensors, "decoder_input_ids": self.target.expand(len(tensors["input_ids"]), -1)}
+        output = self.opened.network(**tensors, **predict.last_only(self.opened))
         if self.opened.head == "vector":
-            return predict.pooled(output.last_hidden_state, self.opened.pooling)
+            return predict.pool(output.last_hidden_state, self.opened.pooling)
         return output.logits[:, place if self.opened.head == "mask" else -1].float()
 
-    def forward_hidden(self, token: int):
+    def forward_hidden(self, token: int) -> "Tensor":
+        """`forward` of the text itself, with this token hidden from every query."""
         session = forward_pass.Session(self.opened.names, self.opened.wiring.slots, frozenset([Hide("source", token)]))
         return forward_pass.run(session, lambda: self.forward(self.tensors, self.place))
 
     @property
-    def table(self):
-        return (self.opened.network if self.target is None
-                else self.opened.network.get_encoder()).get_input_embeddings()
+    def embedding_table(self) -> Any:
+        """The module that embeds the tokens."""
+        network = self.opened.network if self.target is None else self.opened.network.get_encoder()
+        return network.get_input_embeddings()
 
-    def reader(self, head: KindHeadId, output: np.ndarray):
-        """The module whose weights are these very numbers in memory."""
+    def output_projection(self, head: KindHeadId, output: np.ndarray) -> Any:
+        """The module whose weights are the very numbers of `output` in memory. Raises UserError if there is none."""
         for module in self.opened.network.modules():
             weight = getattr(module, "weight", None)
             if weight is not None and weight.ndim == 2 and np.may_share_memory(weight.detach().numpy(), output):
@@ -55,9 +64,9 @@ class PretrainedSubject(Subject):
                         f"another model.")
 
 
-def subject(opened, question: AttributionQuery, report: Progress) -> Subject:
-    """Raises UserError for a model that answers with no word and no sentence vector, for one that is not verified, and
-    for a long text."""
+def subject(opened: Any, question: AttributionQuery, report: Progress) -> Subject:
+    """The model before this question. Raises UserError for a model that answers with no word and no sentence vector,
+    for one that is not verified, and for a long text."""
     title = opened.card.title
     if opened.wiring is None:
         raise UserError(f"{title} only reports its weights and cannot be edited, so that nothing can be held against "
@@ -68,21 +77,20 @@ def subject(opened, question: AttributionQuery, report: Progress) -> Subject:
     if question.query.edits:
         raise UserError("Tokens are taken away from the model as it is; take the edits away.")
     report(0.0, "reading the text")
-    found = _target(opened, question,
-                    report) if opened.head == "target" else {"next": _next, "mask": _mask,
-                                                             "vector": _vector}[opened.head](
-                        opened, question)
-    found.answer = answered(found, opened.head, lambda number: predict.text_of(opened.tokenizer, number))
-    return found
+    if opened.head == "target":
+        subject = _target(opened, question, report)
+    else:
+        subject = {"next": _next, "mask": _mask, "vector": _vector}[opened.head](opened, question)
+    subject.answer = answer_of(subject, opened.head, lambda number: predict.text_of(opened.tokenizer, number))
+    return subject
 
 
-def _asked(opened, query: Query):
-    question = tokenize_query(opened.network, opened.tokenizer, query, opened.card.max_tokens)
-    if len(question.source) > LONGEST:
+def _tokenize(opened: Any, query: Query) -> ModelInput:
+    asked = tokenize_query(opened.network, opened.tokenizer, query, opened.card.max_tokens)
+    if len(asked.source) > LONGEST:
         raise UserError(f"Each token is taken away three times, so this page takes texts of at most {LONGEST} tokens "
-                        f"and this one has "
-                        f"{len(question.source)}; shorten it.")
-    return question
+                        f"and this one has {len(asked.source)}; shorten it.")
+    return asked
 
 
 def _token_at(tokens: Tokens, at: int) -> int | None:
@@ -91,25 +99,24 @@ def _token_at(tokens: Tokens, at: int) -> int | None:
                 None)
 
 
-def _next(opened, question: AttributionQuery) -> Subject:
+def _next(opened: Any, question: AttributionQuery) -> Subject:
     """The text up to the word; what stands behind it is never seen by a decoder."""
-    asked = _asked(opened, question.query)
+    asked = _tokenize(opened, question.query)
     tokens = asked.source
     at = last_word(tokens, question.query.text) if question.at is None else question.at
     wanted = _token_at(tokens, at)
-    place = (wanted if wanted is not None
-             else 1 + max(token for token, special in enumerate(tokens.special) if not special)) - 1
-    read_so_far = beginning(tokens, place + 1)
-    found = PretrainedSubject(opened, question.query, read_so_far,
-                              {name: each[:, :place + 1] for name, each in asked.tensors.items()}, place)
-    found.ids = _targets(found, question, None if wanted is None else tokens.ids[wanted])
-    return found
+    last = max(token for token, special in enumerate(tokens.special) if not special)
+    place = last if wanted is None else wanted - 1
+    tensors = {name: tensor[:, :place + 1] for name, tensor in asked.tensors.items()}
+    subject = PretrainedSubject(opened, question.query, first_tokens(tokens, place + 1), tensors, place)
+    subject.ids = _targets(subject, question, None if wanted is None else tokens.ids[wanted])
+    return subject
 
 
-def _mask(opened, question: AttributionQuery) -> Subject:
+def _mask(opened: Any, question: AttributionQuery) -> Subject:
     """The text with a mask: its own first, or one in the word's place."""
     query, mask = question.query, opened.tokenizer.mask_token_id
-    asked, original = _asked(opened, query), None
+    asked, original = _tokenize(opened, query), None
     if mask not in asked.source.ids:
         tokens = asked.source
         at = min(last_word(tokens, query.text), len(query.text) - 1) if question.at is None else question.at
@@ -118,59 +125,60 @@ def _mask(opened, question: AttributionQuery) -> Subject:
             raise UserError("There is no word at that place of the text; click one.")
         (start, end), original = tokens.spans[wanted], tokens.ids[wanted]
         query = replace(query, text=query.text[:start] + opened.tokenizer.mask_token + query.text[end:])
-        asked = _asked(opened, query)
+        asked = _tokenize(opened, query)
     if mask not in asked.source.ids:
         raise UserError(f"{opened.card.title} reads no mask in the word's place; choose another word.")
-    found = PretrainedSubject(opened, query, asked.source, asked.tensors, asked.source.ids.index(mask))
-    found.ids = _targets(found, question, original)
-    return found
+    subject = PretrainedSubject(opened, query, asked.source, asked.tensors, asked.source.ids.index(mask))
+    subject.ids = _targets(subject, question, original)
+    return subject
 
 
-def _vector(opened, question: AttributionQuery) -> Subject:
+def _vector(opened: Any, question: AttributionQuery) -> Subject:
+    """The whole text, beside the vector of the other sentence."""
     import torch
 
     if not question.other.strip():
         raise UserError("A sentence vector is compared with that of another sentence; type one.")
-    asked = _asked(opened, question.query)
-    found = PretrainedSubject(opened, question.query, asked.source, asked.tensors, None)
+    asked = _tokenize(opened, question.query)
+    subject = PretrainedSubject(opened, question.query, asked.source, asked.tensors, None)
     with torch.inference_mode():
-        other = _asked(opened, Query(question.query.model, question.query.revision, question.other))
-        vector = found.forward(other.tensors, None).clone()
-    found.other = torch.tensor(vector.numpy())   # a tensor of inference would not take part in a gradient
-    return found
+        other = _tokenize(opened, Query(question.query.model, question.query.revision, question.other))
+        vector = subject.forward(other.tensors, None).clone()
+    subject.other = torch.tensor(vector.numpy())   # a tensor of inference would not take part in a gradient
+    return subject
 
 
-def _target(opened, question: AttributionQuery, report: Progress) -> Subject:
-    """The source and what is written before the word; what the model writes is written once, and stays as it is."""
-    _asked(opened, question.query)
+def _target(opened: Any, question: AttributionQuery, report: Progress) -> Subject:
+    """The source, and the target up to the word; a target that the model writes is written once and stays as it is."""
+    _tokenize(opened, question.query)
     asked = opened.question(question.query, report)
     wanted = min(max(1, target_word(asked.target) if question.at is None else question.at), len(asked.target))
     ids = asked.tensors["decoder_input_ids"][:, :wanted]
-    tensors = {name: each for name, each in asked.tensors.items() if not name.startswith("decoder")}
-    found = PretrainedSubject(opened, question.query, asked.source, tensors, None, ids)
-    found.ids = _targets(found, question, asked.target.ids[wanted] if wanted < len(asked.target) else None)
-    return found
+    tensors = {name: tensor for name, tensor in asked.tensors.items() if not name.startswith("decoder")}
+    subject = PretrainedSubject(opened, question.query, asked.source, tensors, None, ids)
+    subject.ids = _targets(subject, question, asked.target.ids[wanted] if wanted < len(asked.target) else None)
+    return subject
 
 
-def _targets(found: PretrainedSubject, question: AttributionQuery, standing: int | None) -> tuple[int, ...]:
-    """The ids of word and rival: as typed (the first piece), or what stands there, or the model's best."""
+def _targets(subject: PretrainedSubject, question: AttributionQuery, original: int | None) -> tuple[int, ...]:
+    """The ids of word and rival: as typed (the first piece), or the original there, or the model's best."""
     import torch
 
     if question.word.strip():
-        first = _piece(found.opened, question.word)
-    elif standing is not None:
-        first = standing
+        first = _piece(subject.opened, question.word)
+    elif original is not None:
+        first = original
     else:
         with torch.inference_mode():
-            first = int(found.forward(found.tensors, found.place)[0].argmax())
-    return (first, _piece(found.opened, question.rival)) if question.rival.strip() else (first,)
+            first = int(subject.forward(subject.tensors, subject.place)[0].argmax())
+    return (first, _piece(subject.opened, question.rival)) if question.rival.strip() else (first,)
 
 
-def _piece(opened, word: str) -> int:
+def _piece(opened: Any, word: str) -> int:
     """The first piece of a word as it stands within a text. Raises UserError for one that the vocabulary lacks."""
     tokenizer = opened.tokenizer
     ids = tokenizer.encode(f" {word.strip()}", add_special_tokens=False)
-    ids = [each for each in ids if tokenizer.decode([each]).strip()]
+    ids = [number for number in ids if tokenizer.decode([number]).strip()]
     if not ids or ids[0] == tokenizer.unk_token_id:
         raise UserError(f"“{word}” is unknown to {opened.card.title}; choose another word.")
     return ids[0]

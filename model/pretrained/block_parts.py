@@ -1,38 +1,43 @@
-"""The parts of a block that are told by their numbers: normalisations, feed-forward layers, the pairs of rotary
+"""The parts of a block, recognised by their numbers: normalisations, feed-forward layers, the pairs of rotary
 positions."""
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from model.core.trace import CLOSE, FeedForwardTrace, Norm
 
 
 class Unfollowed(Exception):
-    """A module does something that is not known here; the message says what, after "as"."""
+    """A module does something that is not known here; the message is a clause on what, to stand after "as"."""
 
 
 def close(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether two arrays are the same numbers, up to the order of summation."""
-    return one.shape == other.shape and float(np.abs(one - other).max(initial=0)) <= CLOSE * max(
-        float(np.abs(other).max(initial=0)), 1e-30)
+    """Whether two arrays are the same numbers, up to rounding."""
+    if one.shape != other.shape:
+        return False
+    largest = max(float(np.abs(other).max(initial=0)), 1e-30)
+    return float(np.abs(one - other).max(initial=0)) <= CLOSE * largest
 
 
-def norm_of(name: str, call) -> Norm:
-    """The normalisation that reproduces the call's output: of layer or root-mean-square kind, its gain as it is or
-    (Gemma) 1 more."""
+def norm_of(name: str, call: Any) -> Norm:
+    """The normalisation that reproduces a call's output: of layer or root-mean-square kind, with its gain as it is or
+    (Gemma) 1 more. Raises Unfollowed if none does."""
     module, x = call.module, call.input.astype(np.float64)
-    epsilon = next((float(getattr(module, each)) for each in ("eps", "variance_epsilon", "epsilon")
-                    if hasattr(module, each)), 1e-6)
+    epsilon = next((float(getattr(module, attribute)) for attribute in ("eps", "variance_epsilon", "epsilon")
+                    if hasattr(module, attribute)), 1e-6)
     weight, bias = module.weight.detach().float().numpy(), getattr(module, "bias", None)
     bias = None if bias is None else bias.detach().float().numpy()
     centred = x - x.mean(-1, keepdims=True)
-    for kind, each in (("layer", centred), ("rms", x)):
-        normal = each / np.sqrt((each * each).mean(-1, keepdims=True) + epsilon)
+    for kind, numbers in (("layer", centred), ("rms", x)):
+        normal = numbers / np.sqrt((numbers * numbers).mean(-1, keepdims=True) + epsilon)
         for gain in (weight, 1 + weight):
             if close(normal * gain + (0 if bias is None else bias), call.output):
                 return Norm(name, kind, call.input, call.output, gain, bias, epsilon)
     raise Unfollowed(f"its {name} normalises in a way that is not known here")
 
 
-def activations() -> dict:
+def activations() -> dict[str, Callable]:
     """The activations that a feed-forward layer may have, by name, as functions of a tensor."""
     import torch
     from torch.nn import functional
@@ -43,8 +48,8 @@ def activations() -> dict:
 
 
 def feed_forward(linears: list, d_model: int) -> FeedForwardTrace | None:
-    """The feed-forward layer among a block's matrices outside attention: W_2 is the last that leads back to d_model.
-    None if it has another form."""
+    """The feed-forward layer among a block's matrix calls outside attention: W_2 is the last that leads back to
+    d_model. None if it has another form."""
     import torch
 
     down = next((call for call in reversed(linears) if call.output.shape[-1] == d_model), None)
@@ -62,8 +67,8 @@ def feed_forward(linears: list, d_model: int) -> FeedForwardTrace | None:
 
 
 def pairs_of(before: np.ndarray, after: np.ndarray) -> tuple[tuple[int, int], ...]:
-    """Which dimensions were turned together between two versions of the vectors (head, t, d): those pairs keep their
-    common length.
+    """Which dimensions were turned together between two versions of the vectors (head, t, d): the pairs that keep their
+    common length. Raises Unfollowed if none do.
 
     Llama's libraries pair dimension c with c + d/2, the paper 2c with 2c + 1 (Su et al. 2021); some models turn a part
     of d only. """
@@ -72,8 +77,7 @@ def pairs_of(before: np.ndarray, after: np.ndarray) -> tuple[tuple[int, int], ..
     size = before.shape[-1]
     for turned in (size, size // 2, size // 4):
         half = turned // 2
-        for pairs in ([(each, each + half) for each in range(half)],
-                      [(2 * each, 2 * each + 1) for each in range(half)]):
+        for pairs in ([(c, c + half) for c in range(half)], [(2 * c, 2 * c + 1) for c in range(half)]):
             one, other = (np.stack([np.hypot(array[..., a], array[..., b]) for a, b in pairs])
                           for array in (before, after))
             if half and close(one, other) and close(before[..., turned:], after[..., turned:]):

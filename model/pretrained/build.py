@@ -1,30 +1,36 @@
 """From a checked folder to a `PretrainedModel`: transformers loads it, the probe verifies it."""
 import inspect
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 from model.capture import forward_pass, reported, verify
 from model.capture.attention_call import Unsupported
 from model.core import memory
-from model.core.query import UserError
+from model.core.query import UserError, first_line
+from model.core.record import Card
 from model.core.types import Progress
 from model.pretrained import files, predict
-from model.pretrained.card import ATTENTIONLESS, Seen, card_of, longest, smallest_window
+from model.pretrained.card import ATTENTIONLESS, ProbeFacts, card_of, longest, smallest_window
+from model.pretrained.files import ModelFiles
 from model.pretrained.inputs import as_tensors
 from model.pretrained.model import PretrainedModel
 
 LOAD_OPTIONS = {"local_files_only": True, "trust_remote_code": False}
 PROBE, PROBE_TARGET = 24, 13   # tokens; two different numbers tell the two sides of an encoder–decoder apart
-# operations that the probe may take, about a minute; longer windows are left to the check on every answer
-PROBE_COST = 3e12
+PROBE_COST = 3e12   # operations, about a minute: where a window would take more, every answer is checked instead
 PERMUTED = frozenset({"xlnet"})  # decoders that look at later tokens by design, unless a permutation is passed
+# transformers' tables of architectures, and what the head of those in them predicts
 HEADS_BY_CLASS = (("MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES", "target"),
                   ("MODEL_FOR_MASKED_LM_MAPPING_NAMES", "mask"),
-           ("MODEL_FOR_CAUSAL_LM_MAPPING_NAMES", "next"), ("MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES", "label"))
+                  ("MODEL_FOR_CAUSAL_LM_MAPPING_NAMES", "next"),
+                  ("MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES", "label"))
+COMPUTED = {"F32", "I64", "I32", "U8", "BOOL"}   # stored as they are computed with
 
 
-def open_folder(place, fingerprint: str, report: Progress) -> PretrainedModel:
-    """Loads and verifies. The caller holds the lock, has checked the files and prepared transformers. Raises UserError
-    if it cannot be shown."""
+def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> PretrainedModel:
+    """The model of a folder, loaded and verified. The caller holds the lock, has checked the files and prepared
+    transformers. Raises UserError if it cannot be shown."""
     report(0.1, "reading the configuration")
     config = _as_user_error(place, "configuration", _config)
     weights = files.weights_of(place.folder)
@@ -38,12 +44,13 @@ def open_folder(place, fingerprint: str, report: Progress) -> PretrainedModel:
 
 def dtype_of(stored: tuple[str, ...]) -> str:
     """How the weights are computed with, and how they are stored where that differs."""
-    return "float32" if set(stored) <= {"F32", "I64", "I32", "U8",
-                                        "BOOL"} else f"float32, stored as {' and '.join(stored)}"
+    return "float32" if set(stored) <= COMPUTED else f"float32, stored as {' and '.join(stored)}"
 
 
-def build_model(place, fingerprint: str, network, tokenizer, head: str, dtype: str = "float32") -> PretrainedModel:
-    """A loaded network, verified or at least reported. Raises UserError if its picture cannot be trusted."""
+def build_model(place: ModelFiles, fingerprint: str, network: Any, tokenizer: Any, head: str,
+                dtype: str = "float32") -> PretrainedModel:
+    """The model of a loaded network, verified or at least reported. Raises UserError if its picture cannot be
+    trusted."""
     network.eval()
     forward, lengths = probe_of(network)
     wiring: verify.Wiring | None = None
@@ -54,9 +61,9 @@ def build_model(place, fingerprint: str, network, tokenizer, head: str, dtype: s
         reasons = wiring.reasons
     except Unsupported as error:
         reasons = (str(error),)
-    except ValueError as error:   # numbers that are none
-        found = str(error).split(";")[0]
-        raise UserError(f"{place.title} is not opened, as its weights are damaged ({found}); fetch them again or "
+    except ValueError as error:   # NaN or infinity
+        reason = str(error).split(";")[0]
+        raise UserError(f"{place.title} is not opened, as its weights are damaged ({reason}); fetch them again or "
                         f"choose another model.") from error
     shapes = [] if wiring is None else list(wiring.shapes.values())
     if reasons:
@@ -64,33 +71,32 @@ def build_model(place, fingerprint: str, network, tokenizer, head: str, dtype: s
         shapes = _shapes_of(network)
     pooling = predict.pooling_of(place.folder)
     slots = () if wiring is None else tuple(wiring.slots.values())
-    seen = Seen(tuple((each.heads, each.kv_heads, each.d_k) for each in shapes),
-                frozenset(slot.index for slot in slots),
-                frozenset(slot.kind for slot in slots), lengths[0], dtype)
-    card = card_of(place, fingerprint, network, tokenizer, seen)
+    facts = ProbeFacts(tuple((shape.heads, shape.kv_heads, shape.d_k) for shape in shapes),
+                       frozenset(slot.index for slot in slots), frozenset(slot.kind for slot in slots), lengths[0],
+                       dtype)
+    card = card_of(place, fingerprint, network, tokenizer, facts)
     names = {id(module): name for name, module in network.named_modules()}
     return PretrainedModel(card, network, tokenizer, wiring, "vector" if pooling else head, pooling, looks_ahead,
-                           reasons, names,
-                           _plan(network, card, head, shapes, wiring is None))
+                           reasons, names, _plan(network, card, head, shapes, wiring is None))
 
 
 class Probe:
-    """A forward pass over the same tokens each time, but for what it is called with."""
+    """A forward pass over the same tokens each time; what it is called with replaces or adds to its arguments."""
 
-    def __init__(self, network, tensors: dict) -> None:
+    def __init__(self, network: Any, tensors: dict) -> None:
         self.network, self.tensors = network, tensors
 
-    def __call__(self, **options):
+    def __call__(self, **options: Any) -> Any:
         return self.network(**self.tensors | options)
 
 
-def probe_of(network) -> tuple[Probe, tuple[int, int | None]]:
+def probe_of(network: Any) -> tuple[Probe, tuple[int, int | None]]:
     """A forward pass over random tokens, longer than the smallest window if that is affordable, and its lengths on both
     sides."""
     import torch
 
     config = network.config.get_text_config()
-    parameters = sum(each.numel() for each in network.parameters())
+    parameters = sum(parameter.numel() for parameter in network.parameters())
     wanted = (smallest_window(config) or 0) + 8
     length = max(PROBE, wanted if 4 * parameters * wanted < PROBE_COST else 0)
     draw = torch.Generator().manual_seed(0)
@@ -100,57 +106,54 @@ def probe_of(network) -> tuple[Probe, tuple[int, int | None]]:
     ids = {name: torch.randint(config.vocab_size // 10, config.vocab_size, (count,), generator=draw).tolist()
            for name, count in sides.items()}
     tensors = as_tensors(network, {**ids, "attention_mask": [1] * sides["input_ids"]})
-
     return Probe(network, tensors), (sides["input_ids"], sides.get("decoder_input_ids"))
 
 
-def _config(folder):
+def _config(folder: Path) -> Any:
     from transformers import AutoConfig
 
     config = AutoConfig.from_pretrained(folder, **LOAD_OPTIONS)
     if config.model_type in ATTENTIONLESS:
         raise UserError(f"{folder.name} is a {config.model_type} model, which has no attention to show; choose a "
                         f"Transformer.")
-    for each in (config, config.get_text_config()):
-        each.use_cache = False
+    config.use_cache = config.get_text_config().use_cache = False
     return config
 
 
-def _tokenizer(folder):
+def _tokenizer(folder: Path) -> Any:
     from transformers import AutoTokenizer
 
     return AutoTokenizer.from_pretrained(folder, **LOAD_OPTIONS)
 
 
-def _as_user_error(place, what: str, open_: Callable):
-    """What transformers says about a folder that it cannot read, as one sentence."""
+def _as_user_error(place: ModelFiles, what: str, open_: Callable[[Path], Any]) -> Any:
+    """open_(folder); what transformers raises about a folder that it cannot read becomes a UserError."""
     try:
         return open_(place.folder)
     except UserError:
         raise
     except Exception as error:
-        said = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise UserError(f"The {what} of {place.title} cannot be opened ({said}); check the folder's files or choose "
-                        f"another model.") from error
+        raise UserError(f"The {what} of {place.title} cannot be opened ({first_line(error, 200)}); check the folder's "
+                        f"files or choose another model.") from error
 
 
-def _network(place, config):
+def _network(place: ModelFiles, config: Any) -> tuple[Any, str]:
     """The network as its architecture says, and what its head predicts."""
     import torch
     import transformers
 
     architecture = (config.architectures or ["AutoModel"])[0]
-    found = getattr(transformers, architecture, transformers.AutoModel)
+    network_class = getattr(transformers, architecture, transformers.AutoModel)
     head = next((head for names, head in HEADS_BY_CLASS
                  if architecture in getattr(transformers.models.auto.modeling_auto, names).values()), "none")
     options = {"config": config, "use_safetensors": True, "dtype": torch.float32, "output_loading_info": True,
                **LOAD_OPTIONS}
 
-    def load(folder):
+    def load(folder: Path) -> Any:
         try:
-            return found.from_pretrained(folder, attn_implementation=forward_pass.IMPLEMENTATION, **options)
+            return network_class.from_pretrained(folder, attn_implementation=forward_pass.IMPLEMENTATION, **options)
         except (KeyError, ValueError):
-            return found.from_pretrained(folder, attn_implementation="eager", **options)
+            return network_class.from_pretrained(folder, attn_implementation="eager", **options)
 
     network, info = _as_user_error(place, "weights", load)
     missing = sorted(name for name in info["missing_keys"] if "pooler" not in name)
@@ -163,9 +166,9 @@ def _network(place, config):
     return network, head
 
 
-def _report(place, network, head: str, reasons: tuple[str, ...]) -> bool:
-    """Switches to the model's own weights and checks them on the probe; tells whether it looks ahead. Raises UserError
-    if they fail."""
+def _report(place: ModelFiles, network: Any, head: str, reasons: tuple[str, ...]) -> bool:
+    """Switches to the weights that the model itself reports and checks them on the probe; gives whether they look
+    ahead. Raises UserError if they fail."""
     import torch
 
     try:
@@ -180,13 +183,12 @@ def _report(place, network, head: str, reasons: tuple[str, ...]) -> bool:
                 raise Unsupported("it predicts the next token, yet its output changes with tokens that come later")
             reported.layers_of(forward(output_attentions=True), lengths, ahead)
     except Exception as error:
-        said = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise UserError(f"{place.title} is refused, as no picture of it can be trusted: {reasons[-1]}, and {said}; "
-                        f"choose another model.") from error
+        raise UserError(f"{place.title} is refused, as no picture of it can be trusted: {reasons[-1]}, and "
+                        f"{first_line(error, 200)}; choose another model.") from error
     return ahead
 
 
-def _make_eager(network) -> None:
+def _make_eager(network: Any) -> None:
     """Eager attention with eager masks everywhere. A family that ignores the registry also ignores transformers' own
     switch, and would go on with masks made for the fused kernel, which it does not understand: BLOOM then looks
     ahead."""
@@ -195,20 +197,21 @@ def _make_eager(network) -> None:
             module.config._attn_implementation = "eager"
 
 
-def _shapes_of(network) -> list[memory.Shape]:
+def _shapes_of(network: Any) -> list[memory.Shape]:
+    """The sizes of the attention layers as the configuration has them."""
     config = network.config.get_text_config()
     heads = getattr(config, "num_attention_heads", None) or 1
     width = getattr(config, "hidden_size", None) or heads
     layers = getattr(config, "num_hidden_layers", None) or 1
-    return [memory.Shape(heads, heads, width // heads,
-                         width // heads)] * (layers * (3 if network.config.is_encoder_decoder else 1))
+    shape = memory.Shape(heads, heads, width // heads, width // heads)
+    return [shape] * (layers * (3 if network.config.is_encoder_decoder else 1))
 
 
-def _plan(network, card, head: str, shapes: list[memory.Shape], keeps_weights: bool) -> memory.Plan:
+def _plan(network: Any, card: Card, head: str, shapes: list[memory.Shape], keeps_weights: bool) -> memory.Plan:
     config = network.config.get_text_config()
     inner = getattr(config, "intermediate_size", None) or getattr(config, "d_ff", None) or 4 * card.d_model
-    inner = max(inner) if isinstance(inner, list) else inner  # one a layer, in Gemma 3n
-    every_token = head in ("mask", "target") or (head == "next" and "logits_to_keep"
-                                                 not in inspect.signature(network.forward).parameters)
+    inner = max(inner) if isinstance(inner, list) else inner  # one for each layer, in Gemma 3n
+    keeps_all = "logits_to_keep" not in inspect.signature(network.forward).parameters
+    every_token = head in ("mask", "target") or (head == "next" and keeps_all)
     return memory.Plan(card.parameters, 8 * card.d_model + 3 * inner, 2 * config.vocab_size if every_token else 0,
                        tuple(shapes), keeps_weights)

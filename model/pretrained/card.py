@@ -1,10 +1,12 @@
-"""What a model is, told from its configuration and its modules rather than from its name."""
+"""What a model is, read from its configuration and its modules rather than from its name."""
 import re
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 from model.core.query import Kind
 from model.core.record import Card
+from model.pretrained.files import ModelFiles
 
 UNLIMITED = 1_000_000  # for models whose positions have no end; memory and time set their limit
 POSITION_NAMES = re.compile(r"(position|pos_emb|wpe)")
@@ -12,101 +14,102 @@ ATTENTIONLESS = frozenset({"mamba", "mamba2", "falcon_mamba", "rwkv", "xlstm"})
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What loading and the probe told. shapes: (heads, key/value heads, d_k) of each attention; layers and kinds: the
-    numbers and kinds of those shown, none if the model itself reports them; probe: its length in tokens; dtype: how the
-    weights are stored and computed."""
+class ProbeFacts:
+    """What loading and the probe schemes out."""
 
-    shapes: tuple[tuple[int, int, int], ...]
-    layers: frozenset[int]
-    kinds: frozenset[Kind]
-    probe: int
-    dtype: str
+    shapes: tuple[tuple[int, int, int], ...]   # (heads, key/value heads, d_k) of each attention
+    layers: frozenset[int]                     # numbers of the layers shown; none if the model itself reports them
+    kinds: frozenset[Kind]                     # of the attention shown; none if the model itself reports it
+    probe: int                                 # tokens on the source side
+    dtype: str                                 # how the weights are stored and computed with
 
 
-def card_of(place, fingerprint: str, network, tokenizer, seen: Seen) -> Card:
+def card_of(place: ModelFiles, fingerprint: str, network: Any, tokenizer: Any, facts: ProbeFacts) -> Card:
     """The card of a loaded network."""
     config = network.config.get_text_config()
-    entry = place.entry
-    heads, kv_heads, d_head = max(seen.shapes)
+    heads, kv_heads, d_head = max(facts.shapes)
+    notes = (place.entry.note if place.entry else "", others_of(config, facts.layers), side_of(config, facts.kinds),
+             window_of(config, facts.probe))
     return Card(
         id=place.id, title=place.title, revision=fingerprint,
         architecture=f"{type(network).__name__} ({config.model_type})",
-        parameters=sum(each.numel() for each in network.parameters()),
+        parameters=sum(parameter.numel() for parameter in network.parameters()),
         d_model=int(getattr(config, "hidden_size", heads * d_head)), d_head=d_head,
-        layers=_layers(config, len(seen.shapes)), heads=heads, kv_heads=kv_heads, positions=positions_of(network),
-        tokenizer=_tokenizer(tokenizer),
-        licence=place.licence, max_tokens=longest(network), dtype=seen.dtype,
-        note=" ".join(note for note in (entry.note if entry else "", others_of(config, seen.layers),
-                                        side_of(config, seen.kinds),
-                                        window_of(config, seen.probe)) if note))
+        layers=_layers(config, len(facts.shapes)), heads=heads, kv_heads=kv_heads, positions=positions_of(network),
+        tokenizer=_tokenizer(tokenizer), licence=place.licence, max_tokens=longest(network), dtype=facts.dtype,
+        note=" ".join(filter(None, notes)))
 
 
-def others_of(config, shown: frozenset[int]) -> str:
-    """What a hybrid model's other layers are, which have no softmax attention and so are not shown."""
+def others_of(config: Any, shown: frozenset[int]) -> str:
+    """A sentence on a hybrid model's other layers, which have no softmax attention and so are not shown; or nothing."""
     types = getattr(config, "layer_types", None) or getattr(config, "layers_block_type", None) or []
-    others = Counter(str(each).replace("_", " ") for index, each in enumerate(types) if index not in shown)
+    others = Counter(str(name).replace("_", " ") for index, name in enumerate(types) if index not in shown)
     if not others or not shown:
         return ""
-    return f"{sum(others.values())} of its {len(types)} layers have no softmax attention and are not shown: " + ", ".join(
-        f"{count} {name}" for name, count in others.items()) + "."
+    counts = ", ".join(f"{count} {name}" for name, count in others.items())
+    return f"{others.total()} of its {len(types)} layers have no softmax attention and are not shown: {counts}."
 
 
-def side_of(config, shown: frozenset[Kind]) -> str:
-    """That an encoder's attention is not shown where it is of another form: blocks, globals or summaries instead of one
-    softmax over the text."""
+def side_of(config: Any, shown: frozenset[Kind]) -> str:
+    """A sentence on an encoder whose attention is not shown, as it is of another form: blocks, globals or summaries
+    instead of one softmax over the text; or nothing."""
     if not config.is_encoder_decoder or not shown or Kind.SELF in shown:
         return ""
-    return f"The encoder of a {config.model_type} model has an attention of its own and is not shown; the decoder's and the cross-attention are."
+    return (f"The encoder of a {config.model_type} model has an attention of its own and is not shown; the decoder's "
+            f"and the cross-attention are.")
 
 
-def window_of(config, probe: int) -> str:
-    """That a window is too long to be tried at load, where it is."""
+def window_of(config: Any, probe: int) -> str:
+    """A sentence on a window that is too long to be tried at load; or nothing."""
     window = smallest_window(config)
     if window is None or window < probe:
         return ""
-    return f"Its window of {window:,} tokens is longer than the probe at load ({probe} tokens); longer texts are checked on every answer."
+    return (f"Its window of {window:,} tokens is longer than the probe at load ({probe} tokens); longer texts are "
+            f"checked on every answer.")
 
 
-def _layers(config, seen: int) -> int:
-    count = getattr(config, "num_hidden_layers", None) or seen
-    return count + (getattr(config, "decoder_layers", None) or getattr(config, "num_decoder_layers", None) or 0
-                    if config.is_encoder_decoder else 0)
+def _layers(config: Any, probed: int) -> int:
+    count = getattr(config, "num_hidden_layers", None) or probed
+    if not config.is_encoder_decoder:
+        return count
+    return count + (getattr(config, "decoder_layers", None) or getattr(config, "num_decoder_layers", None) or 0)
 
 
-def _tokenizer(tokenizer) -> str:
+def _tokenizer(tokenizer: Any) -> str:
     model = getattr(getattr(tokenizer, "backend_tokenizer", None), "model", None)
-    kind = type(model).__name__ if model is not None else "SentencePiece" if hasattr(
-        tokenizer, "sp_model") else "its own"
+    if model is not None:
+        kind = type(model).__name__
+    else:
+        kind = "SentencePiece" if hasattr(tokenizer, "sp_model") else "its own"
     return f"{kind}, {len(tokenizer):,} pieces"
 
 
-def positions_of(network) -> str:
+def positions_of(network: Any) -> str:
     """How the model knows the order of its tokens, in words."""
     config = network.config.get_text_config()
-    found = []
+    schemes = []
     for name, module in network.named_modules():
         kind, last = type(module).__name__, name.rsplit(".", 1)[-1]
         if "Rotary" in kind:
-            found.append("rotary")
+            schemes.append("rotary")
         elif "relative_attention_bias" in last or "rel_bias" in last:
-            found.append("relative (a learned bias by distance)")
+            schemes.append("relative (a learned bias by distance)")
         elif last == "rel_embeddings":
-            found.append("relative (disentangled)")
+            schemes.append("relative (disentangled)")
         elif "Sinusoidal" in kind:
-            found.append("sinusoidal")
+            schemes.append("sinusoidal")
         elif POSITION_NAMES.search(last) and hasattr(module, "num_embeddings"):
-            found.append("learned")
+            schemes.append("learned")
     if getattr(config, "rotary_dim", None):
-        found.append("rotary")
+        schemes.append("rotary")
     if getattr(config, "alibi", False) or config.model_type in ("bloom", "mpt"):
-        found = ["ALiBi (a fixed bias by distance)"]
+        schemes = ["ALiBi (a fixed bias by distance)"]
     if config.model_type == "xlnet":
-        found = ["relative (Transformer-XL)"]
-    return " and ".join(dict.fromkeys(found)) or "none of its own"
+        schemes = ["relative (Transformer-XL)"]
+    return " and ".join(dict.fromkeys(schemes)) or "none of its own"
 
 
-def longest(network) -> int:
+def longest(network: Any) -> int:
     """How many tokens the model's positions reach; `UNLIMITED` where they have no end."""
     config = network.config.get_text_config()
     reach = [_reach(module, config) for name, module in network.named_modules()
@@ -119,7 +122,7 @@ def longest(network) -> int:
                or UNLIMITED)
 
 
-def _reach(embedding, config) -> int:
+def _reach(embedding: Any, config: Any) -> int:
     """Rows of a table of positions that a text may use: BART starts at row 2, RoBERTa after the row for padding."""
     if "Sinusoidal" in type(embedding).__name__:
         return int(getattr(config, "max_position_embeddings", embedding.num_embeddings))
@@ -129,18 +132,18 @@ def _reach(embedding, config) -> int:
     return embedding.num_embeddings - int(skipped)
 
 
-def smallest_window(config) -> int | None:
+def smallest_window(config: Any) -> int | None:
     """The shortest reach of any layer in tokens, or None if no layer has a window."""
     config = config.get_text_config()
     if getattr(config, "use_sliding_window", None) is False:
         return None
     names = ("sliding_window", "local_attention", "attention_chunk_size", "sliding_window_size", "window_size")
     layers = config.per_layer_config if getattr(config, "num_hidden_layers", None) else ()
-    found = [_setting(each, name) for each in (config, *layers) for name in names]
-    return min((each for each in found if isinstance(each, int) and each > 0), default=None)
+    settings = [_setting(part, name) for part in (config, *layers) for name in names]
+    return min((reach for reach in settings if isinstance(reach, int) and reach > 0), default=None)
 
 
-def _setting(config, name: str):
+def _setting(config: Any, name: str) -> Any:
     """A configuration's value; None where it has none, or one for each layer (transformers then raises a
     RuntimeError)."""
     try:

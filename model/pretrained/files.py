@@ -1,5 +1,5 @@
-"""Files of a model before anything is made of them: which, how large, whole, unchanged. No weights are read into memory
-here."""
+"""Files of a model before anything is made of them: which they are, how large, whole and unchanged. No weights are read
+into memory here."""
 import hashlib
 import json
 import re
@@ -8,23 +8,36 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from model.core.query import UserError
+from model.pretrained import catalogue
 
-# what transformers reads of a folder; never a pickle
+# of the files that transformers reads in a folder; never a pickle
 SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".gguf", ".jinja", ".spm")
 HEADER_LIMIT = 100_000_000  # bytes; the limit that the safetensors format sets itself
 BITS = {"BOOL": 8, "U8": 8, "I8": 8, "F8_E4M3": 8, "F8_E5M2": 8, "I16": 16, "U16": 16, "F16": 16, "BF16": 16,
         "I32": 32, "U32": 32, "F32": 32, "F64": 64, "I64": 64, "U64": 64}
 
+# by path: (size, time of change), sha256
 _hashes: dict[str, tuple[tuple[int, int], str]] = {}
 
 
 @dataclass(frozen=True)
+class ModelFiles:
+    """Where a model's files are."""
+
+    id: str                                # as it was asked for
+    folder: Path                           # with config.json, weights and tokenizer
+    title: str                             # its name on the pages
+    licence: str = "not stated"            # as the catalogue or the folder states it
+    entry: catalogue.Entry | None = None   # its line in the catalogue, if it has one
+
+
+@dataclass(frozen=True)
 class Weights:
-    """What the headers of a model's weights tell. parameters: a count; dtypes: as safetensors names them."""
+    """What the headers of a model's weights say."""
 
     files: tuple[Path, ...]
-    parameters: int
-    dtypes: tuple[str, ...]
+    parameters: int           # count
+    dtypes: tuple[str, ...]   # as safetensors names them
 
 
 def sha256(path: Path) -> str:
@@ -111,10 +124,10 @@ def _header(path: Path) -> list[tuple[int, str]]:
             tensors = [entry for name, entry in entries.items() if name != "__metadata__"]
             ends = [int(entry["data_offsets"][1]) for entry in tensors]
             sizes = [entry["data_offsets"][1] - entry["data_offsets"][0] for entry in tensors]
-            counted = [(8 * bytes_ // BITS.get(entry["dtype"], 8), str(entry["dtype"]))
-                       for bytes_, entry in zip(sizes, tensors, strict=True)]
+            counts = [(8 * size_ // BITS.get(entry["dtype"], 8), str(entry["dtype"]))
+                      for size_, entry in zip(sizes, tensors, strict=True)]
         except (ValueError, KeyError, TypeError, AttributeError, IndexError):
             raise damaged from None
     if 8 + length + max(ends, default=0) != size:
         raise damaged
-    return counted
+    return counts

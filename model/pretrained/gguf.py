@@ -4,7 +4,7 @@ from pathlib import Path
 
 from model.core import memory
 from model.core.files import no_device
-from model.core.query import NotOnDisk, UserError
+from model.core.query import NotOnDisk, UserError, first_line
 from model.pretrained import catalogue, files
 from model.pretrained.environment import prepare
 
@@ -12,15 +12,16 @@ SUFFIX = ".gguf"
 
 
 def folder_for(path: Path) -> Path:
-    """Where the converted model of a person's own GGUF file belongs: another content of the file, another folder."""
+    """Where the converted model of a person's own GGUF file belongs: another content of the file, another folder.
+    Raises UserError if there is no such file."""
     if not path.is_file():
         raise UserError(f"There is no file {path}; give the path of a GGUF file that is on this disk.")
-    return catalogue.home() / "models" / no_device(
-        f"{re.sub(r'[^A-Za-z0-9._-]+', '-', path.stem).lstrip('.')}-{files.sha256(path)[:12]}")
+    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).lstrip(".")
+    return catalogue.home() / "models" / no_device(f"{stem}-{files.sha256(path)[:12]}")
 
 
-def converted(path: Path) -> Path:
-    """That folder. Raises NotOnDisk while the file has not been converted."""
+def converted_folder(path: Path) -> Path:
+    """The folder of the converted model. Raises NotOnDisk while the file has not been converted."""
     folder = folder_for(path)
     if not (folder / "config.json").is_file():
         raise NotOnDisk(f"{path.name} is converted once before it is shown; do so with: python -m model fetch {path}")
@@ -28,8 +29,8 @@ def converted(path: Path) -> Path:
 
 
 def convert(path: Path, folder: Path) -> None:
-    """Reads the GGUF file's model, configuration and tokenizer and writes them to `folder`; numbers are kept exactly as
-    dequantised."""
+    """Reads the GGUF file's model, configuration and tokenizer and writes them to `folder`, numbers exactly as
+    dequantised. Raises UserError for a file that is damaged, too large or no decoder."""
     import torch
     from safetensors.torch import save_file
 
@@ -42,8 +43,8 @@ def convert(path: Path, folder: Path) -> None:
         tokenizer = AutoTokenizer.from_pretrained(path.parent, **source)
         network = AutoModelForCausalLM.from_pretrained(path.parent, dtype=torch.float32, **source)
     except Exception as error:
-        said = (str(error).splitlines() or [type(error).__name__])[0][:160]
-        raise UserError(f"{path.name} cannot be read as a decoder ({said}); choose another GGUF file.") from error
+        raise UserError(f"{path.name} cannot be read as a decoder ({first_line(error, 160)}); choose another GGUF "
+                        f"file.") from error
     config = network.config
     del config.quantization_config
     config.architectures = [type(network).__name__]
@@ -62,9 +63,9 @@ def _refuse_what_does_not_fit(path: Path) -> None:
 
         parameters = sum(int(tensor.n_elements) for tensor in GGUFReader(path).tensors)
     except ImportError as error:
-        raise UserError(
-            "GGUF files need the packages gguf and accelerate; run: pip install -r requirements.txt") from error
+        raise UserError("GGUF files need the packages gguf and accelerate; run: pip install -r "
+                        "requirements.txt") from error
     except (ValueError, KeyError, IndexError, OverflowError, OSError) as error:
-        said = (str(error).splitlines() or [type(error).__name__])[0][:120]
-        raise UserError(f"{path.name} is cut off or no GGUF file ({said}); copy or download it again.") from error
+        raise UserError(f"{path.name} is cut off or no GGUF file ({first_line(error, 120)}); copy or download it "
+                        f"again.") from error
     memory.refuse_weights(parameters, path.name)

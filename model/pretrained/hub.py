@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from model.core.files import put
 from model.core.query import UserError
@@ -14,41 +14,41 @@ from model.core.types import Progress
 
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?")
 WANTED = re.compile(r"README\.md|(1_Pooling/)?[A-Za-z0-9][A-Za-z0-9._-]*\.(json|txt|model|spm|jinja|safetensors)")
-# what a disk says
+# errors of a disk that has no room, and of one that may not be written to
 FULL, SHUT = {errno.ENOSPC, errno.EDQUOT}, {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}
+NETWORK = ("httpx", "httpx2", "httpcore", "httpcore2", "huggingface_hub")   # packages whose errors are the network's
 BLOCK = 1 << 20  # bytes read at a time, between looks at whether anybody still waits
 
 
 @dataclass(frozen=True)
 class Remote:
-    """A file of the hub. sha256: of its content for large files, else empty; blob: git's sha1 of it."""
+    """A file of the hub."""
 
     name: str
-    size: int
-    sha256: str
-    blob: str
+    size: int     # bytes
+    sha256: str   # of its content for large files, else empty
+    blob: str     # git's sha1 of it
 
 
 class Hub:
     """The hub as this project needs it: what a model consists of, and a file's bytes from some offset on."""
 
     def files(self, hub_id: str) -> tuple[str, list[Remote]]:
-        """(commit, files) of a model; of the hub's own proposal with safetensors where the model itself has only
-        pickled weights."""
+        """(commit, files) of a model; where it has only pickled weights, of the hub's own proposal with safetensors."""
         from huggingface_hub import HfApi
 
-        found = HfApi().model_info(hub_id, files_metadata=True, timeout=20)
-        if not any(each.rfilename.endswith(".safetensors") for each in found.siblings or ()):
-            proposals = [each for each in HfApi().get_repo_discussions(hub_id)
-                         if each.is_pull_request and "safetensors" in each.title.lower()]
+        info = HfApi().model_info(hub_id, files_metadata=True, timeout=20)
+        if not _has_safetensors(info):
+            proposals = [thread for thread in HfApi().get_repo_discussions(hub_id)
+                         if thread.is_pull_request and "safetensors" in thread.title.lower()]
             for proposal in proposals:
                 other = HfApi().model_info(hub_id, revision=f"refs/pr/{proposal.num}", files_metadata=True, timeout=20)
-                if any(each.rfilename.endswith(".safetensors") for each in other.siblings or ()):
-                    found = other
+                if _has_safetensors(other):
+                    info = other
                     break
-        return cast(str, found.sha), [Remote(each.rfilename, each.size or 0, each.lfs.sha256 if each.lfs else "",
-                                             each.blob_id or "")
-                                      for each in found.siblings or ()]
+        return cast(str, info.sha), [
+            Remote(file.rfilename, file.size or 0, file.lfs.sha256 if file.lfs else "", file.blob_id or "")
+            for file in info.siblings or ()]
 
     def read(self, hub_id: str, commit: str, name: str, start: int) -> Iterator[bytes]:
         """The bytes of a file from `start` on."""
@@ -65,6 +65,10 @@ class Hub:
             yield from answer.iter_bytes(BLOCK)
 
 
+def _has_safetensors(info: Any) -> bool:
+    return any(file.rfilename.endswith(".safetensors") for file in info.siblings or ())
+
+
 def check_id(hub_id: str) -> str:
     """The id, if it can be one. Raises UserError otherwise, so that nothing but an id is ever asked of the hub or
     joined to a path."""
@@ -74,38 +78,38 @@ def check_id(hub_id: str) -> str:
 
 
 def download(hub_id: str, folder: Path, report: Progress, hub: Hub | None = None) -> dict:
-    """Brings a model's files into `folder` and says what was brought. Stops where `report` raises, and goes on from
-    there when asked again."""
+    """Brings a model's files into `folder` and gives their origin, for its mark. Stops where `report` raises, and goes
+    on from there when asked again. Raises UserError, Unreachable where there is no hub."""
     hub = hub or Hub()
     try:
         commit, listed = hub.files(check_id(hub_id))
         files = _wanted(hub_id, listed)
-        total, done = sum(each.size for each in files), 0
-        for each in files:
-            def progress(got: int, name: str = each.name, before: int = done) -> None:
-                report((before + got) / max(total, 1),
-                       f"downloading {name}: {(before + got) / 1e6:,.0f} of {total / 1e6:,.0f} MB")
+        total, done = sum(file.size for file in files), 0
+        for file in files:
+            def progress(size: int, name: str = file.name, before: int = done) -> None:
+                report((before + size) / max(total, 1),
+                       f"downloading {name}: {(before + size) / 1e6:,.0f} of {total / 1e6:,.0f} MB")
 
-            _fetch(hub, hub_id, commit, each, folder, progress)
-            done += each.size
+            _fetch(hub, hub_id, commit, file, folder, progress)
+            done += file.size
     except UserError:
         raise
     except Exception as error:
-        raise _explained(hub_id, error) from error
+        raise _as_user_error(hub_id, error) from error
     return {"source": "hub", "id": hub_id, "commit": commit}
 
 
 def _wanted(hub_id: str, listed: list[Remote]) -> list[Remote]:
     """The files that are needed: text files and the model's own safetensors, never a pickle, never a path that leaves
     the folder."""
-    files = [each for each in listed if WANTED.fullmatch(each.name)]
-    shards = [each for each in files if re.fullmatch(r"model(-\d+-of-\d+)?\.safetensors", each.name)]
+    files = [file for file in listed if WANTED.fullmatch(file.name)]
+    shards = [file for file in files if re.fullmatch(r"model(-\d+-of-\d+)?\.safetensors", file.name)]
     if not shards:
         raise UserError(f"{hub_id} has no safetensors weights, and pickled ones are never opened here; choose another "
                         f"model.")
-    single = [each for each in shards if each.name == "model.safetensors"]
-    texts = [each for each in files if not each.name.endswith(".safetensors")
-             and (single == [] or each.name != "model.safetensors.index.json")]
+    single = [file for file in shards if file.name == "model.safetensors"]
+    texts = [file for file in files if not file.name.endswith(".safetensors")
+             and (not single or file.name != "model.safetensors.index.json")]
     return texts + (single or shards)
 
 
@@ -113,7 +117,7 @@ def _fetch(hub: Hub, hub_id: str, commit: str, remote: Remote, folder: Path, pro
     """One file, by way of NAME.part, which stays if this stops. A file that is there and right is not fetched again."""
     path = folder / remote.name
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.is_file() and _right(path, remote):
+    if path.is_file() and _is_intact(path, remote):
         return
     part = path.with_name(path.name + ".part")
     start = part.stat().st_size if part.is_file() and part.stat().st_size < remote.size else 0
@@ -122,15 +126,15 @@ def _fetch(hub: Hub, hub_id: str, commit: str, remote: Remote, folder: Path, pro
             file.write(block)
             start += len(block)
             progress(start)
-    if not _right(part, remote):
+    if not _is_intact(part, remote):
         part.unlink()
         raise UserError(f"{remote.name} of {hub_id} arrived damaged (its checksum differs) and was removed; fetch the "
                         f"model again.")
     put(part, path)
 
 
-def _right(path: Path, remote: Remote) -> bool:
-    """Size and checksum as the hub tells them: sha256 for large files, git's sha1 for small ones."""
+def _is_intact(path: Path, remote: Remote) -> bool:
+    """Whether size and checksum are the hub's: sha256 for large files, git's sha1 for small ones."""
     if path.stat().st_size != remote.size:
         return False
     with path.open("rb") as file:
@@ -143,8 +147,8 @@ class Unreachable(UserError):
     """No network, or no hub behind it."""
 
 
-def _explained(hub_id: str, error: Exception) -> Exception:
-    """A network's or the hub's error as one sentence; anything else, such as the sign to stop, as it is."""
+def _as_user_error(hub_id: str, error: Exception) -> Exception:
+    """The network's or the hub's error as one sentence; any other, such as a cancellation, as it is."""
     from huggingface_hub import errors
 
     if isinstance(error, errors.GatedRepoError):
@@ -154,9 +158,7 @@ def _explained(hub_id: str, error: Exception) -> Exception:
         return UserError(f"The hub has no model {hub_id}, or not for everybody; check its owner and name.")
     if isinstance(error, OSError) and error.errno in FULL | SHUT:
         return error   # of this disk, not of the network
-    if isinstance(error,
-                  OSError) or type(error).__module__.split(".")[0] in ("httpx", "httpx2", "httpcore", "httpcore2",
-                                                                       "huggingface_hub"):
+    if isinstance(error, OSError) or type(error).__module__.split(".")[0] in NETWORK:
         return Unreachable(f"The hub cannot be reached ({type(error).__name__}), so {hub_id} was not fetched; models "
                            f"on this disk still work.")
     return error

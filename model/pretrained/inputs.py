@@ -2,7 +2,7 @@
 import functools
 import inspect
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,37 +12,40 @@ from model.core.types import Progress
 from model.pretrained.token_offsets import align, continuation
 from model.pretrained.tokens import Piece, readable
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 GREEDY = 128  # tokens that an encoder–decoder writes at most when no target is given
 
 
 @dataclass(frozen=True, eq=False)
 class ModelInput:
-    """A query as the network takes it. tensors: arguments of its forward, each (1, token). target: an encoder–decoder's
-    other side."""
+    """A query as the network takes it."""
 
-    source: Tokens
-    target: Tokens | None
-    tensors: dict
-    omitted: Omission | None
-    notes: tuple[str, ...]
+    source: Tokens                 # of the text or the pair
+    target: Tokens | None          # the other side of an encoder–decoder
+    tensors: "dict[str, Tensor]"   # arguments of the network's forward, each (1, token)
+    omitted: Omission | None       # None where the whole text was read
+    notes: tuple[str, ...]         # sentences on what was read otherwise than typed
 
     @property
     def lengths(self) -> tuple[int, int | None]:
+        """The numbers of tokens of source and target."""
         return len(self.source), None if self.target is None else len(self.target)
 
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """What a tokenizer made of one side: pieces, the arguments for the network, and what did not fit."""
+    """What a tokenizer made of one side."""
 
     pieces: list[Piece]
-    arguments: dict[str, list[int]]
-    omitted: Omission | None
+    arguments: dict[str, list[int]]   # for the network's forward, by name
+    omitted: Omission | None          # what did not fit
 
 
-def tokenize_query(network, tokenizer, query: Query, limit: int) -> ModelInput:
-    """The query's texts as tokens and tensors, cut at the end to `limit` tokens a side. The target of an
-    encoder–decoder is not here yet."""
+def tokenize_query(network: Any, tokenizer: Any, query: Query, limit: int) -> ModelInput:
+    """The query's texts as tokens and tensors, cut at the end to `limit` tokens a side; `with_target`
+    adds the target of an encoder–decoder. Raises UserError for a text that this network cannot read."""
     typed = (query.text,) if query.text_b is None else (query.text, query.text_b)
     texts, notes = _clean(typed)
     if query.text_b is not None and network.config.is_encoder_decoder:
@@ -54,7 +57,7 @@ def tokenize_query(network, tokenizer, query: Query, limit: int) -> ModelInput:
     encoding = encode(tokenizer, texts, limit - len(query.continuation))
     pieces, shown = encoding.pieces, typed
     if query.continuation:
-        pieces, written = _continued(tokenizer, pieces, query, network.get_input_embeddings().num_embeddings)
+        pieces, written = _with_continuation(tokenizer, pieces, query, network.get_input_embeddings().num_embeddings)
         shown = (*typed[:-1], typed[-1] + written)
         encoding.arguments.update({name: values + [values[-1]] * len(query.continuation)
                                    for name, values in encoding.arguments.items()})
@@ -62,7 +65,7 @@ def tokenize_query(network, tokenizer, query: Query, limit: int) -> ModelInput:
     return ModelInput(readable(pieces, shown), None, as_tensors(network, encoding.arguments), encoding.omitted, notes)
 
 
-def encode(tokenizer, texts: tuple[str, ...], limit: int, as_target: bool = False) -> Encoding:
+def encode(tokenizer: Any, texts: tuple[str, ...], limit: int, as_target: bool = False) -> Encoding:
     """The tokens of a text or a pair, with the tokenizer's own special tokens. Raises UserError if nothing of the text
     is read."""
     asked = {"text_target": texts[0]} if as_target else dict(zip(("text", "text_pair"), texts, strict=False))
@@ -74,15 +77,15 @@ def encode(tokenizer, texts: tuple[str, ...], limit: int, as_target: bool = Fals
                             max_length=max(limit, 1))
     pieces = (_pieces if tokenizer.is_fast else _slow_pieces)(tokenizer, encoded, texts)
     if not any(piece.text >= 0 for piece in pieces):
-        raise UserError(
-            "This model reads nothing in that text (its tokenizer leaves every character out); type a word.")
+        raise UserError("This model reads nothing in that text (its tokenizer leaves every character out); type a "
+                        "word.")
     omitted = Omission(total - len(pieces), _omitted_text(pieces, texts), limit) if total > limit else None
     arguments = {name: list(encoded[name]) for name in ("input_ids", "attention_mask", "token_type_ids")
                  if name in encoded}
     return Encoding(pieces, arguments, omitted)
 
 
-def as_tensors(network, arguments: dict[str, list[int]]) -> dict:
+def as_tensors(network: Any, arguments: dict[str, list[int]]) -> "dict[str, Tensor]":
     """The arguments that the network's forward knows, each (1, token)."""
     import torch
 
@@ -96,21 +99,16 @@ def parameters_of(kind: Any) -> frozenset[str]:
     return frozenset(inspect.signature(kind.forward).parameters)
 
 
-def with_target(network, tokenizer, query: Query, question: ModelInput, limit: int, report: Progress) -> ModelInput:
-    """The question with an encoder–decoder's target side: the given target, shifted right behind the start token, or
+def with_target(network: Any, tokenizer: Any, query: Query, question: ModelInput, limit: int,
+                report: Progress) -> ModelInput:
+    """The question with an encoder–decoder's target side: the query's target, shifted right behind the start token, or
     what the model writes.
 
     What it writes is decoded greedily and without the query's edits, so that before and after an edit the same tokens
     are compared. """
     if query.target is None:
-        ids, omitted = _written(network, question, min(limit, GREEDY), report), None
-        raws = _vocabulary_strings(tokenizer, ids)
-        special = set(tokenizer.all_special_ids)
-        text = tokenizer.decode([number for number in ids if number not in special], clean_up_tokenization_spaces=False)
-        spans = iter(align(text, [raw for number, raw in zip(ids, raws, strict=True) if number not in special]))
-        pieces = [Piece(number, raw, (0, 0), -1, True, False) if number in special
-                  else Piece(number, raw, next(spans), 0, False, False)
-                  for number, raw in zip(ids, raws, strict=True)]
+        omitted = None
+        text, pieces = _generated_pieces(tokenizer, _generate(network, question, min(limit, GREEDY), report))
     else:
         text = query.target
         encoding = encode(tokenizer, _clean((text,))[0], limit, as_target=True)
@@ -124,7 +122,17 @@ def with_target(network, tokenizer, query: Query, question: ModelInput, limit: i
     return ModelInput(question.source, readable(pieces, (text,)), tensors, question.omitted, question.notes + left_out)
 
 
-def _start_token(network) -> int:
+def _generated_pieces(tokenizer: Any, ids: list[int]) -> tuple[str, list[Piece]]:
+    """The text that some ids write, and the piece of each id."""
+    special = set(tokenizer.all_special_ids)
+    text = tokenizer.decode([number for number in ids if number not in special], clean_up_tokenization_spaces=False)
+    numbered = list(zip(ids, _vocabulary_strings(tokenizer, ids), strict=True))
+    spans = iter(align(text, [raw for number, raw in numbered if number not in special]))
+    return text, [Piece(number, raw, (0, 0), -1, True, False) if number in special
+                  else Piece(number, raw, next(spans), 0, False, False) for number, raw in numbered]
+
+
+def _start_token(network: Any) -> int:
     for config in (network.config, getattr(network, "generation_config", None)):
         for name in ("decoder_start_token_id", "bos_token_id", "pad_token_id"):
             if isinstance(getattr(config, name, None), int):
@@ -132,13 +140,13 @@ def _start_token(network) -> int:
     return 0
 
 
-def _written(network, question: ModelInput, longest: int, report: Progress) -> list[int]:
+def _generate(network: Any, question: ModelInput, longest: int, report: Progress) -> list[int]:
     """The ids that the model writes greedily, the start token first, the end token left out."""
     import torch
     from transformers import StoppingCriteria, StoppingCriteriaList
 
     class Watch(StoppingCriteria):
-        def __call__(self, input_ids, scores, **options):
+        def __call__(self, input_ids: "Tensor", scores: "Tensor", **options: Any) -> "Tensor":
             report(0.05, f"writing the target: {input_ids.shape[1]} tokens")
             return torch.zeros(input_ids.shape[0], dtype=torch.bool)
 
@@ -154,12 +162,12 @@ def _written(network, question: ModelInput, longest: int, report: Progress) -> l
     return written[:-1] if len(written) > 1 and written[-1] in ends else written
 
 
-def _same_depth(config) -> bool:
+def _same_depth(config: Any) -> bool:
     """transformers 5.23 makes a T5 cache as deep as the encoder, which fails for a deeper decoder."""
     return getattr(config, "num_decoder_layers", None) in (None, config.num_hidden_layers)
 
 
-def _vocabulary_strings(tokenizer, ids: list[int]) -> list[str]:
+def _vocabulary_strings(tokenizer: Any, ids: list[int]) -> list[str]:
     """The vocabulary's strings; a model may know more ids than its tokenizer."""
     return [f"∅{number}" if raw is None else raw
             for number, raw in zip(ids, tokenizer.convert_ids_to_tokens(ids), strict=True)]
@@ -174,11 +182,13 @@ def _clean(texts: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
                     for text in texts)
     count = sum(one != other for text, clean in zip(texts, cleaned, strict=True)
                 for one, other in zip(text, clean, strict=True))
-    noun = "1 half of a character (a lone surrogate) was" if count == 1 else f"{count} halves of characters (lone surrogates) were"
-    return cleaned, (f"{noun} read as U+FFFD.",) if count else ()
+    if count == 1:
+        return cleaned, ("1 half of a character (a lone surrogate) was read as U+FFFD.",)
+    return cleaned, (f"{count} halves of characters (lone surrogates) were read as U+FFFD.",) if count else ()
 
 
-def _pieces(tokenizer, encoded, texts: tuple[str, ...]) -> list[Piece]:
+def _pieces(tokenizer: Any, encoded: Any, texts: tuple[str, ...]) -> list[Piece]:
+    """For tokenizers that give each piece's offsets and text."""
     ids, added = encoded["input_ids"], encoded["special_tokens_mask"]
     segments, raws = encoded.sequence_ids(), _vocabulary_strings(tokenizer, ids)
     unknown = tokenizer.unk_token_id
@@ -188,8 +198,8 @@ def _pieces(tokenizer, encoded, texts: tuple[str, ...]) -> list[Piece]:
                                                            strict=True)]
 
 
-def _slow_pieces(tokenizer, encoded, texts: tuple[str, ...]) -> list[Piece]:
-    """For tokenizers in Python, which do not tell offsets: the pieces are found again in the text, one after the
+def _slow_pieces(tokenizer: Any, encoded: Any, texts: tuple[str, ...]) -> list[Piece]:
+    """For tokenizers in Python, which give no offsets: the pieces are found again in the text, one after the
     other."""
     ids, added = encoded["input_ids"], encoded["special_tokens_mask"]
     raws = _vocabulary_strings(tokenizer, ids)
@@ -198,13 +208,13 @@ def _slow_pieces(tokenizer, encoded, texts: tuple[str, ...]) -> list[Piece]:
     spans = dict.fromkeys(range(len(ids)), (0, 0))
     for text, members in zip(texts, (own[:first], own[first:]), strict=False):
         spans.update(zip(members, align(text, [raws[i] for i in members]), strict=True))
-    sides = {i: 0 if place < first else 1 for place, i in enumerate(own)}
+    sides = {i: 0 if order < first else 1 for order, i in enumerate(own)}
     return [Piece(number, raws[i], spans[i], sides.get(i, -1), i not in sides,
                   number == tokenizer.unk_token_id and i in sides)
             for i, number in enumerate(ids)]
 
 
-def _continued(tokenizer, pieces: list[Piece], query: Query, vocabulary: int) -> tuple[list[Piece], str]:
+def _with_continuation(tokenizer: Any, pieces: list[Piece], query: Query, vocabulary: int) -> tuple[list[Piece], str]:
     """The pieces with those of the continuation behind them, and the text that the continuation writes."""
     numbers = query.continuation
     if not all(0 <= number < vocabulary for number in numbers):
@@ -219,6 +229,6 @@ def _continued(tokenizer, pieces: list[Piece], query: Query, vocabulary: int) ->
 
 
 def _omitted_text(pieces: list[Piece], texts: tuple[str, ...]) -> str:
-    """The end of each text that no kept token reaches."""
+    """The end of each text that no piece reaches."""
     ends = [max((piece.span[1] for piece in pieces if piece.text == side), default=0) for side in range(len(texts))]
     return " … ".join(rest for text, end in zip(texts, ends, strict=True) if (rest := text[end:].strip()))

@@ -1,29 +1,22 @@
 """Opens a pretrained model safely: known files, no pickles, no code from elsewhere, no network, checked before it
 answers."""
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from model.core.query import NotOnDisk, UserError
 from model.core.types import Progress
 from model.pretrained import catalogue, files, gguf
 from model.pretrained.environment import prepare
+from model.pretrained.files import ModelFiles
 from model.pretrained.hub import check_id
-from model.pretrained.untrained import SUFFIX, untrained
+from model.pretrained.untrained import SUFFIX, untrained_twin
+
+PATH_STARTS = ("./", "../", "~", ".\\", "..\\")
 
 # a model's attention is switched while it is verified, and transformers' imports are not made for two threads
 _opening = threading.Lock()
-
-
-@dataclass(frozen=True)
-class ModelFiles:
-    """Where a model's files are. entry: its line in the catalogue, if it has one."""
-
-    id: str
-    folder: Path
-    title: str
-    licence: str = "not stated"
-    entry: catalogue.Entry | None = None
 
 
 def locate(model_id: str) -> ModelFiles:
@@ -34,22 +27,20 @@ def locate(model_id: str) -> ModelFiles:
     """
     if model_id.endswith(SUFFIX):
         return replace(locate(model_id.removesuffix(SUFFIX)), id=model_id)
-    entry = catalogue.named(model_id)
+    entry = catalogue.entry_named(model_id)
     if entry is not None:
         return ModelFiles(model_id, catalogue.folder_of(entry), entry.title, entry.licence, entry)
-    if catalogue.catalogue_only():
-        raise UserError(f"This server offers its catalogue only; choose one of "
-                        f"{', '.join(each.name for each in catalogue.ENTRIES)}.")
+    catalogue.refuse_strangers()
     if model_id.endswith(gguf.SUFFIX):
         path = Path(model_id).expanduser()
-        return ModelFiles(model_id, gguf.converted(path), path.stem)
+        return ModelFiles(model_id, gguf.converted_folder(path), path.stem)
     folder = _folder(model_id)
     if folder is not None:
         return ModelFiles(model_id, folder, folder.name, files.licence_of(folder))
-    there = catalogue.hub_folder(check_id(model_id))
-    if there is None:
+    folder = catalogue.hub_folder(check_id(model_id))
+    if folder is None:
         raise NotOnDisk(f"{model_id} is not on this disk; fetch it with: python -m model fetch {model_id}")
-    return ModelFiles(model_id, there, model_id, files.licence_of(there))
+    return ModelFiles(model_id, folder, model_id, files.licence_of(folder))
 
 
 def _folder(model_id: str) -> Path | None:
@@ -57,8 +48,7 @@ def _folder(model_id: str) -> Path | None:
     if not model_id.strip() or "\0" in model_id:
         raise UserError("There is no model without a name; choose one of the catalogue.")
     path = Path(model_id).expanduser()
-    written_as_path = path.is_absolute() or model_id.startswith(("./", "../", "~", ".\\",
-                                                                 "..\\")) or model_id in (".", "..")
+    written_as_path = path.is_absolute() or model_id in (".", "..") or model_id.startswith(PATH_STARTS)
     if path.is_dir() and (written_as_path or (path / "config.json").is_file()):
         return path.resolve()
     if written_as_path:
@@ -76,8 +66,8 @@ def _fingerprint(model_id: str, place: ModelFiles) -> str:
     return files.fingerprint(place.folder) + (SUFFIX if model_id.endswith(SUFFIX) else "")
 
 
-def open_model(model_id: str, report: Progress):
-    """The model, loaded and verified, as a `PretrainedModel`. Raises UserError if it cannot be opened or shown."""
+def open_model(model_id: str, report: Progress) -> Any:
+    """The model as a `PretrainedModel`, loaded and verified. Raises UserError if it cannot be opened or shown."""
     place = locate(model_id)
     report(0.05, "checking the files")
     _check_files(place)
@@ -87,15 +77,15 @@ def open_model(model_id: str, report: Progress):
         from model.pretrained.build import open_folder
 
         opened = open_folder(place, fingerprint, report)
-        return untrained(opened, place, fingerprint) if model_id.endswith(SUFFIX) else opened
+        return untrained_twin(opened, place, fingerprint) if model_id.endswith(SUFFIX) else opened
 
 
 def _check_files(place: ModelFiles) -> None:
-    """Weights whole by their own headers, and with the checksum of the catalogue or of the time when they were
-    fetched."""
+    """Raises UserError unless the weights are whole by their own headers and have the checksum of the catalogue, or of
+    the time when they were fetched."""
     weights = files.weights_of(place.folder)
-    known = files.read_json(place.folder / catalogue.MARK).get("sha256",
-                                                               {}) if (place.folder / catalogue.MARK).is_file() else {}
+    mark = place.folder / catalogue.MARK
+    known = files.read_json(mark).get("sha256", {}) if mark.is_file() else {}
     if place.entry is not None and place.entry.source == "package":
         known = {weights.files[0].name: place.entry.sha256}
     for path in weights.files:

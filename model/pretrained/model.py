@@ -16,25 +16,24 @@ from model.studies.next_token import NAMED, NextWord
 
 @dataclass(frozen=True, eq=False)
 class PretrainedModel:
-    """A network with its tokenizer and card. Nothing in it changes after it is opened, so it may serve several threads.
+    """A network with its tokenizer and card. Nothing in it changes after it is opened, so it may serve several
+    threads."""
 
-    wiring: None where the capture cannot follow, and then the model's own reported weights are shown, for these
-    reasons. """
-
-    card: Card
+    card: Card       # what it is
     network: Any     # of transformers, whose models and tokenizers have no type in common that says what they take
-    tokenizer: Any
-    wiring: verify.Wiring | None
-    head: str                         # what it predicts: next, mask, target, label or none
-    pooling: predict.Pooling | None
-    looks_ahead: bool
-    reasons: tuple[str, ...]
-    names: dict[int, str]
-    plan: memory.Plan
+    tokenizer: Any   # of transformers too
+    wiring: verify.Wiring | None      # None where the capture cannot follow: reported weights are shown then
+    head: str                         # what it predicts: next, mask, target, label, vector or none
+    pooling: predict.Pooling | None   # None unless it answers with a sentence vector
+    looks_ahead: bool                 # of reported weights: whether they are those of an encoder
+    reasons: tuple[str, ...]          # clauses on why weights are only reported
+    names: dict[int, str]             # of the modules, by id(module)
+    plan: memory.Plan                 # what the size of an answer depends on
 
     @property
     def nbytes(self) -> int:
-        return sum(each.numel() * each.element_size() for each in self.network.parameters())
+        """Bytes of the weights."""
+        return sum(weights.numel() * weights.element_size() for weights in self.network.parameters())
 
     def answer(self, query: Query, report: Progress) -> AttentionRecord:
         """The record of this query. Raises UserError where it cannot be answered, or not be shown without doubt."""
@@ -59,7 +58,7 @@ class PretrainedModel:
 
     def threads(self, question: ModelInput, part: float = 1.0) -> AbstractContextManager[None]:
         """As many threads as a pass of this question, or that part of one, can use."""
-        return limited_threads(part * self.plan.operations_for(max(each or 0 for each in question.lengths)))
+        return limited_threads(part * self.plan.operations_for(_longest_side(question)))
 
     def question(self, query: Query, report: Progress) -> ModelInput:
         """The query as the network takes it, with an encoder–decoder's target side. Raises UserError where it cannot be
@@ -72,7 +71,7 @@ class PretrainedModel:
         memory.refuse_what_does_not_fit(self.plan, len(question.source), self.card.title)
         if self.network.config.is_encoder_decoder:
             question = with_target(self.network, self.tokenizer, query, question, self.card.max_tokens, report)
-            memory.refuse_what_does_not_fit(self.plan, max(each for each in question.lengths if each), self.card.title)
+            memory.refuse_what_does_not_fit(self.plan, _longest_side(question), self.card.title)
         self._check_edits(query, question)
         return question
 
@@ -89,15 +88,16 @@ class PretrainedModel:
         with torch.inference_mode():
             logits = self.network(**question.tensors, **predict.last_only(self)).logits[0, -1].float()
         ids = logits.topk(min(NAMED, len(logits))).indices.tolist()
-        ends = self.network.generation_config.eos_token_id if self.network.can_generate() else None
-        return NextWord(logits.numpy(), tuple(ids), tuple(predict.text_of(self.tokenizer, each) for each in ids),
-                        tuple(ends) if isinstance(ends, list) else () if ends is None else (ends,))
+        ends = self.network.generation_config.eos_token_id if self.network.can_generate() else []
+        ends = ends if isinstance(ends, list) else [] if ends is None else [ends]
+        return NextWord(logits.numpy(), tuple(ids), tuple(predict.text_of(self.tokenizer, number) for number in ids),
+                        tuple(ends))
 
     def log_probability(self, query: Query, span: Span) -> float:
         """ln P of the words at `span`, the mean over their tokens in nats, under the query's edits.
 
-        A next-word model says it after what stands before; a masked-word model says it with all tokens of the span
-        masked at once, as Kocijan et al. 2019 (section 2) do. Raises UserError for a model that says neither. """
+        A next-word model predicts them from what stands before; a masked-word model with all tokens of the span masked
+        at once, as Kocijan et al. 2019 (section 2) do. Raises UserError for a model that does neither. """
         import torch
 
         if self.head not in ("next", "mask"):
@@ -110,42 +110,41 @@ class PretrainedModel:
         if not tokens or tokens[0] < before:
             raise UserError(f"{self.card.title} has nothing to say {query.text[slice(*span)]!r} from; put words before "
                             f"it, or shorten the text.")
-        said = torch.tensor([question.source.ids[token] for token in tokens])
+        wanted = torch.tensor([question.source.ids[token] for token in tokens])
         if self.head == "mask":
             masked = tensors["input_ids"].clone()
             masked[0, tokens] = self.tokenizer.mask_token_id
             tensors["input_ids"] = masked
         session = patching.session(self, query, question.lengths)
-        logits = forward_pass.run(session,
-                                  lambda: self.network(**tensors)).logits[0,
-                                                                          [token - before for token in tokens]].float()
-        return float(logits.log_softmax(-1)[torch.arange(len(tokens)), said].mean())
+        output = forward_pass.run(session, lambda: self.network(**tensors))
+        logits = output.logits[0, [token - before for token in tokens]].float()
+        return float(logits.log_softmax(-1)[torch.arange(len(tokens)), wanted].mean())
 
     def _captured(self, query: Query, question: ModelInput, wiring: verify.Wiring, report: Progress,
-                  layers: int | None = None):
+                  layers: int | None = None) -> tuple[tuple[AttentionMap, ...], Verification, Any]:
         session = patching.session(self, query, question.lengths, lambda done, text: report(0.05 + 0.85 * done, text))
         session.max_calls = layers
         output = forward_pass.run(session, lambda: self.network(**question.tensors, **predict.last_only(self)))
         report(0.92, "checking the picture")
         slots = [self._slot(call, wiring) for call in session.calls]
-        found = [call.layer(slot.index) for call, slot in zip(session.calls, slots, strict=True)]
-        verification = verify.check_answer(session.calls, found, wiring)
+        layers_read = [call.layer(slot.index) for call, slot in zip(session.calls, slots, strict=True)]
+        verification = verify.check_answer(session.calls, layers_read, wiring)
         if verification.status == "refused":
             raise UserError(f"{self.card.title} is not shown for this text: {verification.reasons[-1]}, so the picture "
-                            f"may be wrong; "
-                            "try another text or model.")
-        members = {kind: tuple(layer for layer, slot in zip(found, slots, strict=True) if slot.kind is kind)
+                            f"may be wrong; try another text or model.")
+        members = {kind: tuple(layer for layer, slot in zip(layers_read, slots, strict=True) if slot.kind is kind)
                    for kind in Kind}
         return _maps(members, question), verification, output
 
-    def _slot(self, call, wiring: verify.Wiring) -> forward_pass.Slot:
+    def _slot(self, call: attention_call.Call, wiring: verify.Wiring) -> forward_pass.Slot:
         slot = wiring.slots.get((call.module, call.occurrence))
         if slot is None:
             raise UserError(f"{self.card.title} used {call.module} in a way that was not seen when it was verified; "
                             f"try another text or model.")
         return slot
 
-    def _reported(self, question: ModelInput, report: Progress):
+    def _reported(self, question: ModelInput,
+                  report: Progress) -> tuple[tuple[AttentionMap, ...], Verification, Any]:
         import torch
 
         report(0.1, "asking the model for its own weights")
@@ -154,10 +153,12 @@ class PretrainedModel:
         try:
             members = reported.layers_of(output, question.lengths, self.looks_ahead)
         except attention_call.Unsupported as error:
-            raise UserError(
-                f"{self.card.title} is not shown for this text: {error}; try another text or model.") from error
-        apart = max(abs(float(layer.weights.sum(-1).max()) - 1) for layers in members.values() for layer in layers)
-        return _maps(members, question), Verification("reported", row_sum_error=apart, reasons=self.reasons), output
+            raise UserError(f"{self.card.title} is not shown for this text: {error}; try another text or "
+                            f"model.") from error
+        error_of_rows = max(abs(float(layer.weights.sum(-1).max()) - 1)
+                            for layers in members.values() for layer in layers)
+        verification = Verification("reported", row_sum_error=error_of_rows, reasons=self.reasons)
+        return _maps(members, question), verification, output
 
     def _check_edits(self, query: Query, question: ModelInput) -> None:
         if query.edits and self.wiring is None:
@@ -171,6 +172,10 @@ class PretrainedModel:
             elif self.wiring is not None and edit.head not in range(self.wiring.heads(edit.kind, edit.layer)):
                 raise UserError(f"{self.card.title} has no head {edit.head} in {edit.kind} layer {edit.layer}; choose "
                                 f"one that the grid shows.")
+
+
+def _longest_side(question: ModelInput) -> int:
+    return max(length or 0 for length in question.lengths)
 
 
 def _maps(members: dict[Kind, tuple], question: ModelInput) -> tuple[AttentionMap, ...]:

@@ -1,14 +1,16 @@
 """Each token's probability after those before it, from a pretrained decoder."""
+from typing import Any
+
 from model.capture import forward_pass
-from model.core.query import UserError
+from model.core.query import Query, UserError
+from model.core.types import Progress
 from model.pretrained import patching
 from model.pretrained.inputs import tokenize_query
 from model.studies.perplexity import Chain
 
 
-def chain(model, query, report) -> Chain:
-    """Of the query's text, from its second token on (the first, where it is a start token, is not part of the text
-    anyway).
+def chain(model: Any, query: Query, report: Progress) -> Chain:
+    """The probabilities of the text's tokens from the second on; a first one that only starts is no part of the text.
 
     Raises UserError for a model that predicts no next token and for a text of one token.
     """
@@ -22,5 +24,5 @@ def chain(model, query, report) -> Chain:
     session = patching.session(model, query, question.lengths)
     logits = forward_pass.run(session, lambda: model.network(**question.tensors)).logits[0, :-1].double()
     ids = question.source.ids[1:]
-    said = logits.log_softmax(-1)[torch.arange(len(ids)), torch.tensor(ids)]
-    return Chain(question.source.texts[1:], ids, said.detach().numpy())
+    logs = logits.log_softmax(-1)[torch.arange(len(ids)), torch.tensor(ids)]
+    return Chain(question.source.texts[1:], ids, logs.detach().numpy())

@@ -2,22 +2,25 @@
 logits."""
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from model.core.record import CANDIDATES, Prediction
+from model.core.record import CANDIDATES, Prediction, Tokens
 from model.pretrained import files
-from model.pretrained.inputs import parameters_of
+from model.pretrained.inputs import ModelInput, parameters_of
 from model.pretrained.tokens import bytes_by_sign, visible
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True)
 class Pooling:
-    """How a sentence model makes one vector of its tokens' (Reimers and Gurevych 2019): the mean or the first, of
-    length 1 or as it is."""
+    """How a sentence model makes one vector of its tokens' vectors (Reimers and Gurevych 2019)."""
 
-    mode: str
-    normalise: bool
+    mode: str         # mean or first
+    normalise: bool   # to length 1
 
 
 def pooling_of(folder: Path) -> Pooling | None:
@@ -25,32 +28,34 @@ def pooling_of(folder: Path) -> Pooling | None:
     if not (folder / "modules.json").is_file() or not (folder / "1_Pooling" / "config.json").is_file():
         return None
     config = files.read_json(folder / "1_Pooling" / "config.json")
-    mode = "mean" if config.get("pooling_mode_mean_tokens") else "first" if config.get(
-        "pooling_mode_cls_token") else None
-    return None if mode is None else Pooling(mode,
-                                             "models.Normalize" in (folder
-                                                                    / "modules.json").read_text(encoding="utf-8"))
+    if config.get("pooling_mode_mean_tokens"):
+        mode = "mean"
+    elif config.get("pooling_mode_cls_token"):
+        mode = "first"
+    else:
+        return None
+    return Pooling(mode, "models.Normalize" in (folder / "modules.json").read_text(encoding="utf-8"))
 
 
-def pooled(hidden, pooling: Pooling):
+def pool(hidden: Any, pooling: Pooling) -> Any:
     """The sentence vectors (text, d_model) of the last layer's states (text, token, d_model), without padding: arrays
     or tensors."""
-    found = hidden.mean(1) if pooling.mode == "mean" else hidden[:, 0]
+    vectors = hidden.mean(1) if pooling.mode == "mean" else hidden[:, 0]
     if not pooling.normalise:
-        return found
-    length = (found * found).sum(-1)[:, None] ** 0.5
-    return found / (length + (length == 0))
+        return vectors
+    length = (vectors * vectors).sum(-1)[:, None] ** 0.5
+    return vectors / (length + (length == 0))
 
 
-def vector(hidden, pooling: Pooling) -> Prediction:
+def sentence_vector(hidden: "Tensor", pooling: Pooling) -> Prediction:
     """The sentence vector, float32 (d_model), of the last layer's states (1, token, d_model)."""
     # numpy's arithmetic starts sooner, which a short text notices
-    numbers = pooled(hidden.float().numpy(), pooling)[0].copy()
+    numbers = pool(hidden.float().numpy(), pooling)[0].copy()
     numbers.flags.writeable = False
     return Prediction("vector", vector=numbers)
 
 
-def choices(kind: str, logits, positions: list[int], tokenizer) -> Prediction:
+def top_tokens(kind: str, logits: "Tensor", positions: list[int], tokenizer: Any) -> Prediction:
     """The best twenty tokens at some positions. logits (position, vocabulary), one row for each of `positions`."""
     logits = logits.float()
     normaliser = logits.logsumexp(-1)
@@ -62,21 +67,21 @@ def choices(kind: str, logits, positions: list[int], tokenizer) -> Prediction:
                       tuple(map(tuple, np.asarray(probabilities).tolist())), tuple(normaliser.tolist()))
 
 
-def text_of(tokenizer, number: int) -> str:
+def text_of(tokenizer: Any, number: int) -> str:
     """One token of the vocabulary as a person reads it, its leading space shown, as there is no text around it."""
     raw = tokenizer.convert_ids_to_tokens(number)
     if raw is None:
         return f"∅{number}"
     decoded = tokenizer.decode([number], clean_up_tokenization_spaces=False)
     if "\ufffd" in decoded:
-        return _as_bytes(raw)
+        return bytes_in_hex(raw)
     if not decoded:
         return visible(raw)
     leading = "▁" in raw[:1] and not decoded.startswith(" ")
     return visible(" " + decoded if leading else decoded)
 
 
-def _as_bytes(raw: str) -> str:
+def bytes_in_hex(raw: str) -> str:
     """A piece that is no whole character, as its bytes in hexadecimal: ‹E8 8B›."""
     known = bytes_by_sign()
     if not all(character in known for character in raw):
@@ -86,13 +91,13 @@ def _as_bytes(raw: str) -> str:
     return "␣" * spaced + "‹" + " ".join(f"{value:02X}" for value in values[spaced:]) + "›"
 
 
-def last_only(model) -> dict:
-    """Asks a decoder for the logits of its last token only, where it knows how."""
-    return {"logits_to_keep": 1} if model.head == "next" and "logits_to_keep" in parameters_of(
-        model.network.__class__) else {}
+def last_only(model: Any) -> dict[str, int]:
+    """The argument that asks a decoder for the logits of its last token only, where it knows how."""
+    knows_how = "logits_to_keep" in parameters_of(model.network.__class__)
+    return {"logits_to_keep": 1} if model.head == "next" and knows_how else {}
 
 
-def said(model, question, logits) -> tuple:
+def logits_to_predict(model: Any, question: ModelInput, logits: "Tensor") -> "tuple[Tensor, list[int]]":
     """(logits (position, vocabulary), positions) where the network of this head predicts, of all its logits (token,
     vocabulary) or (class)."""
     if model.head == "next":
@@ -100,30 +105,32 @@ def said(model, question, logits) -> tuple:
     if model.head == "mask":
         positions = [i for i, number in enumerate(question.source.ids) if number == model.tokenizer.mask_token_id]
         return logits[positions], positions
-    return (logits, list(range(len(question.target)))) if model.head == "target" else (logits[None], [0])
+    if model.head == "target":
+        return logits, list(range(len(cast(Tokens, question.target))))
+    return logits[None], [0]
 
 
-def prediction(model, question, output) -> Prediction | None:
-    """What the model answers to the question, told from the output of the captured pass; None if this network has no
-    head for it."""
+def prediction(model: Any, question: ModelInput, output: Any) -> Prediction | None:
+    """What the model answers to the question, from the output of the captured pass; None if this network predicts
+    nothing."""
     if model.pooling is not None:
-        return vector(output.last_hidden_state, model.pooling)
+        return sentence_vector(output.last_hidden_state, model.pooling)
     if model.head == "none":
         return None
-    logits, positions = said(model, question, output.logits[0])
+    logits, positions = logits_to_predict(model, question, output.logits[0])
     if model.head == "label":
-        return labels(logits[0], model.network.config)
-    return choices(model.head, logits, positions, model.tokenizer) if positions else None
+        return top_classes(logits[0], model.network.config)
+    return top_tokens(model.head, logits, positions, model.tokenizer) if positions else None
 
 
-def name_of(model, number: int) -> str:
+def name_of(model: Any, number: int) -> str:
     """A word of what the model chooses from: of its classes or of its vocabulary."""
     if model.head == "label":
         return visible(str(model.network.config.id2label.get(number, number)))
     return text_of(model.tokenizer, number)
 
 
-def labels(logits, config) -> Prediction:
+def top_classes(logits: "Tensor", config: Any) -> Prediction:
     """The classes of a classifier, the most probable first. logits (class)."""
     normaliser = logits.float().logsumexp(-1)
     best = logits.float().topk(min(CANDIDATES, len(logits)))

@@ -2,6 +2,7 @@
 import re
 import unicodedata
 from collections.abc import Sequence
+from typing import Any
 
 from model.core.types import Span
 
@@ -16,9 +17,9 @@ def align(text: str, raws: Sequence[str]) -> list[Span]:
     found."""
     spans, cursor, waiting = [], 0, b""
     for raw in raws:
-        found = BYTE.fullmatch(raw)
-        if found:
-            waiting += bytes([int(found.group(1), 16)])
+        byte = BYTE.fullmatch(raw)
+        if byte:
+            waiting += bytes([int(byte.group(1), 16)])
             spans.append((cursor, min(cursor + 1, len(text))))
             if _complete(waiting):
                 cursor, waiting = min(cursor + 1, len(text)), b""
@@ -32,6 +33,7 @@ def align(text: str, raws: Sequence[str]) -> list[Span]:
 
 
 def _complete(some: bytes) -> bool:
+    """Whether the bytes are a whole character, or too many to become one."""
     try:
         some.decode("utf-8")
     except UnicodeDecodeError:
@@ -39,19 +41,19 @@ def _complete(some: bytes) -> bool:
     return True
 
 
-def _same(character: str) -> str:
+def _fold(character: str) -> str:
     return unicodedata.normalize("NFKC", character).casefold()
 
 
 def _find(text: str, cursor: int, piece: str) -> Span:
     """Where the piece stands at or shortly after the cursor, up to case and compatibility forms."""
-    wanted = _same(piece)
+    wanted = _fold(piece)
     for start in range(cursor, min(cursor + REACH, len(text))):
-        end, got = start, ""
-        while end < len(text) and len(got) < len(wanted):
-            got += _same(text[end])
+        end, folded = start, ""
+        while end < len(text) and len(folded) < len(wanted):
+            folded += _fold(text[end])
             end += 1
-        if wanted and got == wanted:
+        if wanted and folded == wanted:
             return start, end
     return cursor, cursor
 
@@ -67,7 +69,7 @@ def fill(raw: str, span: Span, text: str, before: int) -> Span:
     return span if text[slice(*span)].isspace() else (span[0], span[0])
 
 
-def continuation(tokenizer, last: int, numbers: Sequence[int]) -> tuple[str, list[Span]]:
+def continuation(tokenizer: Any, last: int, numbers: Sequence[int]) -> tuple[str, list[Span]]:
     """The text that some ids write behind the id `last`, and the span of each in it; parts of one character share its
     span."""
     def decode(count: int) -> str:

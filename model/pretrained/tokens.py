@@ -1,8 +1,8 @@
 """Readable tokens: what is shown is what a person typed, and every token knows its characters, its word and its text.
 
 One ordinary space before a word is part of most vocabularies' pieces and is not shown; any other white space is, as ␣,
-⏎ or ⇥. Characters that take several tokens are numbered (苹₁ 苹₂). Controls, and what would be invisible alone, are shown
-by name. """
+⏎ or ⇥. Characters that take several tokens are numbered (苹₁ 苹₂). Controls, and what would be invisible alone, are
+shown by name. """
 import functools
 import re
 import unicodedata
@@ -22,15 +22,14 @@ SUBSCRIPT = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 @dataclass(frozen=True)
 class Piece:
-    """One token before it is readable. raw: the vocabulary's own string. span: code points of its text. text: 0 or 1,
-    -1 for neither."""
+    """One token before it is readable."""
 
-    id: int
-    raw: str
-    span: Span
-    text: int
-    special: bool
-    unknown: bool
+    id: int         # in the vocabulary
+    raw: str        # the vocabulary's own string
+    span: Span      # code points of its text
+    text: int       # 0 or 1: the first or the second text; -1 for neither
+    special: bool   # whether the tokenizer added it
+    unknown: bool   # whether the vocabulary has no piece for it
 
 
 def visible(text: str) -> str:
@@ -67,8 +66,7 @@ def readable(pieces: list[Piece], texts: tuple[str, ...]) -> Tokens:
     numbers = _parts(pieces, spans)
     labels = [_label(piece, span, texts, number) for piece, span, number in zip(pieces, spans, numbers, strict=True)]
     return Tokens(tuple(labels), tuple(piece.id for piece in pieces), tuple(piece.special for piece in pieces),
-                  tuple(spans),
-                  _words(pieces, spans, texts), tuple(piece.text for piece in pieces),
+                  tuple(spans), _words(pieces, spans, texts), tuple(piece.text for piece in pieces),
                   tuple(piece.unknown for piece in pieces))
 
 
@@ -128,28 +126,30 @@ def _words(pieces: list[Piece], spans: list[Span], texts: tuple[str, ...]) -> tu
         for i in members:
             words[i] = offset + joined[words[i]] if words[i] >= 0 else -1
         offset += len(joined)
-    return _renumbered(words)
+    return _renumber(words)
 
 
-def _renumbered(words: list[int]) -> tuple[int, ...]:
+def _renumber(words: list[int]) -> tuple[int, ...]:
     order = {word: number for number, word in enumerate(dict.fromkeys(word for word in words if word >= 0))}
     return tuple(order.get(word, -1) for word in words)
 
 
 def word_numbers(text: str) -> list[int]:
-    """The word that each character belongs to, -1 for white space. Letters and digits run together, with an apostrophe
-    between them; every Chinese or Japanese character, sign or picture is a word of its own, with the marks and joiners
-    that follow it."""
+    """The number of the word that each character belongs to, -1 for white space.
+
+    Letters and digits make one word, with an apostrophe between them; every Chinese or Japanese character, sign or
+    picture is a word of its own, with the marks and joiners that follow it. """
     if not text.isascii():
-        return _word_numbers(text)
-    numbers = [-1] * len(text)   # the same for what most texts are made of, in half the time
-    for number, found in enumerate(ASCII_WORD.finditer(text)):
-        start, end = found.span()
+        return words_of_any_script(text)
+    numbers = [-1] * len(text)   # what `words_of_any_script` gives for ASCII, in half the time
+    for number, word in enumerate(ASCII_WORD.finditer(text)):
+        start, end = word.span()
         numbers[start:end] = [number] * (end - start)
     return numbers
 
 
-def _word_numbers(text: str) -> list[int]:
+def words_of_any_script(text: str) -> list[int]:
+    """What word_numbers gives, character by character, for text that is not ASCII."""
     numbers, current, before, held = [], -1, " ", False
     for character, after in zip(text, text[1:] + " ", strict=False):
         if character.isspace():
@@ -176,8 +176,8 @@ def _joins(before: str, character: str, after: str, held: bool) -> bool:
     """Whether a character continues the word of the one before it; held: whether that one did."""
     if before.isspace():
         return False
-    if unicodedata.category(character)[
-        0] == "M" or character in INSIDE or before == JOINER or "\U0001f3fb" <= character <= "\U0001f3ff":
+    skin_tone = "\U0001f3fb" <= character <= "\U0001f3ff"
+    if unicodedata.category(character)[0] == "M" or character in INSIDE or before == JOINER or skin_tone:
         return True
     if character in "'’":
         return _runs(before) and _runs(after)

@@ -1,16 +1,16 @@
-"""The trace of a pretrained model: hooks watch the pass of an answer, and what each module is for is told by its
-numbers.
+"""The trace of a pretrained model: hooks watch the pass of an answer, and each module is recognised by its numbers.
 
 No family is known by name. The value projection is the matrix whose output is the record's values; queries and keys are
 found by the lengths of their vectors, which rotary positions keep; W_O is the matrix that reads the mix of values; a
-norm or an activation is what reproduces its output. So whatever is found is verified, and what is not found is said.
+norm or an activation is what reproduces its output. So whatever is found is verified, and what is not found is refused
+with a reason.
 """
 import itertools
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -24,18 +24,21 @@ from model.core.types import Progress
 from model.pretrained import patching, predict
 from model.pretrained.block_parts import Unfollowed, close, feed_forward, norm_of, pairs_of
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 LARGEST = 2**29     # bytes of activations that a trace may hold
 
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """The last call of a module: when, and with what."""
+    """The last call of a module in a pass."""
 
-    name: str
-    module: Any     # of torch's or of transformers' own, with a weight
-    order: int
-    input: np.ndarray
-    output: np.ndarray
+    name: str            # of the module in the network
+    module: Any          # of torch's or of transformers' own, with a weight
+    order: int           # among all calls of the pass
+    input: np.ndarray    # (token, d)
+    output: np.ndarray   # (token, d)
 
     @property
     def matrix(self) -> np.ndarray:
@@ -46,61 +49,62 @@ class Call:
 
     @property
     def bias(self) -> np.ndarray | None:
+        """(output), added behind the matrix; None where there is none."""
         bias = getattr(self.module, "bias", None)
         return None if bias is None else bias.detach().numpy()
 
 
-def trace(model, query: Query, report: Progress) -> Trace:
+def trace(model: Any, query: Query, report: Progress) -> Trace:
     """The trace of the pass that answers the query. Raises UserError where the model is built in a way that cannot be
     followed."""
     title = model.card.title
     if model.wiring is None:
-        raise UserError(
-            f"{title} only reports its weights, so its insides cannot be followed; choose a verified model.")
+        raise UserError(f"{title} only reports its weights, so its insides cannot be followed; choose a verified "
+                        f"model.")
     if any(isinstance(edit, Silence | Patch) for edit in query.edits):
         raise UserError("A pass with silenced or patched heads cannot be traced; take the edit away.")
     names = {slot.module: _block_name(slot.module, title) for slot in model.wiring.slots.values()}
-    with _watched(model.network, set(names.values())) as calls:
+    with _watch_calls(model.network, set(names.values())) as calls:
         record = model.answer(query, report)
     try:
-        return _built(record, model, names, calls)
+        return _assemble(record, model, names, calls)
     except Unfollowed as error:
         raise UserError(f"The insides of {title} cannot be followed, as {error}; its attention itself is shown on the "
                         f"page Heads.") from error
 
 
-def last(model, question: LastQuery, report: Progress) -> Last:
+def last(model: Any, question: LastQuery, report: Progress) -> Last:
     """What the last block of one kind puts out. Raises UserError where the model is built in a way that cannot be
     followed, and for a kind that it has not."""
-    title, places = model.card.title, [slot for slot in (model.wiring.slots.values() if model.wiring else ())
-                                       if slot.kind is question.kind]
-    if not places:
+    title, all_slots = model.card.title, model.wiring.slots.values() if model.wiring else ()
+    slots = [slot for slot in all_slots if slot.kind is question.kind]
+    if not slots:
         raise UserError(f"{title} has no {question.kind} attention that can be followed; choose another kind, or a "
                         f"verified model.")
     asked = model.question(question.query, report)
-    name = _block_name(max(places, key=lambda slot: slot.index).module, title)
+    name = _block_name(max(slots, key=lambda slot: slot.index).module, title)
     # of every call of the block by this thread: layers that share one module call it again
-    seen: list[np.ndarray] = []
+    outputs: list[np.ndarray] = []
     owner = threading.get_ident()
 
-    def read(_module, _arguments, output) -> None:
+    def watch(_module: Any, _arguments: tuple, output: Any) -> None:
         if threading.get_ident() == owner:
-            seen.append(_rows(output[0] if isinstance(output, tuple) else output))
+            outputs.append(_rows(_first(output)))
 
-    hook = model.network.get_submodule(name).register_forward_hook(read)
+    hook = model.network.get_submodule(name).register_forward_hook(watch)
     try:
         session = patching.session(model, question.query, asked.lengths, report)
         with model.threads(asked):
             forward_pass.run(session, lambda: model.network(**asked.tensors, **predict.last_only(model)))
     finally:
         hook.remove()
-    return Last(seen[-1].astype(np.float32))
+    return Last(outputs[-1].astype(np.float32))
 
 
 def _block_name(module: str, title: str) -> str:
     """A block's name ends with its number: encoder.layer.0 of encoder.layer.0.attention.self."""
     parts = module.split(".")
-    numbers = [place for place, part in enumerate(parts) if part.isdigit()]
+    numbers = [index for index, part in enumerate(parts) if part.isdigit()]
     if not numbers:
         raise UserError(f"The insides of {title} cannot be followed, as its layers have no numbers; choose another "
                         f"model.")
@@ -108,37 +112,45 @@ def _block_name(module: str, title: str) -> str:
 
 
 @contextmanager
-def _watched(network, blocks: set[str]) -> Iterator[dict[str, Call]]:
-    """Fills with the last call of every block and of every module with weights of its own, as seen by this thread."""
+def _watch_calls(network: Any, blocks: set[str]) -> Iterator[dict[str, Call]]:
+    """A dictionary that is filled with the last call by this thread of every block and of every module with weights of
+    its own, the output embeddings aside."""
     import torch
 
     calls: dict[str, Call] = {}
     owner, order, last = threading.get_ident(), itertools.count(), network.get_output_embeddings()
 
-    def watch(name: str):
-        def read(module, arguments, keywords, output) -> None:
-            given = arguments[0] if arguments else keywords.get("hidden_states")
-            made = output[0] if isinstance(output, tuple) else output
-            if threading.get_ident() == owner and isinstance(given, torch.Tensor) and isinstance(made, torch.Tensor):
-                calls[name] = Call(name, module, next(order), _rows(given), _rows(made))
-        return read
+    def hook(name: str) -> Callable[..., None]:
+        def watch(module: Any, arguments: tuple, keywords: dict[str, Any], output: Any) -> None:
+            read = arguments[0] if arguments else keywords.get("hidden_states")
+            made = _first(output)
+            if threading.get_ident() == owner and isinstance(read, torch.Tensor) and isinstance(made, torch.Tensor):
+                calls[name] = Call(name, module, next(order), _rows(read), _rows(made))
+        return watch
 
-    hooks = [module.register_forward_hook(watch(name), with_kwargs=True) for name, module in network.named_modules()
-             if module is not last
-             and (name in blocks or (not list(module.children()) and getattr(module, "weight", None) is not None))]
+    def is_watched(name: str, module: Any) -> bool:
+        leaf = not list(module.children()) and getattr(module, "weight", None) is not None
+        return module is not last and (name in blocks or leaf)
+
+    handles = [module.register_forward_hook(hook(name), with_kwargs=True)
+               for name, module in network.named_modules() if is_watched(name, module)]
     try:
         yield calls
     finally:
-        for hook in hooks:
-            hook.remove()
+        for handle in handles:
+            handle.remove()
 
 
-def _rows(tensor) -> np.ndarray:
+def _first(output: Any) -> Any:
+    return output[0] if isinstance(output, tuple) else output
+
+
+def _rows(tensor: "Tensor") -> np.ndarray:
     """(token, d) of a tensor (1, token, d) or (token, d)."""
     return tensor.detach().reshape(-1, tensor.shape[-1]).numpy() if tensor.ndim > 1 else tensor.detach().numpy()
 
 
-def _built(record: AttentionRecord, model, names: dict[str, str], calls: dict[str, Call]) -> Trace:
+def _assemble(record: AttentionRecord, model: Any, names: dict[str, str], calls: dict[str, Call]) -> Trace:
     slots: dict[str, list[Slot]] = {}
     for slot in model.wiring.slots.values():
         slots.setdefault(names[slot.module], []).append(slot)
@@ -154,8 +166,7 @@ def _check_size(calls: dict[str, Call], title: str) -> None:
     size = sum(call.input.nbytes + call.output.nbytes for call in calls.values())
     if size > LARGEST:
         raise UserError(f"Everything that {title} computes for this text takes {size / 2**20:,.0f} MB and the limit is "
-                        f"{LARGEST / 2**20:,.0f}; "
-                        "take a shorter text.")
+                        f"{LARGEST / 2**20:,.0f}; take a shorter text.")
 
 
 def _block(record: AttentionRecord, name: str, slots: list[Slot], calls: dict[str, Call]) -> Block:
@@ -164,9 +175,9 @@ def _block(record: AttentionRecord, name: str, slots: list[Slot], calls: dict[st
     attentions, used = [], set()
     for slot in slots:
         layer = record[slot.kind].layer(slot.index)
-        found, taken = _attention(slot, cast(Layer, layer), linears)
-        attentions.append(found)
-        used |= taken
+        attention, matrices = _attention(slot, cast(Layer, layer), linears)
+        attentions.append(attention)
+        used |= matrices
     norms = tuple(norm_of(call.name.removeprefix(name + "."), call) for call in inside
                   if "norm" in type(call.module).__name__.lower())
     block = calls[name]
@@ -184,16 +195,17 @@ def _is_linear(call: Call) -> bool:
 def _attention(slot: Slot, layer: Layer, linears: list[Call]) -> tuple[AttentionTrace, set[str]]:
     """The matrices round one attention, and the names of the modules that hold them."""
     own = [call for call in linears if call.name.startswith(slot.module + ".")]
-    query, q_layout = _found("queries", own, layer.query, exact=False)
-    key, k_layout = _found("keys", [call for call in own if call is not query or q_layout[1]], layer.key, exact=False)
-    value, v_layout = _found("values", own, layer.value, exact=True)
+    query, q_layout = _find_matrix("queries", own, layer.query, exact=False)
+    others = [call for call in own if call is not query or q_layout[1]]
+    key, k_layout = _find_matrix("keys", others, layer.key, exact=False)
+    value, v_layout = _find_matrix("values", own, layer.value, exact=True)
     output = _reader(layer, [call for call in linears if call.order > value.order])
     pairs = pairs_of(q_layout[0](query.output).swapaxes(0, 1), layer.query)
     weight = output.matrix.reshape(layer.heads, -1, output.matrix.shape[1])
-    made = [_projection(call, layout[0]) for call, layout in ((query, q_layout), (key, k_layout), (value, v_layout))]
-    return AttentionTrace(slot.kind, slot.index, query.input, value.input, made[0], made[1], made[2], weight,
-                          output.bias, output.output, pairs), {
-        call.name for call in (query, key, value, output)}
+    attention = AttentionTrace(slot.kind, slot.index, query.input, value.input, _projection(query, q_layout[0]),
+                               _projection(key, k_layout[0]), _projection(value, v_layout[0]), weight, output.bias,
+                               output.output, pairs)
+    return attention, {call.name for call in (query, key, value, output)}
 
 
 def _projection(call: Call, layout: Callable) -> Projection:
@@ -203,10 +215,10 @@ def _projection(call: Call, layout: Callable) -> Projection:
 def _layouts(width: int, count: int, size: int) -> Iterator[tuple[Callable, bool]]:
     """The ways in which `count` heads of `size` may lie among `width` outputs: one after the other from some place on,
     or query, key and value of each head together. Each with whether the matrix is shared with others."""
-    def after(start: int):
+    def after(start: int) -> Callable[[np.ndarray], np.ndarray]:
         return lambda array: array[..., start:start + count * size].reshape(*array.shape[:-1], count, size)
 
-    def woven(which: int):
+    def woven(which: int) -> Callable[[np.ndarray], np.ndarray]:
         return lambda array: array.reshape(*array.shape[:-1], count, 3, size)[..., which, :]
 
     for start in range(0, width - count * size + 1, size):
@@ -216,9 +228,10 @@ def _layouts(width: int, count: int, size: int) -> Iterator[tuple[Callable, bool
             yield woven(which), True
 
 
-def _found(what: str, linears: list[Call], wanted: np.ndarray, exact: bool) -> tuple[Call, tuple[Callable, bool]]:
-    """The matrix that makes these vectors (head, t, d); unless `exact` only their lengths must agree, and all of those
-    of the first token."""
+def _find_matrix(what: str, linears: list[Call], wanted: np.ndarray,
+                 exact: bool) -> tuple[Call, tuple[Callable, bool]]:
+    """The matrix that makes these vectors (head, t, d), and its layout; unless `exact` only their lengths must agree,
+    and every number of the first token."""
     count, tokens, size = wanted.shape
     lengths = np.linalg.norm(wanted, axis=-1)
     for call in linears:
@@ -226,8 +239,8 @@ def _found(what: str, linears: list[Call], wanted: np.ndarray, exact: bool) -> t
             continue
         for layout in _layouts(call.output.shape[-1], count, size):
             made = layout[0](call.output).swapaxes(0, 1)
-            if close(made, wanted) if exact else close(np.linalg.norm(made, axis=-1),
-                                                       lengths) and close(made[:, 0], wanted[:, 0]):
+            turned = close(np.linalg.norm(made, axis=-1), lengths) and close(made[:, 0], wanted[:, 0])
+            if close(made, wanted) if exact else turned:
                 return call, layout
     raise Unfollowed(f"no single matrix makes its {what}")
 
@@ -242,13 +255,13 @@ def _reader(layer: Layer, linears: list[Call]) -> Call:
     raise Unfollowed("no matrix reads the mix of its values as it is")
 
 
-def _embedded(kind: Kind, blocks: tuple[Block, ...], names: list[str], model, calls: dict[str, Call]) -> Embedded:
+def _embedded(kind: Kind, blocks: tuple[Block, ...], names: list[str], model: Any, calls: dict[str, Call]) -> Embedded:
     """What the first block gets: the tables that were read before it, and the norm over their sum."""
-    first = next(place for place, block in enumerate(blocks) if block.kind is kind)
-    output = blocks[first].before
-    before = [call for call in calls.values() if not call.name.startswith(tuple(name + "." for name in names))
-              and call.name not in names
-              and len(call.output) in (1, len(output)) and call.output.shape[-1] == output.shape[1]]
+    output = next(block for block in blocks if block.kind is kind).before
+    outside = [call for call in calls.values()
+               if call.name not in names and not call.name.startswith(tuple(name + "." for name in names))]
+    before = [call for call in outside
+              if len(call.output) in (1, len(output)) and call.output.shape[-1] == output.shape[1]]
     norms = [norm_of(call.name, call) for call in before
              if "norm" in type(call.module).__name__.lower() and close(call.output, output)]
     norm = norms[0] if norms else None
@@ -269,7 +282,9 @@ def _learned(call: Call) -> np.ndarray | None:
     return weight[first[0]:] if len(first) and "Sinusoidal" not in type(call.module).__name__ else None
 
 
-def _name_of(call: Call, table) -> str:
+def _name_of(call: Call, table: Any) -> str:
     if call.module.weight is table.weight:
         return "token"
-    return "segment" if "token_type" in call.name else "position" if "pos" in call.name or "wpe" in call.name else call.name.split(".")[-1]
+    if "token_type" in call.name:
+        return "segment"
+    return "position" if "pos" in call.name or "wpe" in call.name else call.name.split(".")[-1]

@@ -1,12 +1,15 @@
 """The untrained twin of a model: the same architecture and tokenizer with random weights, for what architecture alone
 explains."""
 from dataclasses import replace
+from typing import Any
+
+from model.pretrained.files import ModelFiles
 
 SUFFIX = "~untrained"
 SEED = 2017
 
 
-def untrained(model, place, fingerprint: str):
+def untrained_twin(model: Any, place: ModelFiles, fingerprint: str) -> Any:
     """A `PretrainedModel` like `model` whose weights are drawn anew as its own family initialises them, with a fixed
     seed."""
     import torch

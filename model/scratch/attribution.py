@@ -11,7 +11,7 @@ from model.scratch import edits, record_pass
 from model.scratch.models import Induction, Resolver, ScratchModel, Translator
 from model.scratch.tokens import UNKNOWN
 from model.studies.attribution import LONGEST, AttributionQuery
-from model.studies.token_removal import Subject, answered, beginning, last_word, target_word
+from model.studies.token_removal import Subject, answer_of, first_tokens, last_word, target_word
 
 
 class ScratchSubject(Subject):
@@ -24,29 +24,34 @@ class ScratchSubject(Subject):
         if target:
             self.rows = np.eye(len(target))[-1]
 
-    def forward(self, tensors: dict, place: int | None):
+    def forward(self, tensors: dict[str, torch.Tensor], place: int | None) -> torch.Tensor:
+        """Logits (variant, vocabulary)."""
         ids = tensors["input_ids"]
         if place is None:
             return self.opened.transformer(ids, self.target.expand(len(ids), -1))[:, -1]
         return self.opened.transformer(ids)[:, place]
 
-    def forward_hidden(self, token: int):
+    def forward_hidden(self, token: int) -> torch.Tensor:
+        """Logits (1, vocabulary) with one token hidden as key. Raises UserError where a row would be empty."""
         hidden = frozenset([Hide("source", token)])
         record_pass.check_rows(self.opened.transformer, hidden,
                                {"source": len(self.tokens), "target": self.target.shape[1]})
-        with edits.edited(self.opened.transformer, hidden):
+        with edits.apply_edits(self.opened.transformer, hidden):
             return self.forward(self.tensors, self.place)
 
     @property
-    def table(self):
+    def embedding_table(self) -> torch.nn.Module:
+        """The module of input embeddings."""
         return self.opened.transformer.embedding.table
 
-    def reader(self, head: KindHeadId, output: np.ndarray):
+    def output_projection(self, head: KindHeadId, output: np.ndarray) -> torch.nn.Module:
+        """The module of W_O in this head's layer."""
         return edits.attentions(self.opened.transformer)[head[:2]][1].w_output
 
 
 def subject(opened: ScratchModel, question: AttributionQuery, report: Progress) -> Subject:
-    """Raises UserError for the untrained model, for a text without "it", and for a long one."""
+    """The model with this question put to it. Raises UserError for the untrained model, a text without "it", and one of
+    more than LONGEST tokens."""
     if not isinstance(opened, (Resolver, Induction)):
         raise UserError(f"{opened.card.title} answers nothing, so that there is nothing to explain; choose a trained "
                         f"model.")
@@ -56,8 +61,7 @@ def subject(opened: ScratchModel, question: AttributionQuery, report: Progress) 
     tokens = sides["source"]
     if len(tokens) > LONGEST:
         raise UserError(f"Each token is taken away three times, so this page takes texts of at most {LONGEST} tokens "
-                        f"and this one has {len(tokens)}; "
-                        "shorten it.")
+                        f"and this one has {len(tokens)}; shorten it.")
     if isinstance(opened, Translator):
         found, standing = _french(opened, question, sides)
     elif isinstance(opened, Resolver):
@@ -65,7 +69,7 @@ def subject(opened: ScratchModel, question: AttributionQuery, report: Progress) 
     else:
         found, standing = _sign(opened, question, tokens)
     found.ids = _targets(found, question, standing)
-    found.answer = answered(found, opened.says, lambda number: opened.tokenizer.words[number])
+    found.answer = answer_of(found, opened.says, lambda number: opened.tokenizer.words[number])
     return found
 
 
@@ -83,8 +87,8 @@ def _sign(opened: Induction, question: AttributionQuery, tokens: Tokens) -> tupl
     at = last_word(tokens, question.query.text) if question.at is None else question.at
     wanted = next((token for token, (_, end) in enumerate(tokens.spans) if end > at and not tokens.special[token]),
                   len(tokens))
-    return ScratchSubject(opened, question.query, beginning(tokens, wanted),
-                          wanted - 1), tokens.ids[wanted] if wanted < len(tokens) else None
+    subject = ScratchSubject(opened, question.query, first_tokens(tokens, wanted), wanted - 1)
+    return subject, tokens.ids[wanted] if wanted < len(tokens) else None
 
 
 def _french(opened: Translator, question: AttributionQuery,
@@ -100,10 +104,12 @@ def _targets(found: ScratchSubject, question: AttributionQuery, standing: int | 
     """Word and rival: as typed, or what stands there, or the model's best; and the most probable of all others."""
     with torch.inference_mode():
         best = found.forward(found.tensors, found.place)[0].topk(2).indices.tolist()
-    first = _number(found.opened, question.word) if question.word.strip() else best[0] if standing is None else standing
-    rival = _number(found.opened,
-                    question.rival) if question.rival.strip() else next(each for each in best if each != first)
-    return first, rival
+    word = best[0] if standing is None else standing
+    if question.word.strip():
+        word = _number(found.opened, question.word)
+    if question.rival.strip():
+        return word, _number(found.opened, question.rival)
+    return word, next(other for other in best if other != word)
 
 
 def _number(opened: ScratchModel, word: str) -> int:

@@ -20,10 +20,11 @@ def bag(chosen: Sequence[Sentence]) -> Tensor:
 
 
 def antecedents(chosen: Sequence[Sentence]) -> Tensor:
+    """The id of the noun that "it" is, int64 (sentence)."""
     return torch.tensor([resolver.TOKENIZER.number(sentence.antecedent.english) for sentence in chosen])
 
 
-def trained(steps: int = 2_000, size: int = 64, seed: int = 1) -> nn.Linear:
+def train(steps: int = 2_000, size: int = 64, seed: int = 1) -> nn.Linear:
     """Logistic regression over the vocabulary, on as many sentences as steps · size."""
     source = sentences(random.Random(f"bag {seed}"))
     model = nn.Linear(len(resolver.WORDS), len(resolver.WORDS))

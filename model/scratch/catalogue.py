@@ -41,7 +41,7 @@ def film_path(path: Path) -> Path:
     return path.with_name(f"{path.stem}-film.safetensors")
 
 
-def place(model_id: str, folder: Path = WEIGHTS) -> tuple[Path, int | None]:
+def weights_file(model_id: str, folder: Path = WEIGHTS) -> tuple[Path, int | None]:
     """The file with a trained model's weights, and the step if a snapshot is meant."""
     name, _, step = model_id.partition(SNAPSHOT)
     path = RUNS.get(name, folder / f"{name}.safetensors")

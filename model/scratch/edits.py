@@ -1,11 +1,11 @@
 """The edits of a question, made from outside: hooks round equation (1) and W^O. The model knows nothing of them."""
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import cast
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from model.core.masks import Causal, Full, Hidden, Mask
 from model.core.query import Edit, Hide, Kind, Patch, Silence, Temper, UserError
@@ -84,7 +84,8 @@ def patch(mixed: Tensor, edit: Patch, taken: Tensor) -> Tensor:
 
 
 @contextmanager
-def edited(model: Transformer, edits: Iterable[Edit], taken: Mapping[Patch, Tensor] | None = None) -> Iterator[None]:
+def apply_edits(model: Transformer, edits: Iterable[Edit],
+                taken: Mapping[Patch, Tensor] | None = None) -> Iterator[None]:
     """The model with these edits in its forward pass, for texts without padding; the hooks go when the block ends.
 
     taken: for each patch the head's output (q, d_v) in the other pass.
@@ -103,16 +104,16 @@ def edited(model: Transformer, edits: Iterable[Edit], taken: Mapping[Patch, Tens
         yield
 
 
-def _replacer(heads: int, edit: Silence | Patch, taken: Tensor | None):
-    def before_output(_linear, inputs):
+def _replacer(heads: int, edit: Silence | Patch, taken: Tensor | None) -> Callable[[nn.Module, tuple], Tensor]:
+    def before_output(_linear: nn.Module, inputs: tuple) -> Tensor:
         concat = inputs[0].unflatten(-1, (heads, -1)).transpose(1, 2)
         changed = silence(concat, edit) if isinstance(edit, Silence) else patch(concat, edit, cast(Tensor, taken))
         return changed.transpose(1, 2).flatten(2)
     return before_output
 
 
-def _changer(allowed: Mask, temperature: np.ndarray | None):
-    def before_attention(_attend, inputs, keywords):
+def _changer(allowed: Mask, temperature: np.ndarray | None) -> Callable[[nn.Module, tuple, dict], tuple[tuple, dict]]:
+    def before_attention(_attend: nn.Module, inputs: tuple, keywords: dict) -> tuple[tuple, dict]:
         query, key, value, original = inputs
         if isinstance(allowed, Hidden):
             original = original & torch.from_numpy(allowed.block(slice(0, query.shape[-2]), slice(0, key.shape[-2])))

@@ -19,21 +19,21 @@ VOWELS = "aeiouyhéèêâîôàù"
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence and its truth. Positions count the words of `english` and of `french`; `answer` is 0 for the first
-    noun, 1 for the second."""
+    """One sentence and its truth. Positions count words from 0."""
 
-    frame: str
-    english: tuple[str, ...]
-    french: tuple[str, ...]
-    nouns: tuple[Noun, Noun]
-    places: tuple[int, int]   # of the nouns, in english
-    pronoun: int              # of "it", in english
-    adjective: int            # in english
-    french_pronoun: int       # of il or elle, in french
-    answer: int
+    frame: str                 # the name of its frame
+    english: tuple[str, ...]   # its words
+    french: tuple[str, ...]    # its words in French
+    nouns: tuple[Noun, Noun]   # the two that "it" could be
+    places: tuple[int, int]    # of the nouns, in english
+    pronoun: int               # of "it", in english
+    adjective: int             # in english
+    french_pronoun: int        # of il or elle, in french
+    answer: int                # which noun "it" is: 0 the first, 1 the second
 
     @property
     def antecedent(self) -> Noun:
+        """The noun that "it" is."""
         return self.nouns[self.answer]
 
 
@@ -44,6 +44,7 @@ def bucket(first: str, second: str) -> str:
 
 
 def pool(names: str, table: dict[str, dict[str, Noun]]) -> list[Noun]:
+    """The nouns of these pools of a table; names are separated by blanks."""
     return [noun for name in names.split() for noun in table[name].values()]
 
 
@@ -56,8 +57,8 @@ def twins(rng: random.Random, split: str = "train") -> tuple[Sentence, Sentence]
     tense = rng.randrange(2)
     opening = rng.choice(lexicon.OPENINGS[tense]) if rng.random() < 0.6 else ("", "")
     insertions = tuple(rng.choice(lexicon.INSERTIONS) if rng.random() < 0.3 else ("", "") for _ in nouns)
-    plan = Plan(frame, nouns, tense, opening, insertions, rng.choice(lexicon.CONNECTORS))
-    return plan.say(actor, 0), plan.say(place, 1)
+    plan = Draft(frame, nouns, tense, opening, insertions, rng.choice(lexicon.CONNECTORS))
+    return plan.sentence(actor, 0), plan.sentence(place, 1)
 
 
 def sentences(rng: random.Random, split: str = "train") -> Iterator[Sentence]:
@@ -84,17 +85,18 @@ def _adjectives(rng: random.Random, frame: Frame, split: str) -> list[Adjective]
 
 
 @dataclass(frozen=True)
-class Plan:
-    """A sentence but for its adjective. Phrases are (English, French); tense is 0 for the past, 1 for the present."""
+class Draft:
+    """A sentence without its adjective. Phrases are (English, French)."""
 
-    frame: Frame
-    nouns: tuple[Noun, Noun]
-    tense: int
-    opening: tuple[str, str]
-    insertions: tuple[tuple[str, str], ...]
-    connector: tuple[str, str]
+    frame: Frame                              # the verbs, pools and adjectives
+    nouns: tuple[Noun, Noun]                  # the two
+    tense: int                                # 0 for the past, 1 for the present
+    opening: tuple[str, str]                  # a phrase, or two empty strings
+    insertions: tuple[tuple[str, str], ...]   # behind each noun, a phrase or empty strings
+    connector: tuple[str, str]                # how the reason is joined on
 
-    def say(self, adjective: Adjective, answer: int) -> Sentence:
+    def sentence(self, adjective: Adjective, answer: int) -> Sentence:
+        """The sentence with this adjective, which makes "it" the noun of number `answer`."""
         feminine = self.nouns[answer].feminine
         english = self._parts(0, self.frame.english, [f"the {each.english}" for each in self.nouns])
         french = self._parts(1, self.frame.french, [f"{_article(each)} {each.french}" for each in self.nouns])
@@ -139,7 +141,7 @@ def vocabulary() -> tuple[list[str], list[str]]:
     return keep(english), keep(french)
 
 
-def joined(words: tuple[str, ...] | list[str]) -> str:
+def join_words(words: tuple[str, ...] | list[str]) -> str:
     """Words as a person would write them: no space after an elision or before a comma or full stop, a capital at each
     beginning."""
     text = ""

@@ -25,7 +25,7 @@ Encode = Callable[[list[Sentence]], Batch]
 POINTS, SURE = 0.5, 0.95
 
 
-def groups(sentences: Sequence[Sentence]) -> Iterator[list[int]]:
+def equal_length_groups(sentences: Sequence[Sentence]) -> Iterator[list[int]]:
     """Numbers of the sentences that are equally long in both languages."""
     found = defaultdict(list)
     for i, sentence in enumerate(sentences):
@@ -33,14 +33,14 @@ def groups(sentences: Sequence[Sentence]) -> Iterator[list[int]]:
     yield from found.values()
 
 
-def looks(model: Transformer, sentences: Sequence[Sentence], encode: Encode, kind: Kind,
+def noun_weights(model: Transformer, sentences: Sequence[Sentence], encode: Encode, kind: Kind,
           row: Callable[[Sentence], int]) -> dict[int, np.ndarray]:
     """What one row of each sentence gives to its two nouns, {layer: float32 (sentence, head, 2)}. Nouns are keys of the
     English side."""
     found = {layer: np.zeros((len(sentences), model.config.heads, 2), np.float32)
              for each, layer in edits.attentions(model) if each == kind}
     paths = {layer: path for (each, layer), (path, _) in edits.attentions(model).items() if each == kind}
-    for numbers in groups(sentences):
+    for numbers in equal_length_groups(sentences):
         chosen = [sentences[i] for i in numbers]
         each, rows = torch.arange(len(chosen)), torch.tensor([row(sentence) for sentence in chosen])
         places = torch.tensor([sentence.places for sentence in chosen])
@@ -55,19 +55,15 @@ def looks(model: Transformer, sentences: Sequence[Sentence], encode: Encode, kin
 
 @dataclass(frozen=True)
 class Pointing:
-    """What a head does with the two nouns.
+    """What a head does with the two nouns."""
 
-    table[adjective][noun]: how many sentences whose adjective means the first or the second noun look more at the first
-    or the second. mass: mean weight on both nouns together. both: share of twins with the right noun in both sentences;
-    by_frame the same by frame. """
-
-    kind: Kind
-    layer: int
-    head: int
-    table: tuple[tuple[int, ...], ...]
-    mass: float
-    both: float
-    by_frame: dict[str, float]
+    kind: Kind                           # of its attention
+    layer: int                           # from 0
+    head: int                            # from 0
+    table: tuple[tuple[int, ...], ...]   # [adjective means][noun that gets more weight]: how many sentences
+    mass: float                          # mean weight on both nouns together
+    both: float                          # share of twins with the right noun in both sentences
+    by_frame: dict[str, float]           # {frame: the same share}
 
     @property
     def name(self) -> str:
@@ -79,7 +75,7 @@ class Pointing:
         return "resolving" if self.both >= SURE else next((role for role, share in roles.items() if share >= SURE), "")
 
 
-def pointing(found: dict[int, np.ndarray], sentences: Sequence[Sentence], kind: Kind) -> list[Pointing]:
+def tabulate_pointing(found: dict[int, np.ndarray], sentences: Sequence[Sentence], kind: Kind) -> list[Pointing]:
     """The heads of `looks`, told as tables."""
     answers = np.array([sentence.answer for sentence in sentences])
     heads = []
@@ -102,18 +98,18 @@ def by_frame(right: Iterable[bool], sentences: Sequence[Sentence]) -> dict[str, 
     return {frame: float(np.mean(each)) for frame, each in found.items()}
 
 
-def judged(model: Transformer, sentences: Sequence[Sentence],
+def judge(model: Transformer, sentences: Sequence[Sentence],
            right: Callable[[Transformer, list[Sentence]], Sequence[bool]],
            silences: Iterable[Silence] = ()) -> np.ndarray:
     """Which sentences the model gets right with some heads silenced, bool (sentence)."""
     found = np.zeros(len(sentences), bool)
-    with edits.edited(model, tuple(silences)):
-        for numbers in groups(sentences):
+    with edits.apply_edits(model, tuple(silences)):
+        for numbers in equal_length_groups(sentences):
             found[numbers] = np.asarray(right(model, [sentences[i] for i in numbers]))
     return found
 
 
-def silenced(model: Transformer, right: Callable[[Iterable[Silence]], float], pointers: Sequence[KindHeadId],
+def silencing_table(model: Transformer, right: Callable[[Iterable[Silence]], float], pointers: Sequence[KindHeadId],
              draws: int = 10) -> list[dict]:
     """What silence costs: each head alone, all pointing heads together, and as many of the others, drawn at random, a
     row each."""
@@ -134,7 +130,7 @@ def silenced(model: Transformer, right: Callable[[Iterable[Silence]], float], po
     return rows
 
 
-def swapped(model: Transformer, sentences: Sequence[Sentence], encode: Encode,
+def flip_rate(model: Transformer, sentences: Sequence[Sentence], encode: Encode,
             words: Callable[[Sentence], Sequence[int]]) -> float:
     """Of twins whose pronoun differs: how often il and elle change places when the encoder's output at some words comes
     from the twin.

@@ -1,4 +1,4 @@
-"""What the heads of one snapshot do, in the terms of its task: the numbers of a film (model/training/film.py)."""
+"""What the heads of one snapshot do at its task: the numbers of a film (model/training/film.py)."""
 import random
 
 import numpy as np
@@ -13,15 +13,15 @@ from model.studies import induction
 DRAWS = 8    # random repeats that an induction model is put to
 TWINS = 50   # pairs of sentences that the others are put to, of nouns that were not trained on
 
-Found = tuple[tuple[str, ...], tuple[KindHeadId, ...], np.ndarray]   # names, heads, float32 (trait, head)
+Scores = tuple[tuple[str, ...], tuple[KindHeadId, ...], np.ndarray]   # names, heads, float32 (name, head)
 
 
-def of(opened: ScratchModel) -> Found:
-    """The traits of an open model."""
+def score_heads(opened: ScratchModel) -> Scores:
+    """The scores of every head of an open model."""
     if opened.card.id.startswith("induction"):
-        found = induction.mean_scores(opened, draws=DRAWS)
-        return ("prefix", "previous"), tuple((Kind.CAUSAL, *head)
-                                             for head in found.heads), np.stack([found.prefix, found.previous])
+        scores = induction.mean_scores(opened, draws=DRAWS)
+        heads = tuple((Kind.CAUSAL, *head) for head in scores.heads)
+        return ("prefix", "previous"), heads, np.stack([scores.prefix, scores.previous])
     rng = random.Random("film")
     sentences = [sentence for _ in range(TWINS) for sentence in grammar.twins(rng, "validation")]
     encode = translator.batch if isinstance(opened, Translator) else resolver.batch
@@ -29,11 +29,12 @@ def of(opened: ScratchModel) -> Found:
     if isinstance(opened, Translator):
         # the row that produces il or elle: the target is shifted by one
         rows[Kind.CROSS] = lambda sentence: sentence.french_pronoun
-    heads = [each for kind, row in rows.items()
-             for each in head_analysis.pointing(head_analysis.looks(opened.transformer, sentences, encode, kind, row),
-                                                sentences, kind)]
-    return ("both",), tuple((each.kind, each.layer, each.head)
-                            for each in heads), np.array([[each.both for each in heads]], np.float32)
+    pointing = []
+    for kind, row in rows.items():
+        weights = head_analysis.noun_weights(opened.transformer, sentences, encode, kind, row)
+        pointing += head_analysis.tabulate_pointing(weights, sentences, kind)
+    return (("both",), tuple((head.kind, head.layer, head.head) for head in pointing),
+            np.array([[head.both for head in pointing]], np.float32))
 
 
 def copying(opened: ScratchModel, heads: tuple[HeadId, ...]) -> np.ndarray:

@@ -13,6 +13,8 @@ NOUNS = tomllib.loads((ASSETS / "lexicon" / "nouns.toml").read_text(encoding="ut
 
 @dataclass(frozen=True)
 class Noun:
+    """A noun in both languages."""
+
     english: str
     french: str
     feminine: bool
@@ -20,6 +22,8 @@ class Noun:
 
 @dataclass(frozen=True)
 class Adjective:
+    """An adjective with its two French forms."""
+
     english: str
     masculine: str
     feminine: str
@@ -28,17 +32,15 @@ class Adjective:
 @dataclass(frozen=True)
 class Frame:
     """One situation in which an adjective decides between two nouns, the actor and the place.
+    Verbs are (past, present)."""
 
-    english and french: what stands between the two noun phrases, in the past and in the present. first and second: the
-    pools of the nouns. actor and place: the adjectives that make "it" the first noun, and the second. """
-
-    name: str
-    english: tuple[str, str]
-    french: tuple[str, str]
-    first: str
-    second: str
-    actor: str
-    place: str
+    name: str                  # of the situation
+    english: tuple[str, str]   # what stands between the two noun phrases
+    french: tuple[str, str]    # the same in French
+    first: str                 # the pools of the first noun
+    second: str                # the pools of the second noun
+    actor: str                 # the adjectives that make "it" the first noun
+    place: str                 # the adjectives that make "it" the second noun
 
 
 def _nouns(table: str) -> dict[str, dict[str, Noun]]:
@@ -59,19 +61,21 @@ def _adjectives(lines: str) -> dict[str, Adjective]:
 POOLS, HELD_OUT_NOUNS = _nouns("pools"), _nouns("held_out")
 
 ADJECTIVES = _adjectives("""
-    tired:fatigué:fatiguée lazy:paresseux:paresseuse scared:effrayé:effrayée sleepy:endormi:endormie hungry:affamé:affamée sick:malade:malade
-    shy:timide:timide nervous:nerveux:nerveuse weak:faible:faible old:vieux:vieille young:jeune:jeune slow:lent:lente strong:fort:forte
-    brave:courageux:courageuse fast:rapide:rapide quick:vif:vive clever:rusé:rusée powerful:puissant:puissante modern:moderne:moderne
-    wide:large:large long:long:longue noisy:bruyant:bruyante muddy:boueux:boueuse dangerous:dangereux:dangereuse crowded:bondé:bondée
-    dark:sombre:sombre icy:glacé:glacée slippery:glissant:glissante flooded:inondé:inondée
-    big:gros:grosse huge:énorme:énorme thick:épais:épaisse bulky:encombrant:encombrante heavy:lourd:lourde tall:haut:haute
-    small:petit:petite narrow:étroit:étroite tiny:minuscule:minuscule short:court:courte full:plein:pleine thin:mince:mince low:bas:basse
-    light:léger:légère fragile:fragile:fragile rotten:pourri:pourrie worn:usé:usée""")
+    tired:fatigué:fatiguée lazy:paresseux:paresseuse scared:effrayé:effrayée sleepy:endormi:endormie
+    hungry:affamé:affamée sick:malade:malade shy:timide:timide nervous:nerveux:nerveuse weak:faible:faible
+    old:vieux:vieille young:jeune:jeune slow:lent:lente strong:fort:forte brave:courageux:courageuse
+    fast:rapide:rapide quick:vif:vive clever:rusé:rusée powerful:puissant:puissante modern:moderne:moderne
+    wide:large:large long:long:longue noisy:bruyant:bruyante muddy:boueux:boueuse dangerous:dangereux:dangereuse
+    crowded:bondé:bondée dark:sombre:sombre icy:glacé:glacée slippery:glissant:glissante flooded:inondé:inondée
+    big:gros:grosse huge:énorme:énorme thick:épais:épaisse bulky:encombrant:encombrante heavy:lourd:lourde
+    tall:haut:haute small:petit:petite narrow:étroit:étroite tiny:minuscule:minuscule short:court:courte
+    full:plein:pleine thin:mince:mince low:bas:basse light:léger:légère fragile:fragile:fragile rotten:pourri:pourrie
+    worn:usé:usée""")
 
 HELD_OUT_ADJECTIVES = _adjectives("""
-    exhausted:épuisé:épuisée timid:craintif:craintive broad:ample:ample steep:raide:raide enormous:immense:immense rigid:raide:raide
-    cramped:exigu:exiguë little:menu:menue sluggish:poussif:poussive swift:prompt:prompte feeble:chétif:chétive hefty:pesant:pesante
-    massive:massif:massive brittle:cassant:cassante""")
+    exhausted:épuisé:épuisée timid:craintif:craintive broad:ample:ample steep:raide:raide enormous:immense:immense
+    rigid:raide:raide cramped:exigu:exiguë little:menu:menue sluggish:poussif:poussive swift:prompt:prompte
+    feeble:chétif:chétive hefty:pesant:pesante massive:massif:massive brittle:cassant:cassante""")
 
 # An adjective alone decides nothing: "too small" is the place in fit and the actor in cover; fit and contain, attack
 # and fear are of opposite sense.

@@ -1,5 +1,6 @@
 """How each of our models reads a question and what it answers: texts to tokens, one recorded pass, a prediction."""
 from contextlib import AbstractContextManager
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -24,7 +25,7 @@ class ScratchModel:
     says = "none"              # what kind of prediction it makes
     separator = scratch_tokens.UNKNOWN  # an untrained model has learned no sign for it, so any number does
 
-    def __init__(self, card: Card, transformer: Transformer, tokenizer) -> None:
+    def __init__(self, card: Card, transformer: Transformer, tokenizer: Any) -> None:
         self.card, self.transformer, self.tokenizer = card, transformer, tokenizer
         self.nbytes = sum(each.numel() * each.element_size() for each in transformer.parameters())
 
@@ -90,11 +91,13 @@ class ScratchModel:
         return sides, omitted, notes
 
     def target(self, pieces: list[scratch_tokens.Piece]) -> tuple[Tokens, tuple[str, ...]]:
+        """The tokens of a target, and a sentence about what did not fit."""
         left_out = len(pieces) - self.card.max_tokens
         notes = (f"{left_out} tokens at the end of the target did not fit and were left out.",) if left_out > 0 else ()
         return scratch_tokens.tokens(pieces[:self.card.max_tokens]), notes
 
     def pieces(self, text: str, name: str) -> list[scratch_tokens.Piece]:
+        """The pieces of a text. Raises UserError for one that has none."""
         pieces = self.tokenizer.pieces(text)
         if not pieces:
             raise UserError(f"The {name} has nothing to look at; type a word.")
@@ -150,12 +153,14 @@ class Resolver(ScratchModel):
     says = "label"
 
     def sides(self, query: Query) -> tuple[Sides, Omission | None, tuple[str, ...]]:
+        """The tokens of the text. Raises UserError for a second side."""
         self.refuse(query, "text_b", "target", "continuation")
         sides, omitted, _ = super().sides(query)
         return sides, omitted, () if self.positions(sides) else ('There is no "it" in this text, so there is nothing '
                                                                  'to resolve.',)
 
     def positions(self, sides: Sides) -> list[int]:
+        """Every "it"."""
         return [i for i, text in enumerate(sides["source"].texts) if text.lower() == "it"]
 
 
@@ -165,6 +170,7 @@ class Induction(ScratchModel):
     says = "next"
 
     def sides(self, query: Query) -> tuple[Sides, Omission | None, tuple[str, ...]]:
+        """The tokens of [BOS], text and continuation."""
         self.refuse(query, "text_b", "target")
         kept, omitted = self.fit([scratch_tokens.special("[BOS]", scratch_tokens.BEGIN, 0),
                                   *self.pieces(query.text, "text"),
@@ -180,6 +186,7 @@ class Induction(ScratchModel):
         return [scratch_tokens.Piece(words[i], i, (place, place), unknown=i == scratch_tokens.UNKNOWN) for i in ids]
 
     def positions(self, sides: Sides) -> list[int]:
+        """Every token."""
         return list(range(len(sides["source"])))
 
     def next_word(self, query: Query, report: Progress) -> NextWord:
@@ -196,6 +203,7 @@ class Translator(Induction):
     says = "target"
 
     def sides(self, query: Query) -> tuple[Sides, Omission | None, tuple[str, ...]]:
+        """The tokens of source and target, of which the second is the model's own where none is given."""
         self.refuse(query, "text_b")
         kept, omitted = self.fit(self.pieces(query.text, "text"), query.text)
         source = scratch_tokens.tokens(kept)
@@ -214,8 +222,9 @@ class Translator(Induction):
         edits.check(self.transformer, {each for each in query.edits if getattr(each, "side", "source") == "source"},
                     {"source": len(source)})
         record_pass.check_rows(self.transformer, query.edits, {"source": len(source), "target": 1})
-        with self.threads({"source": source}), edits.edited(self.transformer, query.edits, self.taken(query)):
+        with self.threads({"source": source}), edits.apply_edits(self.transformer, query.edits, self.taken(query)):
             return tuple(greedy(self.transformer, torch.tensor([source.ids]))[0])
 
     def positions(self, sides: Sides) -> list[int]:
+        """Every token of the target."""
         return list(range(len(sides["target"])))

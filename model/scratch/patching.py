@@ -6,11 +6,12 @@ import torch
 from model.core.query import Patch, UserError
 from model.core.types import HeadId, Progress, quiet
 from model.scratch import edits, record_pass
-from model.studies.patching import Answer, Patched, PatchQuery, check_lengths, patch_effects
+from model.scratch.models import ScratchModel, Sides
+from model.studies.patching import PassAnswer, Patched, PatchQuery, check_lengths, patch_effects
 
 
-def patched(model, question: PatchQuery, report: Progress) -> Patched:
-    """Raises UserError for texts of different lengths and for the untrained model, which answers nothing."""
+def patch_heads(model: ScratchModel, question: PatchQuery, report: Progress) -> Patched:
+    """Every head of one kind patched. Raises UserError for texts of different lengths and for the untrained model."""
     if model.says == "none":
         raise UserError(f"{model.card.title} answers nothing, so that no answer can turn; choose a trained model.")
     sides = [model.sides(each)[0] for each in (question.first, question.second)]
@@ -23,17 +24,17 @@ def patched(model, question: PatchQuery, report: Progress) -> Patched:
     looking = edits.query_side(model.transformer, question.kind)
     check_lengths(question.second, len(sides[1][looking]), len(sides[0][looking]))
 
-    def answer(side, logits: torch.Tensor) -> Answer:
+    def answer(side: Sides, logits: torch.Tensor) -> PassAnswer:
         positions = model.positions(side)
-        return Answer(model.says, tuple(positions), logits[positions].numpy())
+        return PassAnswer(model.says, tuple(positions), logits[positions].numpy())
 
-    def again(trials: list[list[HeadId]]) -> Iterator[Answer]:
+    def again(trials: list[list[HeadId]]) -> Iterator[PassAnswer]:
         for chosen in trials:
             taken = {Patch(question.kind, layer, head, question.second): seen[f"{paths[layer]}.mixed"][0, head]
                      for layer, head in chosen}
-            yield answer(sides[0],
-                         record_pass.run(model.transformer, [each.ids for each in sides[0].values()], frozenset(taken),
-                                      quiet, taken)[0])
+            logits, _ = record_pass.run(model.transformer, [tokens.ids for tokens in sides[0].values()],
+                                        frozenset(taken), quiet, taken)
+            yield answer(sides[0], logits)
 
     places = [(layer, head) for layer in paths for head in range(model.transformer.config.heads)]
     return patch_effects(answer(sides[0], plain), answer(sides[1], other), places, again,

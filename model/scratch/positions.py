@@ -58,6 +58,7 @@ class Unplaced(nn.Module):
         super().__init__()
 
     def forward(self, x: Tensor) -> Tensor:
+        """The embeddings as they are, (b, t, d)."""
         return x
 
 
@@ -65,6 +66,7 @@ class Sinusoidal(Unplaced):
     """Embeddings plus PE; any length."""
 
     def forward(self, x: Tensor) -> Tensor:
+        """Embeddings plus PE, (b, t, d)."""
         return x + sinusoidal(x.shape[-2], x.shape[-1]).to(x)
 
 
@@ -76,6 +78,7 @@ class Learned(Unplaced):
         self.table = nn.Parameter(torch.randn(length, width) * width**-0.5)  # (t, d)
 
     def forward(self, x: Tensor) -> Tensor:
+        """Embeddings plus the learned vectors, (b, t, d)."""
         return x + self.table[:x.shape[-2]]
 
 
@@ -84,9 +87,11 @@ class Inside(nn.Module):
     neither."""
 
     def turn(self, x: Tensor) -> Tensor:
+        """Queries or keys (b, h, t, d) as they are."""
         return x
 
     def bias(self, heads: int, queries: int, keys: int) -> Tensor | None:
+        """No bias."""
         return None
 
 
@@ -94,6 +99,7 @@ class Rotary(Inside):
     """Queries and keys turned by their position; the score then depends on the distance only."""
 
     def turn(self, x: Tensor) -> Tensor:
+        """Queries or keys (b, h, t, d), each turned by its position."""
         return rotate(x)
 
 
@@ -101,6 +107,7 @@ class Alibi(Inside):
     """A bias on the scores that falls with distance, steeper in the first heads."""
 
     def bias(self, heads: int, queries: int, keys: int) -> Tensor:
+        """The bias of every head, (h, i, j)."""
         return distance_bias(heads, queries, keys)
 
 

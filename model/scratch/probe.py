@@ -2,8 +2,9 @@
 
 The idea is TransformerLens' HookPoint. A model with probes computes exactly what it would compute without them.
 """
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -18,8 +19,8 @@ def capture(model: nn.Module) -> Iterator[dict[str, Tensor]]:
     go when the block ends."""
     seen: dict[str, Tensor] = {}
 
-    def reader(name: str):
-        def read(_probe, _inputs, output) -> None:
+    def reader(name: str) -> Callable[[nn.Module, Any, Tensor], None]:
+        def read(_probe: nn.Module, _inputs: Any, output: Tensor) -> None:
             seen[name] = output.detach()
         return read
 

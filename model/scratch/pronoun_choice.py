@@ -1,6 +1,7 @@
 """Where our translator decides between il and elle: heads silenced, and the encoder's output exchanged word by word
 with that of the twin."""
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import torch
@@ -44,13 +45,13 @@ class _Reading:
     def share(self, silences: Iterable[Silence] = (), memory: torch.Tensor | None = None,
               source: torch.Tensor | None = None) -> float:
         source = self.source if source is None else source
-        with torch.inference_mode(), edits.edited(self.model, tuple(silences)):
+        with torch.inference_mode(), edits.apply_edits(self.model, tuple(silences)):
             memory = self.model.encode(source) if memory is None else memory
             logits = self.model.output(self.model.decode(self.prefix, memory, source)[:, -1])[0, self.pair]
         return float(logits.softmax(-1)[0])
 
 
-def decide(question: DecisionQuery, opened, report: Progress) -> Decision:
+def decide(question: DecisionQuery, opened: Any, report: Progress) -> Decision:
     """Raises UserError for another model than our translator and for a translation without il or elle."""
     _check(opened)
     reading = _Reading(opened, question.text)
@@ -81,25 +82,25 @@ def _exchanged(own: torch.Tensor, other: torch.Tensor) -> list[torch.Tensor]:
     return found
 
 
-def decide_set(question: DecisionSetQuery, opened, report: Progress) -> DecisionSet:
+def decide_set(question: DecisionSetQuery, opened: Any, report: Progress) -> DecisionSet:
     """The same over test sentences. Raises UserError for another model than our translator."""
     _check(opened)
     sentences = translator.test_sentences("test", 2 * question.pairs)
     moved = {}
     for number, (name, words) in enumerate(WORDS.items()):
         report(number / (len(WORDS) + 1), f"exchanging {name}")
-        moved[name] = head_analysis.swapped(opened.transformer, sentences, translator.batch, words)
+        moved[name] = head_analysis.flip_rate(opened.transformer, sentences, translator.batch, words)
     rows = {Kind.SELF: lambda sentence: sentence.pronoun, Kind.CROSS: lambda sentence: sentence.french_pronoun}
     points = {}
     for kind, row in rows.items():
-        found = head_analysis.pointing(head_analysis.looks(opened.transformer, sentences, translator.batch, kind, row),
-                                       sentences, kind)
-        best = max(found, key=lambda each: each.both)
+        weights = head_analysis.noun_weights(opened.transformer, sentences, translator.batch, kind, row)
+        pointing = head_analysis.tabulate_pointing(weights, sentences, kind)
+        best = max(pointing, key=lambda head: head.both)
         points[kind] = (kind, best.layer, best.head), best.both, best.mass
     return DecisionSet(moved, points, len(sentences))
 
 
-def _check(opened) -> None:
+def _check(opened: Any) -> None:
     if not isinstance(opened, Translator):
         raise UserError(f"{opened.card.title} is not the translator that was trained here; choose it to see where il "
                         f"or elle is decided.")

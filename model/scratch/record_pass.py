@@ -1,10 +1,11 @@
 """One forward pass of our own model as attention maps, and the check that the maps are what the model did."""
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import cast
 
 import numpy as np
 import torch
+from torch import nn
 
 from model.core import heads
 from model.core.masks import Relative
@@ -24,12 +25,12 @@ def run(model: Transformer, ids: list[tuple[int, ...]], edits: frozenset[Edit], 
     """One pass over one text (or source and target): logits (q, vocabulary) and the probes' tensors. `report` is called
     at each attention.
 
-    taken: what patches put in, as `edits.edited` wants it.
+    taken: what patches put in, as `edits.apply_edits` wants it.
     """
     places = edit_hooks.attentions(model)
     with torch.inference_mode(), ExitStack() as hooks:
         seen = hooks.enter_context(capture(model))
-        hooks.enter_context(edit_hooks.edited(model, edits, taken))
+        hooks.enter_context(edit_hooks.apply_edits(model, edits, taken))
         for i, ((kind, layer), (_, attention)) in enumerate(places.items()):
             announce = _announcer(report, i / len(places), f"layer {layer}, {kind} attention")
             hooks.callback(attention.attend.register_forward_pre_hook(announce).remove)
@@ -38,8 +39,8 @@ def run(model: Transformer, ids: list[tuple[int, ...]], edits: frozenset[Edit], 
     return logits[0], seen
 
 
-def _announcer(report: Progress, share: float, text: str):
-    def announce(_attend, _inputs) -> None:
+def _announcer(report: Progress, share: float, text: str) -> Callable[[nn.Module, tuple], None]:
+    def announce(_attend: nn.Module, _inputs: tuple) -> None:
         report(share, text)
     return announce
 

@@ -6,11 +6,16 @@ torch is imported where it computes, so that `revision` costs nothing.
 import hashlib
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from model.core.query import UserError
 from model.core.record import Card
 from model.core.types import Progress, quiet
-from model.scratch.catalogue import NAMES, RUNS, SNAPSHOT, WEIGHTS, is_scratch, place, title
+from model.scratch.catalogue import NAMES, RUNS, SNAPSHOT, WEIGHTS, is_scratch, title, weights_file
+
+if TYPE_CHECKING:
+    from model.scratch.models import ScratchModel
+    from model.scratch.transformer import Transformer
 
 VOCABULARY, LONGEST, SEED = 8_192, 512, 2017
 FIRST_WORD = 4       # smaller numbers are for special tokens
@@ -29,7 +34,7 @@ def revision(model_id: str, folder: Path = WEIGHTS) -> str:
         return hashlib.sha256(made_of.encode()).hexdigest()[:12]
     if model_id.split(SNAPSHOT)[0] in RUNS:
         return model_id.split(SNAPSHOT)[0].rsplit("-", 1)[1]   # its file grows, but a snapshot never changes
-    path, _ = place(model_id, folder)
+    path, _ = weights_file(model_id, folder)
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
     except OSError:
@@ -45,7 +50,7 @@ def _torch_version() -> str:
     return importlib.metadata.version("torch")
 
 
-def open_model(model_id: str, report: Progress = quiet, folder: Path = WEIGHTS):
+def open_model(model_id: str, report: Progress = quiet, folder: Path = WEIGHTS) -> "ScratchModel":
     """The model of this name, or its snapshot NAME@STEP, ready to answer. Raises UserError for an unknown one.
 
     `folder` holds the weights: those that came with Clearhead, or the `out` of a training.
@@ -55,7 +60,7 @@ def open_model(model_id: str, report: Progress = quiet, folder: Path = WEIGHTS):
     return _untrained(fingerprint) if model_id == "scratch" else _trained(model_id, fingerprint, folder)
 
 
-def _untrained(fingerprint: str):
+def _untrained(fingerprint: str) -> "ScratchModel":
     import torch
 
     from model.scratch import models, tokens
@@ -64,31 +69,31 @@ def _untrained(fingerprint: str):
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(SEED)
         transformer = Transformer(Config(vocabulary=VOCABULARY)).eval()
-    told = {"tokenizer": "words and signs, numbered by a hash", "max_tokens": LONGEST, "note": UNTRAINED}
-    return models.ScratchModel(card("scratch", fingerprint, transformer, told), transformer,
+    more = {"tokenizer": "words and signs, numbered by a hash", "max_tokens": LONGEST, "note": UNTRAINED}
+    return models.ScratchModel(card("scratch", fingerprint, transformer, more), transformer,
                                tokens.HashTokenizer(VOCABULARY, FIRST_WORD))
 
 
-def _trained(model_id: str, fingerprint: str, folder: Path):
+def _trained(model_id: str, fingerprint: str, folder: Path) -> "ScratchModel":
     from model.scratch import models, tokens, weights
 
-    transformer, about = weights.load(*place(model_id, folder))
+    transformer, about = weights.load(*weights_file(model_id, folder))
     kind = model_id.split("-")[0].split(SNAPSHOT)[0]
     behaviour = {"resolver": models.Resolver, "translator": models.Translator, "induction": models.Induction}[kind]
     words, signs = tuple(about["words"]), kind == "induction"
     tokenizer = tokens.SignTokenizer(words) if signs else tokens.WordTokenizer(words)
     known = len(words) - len(tokens.SPECIALS)
-    told = {"tokenizer": f"single signs, {known} of them" if signs else f"words, {known} of them",
+    more = {"tokenizer": f"single signs, {known} of them" if signs else f"words, {known} of them",
             "max_tokens": LONGEST_TRAINED * (1 + signs),
             "note": f"Trained here, by: {about['command']}."}
     if SNAPSHOT in model_id:
-        told[
-            "note"] = f"A snapshot of its training: step {model_id.split(SNAPSHOT)[1]} of {about['steps']}, rounded to 8 bits."
-    return behaviour(card(model_id, fingerprint, transformer, told), transformer, tokenizer)
+        step = model_id.split(SNAPSHOT)[1]
+        more["note"] = f"A snapshot of its training: step {step} of {about['steps']}, rounded to 8 bits."
+    return behaviour(card(model_id, fingerprint, transformer, more), transformer, tokenizer)
 
 
-def card(model_id: str, fingerprint: str, transformer, told: dict) -> Card:
-    """What the model is. `told` has what its weights do not say: tokenizer, max_tokens, note."""
+def card(model_id: str, fingerprint: str, transformer: "Transformer", more: dict[str, Any]) -> Card:
+    """What the model is. `more` has what its weights do not say: tokenizer, max_tokens, note."""
     from model.scratch import positions
 
     config = transformer.config
@@ -100,4 +105,4 @@ def card(model_id: str, fingerprint: str, transformer, told: dict) -> Card:
         d_head=config.d_model // config.heads,
         layers=config.encoder_layers + config.decoder_layers, heads=config.heads, kv_heads=config.heads,
         positions=positions.NAMES[config.positions],
-        licence="Apache-2.0", **told)
+        licence="Apache-2.0", **more)

@@ -28,26 +28,23 @@ class Batch:
 
 @dataclass(frozen=True)
 class Task:
-    """A thing to learn. draw(rng, b) makes a Batch; score(model) makes the figures that are written beside the weights.
+    """A thing to learn. Training is Adam with a linear warm-up and a linear fall to 0 at the last step."""
 
-    The defaults of training: Adam with a linear warm-up over `warm_up` steps and a linear fall to 0 at the last.
-    """
-
-    name: str
-    title: str
-    config: Config
-    words: tuple[str, ...]
-    draw: Callable[[random.Random, int], Batch]
-    score: Callable[[Transformer], dict[str, float]]
-    steps: int
-    batch: int = 64
-    learning_rate: float = 2e-3
-    warm_up: int = 200
-    film_bytes: int = 1_740_000  # of all snapshots in 8 bits; what decides how many there are
-    note: str = ""
+    name: str                                          # on the command line and of its files
+    title: str                                         # for people
+    config: Config                                     # of the model
+    words: tuple[str, ...]                             # the vocabulary, from SPECIALS on
+    draw: Callable[[random.Random, int], Batch]        # draw(rng, b) makes a batch of b texts
+    score: Callable[[Transformer], dict[str, float]]   # score(model): the figures that are written beside the weights
+    steps: int                                         # of the training
+    batch: int = 64                                    # texts a step
+    learning_rate: float = 2e-3                        # at its peak
+    warm_up: int = 200                                 # steps
+    film_bytes: int = 1_740_000                        # of all snapshots in 8 bits; decides how many there are
+    note: str = ""                                     # for people
 
 
-def padded(rows: list[list[int]], filler: int = PADDING) -> Tensor:
+def pad_rows(rows: list[list[int]], filler: int = PADDING) -> Tensor:
     """Rows of different lengths as one tensor (b, t)."""
     return nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=filler)
 
@@ -58,7 +55,7 @@ def loss(model: Transformer, batch: Batch) -> Tensor:
                                        ignore_index=NO_TARGET)
 
 
-def right(model: Transformer, batch: Batch) -> Tensor:
+def correct_rows(model: Transformer, batch: Batch) -> Tensor:
     """Which rows have every asked position right, bool (b)."""
     with torch.inference_mode():
         answer = model(*batch.inputs).argmax(-1)
@@ -75,7 +72,7 @@ def tasks() -> dict[str, Task]:
     return {task.name: task for module in modules for task in module.TASKS}
 
 
-def named(name: str) -> list[Task]:
+def tasks_named(name: str) -> list[Task]:
     """The task of this name, or all variants of it ("resolver" is resolver-narrow and resolver-wide). Raises UserError
     for an unknown one."""
     found = [task for task in tasks().values() if task.name == name or task.name.startswith(f"{name}-")]

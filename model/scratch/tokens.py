@@ -21,22 +21,21 @@ SPACES = frozenset(" \t\n\r\f\v\u00a0\u2028\u2029\u3000\ufeff")
 
 @dataclass(frozen=True)
 class Piece:
-    """One token: its text, its number in the vocabulary, its (start, end) in the text, whether the vocabulary lacks it,
-    whether it is special."""
+    """One token."""
 
-    text: str
-    id: int
-    span: Span
-    unknown: bool = False
-    special: bool = False
+    text: str               # as typed
+    id: int                 # its number in the vocabulary
+    span: Span              # its characters
+    unknown: bool = False   # whether the vocabulary lacks it
+    special: bool = False   # whether nobody typed it
 
 
 def _sort(character: str) -> str:
     """word, mark (belongs to what stands before it), space, or sign (stands alone)."""
     if character in SPACES or unicodedata.category(character) == "Zs":
         return "space"
-    if unicodedata.category(character)[0] == "M" or character in (JOINER,
-                                                                  NON_JOINER) or "\U0001f3fb" <= character <= "\U0001f3ff":
+    skin_tone = "\U0001f3fb" <= character <= "\U0001f3ff"
+    if unicodedata.category(character)[0] == "M" or character in (JOINER, NON_JOINER) or skin_tone:
         return "mark"
     if "\u2e80" <= character <= "\u9fff" or "\U00020000" <= character <= "\U0003ffff":
         return "sign"  # CJK writes no spaces: a character is a token
@@ -70,6 +69,7 @@ class HashTokenizer:
     first: int  # smaller numbers are for special tokens
 
     def pieces(self, text: str) -> list[Piece]:
+        """Words and signs of a text with their spans."""
         return [Piece(text[start:end], self._number(text[start:end]), (start, end)) for start, end in word_spans(text)]
 
     def _number(self, word: str) -> int:
@@ -85,6 +85,7 @@ class WordTokenizer:
     words: tuple[str, ...]
 
     def pieces(self, text: str) -> list[Piece]:
+        """Words and signs of a text with their spans."""
         spans = [part for span in word_spans(text) for part in _elided(text, span)]
         return [self._piece(text[start:end], (start, end)) for start, end in self._whole(text, spans)]
 
@@ -105,6 +106,7 @@ class WordTokenizer:
         return Piece(word, number, span, unknown=number == UNKNOWN)
 
     def number(self, word: str) -> int:
+        """A word's id, UNKNOWN for one that the vocabulary lacks."""
         return self._numbers.get(word.lower().replace("’", "'"), UNKNOWN)
 
     @cached_property
@@ -124,6 +126,7 @@ class SignTokenizer:
         return len(self.words)
 
     def pieces(self, text: str) -> list[Piece]:
+        """Signs of a text with their spans."""
         numbers = {word: i for i, word in enumerate(self.words) if i >= len(SPECIALS)}
         return [Piece(sign, numbers.get(sign, UNKNOWN), (i, i + 1), unknown=sign not in numbers)
                 for i, sign in enumerate(text) if _sort(sign) != "space"]

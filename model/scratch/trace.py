@@ -10,6 +10,7 @@ from model.core.trace import AttentionTrace, Block, Embedded, FeedForwardTrace, 
 from model.core.types import Progress
 from model.scratch import positions
 from model.scratch.edits import attentions
+from model.scratch.models import ScratchModel
 from model.scratch.probe import capture
 from model.scratch.transformer import (
     AddAndNorm,
@@ -21,9 +22,9 @@ from model.scratch.transformer import (
 )
 
 
-def trace(model, query: Query, report: Progress) -> Trace:
+def trace(model: ScratchModel, query: Query, report: Progress) -> Trace:
     """The trace of the pass that answers the query. Edits that change a head's mix of values are in it."""
-    transformer: Transformer = model.transformer
+    transformer = model.transformer
     with torch.inference_mode(), capture(transformer) as seen:
         record = model.answer(query, report)
         blocks, memory = [], None
@@ -42,7 +43,7 @@ def trace(model, query: Query, report: Progress) -> Trace:
     return Trace(record.query, tuple(embedded), tuple(blocks))
 
 
-def last(model, question: LastQuery, report: Progress) -> Last:
+def last(model: ScratchModel, question: LastQuery, report: Progress) -> Last:
     """What the last block of one kind puts out. Raises UserError for a kind that the model, or this question's pass,
     has not."""
     config, encoder = model.transformer.config, question.kind is Kind.SELF

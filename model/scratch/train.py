@@ -23,7 +23,7 @@ CHECKPOINT_EVERY = 250  # steps
 
 
 @dataclass(frozen=True)
-class Progress:
+class TrainingStep:
     """Where training stands: steps done, of how many; loss in nats and share of right rows in the last batch that was
     looked at."""
 
@@ -47,15 +47,15 @@ def learning_rate(task: Task, step: int, steps: int) -> float:
 
 
 @dataclass
-class Run:
+class TrainingRun:
     """A training on its way: what a checkpoint holds."""
 
-    task: Task
-    steps: int
-    seed: int
-    step: int = 0
-    frames: dict[int, dict[str, Tensor]] = field(default_factory=dict)
-    curves: list[tuple[float, float, float]] = field(default_factory=list)  # step, loss, right
+    task: Task                                                               # what is learned
+    steps: int                                                               # of the whole training
+    seed: int                                                                # of the first weights and of every batch
+    step: int = 0                                                            # steps that are done
+    frames: dict[int, dict[str, Tensor]] = field(default_factory=dict)       # {step: the packed parameters}
+    curves: list[tuple[float, float, float]] = field(default_factory=list)   # step, loss, right
 
     def __post_init__(self) -> None:
         with torch.random.fork_rng(devices=[]):
@@ -79,14 +79,16 @@ class Run:
         nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self.adam.step()
         if self.step % RECORD_EVERY == 0 or self.step == self.steps - 1:
-            self.curves.append((self.step, loss.item(), task_module.right(self.model, batch).float().mean().item()))
+            right = task_module.correct_rows(self.model, batch).float().mean().item()
+            self.curves.append((self.step, loss.item(), right))
         self.step += 1
         self.snap()
         return loss.item()
 
     def snap(self) -> None:
+        """Keeps the parameters if this step is one of the film."""
         if self.step in self.frame_steps:
-            self.frames[self.step] = weights.packed(weights.tensors(self.model))
+            self.frames[self.step] = weights.pack(weights.tensors(self.model))
 
     def about(self) -> dict:
         """What made these weights."""
@@ -104,6 +106,7 @@ class Run:
         return frames | curves, self.about() | {"frames": sorted(self.frames)}
 
     def checkpoint(self) -> tuple[dict[str, Tensor], dict]:
+        """Everything that `resume` needs, as tensors and metadata."""
         film, about = self.film()
         own = {f"model/{name}": each for name, each in weights.tensors(self.model).items()}
         moments = {f"adam/{i}/{name}": each for i, state in self.adam.state_dict()["state"].items()
@@ -133,7 +136,7 @@ class Run:
 
 
 def train(task: Task, out: Path, steps: int | None = None, seed: int = 1,
-          progress: Callable[[Progress], None] = lambda _: None) -> Path:
+          progress: Callable[[TrainingStep], None] = lambda _: None) -> Path:
     """Trains and writes OUT/TASK.safetensors and its film; the path of the weights. Continues where a stopped training
     left off.
 
@@ -143,7 +146,7 @@ def train(task: Task, out: Path, steps: int | None = None, seed: int = 1,
     path = Path(out) / f"{task.name}.safetensors"
     saved = path.with_name(f"{task.name}-checkpoint.safetensors")
     with one_thread():
-        run = Run(task, steps, seed)
+        run = TrainingRun(task, steps, seed)
         run.resume(saved)
         while run.step < steps:
             run.advance()
@@ -151,7 +154,7 @@ def train(task: Task, out: Path, steps: int | None = None, seed: int = 1,
                 weights.write(film_path(path), *run.film())
             if run.step % CHECKPOINT_EVERY == 0:
                 weights.write(saved, *run.checkpoint())
-            progress(Progress(run.step, steps, *run.curves[-1][1:]))
+            progress(TrainingStep(run.step, steps, *run.curves[-1][1:]))
         weights.write(path, weights.tensors(run.model), run.about() | {"scores": task.score(run.model.eval())})
     saved.unlink(missing_ok=True)
     return path

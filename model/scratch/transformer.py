@@ -7,6 +7,7 @@ Shapes stand behind the lines that make them. A mask is bool, True where a query
 Probes name what is worth seeing; nothing here records anything (model/scratch/probe.py).
 """
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -20,26 +21,22 @@ from model.scratch.tokens import PADDING
 
 @dataclass(frozen=True)
 class Config:
-    """Table 3, base model, unless said otherwise. A stack with 0 layers is not there: encoder only (as BERT) or decoder
-    only (as GPT).
+    """Table 3, base model, unless said otherwise."""
 
-    `norm_first` is pre-LN (Xiong et al. 2020), which wants `final_norm`. `tie`: one table for embeddings and output
-    (section 3.4). """
-
-    vocabulary: int
-    d_model: int = 512
-    heads: int = 8
-    d_ff: int = 2048
-    encoder_layers: int = 6
-    decoder_layers: int = 6
-    positions: str = "sinusoidal"
-    max_length: int = 512          # positions that "learned" has a vector for
-    dropout: float = 0.1
-    norm_first: bool = False
-    final_norm: bool = False
-    tie: bool = True
-    activation: str = "relu"
-    norm_epsilon: float = 1e-5
+    vocabulary: int                 # ids
+    d_model: int = 512              # width of the residual stream
+    heads: int = 8                  # h
+    d_ff: int = 2048                # width of the feed-forward layer
+    encoder_layers: int = 6         # 0: no encoder, as in GPT
+    decoder_layers: int = 6         # 0: no decoder, as in BERT
+    positions: str = "sinusoidal"   # one of model.scratch.positions.NAMES
+    max_length: int = 512           # positions that "learned" has a vector for
+    dropout: float = 0.1            # probability (section 5.4)
+    norm_first: bool = False        # pre-LN (Xiong et al. 2020), which wants final_norm
+    final_norm: bool = False        # a norm behind the last layer
+    tie: bool = True                # one table for embeddings and output (section 3.4)
+    activation: str = "relu"        # relu or gelu
+    norm_epsilon: float = 1e-5      # of the layer norms
 
     def __post_init__(self) -> None:
         if self.d_model % self.heads:
@@ -76,6 +73,7 @@ class ScaledDotProductAttention(nn.Module):
 
     def forward(self, query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None, bias: Tensor | None = None,
                 temperature: float | Tensor = 1.0) -> Tensor:
+        """The mixed values, (b, h, q, d_v)."""
         mixed, _ = attention.attention(query, key, value, allowed, bias=bias, temperature=temperature)
         return mixed  # (b, h, q, d_v)
 
@@ -95,6 +93,7 @@ class MultiHeadAttention(nn.Module):
         self.query, self.key, self.value, self.mixed = (Probe() for _ in range(4))
 
     def split(self, x: Tensor) -> Tensor:
+        """A vector cut into heads: (b, q, d_model) -> (b, h, q, d_k)."""
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (b, q, d_model) -> (b, h, q, d_k)
 
     def forward(self, x: Tensor, memory: Tensor, allowed: Tensor | None = None) -> Tensor:
@@ -120,6 +119,7 @@ class FeedForward(nn.Module):
         self.hidden = Probe()
 
     def forward(self, x: Tensor) -> Tensor:
+        """(b, q, d_model) -> the same shape."""
         return self.w_2(self.hidden(self.activation(self.w_1(x))))  # (b, q, d_ff) inside
 
 
@@ -136,7 +136,8 @@ class AddAndNorm(nn.Module):
         self.norm_first = config.norm_first
         self.residual = Probe()
 
-    def forward(self, x: Tensor, sublayer) -> Tensor:
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """x (b, q, d_model) with the output of `sublayer` added, and normalised."""
         if self.norm_first:
             return self.residual(x + self.dropout(sublayer(self.norm(x))))
         return self.residual(self.norm(x + self.dropout(sublayer(x))))
@@ -145,6 +146,7 @@ class AddAndNorm(nn.Module):
 # 3.1  Encoder and decoder stacks, figure 1
 
 def self_attention(config: Config) -> MultiHeadAttention:
+    """Self-attention with the positions of the configuration."""
     return MultiHeadAttention(config, positions.INSIDE.get(config.positions, positions.Inside)())
 
 
@@ -157,6 +159,7 @@ class EncoderLayer(nn.Module):
         self.after_attention, self.after_feed_forward = AddAndNorm(config), AddAndNorm(config)
 
     def forward(self, x: Tensor, allowed: Tensor | None = None) -> Tensor:
+        """x (b, k, d_model) -> the same shape."""
         x = self.after_attention(x, lambda y: self.attention(y, y, allowed))
         return self.after_feed_forward(x, self.feed_forward)
 
@@ -177,6 +180,7 @@ class DecoderLayer(nn.Module):
 
     def forward(self, x: Tensor, allowed: Tensor, memory: Tensor | None = None,
                 memory_allowed: Tensor | None = None) -> Tensor:
+        """x (b, q, d_model) -> the same shape; memory (b, k, d_model) is the encoder's output."""
         x = self.after_attention(x, lambda y: self.attention(y, y, allowed))
         if self.has_cross:
             x = self.after_cross(x, lambda y: self.cross(y, memory, memory_allowed))
@@ -192,6 +196,7 @@ class Stack(nn.Module):
         self.norm = nn.LayerNorm(config.d_model, eps=config.norm_epsilon) if config.final_norm else nn.Identity()
 
     def forward(self, x: Tensor, *context: Tensor | None) -> Tensor:
+        """x (b, q, d_model) through all layers; `context` goes to each of them."""
         for layer in self.layers:
             x = layer(x, *context)
         return self.norm(x)
@@ -212,6 +217,7 @@ class Embedding(nn.Module):
         self.embedded = Probe()
 
     def forward(self, ids: Tensor) -> Tensor:
+        """ids (b, q) -> (b, q, d_model)."""
         return self.embedded(self.dropout(self.positions(self.table(ids) * self.scale)))  # (b, q) -> (b, q, d_model)
 
 

@@ -29,7 +29,7 @@ def groups(model_id: str) -> dict[str, tuple[str, ...]]:
             "reasons": reasons, "adjectives": tuple(lexicon.ADJECTIVES)}
 
 
-def fitting(verb: str) -> dict[str, tuple[str, ...]]:
+def phrases_for(verb: str) -> dict[str, tuple[str, ...]]:
     """What goes with a verb: its first nouns, its second nouns, the adjectives that make "it" the one and the other.
     Nothing for any other verb."""
     for frame in lexicon.FRAMES:
@@ -43,14 +43,13 @@ def fitting(verb: str) -> dict[str, tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class Swap:
-    """A sentence whose adjective decides. first and second: its nouns; role: 0 if the adjective means the first, 1 if
-    the second; adjectives: those of the first and of the second role that its verb goes with. """
+    """A sentence whose adjective decides."""
 
-    text: str
-    adjective: str
-    nouns: tuple[str, str]
-    role: int
-    adjectives: tuple[tuple[str, ...], tuple[str, ...]]
+    text: str                                             # the sentence
+    adjective: str                                        # as it stands there
+    nouns: tuple[str, str]                                # the first, the second
+    role: int                                             # 0 if the adjective means the first noun, 1 for the second
+    adjectives: tuple[tuple[str, ...], tuple[str, ...]]   # that go with its verb, by role
 
     def with_adjective(self, adjective: str) -> str:
         """The sentence with another adjective."""
@@ -80,7 +79,7 @@ def swap(text: str) -> Swap | None:
     return None
 
 
-def joined(model_id: str, chosen: list[str]) -> str:
+def join_phrases(model_id: str, chosen: list[str]) -> str:
     """Phrases as a text: signs without spaces, words as a sentence."""
     if model_id.split(SNAPSHOT)[0] == "induction":
         return "".join(chosen)

@@ -3,6 +3,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -27,11 +28,11 @@ def write(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, obje
 
 def read_metadata(path: Path) -> dict:
     """What the file says about itself. Raises UserError if it is not there or broken."""
-    with opened(path) as file:
+    with open_file(path) as file:
         return {name: json.loads(each) for name, each in (file.metadata() or {}).items()}
 
 
-def opened(path: Path):
+def open_file(path: Path) -> Any:
     """The file, to read tensors from by name. Raises UserError if it is not there or broken."""
     try:
         return safe_open(path, "pt")
@@ -46,7 +47,7 @@ def opened(path: Path):
 def contents(path: Path, prefix: str = "") -> dict[str, Tensor]:
     """The file's tensors whose names begin with `prefix`, named without it; copied, as Windows replaces no file that is
     mapped."""
-    with opened(path) as file:
+    with open_file(path) as file:
         return {name.removeprefix(prefix): file.get_tensor(name).clone() for name in file.offset_keys()
                 if name.startswith(prefix)}
 
@@ -56,7 +57,7 @@ def tensors(model: Transformer) -> dict[str, Tensor]:
     return {name: each.detach() for name, each in model.state_dict().items() if not (model.config.tie and name == TIED)}
 
 
-def packed(values: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def pack(values: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Parameters as a film keeps them: a matrix in 8 bits, with one step size a row beside it; the rest in 16 bits. Off
     by half a step at most."""
     kept = {}
@@ -69,7 +70,7 @@ def packed(values: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return kept
 
 
-def unpacked(kept: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def unpack(kept: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The parameters that `packed` kept, float32."""
     return {name: each.float() * kept.get(name + STEP, 1) for name, each in kept.items() if not name.endswith(STEP)}
 
@@ -93,7 +94,7 @@ def load(path: Path, step: int | None = None) -> tuple[Transformer, dict]:
         raise UserError(
             f"There is no snapshot of step {step}; choose one of {', '.join(map(str, metadata['frames']))}.")
     prefix = "" if step is None else f"{step}/"
-    values = unpacked(contents(path, prefix))
+    values = unpack(contents(path, prefix))
     with torch.random.fork_rng(devices=[]):
         model = Transformer(Config(**metadata["config"]))
     fill(model, values)

@@ -28,6 +28,7 @@ class Group:
 
     @property
     def both(self) -> bool:
+        """Whether both texts have such a token."""
         return bool(self.first and self.second)
 
 
@@ -104,10 +105,9 @@ def _changed(one: str, other: str, start: int) -> tuple[np.ndarray, np.ndarray]:
     if matcher.ratio() < ALIKE:
         return found
     for kind, i, i_end, j, j_end in matcher.get_opcodes():
-        found[0][i:i_end] = np.arange(start + i, start
-                                      + i_end) if kind == "equal" else start + i if kind == "replace" else -1
-        found[1][j:j_end] = np.arange(start + i, start
-                                      + i_end) if kind == "equal" else start + i if kind == "replace" else -1
+        alone = start + i if kind == "replace" else -1
+        numbers = np.arange(start + i, start + i_end) if kind == "equal" else alone
+        found[0][i:i_end] = found[1][j:j_end] = numbers
     return found
 
 
@@ -129,9 +129,9 @@ def align(first: AttentionRecord, second: AttentionRecord, kinds: tuple[Kind, Ki
 def _joined(meets: list[list[set]]) -> list[TokenGroups]:
     """Tokens that meet, directly or through others, as groups: the parts of a graph, by union and find (Tarjan
     1975)."""
-    parent: dict = {}
+    parent: dict[tuple, tuple] = {}
 
-    def root(node):
+    def root(node: tuple) -> tuple:
         while parent[node] != node:
             parent[node] = node = parent[parent[node]]
         return node
@@ -177,7 +177,8 @@ def _ordered(groups: list[TokenGroups]) -> list[TokenGroups]:
 
 
 def _label_group(group: TokenGroups, tokens: list[Tokens]) -> Group:
-    said = ["".join(side.texts[token].removeprefix("##") for token in mine).strip()
+    sides = ["".join(side.texts[token].removeprefix("##") for token in mine).strip()
             for side, mine in zip(tokens, group, strict=True)]
-    text = said[0] if said[0].casefold() == said[1].casefold() else " ⇄ ".join(each or "∅" for each in said)
+    same = sides[0].casefold() == sides[1].casefold()
+    text = sides[0] if same else " ⇄ ".join(side or "∅" for side in sides)
     return Group(text, *map(tuple, group))

@@ -31,44 +31,46 @@ class AlignmentQuery:
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
-    """rows, columns: groups of queries and of keys."""
+    """Which tokens of two questions stand for the same."""
 
-    rows: tuple[Group, ...]
-    columns: tuple[Group, ...]
+    rows: tuple[Group, ...]      # of queries
+    columns: tuple[Group, ...]   # of keys
 
     @property
     def nbytes(self) -> int:
+        """About the bytes of all groups."""
         return 200 * (len(self.rows) + len(self.columns))
 
 
 @dataclass(frozen=True)
 class ComparisonQuery:
-    """What changes in which head between two questions: answered by a `Comparison`. head: of the second, against which
-    every head of the first is then held; None compares each head with the same head of the second."""
+    """What changes in which head between two questions: answered by a `Comparison`."""
 
     first: Query
     second: Query
-    kinds: tuple[Kind, Kind]
-    head: HeadId | None = None
+    kinds: tuple[Kind, Kind]     # of the first, of the second
+    head: HeadId | None = None   # of the second, to compare every head of the first with; None: with the same head
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """changed: {(layer, head) of the first: mean Jensen–Shannon divergence of its rows in bits}."""
+    """How much every head of the first differs."""
 
-    changed: dict[HeadId, float]
+    changed: dict[HeadId, float]   # {(layer, head) of the first: mean Jensen–Shannon divergence of its rows in bits}
 
     @property
     def nbytes(self) -> int:
+        """About the bytes of the table."""
         return 200 * len(self.changed)
 
     @property
     def ranked(self) -> list[tuple[int, int, float]]:
         """(layer, head, divergence), the largest first."""
-        return sorted(((*place, value) for place, value in self.changed.items()), key=lambda each: (-each[2], each[:2]))
+        return sorted(((*head, value) for head, value in self.changed.items()), key=lambda row: (-row[2], row[:2]))
 
 
-def pooled(weights: np.ndarray, rows: Sequence[tuple[int, ...]], columns: Sequence[tuple[int, ...]]) -> np.ndarray:
+def pool_weights(weights: np.ndarray, rows: Sequence[tuple[int, ...]],
+                 columns: Sequence[tuple[int, ...]]) -> np.ndarray:
     """Float64 (row, column) of weights (query, key): the sum over a group's keys, the mean over its queries (Clark et
     al. 2019, section 4.1); NaN where a group has no token."""
     sizes = np.array([max(len(group), 1) for group in rows])[:, None]
@@ -87,7 +89,7 @@ def _summed(numbers: np.ndarray, groups: Sequence[tuple[int, ...]]) -> np.ndarra
 
 
 def head_of(attention_map: AttentionMap, layer: int, head: int) -> np.ndarray:
-    """Float32 (query, key)."""
+    """The weights of one head, float32 (query, key)."""
     return heads.weights(attention_map.layer(layer), head)
 
 
@@ -95,8 +97,8 @@ def difference(first: np.ndarray, second: np.ndarray, rows: tuple[Group, ...],
                columns: tuple[Group, ...]) -> tuple[np.ndarray, ...]:
     """(first, second, second − first), each float64 (row group, column group), of weights (query, key); NaN where one
     side has no token."""
-    one = pooled(first, [each.first for each in rows], [each.first for each in columns])
-    other = pooled(second, [each.second for each in rows], [each.second for each in columns])
+    one = pool_weights(first, [each.first for each in rows], [each.first for each in columns])
+    other = pool_weights(second, [each.second for each in rows], [each.second for each in columns])
     return one, other, other - one
 
 
@@ -126,12 +128,12 @@ def _unit(place: int, group: Group, tokens: list[Tokens]) -> AxisItem:
 
 def _rows(weights: np.ndarray, rows: list[tuple[int, ...]], columns: list[tuple[int, ...]]) -> np.ndarray:
     """Distributions (row, column + 1) over the aligned keys and the rest."""
-    found = pooled(weights, rows, columns)
+    found = pool_weights(weights, rows, columns)
     return np.concatenate([found, np.clip(1 - found.sum(-1, keepdims=True), 0, None)], -1)
 
 
-def aligned(question: AlignmentQuery, first: AttentionRecord, second: AttentionRecord) -> Alignment:
-    """Raises UserError for texts that are too long."""
+def align_texts(question: AlignmentQuery, first: AttentionRecord, second: AttentionRecord) -> Alignment:
+    """The alignment of queries and of keys. Raises UserError for texts of more than LONGEST tokens."""
     maps = [record[kind] for record, kind in zip((first, second), question.kinds, strict=True)]
     if max(max(len(each.queries), len(each.keys)) for each in maps) > LONGEST:
         raise UserError(f"Comparing looks at whole matrices and takes at most {LONGEST:,} tokens a side; shorten the "
@@ -140,9 +142,12 @@ def aligned(question: AlignmentQuery, first: AttentionRecord, second: AttentionR
 
 
 def compare(question: ComparisonQuery, first: AttentionRecord, second: AttentionRecord, report: Progress) -> Comparison:
-    """Raises UserError for texts that are too long or share no token, and where heads have no counterpart."""
+    """The divergence of every head of the first from its counterpart, over the aligned tokens.
+
+    Raises UserError for texts that are too long or share no token, and where heads have no counterpart.
+    """
     one, other = first[question.kinds[0]], second[question.kinds[1]]
-    found = aligned(AlignmentQuery(question.first, question.second, question.kinds), first, second)
+    found = align_texts(AlignmentQuery(question.first, question.second, question.kinds), first, second)
     rows, columns = ([each for each in side if each.both] for side in (found.rows, found.columns))
     if not rows or not columns:
         raise UserError("The two texts share no token, so that no row has a counterpart; choose texts that are more "
@@ -152,20 +157,20 @@ def compare(question: ComparisonQuery, first: AttentionRecord, second: Attention
                         "compare with one open head.")
     ends = [([getattr(each, side) for each in rows], [getattr(each, side) for each in columns])
             for side in ("first", "second")]
-    given = None if question.head is None else _rows(head_of(other, *question.head), *ends[1])
+    fixed = None if question.head is None else _rows(head_of(other, *question.head), *ends[1])
     changed: dict[HeadId, float] = {}
     for place, layer in enumerate(one.layers):
         report(place / len(one.layers), f"comparing layer {place + 1} of {len(one.layers)}")
         for head in range(layer.heads):
-            theirs = _rows(heads.weights(other.layers[place], head), *ends[1]) if given is None else given
-            changed[layer.index,
-                    head] = float(jensen_shannon(_rows(heads.weights(layer, head), *ends[0]), theirs).mean())
+            theirs = _rows(heads.weights(other.layers[place], head), *ends[1]) if fixed is None else fixed
+            own = _rows(heads.weights(layer, head), *ends[0])
+            changed[layer.index, head] = float(jensen_shannon(own, theirs).mean())
     return Comparison(changed)
 
 
 def prediction_table(first: AttentionRecord, second: AttentionRecord, shown: int = 6) -> list[tuple[str, float, float]]:
-    """(token, probability in the first, in the second) at the last place that predicts, for the best of both; NaN for
-    one that is not among the twenty that are kept. Empty where either says no words."""
+    """[(token, its probability in the first, in the second)] at the last position, for the `shown` best tokens of each;
+    NaN where a record does not hold the token. Empty where either predicts no tokens."""
     sides = [record.prediction for record in (first, second)]
     found = [dict(zip(each.texts[-1], each.probabilities[-1], strict=True)) for each in sides
              if each is not None and each.ids]

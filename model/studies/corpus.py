@@ -25,34 +25,32 @@ FIT = "fit_"     # before a pattern's name
 
 @dataclass(frozen=True)
 class TextsQuery:
-    """Some texts of a file, each with its line, put to one model: answered by `Averages`. kind: None for the model's
-    first."""
+    """Some texts of a file put to one model: answered by `Averages`."""
 
     model: str
     revision: str
-    kind: Kind | None
-    texts: tuple[tuple[int, str], ...]
+    kind: Kind | None                    # None: the first kind of attention that the model has
+    texts: tuple[tuple[int, str], ...]   # (line in the file, text)
 
 
 @dataclass(frozen=True, eq=False)
 class Averages:
-    """places: (layer, head). names: of measures, and FIT + pattern. count, mean and squares (summed squared deviations
-    from the mean) are float64 (name, head): a number that a text does not have, such as the fit of a pattern it has no
-    room for, is not counted. texts, tokens: how many were read; cut: how many texts were longer than the model
-    reads."""
+    """Running means of every measure of every head. A number that a text does not have, such as the fit of a pattern it
+    has no room for, is not counted."""
 
-    kind: Kind
-    places: tuple[HeadId, ...]
-    names: tuple[str, ...]
-    count: np.ndarray
-    mean: np.ndarray
-    squares: np.ndarray
-    texts: int = 0
-    tokens: int = 0
-    cut: int = 0
+    kind: Kind                   # of attention
+    places: tuple[HeadId, ...]   # the heads, in the order of the arrays
+    names: tuple[str, ...]       # of the measures, and FIT + the name of each pattern
+    count: np.ndarray            # texts that have the number, float64 (name, head)
+    mean: np.ndarray             # over these, float64 (name, head)
+    squares: np.ndarray          # summed squared deviations from the mean, float64 (name, head)
+    texts: int = 0               # that were read
+    tokens: int = 0              # of all of them
+    cut: int = 0                 # texts that were longer than the model reads
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the three arrays."""
         return 3 * self.mean.nbytes
 
     @property
@@ -82,19 +80,18 @@ def _numbers(attention_map: AttentionMap) -> dict[str, dict[HeadId, float]]:
                                                      for each in patterns.PATTERNS}
 
 
-def of_record(record: AttentionRecord, kind: Kind) -> Averages:
-    """One text as an average over one."""
+def averages_of(record: AttentionRecord, kind: Kind) -> Averages:
+    """The averages over one text."""
     attention_map = record[kind]
     places = tuple((layer.index, head) for layer in attention_map.layers for head in range(layer.heads))
-    found = _numbers(attention_map)
-    table = np.array([[each.get(place, np.nan) for place in places] for each in found.values()])
+    numbers = _numbers(attention_map)
+    table = np.array([[values.get(head, np.nan) for head in places] for values in numbers.values()])
     there = np.isfinite(table)
-    return Averages(kind, places, tuple(found), there.astype(np.float64), np.where(there, table, 0),
-                    np.zeros(table.shape), 1,
-                    len(attention_map.queries), int(record.omitted is not None))
+    return Averages(kind, places, tuple(numbers), there.astype(np.float64), np.where(there, table, 0),
+                    np.zeros(table.shape), 1, len(attention_map.queries), int(record.omitted is not None))
 
 
-def merged(first: Averages, second: Averages) -> Averages:
+def merge(first: Averages, second: Averages) -> Averages:
     """Both together. Raises ValueError unless they have the same heads and measures."""
     if (first.kind, first.places, first.names) != (second.kind, second.places, second.names):
         raise ValueError("merged: expected two averages of the same heads and measures; ask one model for one kind of "
@@ -108,7 +105,8 @@ def merged(first: Averages, second: Averages) -> Averages:
 
 
 def run(question: TextsQuery, ask: Callable[[Query], AttentionRecord], report: Progress) -> Averages:
-    """Raises UserError, with the line, for a text that the model cannot answer."""
+    """The averages over the texts of a question; `ask` gives a query's record. Raises UserError, with the line, for a
+    text that the model cannot read."""
     total = None
     for done, (line, text) in enumerate(question.texts):
         report(done / len(question.texts), f"line {line}")
@@ -119,22 +117,22 @@ def run(question: TextsQuery, ask: Callable[[Query], AttentionRecord], report: P
         kind = question.kind or record.kinds[0]
         if kind not in record.kinds:
             raise UserError(f"{record.card.title} has no {kind} attention; choose {' or '.join(record.kinds)}.")
-        here = of_record(record, kind)
-        total = here if total is None else merged(total, here)
+        here = averages_of(record, kind)
+        total = here if total is None else merge(total, here)
     if total is None:
         raise ValueError("run: expected at least one text, got none; ask only for texts that are there.")
     return total
 
 
 def as_object(found: Averages) -> dict[str, Any]:
-    """Primitives that JSON keeps exactly; `from_object` gives the averages back."""
+    """The averages as a dict that JSON keeps exactly; `from_object` reads it."""
     arrays = {name: getattr(found, name).tolist() for name in ("count", "mean", "squares")}
     return {"kind": found.kind.value, "places": found.places, "names": found.names, **arrays,
             "texts": found.texts, "tokens": found.tokens, "cut": found.cut}
 
 
 def from_object(found: dict[str, Any]) -> Averages:
-    """Raises ValueError, KeyError or TypeError for anything that as_object did not make."""
+    """The averages in such a dict. Raises ValueError, KeyError or TypeError for any other dict."""
     arrays = [np.array(found[name], np.float64) for name in ("count", "mean", "squares")]
     places, names = tuple((int(layer), int(head)) for layer, head in found["places"]), tuple(map(str, found["names"]))
     if any(each.shape != (len(names), len(places)) or not np.isfinite(each).all() for each in arrays):
@@ -144,9 +142,9 @@ def from_object(found: dict[str, Any]) -> Averages:
 
 
 def as_csv(found: Averages, provenance: dict[str, Any]) -> str:
-    """One row a head: layer, head, the pattern with the best mean fit, mean and standard deviation of every measure and
-    fit, in the fewest digits that give back the number. RFC 4180; what was read by what stands as JSON in the last
-    column of the first row of data."""
+    """A CSV (RFC 4180) with one row a head: layer, head, the pattern with the best mean fit, and mean and standard
+    deviation of every measure and fit, in the fewest digits that give back the number. The first row's last cell holds
+    the provenance as JSON."""
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     columns = [f"{name}_{what}" for name in found.names for what in ("mean", "sd")]

@@ -76,8 +76,8 @@ def _table(lines: Iterator[tuple[int, str]], name: str, field: str) -> Iterator[
         for row in reader:
             yield reader.line_num, row[place] if place < len(row) else ""
     except csv.Error as error:
-        raise UserError(
-            f"{name}, line {reader.line_num}: this is not CSV ({error}); save the table again as CSV.") from error
+        raise UserError(f"{name}, line {reader.line_num}: this is not CSV ({error}); save the table again as "
+                        f"CSV.") from error
 
 
 def _objects(lines: Iterator[tuple[int, str]], name: str, field: str) -> Iterator[tuple[int, str]]:
@@ -87,8 +87,8 @@ def _objects(lines: Iterator[tuple[int, str]], name: str, field: str) -> Iterato
         try:
             found = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise UserError(
-                f"{name}, line {number}: this is not JSON; write one object a line, with a field {field!r}.") from error
+            raise UserError(f"{name}, line {number}: this is not JSON; write one object a line, with a field "
+                            f"{field!r}.") from error
         text = found.get(field) if isinstance(found, dict) else found
         if not isinstance(text, str):
             raise UserError(f"{name}, line {number}: there is no text under {field!r}; write one object a line, with "

@@ -1,10 +1,11 @@
 """Random tokens twice over: which heads look back one token, which look at what came after the same token last time
 (Olsson et al. 2022).
 
-Offered for any decoder: random tokens mean nothing, so what a head does with them is its own habit.
+For any decoder: random tokens mean nothing, so that what a head does with them does not come from the text.
 """
 import random
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -18,18 +19,18 @@ START = "a"  # a text has to begin with something
 
 @dataclass(frozen=True)
 class RepeatsQuery:
-    """`length` random tokens, all different, then the same again, put to a decoder: answered by `Repeats`."""
+    """`length` random tokens, all different, then the same again, put to a decoder: answered by `InductionScores`."""
 
-    model: str
-    revision: str
-    length: int = 25
-    seed: int = 1
-    edits: frozenset[Edit] = frozenset()
+    model: str                             # id
+    revision: str                          # of the model
+    length: int = 25                       # tokens of the piece that is repeated
+    seed: int = 1                          # says which tokens
+    edits: frozenset[Edit] = frozenset()   # made inside the model
 
 
 @dataclass(frozen=True)
 class InductionMeanQuery:
-    """The same with several random repeats: answered by `Repeats`, each score the mean over `draws` of them."""
+    """The mean scores over `draws` random repeats: answered by `InductionScores`."""
 
     model: str
     revision: str
@@ -38,26 +39,24 @@ class InductionMeanQuery:
 
 @dataclass(frozen=True)
 class InductionScores:
-    """What every head did with the repeat, one number per head in the order of `heads` (layer, head); all from 0 to 1.
+    """What every head did with the repeat: one number per head, from 0 to 1 unless said otherwise."""
 
-    previous: mean weight of a token on the one before it. prefix: mean weight from a token's second occurrence to the
-    token after its first (Olsson et al. 2022, "prefix matching"). What uniform rows would give is about `uniform`.
-    copying: whether a head says what it looks at, from -1 to 1 (model/scratch/head_analysis.py); None where nobody
-    asked or the model's weights are not ours to multiply. """
-
-    heads: tuple[HeadId, ...]
-    previous: np.ndarray
-    prefix: np.ndarray
-    uniform: float
-    copying: np.ndarray | None = None
+    heads: tuple[HeadId, ...]           # (layer, head), in the order of the arrays
+    previous: np.ndarray                # mean weight of a token on the one before it
+    prefix: np.ndarray                  # prefix matching (Olsson et al. 2022): mean weight from a token's second
+    #                                     occurrence to the token after its first
+    uniform: float                      # what uniform rows would give, about
+    copying: np.ndarray | None = None   # whether a head raises what it looks at, -1 to 1 (head_analysis.copying); None
+    #                                     for a model that was not trained here
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the scores."""
         return self.previous.nbytes + self.prefix.nbytes
 
 
-def ask(question: RepeatsQuery, opened, report: Progress) -> InductionScores:
-    """Puts the repeat to an open model. Raises UserError for a model that is no decoder on its own."""
+def ask(question: RepeatsQuery, opened: Any, report: Progress) -> InductionScores:
+    """The scores of an open model on the repeat. Raises UserError for a model that is no decoder on its own."""
     tokenizer = opened.tokenizer
     if not hasattr(tokenizer, "all_special_ids"):
         raise UserError(f"{opened.card.title} does not write a next token; choose a decoder, such as SmolLM2.")
@@ -73,24 +72,23 @@ def ask(question: RepeatsQuery, opened, report: Progress) -> InductionScores:
     return scores(record[Kind.CAUSAL], question.length)
 
 
-def mean_scores(opened, edits: frozenset[Edit] = frozenset(), draws: int = 20,
+def mean_scores(opened: Any, edits: frozenset[Edit] = frozenset(), draws: int = 20,
                 report: Progress = quiet) -> InductionScores:
     """The scores as means over several random repeats."""
-    found = []
+    drawn = []
     for seed in range(draws):
         report(seed / draws, f"random tokens {seed + 1} of {draws}")
-        found.append(ask(RepeatsQuery(opened.card.id, opened.card.revision, seed=seed, edits=edits), opened, quiet))
-    previous, prefix = (np.mean([getattr(each, name) for each in found], axis=0) for name in ("previous", "prefix"))
-    return InductionScores(found[0].heads, previous, prefix, found[0].uniform)
+        drawn.append(ask(RepeatsQuery(opened.card.id, opened.card.revision, seed=seed, edits=edits), opened, quiet))
+    return InductionScores(drawn[0].heads, np.mean([one.previous for one in drawn], axis=0),
+                           np.mean([one.prefix for one in drawn], axis=0), drawn[0].uniform)
 
 
 def scores(attention_map: AttentionMap, length: int) -> InductionScores:
     """The scores of a causal map whose last 2 · `length` tokens are a piece and its repeat."""
     begin = len(attention_map.queries) - 2 * length
     if begin < 1 or length < 2:
-        raise ValueError(f"repeats: expected a token, then twice a length of at least 2, got "
-                         f"{len(attention_map.queries)} tokens "
-                         f"and length {length}; ask through `ask`.")
+        raise ValueError(f"scores: expected a token, then twice a length of at least 2, got "
+                         f"{len(attention_map.queries)} tokens and length {length}; ask through `ask`.")
     names, previous, prefix = [], [], []
     second = np.arange(begin + length, begin + 2 * length - 1)  # the last token's follower is not inside the piece
     rows = np.arange(begin, begin + 2 * length)

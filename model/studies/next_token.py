@@ -17,16 +17,16 @@ class NextWordQuery:
 
 @dataclass(frozen=True, eq=False)
 class NextWord:
-    """logits: float32 (vocabulary). ids and texts: the NAMED most probable tokens, best first. ends: ids that end a
-    text."""
+    """What a decoder says at the last position."""
 
-    logits: np.ndarray
-    ids: tuple[int, ...]
-    texts: tuple[str, ...]
-    ends: tuple[int, ...]
+    logits: np.ndarray       # float32 (vocabulary)
+    ids: tuple[int, ...]     # of the NAMED most probable tokens, best first
+    texts: tuple[str, ...]   # of the same tokens
+    ends: tuple[int, ...]    # ids that end a text
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the logits."""
         return self.logits.nbytes
 
 

@@ -1,4 +1,4 @@
-"""Which heads turn the answer when what they put out is taken from another text: questions, answers and the measure.
+"""Which heads change the answer when their output is taken from another text: questions, answers and the measure.
 numpy only.
 
 Activation patching (Vig et al. 2020, "Causal Mediation Analysis"; Geiger et al. 2021, "Causal Abstractions"): one part
@@ -32,42 +32,40 @@ class PatchQuery:
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
-    """What a model says in one pass. kind: next, mask, target or label, then numbers are logits, float32 (position,
-    vocabulary); or vector, then numbers are the sentence vector, float32 (d_model)."""
+class PassAnswer:
+    """What a model says in one pass."""
 
-    kind: str
-    positions: tuple[int, ...]
-    numbers: np.ndarray
+    kind: str                    # next, mask, target, label or vector
+    positions: tuple[int, ...]   # of the tokens at which it answers
+    numbers: np.ndarray          # logits, float32 (position, vocabulary), or the sentence vector, float32 (d_model)
+
+
+Measure = Callable[[PassAnswer], float]
 
 
 @dataclass(frozen=True, eq=False)
 class Patched:
-    """All numbers are ln P(second word) − ln P(first word) in nats (logits differ by as much), read at token `place` of
-    the first text; for models that answer with a sentence vector its cosine with the second text's, and then there are
-    no words and no place.
+    """What each head's patch does to the answer. A number is ln P(second word) − ln P(first word) in nats at one token
+    of the first text, or, for a model that answers with a sentence vector, its cosine with the second text's."""
 
-    words: what the first text is answered with and what the second; where both get the same, that and the first one's
-    second best (`same`). plain: of the first text as it is. other: of the second. heads: {(layer, head): with this head
-    patched}. layers: {layer: with all its heads}. whole: with all heads of this kind. """
-
-    words: tuple[str, str] | None
-    same: bool
-    place: int | None
-    plain: float
-    other: float
-    heads: dict[HeadId, float]
-    layers: dict[int, float]
-    whole: float
+    words: tuple[str, str] | None   # what the first text is answered with, and the second; None for a vector
+    same: bool                      # whether both get the same word; the second word is then the first text's next best
+    place: int | None               # the token of the first text; None for a vector
+    plain: float                    # the number of the first text as it is
+    other: float                    # the number of the second text
+    heads: dict[HeadId, float]      # {(layer, head): with this head patched}
+    layers: dict[int, float]        # {layer: with all its heads patched}
+    whole: float                    # with all heads of this kind patched
 
     @property
     def nbytes(self) -> int:
+        """About the bytes of the tables."""
         return 200 * (len(self.heads) + len(self.layers))
 
     @property
     def effects(self) -> dict[HeadId, float]:
         """What each head changes, positive towards the second text's answer."""
-        return {place: number - self.plain for place, number in self.heads.items()}
+        return {head: number - self.plain for head, number in self.heads.items()}
 
     def share(self, number: float) -> float:
         """How far a number is on the way from the first text (0) to the second (1); NaN where both are the same."""
@@ -80,23 +78,23 @@ class Patched:
     @property
     def ranked(self) -> list[tuple[int, int, float]]:
         """(layer, head, effect), the largest first, whatever its sign."""
-        return sorted(((*place, effect) for place, effect in self.effects.items()),
-                      key=lambda each: (-abs(each[2]), each[:2]))
+        return sorted(((*head, effect) for head, effect in self.effects.items()),
+                      key=lambda row: (-abs(row[2]), row[:2]))
 
 
 def check_lengths(other: Query, there: int, here: int) -> None:
     """Raises UserError unless both passes have as many tokens on the side that looks."""
     if there != here:
         raise UserError(f"A head's output is taken token by token, and there are {there} tokens in “{other.text[:60]}” "
-                        f"and {here} here; "
-                        "choose a text of as many tokens.")
+                        f"and {here} here; choose a text of as many tokens.")
 
 
-def reading(first: Answer, second: Answer) -> tuple[Callable[[Answer], float], tuple[int, int] | None, int | None]:
-    """(what is read from an answer, the numbers of the two words, the row of the first's positions that is read).
+def measure_of(first: PassAnswer, second: PassAnswer) -> tuple[Measure, tuple[int, int] | None, int | None]:
+    """(the measure of an answer, the ids of the two words, the row of the positions that it is taken at).
 
-    A next-token model is read at its last position; any other at the first one where the two texts are answered
-    differently, else at the last. """
+    The row is a next-token model's last, and any other's first one where the two texts are answered differently, else
+    the last.
+    """
     if first.kind == "vector":
         return lambda answer: cosine(answer.numbers, second.numbers), None, None
     rows = list(range(min(len(first.positions), len(second.positions))))
@@ -108,27 +106,26 @@ def reading(first: Answer, second: Answer) -> tuple[Callable[[Answer], float], t
     return lambda answer: float(answer.numbers[row, other]) - float(answer.numbers[row, one]), (one, other), row
 
 
-def patch_effects(first: Answer, second: Answer, places: Sequence[HeadId],
-                  again: Callable[[list[list[HeadId]]], Iterator[Answer]],
-            name: Callable[[int], str], report: Progress) -> Patched:
-    """Every head of `places` alone, every layer, and all of them. again(trials): the first text's answer with the heads
-    of each trial patched; name(number): a word of the vocabulary. Raises UserError where there is no answer to read."""
+def patch_effects(first: PassAnswer, second: PassAnswer, places: Sequence[HeadId],
+                  again: Callable[[list[list[HeadId]]], Iterator[PassAnswer]], name: Callable[[int], str],
+                  report: Progress) -> Patched:
+    """Every head of `places` patched alone, every layer, and all of them.
+
+    again(trials): the first text's answer with the heads of each trial patched; name(id): a word of the vocabulary.
+    Raises UserError where the model answers nothing.
+    """
     if min(len(first.numbers), len(second.numbers)) == 0:
         raise UserError("This model answers nothing at this text (no mask, no “it”), so that no answer can turn; "
                         "choose a text that it answers.")
-    read, words, row = reading(first, second)
+    measure, words, row = measure_of(first, second)
     layers = sorted({layer for layer, _ in places})
-    trials = [*([place] for place in places), *([place for place in places if place[0] == layer] for layer in layers),
+    trials = [*([head] for head in places), *([head for head in places if head[0] == layer] for layer in layers),
               list(places)]
-    found: list[float] = []
+    numbers: list[float] = []
     for answer in again(trials):
-        found.append(read(answer))
-        report(len(found) / len(trials), f"patched head {min(len(found), len(places))} of {len(places)}")
-    return Patched(words and (name(words[0]), name(words[1])), words is not None and _same(first, second, row),
-                   None if row is None else
-                   first.positions[row], read(first), read(second), dict(zip(places, found)),
-                   dict(zip(layers, found[len(places):])), found[-1])
-
-
-def _same(first: Answer, second: Answer, row: int | None) -> bool:
-    return bool(first.numbers[row].argmax() == second.numbers[row].argmax())
+        numbers.append(measure(answer))
+        report(len(numbers) / len(trials), f"patched head {min(len(numbers), len(places))} of {len(places)}")
+    return Patched(words and (name(words[0]), name(words[1])),
+                   words is not None and bool(first.numbers[row].argmax() == second.numbers[row].argmax()),
+                   None if row is None else first.positions[row], measure(first), measure(second),
+                   dict(zip(places, numbers)), dict(zip(layers, numbers[len(places):])), numbers[-1])

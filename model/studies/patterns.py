@@ -29,64 +29,65 @@ class FitsQuery:
 
 @dataclass(frozen=True, eq=False)
 class KeyInfo:
-    """What patterns know of a text: which keys are special, and the keys' numbers in the vocabulary, each (key)."""
+    """What patterns know of a text."""
 
-    special: np.ndarray
-    ids: np.ndarray
+    special: np.ndarray   # which keys are special tokens, bool (key)
+    ids: np.ndarray       # the keys' numbers in the vocabulary, int (key)
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """keys(i, j, sides): bool (row, key) for column vectors of queries i and row vectors of keys j. crosses: it has a
-    meaning when queries and keys are different texts. paper: where heads like it were described."""
+    """A simple rule for where a token looks."""
 
-    name: str
-    title: str
-    paper: str
+    name: str    # in files and links
+    title: str   # for people
+    paper: str   # where heads like it were described
+    # keys(i, j, info): which keys it names, bool (row, key), for column vectors of queries i and row vectors of keys j
     keys: Callable[[np.ndarray, np.ndarray, KeyInfo], np.ndarray]
-    valid_for_cross: bool = False
+    valid_for_cross: bool = False   # whether it means anything where queries and keys are different texts
 
 
-def _equal(i: np.ndarray, j: np.ndarray, sides: KeyInfo) -> np.ndarray:
-    """Other tokens like this one; special ones have no text to share."""
-    return (sides.ids[j] == sides.ids[i]) & (i != j) & ~sides.special[i]
+def _equal(i: np.ndarray, j: np.ndarray, info: KeyInfo) -> np.ndarray:
+    """The same token elsewhere in the text; special tokens have no text to share."""
+    return (info.ids[j] == info.ids[i]) & (i != j) & ~info.special[i]
 
 
-def _after_equal(i: np.ndarray, j: np.ndarray, sides: KeyInfo) -> np.ndarray:
-    return (j > 0) & _equal(i, np.maximum(j - 1, 0), sides)
+def _after_equal(i: np.ndarray, j: np.ndarray, info: KeyInfo) -> np.ndarray:
+    return (j > 0) & _equal(i, np.maximum(j - 1, 0), info)
 
 
 KOVALEVA = "Kovaleva et al. 2019 (diagonal)"
 WANG, OLSSON = "Wang et al. 2023 (duplicate-token heads)", "Olsson et al. 2022 (induction heads)"
 PATTERNS = (
-    Pattern("previous", "the previous token", CLARK, lambda i, j, sides: j == i - 1),
-    Pattern("next", "the next token", CLARK, lambda i, j, sides: j == i + 1),
-    Pattern("same", "itself", CLARK, lambda i, j, sides: j == i),
-    Pattern("first", "the first token", CLARK, lambda i, j, sides: (j == 0) & (i >= 0), valid_for_cross=True),
-    Pattern("end", "the special tokens at the end", CLARK, lambda i, j, sides: sides.special[j] & (j > 0) & (i >= 0),
+    Pattern("previous", "the previous token", CLARK, lambda i, j, info: j == i - 1),
+    Pattern("next", "the next token", CLARK, lambda i, j, info: j == i + 1),
+    Pattern("same", "itself", CLARK, lambda i, j, info: j == i),
+    Pattern("first", "the first token", CLARK, lambda i, j, info: (j == 0) & (i >= 0), valid_for_cross=True),
+    Pattern("end", "the special tokens at the end", CLARK, lambda i, j, info: info.special[j] & (j > 0) & (i >= 0),
             valid_for_cross=True),
-    Pattern("near", "two tokens to each side and itself", KOVALEVA, lambda i, j, sides: np.abs(j - i) <= 2),
+    Pattern("near", "two tokens to each side and itself", KOVALEVA, lambda i, j, info: np.abs(j - i) <= 2),
     Pattern("equal", "the same token elsewhere", WANG, _equal),
     Pattern("after", "what stood behind the same token elsewhere", OLSSON, _after_equal),
-    Pattern("even", "all tokens evenly", CLARK, lambda i, j, sides: (i >= 0) & (j >= 0), valid_for_cross=True),
+    Pattern("even", "all tokens evenly", CLARK, lambda i, j, info: (i >= 0) & (j >= 0), valid_for_cross=True),
 )
 TITLES = {each.name: each.title for each in PATTERNS}
 
 
 @dataclass(frozen=True, eq=False)
 class HeadFits:
-    """fits[pattern]: {(layer, head): fit, 0 to 1}, without the heads to whose rows the pattern does not apply."""
+    """How well every head of one kind fits every pattern."""
 
     kind: Kind
-    fits: dict[str, dict[HeadId, float]]
+    fits: dict[str, dict[HeadId, float]]   # {pattern: {(layer, head): fit, 0 to 1}}, where the pattern applies
 
-    def best(self, place: HeadId) -> tuple[str, float]:
+    def best(self, head: HeadId) -> tuple[str, float]:
         """The pattern that this head fits best, and how well; of equals the first of PATTERNS."""
-        return max(((name, each[place]) for name, each in self.fits.items() if place in each),
+        return max(((name, heads[head]) for name, heads in self.fits.items() if head in heads),
                    key=lambda entry: entry[1])
 
     @property
     def nbytes(self) -> int:
+        """About the bytes of the tables."""
         return 200 * sum(len(each) for each in self.fits.values())
 
 
@@ -104,24 +105,24 @@ def divergences(block: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, int]:
     return (x_log_x(half, base=2) - x_log_x(half + shares, base=2)).sum(1) + (0.5 - np.log2(rows) / 2).sum(), len(rows)
 
 
-def _blocks(layer: Layer | Reported, sides: KeyInfo, patterns: list[Pattern]) -> Iterator[tuple[str, np.ndarray, int]]:
+def _blocks(layer: Layer | Reported, info: KeyInfo, patterns: list[Pattern]) -> Iterator[tuple[str, np.ndarray, int]]:
     """(pattern, sum over rows, rows) of every block of rows."""
     for rows, keys, block in heads.weight_blocks(layer):
         allowed = layer.allowed.block(rows, keys)
         allowed = allowed if allowed.ndim == 2 else np.any(allowed, axis=0)
         i, j = np.arange(rows.start, rows.stop)[:, None], np.arange(keys.start, keys.stop)[None, :]
         for pattern in patterns:
-            yield pattern.name, *divergences(block, pattern.keys(i, j, sides) & allowed)
+            yield pattern.name, *divergences(block, pattern.keys(i, j, info) & allowed)
 
 
 def fit(attention_map: AttentionMap) -> HeadFits:
     """Every head against every pattern that applies to at least half of the rows."""
-    sides = KeyInfo(np.array(attention_map.keys.special), np.array(attention_map.keys.ids))
+    info = KeyInfo(np.array(attention_map.keys.special), np.array(attention_map.keys.ids))
     patterns = [each for each in PATTERNS if each.valid_for_cross or attention_map.kind is not Kind.CROSS]
     found: dict[str, dict[HeadId, float]] = {each.name: {} for each in patterns}
     for layer in attention_map.layers:
         totals, counts = {each.name: np.zeros(layer.heads) for each in patterns}, dict.fromkeys(found, 0)
-        for name, total, rows in _blocks(layer, sides, patterns):
+        for name, total, rows in _blocks(layer, info, patterns):
             totals[name] += total
             counts[name] += rows
         for name, total in totals.items():

@@ -17,25 +17,22 @@ class ChainQuery:
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """texts: the tokens that are predicted, in order. log_probabilities: ln P(y_t | y_<t, x) in nats, float64 (t). ids:
-    their numbers.
-
-    A model without a start token says nothing of its first token, which is then not among them.
-    """
+    """The tokens that are predicted, in order. A model without a start token predicts no first token, which is then not
+    among them."""
 
     texts: tuple[str, ...]
-    ids: tuple[int, ...]
-    log_probabilities: np.ndarray
+    ids: tuple[int, ...]            # their numbers in the vocabulary
+    log_probabilities: np.ndarray   # ln P(y_t | y_<t, x) in nats, float64 (t)
 
     def __post_init__(self) -> None:
         if not len(self.texts) == len(self.ids) == len(self.log_probabilities):
             raise ValueError(f"Chain: expected one number a token, got {len(self.texts)} texts, {len(self.ids)} ids "
-                             f"and "
-                             f"{len(self.log_probabilities)} numbers; cut them alike.")
+                             f"and {len(self.log_probabilities)} numbers; cut them alike.")
         object.__setattr__(self, "log_probabilities", frozen_array(self.log_probabilities, np.float64))
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the numbers, and about those of the texts."""
         return self.log_probabilities.nbytes + 100 * len(self.texts)
 
     @property

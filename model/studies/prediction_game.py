@@ -11,19 +11,18 @@ from model.core.record import Layer, Reported
 
 @dataclass(frozen=True)
 class RowScore:
-    """One row of a prediction, of `count` marked cells out of `allowed`. found: the head's weight on them. best: on its
-    `count` largest cells. uniform: on as many chosen at random, in expectation; `whole` is the weight on all that may
-    be looked at and is shown, 1 without filters."""
+    """One row of a prediction."""
 
-    row: int
-    count: int
-    allowed: int
-    found: float
-    best: float
-    whole: float
+    row: int       # of the displayed head
+    count: int     # marked cells
+    allowed: int   # cells that the mask leaves open
+    found: float   # the head's weight on the marked cells
+    best: float    # on its `count` largest cells
+    whole: float   # on all open cells that are shown; 1 without filters
 
     @property
     def uniform(self) -> float:
+        """The expected weight on `count` open cells chosen at random."""
         return self.whole * self.count / self.allowed
 
 
@@ -39,17 +38,18 @@ class Score:
 
     @property
     def count(self) -> int:
+        """Marked cells of all rows."""
         return sum(row.count for row in self.rows)
 
     @property
     def above_chance(self) -> float:
-        """How far from the uniform choice (0) to the best (1); NaN where both hold the same, as with every cell
-        marked."""
+        """How far the prediction is from the uniform choice (0) to the best (1); NaN where both hold the same
+        weight, as with every cell marked."""
         room = self.mean("best") - self.mean("uniform")
         return (self.mean("found") - self.mean("uniform")) / room if room > 1e-9 else float("nan")
 
 
-def allowed(layer: Layer | Reported, shown: DisplayedHead) -> np.ndarray:
+def allowed_cells(layer: Layer | Reported, shown: DisplayedHead) -> np.ndarray:
     """Which cells of a displayed head the mask leaves open, bool (row, column); a word may look at another if any of
     their pieces may."""
     mask = layer.allowed.block(slice(0, layer.shape[1]), slice(0, layer.shape[2]))
@@ -67,24 +67,25 @@ def _members(units: tuple[AxisItem, ...], count: int) -> np.ndarray:
     return found
 
 
-def covered(shown: DisplayedHead, may: np.ndarray) -> DisplayedHead:
+def cover(shown: DisplayedHead, may: np.ndarray) -> DisplayedHead:
     """The head without a number in it: all weights 0, and scores that say no more than what the mask forbids."""
     return replace(shown, weights=np.zeros_like(shown.weights), scores=np.where(may, np.float32(0), np.float32("nan")))
 
 
 def score(shown: DisplayedHead, may: np.ndarray, marks: Iterable[tuple[int, int]]) -> Score:
-    """marks: (query token, key token); what is not shown or not allowed does not count. may: bool (row, column) from
-    `allowed`."""
+    """The score of marks (query token, key token); one that is not shown or not allowed does not count.
+
+    may: which cells are open, bool (row, column), from `allowed_cells`.
+    """
     places = {(shown.row_of(query), shown.column_of(key)) for query, key in marks}
     chosen = np.zeros(may.shape, bool)
     for row, column in places:
         if row is not None and column is not None:
             chosen[row, column] = may[row, column]
-    found = []
+    rows = []
     for at in map(int, np.flatnonzero(chosen.any(1))):
         weights, count = shown.weights[at].astype(np.float64), int(chosen[at].sum())
         open_ = weights[may[at]]
-        found.append(RowScore(at, count, len(open_), float(weights[chosen[at]].sum()),
-                              float(np.sort(open_)[::-1][:count].sum()),
-                              float(open_.sum())))
-    return Score(tuple(found))
+        best = float(np.sort(open_)[::-1][:count].sum())
+        rows.append(RowScore(at, count, len(open_), float(weights[chosen[at]].sum()), best, float(open_.sum())))
+    return Score(tuple(rows))

@@ -23,33 +23,30 @@ class DecisionQuery:
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """All shares are P(said) / (P(il) + P(elle)), read where the translation says one of them, after the same French
-    words.
+    """What one pronoun depends on. All shares are P(said) / (P(il) + P(elle)) where the translation says one
+    of them, after the same French words."""
 
-    said: il or elle. share: with nothing silenced; twin: of the same word when the twin is read. zero and mean: float32
-    (head), each head silenced alone. layers: (kind, layer), and whole: float32, with all heads of one silenced.
-    patched: float32 (source word), with the encoder's output at this one word taken from the twin; empty without a twin
-    of as many words. """
-
-    said: str
-    share: float
-    twin: float | None
-    heads: tuple[KindHeadId, ...]
-    zero: np.ndarray
-    mean: np.ndarray
-    layers: tuple[tuple[Kind, int], ...]
-    whole: np.ndarray
-    source: tuple[str, ...]
-    patched: np.ndarray
+    said: str                              # il or elle
+    share: float                           # with nothing silenced
+    twin: float | None                     # of the same word when the twin is read; None without a twin
+    heads: tuple[KindHeadId, ...]          # in the order of zero and mean
+    zero: np.ndarray                       # with each head alone silenced to 0, float32 (head)
+    mean: np.ndarray                       # with each head alone silenced to its mean, float32 (head)
+    layers: tuple[tuple[Kind, int], ...]   # in the order of whole
+    whole: np.ndarray                      # with all heads of a layer silenced, float32 (layer)
+    source: tuple[str, ...]                # the words of the sentence
+    patched: np.ndarray                    # with the encoder's output at one word taken from the twin, float32 (word);
+    #                                        empty without a twin of as many words
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the arrays."""
         return self.zero.nbytes + self.mean.nbytes + self.whole.nbytes + self.patched.nbytes
 
 
 @dataclass(frozen=True)
 class DecisionSetQuery:
-    """The same over many test sentences, as twins of nouns that were never trained on together: answered by
+    """The same over many test sentences, twins of nouns that were never trained on together: answered by
     `DecisionSet`."""
 
     model: str
@@ -59,28 +56,28 @@ class DecisionSetQuery:
 
 @dataclass(frozen=True)
 class DecisionSet:
-    """moved: {words: share of sentences whose il or elle changes when the encoder's output at these words comes from
-    the twin}, over twins whose nouns differ in gender. points: {kind: (head, share of twins, mass)}: of the encoder's
-    row of "it" and of the cross-attention's row that produces the pronoun the head that gives the right noun more
-    weight in both twins most often, and its mean weight on both nouns. """
+    """What the choice of the pronoun hangs on over many sentences."""
 
+    # {words: share of sentences whose il or elle changes when the encoder's output at these words comes from the twin},
+    # over twins whose nouns differ in gender
     moved: dict[str, float]
+    # {kind: (the head that most often gives the right noun more weight in both twins, in what share of twins, its mean
+    # weight on both nouns)}, of the encoder's row of "it" and the cross-attention's row that produces the pronoun
     points: dict[Kind, tuple[KindHeadId, float, float]]
-    sentences: int
+    sentences: int   # how many were tried
 
 
 def rows_by_produced_token(record: AttentionRecord, kind: Kind) -> AttentionMap:
     """A decoder's map whose rows are named by the word that they produce instead of the word that they read: row i
     makes word i."""
-    found, prediction = record[kind], record.prediction
+    attention_map, prediction = record[kind], record.prediction
     last = prediction.texts[-1][0] if prediction is not None and prediction.texts else "?"
-    read = found.queries
+    queries, special = attention_map.queries, last.startswith(("[", "<"))
     ends = {"texts": last, "ids": prediction.ids[-1][0] if prediction is not None and prediction.ids else -1,
-            "special": last.startswith(("[", "<")),
-            "spans": (read.spans[-1][1],) * 2, "words": -1 if last.startswith(("[", "<")) else max(read.words) + 1,
-            "segments": -1, "unknown": False}
-    rows = Tokens(**{name: (*getattr(read, name)[1:], end) for name, end in ends.items()})
-    return AttentionMap(kind, rows, found.keys, found.layers)
+            "special": special, "spans": (queries.spans[-1][1],) * 2,
+            "words": -1 if special else max(queries.words) + 1, "segments": -1, "unknown": False}
+    rows = Tokens(**{name: (*getattr(queries, name)[1:], end) for name, end in ends.items()})
+    return AttentionMap(kind, rows, attention_map.keys, attention_map.layers)
 
 
 def pronoun_of(tokens: Tokens) -> int | None:

@@ -24,14 +24,14 @@ class SilencingQuery:
 
 @dataclass(frozen=True, eq=False)
 class Silencing:
-    """measure: "vector", 1 − cosine of the sentence vectors; or "answer", the Jensen–Shannon divergence of the
-    predictions in bits. changes: {(layer, head): by how much the answer changes}."""
+    """By how much the answer changes when a head is silenced."""
 
-    measure: str
-    changes: dict[HeadId, float]
+    measure: str   # "vector": 1 − cosine of sentence vectors; "answer": Jensen–Shannon divergence in bits
+    changes: dict[HeadId, float]   # {(layer, head): the change}
 
     @property
     def nbytes(self) -> int:
+        """About the bytes of the table."""
         return 200 * len(self.changes)
 
 
@@ -44,19 +44,18 @@ def change(before: Prediction, after: Prediction) -> float:
         return max(0.0, 1 - cosine(before.vector, after.vector))
     places: Sequence[int] = range(min(len(before.ids), len(after.ids)))
     if before.kind == "target":   # a text that the model writes itself is compared as far as both had written the same
-        places = [0,
-                  *(place + 1
-                    for place in takewhile(lambda place: before.ids[place][0] == after.ids[place][0], places[:-1]))]
-    return float(
-        np.mean([_divergence(*(dict(zip(each.ids[place], each.probabilities[place], strict=True))
-                               for each in (before, after)))
-                 for place in places]))
+        same = takewhile(lambda place: before.ids[place][0] == after.ids[place][0], places[:-1])
+        places = [0, *(place + 1 for place in same)]
+    return float(np.mean([_divergence(_candidates(before, place), _candidates(after, place)) for place in places]))
+
+
+def _candidates(prediction: Prediction, place: int) -> dict[int, float]:
+    return dict(zip(prediction.ids[place], prediction.probabilities[place], strict=True))
 
 
 def _divergence(p: dict[int, float], q: dict[int, float]) -> float:
-    """Jensen–Shannon divergence in bits over the answers that both lists have and, as one more, all the rest: of the
-    twenty best answers that a record keeps this is the most that is certain, so the true divergence is at least as
-    large."""
+    """Jensen–Shannon divergence in bits over the answers that both have and, as one more, all the rest. A record keeps
+    the twenty best answers only, so the true divergence is at least as large."""
     shared = [answer for answer in p if answer in q]
     rows = np.array([[each[answer] for answer in shared] for each in (p, q)]).reshape(2, len(shared))
     rows = np.concatenate([rows, np.clip(1 - rows.sum(1, keepdims=True), 0, None)], 1)
@@ -65,8 +64,10 @@ def _divergence(p: dict[int, float], q: dict[int, float]) -> float:
 
 def run(question: SilencingQuery, record: AttentionRecord, ask: Callable[[Query], AttentionRecord],
         report: Progress) -> Silencing:
-    """`record` answers the question without a silenced head, `ask` any other. Raises UserError for a model that answers
-    nothing."""
+    """Every head silenced in turn. `record` answers the question with no head silenced; `ask` gives any other record.
+
+    Raises UserError for a model that answers nothing.
+    """
     if record.prediction is None or (record.prediction.vector is None and not record.prediction.ids):
         raise UserError(f"{record.card.title} gives no answer to this text that silencing a head could change; choose "
                         f"a model that predicts.")
@@ -75,6 +76,6 @@ def run(question: SilencingQuery, record: AttentionRecord, ask: Callable[[Query]
     for done, (layer, head) in enumerate(places):
         report(done / len(places), f"silencing layer {layer} head {head}")
         edits = record.query.edits | {Silence(question.kind, layer, head, question.mode)}
-        changes[layer, head] = change(record.prediction,
-                                      cast(Prediction, ask(replace(record.query, edits=edits)).prediction))
+        after = ask(replace(record.query, edits=edits)).prediction
+        changes[layer, head] = change(record.prediction, cast(Prediction, after))
     return Silencing("answer" if record.prediction.vector is None else "vector", changes)

@@ -18,15 +18,13 @@ SMOOTH = 5     # points of a curve whose mean is taken before its fall is looked
 
 @dataclass(frozen=True, eq=False)
 class Film:
-    """frames: the steps that have a snapshot. step, loss, right (as long as each other): the loss in nats and the share
-    of right rows of the batch that was trained on at that step, drawn anew and never seen before. about: what made it,
-    as in the file's metadata. """
+    """Snapshots and curves of a training. The curves are over the batches that were trained on, each drawn anew."""
 
-    frames: tuple[int, ...]
-    step: np.ndarray
-    loss: np.ndarray
-    right: np.ndarray
-    about: dict[str, Any]
+    frames: tuple[int, ...]   # the steps that have a snapshot
+    step: np.ndarray          # of each point of the curves
+    loss: np.ndarray          # nats (point)
+    right: np.ndarray         # share of right rows (point)
+    about: dict[str, Any]     # what made it, as in the file's metadata
 
     @property
     def guessing(self) -> float:
@@ -36,7 +34,7 @@ class Film:
 
 @dataclass(frozen=True)
 class HeadScoresQuery:
-    """What do the heads of some snapshots of a model do? Answered by `Traits`."""
+    """What do the heads of some snapshots of a model do? Answered by `HeadScores`."""
 
     model: str
     revision: str
@@ -45,24 +43,23 @@ class HeadScoresQuery:
 
 @dataclass(frozen=True, eq=False)
 class HeadScores:
-    """values: float32 (frame, trait, head), from 0 to 1. traits: prefix and previous (model/studies/induction.py) for a
-    decoder; both for a model that resolves "it": the share of twins in which the row in question gives the right noun
-    more weight, in both sentences. """
+    """What the heads of some snapshots do."""
 
-    names: tuple[str, ...]
-    heads: tuple[KindHeadId, ...]
-    values: np.ndarray
+    names: tuple[str, ...]          # prefix and previous (studies/induction.py), or both: the share of right twins
+    heads: tuple[KindHeadId, ...]   # in the order of the last axis
+    values: np.ndarray              # 0 to 1, float32 (frame, name, head)
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the values."""
         return self.values.nbytes
 
     def of(self, name: str) -> np.ndarray:
-        """float32 (frame, head)"""
+        """The values of one name, float32 (frame, head)."""
         return self.values[:, self.names.index(name)]
 
 
-def read(path: Path) -> Film:
+def read_film(path: Path) -> Film:
     """The film in a file. Raises UserError if it is not there or broken."""
     import json
 
@@ -78,17 +75,17 @@ def read(path: Path) -> Film:
     return Film(tuple(sorted(about["frames"])), step, loss, right, about)
 
 
-def run(question: HeadScoresQuery, traits: Callable[[str], tuple[tuple[str, ...], tuple, np.ndarray]],
+def run(question: HeadScoresQuery, score: Callable[[str], tuple[tuple[str, ...], tuple, np.ndarray]],
         report: Progress) -> HeadScores:
-    """The traits of every snapshot; `traits(model id)` gives names, heads and float32 (trait, head) of one of them."""
+    """The scores of every snapshot; `score(model id)` gives names, heads and float32 (name, head) of one of them."""
     found = []
     for number, step in enumerate(question.steps):
         report(number / len(question.steps), f"snapshot {number + 1} of {len(question.steps)}")
-        found.append(traits(f"{question.model}@{step}"))
+        found.append(score(f"{question.model}@{step}"))
     return HeadScores(found[0][0], found[0][1], np.stack([values for _, _, values in found]).astype(np.float32))
 
 
-def formed(steps: Sequence[int], scores: np.ndarray) -> tuple[int, int] | None:
+def emergence_interval(steps: Sequence[int], scores: np.ndarray) -> tuple[int, int] | None:
     """Between which two snapshots a head's score (frame) reaches FORMED for good; None if it does not, or was there
     from the start."""
     below = np.flatnonzero(np.asarray(scores) < FORMED)
@@ -97,11 +94,12 @@ def formed(steps: Sequence[int], scores: np.ndarray) -> tuple[int, int] | None:
     return steps[below[-1]], steps[below[-1] + 1]
 
 
-def fall(film: Film) -> int | None:
+def loss_drop_step(film: Film) -> int | None:
     """The step at which the smoothed loss passes the middle between its first and its last value; None for a curve that
     is too short."""
     if len(film.loss) < 2 * SMOOTH:
         return None
     smooth = np.convolve(film.loss, np.ones(SMOOTH) / SMOOTH, "valid")
-    return int(film.step[int(np.argmax(smooth < (smooth[0] + smooth[-1]) / 2))
-                         + SMOOTH // 2]) if smooth[-1] < smooth[0] else None
+    if not smooth[-1] < smooth[0]:   # a loss that is no number has no fall either
+        return None
+    return int(film.step[int(np.argmax(smooth < (smooth[0] + smooth[-1]) / 2)) + SMOOTH // 2])

@@ -32,14 +32,13 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class Settings:
-    """What a person may set. heads is a divisor of 64, the width of these models; steps of training are batches of 32
-    or 64 texts."""
+    """What a person may set. Raises UserError for a setting outside LIMITS."""
 
-    task: str
-    layers: int
-    heads: int
-    learning_rate: float
-    steps: int
+    task: str              # one of TASKS
+    layers: int            # of the stack
+    heads: int             # a layer; a divisor of 64, the width of these models
+    learning_rate: float   # at its peak
+    steps: int             # batches of 32 or 64 texts
 
     def __post_init__(self) -> None:
         if self.task not in TASKS or 64 % self.heads:
@@ -53,14 +52,13 @@ class Settings:
 
 @dataclass(frozen=True)
 class Status:
-    """Where a training stands: one of STATES, its curves so far as (step, loss in nats, share right), and why it failed
-    if it did."""
+    """Where a training stands."""
 
-    state: str
-    step: int
-    steps: int
-    curves: tuple[tuple[float, float, float], ...]
-    failure: str = ""
+    state: str                                       # one of STATES
+    step: int                                        # that is done
+    steps: int                                       # of the whole training
+    curves: tuple[tuple[float, float, float], ...]   # (step, loss in nats, share right) so far
+    failure: str = ""                                # why it failed, a sentence; empty if it did not
 
 
 class Training:
@@ -88,6 +86,7 @@ class Training:
 
     @property
     def running(self) -> bool:
+        """Whether its process is alive."""
         return self._process.poll() is None
 
     def renew(self) -> None:
@@ -95,12 +94,12 @@ class Training:
         (self.folder / "lease").touch()
 
     @property
-    def forgotten(self) -> bool:
+    def expired(self) -> bool:
         """Whether nobody has looked for so long that nobody will."""
         return not self.running and time.time() - (self.folder / "lease").stat().st_mtime > RETENTION
 
-    def news(self) -> Status:
-        """Never raises: a process that died, whatever of, is told as one sentence."""
+    def status(self) -> Status:
+        """Where it stands. Never raises: a process that died, of whatever, is a sentence in `failure`."""
         running = self.running   # before the file is read: what a process wrote last is there when it has ended
         # not there yet; or Windows is just putting it in its place, and the last news stay
         with suppress(OSError, ValueError):
@@ -108,12 +107,12 @@ class Training:
         told = self._told
         state = "running" if told["curves"] else "starting"
         if not running:
-            state = "stopped" if self._stopped else "done" if self.weights.exists() else "failed"
+            ended = "done" if self.weights.exists() else "failed"
+            state = "stopped" if self._stopped else ended
         failure = ""
         if state == "failed":
             failure = told["failure"] or (f"The training's process ended with code {self._process.returncode} before "
-                                          f"it was done; start it again, "
-                                          "or with fewer layers and steps.")
+                                          f"it was done; start it again, or with fewer layers and steps.")
         return Status(state, told["step"], self.settings.steps, tuple(map(tuple, told["curves"])), failure)
 
     def stop(self) -> None:
@@ -123,7 +122,7 @@ class Training:
             self._process.kill()   # files are put in their place whole, so there is nothing to finish
             self._process.wait()
 
-    def forget(self) -> None:
+    def remove(self) -> None:
         """Ends the process and removes everything it wrote."""
         from model.scratch import catalogue
 
@@ -137,10 +136,10 @@ _lock = threading.Lock()
 
 
 def start(settings: Settings) -> Training:
-    """A training on its way. Raises UserError while MOST of them run."""
+    """A training on its way. Raises UserError while MAX_RUNNING of them run."""
     with _lock:
-        for old in [each for each in _all if each.forgotten]:
-            old.forget()
+        for old in [each for each in _all if each.expired]:
+            old.remove()
             _all.remove(old)
         if sum(each.running for each in _all) >= MAX_RUNNING:
             raise UserError(f"This server trains {MAX_RUNNING} model{'s' * (MAX_RUNNING > 1)} at a time and "
@@ -154,14 +153,14 @@ def start(settings: Settings) -> Training:
 def end(training: Training) -> None:
     """Nobody looks at it any more."""
     with _lock:
-        training.forget()
+        training.remove()
         if training in _all:
             _all.remove(training)
 
 
 def _end_all() -> None:
     for training in list(_all):
-        training.forget()
+        training.remove()
 
 
 atexit.register(_end_all)

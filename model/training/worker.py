@@ -15,7 +15,7 @@ import psutil
 from model.core import files
 from model.core.query import UserError
 from model.scratch.task import Task, tasks
-from model.scratch.train import RECORD_EVERY, Progress, train
+from model.scratch.train import RECORD_EVERY, TrainingStep, train
 from model.training.processes import LEASE, Settings
 
 TELL_EVERY = 0.3           # seconds
@@ -32,14 +32,16 @@ def task_of(settings: Settings) -> Task:
 
 
 class Teller:
-    """Called after each step: keeps the curves, tells them now and then, and ends the training when nobody looks or
-    nothing is learned."""
+    """Called after each step: keeps the curves and writes them to the folder now and then.
+
+    Raises UserError, which ends the training, where nobody looks any more or the loss is no number.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.told = folder, 0.0
         self.curves: list[tuple[int, float, float]] = []
 
-    def __call__(self, now: Progress) -> None:
+    def __call__(self, now: TrainingStep) -> None:
         if (now.step - 1) % RECORD_EVERY == 0:
             self.curves.append((now.step - 1, now.loss, now.right))
         if not math.isfinite(now.loss):
@@ -52,12 +54,14 @@ class Teller:
             self.tell(now.step)
 
     def abandoned(self) -> bool:
+        """Whether the lease has run out."""
         try:
             return time.time() - (self.folder / "lease").stat().st_mtime > LEASE
         except OSError:
             return True
 
     def tell(self, step: int, failure: str = "") -> None:
+        """Writes progress.json."""
         curves = [each for each in self.curves if all(map(math.isfinite, each))]
         files.write(self.folder / "progress.json",
                     json.dumps({"step": step, "curves": curves, "failure": failure}).encode("utf-8"))
@@ -65,7 +69,7 @@ class Teller:
 
 
 def give_way() -> None:
-    """The pages of others come first."""
+    """Lowers the priority of this process, so that the pages of others come first."""
     if sys.platform == "win32":
         psutil.Process().nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
     else:
@@ -73,6 +77,7 @@ def give_way() -> None:
 
 
 def main(folder: Path) -> None:
+    """Trains as settings.json of the folder says. Exit code 1 for a training that ended early."""
     give_way()
     settings = Settings(**json.loads((folder / "settings.json").read_text(encoding="utf-8")))
     teller = Teller(folder)

@@ -22,9 +22,9 @@ def prepared():
 
 @pytest.fixture(scope="module")
 def gemma():
-    network = families_check._build("gemma2")
-    model = families_check._open("gemma2", network)
-    return model, model.answer(families_check._query(network), lambda fraction, text: None)
+    network = families_check.build_network("gemma2")
+    model = families_check.open_built("gemma2", network)
+    return model, model.answer(families_check.probe_query(network), lambda fraction, text: None)
 
 
 def test_lists_name_types_that_transformers_has():
@@ -75,7 +75,7 @@ def test_mild_weights_are_no_test(gemma):
 
 
 def test_windows_become_what_they_were_cut_from():
-    assert [families_check._unwindowed(each)
+    assert [families_check.unwindowed(each)
             for each in (Chunk(3), Window(3), Window(3, 3), Full())] == [Causal(), Causal(), Full(), Full()]
 
 

@@ -23,8 +23,8 @@ async def _visit(address):
 def test_a_session_reads_what_a_browser_reads_and_a_click_on_a_page_that_was_left_is_no_error(app):
     with ThreadPoolExecutor(1) as thread:   # where no loop of a browser runs
         first, session = thread.submit(asyncio.run, _visit(app.address)).result()
-    assert first["head"][1]["rows"]["texts"] == ["[CLS]", "one", "cat", "sat",
-                                                 "[SEP]"] and first["grid"][2]["cells"].shape == (72, 5, 5)
-    assert session.bodies["head"][1]["rows"]["texts"] == ["[CLS]", "two", "dogs", "ran",
-                                                          "[SEP]"] and session.bodies["head"][1]["heads"] == [[1, 5]]
+    assert first["head"][1]["rows"]["texts"] == ["[CLS]", "one", "cat", "sat", "[SEP]"]
+    assert first["grid"][2]["cells"].shape == (72, 5, 5)
+    assert session.bodies["head"][1]["rows"]["texts"] == ["[CLS]", "two", "dogs", "ran", "[SEP]"]
+    assert session.bodies["head"][1]["heads"] == [[1, 5]]
     assert session.wrong == [] and "Traceback" not in app.log.read_text(encoding="utf-8")

@@ -7,10 +7,8 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from tests import links
+from tests import headline, links
 from tests.browser.watch import PATIENCE
-
-TWIN = "The animal didn't cross the street because it was too wide."
 
 
 @pytest.fixture
@@ -41,19 +39,19 @@ def test_the_start_shows_the_headline_case_without_a_click_and_its_twin_with_one
     seen = open_page()
     body = seen.main.inner_text()
     assert "layer 3 · head 1" in head(seen)
-    for words in ("3·1 gives it → animal 0.677, the largest of 72 heads",
-                  "wide it is 0.281, while street gets only 0.121", "from 0.673 to 0.558",
-                  "many sentences"):
+    for words in (f"3·1 gives it → animal {headline.ANIMAL}, the largest of 72 heads",
+                  f"wide it is {headline.ANIMAL_IN_WIDE}, while street gets only {headline.STREET_IN_WIDE}",
+                  f"from {headline.SECOND_HEAD} to {headline.SECOND_HEAD_IN_WIDE}", "many sentences"):
         assert words in body
     assert re.search(r"✓ verified · \de-0\d", seen.page.locator("[data-testid=stSidebar]").inner_text())
     for key in ("strip", "grid", "head"):
         box = seen.page.locator(f".st-key-{key}").bounding_box()
         assert box and box["y"] < 900 - 100 and box["x"] + box["width"] <= 1442, f"{key}: in view with the others"
     seen.page.get_by_role("radio", name="wide").click()
-    expect(seen.page.get_by_text("With tired it grows to 0.677")).to_be_visible(timeout=PATIENCE)
+    expect(seen.page.get_by_text(f"With tired it grows to {headline.ANIMAL}")).to_be_visible(timeout=PATIENCE)
     assert "layer 3 · head 1" in head(seen.rest())
-    expect(seen.main).to_contain_text("0.281")
-    assert seen.page.get_by_role("textbox", name="Text", exact=True).input_value() == TWIN
+    expect(seen.main).to_contain_text(headline.ANIMAL_IN_WIDE)
+    assert seen.page.get_by_role("textbox", name="Text", exact=True).input_value() == headline.WIDE
 
 
 def test_a_typed_sentence_is_answered_and_linked_and_its_strip_chooses_a_token_and_a_pair(open_page):
@@ -68,8 +66,8 @@ def test_a_typed_sentence_is_answered_and_linked_and_its_strip_chooses_a_token_a
 
 
 def test_a_deep_link_gives_the_same_picture_in_a_new_browser(seen):
-    params, found = urlencode({"text": TWIN, "layer": 5, "head": 11, "pair": "10,2", "lens": "lines", "scale": "root",
-                               "words": 1}), []
+    params, found = urlencode({"text": headline.WIDE, "layer": 5, "head": 11, "pair": "10,2", "lens": "lines",
+                               "scale": "root", "words": 1}), []
     for path in ("/heads", "/"):
         seen.page.goto(f"{seen.address}{path}?{params}")
         expect(seen.page.locator(".st-key-head [data-drawn]").first).to_be_visible(timeout=PATIENCE)
@@ -86,14 +84,15 @@ HOSTILE = ({"layer": 10**9, "head": "NaN"}, {"kind": "cross"}, {"pair": "900,900
 
 def test_a_model_that_does_not_exist_is_one_sentence(app):
     page, = links.opened(app.address, {"model": "no/such-model"})
-    assert page.wrong == [] and "no/such-model" in page.words and "Traceback" not in page.words and "head" not in page.bodies
+    assert page.wrong == [] and "no/such-model" in page.words and "Traceback" not in page.words
+    assert "head" not in page.bodies
 
 
 def test_hostile_links_open_a_page_that_works(seen):
     for params, page in zip(HOSTILE, links.opened(seen.address, *HOSTILE), strict=True):
         (layer, number), grid = page.bodies["head"][1]["heads"][0], page.bodies["grid"][1]
-        assert page.wrong == [] and layer in grid["layers"] and 0 <= number < grid["heads"][
-            grid["layers"].index(layer)], params
+        assert page.wrong == [] and layer in grid["layers"], params
+        assert 0 <= number < grid["heads"][grid["layers"].index(layer)], params
     seen.page.goto(seen.address + "/?"
                    + urlencode({name: value for params in HOSTILE for name, value in params.items()}))
     assert "layer" in head(seen)
@@ -108,7 +107,8 @@ def test_a_text_that_cannot_be_asked_is_one_sentence_and_stays_and_any_other_is_
         expect(box).to_have_value(text)
     ask(seen, "The cat sat on the mat. " * 200)
     expect(seen.page.get_by_text("are left out")).to_be_visible(timeout=PATIENCE)
-    drawn = {"a": "a, position 1", "这个苹果很好吃，新发布的苹果手机也不错。": "这, position 1", "مرحبا بالعالم": "position 3",
+    drawn = {"a": "a, position 1", "这个苹果很好吃，新发布的苹果手机也不错。": "这, position 1",
+             "مرحبا بالعالم": "position 3",
              "👨‍👩‍👧‍👦 hi": "hi, position", "<script>window.hacked=1</script> & <b>x</b>": "script, position",
              "$x_1$ `code` **bold** :red[x]": "bold, position", "=SUM(A1:A2)": "=, position 1"}
     for text, token in drawn.items():

@@ -29,7 +29,8 @@ def test_keys_of_equal_length_agree_with_the_kernel_and_three_scores_are_trained
 
 def numbers_of_points_lie_on_nothing_until_one_comes_near(seen) -> None:
     shown = """() => [...document.querySelectorAll('.drag')].flatMap(each => [...each.querySelectorAll('.number')])
-        .filter(each => getComputedStyle(each).visibility === 'visible').map(each => each.getBoundingClientRect().toJSON())"""
+        .filter(each => getComputedStyle(each).visibility === 'visible')
+        .map(each => each.getBoundingClientRect().toJSON())"""
     boxes = seen.page.evaluate(shown)
     for place, one in enumerate(boxes):
         for other in boxes[place + 1:]:

@@ -62,9 +62,11 @@ def drawn(seen: Watch) -> list[str]:
     return seen.rest().page.evaluate(
         """() => [...document.querySelectorAll('[data-testid=stMain] .js-plotly-plot')].map((chart) => {
         const maps = chart.data.filter(({ type, text }) => type === 'heatmap' && text);
-        const cells = maps[0]?.text.map((row, i) => row.map((_, j) => maps.map(({ text }) => text[i][j]).join('').trim()));
-        return JSON.stringify([chart.data.map(({ type, name, x, y, z, text }) => [name, x, y, z, type === 'heatmap' ? null : text]), cells,
-                               (chart.layout.annotations ?? []).map(({ text }) => text)]);
+        const cell = (i, j) => maps.map(({ text }) => text[i][j]).join('').trim();
+        const cells = maps[0]?.text.map((row, i) => row.map((_, j) => cell(i, j)));
+        const traces = chart.data.map(({ type, name, x, y, z, text }) =>
+            [name, x, y, z, type === 'heatmap' ? null : text]);
+        return JSON.stringify([traces, cells, (chart.layout.annotations ?? []).map(({ text }) => text)]);
     })""")
 
 

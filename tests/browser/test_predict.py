@@ -6,6 +6,7 @@ from playwright.sync_api import expect
 from model.ask import sources
 from model.core import heads
 from model.core.query import Kind
+from tests import headline
 from tests.browser.watch import PATIENCE
 from viz.text import strings
 
@@ -37,7 +38,7 @@ def shown(seen) -> list[float]:
 def test_marked_by_pointer_and_keyboard_then_revealed_scored_and_linked(watch):
     seen = covered(watch(), "layer=3&head=1&token=10")
     body = seen.main.inner_text()
-    assert "0.677" not in body and "3·1" not in body and seen.main.locator(".st-key-grid").count() == 0
+    assert headline.ANIMAL not in body and "3·1" not in body and seen.main.locator(".st-key-grid").count() == 0
     reveal = seen.main.get_by_role("button", name="Reveal")
     expect(reveal).to_be_disabled()
     seen.page.mouse.move(*cell(seen, 10, 2, 16))

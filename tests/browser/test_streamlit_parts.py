@@ -9,7 +9,8 @@ from playwright.sync_api import expect
 from tests.browser.watch import PATIENCE
 from viz import theme as colours
 
-CUT = """() => [...document.querySelectorAll('.katex-display')].filter((each) => each.scrollHeight > each.clientHeight).length"""
+CUT = """() => [...document.querySelectorAll('.katex-display')]
+    .filter((each) => each.scrollHeight > each.clientHeight).length"""
 WORN = """(button) => [getComputedStyle(button).color, getComputedStyle(button).backgroundColor]"""
 
 

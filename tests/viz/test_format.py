@@ -1,7 +1,7 @@
 """How a head, a weight, a share and a token are written."""
 import pytest
 
-from tests.viz.components import fabricated
+from tests import fabricate
 from viz.format import format_share, format_weight, head_label, paper_head_label, token_label, visible_token
 
 
@@ -18,7 +18,7 @@ def test_a_share_is_written_in_per_cent():
 
 
 def test_two_tokens_of_one_text_are_told_apart_and_nothing_in_them_is_markdown():
-    tokens = fabricated.tokens(["the", "*", "the"])
+    tokens = fabricate.tokens(["the", "*", "the"])
     assert [token_label(tokens, place) for place in range(3)] == ["*the* (0)", r"*\**", "*the* (2)"]
 
 

@@ -35,8 +35,8 @@ def test_every_formula_of_a_lesson_has_an_entry(page):
 
 @pytest.mark.parametrize("term", glossary.terms().values(), ids=lambda each: each.name)
 def test_an_entry_is_complete_and_its_links_open_known_pages(term):
-    assert all((term.title, term.says, term.equation, term.unit,
-                term.paper)) and term.equation.count("{") == term.equation.count("}")
+    assert all((term.title, term.says, term.equation, term.unit, term.paper))
+    assert term.equation.count("{") == term.equation.count("}")
     links = [link for _, link in glossary.places_of(term)]
     assert links and term.page == urlsplit(links[0]).path
     for link in (*links, glossary.term_link(term)):

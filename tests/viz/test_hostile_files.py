@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from model.core.query import UserError
 from model.studies.coreference.cases import read_bytes
 from tests.fabricate import record
+from tests.fabricate.items import curve, grid, head, squares
 from tests.hostile import CELLS, JSON, PIECES, TEXTS, examples
-from tests.viz.handout.made_up import curve, grid, head, squares
 from viz import provenance
 from viz.export.csv import guard_cell, unguard_cell
 from viz.figures.bars import bars

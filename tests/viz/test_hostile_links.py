@@ -53,9 +53,8 @@ def test_any_link_opens_a_head_that_is_there_or_says_why_not(params, kind):
     state = from_params(params)
     view = complete_view(state, RECORDS[kind])
     attention_map = RECORDS[kind][view.kind]
-    assert attention_map.has(view.layer,
-                             view.head) and 0 <= view.token < 7 and all(attention_map.has(*each)
-                                                                        for each in view.overlay)
+    assert attention_map.has(view.layer, view.head) and 0 <= view.token < 7
+    assert all(attention_map.has(*each) for each in view.overlay)
     assert view.pair is None or all(0 <= each < 7 for each in view.pair)
     try:
         shown = displayed_head(RECORDS[kind], view)

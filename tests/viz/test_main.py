@@ -11,8 +11,8 @@ from model.ask import sources
 from model.ask.jobs import Job
 from model.core.query import Kind, UserError
 from tests.conftest import chromium
-from tests.viz.export.fabricated import provenance_of, record
-from tests.viz.handout import made_up
+from tests.fabricate import items, record
+from tests.viz.export.readers import provenance_of
 from viz.__main__ import main
 from viz.export import formats
 from viz.handout.files import Handout, save
@@ -91,7 +91,7 @@ def test_help_teaches():
 def test_a_handout_becomes_html_and_pdf(tmp_path):
     """The PDF is printed by the browser that the tests have anyway."""
     source = tmp_path / "lesson.handout.json"
-    source.write_bytes(save(Handout("A lesson", (made_up.head(), made_up.curve()))))
+    source.write_bytes(save(Handout("A lesson", (items.head(), items.curve()))))
     done = CliRunner().invoke(main, ["handout", str(source), "--html", str(tmp_path / "a.html"), "--pdf",
                                      str(tmp_path / "a.pdf")],
                               env={"BROWSER_PATH": chromium()})

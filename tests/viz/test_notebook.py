@@ -18,6 +18,7 @@ def test_the_readmes_lines_show_a_head_that_is_alive():
     NotebookClient(book, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(ROOT)}}).execute()
     shown = [output for output in cell.outputs if output.output_type == "execute_result"]
     drawn = shown[0].data["text/html"]
-    assert drawn.startswith("<iframe srcdoc=") and "sandbox=\"allow-scripts allow-popups\"" in drawn and len(
-        drawn) < 400_000
-    assert "Layer 3 · head 1" in drawn and "looks most at “animal”" in drawn, "the famous head of the famous sentence, computed in the kernel"
+    assert drawn.startswith("<iframe srcdoc=") and "sandbox=\"allow-scripts allow-popups\"" in drawn
+    assert len(drawn) < 400_000
+    assert "Layer 3 · head 1" in drawn, "the famous head of the famous sentence, computed in the kernel"
+    assert "looks most at “animal”" in drawn, "the famous head of the famous sentence, computed in the kernel"

@@ -13,7 +13,7 @@ from model.core import heads
 from model.core.query import Kind, Silence
 from model.lessons import positions
 from model.studies.coreference import report as coref_report
-from model.studies.coreference.cases import AnswersQuery, Case, CasesQuery, shipped
+from model.studies.coreference.cases import AnswersQuery, Case, CasesQuery, shipped_cases
 from model.studies.coreference.heads import map_of, noun_weights, words_of
 from model.studies.pronoun_choice import DecisionQuery
 from viz.link import from_params, to_params
@@ -74,7 +74,7 @@ def test_each_sheet_takes_45_minutes_and_counts_its_questions():
 
 def test_what_the_sheet_on_positions_says_about_shuffling():
     def moved(order, causal):
-        return positions.changes(*positions.shuffled(order, "none", causal))
+        return positions.changes(*positions.shuffle_outputs(order, "none", causal))
 
     assert moved(ALL, False).max() < 1e-9 and moved(ALL, True).min() > 0.1
     last = moved(SWAPPED, True)
@@ -121,16 +121,15 @@ def shares(model: str, *silenced: tuple[Kind, int, int]) -> list[float]:
 def test_what_the_sheet_on_it_says_about_the_famous_picture():
     found = twins("minilm")
     place = found.heads.index((Kind.SELF, 3, 1))
-    assert len(found.heads) == 72 and found.here[:,
-                                                 0].argmax() == place and found.here[place, 0] == pytest.approx(
-                                                     2 / 3, abs=0.02)
+    assert len(found.heads) == 72 and found.here[:, 0].argmax() == place
+    assert found.here[place, 0] == pytest.approx(2 / 3, abs=0.02)
     assert found.there[place, 1] < found.there[place, 0] < found.here[place, 0] / 2
     flips = [place for place, verdict in enumerate(found.verdicts()) if verdict == "flips"]
     assert len(flips) == 1 and 0.15 < found.here[flips[0]].sum() < 0.25
 
 
 def test_what_the_sheet_on_it_says_about_many_sentences():
-    report = coref_report.report(ask(CasesQuery("minilm", sources.revision("minilm"), shipped("coreference"))))
+    report = coref_report.report(ask(CasesQuery("minilm", sources.revision("minilm"), shipped_cases("coreference"))))
     assert report.n == 280 and 0.5 < report.best.accuracy.value < 0.6
     assert report.held_out.accuracy.low < 0.5 < report.held_out.accuracy.high
 
@@ -159,8 +158,8 @@ def test_what_the_sheet_on_it_says_about_the_wide_resolver():
     assert [head for head, share in alone.items() if share < 0.5] == [(0, 0)]
     tokens = map_of(ask(sources.open_query("resolver-wide", TIRED.sentence)))
     row = heads.weights(tokens.layer(0), 0)[tokens.queries.texts.index("it")]
-    assert tokens.keys.texts[int(row.argmax())] == "tired" and row.max() > 0.9 and found.here[
-        found.heads.index((Kind.SELF, 0, 0))].sum() < 0.05
+    assert tokens.keys.texts[int(row.argmax())] == "tired" and row.max() > 0.9
+    assert found.here[found.heads.index((Kind.SELF, 0, 0))].sum() < 0.05
 
 
 def test_what_the_sheet_on_it_says_about_the_translator():

@@ -51,10 +51,11 @@ def script(*modules: str) -> str:
 
 
 def registered_code(component: str, when: str = "") -> str:
-    """A module that lays the component's code and style on its shelf (js/code_registry.js): as it runs, or when what
+    """A module that registers the component's code and style (js/code_registry.js): as it runs, or when what
     stands in `when` says."""
-    laid = f"shelf({json.dumps(component)}).resolve({{mount, css: {json.dumps(component_style(component))}}});\n"
-    return script(f"{component}/{component}.js", "js/code_registry.js") + when + laid
+    name, css = json.dumps(component), json.dumps(component_style(component))
+    registration = f"registeredCode({name}).resolve({{mount, css: {css}}});\n"
+    return script(f"{component}/{component}.js", "js/code_registry.js") + when + registration
 
 
 def component_style(component: str) -> str:

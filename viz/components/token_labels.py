@@ -2,7 +2,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from model.core.displayed import AxisItem, units
+from model.core.displayed import AxisItem, axis_items
 from model.core.record import Tokens
 from viz.format import visible_token
 
@@ -17,4 +17,4 @@ def unit_axis(units: Sequence[AxisItem]) -> dict[str, Any]:
 
 def token_axis(tokens: Tokens) -> dict[str, Any]:
     """Every token for a header, with its segment."""
-    return {**unit_axis(units(tokens, words=False)), "segments": list(tokens.segments)}
+    return {**unit_axis(axis_items(tokens, words=False)), "segments": list(tokens.segments)}

@@ -210,15 +210,15 @@ def _feed_forward(page: PageContext, lesson: Lesson, trace: Trace, title: str) -
                                            marks=[(0, "0")], height=320),
                    key="block-activations",
                    alt=lesson.alt("feed_forward", activation=inner.activation, block=each.index))
-        found = np.array([block.silent(one.feed_forward.before, one.feed_forward.active) for one in trace.blocks
-                          if one.feed_forward is not None])
+        found = np.array([block.inactive_shares(one.feed_forward.before, one.feed_forward.active)
+                          for one in trace.blocks if one.feed_forward is not None])
         names = [_said(place, trace, lesson.prose["parts"]) for place in places]
         with right:
             figure(lambda theme: bars(theme, names, dict(zip(words["groups"], found.T, strict=True)),
                                       axes=(words["layer"], words["share"]), y_range=(0, 1), height=320),
                    key="block-silent", alt=words["alt_silent"].format(activation=inner.activation))
-        zero, near, relu = block.silent(inner.before, inner.active)
-        lesson.explanation("feed_forward", shown=(block.silent,),
+        zero, near, relu = block.inactive_shares(inner.before, inner.active)
+        lesson.explanation("feed_forward", shown=(block.inactive_shares,),
                            shapes={"before": inner.before, "active": inner.active}, activation=inner.activation,
                            d_ff=inner.before.shape[1], d_model=inner.output.shape[1],
                            wide=inner.before.shape[1] / inner.output.shape[1], zero=zero, near=near, relu=relu,

@@ -128,7 +128,7 @@ def _asked(page: PageContext, lesson: Lesson) -> information.Information | None:
         if not found:
             st.info(words["none"])
             return None
-        pool = information.pooled(found)
+        pool = information.mean_over_texts(found)
         said = words["said_one" if pool.texts == 1 else "said"]
         st.caption(said.format(texts=pool.texts, tokens=pool.tokens, heads=len(pool.places),
                                model=escape_markdown(state.model)))
@@ -162,7 +162,7 @@ def _layers(page: PageContext, lesson: Lesson, found: information.Information, r
                        alt=words[f"alt_{name}"].format(low=values.min(), high=values.max(), blank=blank.mean()))
         mutual, blank = found.values["mutual"], found.blank["mutual"]
         most, least = int(mutual.argmax()), int(mutual.argmin())
-        lesson.explanation("layers", shown=(information.measure_text, information.mutual, information.pooled),
+        lesson.explanation("layers", shown=(information.measure_text, information.mutual, information.mean_over_texts),
                            shapes={"I": mutual, "tokens": found.tokens}, heads=len(mutual),
                            below=int((found.values["entropy"] < found.blank["entropy"] / 2).sum()),
                            mutual=mutual.mean(), most=head_label(*found.places[most]), most_bits=mutual[most],

@@ -194,7 +194,7 @@ def _patterns(page: PageContext, lesson: Lesson) -> None:
                key="masks-reach", alt=words["alt_reach"].format(layers=len(shares[name]), name=words["names"][name]))
         needed = sparse_masks.layers_needed(shares[name])
         lesson.explanation("patterns",
-                           shown=(sparse_masks.window, sparse_masks.dilated, sparse_masks.global_tokens,
+                           shown=(sparse_masks.window, sparse_masks.dilated_window, sparse_masks.global_tokens,
                                   sparse_masks.random_keys, sparse_masks.reach),
                            shapes={"allowed": chosen}, name=words["names"][name], share=chosen.mean(), n=n,
                            open=int(chosen.sum()), all=n * n,
@@ -222,7 +222,7 @@ def _pattern_table(words: dict, n: int, shape: sparse_masks.Shape, causal: bool,
     for name in sparse_masks.NAMES:
         needed = sparse_masks.layers_needed(shares[name])
         rows.append(f"| {words['names'][name]} | "
-                    f"{format_share(sparse_masks.share(sparse_masks.pattern(name, n, shape, causal)))} | "
+                    f"{format_share(sparse_masks.computed_share(sparse_masks.pattern(name, n, shape, causal)))} | "
                     f"{words['never_short'] if needed is None else needed} |")
     return "\n".join(rows)
 
@@ -235,11 +235,11 @@ def _real(page: PageContext, lesson: Lesson) -> None:
             return
         record, view = real_head(page, token=False)
         attention_map = record[view.kind]
-        if not sparse_masks.fits(attention_map):
+        if not sparse_masks.applies_to(attention_map):
             st.info(words["cross"])
             return
         n = len(attention_map.queries)
-        lost = {each: sparse_masks.lost(attention_map, sparse_masks.pattern(each, n, shape))
+        lost = {each: sparse_masks.lost_weight(attention_map, sparse_masks.pattern(each, n, shape))
                 for each in sparse_masks.NAMES}
         grid, layers = edit_effects.by_layer(lost[name])
         place, titles = (view.layer, view.head), lesson.prose["patterns"]["names"]
@@ -258,7 +258,7 @@ def _real(page: PageContext, lesson: Lesson) -> None:
                    key="masks-heads", alt=words["alt_heads"].format(name=titles[name]))
         ranked = sorted(lost[name].items(), key=lambda each: each[1])
         (least, least_lost), (most, most_lost) = ranked[0], ranked[-1]
-        lesson.explanation("real", shown=(sparse_masks.lost,), shapes={"lost": grid}, layer=view.layer, head=view.head,
-                           name=titles[name], n=n, lost=lost[name][place], least=head_label(*least),
+        lesson.explanation("real", shown=(sparse_masks.lost_weight,), shapes={"lost": grid}, layer=view.layer,
+                           head=view.head, name=titles[name], n=n, lost=lost[name][place], least=head_label(*least),
                            least_lost=least_lost, most=head_label(*most), most_lost=most_lost,
                            share=sparse_masks.pattern(name, n, shape).mean())

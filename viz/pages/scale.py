@@ -75,7 +75,7 @@ def _variance(lesson: Lesson, survey: sqrt_dk.Survey, dots: np.ndarray, d_k: int
                                    marks=[(d_k, f"d_k = {d_k:,}")]),
                key="scale-variance", alt=lesson.alt("variance", d_k=d_k, measured=dots.var()))
     for place, divisor, name in ((second, 1.0, "plain"), (third, d_k**0.5, "scaled")):
-        edges, shares, theory = _histogram(dots / divisor, (d_k**0.5) / divisor)
+        edges, shares, theory = score_histogram(dots / divisor, (d_k**0.5) / divisor)
         with place:
             figure(lambda theme, name=name, edges=edges, shares=shares, theory=theory: histogram(
                        theme, edges, {lesson.prose["variance"][name]: shares},
@@ -89,7 +89,7 @@ def _variance(lesson: Lesson, survey: sqrt_dk.Survey, dots: np.ndarray, d_k: int
                        spread=dots.std(), root=d_k**0.5, rows=len(dots), divided=(dots / d_k**0.5).var())
 
 
-def _histogram(numbers: np.ndarray, deviation: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def score_histogram(numbers: np.ndarray, deviation: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(edges, shares, what a normal distribution of this deviation would give) between −4 and 4 deviations."""
     edges = np.linspace(-4 * deviation, 4 * deviation, BINS + 1)
     counts, _ = np.histogram(numbers, edges)

@@ -45,7 +45,7 @@ def vocabulary(model: str, title: str, use: Callable[[str], None]) -> None:
             st.session_state[key] = None
             st.pills(words["groups"].get(name, name), phrases, format_func=escape_markdown, key=key, wrap=True,
                      on_change=_add, args=(key,))
-        text = small_models.clicked(model, draft)
+        text = small_models.join_phrases(model, draft)
         st.markdown(f"> {escape_markdown(text)}" if draft else f"> *{words['empty']}*")
         with st.container(horizontal=True):
             st.button(words["use"], key="draft-use", type="primary", disabled=not draft, on_click=_use,

@@ -7,7 +7,7 @@ import string
 
 import torch
 
-from model.scratch.task import NO_TARGET, Batch, Task, loss, padded, right
+from model.scratch.task import NO_TARGET, Batch, Task, correct_rows, loss, pad_rows
 from model.scratch.tokens import BEGIN, SPECIALS
 from model.scratch.transformer import Config, Transformer
 
@@ -37,10 +37,11 @@ def batch(rng: random.Random, size: int, lengths: tuple[int, ...]) -> Batch:
         ids, begin = text(rng, length)
         inputs.append(ids)
         targets.append([ids[i + 1] if begin <= i < begin + length - 1 else NO_TARGET for i in range(len(ids))])
-    return Batch((padded(inputs),), padded(targets, NO_TARGET))
+    return Batch((pad_rows(inputs),), pad_rows(targets, NO_TARGET))
 
 
 def draw(rng: random.Random, size: int) -> Batch:
+    """A training batch."""
     return batch(rng, size, LENGTHS)
 
 
@@ -51,7 +52,7 @@ def score(model: Transformer) -> dict[str, float]:
         test = batch(random.Random(f"induction {name}"), 500, lengths)
         with torch.inference_mode():
             figures[f"loss_{name}"] = loss(model, test).item()
-        figures[f"right_{name}"] = right(model, test).float().mean().item()
+        figures[f"right_{name}"] = correct_rows(model, test).float().mean().item()
     return figures
 
 

@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 
 from model.scratch import grammar
-from model.scratch.task import NO_TARGET, Batch, Task, padded, right
+from model.scratch.task import NO_TARGET, Batch, Task, correct_rows, pad_rows
 from model.scratch.tokens import SPECIALS, UNKNOWN, WordTokenizer
 from model.scratch.transformer import Config, Transformer
 
@@ -25,8 +25,9 @@ def encode(sentence: grammar.Sentence) -> tuple[list[int], list[int]]:
 
 
 def batch(sentences: list[grammar.Sentence]) -> Batch:
+    """These sentences with the noun of each "it" as target."""
     ids, targets = zip(*map(encode, sentences), strict=True)
-    return Batch((padded(list(ids)),), padded(list(targets), NO_TARGET))
+    return Batch((pad_rows(list(ids)),), pad_rows(list(targets), NO_TARGET))
 
 
 def draw(rng: random.Random, size: int) -> Batch:
@@ -51,7 +52,7 @@ def test_sentences(split: str, size: int = 2_000) -> list[grammar.Sentence]:
 
 def accuracy(model: Transformer, sentences: list[grammar.Sentence]) -> float:
     """Share of sentences whose antecedent is the most probable of all words at "it"."""
-    return right(model, batch(sentences)).float().mean().item()
+    return correct_rows(model, batch(sentences)).float().mean().item()
 
 
 def score(model: Transformer) -> dict[str, float]:

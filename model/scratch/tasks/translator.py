@@ -5,7 +5,7 @@ import random
 import torch
 
 from model.scratch import grammar
-from model.scratch.task import NO_TARGET, Batch, Task, padded
+from model.scratch.task import NO_TARGET, Batch, Task, pad_rows
 from model.scratch.tokens import BEGIN, END, PADDING, SPECIALS, WordTokenizer
 from model.scratch.transformer import Config, Transformer
 
@@ -17,18 +17,20 @@ LONGEST = 48  # tokens that decoding produces at most
 
 
 def numbers(words: tuple[str, ...]) -> list[int]:
+    """The ids of words."""
     return [TOKENIZER.number(word) for word in words]
 
 
 def batch(sentences: list[grammar.Sentence]) -> Batch:
     """Source, target shifted right (section 3.1), and the target itself as what is asked."""
     french = [numbers(sentence.french) for sentence in sentences]
-    source = padded([numbers(sentence.english) for sentence in sentences])
-    return Batch((source, padded([[BEGIN, *each] for each in french])),
-                 padded([[*each, END] for each in french], NO_TARGET))
+    source = pad_rows([numbers(sentence.english) for sentence in sentences])
+    return Batch((source, pad_rows([[BEGIN, *each] for each in french])),
+                 pad_rows([[*each, END] for each in french], NO_TARGET))
 
 
 def draw(rng: random.Random, size: int) -> Batch:
+    """A training batch."""
     source = grammar.sentences(rng, "train")
     return batch([next(source) for _ in range(size)])
 

@@ -19,20 +19,16 @@ SHARED = 1 / 2         # twins have at least this share of their words in common
 
 @dataclass(frozen=True)
 class Case:
-    """One sentence with its question. Spans are (start, end) in characters.
+    """One sentence with its question. Spans are characters of the sentence."""
 
-    frame: the situation; intervals and halves are drawn by it. pair: shared by twins. answer and other: the right and
-    the wrong word that a model would have to say after the pronoun's place, for sets that ask for a word instead of a
-    noun (agreement); else empty. """
-
-    sentence: str
-    pronoun: Span
-    correct: Span
-    wrong: Span
-    frame: str = ""
-    pair: str = ""
-    answer: str = ""
-    other: str = ""
+    sentence: str      # as a model reads it
+    pronoun: Span      # that is asked about
+    correct: Span      # the noun that it stands for
+    wrong: Span        # one that it does not
+    frame: str = ""    # the situation; intervals and halves are drawn by it
+    pair: str = ""     # shared by twins
+    answer: str = ""   # the right word after the pronoun's place, for sets that ask for a word (agreement)
+    other: str = ""    # the wrong word there
 
     def word(self, name: str) -> str:
         """The words of the span of this name: pronoun, correct or wrong."""
@@ -59,7 +55,7 @@ class AnswersQuery:
     edits: frozenset = frozenset()
 
 
-def places(sentence: str, words: str) -> list[Span]:
+def occurrences(sentence: str, words: str) -> list[Span]:
     """Where these words stand in the sentence as whole words; as they are written if they occur so, else whatever their
     case."""
     pattern = rf"(?<!\w){re.escape(words)}(?!\w)"
@@ -82,7 +78,7 @@ def make_case(sentence: str, pronoun: str, correct: str, wrong: str, start: int 
 
 
 def _found(sentence: str, words: str, name: str) -> list[Span]:
-    spans = places(sentence, words) if words.strip() else []
+    spans = occurrences(sentence, words) if words.strip() else []
     if not spans:
         raise UserError(f"The {name} word {words!r} is not in the sentence {_short(sentence)}; write it as it stands "
                         f"there.")
@@ -126,7 +122,7 @@ def read_csv(text: str, name: str = "the file") -> tuple[Case, ...]:
             raise UserError(f"Row {number} of {name}: {error}") from None
     if not cases:
         raise UserError(f"{name} has no row below its header; give at least one sentence.")
-    return paired(cases)
+    return pair_twins(cases)
 
 
 def _case(row: dict[str, str]) -> Case:
@@ -138,7 +134,7 @@ def _case(row: dict[str, str]) -> Case:
     return make_case(sentence, pronoun, correct, wrong, None if start is None else int(float(start)), **more)
 
 
-def paired(cases: list[Case]) -> tuple[Case, ...]:
+def pair_twins(cases: list[Case]) -> tuple[Case, ...]:
     """The cases with a pair each. Those without one are twins where right and wrong change places and most words are
     the same; any other is alone."""
     from dataclasses import replace
@@ -170,7 +166,7 @@ def _shared(one: str, other: str) -> float:
 
 
 @functools.cache
-def shipped(name: str) -> tuple[Case, ...]:
+def shipped_cases(name: str) -> tuple[Case, ...]:
     """One of the sets of assets/cases: coreference or agreement."""
     return read_csv((FOLDER / f"{name}.csv").read_text(encoding="utf-8"), f"{name}.csv")
 

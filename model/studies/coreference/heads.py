@@ -5,10 +5,12 @@ Pieces of a word are summed where it is looked at and averaged where it looks (C
 numbers of a set are worth is in `model.studies.coreference.statistics`. """
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from model.core import heads
+from model.core.masks import Mask
 from model.core.query import Kind, Query, UserError
 from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.types import KindHeadId, Progress, Span, quiet
@@ -28,37 +30,34 @@ class Words:
 
 @dataclass(frozen=True, eq=False)
 class NounWeights:
-    """What the heads of one kind do in one sentence. float32 (head, 2): the weight to the right and to the wrong noun,
-    pieces summed.
+    """What the heads of one kind do in one sentence: the weight to the right and to the wrong noun, pieces summed,
+    float32 (head, 2)."""
 
-    pronoun: from the pronoun. later: the mean over the tokens behind it, which have read the whole sentence in a model
-    that reads left to right. received: the mean weight that each noun gets from all tokens but the pronoun and the noun
-    itself. """
-
-    heads: tuple[KindHeadId, ...]
-    pronoun: np.ndarray
-    later: np.ndarray
-    received: np.ndarray
+    heads: tuple[KindHeadId, ...]   # in the order of the arrays
+    pronoun: np.ndarray             # from the pronoun
+    later: np.ndarray               # mean over the tokens behind it
+    received: np.ndarray            # mean over all tokens but the pronoun and the noun itself
 
 
 @dataclass(frozen=True, eq=False)
 class SetAnswer:
-    """`Looks` of a set: pronoun, later and received are float32 (case, head, 2). unknown: sentences with a word that
-    the vocabulary lacks."""
+    """`NounWeights` of a set, float32 (case, head, 2) each."""
 
-    query: CasesQuery
-    heads: tuple[KindHeadId, ...]
-    pronoun: np.ndarray
-    later: np.ndarray
-    received: np.ndarray
-    unknown: int
+    query: CasesQuery               # the cases and the model
+    heads: tuple[KindHeadId, ...]   # in the order of the arrays
+    pronoun: np.ndarray             # from the pronoun
+    later: np.ndarray               # from the tokens behind it
+    received: np.ndarray            # from all other tokens
+    unknown: int                    # sentences with a word that the vocabulary lacks
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the arrays."""
         return self.pronoun.nbytes + self.later.nbytes + self.received.nbytes
 
     @property
     def reads_left_to_right(self) -> bool:
+        """Whether all these heads are those of a decoder."""
         return all(kind is Kind.CAUSAL for kind, _, _ in self.heads)
 
 
@@ -111,7 +110,7 @@ def _to(weights: np.ndarray, rows: Sequence[int], words: Words) -> np.ndarray:
                     axis=-1)
 
 
-def _received(weights: np.ndarray, allowed, words: Words) -> np.ndarray:
+def _received(weights: np.ndarray, allowed: Mask, words: Words) -> np.ndarray:
     """(head, 2): the mean weight that each candidate gets from the tokens that may look at it, without the pronoun and
     the candidate itself."""
     count = weights.shape[1]
@@ -125,7 +124,7 @@ def _received(weights: np.ndarray, allowed, words: Words) -> np.ndarray:
     return got
 
 
-def run(question: CasesQuery, model, report: Progress) -> SetAnswer:
+def run(question: CasesQuery, model: Any, report: Progress) -> SetAnswer:
     """Every case put to an open model, one after the other. `report` may end it."""
     found, unknown = [], 0
     for number, case in enumerate(question.cases):

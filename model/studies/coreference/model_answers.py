@@ -7,6 +7,7 @@ pronoun. Where a case brings its own two words (agreement), those are compared i
 stands. """
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,7 @@ class Answers:
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the scores."""
         return self.scores.nbytes
 
     @property
@@ -39,7 +41,7 @@ class Answers:
         return 1 / (1 + np.exp(np.clip(self.scores[:, 1] - self.scores[:, 0], -700, 700)))
 
 
-def run(question: AnswersQuery, model, report: Progress) -> Answers:
+def run(question: AnswersQuery, model: Any, report: Progress) -> Answers:
     """Every case put to an open model. Raises UserError for a model that has no answer to compare."""
     scores = []
     for number, case in enumerate(question.cases):
@@ -48,17 +50,17 @@ def run(question: AnswersQuery, model, report: Progress) -> Answers:
     return Answers(_way(model), np.array(scores))
 
 
-def _way(model) -> str:
+def _way(model: Any) -> str:
     return getattr(model, "head", "label")
 
 
-def _likelihoods(question: AnswersQuery, model, case: Case) -> tuple[float, float]:
+def _likelihoods(question: AnswersQuery, model: Any, case: Case) -> tuple[float, float]:
     right, wrong = (model.log_probability(Query(question.model, question.revision, text, edits=question.edits), span)
-                    for text, span in readings(case, _way(model)))
+                    for text, span in scored_texts(case, _way(model)))
     return right, wrong
 
 
-def readings(case: Case, way: str) -> list[tuple[str, Span]]:
+def scored_texts(case: Case, way: str) -> list[tuple[str, Span]]:
     """The two texts to compare and which characters of each are scored: for the right candidate, and for the wrong
     one."""
     if case.answer:
@@ -94,7 +96,7 @@ def substitute(case: Case, name: str) -> str:
     return words[0].upper() + words[1:] if pronoun[:1].isupper() else words
 
 
-def _labels(question: AnswersQuery, model, case: Case) -> tuple[float, float]:
+def _labels(question: AnswersQuery, model: Any, case: Case) -> tuple[float, float]:
     """ln P of both nouns at the pronoun; one that is not among the twenty best counts as the last of them."""
     record = model.answer(Query(question.model, question.revision, case.sentence, edits=question.edits), quiet)
     prediction, place = record.prediction, words_of(map_of(record).queries, case).pronoun[0]

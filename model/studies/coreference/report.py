@@ -17,37 +17,31 @@ CHANCE = 0.5
 
 @dataclass(frozen=True)
 class HeadScore:
-    """One head over a set. accuracy: how often the right noun gets more weight. mass: mean weight on both nouns
-    together.
+    """One head over a set."""
 
-    both: the share of twins that are both right; a head that always points at the same noun has 0, one that guesses
-    0.25; NaN without twins. received: the accuracy if the nouns were chosen by the weight that this head gives them
-    from everywhere else. """
-
-    kind: str
-    layer: int
-    head: int
-    accuracy: MeanInterval
-    mass: float
-    both: float
-    received: float
+    kind: str                # of its attention
+    layer: int               # from 0
+    head: int                # from 0
+    accuracy: MeanInterval   # how often the right noun gets more weight
+    mass: float              # mean weight on both nouns together
+    both: float              # share of twins that are both right: 0 for one noun always, 0.25 for guessing; NaN without
+    received: float          # accuracy by the weight that it gives the nouns from everywhere else
 
 
 @dataclass(frozen=True)
 class Report:
-    """n sentences in `pairs` pairs and `frames` frames. rows: the row that was read, pronoun or later. heads in the
-    model's order."""
+    """What a set says about a model's heads."""
 
-    cases: tuple[Case, ...]
-    n: int
-    pairs: int
-    frames: int
-    rows: str
-    heads: tuple[HeadScore, ...]
-    best: HeadScore
-    held_out: HeldOut | None
-    luck: Luck
-    baselines: Mapping[str, float]
+    cases: tuple[Case, ...]          # of the set
+    n: int                           # sentences
+    pairs: int                       # of twins, and single sentences
+    frames: int                      # situations
+    rows: str                        # that were read: pronoun or later
+    heads: tuple[HeadScore, ...]     # in the model's order
+    best: HeadScore                  # the most accurate head
+    held_out: HeldOut | None         # accuracy of heads chosen on other sentences; None for one frame
+    luck: Luck                       # the best of as many heads that know nothing
+    baselines: Mapping[str, float]   # {chance, nearest, first, received: accuracy}
 
     def named(self, number: int) -> HeadScore:
         """The head of this number, as `held_out` gives it."""
@@ -75,7 +69,8 @@ def report(answer: SetAnswer, rows: str = "pronoun", select: SetAnswer | None = 
                    "first": float(statistics.first_noun_baseline(cases).mean()), "received": scores[best].received})
 
 
-def _scores(heads: tuple[KindHeadId, ...], weights, correct, received, frames, pairs) -> tuple[HeadScore, ...]:
+def _scores(heads: tuple[KindHeadId, ...], weights: np.ndarray, correct: np.ndarray, received: np.ndarray,
+            frames: np.ndarray, pairs: np.ndarray) -> tuple[HeadScore, ...]:
     mass, both, intervals = weights.sum(-1).mean(0), both_right(correct, pairs), accuracy_intervals(correct, frames)
     return tuple(HeadScore(kind.value, layer, head, intervals[i], float(mass[i]), float(both[i]), float(received[i]))
                  for i, (kind, layer, head) in enumerate(heads))

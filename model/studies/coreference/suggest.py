@@ -1,5 +1,5 @@
-"""What a sentence may be asked about: its pronouns and its nouns, guessed from the words; a person puts the guess right
-with a click."""
+"""What a sentence may be asked about: its pronouns and its nouns, guessed from the words; a person corrects the
+guess."""
 import functools
 import re
 import tomllib
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from model.core.assets import ASSETS
 from model.core.query import UserError
 from model.core.types import Span
-from model.studies.coreference.cases import Case, make_case, shipped
+from model.studies.coreference.cases import Case, make_case, shipped_cases
 
 PRONOUNS = ("it", "he", "she", "they", "him", "her", "them", "its", "his", "their")
 ARTICLES = ("the", "a", "an")
@@ -19,13 +19,17 @@ OPENERS = ("after", "although", "as", "at", "because", "before", "behind", "besi
 OWNERS = ("my", "your", "our", "this", "that", "these", "those")
 
 
+def _shipped() -> tuple[Case, ...]:
+    """The cases of both sets that come with the project."""
+    return (*shipped_cases("coreference"), *shipped_cases("agreement"))
+
+
 @functools.cache
 def _known() -> frozenset[str]:
     """Nouns that are known for certain: those of our own world and of the sets that come with the project."""
     tables = tomllib.loads((ASSETS / "lexicon" / "nouns.toml").read_text(encoding="utf-8"))
-    cases = (*shipped("coreference"), *shipped("agreement"))
     nouns = {noun for table in tables.values() for pool in table.values() for noun in pool}
-    return frozenset(nouns | {case.word(name).lower() for case in cases for name in ("correct", "wrong")})
+    return frozenset(nouns | {case.word(name).lower() for case in _shipped() for name in ("correct", "wrong")})
 
 
 def words_in(sentence: str) -> list[Span]:
@@ -46,22 +50,21 @@ def nouns(sentence: str) -> list[Span]:
     for number, span in enumerate(spans):
         word, before = sentence[slice(*span)], sentence[slice(*spans[number - 1])].lower() if number else ""
         name = word[:1].isupper() and word.lower() not in OPENERS
-        if word.lower() not in (*PRONOUNS, *ARTICLES,
-                                *OWNERS) and (word.lower() in _known() or name or before in (*ARTICLES, *OWNERS)):
+        looks_like_one = word.lower() in _known() or name or before in (*ARTICLES, *OWNERS)
+        if looks_like_one and word.lower() not in (*PRONOUNS, *ARTICLES, *OWNERS):
             found.setdefault(word.lower(), span)
     return list(found.values())
 
 
 def same_sentence(sentence: str) -> Case | None:
     """The case of the sets that come with the project whose sentence this is."""
-    return next((case for name in ("coreference", "agreement") for case in shipped(name) if case.sentence == sentence),
-                None)
+    return next((case for case in _shipped() if case.sentence == sentence), None)
 
 
 def twin_of(case: Case) -> Case | None:
     """The other case of a shipped pair."""
-    return next((each for name in ("coreference", "agreement") for each in shipped(name)
-                 if case.pair and each.pair == case.pair and each.sentence != case.sentence), None)
+    return next((other for other in _shipped()
+                 if case.pair and other.pair == case.pair and other.sentence != case.sentence), None)
 
 
 def guess(sentence: str, prefer: Iterable[str] = ()) -> Case | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from model.core.assets import ASSETS
 from model.core.query import Query
 from model.studies.attribution import AttributionQuery
-from model.studies.coreference.cases import places, shipped
+from model.studies.coreference.cases import occurrences, shipped_cases
 
 FILE = ASSETS / "cases" / "explain.csv"
 SETS = ("sentences", "agreement")   # of models that read any text; those trained here have a set of their own
@@ -15,15 +15,14 @@ SETS = ("sentences", "agreement")   # of models that read any text; those traine
 
 @dataclass(frozen=True)
 class Text:
-    """at: where the word begins that is asked for, None for what comes next. word, rival: empty for what stands there,
-    and for none. other: the sentence that a sentence vector is compared with. group: shared by texts that are alike."""
+    """A text of a set, with the word that is asked for."""
 
-    text: str
-    at: int | None
-    word: str
-    rival: str
-    other: str
-    group: str
+    text: str        # as a model reads it
+    at: int | None   # where the word begins; None for what comes next
+    word: str        # the target; empty for the word that stands there
+    rival: str       # a word to compare with; empty for none
+    other: str       # the sentence that a sentence vector is compared with
+    group: str       # shared by texts that are alike
 
 
 @functools.cache
@@ -33,7 +32,7 @@ def texts(which: str) -> tuple[Text, ...]:
         return _agreement()
     with FILE.open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["set"] == which]
-    return tuple(Text(row["text"], places(row["text"], row["word"])[-1][0] if row["word"] else None, "", "",
+    return tuple(Text(row["text"], occurrences(row["text"], row["word"])[-1][0] if row["word"] else None, "", "",
                       row["other"], row["group"])
                  for row in rows)
 
@@ -41,11 +40,11 @@ def texts(which: str) -> tuple[Text, ...]:
 def _agreement() -> tuple[Text, ...]:
     """The verb against the same verb in the other number, as Linzen et al. 2016 and Abnar & Zuidema 2020 ask; the other
     sentence is the twin."""
-    cases = shipped("agreement")
+    cases = shipped_cases("agreement")
     found = []
     for case in cases:
         twin = next(each for each in cases if each.pair == case.pair and each is not case)
-        verb = next(start for start, _ in places(case.sentence, case.answer) if start >= case.pronoun[1])
+        verb = next(start for start, _ in occurrences(case.sentence, case.answer) if start >= case.pronoun[1])
         found.append(Text(case.sentence, verb, case.answer, case.other, twin.sentence, case.frame))
     return tuple(found)
 

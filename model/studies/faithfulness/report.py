@@ -14,16 +14,14 @@ COLUMNS = (*REMOVALS, "all")   # the last: the mean over the three definitions
 
 @dataclass(frozen=True)
 class Report:
-    """methods: {name: a MeanInterval for each of COLUMNS}. ceiling: the agreement of each definition with the two
-    others, and of all. best: the rank correlation of a head that was chosen on the other half of the texts, and the two
-    heads that were chosen. words: ranked words a text, the mean."""
+    """What measures of importance are worth over a set of texts."""
 
-    methods: dict[str, tuple[MeanInterval, ...]]
-    ceiling: tuple[MeanInterval, ...]
-    best: MeanInterval
-    chosen: tuple[HeadId, ...]
-    texts: int
-    words: float
+    methods: dict[str, tuple[MeanInterval, ...]]   # {method: rank correlation for each of COLUMNS}
+    ceiling: tuple[MeanInterval, ...]              # agreement of each definition with the two others, and of all
+    best: MeanInterval                             # rank correlation of a head chosen on the other half of the texts
+    chosen: tuple[HeadId, ...]                     # the two heads that were chosen
+    texts: int                                     # how many
+    words: float                                   # ranked words a text, the mean
 
 
 def report(found: Sequence[Attribution], groups: Sequence[str], layer: int, head: int) -> Report:

@@ -40,7 +40,7 @@ def wordpiece(folder: Path) -> None:
 
     from model.pretrained import catalogue
 
-    tokenizer = AutoTokenizer.from_pretrained(catalogue.folder_of(catalogue.named("minilm")))
+    tokenizer = AutoTokenizer.from_pretrained(catalogue.folder_of(catalogue.entry_named("minilm")))
     BertModel(BertConfig(vocab_size=len(tokenizer), **SIZES)).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
 
@@ -93,8 +93,8 @@ def check(record: AttentionRecord, text: str) -> None:
             _check_tokens(tokens, text if tokens is record.maps[0].queries else None, said)
         for layer in each.layers:
             weights = heads.weights(layer, 0)
-            assert weights.shape == (len(each.queries),
-                                     len(each.keys)) and np.isfinite(weights).all() and weights.min() >= 0
+            assert weights.shape == (len(each.queries), len(each.keys)) and np.isfinite(weights).all()
+            assert weights.min() >= 0
             assert np.abs(weights.sum(1) - 1).max() < 1e-5
             if each.kind is Kind.CAUSAL:
                 assert not np.triu(weights, 1).any()
@@ -109,8 +109,8 @@ def _check_tokens(tokens, text: str | None, said: Kind) -> None:
     if text is None:
         return
     ends = [end for _, end in tokens.spans]
-    assert all(0 <= start <= end <= len(text)
-               for start, end in tokens.spans) and ends[:-1] == sorted(ends[:-1]), tokens.spans
+    assert all(0 <= start <= end <= len(text) for start, end in tokens.spans), tokens.spans
+    assert ends[:-1] == sorted(ends[:-1]), tokens.spans
     covered = {place for start, end in tokens.spans for place in range(start, end)}
     last = max(ends)
     missing = "".join(text[place] for place in range(last) if place not in covered)

@@ -1,4 +1,5 @@
 """What is ordered or timed stays right where a clock moves in steps of 15.6 ms, as Windows' plain clocks do."""
+import sys
 import threading
 import time
 
@@ -27,6 +28,8 @@ def test_a_measurement_is_never_nothing(windows):
     assert min(seconds) > 0 and max(seconds) < STEP
 
 
+@pytest.mark.skipif(sys.platform == "win32",
+                    reason="Windows' clock of a thread moves in steps that are longer than the measurement")
 def test_elsewhere_a_measurement_leaves_out_what_others_compute():
     slept = cost.seconds_of(lambda: [time.sleep(0.01), sum(range(200_000))])
     assert 0 < slept < 0.01

@@ -54,7 +54,7 @@ def test_sessions_take_turns():
 
 
 def test_a_short_question_goes_before_a_long_one_but_not_for_ever():
-    desk, gate, taken = gated_desk(patience=lambda question: 0.2 * question.startswith("long"))
+    desk, gate, taken = gated_desk(delay_of=lambda question: 0.2 * question.startswith("long"))
     jobs = [desk.ask(question, question) for question in ("first", "long", "short")]
     time.sleep(0.3)   # seconds: now the long one is due
     jobs.append(desk.ask("late", "late"))

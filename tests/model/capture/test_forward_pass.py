@@ -60,8 +60,8 @@ def test_the_first_layer_alone_is_the_records_from_a_pass_that_ends_there(opened
     whole, first = model.answer(query,
                                 lambda fraction, text: None), model.first_layer(
                                     query, lambda fraction, text: told.append(text))
-    assert (first.card, first.kinds, first.notes) == (whole.card, whole.kinds,
-                                                      whole.notes) and first.verification.status == whole.verification.status
+    assert (first.card, first.kinds, first.notes) == (whole.card, whole.kinds, whole.notes)
+    assert first.verification.status == whole.verification.status
     for kind in whole.kinds:
         np.testing.assert_array_equal(heads.weights(first[kind].layers[0], 1), heads.weights(whole[kind].layers[0], 1))
         assert (first[kind].queries, first[kind].keys) == (whole[kind].queries, whole[kind].keys)
@@ -82,8 +82,8 @@ def test_sinks_take_their_share_and_it_is_never_spread_over_the_rest(opened):
 def test_windows_grouped_heads_and_numbers_of_layers_are_told(opened):
     layers = ask(opened("gemma2"))[Kind.CAUSAL].layers
     assert [type(layer.allowed) for layer in layers] == [Window, Causal, Window]
-    assert layers[0].allowed == Window(back=6) and layers[0].key.shape[0] == 2 and layers[0].heads == 4 and layers[
-        0].softcap == 4.0
+    assert layers[0].allowed == Window(back=6) and layers[0].key.shape[0] == 2 and layers[0].heads == 4
+    assert layers[0].softcap == 4.0
     assert [layer.index for layer in layers] == [0, 1, 2]
     assert all(isinstance(layer.allowed, Full) for layer in ask(opened("t5"))[Kind.CROSS].layers)
 
@@ -251,8 +251,8 @@ def test_two_threads_do_not_meet(opened):
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(lambda question: model.answer(question, lambda fraction, text: None), questions))
     for question, record in zip(questions, together, strict=True):
-        assert dataclasses.asdict(record.prediction) == dataclasses.asdict(
-            alone[question].prediction) and record.verification.status == "verified"
+        assert dataclasses.asdict(record.prediction) == dataclasses.asdict(alone[question].prediction)
+        assert record.verification.status == "verified"
 
 
 def test_large_arrays_get_pages_of_their_own_and_small_ones_are_not_copied():

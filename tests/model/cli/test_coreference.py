@@ -6,13 +6,13 @@ import pytest
 from click.testing import CliRunner
 
 from model.__main__ import main
-from model.studies.coreference.cases import shipped
+from model.studies.coreference.cases import shipped_cases
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     """Two small files of shipped sentences in different frames; without the optional columns."""
-    folder, cases = tmp_path_factory.mktemp("cases"), shipped("coreference")
+    folder, cases = tmp_path_factory.mktemp("cases"), shipped_cases("coreference")
     for name, part in (("one.csv", cases[0:80:8]), ("two.csv", cases[80:160:8])):
         part = [each for case in part for each in cases if each.pair == case.pair]
         with (folder / name).open("w", newline="", encoding="utf-8") as file:
@@ -51,7 +51,8 @@ def test_select_on_scores_one_head_of_the_other_file(files):
 
 def test_for_a_person_it_says_luck_and_the_papers_numbers(files):
     ran = coref("--cases", files / "one.csv")
-    assert ran.exit_code == 0 and "in papers" in ran.output and "luck:" in ran.output and "untrained twin:" in ran.output
+    assert ran.exit_code == 0 and "in papers" in ran.output and "luck:" in ran.output
+    assert "untrained twin:" in ran.output
 
 
 def test_bad_files_are_one_sentence(tmp_path):

@@ -36,11 +36,11 @@ def test_words_are_summed_over_pieces_attended_to_and_averaged_over_pieces_atten
 
 def test_hiding_special_tokens_takes_their_rows_and_columns_and_renormalising_is_a_choice_of_its_own():
     shown = displayed_head(record(N), replace(PLAIN, hide_special=True))
-    assert (shown.weights
-            == whole()[1:, 1:]).all() and "no longer sum to 1" in shown.notes[0] and shown.row_of(0) is None
+    assert (shown.weights == whole()[1:, 1:]).all() and "no longer sum to 1" in shown.notes[0]
+    assert shown.row_of(0) is None
     again = displayed_head(record(N), replace(PLAIN, hide_special=True, renormalise=True))
-    assert np.allclose(again.weights, whole()[1:, 1:]
-                       / whole()[1:, 1:].sum(1, keepdims=True)) and "renormalised" in again.notes[0]
+    assert np.allclose(again.weights, whole()[1:, 1:] / whole()[1:, 1:].sum(1, keepdims=True))
+    assert "renormalised" in again.notes[0]
 
 
 def test_keeping_mass_keeps_the_fewest_largest_weights_that_reach_it():

@@ -81,10 +81,10 @@ def test_a_models_folder_in_use_is_told_and_stays_whole(tmp_path, held, monkeypa
         (tmp_path / name / "config.json").write_text(name, encoding="utf-8")
     held(float("inf"))
     with pytest.raises(UserError, match="mine could not be replaced, as a model in it is open; close Clearhead"):
-        fetch._finish(tmp_path / "mine.partial", {})
+        fetch.move_into_place(tmp_path / "mine.partial", {})
     assert (tmp_path / "mine" / "config.json").read_text(encoding="utf-8") == "mine"
     held(0)
-    fetch._finish(tmp_path / "mine.partial", {})
+    fetch.move_into_place(tmp_path / "mine.partial", {})
     assert (tmp_path / "mine" / "config.json").read_text(encoding="utf-8") == "mine.partial"
     assert [each.name for each in tmp_path.iterdir()] == ["mine"]
 

@@ -71,9 +71,8 @@ def test_a_ranking_asked_for_again_is_the_same_and_another_pair_has_its_own():
 def test_ranking_is_by_weight_and_names_the_models_layers():
     each = AttentionMap(Kind.CROSS, tokens(QUERIES), tokens(KEYS), (layer(2), layer(5)))
     order = heads.rank_heads_for_pair(each, 3, 8)
-    assert len(order) == 2 * HEADS and [weight
-                                        for *_, weight in order] == sorted((weight for *_, weight in order),
-                                                                           reverse=True)
+    assert len(order) == 2 * HEADS
+    assert [weight for *_, weight in order] == sorted((weight for *_, weight in order), reverse=True)
     for index, head, weight in order:
         assert weight == pytest.approx(by_hand(each.layer(index), head)[3, 8], abs=1e-6)
 

@@ -18,7 +18,7 @@ from model.core.query import Kind, MeasuresQuery, Silence, UserError
 from model.core.record import AttentionMap
 from model.core.view import View
 from model.imported import reading, source
-from model.imported.reading import read
+from model.imported.reading import read_attention
 from tests import fabricate
 from viz.export import export
 
@@ -41,7 +41,7 @@ def saved(**arrays) -> bytes:
 
 
 def opened(content: bytes, name: str = "mine.npz"):
-    return read(io.BytesIO(content), name)
+    return read_attention(io.BytesIO(content), name)
 
 
 def refusal(content: bytes) -> str:
@@ -80,8 +80,8 @@ def test_our_own_export_comes_back_weight_for_weight(kind):
     found = opened(export(".npz", made, View(kind=kind)))
     (back,), (there,) = found.maps, made.maps
     assert back.kind is kind and (back.queries.texts, back.keys.texts) == (there.queries.texts, there.keys.texts)
-    assert [layer.index for layer in back.layers] == [layer.index
-                                                      for layer in there.layers] and '"made_by": "Clearhead"' in found.said
+    assert [layer.index for layer in back.layers] == [layer.index for layer in there.layers]
+    assert '"made_by": "Clearhead"' in found.stated_source
     for layer, other in zip(back.layers, there.layers, strict=True):
         assert all((layer.weights[head] == heads.weights(other, head)).all() for head in range(layer.heads))
 
@@ -205,8 +205,8 @@ def test_it_is_asked_like_a_model_and_never_called_verified():
     model, text = sources.import_file(saved(attention=GOOD, tokens=TOKENS), "mine.npz")
     query = sources.open_query(model, text)
     record = sources.ask(query).result(60)
-    assert record.verification.status == "imported" and record.prediction is None and sources.imported_name(
-        model) == "mine.npz"
+    assert record.verification.status == "imported" and record.prediction is None
+    assert sources.imported_name(model) == "mine.npz"
     assert record.verification.rows_checked == 10 and record.verification.row_sum_error < 1e-6
     assert sources.ask(MeasuresQuery(query, Kind.SELF)).result(60).values["entropy"][0, 1] > 0
     assert all(export(suffix, record, View(token=1)) for suffix in (".png", ".svg", ".pdf", ".csv", ".npz"))
@@ -214,7 +214,7 @@ def test_it_is_asked_like_a_model_and_never_called_verified():
 
 def test_what_needs_the_model_itself_is_refused_in_one_sentence():
     from model.core.trace import TraceQuery
-    from model.studies.coreference.cases import CasesQuery, shipped
+    from model.studies.coreference.cases import CasesQuery, shipped_cases
     from model.studies.next_token import NextWordQuery
     from model.studies.perplexity import ChainQuery
 
@@ -222,7 +222,7 @@ def test_what_needs_the_model_itself_is_refused_in_one_sentence():
     query = sources.open_query(model, text)
     for question in (sources.open_query(model, text, edits=[Silence(Kind.SELF, 0, 0)]), TraceQuery(query),
                      NextWordQuery(query),
-                     ChainQuery(query), CasesQuery(model, query.revision, shipped("coreference"))):
+                     ChainQuery(query), CasesQuery(model, query.revision, shipped_cases("coreference"))):
         with pytest.raises(UserError, match="choose a model"):
             sources.ask(question).result(60)
     with pytest.raises(UserError, match="of one text only"):
@@ -235,8 +235,8 @@ def test_the_store_is_bounded_and_says_what_is_gone(monkeypatch):
               for seed in range(3)]
     with pytest.raises(UserError, match="open it again"):
         sources.open_query(models[0], "x")
-    assert sources.revision(models[2]) == models[2].removeprefix("imported:") and "gone" in sources.imported_name(
-        models[0])
+    assert sources.revision(models[2]) == models[2].removeprefix("imported:")
+    assert "gone" in sources.imported_name(models[0])
     monkeypatch.setattr(reading, "LIMIT", 100)
     with pytest.raises(UserError, match="MB that are left"):
         sources.import_file(saved(attention=GOOD, tokens=TOKENS), "mine.npz")

@@ -36,10 +36,10 @@ def test_both_norms_agree_on_a_vector_whose_mean_is_zero():
 
 def test_silent_activations_are_counted():
     before = np.array([[-3.0, -1e-4, 0.0, 2.0], [-0.5, 0.004, 1.0, 0.03]])
-    zero, near, relu = block.silent(before, np.maximum(before, 0))
+    zero, near, relu = block.inactive_shares(before, np.maximum(before, 0))
     assert (zero, near, relu) == (4 / 8, 5 / 8, 4 / 8)
     gelu = torch.nn.functional.gelu(torch.tensor(before)).numpy()
-    assert block.silent(before, gelu)[0] == 1 / 8    # only where the input is exactly 0
+    assert block.inactive_shares(before, gelu)[0] == 1 / 8    # only where the input is exactly 0
 
 
 @pytest.mark.parametrize("layers", [2, 12])

@@ -21,8 +21,8 @@ def test_neighbours_are_the_largest_cosines_and_leave_the_word_itself_out():
     table[7] = 2 * table[5]
     order, others, pairs = contexts.neighbours(table, 5)
     wanted = torch.nn.functional.cosine_similarity(torch.tensor(table[5:6]), torch.tensor(table), dim=-1).numpy()
-    assert order[0] == 7 and 5 not in order and order == [int(each) for each in np.argsort(-wanted)
-                                                          if each != 5][:contexts.NEAREST]
+    assert order[0] == 7 and 5 not in order
+    assert order == [int(each) for each in np.argsort(-wanted) if each != 5][:contexts.NEAREST]
     assert others == pytest.approx(np.delete(wanted, 5), abs=1e-6)
     assert len(pairs) > 4900 and abs(pairs.mean()) < 0.05 and pairs.max() < 0.999   # never a row with itself
 

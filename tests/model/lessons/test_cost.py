@@ -37,11 +37,11 @@ def test_multiplications_are_the_sizes_of_the_matrix_products():
 
     n, d_model = 96, 128
     for way in ("plain", "linear"):
-        call = cost.prepared(way, n, d_model)
+        call = cost.prepare(way, n, d_model)
         with FlopCounterMode(display=False) as counted:
             call()
         assert cost.multiplications(way, n, d_model) == counted.get_total_flops() / 2
-    even = cost.even(d_model)
+    even = cost.balanced_length(d_model)
     assert cost.multiplications("plain", even, d_model) == cost.multiplications("linear", even, d_model)
     assert cost.multiplications("window", 10, d_model) == cost.multiplications("plain", 10, d_model)
 
@@ -86,13 +86,13 @@ def test_a_measurement_is_a_question_like_any_other_and_stops_between_its_calls(
 
 
 def test_no_measurement_goes_beyond_memory_time_or_length(monkeypatch):
-    assert cost.ends("plain", 64, 64, None) is None
-    assert cost.ends("fused", 2 * cost.END, 64, None) == "length"
-    assert cost.ends("plain", cost.END, 64, None) == "memory"
-    assert cost.ends("fused", 1024, 64, cost.Cost(cost.LONGEST / 3, 1)) == "time"
-    assert cost.ends("window", 1024, 64, cost.Cost(cost.LONGEST / 3, 1)) is None
+    assert cost.stop_reason("plain", 64, 64, None) is None
+    assert cost.stop_reason("fused", 2 * cost.END, 64, None) == "length"
+    assert cost.stop_reason("plain", cost.END, 64, None) == "memory"
+    assert cost.stop_reason("fused", 1024, 64, cost.Cost(cost.LONGEST / 3, 1)) == "time"
+    assert cost.stop_reason("window", 1024, 64, cost.Cost(cost.LONGEST / 3, 1)) is None
     monkeypatch.setattr(cost, "MOST_BYTES", 2**20)
-    assert cost.ends("plain", 1024, 64, None) == "memory"
+    assert cost.stop_reason("plain", 1024, 64, None) == "memory"
     for wrong in (("plain", 1024, 64), ("sparse", 64, 64), ("plain", 64, 65), ("plain", 64, 2**20)):
         with pytest.raises(UserError):
             cost.measure(cost.CostQuery(*wrong), lambda fraction, text: None)

@@ -43,8 +43,8 @@ def test_clipping_is_torchs_and_keeps_the_direction():
     weight = torch.zeros(2, dtype=torch.float64, requires_grad=True)
     weight.grad = torch.tensor(gradient)
     torch.nn.utils.clip_grad_norm_([weight], 1.0)
-    np.testing.assert_allclose(descent.clipped(gradient, 1.0), weight.grad.numpy(), rtol=1e-5)
-    assert (descent.clipped(gradient, 0.0) == gradient).all() and (descent.clipped(gradient, 5.0) == gradient).all()
+    np.testing.assert_allclose(descent.clip(gradient, 1.0), weight.grad.numpy(), rtol=1e-5)
+    assert (descent.clip(gradient, 0.0) == gradient).all() and (descent.clip(gradient, 5.0) == gradient).all()
 
 
 @pytest.mark.parametrize("place", [(4.6, -2.4), (5.0, -2.5), (5.8, -2.9)])
@@ -65,5 +65,5 @@ def test_at_the_wall_plain_descent_is_thrown_out_of_the_picture_and_clipped_desc
     thrown, lengths = descent.descend(start, 0.3, 0.0)
     calm, _ = descent.descend(start, 0.3, 0.3)
     assert lengths.max() > 5 and (np.abs(np.diff(calm, axis=0)) <= 0.09 + 1e-12).all()
-    assert descent.cliff(*thrown[-1])[0] > 10 * descent.cliff(*calm[-1])[0] and descent.cliff(*calm[-1])[
-        0] < descent.cliff(*start)[0]
+    assert descent.cliff(*thrown[-1])[0] > 10 * descent.cliff(*calm[-1])[0]
+    assert descent.cliff(*calm[-1])[0] < descent.cliff(*start)[0]

@@ -34,7 +34,7 @@ def test_nothing_is_lost_on_what_never_happens_and_everything_on_what_was_called
 
 @pytest.mark.parametrize(("words", "epsilon", "definition"), CASES)
 def test_a_smoothed_target_is_a_distribution_whose_entropy_is_the_floor(words, epsilon, definition):
-    target = d.smoothed(1, words, epsilon, definition)
+    target = d.smoothed_target(1, words, epsilon, definition)
     assert target.sum() == pytest.approx(1) and target[1] == pytest.approx(d.peak(words, epsilon, definition))
     assert d.floor(words, epsilon, definition) == pytest.approx(stats.entropy(target))
     assert d.gap(words, epsilon, definition) == pytest.approx(np.log(target[1] / target[0]))
@@ -45,9 +45,9 @@ def test_a_smoothed_target_is_a_distribution_whose_entropy_is_the_floor(words, e
 def test_on_all_words_is_what_torch_does_and_the_other_is_the_same_with_another_epsilon():
     logits = torch.randn(7, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     said = logits.softmax(-1).numpy()
-    ours = d.cross_entropy(d.smoothed(3, 7, 0.1, "all"), said)
+    ours = d.cross_entropy(d.smoothed_target(3, 7, 0.1, "all"), said)
     assert ours == pytest.approx(functional.cross_entropy(logits, torch.tensor(3), label_smoothing=0.1).item())
-    np.testing.assert_allclose(d.smoothed(3, 7, 0.1, "all"), d.smoothed(3, 7, 0.1 * 6 / 7, "others"))
+    np.testing.assert_allclose(d.smoothed_target(3, 7, 0.1, "all"), d.smoothed_target(3, 7, 0.1 * 6 / 7, "others"))
 
 
 def test_without_smoothing_the_floor_is_0_and_the_gap_has_no_end():
@@ -57,7 +57,7 @@ def test_without_smoothing_the_floor_is_0_and_the_gap_has_no_end():
 
 def test_the_slope_of_every_target_is_what_torch_differentiates():
     logits = torch.randn(6, dtype=torch.float64, requires_grad=True, generator=torch.Generator().manual_seed(2))
-    for target in (distillation.only(2, 6), distillation.softened(np.arange(6.0), 2.0)):
+    for target in (distillation.one_hot(2, 6), distillation.soften(np.arange(6.0), 2.0)):
         functional.cross_entropy(logits, torch.tensor(target)).backward()
         said = logits.detach().softmax(-1).numpy()
         np.testing.assert_allclose(distillation.slope(target, said), logits.grad.numpy(), atol=1e-12)
@@ -72,5 +72,5 @@ def test_students_are_the_teachers_own_snapshots_and_speak_its_signs():
     taken = distillation.steps()
     assert taken[0] == 0 and taken == sorted(taken)
     words = open_model(distillation.student(taken[1])).tokenizer.words
-    assert words[distillation.number("q")] == "q" and distillation.number("é") is None and distillation.number(
-        "[PAD]") is None
+    assert words[distillation.number("q")] == "q" and distillation.number("é") is None
+    assert distillation.number("[PAD]") is None

@@ -72,18 +72,17 @@ def test_a_sink_is_one_more_place_and_long_texts_are_refused(monkeypatch):
 def test_toys_tell_what_they_must():
     for n in (2, 8, 64):
         told = {name: float(information.mutual(information.toy(name, n))) for name in information.TOYS}
-        assert told["uniform"] == told["first"] == pytest.approx(0,
-                                                                 abs=1e-12) and told["itself"] == pytest.approx(
-                                                                     np.log2(n))
+        assert told["uniform"] == told["first"] == pytest.approx(0, abs=1e-12)
+        assert told["itself"] == pytest.approx(np.log2(n))
         assert 0 < told["causal"] < told["itself"] and 0 <= told["previous"] <= told["itself"]
         assert information.toy("previous", n, 0.3).sum(1) == pytest.approx(1)
 
 
 def test_pooling_is_the_mean_and_pairs_are_told_apart_by_layer():
     one = found()
-    both = information.pooled([one, one])
-    assert both.texts == 2 and both.values["mutual"] == pytest.approx(
-        one.values["mutual"]) and both.divergence == pytest.approx(one.divergence)
+    both = information.mean_over_texts([one, one])
+    assert both.texts == 2 and both.values["mutual"] == pytest.approx(one.values["mutual"])
+    assert both.divergence == pytest.approx(one.divergence)
     distances = np.array([[layer != other for other, _ in one.places] for layer, _ in one.places], float)
     assert information.within_and_between(one, distances) == (0, 1)
 

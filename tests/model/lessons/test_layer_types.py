@@ -33,7 +33,7 @@ def test_the_layers_are_torchs():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_only_attention_does_not_notice_a_shuffle(seed):
-    found = {kind: layer_types.shuffled(kind, seed) for kind in layer_types.TYPES}
+    found = {kind: layer_types.order_sensitivity(kind, seed) for kind in layer_types.TYPES}
     assert found.pop("attention") < 1e-14 and min(found.values()) > 0.1
 
 
@@ -59,8 +59,7 @@ def test_attention_is_cheaper_than_recurrence_exactly_below_n_equal_d():
     for n, wanted in ((511, "attention"), (513, "recurrent")):
         assert layer_types.cheapest(n, 512, 3, 10**6) == wanted
     table = {kind: layer_types.table(kind, np.array([4.0, 64.0]), 16, 2, 8) for kind in layer_types.TYPES}
-    assert table["attention"]["complexity"].tolist() == [256,
-                                                         65_536] and table["restricted"]["complexity"].tolist() == [
-                                                             256, 8192]
-    assert table["recurrent"]["steps"].tolist() == [4,
-                                                    64] and table["recurrent"]["complexity"].tolist() == [1024, 16_384]
+    assert table["attention"]["complexity"].tolist() == [256, 65_536]
+    assert table["restricted"]["complexity"].tolist() == [256, 8192]
+    assert table["recurrent"]["steps"].tolist() == [4, 64]
+    assert table["recurrent"]["complexity"].tolist() == [1024, 16_384]

@@ -27,8 +27,8 @@ def test_the_table_is_the_one_that_trains_our_model():
 @pytest.mark.parametrize("width", [2, 6, 512])
 def test_wavelengths_run_from_two_pi_to_the_papers_bound(width):
     found = positions.wavelengths(width)
-    assert found[0] == pytest.approx(2
-                                     * np.pi) and found[-1] == pytest.approx(2 * np.pi * 10000 ** ((width - 2) / width))
+    assert found[0] == pytest.approx(2 * np.pi)
+    assert found[-1] == pytest.approx(2 * np.pi * 10000 ** ((width - 2) / width))
     again = [positions.sinusoidal([7.0 + wave], width)[0, 2 * pair] for pair, wave in enumerate(found)]
     assert again == pytest.approx(positions.sinusoidal([7.0], width)[0, ::2], abs=1e-9)
 
@@ -53,8 +53,8 @@ def test_rotary_scores_depend_on_the_distance_only_and_are_our_models():
 def test_alibi_slopes_of_the_paper():
     assert positions.alibi_slopes(8) == pytest.approx([1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256],
                                                       abs=0)
-    assert positions.alibi_slopes(16)[0] == pytest.approx(2**-0.5) and positions.alibi_slopes(5) == pytest.approx(
-        ours.slopes(5).numpy())
+    assert positions.alibi_slopes(16)[0] == pytest.approx(2**-0.5)
+    assert positions.alibi_slopes(5) == pytest.approx(ours.slopes(5).numpy())
     assert positions.alibi_bias(5, 7) == pytest.approx(ours.distance_bias(5, 7, 7).numpy())
 
 
@@ -71,16 +71,16 @@ def test_t5_buckets_are_transformers(both_ways, buckets, farthest):
 @pytest.mark.parametrize("scheme", list(ours.NAMES))
 def test_only_an_encoder_without_positions_is_equivariant(scheme):
     order = (3, 0, 4, 1, 2)
-    moved = positions.changes(*positions.shuffled(order, scheme, causal=False))
+    moved = positions.changes(*positions.shuffle_outputs(order, scheme, causal=False))
     assert moved.max() < 1e-12 if scheme == "none" else moved.min() > 1e-3
-    plain = positions.shuffled(tuple(range(5)), scheme, causal=True)
+    plain = positions.shuffle_outputs(tuple(range(5)), scheme, causal=True)
     assert positions.changes(*plain).max() == 0
 
 
 def test_a_causal_model_without_positions_is_not_equivariant():
     """A word's output changes as soon as what stands before it does; the first two words here still stand where they
     stood."""
-    moved = positions.changes(*positions.shuffled((0, 1, 4, 2, 3), "none", causal=True))
+    moved = positions.changes(*positions.shuffle_outputs((0, 1, 4, 2, 3), "none", causal=True))
     assert moved[:2].max() < 1e-12 and moved[2:].min() > 1e-3
 
 
@@ -88,10 +88,10 @@ def test_a_causal_model_without_positions_is_not_equivariant():
 def test_a_fixed_matrix_between_two_positions_looks_some_steps_away(width, steps):
     """PE(i) R(k) PE(j)ᵀ is PE(i + k) · PE(j): largest at j = i + k, which no comparison without a matrix can be."""
     table = positions.sinusoidal(np.arange(50), width)
-    square = positions.compared(table, positions.shift(steps, width))
+    square = positions.compare_rows(table, positions.shift(steps, width))
     wanted = positions.sinusoidal(np.arange(50) + steps, width) @ table.T / (width / 2)
     assert square == pytest.approx(wanted, abs=1e-12)
-    assert positions.compared(table, np.eye(width)) == pytest.approx(cosines(table, table), abs=1e-12)
+    assert positions.compare_rows(table, np.eye(width)) == pytest.approx(cosines(table, table), abs=1e-12)
     if width > 2 and 20 <= 25 + steps < 50:
         assert square[25].argmax() == 25 + steps
 

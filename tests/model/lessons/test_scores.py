@@ -28,9 +28,8 @@ def test_all_three_start_from_the_same_vectors_of_unit_variance():
     one, other = scores.start(256, 5), scores.start(256, 5)
     assert all(torch.equal(one[name], other[name]) for name in one)
     with torch.no_grad():
-        assert float(one["query"].var()) == pytest.approx(1,
-                                                          abs=0.05) and float(one["v"].norm()) == pytest.approx(
-                                                              1, abs=0.15)
+        assert float(one["query"].var()) == pytest.approx(1, abs=0.05)
+        assert float(one["v"].norm()) == pytest.approx(1, abs=0.15)
 
 
 def test_side_by_side_all_learn_at_small_d_k_and_the_unscaled_one_falls_behind_at_large_d_k():

@@ -14,15 +14,15 @@ from model.lessons.short_run import RunQuery
 @pytest.fixture(autouse=True)
 def few_steps(monkeypatch):
     monkeypatch.setattr(short_run, "STEPS", 20)
-    short_run.taught.cache_clear()
+    short_run.trained_plainly.cache_clear()
     yield
-    short_run.taught.cache_clear()
+    short_run.trained_plainly.cache_clear()
 
 
 def test_the_first_loss_is_torchs_cross_entropy_with_and_without_its_smoothing():
     ids, places, nouns, _ = short_run.sentences(1, 0)
     with torch.no_grad():
-        logits = short_run.at_it(short_run.untrained(1), ids, places)
+        logits = short_run.at_it(short_run.untrained_model(1), ids, places)
     assert short_run.run(RunQuery()).loss[0] == pytest.approx(functional.cross_entropy(logits, nouns).item(), rel=1e-5)
     smooth = short_run.run(RunQuery("smooth", 0.2, "all"))
     assert smooth.loss[0] == pytest.approx(functional.cross_entropy(logits, nouns, label_smoothing=0.2).item(),

@@ -60,8 +60,8 @@ def test_no_overflow_at_either_end_and_the_limits_are_reached(logits):
     allowed = np.ones(len(logits), bool)
     cold, hot = softmax.limits(logits, allowed)
     rows = softmax.softmax_rows(logits, [1e-6, 1e9])
-    assert np.isfinite(rows).all() and rows[0] == pytest.approx(cold,
-                                                                abs=1e-12) and rows[1] == pytest.approx(hot, abs=1e-4)
+    assert np.isfinite(rows).all() and rows[0] == pytest.approx(cold, abs=1e-12)
+    assert rows[1] == pytest.approx(hot, abs=1e-4)
 
 
 def test_the_formula_as_written_overflows_where_ours_does_not():

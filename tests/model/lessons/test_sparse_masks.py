@@ -17,15 +17,17 @@ SHAPE = Shape(window=3, dilation=2, tokens=2, random=3, seed=5)
 def test_the_window_is_the_records_window_and_has_its_closed_share():
     found = sparse_masks.window(N, SHAPE)
     assert (found == Window(3, 3).block(slice(0, N), slice(0, N))).all()
-    assert sparse_masks.share(found) == pytest.approx((N * 7 - 3 * 4) / N**2)
+    assert sparse_masks.computed_share(found) == pytest.approx((N * 7 - 3 * 4) / N**2)
 
 
 def test_global_tokens_have_their_closed_share():
-    assert sparse_masks.share(sparse_masks.global_tokens(N, SHAPE)) == pytest.approx((2 * 2 * N - 2 * 2 + N - 2) / N**2)
+    assert sparse_masks.computed_share(sparse_masks.global_tokens(N,
+                                                                  SHAPE)) == pytest.approx(
+                                                                      (2 * 2 * N - 2 * 2 + N - 2) / N**2)
 
 
 def test_a_dilated_window_reaches_as_far_as_it_says():
-    found = sparse_masks.dilated(N, SHAPE)
+    found = sparse_masks.dilated_window(N, SHAPE)
     assert np.flatnonzero(found[14]).tolist() == [8, 10, 12, 14, 16, 18, 20]
 
 
@@ -60,9 +62,10 @@ def test_known_answers():
 def test_lost_weight_is_what_lies_outside():
     answer = record(11)
     allowed = sparse_masks.pattern("window", 11, SHAPE)
-    found = sparse_masks.lost(answer[Kind.SELF], allowed)
+    found = sparse_masks.lost_weight(answer[Kind.SELF], allowed)
     layer = answer[Kind.SELF].layers[1]
     for head in (0, 5):
         weights = heads.weights(layer, head).astype(float)
         assert found[1, head] == pytest.approx(weights[~allowed].sum() / 11, abs=1e-6)
-    assert max(sparse_masks.lost(answer[Kind.SELF], np.ones((11, 11), bool)).values()) == pytest.approx(0, abs=1e-9)
+    assert max(sparse_masks.lost_weight(answer[Kind.SELF],
+                                        np.ones((11, 11), bool)).values()) == pytest.approx(0, abs=1e-9)

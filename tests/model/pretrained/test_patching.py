@@ -9,7 +9,8 @@ from model.core.types import quiet
 from model.pretrained import patching as passes
 from model.studies.patching import PatchQuery
 
-TEXT, TWIN = "the animal didn ' t cross the street because [MASK] was too tired", "the animal didn ' t cross the street because [MASK] was too wide"
+TEXT = "the animal didn ' t cross the street because [MASK] was too tired"
+TWIN = TEXT.replace("tired", "wide")
 CHANGED = 13   # tokens: [CLS] first, then twelve words before the one that is changed
 
 
@@ -96,7 +97,8 @@ def test_an_encoder_decoder_takes_each_side_by_its_own_length(opened):
     longer = query("the cat sat on the wide mat", target="a mat sat")
     for kind in (Kind.CAUSAL, Kind.CROSS):   # three target tokens look in both, whatever the encoder read
         edited = ask(model, text, target=target, edits=[Patch(kind, 2, 1, longer)])
-        assert edited.verification.status == "verified" and edited.prediction.probabilities != plain.prediction.probabilities
+        assert edited.verification.status == "verified"
+        assert edited.prediction.probabilities != plain.prediction.probabilities
     with pytest.raises(UserError, match="9 tokens in “the cat sat on the wide mat” and 7 here"):
         ask(model, text, target=target, edits=[Patch(Kind.SELF, 0, 0, longer)])
     with pytest.raises(UserError, match="choose a text of as many tokens"):
@@ -129,7 +131,7 @@ def test_the_effect_of_each_head_is_the_one_of_the_edit(opened, name, kind):
     """The picture of all heads against asking the model anew with each edit: ln P of the two words, from the record."""
     model = opened(name)
     side = {"target": "a cat sat on it"} if kind is Kind.CROSS else {}
-    found = passes.patched(model, PatchQuery(query(TEXT, **side), query(TWIN, **side), kind), quiet)
+    found = passes.patch_heads(model, PatchQuery(query(TEXT, **side), query(TWIN, **side), kind), quiet)
 
     def read(record):
         row = record.prediction.positions.index(found.place)
@@ -145,19 +147,19 @@ def test_the_effect_of_each_head_is_the_one_of_the_edit(opened, name, kind):
         assert seen is None or number == pytest.approx(seen, abs=1e-4)
     assert checked > 2 and found.turns(found.other) == (found.plain < 0 < found.other)
     if kind is Kind.SELF:   # the mask stands where the words agree
-        assert found.whole == pytest.approx(found.other,
-                                            abs=1e-4) and found.share(found.whole) == pytest.approx(1, abs=1e-4)
+        assert found.whole == pytest.approx(found.other, abs=1e-4)
+        assert found.share(found.whole) == pytest.approx(1, abs=1e-4)
 
 
 def test_a_sentence_model_is_read_by_the_cosine_with_the_twins_vector(minilm):
     texts = [f"The animal didn't cross the street because it was too {word}." for word in ("tired", "wide")]
     first, second = (Query("minilm", minilm.card.revision, text) for text in texts)
-    found = passes.patched(minilm, PatchQuery(first, second, Kind.SELF), quiet)
+    found = passes.patch_heads(minilm, PatchQuery(first, second, Kind.SELF), quiet)
     vectors = [minilm.answer(each, quiet).prediction.vector for each in (first, second)]
     edited = minilm.answer(Query("minilm", minilm.card.revision, texts[0],
                                  edits=frozenset({Patch(Kind.SELF, 3, 1, second)})), quiet)
-    assert found.words is None and found.place is None and found.other == pytest.approx(1, abs=1e-6) and len(
-        found.heads) == 72
+    assert found.words is None and found.place is None and found.other == pytest.approx(1, abs=1e-6)
+    assert len(found.heads) == 72
     assert found.plain == pytest.approx(float(np.dot(*vectors)), abs=1e-5)
     assert found.heads[3, 1] == pytest.approx(float(edited.prediction.vector @ vectors[1]), abs=1e-5)
     assert found.plain < found.whole < 1 and max(found.layers.values()) < found.whole

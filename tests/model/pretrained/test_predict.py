@@ -86,8 +86,8 @@ def test_a_classifier_gives_its_labels(tmp_path, report):
                                              id2label={0: "bad", 1: "good", 2: "fair"})).save_pretrained(tmp_path)
     tiny.tokenizer().save_pretrained(tmp_path)
     found = ask(load.open_model(str(tmp_path), report), "a cat").prediction
-    assert found.kind == "label" and set(found.texts[0]) == {"bad", "good",
-                                                             "fair"} and sum(found.probabilities[0]) == pytest.approx(1)
+    assert found.kind == "label" and set(found.texts[0]) == {"bad", "good", "fair"}
+    assert sum(found.probabilities[0]) == pytest.approx(1)
 
 
 def test_stored_dtype_licence_and_hidden_layers_are_on_the_card(tmp_path, report):
@@ -99,8 +99,8 @@ def test_stored_dtype_licence_and_hidden_layers_are_on_the_card(tmp_path, report
     (folder / "README.md").write_text("---\nlanguage: en\nlicense: cc-by-4.0\n---\n# A model\n", encoding="utf-8")
     model = load.open_model(str(folder), report)
     assert model.card.dtype == "float32, stored as BF16" and model.card.licence == "cc-by-4.0"
-    assert ask(model,
-               "the cat").verification.status == "verified" and next(model.network.parameters()).dtype == torch.float32
+    assert ask(model, "the cat").verification.status == "verified"
+    assert next(model.network.parameters()).dtype == torch.float32
 
 
 def test_a_hybrid_shows_its_attention_layers_under_their_own_numbers(tmp_path, report):

@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.pretrained.predict import _as_bytes
+from model.pretrained.predict import bytes_in_hex
 from model.pretrained.token_offsets import align, fill
-from model.pretrained.tokens import Piece, _word_numbers, readable, visible, word_numbers
+from model.pretrained.tokens import Piece, readable, visible, word_numbers, words_of_any_script
 
 
 def piece(raw, span, text=0, special=False, unknown=False):
@@ -80,7 +80,7 @@ def test_word_numbers_never_fall_and_skip_nothing(text):
 
 @given(st.text("aB1_'’ \t\n\x1c\x1f.,-\x7f"))
 def test_words_of_ascii_are_those_of_any_script(text):
-    assert word_numbers(text) == _word_numbers(text)
+    assert word_numbers(text) == words_of_any_script(text)
 
 
 def test_sentencepiece_pieces_are_found_again_in_the_text():
@@ -94,4 +94,4 @@ def test_byte_fallback_gives_all_bytes_the_character():
 
 
 def test_half_a_character_is_shown_as_bytes():
-    assert _as_bytes("Ġè") == "␣‹E8›" and _as_bytes("ĭ") == "‹8B›"
+    assert bytes_in_hex("Ġè") == "␣‹E8›" and bytes_in_hex("ĭ") == "‹8B›"

@@ -10,8 +10,9 @@ from model.scratch import attribution, edits, trace
 from model.scratch.source import open_model
 from model.scratch.transformer import look_ahead_mask
 from model.studies import value_norms
-from model.studies.attribution import AttributionQuery, SwapQuery, attribute, swap
+from model.studies.attribution import AttributionQuery, attribute
 from model.studies.faithfulness.cases import texts
+from model.studies.weight_swap import SwapQuery, swap_weights
 
 RESOLVER, INDUCTION = texts("resolver")[4].text, texts("induction")[0].text
 
@@ -49,8 +50,8 @@ def test_the_vectors_sum_to_what_the_layer_puts_out_also_behind_residual_and_nor
         for row in range(layer.shape[1]):
             stages = around.parts(value_norms.contributions(weights, changed, row), row)
             close(stages["norm"].sum(0) + attention.b_output, attention.output[row])
-            bias = value_norms.apply_norm(around.after, row, attention.b_output) + around.after.bias
-            close(stages["norm_layernorm"].sum(0) + bias, around.after.output[row])
+            bias = value_norms.apply_norm(around.sum_norm, row, attention.b_output) + around.sum_norm.bias
+            close(stages["norm_layernorm"].sum(0) + bias, around.sum_norm.output[row])
 
 
 def test_cross_attention_brings_the_source_to_the_word_that_is_written(opened):
@@ -59,8 +60,8 @@ def test_cross_attention_brings_the_source_to_the_word_that_is_written(opened):
     found = attribute(question, subject, record, seen, quiet)
     words, target = model.tokenizer.words, record[Kind.CROSS].queries
     place = len(subject.rows) - 1
-    assert found.kind is Kind.CROSS and found.answer.word in ("il",
-                                                              "elle") and found.answer.rank == 1 and found.place is None
+    assert found.kind is Kind.CROSS and found.answer.word in ("il", "elle") and found.answer.rank == 1
+    assert found.place is None
     assert target.ids[place + 1] == words.index(found.answer.word) and len(found.tokens) == len(record[Kind.SELF].keys)
     assert set(found.missing) == {"rollout", "flow", "norm_residual"} and "rollout" not in found.scores
     layer = record[Kind.CROSS].layer(1)
@@ -84,7 +85,7 @@ def test_cross_attention_brings_the_source_to_the_word_that_is_written(opened):
         without = transformer(torch.cat([ids[:, :4], ids[:, 5:]], 1), french)[0, -1]
     assert found.removed["deleted"][4] == pytest.approx(float(value.detach() - (without[pair[0]] - without[pair[1]])),
                                                         abs=1e-3)
-    assert swap(SwapQuery(question, 1, 0, draws=3), subject, record, seen, quiet).permuted.shape == (3,)
+    assert swap_weights(SwapQuery(question, 1, 0, draws=3), subject, record, seen, quiet).permuted.shape == (3,)
 
 
 def test_removals_of_the_resolver_are_the_transformer_asked_directly(opened):
@@ -139,12 +140,12 @@ def test_a_head_whose_mix_is_zero_is_the_silenced_head(opened):
                                             np.zeros((1, len(subject.tokens), 32)), quiet)
     with torch.inference_mode():
         plain = model.transformer(subject.tensors["input_ids"])[0, -1].softmax(-1)
-        with edits.edited(model.transformer, [Silence(Kind.CAUSAL, 1, 0)]):
+        with edits.apply_edits(model.transformer, [Silence(Kind.CAUSAL, 1, 0)]):
             silent = model.transformer(subject.tensors["input_ids"])[0, -1].softmax(-1)
     assert distances[0] == pytest.approx(float((plain - silent).abs().sum() / 2), abs=1e-5)
-    found = swap(SwapQuery(question, 1, 0, draws=20), subject, record, seen, quiet)
-    assert found.permuted.shape == (
-        20,) and found.permuted.min() >= 0 and found.permuted.max() <= 1 and found.largest <= 1
+    found = swap_weights(SwapQuery(question, 1, 0, draws=20), subject, record, seen, quiet)
+    assert found.permuted.shape == (20,) and found.permuted.min() >= 0 and found.permuted.max() <= 1
+    assert found.largest <= 1
 
 
 def test_what_cannot_be_asked_is_one_sentence(opened):

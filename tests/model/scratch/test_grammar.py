@@ -68,7 +68,7 @@ def test_sentences_as_a_person_writes_them_are_read_back_word_by_word():
     tokenizer = WordTokenizer((*SPECIALS, *dict.fromkeys(itertools.chain(*grammar.vocabulary()))))
     for sentence in drawn("test", 1_000):
         for words in (sentence.english, sentence.french):
-            pieces = tokenizer.pieces(grammar.joined(words))
+            pieces = tokenizer.pieces(grammar.join_words(words))
             assert [each.text.lower() for each in pieces] == list(words) and not any(each.unknown for each in pieces)
 
 
@@ -97,6 +97,6 @@ def test_one_adjective_means_the_actor_in_one_frame_and_the_place_in_another():
 def test_the_headline_sentence_and_its_french_can_be_said(english, french):
     frame = lexicon.FRAMES[0]
     nouns = lexicon.POOLS["animals"]["animal"], lexicon.POOLS["places"]["street"]
-    plan = grammar.Plan(frame, nouns, 0, ("", ""), (("", ""), ("", "")), lexicon.CONNECTORS[0])
-    sentence = plan.say(lexicon.ADJECTIVES[english.rstrip(".").split()[-1]], int("wide" in english))
-    assert (grammar.joined(sentence.english), grammar.joined(sentence.french)) == (english, french)
+    plan = grammar.Draft(frame, nouns, 0, ("", ""), (("", ""), ("", "")), lexicon.CONNECTORS[0])
+    sentence = plan.sentence(lexicon.ADJECTIVES[english.rstrip(".").split()[-1]], int("wide" in english))
+    assert (grammar.join_words(sentence.english), grammar.join_words(sentence.french)) == (english, french)

@@ -49,20 +49,22 @@ def quiet(_fraction, _text):
 
 
 def test_looks_are_the_weights_of_the_record(encoder, sentences):
-    found = head_analysis.looks(encoder, sentences, resolver.batch, Kind.SELF, lambda sentence: sentence.pronoun)
+    found = head_analysis.noun_weights(encoder, sentences, resolver.batch, Kind.SELF, lambda sentence: sentence.pronoun)
     model = opened(models.Resolver, encoder, resolver.WORDS)
     for i in (0, 7, 33):
-        record = model.answer(Query("m", "r", grammar.joined(sentences[i].english)), quiet)
+        record = model.answer(Query("m", "r", grammar.join_words(sentences[i].english)), quiet)
         for layer in record[Kind.SELF].layers:
             expected = heads.row_weights(layer, sentences[i].pronoun)[:, list(sentences[i].places)]
             np.testing.assert_allclose(found[layer.index][i], expected, atol=1e-6)
 
 
 def test_cross_looks_start_at_the_row_that_writes_the_pronoun(both, sentences):
-    found = head_analysis.looks(both, sentences, translator.batch, Kind.CROSS, lambda sentence: sentence.french_pronoun)
+    found = head_analysis.noun_weights(both, sentences, translator.batch, Kind.CROSS,
+                                       lambda sentence: sentence.french_pronoun)
     model = opened(models.Translator, both, translator.WORDS)
     sentence = sentences[9]
-    record = model.answer(Query("m", "r", grammar.joined(sentence.english), target=grammar.joined(sentence.french)),
+    record = model.answer(Query("m", "r", grammar.join_words(sentence.english),
+                                target=grammar.join_words(sentence.french)),
                           quiet)
     assert record[Kind.CROSS].queries.texts[sentence.french_pronoun + 1].lower() in ("il", "elle")
     expected = heads.row_weights(record[Kind.CROSS].layer(1), sentence.french_pronoun)[:, list(sentence.places)]
@@ -76,7 +78,7 @@ def test_heads_are_named_by_what_they_do_on_twins(sentences, always, name, table
     picked = [{"answer": each.answer, "wrong": 1 - each.answer}.get(always, always) for each in sentences]
     weights = np.zeros((34, 1, 2), np.float32)
     weights[np.arange(34), 0, picked] = 0.7
-    head, = head_analysis.pointing({4: weights}, sentences, Kind.SELF)
+    head, = head_analysis.tabulate_pointing({4: weights}, sentences, Kind.SELF)
     assert (head.name, head.table, head.layer) == (name, table, 4)
     assert head.both == (name == "resolving") and set(head.by_frame.values()) == {float(name == "resolving")}
 
@@ -84,19 +86,19 @@ def test_heads_are_named_by_what_they_do_on_twins(sentences, always, name, table
 def test_a_head_that_hardly_looks_at_the_nouns_has_no_name(sentences):
     weights = np.zeros((34, 1, 2), np.float32)
     weights[:, 0] = (0.010, 0.009)
-    head, = head_analysis.pointing({0: weights}, sentences, Kind.SELF)
+    head, = head_analysis.tabulate_pointing({0: weights}, sentences, Kind.SELF)
     assert head.name == "" and head.mass == pytest.approx(0.019)
 
 
 @pytest.mark.parametrize("mode", ["zero", "mean"])
 def test_silence_over_many_sentences_is_the_edit_on_one(encoder, sentences, mode):
     silence = Silence(Kind.SELF, 1, 2, mode)
-    found = head_analysis.judged(encoder, sentences,
-                                 lambda model, chosen: resolver.right(model, resolver.batch(chosen)).tolist(),
+    found = head_analysis.judge(encoder, sentences,
+                                 lambda model, chosen: resolver.correct_rows(model, resolver.batch(chosen)).tolist(),
                                  [silence])
     model = opened(models.Resolver, encoder, resolver.WORDS)
     for i, sentence in enumerate(sentences):
-        record = model.answer(Query("m", "r", grammar.joined(sentence.english), edits=frozenset({silence})), quiet)
+        record = model.answer(Query("m", "r", grammar.join_words(sentence.english), edits=frozenset({silence})), quiet)
         assert found[i] == (record.prediction.texts[0][0] == sentence.antecedent.english)
 
 
@@ -107,7 +109,7 @@ def test_the_table_of_silence_has_each_head_the_pointers_and_as_many_others(enco
         seen.append(tuple(silences))
         return 1 - len(seen[-1]) / 10
 
-    rows = head_analysis.silenced(encoder, right, [(Kind.SELF, 1, 0), (Kind.SELF, 1, 2)], draws=5)
+    rows = head_analysis.silencing_table(encoder, right, [(Kind.SELF, 1, 0), (Kind.SELF, 1, 2)], draws=5)
     assert [row["heads"] for row in rows] == ["none",
                                               *(f"self {layer}·{head}" for layer in range(2) for head in range(HEADS)),
                                              "all that point: 2", "as many others at random: 2"]
@@ -137,8 +139,8 @@ def test_swapping_every_word_swaps_the_answer_and_swapping_none_does_not(both, s
     pair = next(pair for pair in zip(sentences[::2], sentences[1::2], strict=True)
                 if pair[0].nouns[0].feminine != pair[0].nouns[1].feminine)
     answer = 0 if pair[0].antecedent.feminine else 1
-    assert head_analysis.swapped(Told(), pair, translator.batch, lambda sentence: range(len(sentence.english))) == 1
-    assert head_analysis.swapped(Told(), pair, translator.batch, lambda sentence: []) == 0
+    assert head_analysis.flip_rate(Told(), pair, translator.batch, lambda sentence: range(len(sentence.english))) == 1
+    assert head_analysis.flip_rate(Told(), pair, translator.batch, lambda sentence: []) == 0
 
 
 def test_copying_tells_a_head_that_copies_from_one_that_suppresses():
@@ -154,7 +156,7 @@ def test_copying_tells_a_head_that_copies_from_one_that_suppresses():
 def test_a_bag_of_words_counts_words_without_their_order(sentences):
     first, second = baseline.bag(sentences[:2])
     assert first.sum() == len(sentences[0].english) and (first - second).abs().sum() == 2
-    model = baseline.trained(steps=3, size=5)
+    model = baseline.train(steps=3, size=5)
     assert 0 <= baseline.accuracy(model, sentences) <= 1
     with torch.no_grad():
         model.weight.zero_()

@@ -144,5 +144,5 @@ def test_missing_weights_say_how_to_make_them(tmp_path):
 
 
 def test_names_with_a_step_are_ours():
-    assert catalogue.is_scratch("induction@40") and catalogue.is_scratch("scratch") and not catalogue.is_scratch(
-        "minilm")
+    assert catalogue.is_scratch("induction@40") and catalogue.is_scratch("scratch")
+    assert not catalogue.is_scratch("minilm")

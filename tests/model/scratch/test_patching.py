@@ -80,7 +80,7 @@ def test_the_side_that_looks_must_be_as_long(model):
 
 def test_the_untrained_model_has_no_answer_that_could_turn(model):
     with pytest.raises(UserError, match="answers nothing"):
-        patching.patched(model, PatchQuery(other(TEXT), other(), Kind.SELF), quiet)
+        patching.patch_heads(model, PatchQuery(other(TEXT), other(), Kind.SELF), quiet)
 
 
 @pytest.mark.parametrize("name", ["resolver-narrow", "resolver-wide"])
@@ -88,7 +88,7 @@ def test_the_resolvers_answer_turns_as_if_asked_head_by_head(name):
     opened = source.open_model(name)
     frame, *ends = NOUNS
     first, second = (Query(name, opened.card.revision, frame.format(word)) for word in ends)
-    found = patching.patched(opened, PatchQuery(first, second, Kind.SELF), quiet)
+    found = patching.patch_heads(opened, PatchQuery(first, second, Kind.SELF), quiet)
 
     def read(edits=()):
         query = Query(name, opened.card.revision, first.text, edits=frozenset(edits))
@@ -109,7 +109,7 @@ def test_the_translator_writes_on_under_a_patch_of_its_decoder():
     frame, *ends = NOUNS
     first, second = (Query("translator", opened.card.revision, frame.format(word)) for word in ends)
     for kind in (Kind.SELF, Kind.CROSS):
-        found = patching.patched(opened, PatchQuery(first, second, kind), quiet)
+        found = patching.patch_heads(opened, PatchQuery(first, second, kind), quiet)
         assert found.words == ("il", "elle") and found.plain < 0 < found.other
         edit = Patch(kind, 0, 0, second)
         written = opened.answer(Query("translator", opened.card.revision, first.text, edits=frozenset({edit})), quiet)

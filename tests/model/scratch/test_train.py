@@ -50,7 +50,7 @@ def test_the_film_begins_untrained_and_ends_trained(task, tmp_path):
     path = train(task, tmp_path, STEPS, seed=3)
     trained, _ = weights.load(path)
     first, last = (weights.load(film_path(path), step)[0] for step in (0, STEPS))
-    run = training.Run(task, STEPS, 3)
+    run = training.TrainingRun(task, STEPS, 3)
     for name, each in weights.tensors(run.model).items():
         torch.testing.assert_close(weights.tensors(first)[name], each, atol=rounding(each), rtol=1e-3)
     for name, each in weights.tensors(trained).items():
@@ -103,8 +103,8 @@ def test_snapshots_fit_the_film_and_span_the_training():
 
 def test_the_rate_warms_up_and_falls_to_nothing(task):
     rates = [training.learning_rate(task, step, 1_000) for step in range(1_000)]
-    assert max(rates) == rates[task.warm_up - 1] == task.learning_rate and rates[0] < rates[50] and rates[
-        -1] < task.learning_rate / 500
+    assert max(rates) == rates[task.warm_up - 1] == task.learning_rate and rates[0] < rates[50]
+    assert rates[-1] < task.learning_rate / 500
 
 
 @pytest.mark.parametrize("name", sorted(tasks.tasks()))
@@ -115,13 +115,13 @@ def test_every_task_asks_something_that_its_vocabulary_can_say(name):
     asked = batch.targets[batch.targets != tasks.NO_TARGET]
     assert len(batch.targets) == 7 and len(asked) >= 7 and asked.max() < len(task.words) == task.config.vocabulary
     assert all(torch.equal(*pair) for pair in zip(batch.inputs, again.inputs, strict=True))
-    assert tasks.loss(training.Run(task, 10, 1).model, batch).item() > 1
+    assert tasks.loss(training.TrainingRun(task, 10, 1).model, batch).item() > 1
 
 
 def test_variants_are_found_by_their_common_name():
-    assert [task.name for task in tasks.named("resolver")] == ["resolver-narrow", "resolver-wide"]
+    assert [task.name for task in tasks.tasks_named("resolver")] == ["resolver-narrow", "resolver-wide"]
     with pytest.raises(UserError, match="induction"):
-        tasks.named("nothing")
+        tasks.tasks_named("nothing")
 
 
 def test_missing_broken_and_foreign_files_are_told(task, tmp_path):
@@ -135,7 +135,7 @@ def test_missing_broken_and_foreign_files_are_told(task, tmp_path):
     with pytest.raises(UserError, match="snapshot of step 99"):
         weights.load(film_path(path), 99)
     with pytest.raises(ValueError, match="another configuration"):
-        weights.fill(training.Run(tasks.tasks()["translator"], 3, 1).model, weights.contents(path))
+        weights.fill(training.TrainingRun(tasks.tasks()["translator"], 3, 1).model, weights.contents(path))
 
 
 def test_the_command_trains_and_tells(task, tmp_path, monkeypatch):
@@ -143,6 +143,6 @@ def test_the_command_trains_and_tells(task, tmp_path, monkeypatch):
 
     from model.cli.train import train_command
 
-    monkeypatch.setattr(tasks, "named", lambda name: [task])
+    monkeypatch.setattr(tasks, "tasks_named", lambda name: [task])
     result = CliRunner().invoke(train_command, ["induction", "--out", str(tmp_path), "--steps", "3"])
     assert result.exit_code == 0 and "right 0.5" in result.output and (tmp_path / "induction.safetensors").exists()

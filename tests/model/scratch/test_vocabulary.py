@@ -14,6 +14,6 @@ def test_phrases_are_the_vocabulary():
 def test_every_verb_knows_what_fits():
     for frame in lexicon.FRAMES:
         for verb in frame.english:
-            fitting = vocabulary.fitting(verb)
+            fitting = vocabulary.phrases_for(verb)
             assert set(fitting["it is the first"]) <= set(lexicon.ADJECTIVES) and len(fitting["first noun"]) >= 8
-    assert "street" in vocabulary.fitting("didn't cross")["second noun"] and vocabulary.fitting("sang") == {}
+    assert "street" in vocabulary.phrases_for("didn't cross")["second noun"] and vocabulary.phrases_for("sang") == {}

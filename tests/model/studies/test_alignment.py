@@ -80,8 +80,8 @@ def test_the_fewest_words_are_changed_and_every_word_is_in_one_block(one, other)
                    distance(i, j - 1) + 1)
 
     found = edit_blocks(one, other)
-    assert "".join(one[i:end]
-                   for _, (i, end), _ in found) == one and "".join(other[j:end] for _, _, (j, end) in found) == other
+    assert "".join(one[i:end] for _, (i, end), _ in found) == one
+    assert "".join(other[j:end] for _, _, (j, end) in found) == other
     assert all((one[slice(*ones)] == other[slice(*others)]) or not equal for equal, ones, others in found)
     assert sum(max(i_end - i, j_end - j) for equal, (i, i_end), (j, j_end) in found
                if not equal) == distance(len(one), len(other))

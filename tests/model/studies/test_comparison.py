@@ -14,12 +14,12 @@ from model.studies.comparison import (
     LONGEST,
     AlignmentQuery,
     ComparisonQuery,
-    aligned,
+    align_texts,
     compare,
     cosine,
     difference,
     difference_views,
-    pooled,
+    pool_weights,
     prediction_table,
 )
 from tests import fabricate
@@ -33,7 +33,7 @@ def asked(first, second, kinds=(Kind.SELF, Kind.SELF), head=None):
 
 
 def meet(first, second, kinds=(Kind.SELF, Kind.SELF)):
-    return aligned(AlignmentQuery(first.query, second.query, kinds), first, second)
+    return align_texts(AlignmentQuery(first.query, second.query, kinds), first, second)
 
 
 def long_record(n: int, changed: int = 0):
@@ -49,7 +49,7 @@ def long_record(n: int, changed: int = 0):
 
 def test_pieces_are_summed_as_keys_and_averaged_as_queries():
     weights = RNG.dirichlet(np.ones(4), 3)
-    found = pooled(weights, [(0, 2), (1,), ()], [(0,), (1, 2, 3), ()])
+    found = pool_weights(weights, [(0, 2), (1,), ()], [(0,), (1, 2, 3), ()])
     assert found[0] == pytest.approx([weights[[0, 2], 0].mean(), weights[[0, 2], 1:].sum(1).mean(), np.nan],
                                      nan_ok=True)
     assert found[1, 1] == pytest.approx(weights[1, 1:].sum()) and np.isnan(found[2]).all()
@@ -79,9 +79,9 @@ def test_what_only_one_text_has_is_the_rest_of_a_row():
     first, second = record("minilm", TIRED), record("minilm", TIRED.replace("street", "long street"))
     found, meeting = asked(first, second), meet(first, second)
     both = [each for each in meeting.columns if each.both]
-    one = pooled(heads.weights(first[Kind.SELF].layer(0), 0), [each.first for each in both],
+    one = pool_weights(heads.weights(first[Kind.SELF].layer(0), 0), [each.first for each in both],
                  [each.first for each in both])
-    other = pooled(heads.weights(second[Kind.SELF].layer(0), 0), [each.second for each in both],
+    other = pool_weights(heads.weights(second[Kind.SELF].layer(0), 0), [each.second for each in both],
                    [each.second for each in both])
     p, q = (np.column_stack([each, np.clip(1 - each.sum(1), 0, None)]) for each in (one, other))
     assert found.changed[0, 0] == pytest.approx((jensenshannon(p, q, base=2, axis=-1) ** 2).mean(), abs=1e-6)
@@ -108,16 +108,15 @@ def test_what_is_drawn_is_the_two_heads_and_their_difference_over_the_same_group
     found = meet(first, second)
     one, other, change = difference_views(first, second, ((Kind.SELF, 3, 1), (Kind.SELF, 3, 1)), found)
     gap = next(place for place, group in enumerate(found.columns) if not group.both)
-    assert [unit.text for unit in one.columns] == [group.text
-                                                   for group in found.columns] and one.rows[gap].tokens == (gap,)
+    assert [unit.text for unit in one.columns] == [group.text for group in found.columns]
+    assert one.rows[gap].tokens == (gap,)
     assert one.rows[0].special and not one.rows[1].special and (one.layer, one.head) == (3, 1)
     plain = heads.weights(second[Kind.SELF].layer(3), 1)
     np.testing.assert_allclose(other.weights, plain, atol=1e-6)
     np.testing.assert_allclose(np.delete(np.delete(one.weights, gap, 0), gap, 1),
                                heads.weights(first[Kind.SELF].layer(3), 1), atol=1e-6)
-    assert np.isnan(one.weights[gap]).all() and np.isnan(change.weights[:,
-                                                                        gap]).all() and np.isfinite(change.weights[0,
-                                                                                                                   0])
+    assert np.isnan(one.weights[gap]).all() and np.isnan(change.weights[:, gap]).all()
+    assert np.isfinite(change.weights[0, 0])
     np.testing.assert_allclose(change.weights, other.weights - one.weights, atol=1e-6)
 
 

@@ -16,7 +16,7 @@ from model.cli import corpus
 from model.core import measures
 from model.core.query import Kind, UserError
 from model.studies import patterns
-from model.studies.corpus import FIT, TextsQuery, as_csv, as_object, from_object, merged, of_record, run
+from model.studies.corpus import FIT, TextsQuery, as_csv, as_object, averages_of, from_object, merge, run
 from tests import fabricate
 
 SENTENCES = ("The animal was tired.", "It was too wide to cross, and it was late.", "A book.", "Where is it?", "=1+1",
@@ -30,9 +30,9 @@ def records():
 
 @given(st.integers(1, 3))
 def test_merged_averages_are_those_of_all_texts_however_they_are_grouped(cut):
-    singles = [of_record(each, Kind.SELF) for each in records()]
+    singles = [averages_of(each, Kind.SELF) for each in records()]
     first, second = (total(part) for part in (singles[:cut], singles[cut:]))
-    found = merged(first, second)
+    found = merge(first, second)
     for row, name in enumerate(found.names):
         for column, place in enumerate(found.places):
             numbers = [each.mean[row, column] for each in singles if each.count[row, column]]
@@ -47,13 +47,13 @@ def test_merged_averages_are_those_of_all_texts_however_they_are_grouped(cut):
 def total(parts):
     found = parts[0]
     for each in parts[1:]:
-        found = merged(found, each)
+        found = merge(found, each)
     return found
 
 
 def test_one_text_has_its_own_measures_and_fits_and_no_spread():
     record = fabricate.record(7)
-    found = of_record(record, Kind.SELF)
+    found = averages_of(record, Kind.SELF)
     assert found.values("entropy") == measures.measure(record[Kind.SELF]).values["entropy"]
     fitted = patterns.fit(record[Kind.SELF])
     assert found.values(FIT + "even") == fitted.fits["even"] and np.isnan(found.spread).all()
@@ -62,7 +62,7 @@ def test_one_text_has_its_own_measures_and_fits_and_no_spread():
 
 
 def test_averages_survive_json_bit_for_bit_and_nothing_else_does():
-    found = of_record(fabricate.record(7), Kind.SELF)
+    found = averages_of(fabricate.record(7), Kind.SELF)
     back = from_object(json.loads(json.dumps(as_object(found))))
     assert all((getattr(back, name) == getattr(found, name)).all() for name in ("count", "mean", "squares"))
     assert (back.kind, back.places, back.names, back.texts) == (found.kind, found.places, found.names, found.texts)
@@ -73,9 +73,9 @@ def test_averages_survive_json_bit_for_bit_and_nothing_else_does():
 
 
 def test_other_heads_and_unknown_kinds_are_refused():
-    one = of_record(fabricate.record(7), Kind.SELF)
+    one = averages_of(fabricate.record(7), Kind.SELF)
     with pytest.raises(ValueError, match="same heads"):
-        merged(one, of_record(fabricate.record(7, Kind.CAUSAL), Kind.CAUSAL))
+        merge(one, averages_of(fabricate.record(7, Kind.CAUSAL), Kind.CAUSAL))
     with pytest.raises(UserError, match="has no cross attention"):
         run(TextsQuery("fake", "0", Kind.CROSS, ((1, "a"),)), lambda query: fabricate.record(),
             lambda fraction, text: None)
@@ -139,8 +139,8 @@ def test_the_csv_holds_the_averages_of_every_head(file):
                                            newline="")))
     asked = TextsQuery("scratch", sources.revision("scratch"), Kind.SELF, tuple(enumerate(SENTENCES)))
     found = sources.ask(asked).result(60)
-    assert [(int(row["layer"]), int(row["head"]))
-            for row in rows] == list(found.places) and rows[0]["texts"] == str(len(SENTENCES))
+    assert [(int(row["layer"]), int(row["head"])) for row in rows] == list(found.places)
+    assert rows[0]["texts"] == str(len(SENTENCES))
     for name in ("entropy", "fit_even"):
         line = found.names.index(name)
         assert [float(row[f"{name}_mean"]) for row in rows] == pytest.approx(list(found.mean[line]), abs=1e-12)
@@ -152,4 +152,5 @@ def test_the_csv_holds_the_averages_of_every_head(file):
 def test_a_hostile_file_is_one_sentence_on_the_command_line(file):
     file.write_bytes(b"fine\n\xff\n")
     refused = command(file)
-    assert refused.exit_code == 1 and refused.output.strip() == "Error: mine.txt, line 2: byte 1 (0xFF) is not UTF-8; save the file as UTF-8."
+    assert refused.exit_code == 1
+    assert refused.output.strip() == "Error: mine.txt, line 2: byte 1 (0xFF) is not UTF-8; save the file as UTF-8."

@@ -43,8 +43,8 @@ def test_each_kind_of_file_gives_its_texts_with_their_lines():
 def test_what_cannot_be_read_is_one_sentence_with_file_and_line(name, content, said):
     with pytest.raises(UserError, match=said) as refused:
         read(name, content)
-    assert str(refused.value).startswith(name) and str(refused.value).count("\n") == 0 and str(refused.value).endswith(
-        ".")
+    assert str(refused.value).startswith(name) and str(refused.value).count("\n") == 0
+    assert str(refused.value).endswith(".")
 
 
 @given(st.sampled_from(SUFFIXES), st.binary(max_size=200)

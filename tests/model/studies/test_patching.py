@@ -4,10 +4,10 @@ import pytest
 
 from model.core.query import Kind, Patch, Query, UserError
 from model.core.statistics import cosine
-from model.studies.patching import Answer, Patched, PatchQuery, check_lengths, patch_effects, reading
+from model.studies.patching import PassAnswer, Patched, PatchQuery, check_lengths, measure_of, patch_effects
 
-FIRST = Answer("target", (4, 7), np.array([[0.0, 3.0, 1.0], [5.0, 1.0, 2.0]], np.float32))
-SECOND = Answer("target", (4, 7), np.array([[0.0, 2.0, 1.0], [1.0, 6.0, 2.0]], np.float32))
+FIRST = PassAnswer("target", (4, 7), np.array([[0.0, 3.0, 1.0], [5.0, 1.0, 2.0]], np.float32))
+SECOND = PassAnswer("target", (4, 7), np.array([[0.0, 2.0, 1.0], [1.0, 6.0, 2.0]], np.float32))
 
 
 def quiet(fraction, text):
@@ -15,22 +15,22 @@ def quiet(fraction, text):
 
 
 def test_the_first_place_that_is_answered_differently_is_read():
-    read, words, row = reading(FIRST, SECOND)
+    read, words, row = measure_of(FIRST, SECOND)
     assert (words, row) == ((0, 1), 1) and read(FIRST) == -4 and read(SECOND) == 5
 
 
 def test_where_both_get_the_same_the_second_best_is_the_other_word_at_the_last_place():
-    read, words, row = reading(FIRST, FIRST)
+    read, words, row = measure_of(FIRST, FIRST)
     assert (words, row) == ((0, 2), 1) and read(FIRST) == -3
-    following = Answer("next", (0, 1), SECOND.numbers)
-    assert reading(Answer("next", (0, 1), FIRST.numbers), following)[2] == 1
+    following = PassAnswer("next", (0, 1), SECOND.numbers)
+    assert measure_of(PassAnswer("next", (0, 1), FIRST.numbers), following)[2] == 1
 
 
 def test_vectors_are_read_by_their_cosine_with_the_seconds():
-    one, other = (Answer("vector", (), np.array(each, np.float32)) for each in ([1, 0], [3, 4]))
-    read, words, row = reading(one, other)
-    assert read(one) == pytest.approx(0.6) and read(other) == pytest.approx(1) and words is row is None and cosine(
-        one.numbers, -one.numbers) == -1
+    one, other = (PassAnswer("vector", (), np.array(each, np.float32)) for each in ([1, 0], [3, 4]))
+    read, words, row = measure_of(one, other)
+    assert read(one) == pytest.approx(0.6) and read(other) == pytest.approx(1) and words is row is None
+    assert cosine(one.numbers, -one.numbers) == -1
 
 
 def test_each_head_each_layer_and_all_are_asked_once():
@@ -39,20 +39,20 @@ def test_each_head_each_layer_and_all_are_asked_once():
     def again(trials):
         for places in trials:
             asked.append(tuple(places))
-            yield Answer("target", (4, 7), FIRST.numbers + len(places) * (SECOND.numbers - FIRST.numbers) / 3)
+            yield PassAnswer("target", (4, 7), FIRST.numbers + len(places) * (SECOND.numbers - FIRST.numbers) / 3)
 
     found = patch_effects(FIRST, SECOND, [(0, 0), (0, 1), (2, 0)], again, "abc".__getitem__, quiet)
     assert asked == [((0, 0),), ((0, 1),), ((2, 0),), ((0, 0), (0, 1)), ((2, 0),), ((0, 0), (0, 1), (2, 0))]
     assert found.words == ("a", "b") and found.place == 7 and not found.same and found.whole == found.other == 5
     assert found.layers == pytest.approx({0: 2, 2: -1}) and found.share(2) == pytest.approx(2 / 3)
-    assert found.turns(found.layers[0]) and not found.turns(found.layers[2]) and found.effects == pytest.approx(
-        dict.fromkeys(found.heads, 3))
+    assert found.turns(found.layers[0]) and not found.turns(found.layers[2])
+    assert found.effects == pytest.approx(dict.fromkeys(found.heads, 3))
     assert [each[:2] for each in found.ranked] == [(0, 0), (0, 1), (2, 0)] and found.nbytes > 0
     assert np.isnan(Patched(None, False, None, 1.0, 1.0, {}, {}, 1.0).share(1.0))
 
 
 def test_an_answer_that_is_none_and_edits_beside_are_refused():
-    nothing = Answer("label", (), np.zeros((0, 3), np.float32))
+    nothing = PassAnswer("label", (), np.zeros((0, 3), np.float32))
     with pytest.raises(UserError, match="answers nothing"):
         patch_effects(nothing, nothing, [(0, 0)], lambda trials: iter(()), str, quiet)
     plain = Query("m", "r", "a b")

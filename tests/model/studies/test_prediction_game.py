@@ -8,7 +8,7 @@ from model.core import heads
 from model.core.displayed import displayed_head
 from model.core.query import Kind
 from model.core.view import View
-from model.studies.prediction_game import Score, allowed, covered, score
+from model.studies.prediction_game import Score, allowed_cells, cover, score
 from tests import fabricate
 
 
@@ -16,7 +16,7 @@ from tests import fabricate
 def test_every_number_is_the_definition_in_plain_numpy(kind):
     made, view = fabricate.record(kind=kind), View(kind=kind, layer=1, head=4)
     layer, shown = made[kind].layer(1), displayed_head(made, view)
-    weights, may = heads.weights(layer, 4), allowed(layer, shown)
+    weights, may = heads.weights(layer, 4), allowed_cells(layer, shown)
     assert np.array_equal(may, np.tri(7, dtype=bool) if kind is Kind.CAUSAL else np.ones((7, 7), bool))
     marks = [(5, 0), (5, 3), (2, 1), (2, 6)]
     found = score(shown, may, marks)
@@ -24,14 +24,13 @@ def test_every_number_is_the_definition_in_plain_numpy(kind):
     # the mask forbids (2, 6)
     for row, columns in zip(found.rows, ([1] if kind is Kind.CAUSAL else [1, 6], [0, 3]), strict=True):
         mine = weights[row.row][may[row.row]]
-        assert row.found == pytest.approx(weights[row.row,
-                                                  columns].sum()) and row.count == len(columns) and row.allowed == len(
-                                                      mine)
+        assert row.found == pytest.approx(weights[row.row, columns].sum()) and row.count == len(columns)
+        assert row.allowed == len(mine)
         choices = [sum(each) for each in combinations(mine, row.count)]
-        assert row.best == pytest.approx(max(choices)) and row.uniform == pytest.approx(
-            np.mean(choices)) and row.whole == pytest.approx(1)
-    assert found.mean("found") == pytest.approx(np.mean([row.found for row in found.rows])) and found.count == (
-        3 if kind is Kind.CAUSAL else 4)
+        assert row.best == pytest.approx(max(choices)) and row.uniform == pytest.approx(np.mean(choices))
+        assert row.whole == pytest.approx(1)
+    assert found.mean("found") == pytest.approx(np.mean([row.found for row in found.rows]))
+    assert found.count == (3 if kind is Kind.CAUSAL else 4)
     room = found.mean("best") - found.mean("uniform")
     assert found.above_chance == pytest.approx((found.mean("found") - found.mean("uniform")) / room)
 
@@ -39,7 +38,7 @@ def test_every_number_is_the_definition_in_plain_numpy(kind):
 def test_the_best_choice_is_all_of_the_way_and_every_cell_no_choice():
     made, view = fabricate.record(), View(layer=0, head=2)
     shown = displayed_head(made, view)
-    may = allowed(made[Kind.SELF].layer(0), shown)
+    may = allowed_cells(made[Kind.SELF].layer(0), shown)
     assert score(shown, may, [(3, int(shown.weights[3].argmax()))]).above_chance == pytest.approx(1)
     assert np.isnan(score(shown, may, [(3, column) for column in range(7)]).above_chance)
     assert score(shown, may, []) == Score(()) and score(shown, may, [(3, 99), (99, 3)]) == Score(())
@@ -49,21 +48,21 @@ def test_words_and_hidden_tokens_count_as_they_are_shown():
     made = fabricate.record(kind=Kind.CAUSAL)
     view = View(kind=Kind.CAUSAL, words=True, hide_special=True)
     shown, layer = displayed_head(made, view), made[Kind.CAUSAL].layer(0)
-    may = allowed(layer, shown)
-    assert [unit.tokens for unit in shown.rows][:3] == [(1,), (2, 3), (4,
-                                                        )] and np.array_equal(may, np.tri(5, dtype=bool))
+    may = allowed_cells(layer, shown)
+    assert [unit.tokens for unit in shown.rows][:3] == [(1,), (2, 3), (4,)]
+    assert np.array_equal(may, np.tri(5, dtype=bool))
     found = score(shown, may, [(4, 2)]).rows[0]
     weights = heads.weights(layer, 0)
-    assert found.found == pytest.approx(weights[4, 2] + weights[4, 3],
-                                        abs=1e-6) and found.whole == pytest.approx(weights[4, 1:].sum(), abs=1e-6)
+    assert found.found == pytest.approx(weights[4, 2] + weights[4, 3], abs=1e-6)
+    assert found.whole == pytest.approx(weights[4, 1:].sum(), abs=1e-6)
     assert found.uniform == pytest.approx(weights[4, 1:5].sum() / 3, abs=1e-6)
 
 
 def test_a_covered_head_holds_nothing_but_its_mask():
     made = fabricate.record(kind=Kind.CAUSAL)
     shown = displayed_head(made, View(kind=Kind.CAUSAL))
-    may = allowed(made[Kind.CAUSAL].layer(0), shown)
-    hidden = covered(shown, may)
-    assert not hidden.weights.any() and np.array_equal(np.isnan(hidden.scores),
-                                                       ~may) and not np.nan_to_num(hidden.scores).any()
+    may = allowed_cells(made[Kind.CAUSAL].layer(0), shown)
+    hidden = cover(shown, may)
+    assert not hidden.weights.any() and np.array_equal(np.isnan(hidden.scores), ~may)
+    assert not np.nan_to_num(hidden.scores).any()
     assert hidden.rows == shown.rows and shown.weights.any()

@@ -22,8 +22,8 @@ def ask():
 def test_rows_are_named_by_the_word_that_they_produce(ask):
     record = ask(Query, TIRED)
     shown = rows_by_produced_token(record, Kind.CROSS)
-    assert shown.queries.texts[:-1] == record[Kind.CROSS].queries.texts[1:] and shown.queries.texts[
-        -1] == "[EOS]" and shown.queries.special[-1]
+    assert shown.queries.texts[:-1] == record[Kind.CROSS].queries.texts[1:] and shown.queries.texts[-1] == "[EOS]"
+    assert shown.queries.special[-1]
     assert [row[0] for row in record.prediction.texts] == list(shown.queries.texts)
     np.testing.assert_array_equal(weights(shown.layers[0], 1), weights(record[Kind.CROSS].layers[0], 1))
     assert shown.queries.texts[pronoun_of(shown.queries)] == "il"

@@ -75,6 +75,6 @@ def test_a_model_that_looks_evenly_is_flat_without_a_mask_and_leans_on_the_first
     causal = rollout.uniform_weights(Causal(), 5)
     np.testing.assert_allclose(causal[0, 3], [1 / 4] * 4 + [0])
     steps = [rollout.with_residual(causal)] * 8
-    assert (np.diff(rollout.rollout(steps)[4][:4]) < 0).all() and (np.diff(rollout.flow(steps, np.eye(5)[4])[:4])
-                                                                   < 0).all()
+    assert (np.diff(rollout.rollout(steps)[4][:4]) < 0).all()
+    assert (np.diff(rollout.flow(steps, np.eye(5)[4])[:4]) < 0).all()
     np.testing.assert_allclose(rollout.uniform_weights(Window(1), 4)[0, 3], [0, 0, 0.5, 0.5])

@@ -6,24 +6,24 @@ from model.ask import small_models, sources
 from model.core.query import UserError
 from model.studies.induction import InductionMeanQuery
 from model.training import film as films
-from model.training.film import Film, HeadScoresQuery, fall, formed
+from model.training.film import Film, HeadScoresQuery, emergence_interval, loss_drop_step
 
 ABOUT = {"config": {"vocabulary": 66}}
 
 
 def test_a_head_forms_where_its_score_stays_above_one_half():
     steps = (0, 10, 20, 30, 40)
-    assert formed(steps, np.array([0, 0.6, 0.1, 0.7, 0.9])) == (20, 30)
-    assert formed(steps, np.array([0, 0.1, 0.2, 0.3, 0.4])) is None
-    assert formed(steps, np.array([0.5, 0.6, 0.7, 0.8, 0.9])) is None
+    assert emergence_interval(steps, np.array([0, 0.6, 0.1, 0.7, 0.9])) == (20, 30)
+    assert emergence_interval(steps, np.array([0, 0.1, 0.2, 0.3, 0.4])) is None
+    assert emergence_interval(steps, np.array([0.5, 0.6, 0.7, 0.8, 0.9])) is None
 
 
 def test_the_fall_is_where_a_step_steps_down():
     step = np.arange(0, 1000, 10, dtype=np.float32)
     loss = np.where(step < 600, 4, 0).astype(np.float32)
-    assert abs(fall(Film((), step, loss, loss, ABOUT)) - 600) <= 10
-    assert fall(Film((), step, np.ones(100), loss,
-                     ABOUT)) is None and fall(Film((), step[:5], loss[:5], loss[:5], ABOUT)) is None
+    assert abs(loss_drop_step(Film((), step, loss, loss, ABOUT)) - 600) <= 10
+    assert loss_drop_step(Film((), step, np.ones(100), loss, ABOUT)) is None
+    assert loss_drop_step(Film((), step[:5], loss[:5], loss[:5], ABOUT)) is None
 
 
 def test_the_shipped_film_shows_an_induction_head_appear_when_the_loss_falls():
@@ -40,10 +40,10 @@ def test_the_shipped_film_shows_an_induction_head_appear_when_the_loss_falls():
 
 def test_a_film_that_is_not_there_or_broken_is_told_in_a_sentence(tmp_path):
     with pytest.raises(UserError, match="cannot be read"):
-        films.read(tmp_path / "none.safetensors")
+        films.read_film(tmp_path / "none.safetensors")
     (tmp_path / "broken.safetensors").write_bytes(b"\x00" * 20)
     with pytest.raises(UserError, match="cannot be read"):
-        films.read(tmp_path / "broken.safetensors")
+        films.read_film(tmp_path / "broken.safetensors")
 
 
 def test_the_scores_are_offered_for_any_decoder_and_refused_for_others(smollm2):

@@ -10,7 +10,7 @@ import pytest
 from model.ask import small_models, sources
 from model.core.query import Kind, UserError
 from model.scratch.task import tasks
-from model.scratch.train import Progress
+from model.scratch.train import TrainingStep
 from model.training import processes, worker
 from model.training.film import HeadScoresQuery
 from model.training.processes import Settings, Training
@@ -37,10 +37,10 @@ def until(training, *states) -> processes.Status:
     end = time.perf_counter() + PATIENCE
     while time.perf_counter() < end:
         training.renew()
-        if (news := training.news()).state in states:
+        if (news := training.status()).state in states:
             return news
         time.sleep(0.1)
-    raise AssertionError(f"still {training.news().state}: "
+    raise AssertionError(f"still {training.status().state}: "
                          f"{(training.folder / 'errors.txt').read_text(encoding='utf-8')}")
 
 
@@ -70,10 +70,11 @@ def test_the_server_takes_so_many_and_one_that_is_killed_is_told_in_a_sentence(s
         started(long)
     first._process.kill()
     news = until(first, "failed")
-    assert f"ended with code {first._process.returncode} before" in news.failure and first._process.returncode != 0 and news.failure.count(". ") == 0
+    assert f"ended with code {first._process.returncode} before" in news.failure and first._process.returncode != 0
+    assert news.failure.count(". ") == 0
     second = started(long)
     second.stop()
-    assert second.news().state == "stopped" and not second.running
+    assert second.status().state == "stopped" and not second.running
 
 
 @pytest.mark.parametrize("changes", [{"task": "translator"}, {"heads": 3}, {"layers": 5}, {"steps": 10**6},
@@ -93,14 +94,14 @@ def test_the_settings_are_what_is_trained():
 def test_a_training_that_nobody_looks_at_or_that_diverges_ends_with_its_reason(tmp_path):
     teller = worker.Teller(tmp_path)
     with pytest.raises(UserError, match="no page looked"):
-        teller(Progress(1, 50, 4.0, 0.0))
+        teller(TrainingStep(1, 50, 4.0, 0.0))
     (tmp_path / "lease").touch()
-    teller(Progress(2, 50, 4.0, 0.0))
+    teller(TrainingStep(2, 50, 4.0, 0.0))
     with pytest.raises(UserError, match="smaller learning rate"):
-        teller(Progress(3, 50, float("nan"), 0.0))
+        teller(TrainingStep(3, 50, float("nan"), 0.0))
     os.utime(tmp_path / "lease", (0, 0))
     with pytest.raises(UserError, match="no page looked"):
-        teller(Progress(4, 50, 4.0, 0.0))
+        teller(TrainingStep(4, 50, 4.0, 0.0))
 
 
 def test_the_last_news_stay_while_the_next_are_put_in_their_place(started, monkeypatch):
@@ -111,7 +112,7 @@ def test_the_last_news_stay_while_the_next_are_put_in_their_place(started, monke
         raise PermissionError(13, "Access is denied")
 
     monkeypatch.setattr(Path, "read_text", refused)
-    assert training.news() == news and news.step == 50
+    assert training.status() == news and news.step == 50
 
 
 @pytest.mark.parametrize("system", ["win32", "linux"])

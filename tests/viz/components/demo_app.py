@@ -4,33 +4,31 @@
 """
 import streamlit as st
 
+from model.core.displayed import displayed_head
 from model.core.query import Kind
 from model.core.view import View
-from tests.viz.components import fabricated
+from tests.fabricate import overview_of, patterned, repeating, shown, tokens
 from viz.components.head_grid import GridState, HeadValues, head_grid
 from viz.components.head_view import head_view
 from viz.components.token_strip import token_strip
 
-TRICKY = ["[CLS]", " ", "The", "##re", "שלום", "👩‍💻", "漢字", "[UNK]", "\n", "a\tb", "\x00", "<b>x</b>", "$y$", "\ud83d",
-          "‮rtl", "café", "[SEP]"]
+TRICKY = ["[CLS]", " ", "The", "##re", "שלום", "👩‍💻", "漢字", "[UNK]", "\n", "a\tb", "\x00", "<b>x</b>", "$y$",
+          "\ud83d", "‮rtl", "café", "[SEP]"]
 PAIR = ["[CLS]", "Where", "did", "the", "river", "flood", "?", "[SEP]", "The", "river", "flood", "##ed", "the", "town",
         ".", "[SEP]"]
+PAIR_WORDS = [-1, 0, 1, 2, 3, 4, 5, -1, 0, 1, 2, 2, 3, 4, 5, -1]
+PAIR_SEGMENTS = [-1] + [0] * 6 + [-1] + [1] * 7 + [-1]
 CASES = {
-    "small": lambda: fabricated.record(fabricated.tokens(), heads=(12,) * 6),
-    "tricky": lambda: fabricated.record(fabricated.tokens(TRICKY, words=[-1, 0, 1, 1, *range(2, 14), -1], unknown=(7,
-                                                          )), heads=(3, 5)),
-    "pair": lambda: fabricated.record(fabricated.tokens(PAIR,
-                                                        words=[-1, 0, 1, 2, 3, 4, 5, -1, 0, 1, 2, 2, 3, 4, 5, -1],
-                                                        segments=[-1] + [0] * 6 + [-1] + [1] * 7 + [-1]),
-                                      heads=(7, 7, 7)),
-    "one": lambda: fabricated.record(fabricated.tokens(["Hi"]), heads=(1,)),
-    "many": lambda: fabricated.record(fabricated.many(24), heads=(32,) * 32),
-    "tower": lambda: fabricated.record(fabricated.many(70), heads=(9,) * 30, kind=Kind.CAUSAL),
-    "long": lambda: fabricated.record(fabricated.many(256), heads=(12,) * 6),
-    "longest": lambda: fabricated.record(fabricated.many(2048), heads=(2,)),
-    "cross": lambda: fabricated.record((fabricated.tokens(["Le", "chat", "dort", "."]), fabricated.tokens()),
-                                       heads=(4, 4), kind=Kind.CROSS),
-    "causal": lambda: fabricated.record(fabricated.many(13), heads=(4, 4), kind=Kind.CAUSAL),
+    "small": lambda: patterned(tokens(), heads=(12,) * 6),
+    "tricky": lambda: patterned(tokens(TRICKY, words=[-1, 0, 1, 1, *range(2, 14), -1]), heads=(3, 5)),
+    "pair": lambda: patterned(tokens(PAIR, words=PAIR_WORDS, segments=PAIR_SEGMENTS), heads=(7,) * 3),
+    "one": lambda: patterned(tokens(["Hi"]), heads=(1,)),
+    "many": lambda: patterned(repeating(24), heads=(32,) * 32),
+    "tower": lambda: patterned(repeating(70), heads=(9,) * 30, kind=Kind.CAUSAL),
+    "long": lambda: patterned(repeating(256), heads=(12,) * 6),
+    "longest": lambda: patterned(repeating(2048), heads=(2,)),
+    "cross": lambda: patterned((tokens(["Le", "chat", "dort", "."]), tokens()), heads=(4, 4), kind=Kind.CROSS),
+    "causal": lambda: patterned(repeating(13), heads=(4, 4), kind=Kind.CAUSAL),
 }
 
 
@@ -41,7 +39,7 @@ def record(case: str):
 
 @st.cache_resource
 def overview(case: str):
-    return fabricated.overview_of(record(case))
+    return overview_of(record(case))
 
 
 def remember(name: str):
@@ -68,23 +66,22 @@ token = memory["token"] if memory["token"] is not None and memory["token"] < len
 pair = memory["pair"] if memory["pair"] and max(memory["pair"]) < len(queries) else None
 layer, head = memory["open"] if made.maps[0].has(*memory["open"]) else (0, 0)
 view = View(kind=made.kinds[0], layer=layer, head=head, token=token, pair=pair, lens=asked.get("lens", "matrix"),
-            scale=asked.get("scale", "linear"),
-            transpose="transpose" in asked, words="words" in asked)
+            scale=asked.get("scale", "linear"), transpose="transpose" in asked, words="words" in asked)
 token_strip(queries, focus=token, pair=pair if made.kinds[0] is not Kind.CROSS else None, key="strip",
             on_event=remember("strip"))
 left, right = st.columns([5, 8], gap="medium")
 places = [(each.index, number) for each in made.maps[0].layers for number in range(each.heads)]
 with left:
     differences = HeadValues({place: (place[0] - place[1]) / 10 for place in places}, signed="unsigned" not in asked)
-    shown = GridState((layer, head), order=places[::-1] if "order" in asked else None,
+    state = GridState((layer, head), order=places[::-1] if "order" in asked else None,
                       rank_badges=[(*place, rank) for rank, place in enumerate(places[3::7][:8], 1)],
                       tooltip_values={"previous": {place: sum(place) / 50 for place in places},
                                       "entropy, bits": {place: 2.5 + place[1] / 10 for place in places}},
                       values=differences if "values" in asked else None)
-    head_grid(overview(case), shown, heads_per_kv=int(asked.get("groups", 1)), key="grid", on_event=remember("grid"))
+    head_grid(overview(case), state, heads_per_kv=int(asked.get("groups", 1)), key="grid", on_event=remember("grid"))
 with right:
     further = [place for place in places if place != (layer, head)][:3] if "overlay" in asked else []
-    head_view(fabricated.displayed_head(made, view), view,
-              overlay=[fabricated.shown(made, layer=a, head=b) for a, b in further], key="view", on_event=remember("view"))
+    head_view(displayed_head(made, view), view,
+              overlay=[shown(made, layer=a, head=b) for a, b in further], key="view", on_event=remember("view"))
 st.text(f"runs {memory['runs']}")
 st.text("events " + " | ".join(memory["events"]))

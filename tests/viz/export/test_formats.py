@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from model.core.query import Hide, Kind, Patch, Query, Silence, Temper, UserError
 from model.core.view import View
+from tests.fabricate import HOSTILE, record
 from tests.hostile import TEXTS, examples
-from tests.viz.export.fabricated import HOSTILE, acting, provenance_of, record, tokens_of
+from tests.viz.export.readers import acting, provenance_of, tokens_of
 from viz import provenance
 from viz.export import SUBJECTS, Format, export, filename, formats
 from viz.print.options import Options
@@ -45,8 +46,8 @@ def test_a_file_carries_its_question_and_its_view(suffix, grid):
                 hide_special=True, words=True)
     found = provenance_of(suffix, export(suffix, made, view, Options(grid=grid, link="http://x/?a=1&b=<2>")))
     assert provenance.loads(provenance.json.dumps(found)) == (made.query, view)
-    assert found["link"] == "http://x/?a=1&b=<2>" and found["verification"]["status"] == "verified" and found[
-        "versions"]["numpy"]
+    assert found["link"] == "http://x/?a=1&b=<2>" and found["verification"]["status"] == "verified"
+    assert found["versions"]["numpy"]
     assert (found["model"], found["kind"], found["layer"], found["head"]) == ("fake/model", "self", 1, 2)
 
 

@@ -25,16 +25,16 @@ SILENCING = Silencing("vector", {place: 0.1 * number for number, place in enumer
 def test_the_file_gives_back_every_number(silencing):
     text = as_csv(MEASURES, FITS, silencing, provenance.dumps(MADE, View())).decode("utf-8")
     table = list(csv.DictReader(io.StringIO(text, newline="")))
-    assert [(int(row["layer"]), int(row["head"]))
-            for row in table] == PLACES and provenance.loads(table[0]["provenance"])[0] == MADE.query
+    assert [(int(row["layer"]), int(row["head"])) for row in table] == PLACES
+    assert provenance.loads(table[0]["provenance"])[0] == MADE.query
     for row, place in zip(table, PLACES, strict=True):
         assert (row["pattern"], float(row["fit"])) == FITS.best(place)
         assert all(float(row[name]) == each[place] and float(row[f"uniform_{name}"]) == MEASURES.uniform[name][place]
                    for name, each in MEASURES.values.items())
         assert all(float(row[f"fit_{name}"]) == each[place] for name, each in FITS.fits.items())
         assert silencing is None or float(row["silenced_vector"]) == silencing.changes[place]
-    assert ("silenced_vector" in table[0]) == (silencing is not None) and json.loads(table[0]["provenance"])[
-        "made_by"] == "Clearhead"
+    assert ("silenced_vector" in table[0]) == (silencing is not None)
+    assert json.loads(table[0]["provenance"])["made_by"] == "Clearhead"
 
 
 @pytest.mark.parametrize("silencing", [None, SILENCING])

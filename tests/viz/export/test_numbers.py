@@ -13,7 +13,7 @@ from model.core.displayed import displayed_head
 from model.core.query import Kind, UserError
 from model.core.record import AttentionMap
 from model.core.view import View
-from tests.viz.export.fabricated import HOSTILE, record
+from tests.fabricate import HEADS, HOSTILE, LAYERS, record
 from viz.export import export
 from viz.export.csv import ACTS, guard_cell, unguard_cell
 
@@ -59,10 +59,10 @@ def test_the_guard_is_reversible(text):
 def test_npz_holds_every_head_of_every_kind():
     made = record(QUERIES, Kind.CROSS, KEYS)
     with np.load(io.BytesIO(export(".npz", made, View(kind=Kind.CROSS, keep=0.5))), allow_pickle=False) as arrays:
-        assert arrays["cross"].dtype == np.float32 and arrays["cross"].shape == (2, 3, 5, 7)
+        assert arrays["cross"].dtype == np.float32 and arrays["cross"].shape == (LAYERS, HEADS, 5, 7)
         assert tuple(arrays["queries_cross"]) == QUERIES and tuple(arrays["keys_cross"]) == KEYS
-        for layer in range(2):
-            for head in range(3):
+        for layer in range(LAYERS):
+            for head in range(HEADS):
                 assert (arrays["cross"][layer, head] == heads.weights(made[Kind.CROSS].layer(layer), head)).all()
 
 
@@ -74,12 +74,13 @@ def test_npz_keeps_layers_with_other_head_counts_apart():
     narrow = dataclasses.replace(narrow, **{name: getattr(narrow, name)[:2] for name in ("query", "key", "value")})
     both = AttentionMap(Kind.SELF, made[Kind.SELF].queries, made[Kind.SELF].keys, (wide, narrow))
     with np.load(io.BytesIO(export(".npz", dataclasses.replace(made, maps=(both,)), View()))) as arrays:
-        assert arrays["self_0"].shape == (3, 5, 5) and arrays["self_1"].shape == (2, 5, 5) and "self" not in arrays
+        assert arrays["self_0"].shape == (HEADS, 5, 5) and arrays["self_1"].shape == (2, 5, 5) and "self" not in arrays
 
 
 def test_npz_refuses_what_would_not_fit_before_it_computes(monkeypatch):
-    monkeypatch.setattr(viz.export.npz, "LIMIT", 4 * 2 * 3 * 25 - 1)
+    size = 4 * LAYERS * HEADS * 25
+    monkeypatch.setattr(viz.export.npz, "LIMIT", size - 1)
     with pytest.raises(UserError, match="export one head as CSV"):
         export(".npz", record(QUERIES), View())
-    monkeypatch.setattr(viz.export.npz, "LIMIT", 4 * 2 * 3 * 25)
+    monkeypatch.setattr(viz.export.npz, "LIMIT", size)
     assert export(".npz", record(QUERIES), View())

@@ -44,8 +44,8 @@ def drawn(theme: str = "light") -> dict:
 @pytest.mark.parametrize("name", list(drawn()))
 def test_every_figure_draws_in_both_themes_and_asks_no_other_machine(name, theme):
     figure = drawn(theme)[name]
-    assert figure.layout.paper_bgcolor == {"light": "#ffffff",
-                                           "dark": "#0e1117"}[theme] and figure.layout.title.text == ""
+    assert figure.layout.paper_bgcolor == {"light": "#ffffff", "dark": "#0e1117"}[theme]
+    assert figure.layout.title.text == ""
     page = html(figure).decode()
     assert '"showSendToCloud": false' in page and 'src="http' not in page
 
@@ -87,8 +87,8 @@ def test_a_fitted_power_is_drawn_from_its_start_to_the_last_number():
 
 def test_means_by_layer_are_the_means_and_every_head_keeps_its_name():
     figure = drawn()["layers"]
-    assert list(figure.data[1].y) == pytest.approx([X[:2].mean(), X[2:4].mean(),
-                                                    X[4]]) and list(figure.data[2].y)[2] == X[4] / 2
+    assert list(figure.data[1].y) == pytest.approx([X[:2].mean(), X[2:4].mean(), X[4]])
+    assert list(figure.data[2].y)[2] == X[4] / 2
     assert figure.data[0].customdata[3] == "layer 1 · head 1" and figure.data[3].y[0] == X[2]
 
 

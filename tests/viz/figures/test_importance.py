@@ -44,10 +44,10 @@ def test_a_row_is_coloured_by_its_own_largest_and_special_tokens_stand_behind_a_
 
 def test_dots_keep_their_intervals_and_the_ceiling_its_place():
     figure = drawn("light")["set"]
-    assert list(figure.data[0].error_x.array) == pytest.approx([0.1, 0.2]) and list(
-        figure.data[0].error_x.arrayminus) == pytest.approx([0.1, 0.3])
+    assert list(figure.data[0].error_x.array) == pytest.approx([0.1, 0.2])
+    assert list(figure.data[0].error_x.arrayminus) == pytest.approx([0.1, 0.3])
     assert len(figure.layout.shapes) == 1 and not figure.layout.annotations   # an unknown ceiling is not drawn
     one = drawn("light")["one"]
-    assert [shape.x1 for shape in one.layout.shapes] == [0.6, 0.7, 0] and one.data[-1].marker.color[0] != one.data[
-        -1].marker.color[1]
+    assert [shape.x1 for shape in one.layout.shapes] == [0.6, 0.7, 0]
+    assert one.data[-1].marker.color[0] != one.data[-1].marker.color[1]
     assert [row[1] for row in figure_rows(one) if row[0] == "mean"] == [0.5, 0.1]

@@ -21,8 +21,8 @@ def test_the_largest_squares_stand_apart_on_a_phone(theme):
     figure = pattern_grid(theme, {(0, head): ("even", 1.0) for head in range(12)}, TITLES, axes=("head", "layer"))
     low, high = figure.layout.xaxis.range
     marker = figure.data[0].marker
-    assert max(marker.size) < 270 / (high
-                                     - low) and marker.line.width == 1 and marker.line.color == figure.layout.paper_bgcolor
+    assert max(marker.size) < 270 / (high - low) and marker.line.width == 1
+    assert marker.line.color == figure.layout.paper_bgcolor
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -32,8 +32,8 @@ def test_the_grid_has_every_head_once_at_its_place_and_larger_where_it_fits_bett
               for x, y, size in zip(trace.x, trace.y, trace.marker.size, strict=True)}
     assert {place: name for place, (name, _) in points.items()} == {
         (0, 0): TITLES["even"], (1, 0): TITLES["first"], (0, 1): TITLES["even"], (1, 1): TITLES["previous"]}
-    assert points[1, 0][1] == LARGEST and points[0,
-                                                 1][1] == SMALLEST and tuple(figure.layout.yaxis.ticktext) == ("0", "2")
+    assert points[1, 0][1] == LARGEST and points[0, 1][1] == SMALLEST
+    assert tuple(figure.layout.yaxis.ticktext) == ("0", "2")
     assert figure.data[0].name == TITLES["even"]   # the most frequent first
 
 

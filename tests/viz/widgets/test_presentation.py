@@ -11,5 +11,5 @@ def test_anything_else_is_nothing(value):
 
 
 def test_the_keys_are_understood():
-    assert parse_event({"on": True}) == ("on", True) and parse_event({"on": False}) == ("on",
-                                                                          False) and parse_event({"step": -1}) == ("step", -1)
+    assert parse_event({"on": True}) == ("on", True) and parse_event({"on": False}) == ("on", False)
+    assert parse_event({"step": -1}) == ("step", -1)

@@ -1,21 +1,24 @@
 // One block. A box opens by click, Enter or Space; arrow keys go up and down. What is opened is sent as {box}.
-import { draw, wire } from "../js/svg.js";
-import { unpack } from "../js/messages.js";
-import { frame, node, palette } from "../js/shared.js";
+import { shape, wire } from "../js/svg.js";
+import { receiver } from "../js/messages.js";
+import { div, frame, palette } from "../js/shared.js";
 
 export function mount(element, bytes, send) {
-  const { root, on, draw: redraw, end } = frame(element, "block", () => palette(root, body.colours)), stage = node("div", "stage", undefined, root);
+  const { root, on, draw, end } = frame(element, "block", () => palette(root, body.colours)),
+    stage = div("stage", root);
   let body, boxes = [], opened = "";
 
   function build() {
-    const [wide, high] = body.box, svg = draw("svg", { viewBox: `0 0 ${body.size.join(" ")}`, role: "radiogroup", "aria-label": body.alt }, root);
+    const [wide, high] = body.box, viewBox = `0 0 ${body.size.join(" ")}`;
+    const svg = shape("svg", { viewBox, role: "radiogroup", "aria-label": body.alt }, root);
     stage.replaceChildren(svg);
     for (const points of body.wires) wire(svg, points);
-    boxes = body.boxes.map(([name, x, y, tint, words, shape]) => {
-      const group = draw("g", { class: `box ${tint}`, role: "radio", tabindex: -1, "aria-label": `${words}, ${shape}` }, svg);
-      draw("rect", { x: x - wide / 2, y: y - high / 2, width: wide, height: high, rx: 6 }, group);
-      draw("text", { x, y: y - 2 }, group).textContent = words;
-      draw("text", { x, y: y + 15, class: "shape" }, group).textContent = shape;
+    boxes = body.boxes.map(([name, x, y, tint, words, dimensions]) => {
+      const label = { role: "radio", tabindex: -1, "aria-label": `${words}, ${dimensions}` };
+      const group = shape("g", { class: `box ${tint}`, ...label }, svg);
+      shape("rect", { x: x - wide / 2, y: y - high / 2, width: wide, height: high, rx: 6 }, group);
+      shape("text", { x, y: y - 2 }, group).textContent = words;
+      shape("text", { x, y: y + 15, class: "shape" }, group).textContent = dimensions;
       return { name, group };
     });
   }
@@ -44,15 +47,12 @@ export function mount(element, bytes, send) {
     event.preventDefault();
   });
 
-  function update(message) {
-    const read = unpack(message);
+  return receiver(bytes, (read) => {
     if (read.part === "body") {
       body = read;
       build();
     } else opened = read.opened;
     mark();
-    redraw();
-  }
-  update(bytes);
-  return { update, destroy: end };
+    draw();
+  }, end);
 }

@@ -70,15 +70,15 @@ def scaled_for_presentation(spec: dict) -> dict:
     """The chart as it is, or in a presentation larger by itself: the page's zoom passes its inside by
     (presentation.STYLE), as under a zoom plotly would look for the pointer where it is not."""
     state = st.session_state.get("state")
-    return _larger(spec) if state is not None and state.present else spec
+    return with_larger_letters(spec) if state is not None and state.present else spec
 
 
-def _larger(value: Any, where: str = "") -> Any:
+def with_larger_letters(value: Any, where: str = "") -> Any:
     """Every letter, every margin, the height and the rows of words times LARGER."""
     if isinstance(value, list):
-        return [_larger(each, where) for each in value]
+        return [with_larger_letters(each, where) for each in value]
     if not isinstance(value, dict):
         return value
     grows = {"layout": ("height",), "margin": ("l", "r", "t", "b"), "annotations": ("yshift",)}.get(
         where, ("size",) if where.endswith("font") else ())
-    return {name: each * LARGER if name in grows else _larger(each, name) for name, each in value.items()}
+    return {name: each * LARGER if name in grows else with_larger_letters(each, name) for name, each in value.items()}

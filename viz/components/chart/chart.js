@@ -1,24 +1,30 @@
-// A chart of plotly's, changed in place when its numbers change, and its tools. Streamlit's own is taken away and built anew, at several times
-// the cost; and each of its buttons beside every chart would be drawn again with every run of the page.
-import { kept } from "../js/lifecycle.js";
-import { node } from "../js/shared.js";
+// A chart of plotly's, changed in place when its numbers change, and its tools. Streamlit's own is taken away and
+// built anew, at several times the cost; and each of its buttons beside every chart would be drawn again with every
+// run of the page.
+import { mountOnce } from "../js/lifecycle.js";
+import { div, node } from "../js/shared.js";
 
 const STRIP = 36;       // pixels below a chart that fills the screen, for plotly's buttons (chart.css)
 const QUIET = 100;      // milliseconds without a change after which a chart that nobody sees yet is drawn
 const FULL = { width: 24, height: 24, path: "M3 3h7v3H6v4H3zM14 3h7v7h-3V6h-4zM3 14h3v4h4v3H3zM18 14h3v7h-7v-3h4z" };
 
-// The plotly that Streamlit brings, from the file that holds it: as every build of plotly.js that a page loads it lays itself on the window.
-const plotly = (file) => (globalThis.clearheadPlotly ??= import(new URL(file, document.querySelector("script[type=module][src]").src))
-  .then(() => globalThis.Plotly));
+// The plotly that Streamlit brings, from the file that holds it: as every build of plotly.js that a page loads it
+// lays itself on the window.
+const plotly = (file) => (globalThis.clearheadPlotly ??=
+  import(new URL(file, document.querySelector("script[type=module][src]").src)).then(() => globalThis.Plotly));
 
-const ICONS = { keep: "M3 6h12v2H3zm0 5h12v2H3zm0 5h7v2H3zm13-2h2v3h3v2h-3v3h-2v-3h-3v-2h3z", save: "M11 4h2v8h3l-4 4-4-4h3zM5 18h14v2H5z" };
+const ICONS = {
+  keep: "M3 6h12v2H3zm0 5h12v2H3zm0 5h7v2H3zm13-2h2v3h3v2h-3v3h-2v-3h-3v-2h3z",
+  save: "M11 4h2v8h3l-4 4-4-4h3zM5 18h14v2H5z",
+};
+const ICON = `viewBox="0 0 24 24" width="18" height="18" aria-hidden="true"`;
 
 // The buttons below a chart: `text` has the words of each.
 function tools(parent, text, tell) {
-  const row = node("div", "clearhead-tools", undefined, parent);
+  const row = div("clearhead-tools", parent);
   for (const [name, path] of Object.entries(ICONS)) {
     const button = node("button", name, undefined, row);
-    button.innerHTML = `<svg viewBox="0 0 24 24" width="18" height="18" aria-hidden="true"><path fill="currentColor" d="${path}"/></svg>`;
+    button.innerHTML = `<svg ${ICON}><path fill="currentColor" d="${path}"/></svg>`;
     node("span", "", text[name], button);
     button.onclick = () => tell(name);
   }
@@ -26,7 +32,7 @@ function tools(parent, text, tell) {
 }
 
 function begin(parent) {
-  const one = { root: node("div", "clearhead-chart", undefined, parent) }, { root } = one;
+  const one = { root: div("clearhead-chart", parent) }, { root } = one;
   const fill = () => document.fullscreenElement === root ? innerHeight - STRIP : one.data.layout.height;
   const fit = () => {
     if (one.width && root.clientWidth && (root.clientWidth !== one.width || fill() !== one.height)) draw();
@@ -52,9 +58,11 @@ function begin(parent) {
   function configured(config) {
     const said = JSON.stringify(config);
     if (said !== one.said) {
-      const title = one.data.text.full, click = () => (document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen());
+      const title = one.data.text.full;
+      const click = () => (document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen());
       const full = { name: "full", title, icon: FULL, click };   // an iPhone fills its screen with films alone
-      Object.assign(one, { said, config: { ...config, modeBarButtonsToAdd: document.fullscreenEnabled ? [full] : [] } });
+      const modeBarButtonsToAdd = document.fullscreenEnabled ? [full] : [];
+      Object.assign(one, { said, config: { ...config, modeBarButtonsToAdd } });
     }
     return one.config;
   }
@@ -101,4 +109,4 @@ function begin(parent) {
   return one;
 }
 
-export default kept(begin);
+export default mountOnce(begin);

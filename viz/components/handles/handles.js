@@ -1,21 +1,16 @@
 // Handles on an SVG: bars, shares of one whole, or points. Dragging happens here; what was dragged is sent as {values}.
-import { unpack } from "../js/messages.js";
-import { figure, fill, frame, node, palette, within } from "../js/shared.js";
+import { receiver } from "../js/messages.js";
+import { div, figure, fill, frame, palette, within } from "../js/shared.js";
+import { set, shape } from "../js/svg.js";
 
-const SVG = "http://www.w3.org/2000/svg", PAUSE = 120, PATIENCE = 2000, TOP = 24, FOOT = 24;
-const STEPS = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, PageUp: 10, PageDown: -10, Home: -Infinity, End: Infinity };
-
-function shape(tag, attributes, parent) {
-  const made = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  parent?.append(made);
-  return made;
-}
+const PAUSE = 120, PATIENCE = 2000, TOP = 24, FOOT = 24;
+const STEPS = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1,
+  PageUp: 10, PageDown: -10, Home: -Infinity, End: Infinity };
 
 export function mount(element, bytes, send) {
   const { root, on, draw, end } = frame(element, "drag", redraw);
   const svg = shape("svg", { role: "group" }, root), axes = shape("g", {}, svg);
-  const hint = node("div", "hint", undefined, root);
+  const hint = div("hint", root);
   let body, values = [], faint = [], handles = [], held, last = 0, later, awaited;
 
   const plane = () => ({ left: 34, right: Math.max(80, root.clientWidth - 12), top: TOP, bottom: body.height - FOOT });
@@ -28,7 +23,8 @@ export function mount(element, bytes, send) {
   function build() {
     for (const each of handles) each.group.remove();
     handles = body.labels.map((label, at) => {
-      const group = shape("g", { class: "handle", tabindex: 0, role: "slider", "aria-valuemin": body.low, "aria-valuemax": body.high }, svg);
+      const range = { "aria-valuemin": body.low, "aria-valuemax": body.high };
+      const group = shape("g", { class: "handle", tabindex: 0, role: "slider", ...range }, svg);
       const bar = points() ? undefined : shape("rect", { class: "column", rx: 2 }, group);
       const hit = shape("rect", { class: "hit" }, group), dot = shape("circle", { r: 7 }, group);
       const number = shape("text", { class: "number", "text-anchor": "middle" }, group);
@@ -42,10 +38,10 @@ export function mount(element, bytes, send) {
 
   function redraw() {
     if (!body || !values.length) return;
-    const colours = palette(root, body.colours), box = plane();
+    const { heads } = palette(root, body.colours), box = plane(), drawOne = points() ? drawPoint : drawBar;
     svg.setAttribute("height", body.height);
     drawAxes(box);
-    handles.forEach((each, at) => (points() ? drawPoint : drawBar)(each, at, box, colours.heads[at % colours.heads.length]));
+    handles.forEach((each, at) => drawOne(each, at, box, heads[at % heads.length]));
     if (points()) thin(box);
   }
 
@@ -67,10 +63,10 @@ export function mount(element, bytes, send) {
     const zero = Math.max(body.low, Math.min(0, body.high)), [left, right] = [box.left, box.right];
     axes.replaceChildren();
     for (const value of new Set([body.low, zero, body.high])) {
-      const y = toY(value, box);
+      const y = toY(value, box), x = toX(value, box), written = figure(value).replace(/\.?0+$/, "") || "0";
       shape("line", { class: "axis", x1: left, x2: right, y1: y, y2: y }, axes);
-      shape("text", { x: left - 6, y: y + 4, "text-anchor": "end" }, axes).textContent = figure(value).replace(/\.?0+$/, "") || "0";
-      if (points()) shape("line", { class: "axis", x1: toX(value, box), x2: toX(value, box), y1: box.top, y2: box.bottom }, axes);
+      shape("text", { x: left - 6, y: y + 4, "text-anchor": "end" }, axes).textContent = written;
+      if (points()) shape("line", { class: "axis", x1: x, x2: x, y1: box.top, y2: box.bottom }, axes);
     }
     shape("text", { x: left, y: 12 }, axes).textContent = body.unit;
   }
@@ -78,13 +74,13 @@ export function mount(element, bytes, send) {
   function drawBar(each, at, box, colour) {
     const x = slot(at, box), y = toY(values[at], box), zero = toY(Math.max(body.low, Math.min(0, body.high)), box);
     const wide = Math.min(46, ((box.right - box.left) / body.labels.length) * 0.62), above = y <= zero;
-    set(each.bar, { x: x - wide / 2, y: Math.min(y, zero), width: wide, height: Math.max(1, Math.abs(zero - y)), fill: colour, "fill-opacity": 0.55 });
+    const height = Math.max(1, Math.abs(zero - y));
+    set(each.bar, { x: x - wide / 2, y: Math.min(y, zero), width: wide, height, fill: colour, "fill-opacity": 0.55 });
     set(each.hit, { x: x - wide / 2 - 4, y: box.top - 8, width: wide + 8, height: box.bottom - box.top + 16 });
     set(each.dot, { cx: x, cy: y, fill: colour });
     set(each.number, { x, y: above ? y - 12 : y + 22 });
     set(each.name, { x, y: body.height - 6 });
     each.number.textContent = values[at].toFixed(2);
-    each.group.classList.toggle("faint", faint.includes(at));
     say(each, at, values[at], values[at].toFixed(2));
   }
 
@@ -95,14 +91,13 @@ export function mount(element, bytes, send) {
     set(each.name, { x, y: y - 12 });
     set(each.number, { x, y: y + 22 });
     each.number.textContent = `${values[2 * at].toFixed(2)}, ${values[2 * at + 1].toFixed(2)}`;
-    each.group.classList.toggle("faint", faint.includes(at));
     say(each, at, values[2 * at], `x ${values[2 * at].toFixed(2)}, y ${values[2 * at + 1].toFixed(2)}`);
   }
 
-  const set = (made, attributes) => Object.entries(attributes).forEach(([name, value]) => made.setAttribute(name, value));
-
   function say(each, at, value, text) {
-    set(each.group, { "aria-valuenow": value, "aria-valuetext": text, "aria-label": `${body.labels[at]}: ${body.unit || body.name}` });
+    const label = `${body.labels[at]}: ${body.unit || body.name}`;
+    each.group.classList.toggle("faint", faint.includes(at));
+    set(each.group, { "aria-valuenow": value, "aria-valuetext": text, "aria-label": label });
   }
 
   // One number of the row to a new value. Shares give way in proportion, so that the whole stays 1.
@@ -116,16 +111,16 @@ export function mount(element, bytes, send) {
     draw();
   }
 
+  const rounded = (numbers) => numbers.map((each) => Math.round(each * 100) / 100);
+
   // At most one message every PAUSE; the last one always goes.
   function tell(now) {
     const wait = now ? 0 : PAUSE - (performance.now() - last);
     clearTimeout(later);
-    if (wait > 0) {
-      later = setTimeout(() => tell(true), wait);
-      return;
-    }
+    later = wait > 0 ? setTimeout(tell, wait, true) : undefined;
+    if (later) return;
     last = performance.now();
-    const sent = values.map((each) => Math.round(each * 100) / 100);
+    const sent = rounded(values);
     awaited = { key: sent.join(), until: last + PATIENCE };
     send({ values: sent });
   }
@@ -150,17 +145,16 @@ export function mount(element, bytes, send) {
     event.preventDefault();
   });
   on(svg, "pointermove", (event) => held !== undefined && drop(event));
-  for (const type of ["pointerup", "pointercancel"]) {
-    on(svg, type, () => {
-      if (held === undefined) return;
-      held = undefined;
-      tell(true);
-    });
-  }
+  const letGo = () => {
+    if (held !== undefined) tell(true);
+    held = undefined;
+  };
+  on(svg, "pointerup", letGo);
+  on(svg, "pointercancel", letGo);
   on(svg, "keydown", (event) => {
     const at = handles.findIndex((each) => each.group === event.target), step = STEPS[event.key];
     if (at < 0 || step === undefined) return;
-    const sideways = points() && ["ArrowLeft", "ArrowRight"].includes(event.key), place = points() ? 2 * at + (sideways ? 0 : 1) : at;
+    const upright = !["ArrowLeft", "ArrowRight"].includes(event.key), place = points() ? 2 * at + upright : at;
     move(place, values[place] + (step * (body.high - body.low)) / 100);
     tell();
     event.preventDefault();
@@ -170,11 +164,10 @@ export function mount(element, bytes, send) {
   function stale(state) {
     if (held !== undefined) return true;
     if (!awaited || performance.now() > awaited.until || state.values.length !== values.length) return false;
-    return state.values.map((each) => Math.round(each * 100) / 100).join() !== awaited.key;
+    return rounded(state.values).join() !== awaited.key;
   }
 
-  function update(message) {
-    const read = unpack(message);
+  return receiver(bytes, (read) => {
     if (read.part === "body") {
       body = read;
       build();
@@ -184,7 +177,5 @@ export function mount(element, bytes, send) {
       faint = read.faint;
     } else faint = read.faint;
     draw();
-  }
-  update(bytes);
-  return { update, destroy: () => (clearTimeout(later), end()) };
+  }, () => (clearTimeout(later), end()));
 }

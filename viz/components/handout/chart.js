@@ -1,13 +1,15 @@
-// A chart drawn by plotly, which the page carries. Its heatmaps become shapes, so that paper and projector get edges and not pixels.
-import { draw } from "../js/svg.js";
+// A chart drawn by plotly, which the page carries. Its heatmaps become shapes, so that paper and projector get edges
+// and not pixels.
+import { shape } from "../js/svg.js";
 import { STRUCK } from "../js/negative_marks.js";
 import { fits } from "./present.js";
 
 const CELLS = 512 * 512, STRIKE = 8;   // cells of a heatmap; pixels from which on a negative cell is struck through
 
 export function chart(figure) {
-  const stage = figure.querySelector(".live"), { data, layout } = JSON.parse(figure.querySelector("script.body").textContent);
-  const plotly = globalThis.Plotly, config = { displaylogo: false, showSendToCloud: false, responsive: true, displayModeBar: false };
+  const stage = figure.querySelector(".live"), body = figure.querySelector("script.body");
+  const plotly = globalThis.Plotly, { data, layout } = JSON.parse(body.textContent);
+  const config = { displaylogo: false, showSendToCloud: false, responsive: true, displayModeBar: false };
   plotly.newPlot(stage, data, { ...layout, autosize: true }, config).then(() => {
     shapes(stage);
     stage.on("plotly_afterplot", () => shapes(stage));
@@ -20,7 +22,8 @@ export function chart(figure) {
 function larger(value, zoom, name = "") {
   if (Array.isArray(value)) return value.map((each) => larger(each, zoom, name));
   if (value === null || typeof value !== "object") return name === "font size" ? value * zoom : value;
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, larger(each, zoom, name.endsWith("font") && key === "size" ? "font size" : key)]));
+  const nameOf = (key) => (name.endsWith("font") && key === "size" ? "font size" : key);
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, larger(each, zoom, nameOf(key))]));
 }
 
 function shapes(stage) {
@@ -31,42 +34,55 @@ function shapes(stage) {
   });
 }
 
-// Which cells are struck through, by row and column from the top left: those below 0, where the scale is symmetric and no number is written.
+// Which cells are struck through, by row and column from the top left: those below 0, where the scale is symmetric
+// and no number is written.
 function negative(stage, { z, zmin, zmax, texttemplate, xaxis, yaxis }) {
   if (zmin !== -zmax || texttemplate) return () => false;
-  const axis = (name) => stage._fullLayout[name[0] + "axis" + name.slice(1)].range, [left, right] = axis(xaxis), [bottom, top] = axis(yaxis);
-  return (row, column) => z[bottom > top ? row : z.length - 1 - row][left < right ? column : z[0].length - 1 - column] < -STRUCK * zmax;
+  const axis = (name) => stage._fullLayout[name[0] + "axis" + name.slice(1)].range;
+  const [left, right] = axis(xaxis), [bottom, top] = axis(yaxis);
+  return (row, column) => z.at(bottom > top ? row : -1 - row).at(left < right ? column : -1 - column) < -STRUCK * zmax;
 }
 
 // One path for every colour that the picture has, read from the middle of each cell.
 function vector(image, { z, xgap, ygap }, negative) {
-  const rows = z.length, columns = z[0].length, [x, y, width, height] = ["x", "y", "width", "height"].map((name) => Number(image.getAttribute(name)));
-  const said = [x, y, width, height, image.getAttribute("href") ?? image.getAttribute("xlink:href")].join();
-  if (rows * columns > CELLS || image.dataset.said === said) return;
-  image.dataset.said = said;
+  const rows = z.length, columns = z[0].length, source = image.getAttribute("href") ?? image.getAttribute("xlink:href");
+  const [x, y, width, height] = ["x", "y", "width", "height"].map((name) => Number(image.getAttribute(name)));
+  const drawn = [x, y, width, height, source].join();
+  if (rows * columns > CELLS || image.dataset.drawn === drawn) return;
+  image.dataset.drawn = drawn;
   const picture = new Image();
   picture.onload = () => {
     const canvas = document.createElement("canvas");
     [canvas.width, canvas.height] = [picture.width, picture.height];
-    const pen = canvas.getContext("2d", { willReadFrequently: true }), wide = width / columns, high = height / rows, paths = {};
-    const large = Math.min(wide, high) >= STRIKE, struck = [];
+    const pen = canvas.getContext("2d", { willReadFrequently: true }), wide = width / columns, high = height / rows;
+    const large = Math.min(wide, high) >= STRIKE, struck = [], paths = {};
     pen.drawImage(picture, 0, 0);
     const { data } = pen.getImageData(0, 0, canvas.width, canvas.height);
     for (let row = 0; row < rows; row++) {
       for (let column = 0; column < columns; column++) {
-        const at = 4 * (Math.floor(((row + 0.5) * canvas.height) / rows) * canvas.width + Math.floor(((column + 0.5) * canvas.width) / columns));
+        const down = Math.floor(((row + 0.5) * canvas.height) / rows);
+        const at = 4 * (down * canvas.width + Math.floor(((column + 0.5) * canvas.width) / columns));
         if (!data[at + 3]) continue;
-        const left = x + column * wide + xgap / 2, top = y + row * high + ygap / 2, colour = `rgb(${data[at]},${data[at + 1]},${data[at + 2]})`;
-        paths[colour] = `${paths[colour] ?? ""}M${left.toFixed(2)} ${top.toFixed(2)}h${(wide - xgap).toFixed(2)}v${(high - ygap).toFixed(2)}h${(xgap - wide).toFixed(2)}z`;
-        if (large && negative(row, column)) struck.push(`M${(left + wide / 4).toFixed(2)} ${(top + (3 * high) / 4).toFixed(2)}l${(wide / 2).toFixed(2)} ${(-high / 2).toFixed(2)}`);
+        const colour = `rgb(${data[at]},${data[at + 1]},${data[at + 2]})`;
+        const left = x + column * wide + xgap / 2, top = y + row * high + ygap / 2;
+        (paths[colour] ??= []).push(rectangle(left, top, wide - xgap, high - ygap));
+        if (large && negative(row, column)) struck.push(stroke(left, top, wide, high));
       }
     }
     image.parentNode.querySelector(".cells")?.remove();
-    const cells = draw("g", { class: "cells" }, image.parentNode);
-    for (const [colour, d] of Object.entries(paths)) draw("path", { d, fill: colour, stroke: "none" }, cells);
-    if (struck.length) draw("path", { d: struck.join(""), stroke: "#000", "stroke-opacity": 0.5, fill: "none" }, cells);
+    const cells = shape("g", { class: "cells" }, image.parentNode);
+    for (const [fill, path] of Object.entries(paths)) shape("path", { d: path.join(""), fill, stroke: "none" }, cells);
+    const strokes = { d: struck.join(""), stroke: "#000", "stroke-opacity": 0.5, fill: "none" };
+    if (struck.length) shape("path", strokes, cells);
     image.after(cells);
     image.style.display = "none";
   };
-  picture.src = image.getAttribute("href") ?? image.getAttribute("xlink:href");
+  picture.src = source;
 }
+
+const rectangle = (x, y, width, height) =>
+  `M${x.toFixed(2)} ${y.toFixed(2)}h${width.toFixed(2)}v${height.toFixed(2)}h${(-width).toFixed(2)}z`;
+
+// The stroke through a negative cell, from its lower left to its upper right.
+const stroke = (x, y, wide, high) =>
+  `M${(x + wide / 4).toFixed(2)} ${(y + (3 * high) / 4).toFixed(2)}l${(wide / 2).toFixed(2)} ${(-high / 2).toFixed(2)}`;

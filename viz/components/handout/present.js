@@ -1,4 +1,5 @@
-// Presentation: one figure fills the screen, its letters large. P or the address's #present begins, arrows step, Escape ends.
+// Presentation: one figure fills the screen, its letters large. P or the address's #present begins, arrows step,
+// Escape ends.
 import { fill, node } from "../js/shared.js";
 
 const STEPS = { ArrowRight: 1, ArrowDown: 1, PageDown: 1, " ": 1, ArrowLeft: -1, ArrowUp: -1, PageUp: -1 };
@@ -12,7 +13,8 @@ export function fits(figure, fit) {
 }
 
 export function present(words) {
-  const figures = [...document.querySelectorAll("figure")], { classList } = document.body, place = node("div", "place", "", document.body);
+  const figures = [...document.querySelectorAll("figure")], { classList } = document.body,
+    place = node("div", "place", "", document.body);
   let at = 0;
 
   // A page inside a notebook's frame has no address of its own.
@@ -28,10 +30,11 @@ export function present(words) {
     address(`#present=${at + 1}`);
   }
 
-  // The letters as large as the window's width bears, the picture as high as the caption leaves room. Letters are a third smaller at most where
-  // otherwise a head had no room for the name of every token.
+  // The letters as large as the window's width bears, the picture as high as the caption leaves room. Letters are a
+  // third smaller at most where otherwise a head had no room for the name of every token.
   function fit(figure) {
-    const widest = Math.max(1, Math.min(2.4, innerWidth / 720)), room = innerHeight - figure.querySelector("figcaption").offsetHeight - FRAME;
+    const widest = Math.max(1, Math.min(2.4, innerWidth / 720));
+    const room = innerHeight - figure.querySelector("figcaption").offsetHeight - FRAME;
     const named = room / ((figure.names ?? 0) + LEGEND), zoom = named < widest && named * 1.5 > widest ? named : widest;
     document.body.style.setProperty("--large", zoom);
     figure.room = [Math.max(120, Math.floor(room / zoom) - LEGEND), zoom];

@@ -1,4 +1,5 @@
-// A table whose heads sort it: the first click the largest first, the second the other way round. What is no number stands last.
+// A table whose heads sort it: the first click the largest first, the second the other way round. What is no number
+// stands last.
 
 const valueOf = (row, at) => row.cells[at].textContent;
 

@@ -1,18 +1,20 @@
-// Every head as a thumbnail on one canvas. Hovering and moving happen here; only a choice is sent: the number of the head, or {silence: number}.
-import { number, unpack } from "../js/messages.js";
-import { canvasOf, figure, short, fill, frame, node, paint, palette, pixels, place, tooltip, within } from "../js/shared.js";
+// Every head as a thumbnail on one canvas. Hovering and moving happen here; only a choice is sent: the number of the
+// head, or {silence: number}.
+import { number, receiver } from "../js/messages.js";
+import { div, figure, fill, frame, node, palette, place, short, tooltip, within } from "../js/shared.js";
+import { canvasOf, paint, pixels } from "../js/canvas.js";
 import { STRUCK, signedBar, strike } from "../js/negative_marks.js";
-import { byLayer, byRank } from "./layout.js";
+import { byLayer, byRank, groupGap } from "./layout.js";
 
 const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 export function mount(element, bytes, send) {
   const { root, on, draw, end } = frame(element, "grid", redraw);
-  const scroll = node("div", "scroll", undefined, root), stage = node("div", "stage", undefined, scroll);
-  const canvas = node("canvas", "", undefined, stage), labels = node("div", "", undefined, stage);
-  const [hovered, opened, cursor] = ["mark", "mark open", "mark cursor"].map((name) => node("div", name, undefined, stage));
-  const badges = node("div", "", undefined, stage);
-  const legend = node("div", "legend", undefined, root), live = node("div", "unseen", undefined, root), tip = tooltip(root);
+  const scroll = div("scroll", root), stage = div("stage", scroll);
+  const canvas = node("canvas", "", undefined, stage), labels = div("", stage);
+  const [hovered, opened, cursor] = ["mark", "mark open", "mark cursor"].map((name) => div(name, stage));
+  const badges = div("", stage);
+  const legend = div("legend", root), live = div("unseen", root), tip = tooltip(root);
   let body, state = { open: null, order: null, marks: [] }, plan, over, at, drawn, cells;
 
   canvas.setAttribute("role", "img");
@@ -22,10 +24,11 @@ export function mount(element, bytes, send) {
 
   function redraw() {
     const colours = palette(root, body.colours), smallest = matchMedia("(pointer: coarse)").matches ? 24 : 12;
-    const wanted = JSON.stringify([root.clientWidth, devicePixelRatio, colours.theme, state.order, state.signed, state.of, [...(state.values?.values ?? [])]]);
+    const { order, signed, of, values } = state, screen = [root.clientWidth, devicePixelRatio, colours.theme];
+    const wanted = JSON.stringify([screen, order, signed, of, [...(values?.values ?? [])]]);
     if (wanted === drawn && cells === body.cells) return drawMarks();
     [drawn, cells] = [wanted, body.cells];
-    plan = state.order ? byRank(body, state.order, root.clientWidth) : byLayer(body, root.clientWidth, smallest);
+    plan = order ? byRank(body, order, root.clientWidth) : byLayer(body, root.clientWidth, smallest);
     at = over = undefined;
     cursor.hidden = hovered.hidden = true;
     place(stage, 0, 0, plan.width, plan.height);
@@ -43,9 +46,10 @@ export function mount(element, bytes, send) {
   }
 
   function drawCells(colours) {
-    const pen = canvasOf(canvas, plan.width, plan.height), ratio = canvas.width / plan.width, side = Math.round(plan.side * ratio);
-    const [, rows, columns] = body.cells.shape, ramp = pixels(colours.ramp, 256), image = pen.createImageData(side, side);
-    const out = new Uint32Array(image.data.buffer), tint = state.values && tints(colours);
+    const pen = canvasOf(canvas, plan.width, plan.height), ratio = canvas.width / plan.width;
+    const side = Math.round(plan.side * ratio), image = pen.createImageData(side, side);
+    const [, rows, columns] = body.cells.shape, out = new Uint32Array(image.data.buffer);
+    const ramp = pixels(colours.ramp, 256), tint = state.values && tints(colours);
     pen.lineWidth = 1;
     for (const { index, x, y } of plan.spots) {
       if (tint) out.fill(tint(state.values.values[index]));
@@ -64,31 +68,39 @@ export function mount(element, bytes, send) {
   // One colour for one number: from 0 to the largest, or symmetric about 0.
   function tints(colours) {
     const bound = limit(), scale = pixels(state.signed ? body.colours.signed[colours.theme] : colours.ramp, 511);
-    return (value) => (Number.isNaN(value) ? 0 : scale[Math.round(510 * (state.signed ? (value / bound + 1) / 2 : Math.max(0, value / bound)))]);
+    const along = (share) => (state.signed ? (share + 1) / 2 : Math.max(0, share));
+    return (value) => (Number.isNaN(value) ? 0 : scale[Math.round(510 * along(value / bound))]);
   }
 
-  const limit = () => state.bound || state.values.values.reduce((most, value) => Math.max(most, Math.abs(value) || 0), 0) || 1;
+  const largest = (numbers) => numbers.reduce((most, value) => Math.max(most, Math.abs(value) || 0), 0);
+  const limit = () => state.bound || largest(state.values.values) || 1;
 
   function drawLabels() {
     labels.replaceChildren();
     const skip = Math.ceil(14 / plan.pitch), words = body.text;
     for (const each of plan.labels) {
-      if (each.kind === "block") for (let head = 0; head < each.count; head += Math.ceil(18 / plan.pitch)) column(each, head);
-      else if (each.kind === "name") place(node("div", "label name", each.text, labels), each.x, each.y, each.width);
+      if (each.kind === "block") {
+        for (let head = 0; head < each.count; head += Math.ceil(18 / plan.pitch)) column(each, head);
+      } else if (each.kind === "name") place(node("div", "label name", each.text, labels), each.x, each.y, each.width);
       else if (plan.labels.filter((other) => other.kind === "row").indexOf(each) % skip === 0) {
         const text = plan.long ? fill(words.row, { layer: each.layer }) : String(each.layer);
         place(node("div", "label row", text, labels), each.x, each.y + (plan.side - 16) / 2, each.width);
       }
     }
     function column({ x }, head) {
-      const group = plan.groups > 1 ? Math.floor(head / plan.groups) * 4 : 0;
-      place(node("div", "label column", String(head), labels), x + head * plan.pitch + group + (plan.side - 24) / 2, -1, 24);
+      const left = x + head * plan.pitch + groupGap(plan.groups, head) + (plan.side - 24) / 2;
+      place(node("div", "label column", String(head), labels), left, -1, 24);
       if (head === 0 && plan.long) place(node("div", "label row", words.head, labels), 0, -1, x - 6);
     }
   }
 
   const spotOf = (index) => plan.spots.find((spot) => spot.index === index);
-  const around = (mark, spot, by) => (spot ? place(mark, spot.x - by, spot.y - by, plan.side + 2 * by, plan.side + 2 * by) : (mark.hidden = true));
+
+  function around(mark, spot, by) {
+    const side = plan.side + 2 * by;
+    if (spot) place(mark, spot.x - by, spot.y - by, side, side);
+    else mark.hidden = true;
+  }
 
   function drawMarks() {
     around(opened, spotOf(state.open), 2);
@@ -105,13 +117,13 @@ export function mount(element, bytes, send) {
   }
 
   function drawLegend(colours) {
-    const words = body.text, bar = node("span", "bar"), [low, high] = state.values ? [state.signed ? -limit() : 0, limit()] : [0, 1];
-    bar.style.background = state.values && state.signed ? signedBar(body.colours.signed[colours.theme], colours.paper) : colours.gradient;
-    const texts = [node("span", "", short(low)), bar, node("span", "", short(high))];
-    if (state.of) texts.push(node("span", "", state.of));
-    if (!state.values) texts.push(node("span", "", words.scale), node("span", "", words.thumbnail));
-    if (!state.values && Math.max(...body.pool) > 1) texts.push(node("span", "", fill(words.pooled, { rows: body.pool[0], columns: body.pool[1] })));
-    legend.replaceChildren(...texts);
+    const words = body.text, bar = node("span", "bar"), [rows, columns] = body.pool, { values, signed, of } = state;
+    const high = values ? limit() : 1, texts = of ? [of] : [], both = values && signed;
+    bar.style.background = both ? signedBar(body.colours.signed[colours.theme], colours.paper) : colours.gradient;
+    if (!values) texts.push(words.scale, words.thumbnail);
+    if (!values && Math.max(rows, columns) > 1) texts.push(fill(words.pooled, { rows, columns }));
+    const [low, ...others] = [short(both ? -high : 0), short(high), ...texts].map((text) => node("span", "", text));
+    legend.replaceChildren(low, bar, ...others);
   }
 
   const nameOf = ({ layer, head }) => fill(body.text.name, { layer, head });
@@ -128,7 +140,8 @@ export function mount(element, bytes, send) {
 
   function under(event) {
     const [x, y] = within(stage, event);
-    return plan?.spots.find((spot) => x >= spot.x && y >= spot.y && x < spot.x + plan.side + 2 && y < spot.y + plan.side + 2);
+    const inside = (at, start) => at >= start && at < start + plan.side + 2;
+    return plan?.spots.find((spot) => inside(x, spot.x) && inside(y, spot.y));
   }
 
   function hover(event) {
@@ -146,7 +159,10 @@ export function mount(element, bytes, send) {
   }
 
   // A click, or Enter, opens a head or silences it; `other` silences it.
-  const choose = (spot, other) => (body.silence && (other || state.silences) ? send({ silence: spot.index }) : open(spot));
+  function choose(spot, other) {
+    if (body.silence && (other || state.silences)) send({ silence: spot.index });
+    else open(spot);
+  }
 
   function open(spot) {
     state.open = spot.index;
@@ -155,10 +171,10 @@ export function mount(element, bytes, send) {
   }
 
   function move([dx, dy]) {
-    const here = at ?? spotOf(state.open) ?? plan.spots[0], row = plan.spots.filter((spot) => spot.row === here.row + dy);
-    const next = dx ? plan.spots[plan.spots.indexOf(here) + dx] : row.reduce((near, spot) => (near && !nearer(spot, near) ? near : spot), undefined);
-    function nearer(one, other) { return Math.abs(column(one) - column(here)) < Math.abs(column(other) - column(here)); }
-    function column(spot) { return state.order ? spot.x : spot.head; }
+    const here = at ?? spotOf(state.open) ?? plan.spots[0];
+    const row = plan.spots.filter((spot) => spot.row === here.row + dy);
+    const column = (spot) => (state.order ? spot.x : spot.head), away = (spot) => Math.abs(column(spot) - column(here));
+    const next = dx ? plan.spots[plan.spots.indexOf(here) + dx] : row.sort((one, other) => away(one) - away(other))[0];
     at = next ?? here;
     around(cursor, at, 3);
     cursor.scrollIntoView({ block: "nearest", inline: "nearest" });
@@ -188,12 +204,9 @@ export function mount(element, bytes, send) {
     tip.hide();
   });
 
-  function update(message) {
-    const read = unpack(message);
+  return receiver(bytes, (read) => {
     if (read.part === "body") body = read;
     else state = read;
     draw();
-  }
-  update(bytes);
-  return { update, destroy: end };
+  }, end);
 }

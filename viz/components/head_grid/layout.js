@@ -2,9 +2,13 @@
 
 const LABEL = 16, NAME = 16, GUTTER = 52, NARROW = 24, BETWEEN = 16, LARGEST = 104;
 
-// By layer: as many blocks of layers side by side as give the largest thumbnails (a model of 30 layers of 9 heads would be a thin tower).
+// Pixels by which a head stands further right, where some heads share their keys and values.
+export const groupGap = (groups, head) => (groups > 1 ? Math.floor(head / groups) * 4 : 0);
+
+// By layer: as many blocks of layers side by side as give the largest thumbnails (a model of 30 layers of 9 heads
+// would be a thin tower).
 export function byLayer({ layers, heads, groups, height }, width, smallest) {
-  const most = Math.max(...heads), gaps = groups > 1 ? (Math.ceil(most / groups) - 1) * 4 : 0;
+  const most = Math.max(...heads), gaps = groupGap(groups, most - 1);
   let best;
   for (let blocks = 1; blocks <= Math.min(4, layers.length); blocks++) {
     const per = Math.ceil(layers.length / blocks), share = (width - (blocks - 1) * BETWEEN) / blocks;
@@ -16,27 +20,30 @@ export function byLayer({ layers, heads, groups, height }, width, smallest) {
   const spots = [], labels = [];
   layers.forEach((layer, row) => {
     const left = Math.floor(row / best.per) * block + best.gutter, top = LABEL + (row % best.per) * pitch;
-    if (row % best.per === 0) labels.push({ kind: "block", x: left, y: 0, count: Math.max(...heads.slice(row, row + best.per)) });
+    const count = Math.max(...heads.slice(row, row + best.per));
+    if (row % best.per === 0) labels.push({ kind: "block", x: left, y: 0, count });
     labels.push({ kind: "row", layer, y: top, x: left - best.gutter, width: best.gutter - 6 });
     for (let head = 0; head < heads[row]; head++) {
-      const group = groups > 1 ? Math.floor(head / groups) * 4 : 0;
-      spots.push({ index: spots.length, layer, head, x: left + head * pitch + group, y: top, row });
+      spots.push({ index: spots.length, layer, head, x: left + head * pitch + groupGap(groups, head), y: top, row });
     }
   });
-  const gap = pitch >= 28 ? 4 : pitch >= 14 ? 2 : 1;
+  const gap = [14, 28].reduce((pixels, from) => (pitch >= from ? 2 * pixels : pixels), 1);
+  const filled = Math.min(best.blocks, Math.ceil(layers.length / best.per));
   return { spots, labels, pitch, side: pitch - gap, groups, long: best.gutter === GUTTER,
-    width: Math.min(best.blocks, Math.ceil(layers.length / best.per)) * block - BETWEEN, height: LABEL + best.per * pitch };
+    width: filled * block - BETWEEN, height: LABEL + best.per * pitch };
 }
 
 // By rank: thumbnails flow in that order, each with its name below.
 export function byRank({ layers, heads }, order, width) {
   const every = layers.flatMap((layer, row) => Array.from({ length: heads[row] }, (_, head) => [layer, head]));
   const pitch = Math.floor(Math.max(44, Math.min(LARGEST, width / Math.ceil(Math.sqrt(order.length * 1.6)))));
-  const across = Math.max(1, Math.floor(width / pitch)), side = pitch - 6;
+  const across = Math.max(1, Math.floor(width / pitch)), side = pitch - 6, step = side + NAME + 6;
   const spots = order.map((index, at) => {
-    const [layer, head] = every[index];
-    return { index, layer, head, x: (at % across) * pitch, y: Math.floor(at / across) * (side + NAME + 6), row: Math.floor(at / across) };
+    const [layer, head] = every[index], row = Math.floor(at / across);
+    return { index, layer, head, x: (at % across) * pitch, y: row * step, row };
   });
-  const labels = spots.map(({ layer, head, x, y }) => ({ kind: "name", text: `${layer}·${head}`, x, y: y + side, width: side }));
-  return { spots, labels, pitch, side, width: Math.min(order.length, across) * pitch, height: Math.ceil(order.length / across) * (side + NAME + 6) };
+  const labels = spots.map(({ layer, head, x, y }) => (
+    { kind: "name", text: `${layer}·${head}`, x, y: y + side, width: side }));
+  return { spots, labels, pitch, side, width: Math.min(order.length, across) * pitch,
+    height: Math.ceil(order.length / across) * step };
 }

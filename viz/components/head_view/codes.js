@@ -7,7 +7,8 @@ export const READABLE = 13;
 
 export const weightOf = (code) => (code / 65535) ** 2;
 
-// A difference from −bound to bound: 0 is nothing, else 1 + 2 · round(32766 · |v| / bound) + (v > 0), so that a larger code is a larger change.
+// A difference from −bound to bound: 0 is nothing, else 1 + 2 · round(32766 · |v| / bound) + (v > 0), so that a
+// larger code is a larger change.
 export function valueOf(code, bound) {
   if (!bound) return weightOf(code);
   const size = ((code - 1) >> 1) / 32766;

@@ -1,21 +1,22 @@
-// One head through one of three lenses, or the difference of two. Pointer, keyboard, tooltip and table are the same for all; only a choice is
-// sent, as {token, pair}. While a reader predicts, the head is covered: no weights are here, cells are marked, and {marks} is sent in the end.
-import { number, unpack } from "../js/messages.js";
-import { figure, fill, frame, node, palette, short, tooltip } from "../js/shared.js";
-import { signedBar } from "../js/negative_marks.js";
+// One head through one of three lenses, or the difference of two. Pointer, keyboard, tooltip and table are the same
+// for all; only a choice is sent, as {token, pair}. While a reader predicts, the head is covered: no weights are
+// here, cells are marked, and {marks} is sent in the end.
+import { number, receiver } from "../js/messages.js";
+import { div, figure, fill, frame, node, palette, tooltip } from "../js/shared.js";
 import { covered, scored } from "./offline_prediction.js";
-import { strength, valueOf } from "./codes.js";
+import { valueOf } from "./codes.js";
+import { legendOf } from "./legend.js";
 import { lines } from "./lines.js";
 import { marksOf } from "./marked_cells.js";
 import { matrix } from "./matrix.js";
 import { text } from "./text.js";
 
-const LENSES = { matrix, lines, text }, TICKS = { linear: [0, 0.5, 1], root: [0, 0.1, 0.4, 1], log: [0.0001, 0.001, 0.01, 0.1, 1] };
+const LENSES = { matrix, lines, text };
 
 export function mount(element, bytes, send) {
   const { root, on, draw, end } = frame(element, "view", redraw);
-  const say = node("div", "say", undefined, root), board = node("div", "board", undefined, root), legend = node("div", "legend", undefined, root);
-  const table = node("div", "unseen", undefined, root), live = node("div", "unseen", undefined, root), tip = tooltip(root);
+  const sentence = div("say", root), board = div("board", root), legend = div("legend", root);
+  const table = div("unseen", root), live = div("unseen", root), tip = tooltip(root);
   const view = { state: { lens: "matrix", scale: "linear", transpose: false, focus: null, pair: null } };
   let lens, drawn, cursor, later, held, touched, over = "", whole, blank;
   view.marks = marksOf(view);
@@ -33,23 +34,31 @@ export function mount(element, bytes, send) {
     view.width = root.clientWidth;
     if (drawn !== state.lens) {
       board.replaceChildren();
-      lens = LENSES[state.lens](node("div", `stage ${state.lens}`, undefined, board), view);
+      lens = LENSES[state.lens](div(`stage ${state.lens}`, board), view);
       drawn = state.lens;
     }
     lens.draw();
     rest();
     if (held) pointAgain();
     drawLegend();
-    board.setAttribute("aria-label", fill(body.text.keys, { head: headName(0) }));
+    const head = headName(0), size = { head, rows: view.rows.texts.length, columns: view.columns.texts.length };
+    board.setAttribute("aria-label", fill(body.text.keys, { head }));
     for (const canvas of board.querySelectorAll("canvas")) {
       canvas.setAttribute("role", "img");
-      canvas.setAttribute("aria-label", fill(body.bound ? body.text.picture_signed : body.text.picture, { head: headName(0), rows: view.rows.texts.length, columns: view.columns.texts.length }));
+      canvas.setAttribute("aria-label", fill(body.bound ? body.text.picture_signed : body.text.picture, size));
     }
-    root.dataset.drawn = `${headName(0)} ${state.lens}`;
+    root.dataset.drawn = `${head} ${state.lens}`;
   }
 
   const name = (axis, at) => fill(view.body.text.position, { token: axis.texts[at], position: axis.tokens[at] });
-  const headName = (head) => fill(view.body.text.head, { layer: view.body.heads[head][0], head: view.body.heads[head][1] });
+  const between = (row, column) => ({ from: name(view.rows, row), to: name(view.columns, column) });
+  const pairName = (row, column) => fill(view.body.text.pair, between(row, column));
+
+  function headName(number) {
+    const [layer, head] = view.body.heads[number];
+    return fill(view.body.text.head, { layer, head });
+  }
+
   const code = (head, row, column) => {
     const { values, shape } = view.body.weights;
     return values[(head * shape[1] + row) * shape[2] + column];
@@ -77,10 +86,12 @@ export function mount(element, bytes, send) {
   function facts(row, column) {
     const { text: words, heads, scores, low, high, bound } = view.body;
     if (view.state.marking) return [[words.marked, view.marks.has(row, column) ? words.yes : words.no]];
-    const rows = heads.map((_, head) => [heads.length > 1 ? headName(head) : bound ? words.change : words.weight, value(head, row, column)]);
+    const title = bound ? words.change : words.weight;
+    const rows = heads.map((_, head) => [heads.length > 1 ? headName(head) : title, value(head, row, column)]);
     if (!scores) return rows;
     const score = number(scores.values[row * scores.shape[1] + column], low, high), step = (high - low) / 65534;
-    rows.push([words.score, Number.isNaN(score) ? words.masked : score.toFixed(step < 0.004 ? 2 : step < 0.04 ? 1 : 0)]);
+    const digits = [0.04, 0.004].filter((each) => step < each).length;
+    rows.push([words.score, Number.isNaN(score) ? words.masked : score.toFixed(digits)]);
     return rows;
   }
 
@@ -88,14 +99,14 @@ export function mount(element, bytes, send) {
   function about({ row, column }) {
     if (row === undefined) return column === undefined ? undefined : [name(view.columns, column), []];
     if (column === undefined) return [name(view.rows, row), view.state.marking ? [] : most(row, 3)];
-    return [fill(view.body.text.pair, { from: name(view.rows, row), to: name(view.columns, column) }), facts(row, column)];
+    return [pairName(row, column), facts(row, column)];
   }
 
   function point(spot, x, y) {
-    const key = `${spot.row} ${spot.column}`, said = about(spot);
+    const key = `${spot.row} ${spot.column}`, explained = about(spot);
     if (key !== over) lens.mark(spot);
     over = key;
-    if (said) tip.show(x, y, ...said);
+    if (explained) tip.show(x, y, ...explained);
     else tip.hide();
   }
 
@@ -115,54 +126,43 @@ export function mount(element, bytes, send) {
     over = "";
     tip.hide();
     lens.mark({});
-    sayWhat();
+    sentence.textContent = whatIsShown();
+    drawTableSoon();
+  }
+
+  function drawTableSoon() {
     clearTimeout(later);
     later = setTimeout(drawTable, 200);
   }
 
-  function sayWhat() {
+  // What the picture shows, in words.
+  function whatIsShown() {
     const { text: words, sums, notes } = view.body, { lens: kind, transpose, focus, marking } = view.state;
     const from = focus === null ? "" : name(view.rows, focus);
-    if (marking) {
-      say.textContent = kind === "text" && focus !== null ? fill(words.predict_text, { from }) : words.predict;
-      return;
-    }
-    const first = { matrix: transpose ? words.column : words.row, lines: transpose ? words.lines_transposed : words.lines,
-      text: focus === null ? words.text_none : fill(words.text, { from }) }[kind];
+    if (marking) return kind === "text" && from ? fill(words.predict_text, { from }) : words.predict;
+    const first = {
+      matrix: transpose ? words.column : words.row,
+      lines: transpose ? words.lines_transposed : words.lines,
+      text: from ? fill(words.text, { from }) : words.text_none,
+    }[kind];
     const sum = sums && kind === "matrix" ? [transpose ? words.column_sum : words.row_sum] : [];
-    const marks = view.state.alone ? view.marks.inside() : [], [found, best, uniform] = marks.length ? scored(view.body, marks).map(figure) : [];
-    say.textContent = [...(marks.length ? [fill(words.scored, { found, best, uniform })] : []), first, ...sum, ...notes].join("; ");
+    const marks = view.state.alone ? view.marks.inside() : [];
+    const [found, best, uniform] = marks.length ? scored(view.body, marks).map(figure) : [];
+    const score = marks.length ? [fill(words.scored, { found, best, uniform })] : [];
+    return [...score, first, ...sum, ...notes].join("; ");
   }
 
   function drawLegend() {
-    const { body, state, colours } = view, words = body.text, { bound } = body;
-    legend.classList.toggle("asks", Boolean(state.marking));
-    if (state.marking) return drawButtons();
-    const bar = node("span", "bar"), ticks = node("span", "ticks");
-    bar.style.background = bound ? signedBar(colours.signed, colours.paper) : colours.gradient;
-    for (const weight of bound ? [-bound, 0, bound] : TICKS[state.scale]) {
-      const tick = node("span", "", weight > 0 && bound ? `+${short(weight)}` : short(weight), ticks);
-      tick.style.left = `${100 * (bound ? (weight / bound + 1) / 2 : strength(weight, state.scale, body.floor))}%`;
-    }
-    const scale = node("span", "scale");
-    scale.append(bar, ticks);
-    const entry = (text, colour) => {
-      const made = node("span", "entry", text);
-      made.style.setProperty("--head", colour);
-      return made;
-    };
-    legend.replaceChildren(node("span", "", bound ? words.change : words.weight), scale, node("span", "", words[state.scale]));
-    if (state.lens === "matrix" && view.hidden) legend.append(entry(words.masked, colours.masked));
-    if (state.lens === "matrix" && body.absent) legend.append(entry(words.absent, colours.masked));
-    if (view.marks.inside().length && state.lens !== "lines") legend.append(node("span", "entry guess", words.yours));
-    if (body.heads.length > 1 && state.lens === "lines") {
-      legend.replaceChildren(...body.heads.map((_, head) => entry(headName(head), colours.heads[head])));
-    }
+    const { marking } = view.state;
+    legend.classList.toggle("asks", Boolean(marking));
+    if (marking) drawButtons();
+    else legend.replaceChildren(...legendOf(view, headName));
   }
 
   // While the head is covered: how many cells are marked, and the way to the answer.
   function drawButtons() {
-    const words = view.body.text, count = view.marks.inside().length, reveal = node("button", "reveal", words.reveal), clear = node("button", "", words.clear);
+    const words = view.body.text, count = view.marks.inside().length;
+    const reveal = node("button", "reveal", words.reveal), clear = node("button", "", words.clear);
     reveal.disabled = clear.disabled = !count;
     reveal.onclick = () => {
       send({ marks: view.marks.tokens() });
@@ -178,16 +178,15 @@ export function mount(element, bytes, send) {
     legend.replaceChildren(reveal, clear, node("span", "", fill(words.count, { count })));
   }
 
-  function marked(said) {
+  function marked(news) {
     lens.drawMarks?.();
     drawButtons();
-    live.textContent = said;
-    clearTimeout(later);
-    later = setTimeout(drawTable, 200);
+    live.textContent = news;
+    drawTableSoon();
   }
 
   function toggle(row, column) {
-    const { text: words } = view.body, pair = fill(words.pair, { from: name(view.rows, row), to: name(view.columns, column) });
+    const { text: words } = view.body, pair = pairName(row, column);
     if (!view.marks.toggle(row, column)) marked(`${pair}, ${words.masked}`);
     else marked(`${pair}, ${words.marked}: ${view.marks.has(row, column) ? words.yes : words.no}`);
   }
@@ -204,15 +203,19 @@ export function mount(element, bytes, send) {
       for (const cell of cells) node(tag, "", cell, row);
     };
     line("th", [words.column_token, ...facts(focus, 0).map(([title]) => title)]);
-    view.columns.texts.forEach((_, column) => line("td", [name(view.columns, column), ...facts(focus, column).map(([, value]) => value)]));
-    if (!view.state.marking) live.textContent = fill(words.said, { from, list: most(focus, 3).map((each) => each.join(" ")).join(", ") });
+    view.columns.texts.forEach((_, column) => {
+      line("td", [name(view.columns, column), ...facts(focus, column).map(([, value]) => value)]);
+    });
+    const list = most(focus, 3).map((each) => each.join(" ")).join(", ");
+    if (!view.state.marking) live.textContent = fill(words.said, { from, list });
   }
 
   function set(focus, pair) {
     view.state = { ...view.state, focus, pair };
     cursor = undefined;
     rest();
-    send({ token: focus === null ? null : view.rows.tokens[focus], pair: pair && [view.rows.tokens[pair[0]], view.columns.tokens[pair[1]]] });
+    const { rows, columns } = view;
+    send({ token: rows.tokens[focus] ?? null, pair: pair && [rows.tokens[pair[0]], columns.tokens[pair[1]]] });
   }
 
   function choose({ row, column }) {
@@ -229,11 +232,13 @@ export function mount(element, bytes, send) {
 
   // Arrows move a row, and from a row a cell; in the text every arrow moves the token that looks.
   function move(key) {
-    const { focus, pair, lens: kind, transpose } = view.state, step = key === "ArrowRight" || key === "ArrowDown" ? 1 : -1;
-    const upright = key === "ArrowUp" || key === "ArrowDown", inside = (at, axis) => Math.max(0, Math.min(axis.texts.length - 1, at));
-    if (!cursor) cursor = { row: focus ?? 0, column: undefined };
-    if (kind === "text" || upright !== transpose) cursor.row = inside(cursor.row + step, view.rows);
-    else cursor.column = inside(cursor.column === undefined ? pair?.[1] ?? cursor.row : cursor.column + step, view.columns);
+    const { focus, pair, lens: kind, transpose } = view.state, upright = ["ArrowUp", "ArrowDown"].includes(key);
+    const step = ["ArrowRight", "ArrowDown"].includes(key) ? 1 : -1;
+    const inside = (at, axis) => Math.max(0, Math.min(axis.texts.length - 1, at));
+    cursor ??= { row: focus ?? 0, column: undefined };
+    const { row, column } = cursor, next = column === undefined ? pair?.[1] ?? row : column + step;
+    if (kind === "text" || upright !== transpose) cursor.row = inside(row + step, view.rows);
+    else cursor.column = inside(next, view.columns);
     point(cursor, ...lens.where(cursor));
     const [title, rows] = about(cursor);
     live.textContent = [title, ...rows.map((row) => row.join(" "))].join(", ");
@@ -245,7 +250,8 @@ export function mount(element, bytes, send) {
   });
   on(board, "pointerleave", leave);
   on(document, "pointerdown", (event) => held && !event.composedPath().includes(board) && leave());
-  on(board, "pointerdown", (event) => { touched = event.pointerType === "touch"; });   // in Safari before 18.2 a click does not say it
+  // in Safari before 18.2 a click does not say it
+  on(board, "pointerdown", (event) => { touched = event.pointerType === "touch"; });
   on(board, "click", (event) => {
     const spot = lens.at(event, true), { focus } = view.state;
     const second = event.shiftKey && spot.column === undefined && focus !== null && view.body.columns === null;
@@ -271,25 +277,19 @@ export function mount(element, bytes, send) {
     view.body = view.state.alone && view.state.marking ? (blank ??= whole && covered(whole)) : whole;
   }
 
-  function update(message) {
-    const read = unpack(message);
+  return receiver(bytes, (read) => {
     if (read.part === "state") {
       view.state = read;
       view.marks.begin(read);
     } else {
       [whole, blank] = [read, undefined];
-      Object.assign(view, { rows: read.rows, columns: read.columns ?? read.rows, hidden: read.scores?.values.includes(65535) });
+      const { rows, columns, scores } = read;
+      Object.assign(view, { rows, columns: columns ?? rows, hidden: scores?.values.includes(65535) });
     }
     look();
     const { state, rows, columns } = view, within = (at, axis) => at !== null && at < axis.texts.length;
     if (!within(state.focus, rows)) state.focus = null;
     if (state.pair && !(within(state.pair[0], rows) && within(state.pair[1], columns))) state.pair = null;
     draw();
-  }
-  update(bytes);
-  const destroy = () => {
-    clearTimeout(later);
-    end();
-  };
-  return { update, destroy };
+  }, () => (clearTimeout(later), end()));
 }

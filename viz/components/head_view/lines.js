@@ -1,19 +1,21 @@
 // The lines lens: two columns of tokens, a line for each weight; thicker and darker is more. One colour a head.
-import { canvasOf, node, place, within } from "../js/shared.js";
+import { div, node, place, within } from "../js/shared.js";
+import { canvasOf } from "../js/canvas.js";
 import { pointOf, token } from "../js/token_element.js";
 import { CODES, READABLE, strengths, widest } from "./codes.js";
 
 const PITCH = 26, MOST = 4000, FAINTEST = 0.02;
 
 export function lines(stage, view) {
-  const base = node("canvas", "base", undefined, stage), front = node("canvas", "", undefined, stage), labels = node("div", "", undefined, stage);
+  const [base, front] = ["base", ""].map((name) => node("canvas", name, undefined, stage)), labels = div("", stage);
   let size = {}, steps, lit;
 
   function measure() {
-    const { body, width, rows, columns, state } = view, [left, right] = state.transpose ? [columns, rows] : [rows, columns];
+    const { body, width, rows, columns, state } = view;
+    const [left, right] = state.transpose ? [columns, rows] : [rows, columns];
+    const count = Math.max(left.texts.length, right.texts.length), pitch = Math.min(PITCH, body.height / count);
     const side = Math.ceil(Math.min(Math.max(widest(left.texts), widest(right.texts)) + 16, width * 0.3, 152));
-    const pitch = Math.min(PITCH, body.height / Math.max(left.texts.length, right.texts.length));
-    size = { left, right, side, pitch, gap: Math.min(width - 2 * side, 460), height: pitch * Math.max(left.texts.length, right.texts.length) };
+    size = { left, right, side, pitch, gap: Math.min(width - 2 * side, 460), height: pitch * count };
   }
 
   function draw() {
@@ -25,11 +27,12 @@ export function lines(stage, view) {
     place(front, side, 0);
     const pen = canvasOf(base, gap, height);
     canvasOf(front, gap, height);
-    const { weights } = view.body, [heads, rows, columns] = weights.shape, least = Math.max(threshold(weights.values), 1);
+    const { weights } = view.body, [heads, rows, columns] = weights.shape;
+    const least = Math.max(threshold(weights.values), 1);
     for (let head = 0; head < heads; head++) {
       for (let at = 0; at < rows * columns; at++) {
-        const code = weights.values[head * rows * columns + at];
-        if (code >= least && steps[code] >= FAINTEST) curve(pen, head, Math.floor(at / columns), at % columns, steps[code]);
+        const code = weights.values[head * rows * columns + at], row = Math.floor(at / columns);
+        if (code >= least && steps[code] >= FAINTEST) curve(pen, head, row, at % columns, steps[code]);
       }
     }
     drawLabels();
@@ -48,7 +51,8 @@ export function lines(stage, view) {
 
   // `front` lines stand for themselves, the others are the ground behind them.
   function curve(pen, head, row, column, step, front = false, colour = undefined) {
-    const { gap } = size, ratio = pen.canvas.width / gap, [from, to] = view.state.transpose ? [column, row] : [row, column];
+    const { gap } = size, ratio = pen.canvas.width / gap;
+    const [from, to] = view.state.transpose ? [column, row] : [row, column];
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.globalAlpha = colour ? 1 : (front ? 0.3 : 0.06) + (front ? 0.7 : 0.9) * step;
     pen.lineWidth = (front ? 1 : 0.5) + 4 * step;
@@ -65,7 +69,7 @@ export function lines(stage, view) {
     for (const [axis, name] of [[size.left, "left"], [size.right, "right"]]) {
       for (let at = 0; at < axis.texts.length; at += skip) put(axis, name, at, "", labels);
     }
-    lit = node("div", "", undefined, labels);
+    lit = div("", labels);
   }
 
   function put(axis, name, at, kind, parent) {
@@ -89,10 +93,9 @@ export function lines(stage, view) {
     }
     if (pair && heads === 1) draws(0, pair[0], pair[1], view.colours.accent);
     lit.replaceChildren();
-    const sides = transpose ? ["right", "left"] : ["left", "right"], axes = { left: size.left, right: size.right };
-    for (const [at, side, kind] of [[row, sides[0], "over"], [column, sides[1], "over"], [focus, sides[0], "from"], [pair?.[1], sides[1], "to"]]) {
-      if (at != null) put(axes[side], side, at, `hot ${kind}`, lit);
-    }
+    const [from, to] = transpose ? ["right", "left"] : ["left", "right"];
+    const marks = [[row, from, "over"], [column, to, "over"], [focus, from, "from"], [pair?.[1], to, "to"]];
+    for (const [at, side, kind] of marks) if (at != null) put(size[side], side, at, `hot ${kind}`, lit);
   }
 
   // The label under the pointer, or the strongest line within 5 pixels of it.
@@ -114,12 +117,14 @@ export function lines(stage, view) {
       if (1.5 * t - 1.5 * t * t + t ** 3 < x) low = t;
       else high = t;
     }
-    const rise = 3 * low ** 2 - 2 * low ** 3, { weights } = view.body, [, rows, columns] = weights.shape, { focus, transpose } = view.state;
+    const rise = 3 * low ** 2 - 2 * low ** 3, { focus, transpose } = view.state;
+    const { weights } = view.body, [, rows, columns] = weights.shape;
     const lefts = size.left.texts.length, rights = size.right.texts.length;
     let best = {}, most = 0;
     for (let from = 0; from < lefts; from++) {
       const exact = (y - middle(from) * (1 - rise)) / Math.max(rise, 1e-6), reach = 5 / Math.max(rise, 1e-6);
-      const first = Math.max(0, Math.ceil((exact - reach) / size.pitch - 0.5)), last = Math.min(rights - 1, Math.floor((exact + reach) / size.pitch - 0.5));
+      const first = Math.max(0, Math.ceil((exact - reach) / size.pitch - 0.5));
+      const last = Math.min(rights - 1, Math.floor((exact + reach) / size.pitch - 0.5));
       for (let to = first; to <= last; to++) {
         const [row, column] = transpose ? [to, from] : [from, to];
         if (focus !== null && row !== focus) continue;

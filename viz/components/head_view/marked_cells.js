@@ -1,4 +1,5 @@
-// Cells that a reader marks before the head is shown. They are kept here and sent all at once, so that no answer from the server meets a newer mark.
+// Cells that a reader marks before the head is shown. They are kept here and sent all at once, so that no answer from
+// the server meets a newer mark.
 
 const key = (row, column) => `${row} ${column}`;
 
@@ -23,8 +24,9 @@ export function marksOf(view) {
   }
 
   function inside() {
-    const found = [...cells].map((each) => each.split(" ").map(Number));
-    return found.filter(([row, column]) => row < view.rows.texts.length && column < view.columns.texts.length).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+    const { rows, columns } = view, marked = [...cells].map((each) => each.split(" ").map(Number));
+    const there = marked.filter(([row, column]) => row < rows.texts.length && column < columns.texts.length);
+    return there.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
   }
 
   const clear = () => cells.clear();

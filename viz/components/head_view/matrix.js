@@ -1,5 +1,7 @@
-// The matrix lens: queries down, keys across (or transposed). The cells are one canvas; everything that moves is a box above it.
-import { canvasOf, node, paint, pixels, place, within } from "../js/shared.js";
+// The matrix lens: queries down, keys across (or transposed). The cells are one canvas; everything that moves is a
+// box above it.
+import { div, node, place, within } from "../js/shared.js";
+import { canvasOf, paint, pixels } from "../js/canvas.js";
 import { STRUCK, strike } from "../js/negative_marks.js";
 import { pointOf, token } from "../js/token_element.js";
 import { CODES, READABLE, strength, strengths, valueOf, widest } from "./codes.js";
@@ -7,18 +9,19 @@ import { CODES, READABLE, strength, strengths, valueOf, widest } from "./codes.j
 const LARGEST = 44, SHADES = 1024;
 
 export function matrix(stage, view) {
-  const canvas = node("canvas", "", undefined, stage), labels = node("div", "", undefined, stage);
-  const boxes = {}, hot = {}, marked = node("div", "", undefined, stage);
-  for (const name of ["band down", "band across", "row", "pair"]) boxes[name] = node("div", `box ${name}`, undefined, stage);
+  const canvas = node("canvas", "", undefined, stage), labels = div("", stage);
+  const boxes = {}, hot = {}, marked = div("", stage);
+  for (const name of ["band down", "band across", "row", "pair"]) boxes[name] = div(`box ${name}`, stage);
   let codes, source, turned, size = {};
 
   // Codes with queries down or across; 0 means masked, so an unmasked weight of 0 counts as the smallest code.
   function prepare() {
-    const { weights, scores } = view.body, [, rows, columns] = weights.shape, flip = view.state.transpose;
+    const { weights, scores, absent, bound } = view.body, flip = view.state.transpose;
+    const [, rows, columns] = weights.shape;
     if (source === weights && turned === flip) return;
     [source, turned] = [weights, flip];
     codes = new Uint16Array(rows * columns);
-    const hidden = scores?.values, [noRows, noColumns] = (view.body.absent ?? [[], []]).map((each) => new Set(each)), { bound } = view.body;
+    const hidden = scores?.values, [noRows, noColumns] = (absent ?? [[], []]).map((each) => new Set(each));
     for (let row = 0; row < rows; row++) {
       for (let column = 0; column < columns; column++) {
         const at = row * columns + column, nothing = hidden?.[at] === 65535 || noRows.has(row) || noColumns.has(column);
@@ -30,8 +33,9 @@ export function matrix(stage, view) {
 
   function measure() {
     const { state, rows, columns, body, width } = view;
-    const [down, across] = state.transpose ? [columns, rows] : [rows, columns], v = down.texts.length, h = across.texts.length;
-    const left = Math.ceil(Math.min(widest(down.texts) + 10, width * 0.32, 136)), most = Math.ceil(widest(across.texts) + 8);
+    const [down, across] = state.transpose ? [columns, rows] : [rows, columns];
+    const v = down.texts.length, h = across.texts.length, most = Math.ceil(widest(across.texts) + 8);
+    const left = Math.ceil(Math.min(widest(down.texts) + 10, width * 0.32, 136));
     let wide = Math.min((width - left - 2) / h, LARGEST);
     const level = wide >= most + 4, top = level ? 20 : Math.min(most, 112);
     let high = Math.min((body.height - top) / v, LARGEST);
@@ -69,12 +73,13 @@ export function matrix(stage, view) {
   }
 
   function strikeNegative(pen, signed) {
-    const { v, h } = size, wide = canvas.width / h, high = canvas.height / v;
+    const { v, h } = size, wide = canvas.width / h, high = canvas.height / v, { ink, paper } = view.colours;
     pen.lineWidth = devicePixelRatio || 1;
     codes.forEach((code, at) => {
       const share = code ? signed(valueOf(code, 1)) : 0;
-      pen.globalAlpha = share < -0.5 ? 0.8 : 0.45;
-      if (share <= -STRUCK) strike(pen, (at % h) * wide, Math.floor(at / h) * high, wide, high, share < -0.5 ? view.colours.paper : view.colours.ink);
+      const [alpha, colour] = share < -0.5 ? [0.8, paper] : [0.45, ink];
+      pen.globalAlpha = alpha;
+      if (share <= -STRUCK) strike(pen, (at % h) * wide, Math.floor(at / h) * high, wide, high, colour);
     });
     pen.lineWidth = 1;
   }
@@ -83,9 +88,10 @@ export function matrix(stage, view) {
   function drawMarks() {
     marked.replaceChildren();
     marked.className = view.state.marking ? "guess" : "guess shown";
+    const { left, top, wide, high } = size;
     for (const [row, column] of view.marks.inside()) {
       const [r, c] = view.state.transpose ? [column, row] : [row, column];
-      place(node("div", "box", undefined, marked), size.left + c * size.wide, size.top + r * size.high, size.wide, size.high);
+      place(div("box", marked), left + c * wide, top + r * high, wide, high);
     }
   }
 
@@ -107,6 +113,7 @@ export function matrix(stage, view) {
 
   function putAcross(made, at) {
     const { left, top, wide, level } = size;
+    made.classList.toggle("level", level);
     if (level) return place(made, left + at * wide, top - 19, wide);
     made.style.transform = `translate(${left + at * wide + (wide - 16) / 2}px, ${top - 4}px) rotate(-90deg)`;
     made.style.width = `${top - 4}px`;
@@ -115,25 +122,24 @@ export function matrix(stage, view) {
 
   function drawLabels() {
     labels.replaceChildren();
-    for (const [axis, pitch, put, name] of [[size.down, size.high, putDown, "down"], [size.across, size.wide, putAcross, "across"]]) {
-      const skip = Math.ceil(READABLE / pitch), kind = `label ${name}${name === "across" && size.level ? " level" : ""}`;
-      for (let at = 0; at < axis.texts.length; at += skip) put(label(axis, at, kind, labels), at);
-      hot[name] = node("div", "", undefined, labels);
+    for (const [name, pitch] of [["down", size.high], ["across", size.wide]]) {
+      for (let at = 0; at < size[name].texts.length; at += Math.ceil(READABLE / pitch)) label(name, at, "", labels);
+      hot[name] = div("", labels);
     }
   }
 
-  function label(axis, at, kind, parent) {
-    const made = token(axis.texts[at], axis.flags[at], parent);
-    made.className += ` ${kind}`;
-    return made;
+  // The name of a token, beside its row ("down") or above its column ("across").
+  function label(name, at, kind, parent) {
+    const axis = size[name], made = token(axis.texts[at], axis.flags[at], parent);
+    made.className += ` label ${name} ${kind}`;
+    if (name === "down") putDown(made, at);
+    else putAcross(made, at);
   }
 
   // Labels that must be readable now, above the others: the focus and the pair, and what is under the pointer.
-  function light(name, axis, put, marks) {
+  function light(name, marks) {
     hot[name].replaceChildren();
-    for (const [at, kind] of marks) {
-      if (at !== null && at !== undefined) put(label(axis, at, `label hot ${name} ${kind}${name === "across" && size.level ? " level" : ""}`, hot[name]), at);
-    }
+    for (const [at, kind] of marks) if (at != null) label(name, at, `hot ${kind}`, hot[name]);
   }
 
   const box = (name, x, y, width, height) => place(boxes[name], size.left + x, size.top + y, width, height);
@@ -144,23 +150,25 @@ export function matrix(stage, view) {
     const [r, c] = transpose ? [column, row] : [row, column];
     if (r !== undefined) box("band across", 0, r * high, width, high);
     if (c !== undefined) box("band down", c * wide, 0, wide, height);
-    if (focus !== null) transpose ? box("row", focus * wide - 1, -1, wide + 2, height + 2) : box("row", -1, focus * high - 1, width + 2, high + 2);
+    if (focus !== null && transpose) box("row", focus * wide - 1, -1, wide + 2, height + 2);
+    else if (focus !== null) box("row", -1, focus * high - 1, width + 2, high + 2);
     if (pair) {
       const [y, x] = transpose ? [pair[1], pair[0]] : pair;
       box("pair", x * wide - 2, y * high - 2, wide + 4, high + 4);
     }
     const rowMarks = [[row, "over"], [focus, "from"]], columnMarks = [[column, "over"], [pair?.[1], "to"]];
-    light("down", size.down, putDown, transpose ? columnMarks : rowMarks);
-    light("across", size.across, putAcross, transpose ? rowMarks : columnMarks);
+    light("down", transpose ? columnMarks : rowMarks);
+    light("across", transpose ? rowMarks : columnMarks);
   }
 
   // The cell or the label under the pointer.
   function at(event) {
     const [fromLeft, fromTop] = within(stage, event), x = fromLeft - size.left, y = fromTop - size.top;
-    const c = Math.floor(x / size.wide), r = Math.floor(y / size.high), inX = c >= 0 && c < size.h, inY = r >= 0 && r < size.v;
+    const c = Math.floor(x / size.wide), r = Math.floor(y / size.high);
+    const inX = c >= 0 && c < size.h, inY = r >= 0 && r < size.v;
     if ((!inX && x >= 0) || (!inY && y >= 0) || (x < 0 && y < 0)) return {};
-    const [row, column] = view.state.transpose ? [c, r] : [r, c], [hasRow, hasColumn] = view.state.transpose ? [inX, inY] : [inY, inX];
-    return { row: hasRow ? row : undefined, column: hasColumn ? column : undefined };
+    const across = inX ? c : undefined, down = inY ? r : undefined;
+    return view.state.transpose ? { row: across, column: down } : { row: down, column: across };
   }
 
   // Where a cell is on the screen, for the tooltip of the keyboard.

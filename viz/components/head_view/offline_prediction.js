@@ -1,19 +1,24 @@
-// A covered head that no server knows of, as a handout holds it: its numbers are here, so it is covered, shown and scored here.
+// A covered head that no server knows of, as a handout holds it: its numbers are here, so it is covered, shown and
+// scored here.
 import { valueOf } from "./codes.js";
 
 // The head without a number in it.
-export const covered = (body) => ({ ...body, weights: { ...body.weights, values: new Uint16Array(body.weights.values.length) } });
+export function covered(body) {
+  const { weights } = body, values = new Uint16Array(weights.values.length);
+  return { ...body, weights: { ...weights, values } };
+}
 
-// Means over the rows with marks of the weight on them, on the best as many, and on as many at random (model/studies/prediction_game.py).
+// Means over the rows with marks of the weight on them, on the best as many, and on as many at random
+// (model/studies/prediction_game.py).
 export function scored({ weights, scores }, marks) {
   const columns = weights.shape[2], rows = new Map(), sums = [0, 0, 0];
   for (const [row, column] of marks) rows.set(row, [...(rows.get(row) ?? []), column]);
   for (const [row, marked] of rows) {
     const own = Array.from({ length: columns }, (_, column) => valueOf(weights.values[row * columns + column]));
-    const open = own.filter((_, column) => scores?.values[row * columns + column] !== 65535).sort((a, b) => b - a), whole = total(open);
+    const open = own.filter((_, column) => scores?.values[row * columns + column] !== 65535).sort((a, b) => b - a);
     sums[0] += total(marked.map((column) => own[column]));
     sums[1] += total(open.slice(0, marked.length));
-    sums[2] += (whole * marked.length) / open.length;
+    sums[2] += (total(open) * marked.length) / open.length;
   }
   return sums.map((sum) => sum / rows.size);
 }

@@ -1,5 +1,6 @@
 // The text lens: the sentence as flowing words, each on the colour of the weight that the focused token gives it.
-import { inWindow, node, pixels } from "../js/shared.js";
+import { inWindow, node } from "../js/shared.js";
+import { pixels } from "../js/canvas.js";
 import { token } from "../js/token_element.js";
 import { strengths } from "./codes.js";
 
@@ -76,9 +77,10 @@ export function text(stage, view) {
   }
 
   function at(event, clicked) {
-    const word = event.target.closest?.(".token"), place = word ? Number(word.dataset.at) : undefined, { focus } = view.state;
-    if (place === undefined) return {};
-    const chooses = looking[place] === word && !(view.state.marking && looking === lookedAt && focus !== null);
+    const word = event.target.closest?.(".token"), { focus, marking } = view.state;
+    if (!word) return {};
+    const place = Number(word.dataset.at);
+    const chooses = looking[place] === word && !(marking && looking === lookedAt && focus !== null);
     if (chooses && (looking !== lookedAt || focus === null || (clicked && !event.shiftKey))) return { row: place };
     return { row: focus ?? undefined, column: place };
   }

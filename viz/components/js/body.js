@@ -1,32 +1,33 @@
 // The large message of a component.
-import { kept } from "./lifecycle.js";
-import { enter } from "./channels.js";
-import { shelf } from "./code_registry.js";
+import { mountOnce } from "./lifecycle.js";
+import { channelOf } from "./channels.js";
+import { registeredCode } from "./code_registry.js";
 
 const begin = (component) => (parent, { data }) => {
-  const room = enter(data), one = {};
-  room.body = one;   // its view comes when the code is there; until then a state that goes must not take the room with it
-  shelf(component).promise.then(({ mount, css }) => {
-    if (one.ended) return;
-    one.style = document.createElement("style");
-    one.style.textContent = css;
-    parent.append(one.style);
-    one.view = room.view = mount(parent, one.data, (event) => one.trigger("event", event));
-    if (room.state) one.view.update(room.state);
+  const channel = channelOf(data), mounted = {};
+  // its view comes when the code is there; until then a state that goes must not take the channel with it
+  channel.body = mounted;
+  registeredCode(component).promise.then(({ mount, css }) => {
+    if (mounted.ended) return;
+    mounted.style = document.createElement("style");
+    mounted.style.textContent = css;
+    parent.append(mounted.style);
+    mounted.view = channel.view = mount(parent, mounted.data, (event) => mounted.trigger("event", event));
+    if (channel.state) mounted.view.update(channel.state);
   });
-  one.update = (call) => {
-    one.trigger = call.setTriggerValue;
-    one.data = call.data;
-    one.view?.update(call.data);
+  mounted.update = (call) => {
+    mounted.trigger = call.setTriggerValue;
+    mounted.data = call.data;
+    mounted.view?.update(call.data);
   };
-  one.end = () => {
-    one.ended = true;
-    one.style?.remove();
-    one.view?.destroy();
-    if (room.body === one) room.body = room.view = undefined;
-    room.tidy();
+  mounted.end = () => {
+    mounted.ended = true;
+    mounted.style?.remove();
+    mounted.view?.destroy();
+    if (channel.body === mounted) channel.body = channel.view = undefined;
+    channel.tidy();
   };
-  return one;
+  return mounted;
 };
 
-export const body = (component) => kept(begin(component));
+export const body = (component) => mountOnce(begin(component));

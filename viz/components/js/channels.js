@@ -1,10 +1,11 @@
-// Streamlit hands a component its messages in elements of their own (mounted.py); they meet in a room with the name that both headers carry.
+// Streamlit hands a component its messages in elements of their own (component.py); they meet in a channel, under the
+// name that both headers carry.
 import { header } from "./header.js";
 
-export function enter(bytes) {
-  const rooms = (globalThis.clearheadRooms ??= new Map()), { room: name } = header(bytes);
-  if (!rooms.has(name)) rooms.set(name, {});
-  const room = rooms.get(name);
-  room.tidy = () => room.body || room.state || rooms.delete(name);
-  return room;
+export function channelOf(bytes) {
+  const channels = (globalThis.clearheadChannels ??= new Map()), { room: name } = header(bytes);
+  if (!channels.has(name)) channels.set(name, {});
+  const channel = channels.get(name);
+  channel.tidy = () => channel.body || channel.state || channels.delete(name);
+  return channel;
 }

@@ -1,2 +1,2 @@
-// Where a component's code is laid (mounted.py) and picked up: the promise of {mount, css} by the component's name.
-export const shelf = (name) => ((globalThis.clearheadShelf ??= {})[name] ??= Promise.withResolvers());
+// Where a component's code is left (component.py) and picked up: the promise of {mount, css} by the component's name.
+export const registeredCode = (name) => ((globalThis.clearheadCode ??= {})[name] ??= Promise.withResolvers());

@@ -1,10 +1,11 @@
-// Reads what wire.py packs: 4 bytes of header length, a JSON header, then arrays at multiples of 4 bytes.
+// Reads what messages.py packs: 4 bytes of header length, a JSON header, then arrays at multiples of 4 bytes.
 import { header } from "./header.js";
 
 const TYPES = { uint8: Uint8Array, uint16: Uint16Array, float32: Float32Array };
 
-// The header with each section under its own name as {values, shape}. Streamlit hands out a view at any offset: one copy aligns it.
-export function unpack(bytes) {
+// The header with each section under its own name as {values, shape}. Streamlit hands out a view at any offset: one
+// copy aligns it.
+function unpack(bytes) {
   const buffer = bytes.slice().buffer, start = 4 + new DataView(buffer).getUint32(0, true), message = header(bytes);
   for (const [name, type, offset, shape] of message.sections) {
     const count = shape.reduce((product, size) => product * size, 1);
@@ -13,5 +14,12 @@ export function unpack(bytes) {
   return message;
 }
 
-// The number behind a code of wire.range_codes; NaN for "nothing".
+// What a component's mount() returns: update() hands each message to `take`, the first of them now.
+export function receiver(bytes, take, end) {
+  const update = (message) => take(unpack(message));
+  update(bytes);
+  return { update, destroy: end };
+}
+
+// The number behind a code of messages.range_codes; NaN for "nothing".
 export const number = (code, low, high) => (code === 65535 ? NaN : low + (code * (high - low)) / 65534);

@@ -14,4 +14,7 @@ export function strike(pen, x, y, wide, high, colour) {
 }
 
 // The bar of a signed scale: its negative half has the strokes of the cells.
-export const signedBar = (stops, paper) => `repeating-linear-gradient(135deg, transparent 0 5px, ${paper} 5px 6px) left / 46% 100% no-repeat, linear-gradient(90deg, ${stops.join()})`;
+export function signedBar(stops, paper) {
+  const strokes = `repeating-linear-gradient(135deg, transparent 0 5px, ${paper} 5px 6px) left / 46% 100% no-repeat`;
+  return `${strokes}, linear-gradient(90deg, ${stops.join()})`;
+}

@@ -1,13 +1,17 @@
-// The keys of a presentation, wherever on the page the focus is. One listener, whatever is drawn anew: P turns it on and off, and while it is on
-// arrows step and Escape ends. Where something else listens to keys they stay with it.
+// The keys of a presentation, wherever on the page the focus is. One listener, whatever is drawn anew: P turns it on
+// and off, and while it is on arrows step and Escape ends. Where something else listens to keys they stay with it.
 import { node } from "./shared.js";
 
 const STEPS = { ArrowRight: 1, ArrowDown: 1, PageDown: 1, " ": 1, ArrowLeft: -1, ArrowUp: -1, PageUp: -1 };
-const OTHERS = "input, textarea, select, button, a, [role=application], [role=slider], [role=radio], [contenteditable=true]";
+const TYPED = "input, textarea, [contenteditable=true], [role=application]";
+const OTHERS = `${TYPED}, select, button, a, [role=slider], [role=radio]`;
+const LEAVE = "position: fixed; right: 16px; bottom: 12px; padding: 4px 12px; border: 1px solid currentColor;"
+  + "border-radius: 4px; background: none; color: var(--st-text-color); opacity: .6; font: 14px var(--st-font);"
+  + "cursor: pointer;";
 
 function pressed(event, on) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return undefined;
-  const typing = event.composedPath().some((each) => each.matches?.(on ? "input, textarea, [contenteditable=true], [role=application]" : OTHERS));
+  const typing = event.composedPath().some((each) => each.matches?.(on ? TYPED : OTHERS));
   if (typing) return undefined;
   if (event.key === "p" || event.key === "P") return { on: !on };
   if (!on) return undefined;
@@ -26,8 +30,7 @@ export default ({ data, parentElement, setTriggerValue }) => {
   parentElement.querySelector("button")?.remove();
   if (data.on) {
     const leave = node("button", "", data.leave, parentElement);
-    leave.style.cssText = "position: fixed; right: 16px; bottom: 12px; padding: 4px 12px; border: 1px solid currentColor; border-radius: 4px;"
-      + "background: none; color: var(--st-text-color); opacity: .6; font: 14px var(--st-font); cursor: pointer;";
+    leave.style.cssText = LEAVE;
     leave.onclick = () => tell({ on: false });
   }
   return () => ended.abort();

@@ -1,18 +1,23 @@
 // Drawings as SVG: a node of one, and a line with an arrow at its end.
 const NAMESPACE = "http://www.w3.org/2000/svg";
 
-export function draw(tag, attributes, parent) {
+export function shape(tag, attributes, parent) {
   const made = document.createElementNS(NAMESPACE, tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  set(made, attributes);
   parent.append(made);
   return made;
+}
+
+export function set(made, attributes) {
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
 }
 
 // Through points [x, y, x, y, …], all corners square. The classes wire and tip-of-wire colour it.
 export function wire(parent, points) {
   const pairs = points.reduce((all, each, at) => (at % 2 ? all : [...all, [each, points[at + 1]]]), []);
-  const [last, before] = [pairs.at(-1), pairs.at(-2)], [dx, dy] = [Math.sign(last[0] - before[0]), Math.sign(last[1] - before[1])];
-  draw("polyline", { class: "wire", points: pairs.map((each) => each.join()).join(" ") }, parent);
+  const [before, last] = pairs.slice(-2), [dx, dy] = last.map((each, i) => Math.sign(each - before[i]));
+  shape("polyline", { class: "wire", points: pairs.map((each) => each.join()).join(" ") }, parent);
   const back = [last[0] - 7 * dx, last[1] - 7 * dy], [px, py] = [3.5 * dy, 3.5 * dx];
-  draw("path", { class: "tip-of-wire", d: `M${last.join()}L${back[0] + px},${back[1] + py}L${back[0] - px},${back[1] - py}Z` }, parent);
+  const d = `M${last.join()}L${back[0] + px},${back[1] + py}L${back[0] - px},${back[1] - py}Z`;
+  shape("path", { class: "tip-of-wire", d }, parent);
 }

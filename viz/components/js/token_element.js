@@ -1,7 +1,8 @@
 // Tokens as they are drawn, and places in the window for what explains them.
 import { inWindow, node } from "./shared.js";
 
-// A token, as text only, and isolated, so that right-to-left text cannot reorder its neighbours. Flags: 1 special, 2 unknown, 4 joined.
+// A token, as text only, and isolated, so that right-to-left text cannot reorder its neighbours. Flags: 1 special, 2
+// unknown, 4 joined.
 export function token(text, flags = 0, parent = undefined) {
   const made = node("bdi", "token", text, parent);
   if (flags & 1) made.classList.add("special");

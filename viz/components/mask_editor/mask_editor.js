@@ -1,15 +1,13 @@
 // A square of buttons. Painting happens here; the painted square is sent when the pointer lets go, as {allowed}.
-import { unpack } from "../js/messages.js";
-import { fill, frame, node, palette } from "../js/shared.js";
+import { receiver } from "../js/messages.js";
+import { div, fill, frame, node, palette } from "../js/shared.js";
 
 const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
 export function mount(element, bytes, send) {
   const { root, on, draw, end } = frame(element, "cells", redraw);
-  const square = node("div", "square", undefined, root), hint = node("div", "hint", undefined, root);
+  const square = div("square", root), hint = div("hint", root);
   let body, allowed = [], marked, buttons = [], names = [], at = 0, brush;
-
-  const size = () => body.labels.length;
 
   function build() {
     const { labels, text } = body;
@@ -63,13 +61,12 @@ export function mount(element, bytes, send) {
     event.preventDefault();
   });
   on(square, "pointermove", (event) => brush !== undefined && paint(under(event), brush));
-  for (const type of ["pointerup", "pointercancel"]) {
-    on(square, type, () => {
-      if (brush === undefined) return;
-      brush = undefined;
-      send({ allowed });
-    });
-  }
+  const letGo = () => {
+    if (brush !== undefined) send({ allowed });
+    brush = undefined;
+  };
+  on(square, "pointerup", letGo);
+  on(square, "pointercancel", letGo);
 
   function rove(cell) {
     buttons[at].tabIndex = -1;
@@ -79,9 +76,10 @@ export function mount(element, bytes, send) {
   }
 
   on(square, "keydown", (event) => {
-    const step = STEPS[event.key], n = size();
+    const step = STEPS[event.key], n = body.labels.length;
     if (step) {
-      const row = Math.min(n - 1, Math.max(0, Math.floor(at / n) + step[0])), column = Math.min(n - 1, Math.max(0, (at % n) + step[1]));
+      const inside = (place) => Math.min(n - 1, Math.max(0, place));
+      const row = inside(Math.floor(at / n) + step[0]), column = inside((at % n) + step[1]);
       rove(row * n + column);
     } else if (event.key === " " || event.key === "Enter") {
       paint(at, 1 - allowed[at]);
@@ -90,14 +88,11 @@ export function mount(element, bytes, send) {
     event.preventDefault();
   });
 
-  function update(message) {
-    const read = unpack(message);
+  return receiver(bytes, (read) => {
     if (read.part === "body") {
       body = read;
       build();
     } else if (brush === undefined) ({ allowed, marked } = read);
     draw();
-  }
-  update(bytes);
-  return { update, destroy: end };
+  }, end);
 }

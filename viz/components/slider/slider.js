@@ -1,5 +1,6 @@
-// A thumb on a line over the words of its options. The server is told at once, then at most every PAUSE, and always of the last place.
-import { kept } from "../js/lifecycle.js";
+// A thumb on a line over the words of its options. The server is told at once, then at most every PAUSE, and always
+// of the last place.
+import { mountOnce } from "../js/lifecycle.js";
 
 const PAUSE = 80, PATIENCE = 20_000;
 
@@ -13,8 +14,9 @@ function add(parent, tag, attributes = {}) {
 function build(parent) {
   const root = add(parent, "div", { class: "slider" }), head = add(root, "div", { class: "head" });
   const label = add(head, "label", { for: "line" }), why = add(head, "button", { type: "button", class: "why" });
-  const about = add(head, "span", { class: "about", "aria-hidden": true }), said = add(root, "span", { class: "said", "aria-hidden": true });
-  const line = add(root, "input", { id: "line", type: "range", min: 0, step: 1 }), ends = add(root, "div", { class: "ends", "aria-hidden": true });
+  const unheard = (parent, tag, name) => add(parent, tag, { class: name, "aria-hidden": true });
+  const about = unheard(head, "span", "about"), said = unheard(root, "span", "said");
+  const line = add(root, "input", { id: "line", type: "range", min: 0, step: 1 }), ends = unheard(root, "div", "ends");
   why.textContent = "?";
   return { root, label, why, about, said, line, first: add(ends, "span"), last: add(ends, "span") };
 }
@@ -34,7 +36,8 @@ function begin(parent) {
   function tell() {
     told = performance.now();
     later = undefined;
-    awaited = Math.max(Date.now(), (awaited ?? data.heard) + 1);   // no two messages are equal: a change back and forth is two changes
+    // no two messages are equal: a change back and forth is two changes
+    awaited = Math.max(Date.now(), (awaited ?? data.heard) + 1);
     one.send({ at: +line.value, word: words[line.value], count: awaited });
     clearTimeout(patience);
     patience = setTimeout(take, PATIENCE, true);
@@ -77,4 +80,4 @@ function begin(parent) {
   return one;
 }
 
-export default kept(begin);
+export default mountOnce(begin);

@@ -1,10 +1,10 @@
 // The sentence as buttons. What is chosen is sent as {token, pair}; everything else happens here.
-import { unpack } from "../js/messages.js";
-import { fill, frame, node, palette } from "../js/shared.js";
+import { receiver } from "../js/messages.js";
+import { div, fill, frame, node, palette } from "../js/shared.js";
 
 export function mount(element, bytes, send) {
   const { root, on, draw, end } = frame(element, "strip", () => palette(root, body.colours));
-  const strip = node("div", "tokens", undefined, root), hint = node("div", "hint", undefined, root);
+  const strip = div("tokens", root), hint = div("hint", root);
   let body, state = { focus: null, pair: null, pairs: true }, buttons = [], reach = 0;
   strip.setAttribute("role", "toolbar");
   hint.setAttribute("aria-live", "polite");
@@ -18,7 +18,7 @@ export function mount(element, bytes, send) {
     texts.forEach((text, at) => {
       if (pairs && segments[at] >= 0 && segments[at] !== segment) {
         segment = segments[at];
-        if (segment) node("div", "segment", undefined, strip);
+        if (segment) div("segment", strip);
         node("span", "letter", names[segment], strip);
       }
       if (!(flags[at] & 4)) word = node("span", "word", undefined, strip);
@@ -28,7 +28,8 @@ export function mount(element, bytes, send) {
   }
 
   function button(text, flags, at, parent) {
-    const made = node("button", "", text, parent), notes = [flags & 1 && body.text.special, flags & 2 && body.text.unknown].filter(Boolean);
+    const made = node("button", "", text, parent), { special, unknown } = body.text;
+    const notes = [flags & 1 && special, flags & 2 && unknown].filter(Boolean);
     made.type = "button";
     made.dir = "auto";
     made.classList.toggle("special", !!(flags & 1));
@@ -47,9 +48,10 @@ export function mount(element, bytes, send) {
       each.setAttribute("aria-pressed", String(at === focus || (pair !== null && at === pair[1])));
     });
     rove(reach);
-    if (pair && buttons[pair[0]] && buttons[pair[1]]) hint.textContent = fill(words.pair, { from: name(pair[0]), to: name(pair[1]) });
-    else if (!state.pairs) hint.textContent = focus !== null && buttons[focus] ? name(focus) : words.none;
-    else hint.textContent = focus !== null && buttons[focus] ? fill(words.focus, { from: name(focus) }) : words.none;
+    const [from, to] = (pair ?? [focus]).map((at) => buttons[at] && name(at));
+    if (from && to) hint.textContent = fill(words.pair, { from, to });
+    else if (buttons[focus]) hint.textContent = state.pairs ? fill(words.focus, { from: name(focus) }) : name(focus);
+    else hint.textContent = words.none;
   }
 
   // One stop for the Tab key; arrows move it.
@@ -91,15 +93,12 @@ export function mount(element, bytes, send) {
     event.preventDefault();
   });
 
-  function update(message) {
-    const read = unpack(message);
+  return receiver(bytes, (read) => {
     if (read.part === "body") {
       body = read;
       build();
     } else state = read;
     mark();
     draw();
-  }
-  update(bytes);
-  return { update, destroy: end };
+  }, end);
 }

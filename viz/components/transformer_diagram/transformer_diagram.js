@@ -1,38 +1,44 @@
-// The Transformer's figure. A box with a lesson is a link; hovering says what the lesson is and points out what it builds on.
-import { draw, wire } from "../js/svg.js";
-import { unpack } from "../js/messages.js";
-import { frame, node, palette } from "../js/shared.js";
+// The Transformer's figure. A box with a lesson is a link; hovering says what the lesson is and points out what it
+// builds on.
+import { shape, wire } from "../js/svg.js";
+import { receiver } from "../js/messages.js";
+import { div, frame, palette } from "../js/shared.js";
 
 export function mount(element, bytes, send) {
-  const { root, on, draw: redraw, end } = frame(element, "anatomy", () => palette(root, body.colours));
-  const drawings = node("div", "drawings", undefined, root), hint = node("div", "hint", undefined, root);
+  const { root, on, draw, end } = frame(element, "anatomy", () => palette(root, body.colours));
+  const drawings = div("drawings", root), hint = div("hint", root);
   let body, boxes = [];
 
   function build() {
     drawings.replaceChildren();
     const figures = body.sizes.map(([width, height], at) => {
-      const made = draw("svg", { viewBox: `0 0 ${width} ${height}`, class: at ? "second" : "first", role: "group" }, drawings);
+      const attributes = { viewBox: `0 0 ${width} ${height}`, class: at ? "second" : "first", role: "group" };
+      const made = shape("svg", attributes, drawings);
       made.setAttribute("aria-label", at ? body.text.inside : body.text.figure);
       return made;
     });
-    for (const [at, x, y, width, height] of body.frames) draw("rect", { class: "frame", x, y, width, height, rx: 10 }, figures[at]);
+    for (const [at, x, y, width, height] of body.frames) {
+      shape("rect", { class: "frame", x, y, width, height, rx: 10 }, figures[at]);
+    }
     for (const [at, points] of body.wires) wire(figures[at], points);
     for (const [at, x, y, name, anchor] of body.labels) {
-      draw("text", { x, y, "text-anchor": anchor, class: "small" }, figures[at]).textContent = body.text.labels[name];
+      shape("text", { x, y, "text-anchor": anchor, class: "small" }, figures[at]).textContent = body.text.labels[name];
     }
     boxes = body.boxes.map((each) => box(figures[each[1]], each));
     hint.textContent = body.text.hint;
   }
 
   function box(parent, [name, , x, y, height, colour]) {
-    const door = body.doors[name], group = draw("g", { class: `box ${colour} ${door ? "door" : "closed"}` }, parent), lines = body.text.boxes[name];
-    draw("rect", { x: x - body.wide / 2, y: y - height / 2, width: body.wide, height, rx: 6 }, group);
+    const door = body.doors[name], lines = body.text.boxes[name];
+    const group = shape("g", { class: `box ${colour} ${door ? "door" : "closed"}` }, parent);
+    shape("rect", { x: x - body.wide / 2, y: y - height / 2, width: body.wide, height, rx: 6 }, group);
     lines.forEach((words, at) => {
-      draw("text", { x, y: y + 5 + (at - (lines.length - 1) / 2) * 17, "text-anchor": "middle" }, group).textContent = words;
+      const middle = y + 5 + (at - (lines.length - 1) / 2) * 17;
+      shape("text", { x, y: middle, "text-anchor": "middle" }, group).textContent = words;
     });
     if (door) {
       const corner = { x: x + body.wide / 2 - 5, y: y + height / 2 - 5, "text-anchor": "end", class: "minutes" };
-      draw("text", corner, group).textContent = `${door.minutes}′`;
+      shape("text", corner, group).textContent = `${door.minutes}′`;
       group.setAttribute("role", "link");
       group.setAttribute("tabindex", 0);
       group.setAttribute("aria-label", `${lines.join(" ")}: ${door.words}`);
@@ -60,13 +66,10 @@ export function mount(element, bytes, send) {
     event.preventDefault();
   });
 
-  function update(message) {
-    const read = unpack(message);
+  return receiver(bytes, (read) => {
     if (read.part !== "body") return;
     body = read;
     build();
-    redraw();
-  }
-  update(bytes);
-  return { update, destroy: end };
+    draw();
+  }, end);
 }

@@ -182,12 +182,12 @@ def _formula() -> None:
     """The measure of the grid and the functions behind both pictures."""
     from model.core import statistics
     from model.studies import comparison
-    from model.studies.patching import reading
+    from model.studies.patching import measure_of
 
     words = strings("compare")
     with st.expander(words["formula_title"]):
         st.latex(words["formula"])
         st.markdown(words["formula_words"])
-        shown = (statistics.x_log_x, statistics.entropy, statistics.jensen_shannon, comparison.pooled,
-                 comparison.difference, reading)
+        shown = (statistics.x_log_x, statistics.entropy, statistics.jensen_shannon, comparison.pool_weights,
+                 comparison.difference, measure_of)
         st.code(source_listing(shown, {}), language="python")

@@ -5,7 +5,7 @@ import streamlit as st
 from model.ask import sources
 from model.core.query import UserError
 from model.core.record import Card
-from model.studies.coreference.cases import Case, CasesQuery, read_bytes, shipped
+from model.studies.coreference.cases import Case, CasesQuery, read_bytes, shipped_cases
 from model.studies.coreference.heads import SetAnswer
 from model.studies.coreference.report import Report, report
 from viz.figures.accuracies import accuracies
@@ -58,7 +58,7 @@ def case_set_section(page: PageContext, card: Card, rows: str) -> Report | None:
 def _cases(chosen: str) -> tuple[Case, ...] | None:
     """The sentences that are chosen; those of one's own from the file that is dropped here."""
     if chosen != "own":
-        return shipped(chosen)
+        return shipped_cases(chosen)
     file = st.file_uploader(strings("coreference")["set"]["drop"], type="csv", key="coref_file")
     try:
         return None if file is None else read_bytes(file.getvalue(), file.name)

@@ -52,7 +52,7 @@ def _width(page: PageContext) -> int:
 
 def _counted(page: PageContext, lesson: Lesson, revealed: bool) -> None:
     width = _width(page)
-    names, even = lesson.prose["ways"], cost.even(width)
+    names, even = lesson.prose["ways"], cost.balanced_length(width)
     lengths = np.array(LENGTHS, float)
     counted = lambda way: np.asarray(cost.multiplications(way, lengths, width))
     with lesson.section("counted"):
@@ -76,9 +76,10 @@ def _counted(page: PageContext, lesson: Lesson, revealed: bool) -> None:
         share = {name: cost.multiplications("plain", n, width)
                  / sum(cost.multiplications(way, n, width) for way in ("plain", "linear"))
                  for name, n in (("small", LENGTHS[0]), ("share", LENGTHS[-1]))}
-        lesson.explanation("counted", shown=(cost.multiplications, cost.even, cost.bytes_held),
+        lesson.explanation("counted", shown=(cost.multiplications, cost.balanced_length, cost.bytes_held),
                            shapes={"d_model": width, "heads": width // cost.D_K}, width=width, even=even,
-                           side=cost.WINDOW, longest=LENGTHS[-1], paper=cost.even(512), bert=cost.even(768), **share,
+                           side=cost.WINDOW, longest=LENGTHS[-1], paper=cost.balanced_length(512),
+                           bert=cost.balanced_length(768), **share,
                            held=lesson.prose["counted"]["held" if revealed else "not_yet"])
 
 
@@ -156,12 +157,12 @@ def _types(page: PageContext, lesson: Lesson) -> None:
         figure(lambda theme: lines(theme, SPAN, drawn, axes=("tokens n", words["columns"][column]), log="xy",
                                    marks=[(n, f"n = {n:,}")], height=360),
                key="cost-types", alt=lesson.alt("types", column=words["columns"][column], n=n, d=d, k=k, r=r))
-        moved = {kind: layer_types.shuffled(kind) for kind in layer_types.TYPES}
+        moved = {kind: layer_types.order_sensitivity(kind) for kind in layer_types.TYPES}
         left, right = st.columns(2, gap="medium")
         left.markdown(_types_table(words, (n, d, k, r)))
         right.markdown(_assumed(words, moved))
         st.button(words["shuffle"], key="see-positions", on_click=open_page_next_run, args=("positions",))
-        lesson.explanation("types", shown=(layer_types.table, layer_types.run, layer_types.shuffled),
+        lesson.explanation("types", shown=(layer_types.table, layer_types.run, layer_types.order_sensitivity),
                            shapes={"shuffled tokens": f"float64 ({layer_types.TOKENS}, {layer_types.WIDTH})"}, n=n, d=d,
                            cheapest=words["names"][layer_types.cheapest(n, d, k, r)], tokens=layer_types.TOKENS,
                            near=layer_types.NEAR, **moved)

@@ -83,7 +83,7 @@ def _measure(page: PageContext, measured: Measured, n: int, width: int) -> tuple
     for way in cost.WAYS:
         if way in measured.ended:
             continue
-        reason = cost.ends(way, n, width, measured.found[way].get(n // 2))
+        reason = cost.stop_reason(way, n, width, measured.found[way].get(n // 2))
         question = cost.CostQuery(way, n, width, page.controls["again"])
         answer = sources.cached(question)
         if reason is None and answer is None and page.controls["run"]:
@@ -101,7 +101,7 @@ def _measure(page: PageContext, measured: Measured, n: int, width: int) -> tuple
 
 
 def _drawn(lesson: Lesson, measured: Measured, field: str, width: int, theme: str) -> FigureSpec:
-    names, words, even = lesson.prose["ways"], lesson.prose["measured"], cost.even(width)
+    names, words, even = lesson.prose["ways"], lesson.prose["measured"], cost.balanced_length(width)
     drawn = [PowerSeries(names[way], *measured.series(way, field), colour, measured.fit(way, field))
              for colour, way in enumerate(cost.WAYS) if measured.found[way]]
     return power_law(theme, drawn, axes=("tokens n", words[field]),
@@ -137,10 +137,10 @@ def _say(lesson: Lesson, measured: Measured, width: int) -> None:
                               cost.power),
                        shapes={"query, key, value": f"float32 ({width // cost.D_K}, n, {cost.D_K})",
                                "tokens": f"float32 (n, {width})"},
-                       even=cost.even(width), plain=said["plain"], fused=said["fused"], n=shared,
+                       even=cost.balanced_length(width), plain=said["plain"], fused=said["fused"], n=shared,
                        faster=both[0].seconds / both[1].seconds, smaller=both[0].peak / both[1].peak,
                        tiles=cost.FLOAT * cost.BLOCK / 2**20, fitted=cost.FITTED, side=cost.WINDOW,
-                       limit=cost.room() / 2**20, longest=cost.LONGEST, clock=words["clocks"][cost.clock().__name__],
-                       **machine,
+                       limit=cost.bytes_allowed() / 2**20, longest=cost.LONGEST,
+                       clock=words["clocks"][cost.clock().__name__], **machine,
                        **{f"{field}_{way}": _grows(measured, way, field) for field in ("seconds", "peak")
                                             for way in cost.WAYS})

@@ -67,13 +67,14 @@ def _formulas() -> None:
     """The measures and the functions that computed them."""
     from model.core import heads, statistics
     from model.studies import rollout, value_norms
-    from model.studies.attribution import permuted, rank_agreement
+    from model.studies.attribution import rank_agreement
+    from model.studies.weight_swap import permute_rows
 
     words = strings("explain")["formulas"]
     with st.expander(words["title"]):
         st.markdown(words["text"])
         st.code(source_listing((rollout.with_residual, rollout.rollout, rollout.flow, value_norms.transformed_values,
                          value_norms.contributions, value_norms.apply_norm, value_norms.by_stage,
-                         statistics.rank_correlations, rank_agreement, permuted, heads.share_among_heads), {}),
+                         statistics.rank_correlations, rank_agreement, permute_rows, heads.share_among_heads), {}),
                 language="python")
         st.markdown(words["sources"])

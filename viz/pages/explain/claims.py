@@ -39,7 +39,7 @@ def answer_claims(found: Attribution, layer: int, head: int) -> list[str]:
                                  **{name: f"{means[f'weight_{name}']:.2f}" if f"weight_{name}" in means else "–"
                                     for name in ("head", "layer")})]
     said += [line for name in ("rollout", "flow") if (line := _position(found, name))]
-    outside = float(found.measured(layer, head)["weight_head"][~found.ranked].sum())
+    outside = float(found.by_method(layer, head)["weight_head"][~found.ranked].sum())
     return [*said, words["sink"].format(share=outside), *_first(found, layer, head)]
 
 

@@ -7,9 +7,10 @@ from model.ask import small_models, sources
 from model.core import heads
 from model.core.record import AttentionMap, AttentionRecord
 from model.core.view import View
-from model.studies.attribution import Attribution, AttributionQuery, Swapped, SwapQuery
+from model.studies.attribution import Attribution, AttributionQuery
 from model.studies.faithfulness.cases import questions, texts
 from model.studies.faithfulness.report import Report, by_layer, report
+from model.studies.weight_swap import Swapped, SwapQuery
 from viz.figures.bars import histogram
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix

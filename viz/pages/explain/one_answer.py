@@ -98,7 +98,7 @@ def _take(page: PageContext, tokens: Tokens, event: StripEvent) -> None:
 def importance_section(page: PageContext, found: Attribution, view: View) -> None:
     """Every measure of every token."""
     words, answer = strings("explain")["picture"], found.answer
-    measured, count = found.measured(view.layer, view.head), len(found.tokens)
+    measured, count = found.by_method(view.layer, view.head), len(found.tokens)
     flat = all(np.ptp(found.scores[name][found.ranked]) < 1e-9 for name in ("rollout_even", "flow_even")
                if name in found.scores)
     groups = [[(words["names"][name], found.removed[name]) for name in REMOVALS]]

@@ -71,9 +71,9 @@ def three_families(page: PageContext, lesson: Lesson) -> None:
                     seen[name] = _may(lesson, name, record, kind)
                     captions[name] = st.empty()
                     captions[name].caption(words["says"][name].format(
-                        says=_says(sources.cached(query) or record, name), tokens=len(seen[name])))
+                        says=best_guess(sources.cached(query) or record, name), tokens=len(seen[name])))
         whole = page.ask(queries[FAMILIES.index("decoder")], height=0)   # what it says needs every layer
-        captions["decoder"].caption(words["says"]["decoder"].format(says=_says(whole, "decoder"),
+        captions["decoder"].caption(words["says"]["decoder"].format(says=best_guess(whole, "decoder"),
                                                                     tokens=len(seen["decoder"])))
         lesson.explanation("three", shown=(families.allowed,), shapes={"allowed": seen["decoder"]},
                            encoder=seen["encoder"].mean(), decoder=seen["decoder"].mean(), tokens=len(seen["decoder"]),
@@ -98,7 +98,7 @@ def _short(tokens: Tokens) -> list[str]:
     return [html.escape(text if len(text) <= 10 else text[:9] + "…") for text in tokens.texts]
 
 
-def _says(record: AttentionRecord, name: str) -> str:
+def best_guess(record: AttentionRecord, name: str) -> str:
     """The best guess at the last position, "…" as long as it is not known; of an encoder the size of the vector."""
     answer = record.prediction
     if name == "encoder":

@@ -57,13 +57,13 @@ def _twin_claims(record: AttentionRecord, view: View, twin: AttentionRecord, exa
     other = next((layer, head) for layer, head, _ in heads.rank_heads_for_pair(record[view.kind], *view.pair)
                  if (layer, head) != here)
     place = sorted(weights.values(), reverse=True).index(weights[other]) + 1
-    return [words[_verdict(weights[here], to_key[here], to_rival[here])].format(**facts),
+    return [words[verdict(weights[here], to_key[here], to_rival[here])].format(**facts),
             words["other"].format(head=head_label(*other), place=PLACES.get(place, str(place)),
                                   weight=format_weight(weights[other]), twin=format_weight(to_key[other])),
             words["caution"]]
 
 
-def _verdict(weight: float, twin: float, rival: float) -> str:
+def verdict(weight: float, twin: float, rival: float) -> str:
     """Which sentence fits: what the weight to the first noun and to its rival did when the word was swapped."""
     if rival > twin:
         return "switches"

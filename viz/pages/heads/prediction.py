@@ -9,7 +9,7 @@ import streamlit as st
 from model.core.displayed import DisplayedHead, displayed_head
 from model.core.record import AttentionRecord
 from model.core.view import View
-from model.studies.prediction_game import Score, allowed, covered, score
+from model.studies.prediction_game import Score, allowed_cells, cover, score
 from viz.components.head_view import Guess, ViewEvent, head_view
 from viz.format import format_weight
 from viz.handout.build import head_item
@@ -79,7 +79,7 @@ def covered_head(page: PageContext, record: AttentionRecord) -> None:
             return
         shown, may = _shown(record, view)
         segments(words["lens"], words["lenses"], page.set_view, "lens", _plain(view).lens)
-        head_view(covered(shown, may), replace(_plain(view), pair=None), height=HIGH,
+        head_view(cover(shown, may), replace(_plain(view), pair=None), height=HIGH,
                   guess=Guess(f"cover\n{_name(record, view)}", True), key="covered",
                   on_event=lambda event: _take(page, _name(record, view), event))
         with st.container(horizontal=True, horizontal_alignment="right"):
@@ -90,7 +90,7 @@ def covered_head(page: PageContext, record: AttentionRecord) -> None:
 def _shown(record: AttentionRecord, view: View) -> tuple[DisplayedHead, np.ndarray]:
     """The head as it is shown, and which of its cells may be marked."""
     shown = displayed_head(record, _plain(view))
-    return shown, allowed(record[view.kind].layer(view.layer), shown)
+    return shown, allowed_cells(record[view.kind].layer(view.layer), shown)
 
 
 def _token(record: AttentionRecord, view: View) -> str:

@@ -71,7 +71,7 @@ def _choose(page: PageContext, lesson: Lesson) -> StepContext | None:
     if not isinstance(layer, Layer):
         return None
     with computing():
-        path = head_steps.journey(layer, view.head, view.token or 0)
+        path = head_steps.head_steps(layer, view.head, view.token or 0)
     wanted = page.controls["to"]
     key = wanted if 0 <= wanted < len(path.weights) else int(np.argmax(path.weights))
     st.caption(words["key"])
@@ -107,7 +107,7 @@ def _step(page: PageContext, lesson: Lesson, here: StepContext) -> None:
     st.markdown(prose["says"].format(**(names | numbers)), width=READABLE)
     shapes = {name: getattr(path, name)
               for name in ("query", "keys", "values", "products", "logits", "weights", "weighted", "mixed")}
-    lesson.explanation("journey", shown=(head_steps.journey, head_steps.row_softmax, STEPS[step]), shapes=shapes)
+    lesson.explanation("journey", shown=(head_steps.head_steps, head_steps.row_softmax, STEPS[step]), shapes=shapes)
 
 
 def _geometry(lesson: Lesson, here: StepContext) -> None:

@@ -10,7 +10,7 @@ from model.core.record import AttentionRecord, Layer
 from model.core.trace import AttentionTrace, Block, Trace, TraceQuery
 from model.core.view import View
 from model.lessons import head_steps
-from model.lessons.head_steps import Journey
+from model.lessons.head_steps import HeadSteps
 from viz.figures.bars import bars
 from viz.figures.matrix import CellStyle, matrix
 from viz.page import PageContext
@@ -29,7 +29,7 @@ class StepContext:
     record: AttentionRecord
     view: View              # with the open head and the token that looks
     layer: Layer            # of the head
-    path: Journey           # the token's way through the head
+    path: HeadSteps         # the token's way through the head
     key: int                # the place of the key that is chosen
     columns: bool           # vectors stand as columns, otherwise they lie as rows
     trace: Trace | None     # of the whole pass
@@ -198,7 +198,7 @@ def step_mix(here: StepContext, lesson: Lesson, words: dict) -> dict:
 
 def mixed_of_all(here: StepContext) -> np.ndarray:
     """What every head of the layer mixed for this token, float64 (head, d_v)."""
-    return np.stack([head_steps.journey(here.layer, head, here.token).mixed for head in range(here.layer.heads)])
+    return np.stack([head_steps.head_steps(here.layer, head, here.token).mixed for head in range(here.layer.heads)])
 
 
 def step_concat(here: StepContext, lesson: Lesson, words: dict) -> dict:

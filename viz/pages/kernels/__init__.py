@@ -111,7 +111,8 @@ def _relabelled(page: PageContext, lesson: Lesson, revealed: bool) -> None:
             figure(lambda theme: bars(theme, [str(place) for place in range(len(x))],
                                       {words["names"][name]: row for name, row in rows.items()},
                                       axes=(words["key"], words["weight"]), y_range=(0, 1.02), height=380),
-                   key="kernels-weights", alt=lesson.alt("relabel", moved=kernels.moved(rows["kernel"], rows["dot"])))
+                   key="kernels-weights",
+                   alt=lesson.alt("relabel", moved=kernels.total_variation(rows["kernel"], rows["dot"])))
         places = kernels.lift(X, how)
         curves = [Line(words["names"]["kernel"], kernels.kernel_weights(places, keys, h) @ y, 0),
                   Line(words["names"]["dot"], kernels.dot_product_weights(places, keys, temperature) @ y, 1, "dash")]
@@ -124,17 +125,18 @@ def _relabelled(page: PageContext, lesson: Lesson, revealed: bool) -> None:
         lengths = np.linalg.norm(keys, axis=1)
         lesson.explanation("relabel", shown=(kernels.lift, kernels.dot_product_weights, kernels.length_bias),
                            shapes={"query": query, "keys": keys}, shortest=lengths.min(), longest=lengths.max(),
-                           moved=kernels.moved(rows["kernel"], rows["dot"]), t=temperature, h=h,
-                           biased=kernels.moved(rows["kernel"], rows["bias"]), place=int(rows["dot"].argmax()),
-                           length=lengths[int(rows["dot"].argmax())], verdict=words["verdicts"][how])
+                           moved=kernels.total_variation(rows["kernel"], rows["dot"]), t=temperature, h=h,
+                           biased=kernels.total_variation(rows["kernel"], rows["bias"]),
+                           place=int(rows["dot"].argmax()), length=lengths[int(rows["dot"].argmax())],
+                           verdict=words["verdicts"][how])
 
 
 def _memory(page: PageContext, lesson: Lesson) -> None:
     words, turned = lesson.prose["memory"], page.controls
     pairs, share, temperature = turned["pairs"], turned["noise"], turned["t"]
     asked = min(turned["asked"], pairs - 1)
-    keys, values = associative_memory.stored(pairs)
-    query = associative_memory.damaged(keys[asked], share, turned["draw"])
+    keys, values = associative_memory.stored_pairs(pairs)
+    query = associative_memory.damage(keys[asked], share, turned["draw"])
     mixed, weights = associative_memory.recall(query, keys, values, temperature)
     with lesson.section("memory"):
         left, right = st.columns([2, 3], gap="medium")
@@ -173,7 +175,7 @@ def _memory(page: PageContext, lesson: Lesson) -> None:
 @functools.lru_cache(32)
 def _errors(pairs: int, share: float) -> tuple[np.ndarray, np.ndarray]:
     """Over TEMPERATURES, as memory.errors has it; a slider that asks for something else need not wait for it again."""
-    return associative_memory.errors(*associative_memory.stored(pairs), share, TEMPERATURES, draws=200)
+    return associative_memory.errors(*associative_memory.stored_pairs(pairs), share, TEMPERATURES, draws=200)
 
 
 def _pictures(lesson: Lesson, query: np.ndarray, mixed: np.ndarray, keys: np.ndarray, values: np.ndarray,

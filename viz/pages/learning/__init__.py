@@ -128,9 +128,10 @@ def _smoothing(page: PageContext, lesson: Lesson) -> None:
                                        marks=[(epsilon, f"ε = {epsilon:g}")], height=360),
                    key="learning-floor", alt=words["alt_floor"].format(size=size, epsilon=epsilon, floor=floor))
         other = divergence.floor(size, epsilon, "all" if where == "others" else "others")
-        lesson.explanation("smoothing", shown=(divergence.smoothed, divergence.smooth_loss, divergence.floor),
-                           shapes={"target": divergence.smoothed(0, size, epsilon, where)}, epsilon=epsilon, size=size,
-                           floor=floor, peak=peak, other=other, gap=_said(divergence.gap(size, epsilon, where)),
+        lesson.explanation("smoothing", shown=(divergence.smoothed_target, divergence.smooth_loss, divergence.floor),
+                           shapes={"target": divergence.smoothed_target(0, size, epsilon, where)}, epsilon=epsilon,
+                           size=size, floor=floor, peak=peak, other=other,
+                           gap=_said(divergence.gap(size, epsilon, where)),
                            paper=divergence.floor(37_000, 0.1, "others"))
 
 
@@ -208,7 +209,7 @@ def _cliff(page: PageContext, lesson: Lesson) -> None:
                                               name=words["loss"]),
                    key="learning-cliff", alt=lesson.alt("cliff", longest=free_lengths.max(), limit=limit))
         ends = [float(descent.cliff(*path[-1])[0]) for path in (free, tame)]
-        lesson.explanation("cliff", shown=(descent.cliff, descent.clipped, descent.descend),
+        lesson.explanation("cliff", shown=(descent.cliff, descent.clip, descent.descend),
                            shapes={"places": tame, "gradient lengths": tame_lengths}, longest=free_lengths.max(),
                            median=float(np.median(free_lengths)), begin=float(descent.cliff(*start)[0]), free=ends[0],
                            tame=ends[1], limit=f"{limit:g}" if limit else words["never"])

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from model.lessons import short_run
-from model.lessons.short_run import Run, RunQuery
+from model.lessons.short_run import RunQuery, ShortRun
 from viz.figures.lines import Line, lines
 from viz.page import PageContext
 from viz.widgets.control_widgets import button_setting, choice_for, slider_for
@@ -62,7 +62,7 @@ def real_run(page: PageContext, lesson: Lesson) -> None:
         _draw(lesson, question, own, other, reference)
 
 
-def _draw(lesson: Lesson, question: RunQuery, own: Run, other: RunQuery, reference: Run) -> None:
+def _draw(lesson: Lesson, question: RunQuery, own: ShortRun, other: RunQuery, reference: ShortRun) -> None:
     words = lesson.prose["run"]
     name = words["fresh"] if other.fresh else words["paper"]
     pair = [(name, reference, 0, "dash"), (words["own"], own, 1, "solid")][other == question:]

@@ -47,8 +47,8 @@ def three_targets(page: PageContext, lesson: Lesson) -> None:
 def _draw(lesson: Lesson, text: str, signs: tuple[int, int], said: np.ndarray, taught: np.ndarray, step: int) -> None:
     words, soft, wish = lesson.prose["targets"], lesson.page.controls["soft"], lesson.page.controls["wish"]
     student = distribution(said)
-    chosen = distillation.only(signs[0], len(said)), distillation.softened(taught,
-                                                                           soft), distillation.only(signs[1], len(said))
+    next_sign, wished = (distillation.one_hot(sign, len(said)) for sign in signs)
+    chosen = next_sign, distillation.soften(taught, soft), wished
     wanted = dict(zip(words["rows"], chosen, strict=True))
     split = {name: distillation.parts(target, student) for name, target in wanted.items()}
     names = [*dict.fromkeys([*signs,
@@ -70,7 +70,7 @@ def _draw(lesson: Lesson, text: str, signs: tuple[int, int], said: np.ndarray, t
                key="learning-push", alt=words["alt_push"].format(sign=text[-1], push=slopes[words["rows"][0]][0]))
     teacher = wanted[words["rows"][1]]
     lesson.explanation("targets",
-                       shown=(distillation.parts, distillation.slope, distillation.only, distillation.softened),
+                       shown=(distillation.parts, distillation.slope, distillation.one_hot, distillation.soften),
                        shapes={"logits": said, "student": student, "teacher": teacher}, step=step,
                        sign=escape_markdown(text[-1]), before=escape_markdown(text[:-1]), p=student[signs[0]],
                        teacher=teacher[signs[0]], wish=escape_markdown(wish), word=split[words["rows"][0]][2],

@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from model.ask import sources
 from model.core.measures import MEASURES
 from model.core.query import Kind, UserError
-from model.studies.corpus import BATCH, Averages, TextsQuery, as_csv, merged
+from model.studies.corpus import BATCH, Averages, TextsQuery, as_csv, merge
 from model.studies.corpus_files import SUFFIXES, texts
 from model.studies.patterns import TITLES
 from viz.page import PageContext
@@ -71,7 +71,7 @@ def _read(name: str, found: tuple[tuple[int, str], ...], asked: tuple[str, str, 
             if answer is None:
                 st.caption(words["many_stopped"].format(done=done, total=len(found)))
                 break
-            total, done = answer if total is None else merged(total, answer), start + len(question.texts)
+            total, done = answer if total is None else merge(total, answer), start + len(question.texts)
     if total is not None:
         save_result(CorpusResult(name, *asked[:2], total, len(found)))
     if done == len(found):

@@ -79,7 +79,7 @@ def _shuffle(page: PageContext, lesson: Lesson, revealed: bool) -> None:
             lesson.placeholder("shuffle")
             return
         with computing():
-            before, after = positions.shuffled(order, scheme, causal)
+            before, after = positions.shuffle_outputs(order, scheme, causal)
         moved = positions.changes(before, after)
         _before_and_after(words, order, before, after)
         top, still = max(0.2, 1.1 * float(moved.max())), words["still"] if moved.max() < 1e-9 else ""
@@ -89,7 +89,7 @@ def _shuffle(page: PageContext, lesson: Lesson, revealed: bool) -> None:
         verdict = "same" if moved.max() < 1e-9 else "some"
         if moved.min() >= 1e-9:
             verdict = "all"
-        lesson.explanation("shuffle", shown=(positions.shuffled, positions.changes), shapes={"outputs": before},
+        lesson.explanation("shuffle", shown=(positions.shuffle_outputs, positions.changes), shapes={"outputs": before},
                      most=moved.max(), least=moved.min(),
                      verdict=words["verdicts"][verdict], apart=np.linalg.norm(before - before.mean(0), axis=-1).mean()
                      / np.linalg.norm(before, axis=-1).mean())
@@ -104,8 +104,7 @@ def _before_and_after(words: dict, order: tuple[int, ...], before: np.ndarray, a
         names, drawn = [WORDS[word] for word in places], rows[list(places), :SHOWN]
         with place:
             figure(lambda theme, name=name, names=names, drawn=drawn: matrix(
-                       theme, drawn, names, columns, axes=("dimension", ""), height=250, title=words[name],
-                       style=style),
+                theme, drawn, names, columns, axes=("dimension", ""), height=250, title=words[name], style=style),
                    key=f"positions-{name}", alt=words["alt_rows"].format(order=" ".join(names)))
 
 
@@ -192,7 +191,7 @@ def _distance(page: PageContext, lesson: Lesson) -> None:
         kept = np.abs(distance) <= 3 * len(table) // 4
         drawn = [Line(words["cosine"], mean[kept], 0, band=(low[kept], high[kept]))]
         if waves:
-            moved = positions.compared(table, positions.shift(page.controls["back"], table.shape[1]))
+            moved = positions.compare_rows(table, positions.shift(page.controls["back"], table.shape[1]))
             through = positions.by_distance(moved)[0]
             drawn.append(Line(words["through"].format(k=said), through[kept], 1, "dash"))
         left, right = st.columns(2, gap="medium")
@@ -204,7 +203,7 @@ def _distance(page: PageContext, lesson: Lesson) -> None:
             figure(lambda theme: matrix(theme, square, names, names, axes=("position", "position"), height=360,
                                         style=CellStyle("signed", bound=1.0)),
                    key="positions-cosines", alt=words["alt_matrix"])
-        lesson.explanation("distance", shown=(unit_rows, cosines, positions.compared, positions.by_distance),
+        lesson.explanation("distance", shown=(unit_rows, cosines, positions.compare_rows, positions.by_distance),
                            shapes={"table": table, "cosines": square}, near=mean[len(table)], back=said,
                            width=float((high - low).max()), asymmetry=float(np.abs(mean - mean[::-1]).max()))
 
@@ -228,16 +227,16 @@ def _beyond(lesson: Lesson) -> None:
                                        height=380,
                                        marks=[(found["trained"], words["trained"].format(trained=found["trained"]))],
                                        bounds=[(chance, words["chance"])]), key="positions-beyond",
-                   alt=lesson.alt("beyond", **_split(runs, found)))
+                   alt=lesson.alt("beyond", **accuracy_by_length(runs, found)))
             lesson.explanation("beyond", shown=(positions.beyond,), shapes=runs, chance=chance,
                                **{name: found[name]
                                         for name in ("command", "machine", "date", "steps", "torch", "trained")},
-                               seeds=len(found["seeds"]), **_split(runs, found))
+                               seeds=len(found["seeds"]), **accuracy_by_length(runs, found))
         else:
             lesson.placeholder("beyond")
 
 
-def _split(runs: dict[str, np.ndarray], found: dict) -> dict[str, float]:
+def accuracy_by_length(runs: dict[str, np.ndarray], found: dict) -> dict[str, float]:
     """The mean accuracy of each scheme on the trained positions and on the last ones, by NAME_in and NAME_out."""
     edge = found["trained"] - found["back"]
     inside = {f"{name}_in": float(each[:, :edge].mean()) for name, each in runs.items()}

@@ -41,8 +41,8 @@ def render(page: PageContext) -> None:
     induction_section(page)
     with st.expander(words["source"]["title"]):
         st.markdown(words["source"]["formula"])
-        st.code("\n\n".join([inspect.getsource(induction.scores), inspect.getsource(films.formed),
-                             inspect.getsource(films.fall)]))
+        st.code("\n\n".join([inspect.getsource(induction.scores), inspect.getsource(films.emergence_interval),
+                             inspect.getsource(films.loss_drop_step)]))
         st.markdown(words["source"]["sources"])
     if chosen != OWN and st.session_state.get("playing"):
         _next(page, film.frames)

@@ -6,7 +6,7 @@ import numpy as np
 from model.core.query import Kind
 from model.core.record import AttentionRecord
 from model.core.types import KindHeadId
-from model.training.film import Film, HeadScores, fall, formed
+from model.training.film import Film, HeadScores, emergence_interval, loss_drop_step
 from viz.format import head_label
 from viz.text import strings
 
@@ -37,7 +37,7 @@ class Story:
     @property
     def moment(self) -> tuple[int, int] | None:
         """Between which two snapshots the best head formed."""
-        return formed(self.steps, self.traits.of(self.main)[:, self.best(self.main)])
+        return emergence_interval(self.steps, self.traits.of(self.main)[:, self.best(self.main)])
 
     def lines(self) -> tuple[dict[str, np.ndarray], list[str]]:
         """What the third panel draws: every head's main score, and the best one's of each further score; and the names
@@ -58,7 +58,7 @@ def claims(story: Story, step: int) -> list[str]:
     words, best = strings("training")["claims"], story.best(story.main)
     facts = {"head": head_name(story.traits.heads[best]), "what": words["roles"][story.main],
              "score": words["scores"][story.main], "value": float(story.traits.of(story.main)[-1, best])}
-    moment, half = story.moment, fall(story.film)
+    moment, half = story.moment, loss_drop_step(story.film)
     if moment is not None and half is not None:
         said = [words["formed"].format(start=moment[0], end=moment[1], fall=half, **facts)]
         if "previous" in story.traits.names:
@@ -74,7 +74,7 @@ def claims(story: Story, step: int) -> list[str]:
 def _partner(story: Story, moment: tuple[int, int]) -> list[str]:
     """The previous-token head beside an induction head, if there is one that formed during the film."""
     words, best = strings("training")["claims"], story.best("previous")
-    own = formed(story.steps, story.traits.of("previous")[:, best])
+    own = emergence_interval(story.steps, story.traits.of("previous")[:, best])
     if own is None:
         return []
     when = "before" if own[0] < moment[0] else "after"

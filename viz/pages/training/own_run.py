@@ -81,7 +81,7 @@ def _watch(page: PageContext, training: Training, was_running: bool) -> None:
     if st.session_state["state"] is not page.state or st.session_state.get("training") is not training:
         st.rerun()
     training.renew()
-    news = training.news()
+    news = training.status()
     if was_running and news.state in ("done", "stopped", "failed"):
         st.rerun()
     _progress(training, news)
@@ -133,7 +133,7 @@ def background_training(training: Training) -> None:
 
     def look() -> None:
         training.renew()
-        news = training.news()
+        news = training.status()
         st.caption(words["beside"].format(step=news.step, steps=news.steps) if training.running
                    else words["beside_done"])
 

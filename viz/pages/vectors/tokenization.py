@@ -84,7 +84,7 @@ def _steps(words: dict, name: str, cut: tokenization.Cut) -> None:
     st.caption(words["steps"]["normalised"])
     st.markdown(f"`{cut.normalised.replace('`', ' ')}`" if cut.normalised.strip() else words["nothing"])
     st.caption(words["steps"]["words"])
-    st.markdown(" · ".join(escape_markdown(word if name == "minilm" else tokenization.shown(word))
+    st.markdown(" · ".join(escape_markdown(word if name == "minilm" else tokenization.show_piece(word))
                            for word in cut.words[:SHOWN]) or words["nothing"])
     st.caption(words["steps"]["pieces"].format(count=cut.count, vocabulary=cut.vocabulary - 1))
     st.markdown(chips(cut))
@@ -131,7 +131,7 @@ def merges(page: PageContext, lesson: Lesson) -> None:
         st.markdown(_split(found, done))
         _candidates(lesson, found, done)
         lesson.explanation("merges",
-                           shown=(tokenization.trained, tokenization.merges, tokenization.merged,
+                           shown=(tokenization.train_bpe, tokenization.merges, tokenization.merge_pair,
                                   tokenization.pair_counts),
                            shapes={"pairs": f"({len(found.pairs)}, 2)", "words": f"({len(found.words)},)"}, done=done,
                            now=found.lengths[done], before=found.lengths[0], all=len(found.pairs),
@@ -139,7 +139,7 @@ def merges(page: PageContext, lesson: Lesson) -> None:
 
 
 def _named(pair: tokenization.Pair) -> str:
-    return " + ".join(escape_markdown(tokenization.shown(each)) for each in pair)
+    return " + ".join(escape_markdown(tokenization.show_piece(each)) for each in pair)
 
 
 def _split(found: tokenization.Merges, done: int) -> str:
@@ -148,7 +148,7 @@ def _split(found: tokenization.Merges, done: int) -> str:
     for word, times in found.words[:WORDS]:
         cut = tokenization.apply(word, found.pairs[:done])
         rows.append(
-            " ".join(f":{COLOURS[place % len(COLOURS)]}-background[{escape_markdown(tokenization.shown(piece))}]"
+            " ".join(f":{COLOURS[place % len(COLOURS)]}-background[{escape_markdown(tokenization.show_piece(piece))}]"
                      for place, piece in enumerate(cut))
                     + f" :gray[×{times}]")
     return " &emsp; ".join(rows)
@@ -163,7 +163,7 @@ def _candidates(lesson: Lesson, found: tokenization.Merges, done: int) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         if order:
-            names = [html.escape(" + ".join(map(tokenization.shown, pair))) for pair in order]
+            names = [html.escape(" + ".join(map(tokenization.show_piece, pair))) for pair in order]
             axes = words["candidates" if following else "finished"], words["times"]
             figure(lambda theme: bars(theme, names, {words["times"]: np.array([counts[pair] for pair in order])},
                                       axes=axes, height=320, angle=ASLANT),

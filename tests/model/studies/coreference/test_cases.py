@@ -6,7 +6,7 @@ import pytest
 
 from model.core.query import UserError
 from model.scratch import lexicon
-from model.studies.coreference.cases import make_case, paired, read_bytes, read_csv, shipped
+from model.studies.coreference.cases import make_case, pair_twins, read_bytes, read_csv, shipped_cases
 
 HEAD = "sentence,pronoun,correct,wrong\n"
 TIRED = "The animal didn't cross the street because it was too tired."
@@ -64,14 +64,14 @@ def test_twins_are_recognised_without_a_column():
 def test_the_same_answer_twice_is_no_pair_of_twins():
     cases = [make_case(TIRED, "it", "animal", "street"),
              make_case(TIRED.replace("tired", "lazy"), "it", "animal", "street")]
-    assert len({case.pair for case in paired(cases)}) == 2
+    assert len({case.pair for case in pair_twins(cases)}) == 2
 
 
 def test_the_shipped_twins_have_the_same_words_up_to_one_stretch_and_opposite_answers():
-    cases = shipped("coreference")
+    cases = shipped_cases("coreference")
     pairs = {name: [case for case in cases if case.pair == name] for name in {case.pair for case in cases}}
-    assert len(pairs) >= 100 and len({case.frame
-                                      for case in cases}) >= 20 and len({case.sentence for case in cases}) == len(cases)
+    assert len(pairs) >= 100 and len({case.frame for case in cases}) >= 20
+    assert len({case.sentence for case in cases}) == len(cases)
     for name, twins in pairs.items():
         assert len(twins) == 2, name
         one, other = twins
@@ -79,13 +79,13 @@ def test_the_shipped_twins_have_the_same_words_up_to_one_stretch_and_opposite_an
                                                                        other.frame)
         assert all(max(case.correct[1], case.wrong[1]) < case.pronoun[0] for case in twins)
     assert len({case.pair
-                for case in paired([make_case(case.sentence, case.word("pronoun"), case.word("correct"),
+                for case in pair_twins([make_case(case.sentence, case.word("pronoun"), case.word("correct"),
                                               case.word("wrong"))
                                     for case in cases])}) == len(pairs)
 
 
 def test_the_shipped_frames_are_not_the_resolvers():
-    said = " ".join(case.sentence.lower() for case in shipped("coreference"))
+    said = " ".join(case.sentence.lower() for case in shipped_cases("coreference"))
     for frame in (*lexicon.FRAMES, *lexicon.HELD_OUT_FRAMES):
         for english in frame.english:
             assert not re.search(rf"\b{re.escape(english)}\b", said), english
@@ -94,7 +94,7 @@ def test_the_shipped_frames_are_not_the_resolvers():
 
 
 def test_agreement_is_read_at_the_word_before_the_verb_and_position_tells_nothing():
-    cases = shipped("agreement")
+    cases = shipped_cases("agreement")
     assert Counter(case.answer for case in cases) == {"was": len(cases) / 2, "were": len(cases) / 2}
     assert sum(case.correct < case.wrong for case in cases) == len(cases) / 2
     for case in cases:

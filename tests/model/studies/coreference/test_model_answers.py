@@ -7,29 +7,29 @@ import pytest
 
 from model.core.query import Kind, Silence, UserError
 from model.core.record import AttentionRecord, Prediction
-from model.studies.coreference.cases import AnswersQuery, make_case, shipped
-from model.studies.coreference.model_answers import Answers, readings, run, substitute
+from model.studies.coreference.cases import AnswersQuery, make_case, shipped_cases
+from model.studies.coreference.model_answers import Answers, run, scored_texts, substitute
 from tests.fabricate import record
 
 TIRED = make_case("The animal didn't cross the street because it was too tired.", "it", "animal", "street")
 
 
 def test_a_next_word_model_scores_the_words_behind_each_candidate():
-    for (text, span), noun in zip(readings(TIRED, "next"), ("animal", "street")):
+    for (text, span), noun in zip(scored_texts(TIRED, "next"), ("animal", "street")):
         assert text == f"The animal didn't cross the street because the {noun} was too tired."
         assert text[slice(*span)] == " was too tired."
 
 
 def test_a_masked_word_model_scores_the_candidate_and_so_does_a_pronoun_that_ends_the_sentence():
-    assert [text[slice(*span)] for text, span in readings(TIRED, "mask")] == ["animal", "street"]
+    assert [text[slice(*span)] for text, span in scored_texts(TIRED, "mask")] == ["animal", "street"]
     last = make_case("Tom put the letter beside the lamp before he lit it.", "it", "lamp", "letter")
-    for (text, span), noun in zip(readings(last, "next"), ("lamp", "letter")):
+    for (text, span), noun in zip(scored_texts(last, "next"), ("lamp", "letter")):
         assert text == f"Tom put the letter beside the lamp before he lit the {noun}." and text[slice(*span)] == noun
 
 
 def test_agreement_compares_the_two_verbs_at_their_place():
-    case = shipped("agreement")[0]
-    (right, at), (wrong, other) = readings(case, "next")
+    case = shipped_cases("agreement")[0]
+    (right, at), (wrong, other) = scored_texts(case, "next")
     assert (right[slice(*at)], wrong[slice(*other)]) == (case.answer, case.other) and right == case.sentence
     assert right[:at[0]] == wrong[:other[0]]
 

@@ -1,7 +1,7 @@
 """What a sentence may be asked about."""
 import pytest
 
-from model.studies.coreference.cases import shipped
+from model.studies.coreference.cases import shipped_cases
 from model.studies.coreference.suggest import guess, nouns, pronouns, same_sentence, twin_of
 
 
@@ -28,7 +28,7 @@ def test_no_question_without_a_pronoun_and_two_nouns(sentence):
 
 
 def test_shipped_sentences_know_their_answer_and_their_twin():
-    for case in shipped("coreference")[::31]:
+    for case in shipped_cases("coreference")[::31]:
         assert guess(case.sentence) == case == same_sentence(case.sentence)
         assert twin_of(twin_of(case)) == case
         assert {case.sentence[slice(*span)]

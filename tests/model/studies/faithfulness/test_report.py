@@ -5,9 +5,10 @@ from scipy import stats
 
 from model.core.query import Kind, Query
 from model.core.record import Tokens
-from model.studies.attribution import REMOVALS, Answer, Attribution, AttributionQuery, agreement, ceiling, permuted
+from model.studies.attribution import REMOVALS, Answer, Attribution, AttributionQuery, agreement, ceiling
 from model.studies.faithfulness.cases import SETS, questions, texts
 from model.studies.faithfulness.report import by_head, by_layer, report
+from model.studies.weight_swap import permute_rows
 
 COUNT = 9
 
@@ -66,7 +67,7 @@ def test_permuted_rows_keep_their_weights_and_their_mask():
     rng = np.random.default_rng(0)
     may = np.tri(6, dtype=bool)
     weights = np.where(may, rng.random((6, 6)), 0)
-    found = permuted(weights, may, rng)
+    found = permute_rows(weights, may, rng)
     np.testing.assert_allclose(np.sort(found), np.sort(weights))
     assert (found[~may] == 0).all() and not np.array_equal(found, weights)
 
@@ -74,8 +75,8 @@ def test_permuted_rows_keep_their_weights_and_their_mask():
 @pytest.mark.parametrize("which", [*SETS, "resolver", "induction"])
 def test_every_set_has_more_than_fifty_texts_and_asks_for_a_word_that_stands_there(which):
     found = texts(which)
-    assert len(found) >= 60 and len({each.text
-                                     for each in found}) == len(found) and len({each.group for each in found}) >= 16
+    assert len(found) >= 60 and len({each.text for each in found}) == len(found)
+    assert len({each.group for each in found}) >= 16
     for each in found:
         if each.at is None:
             assert which == "induction"
@@ -88,5 +89,5 @@ def test_every_set_has_more_than_fifty_texts_and_asks_for_a_word_that_stands_the
 def test_questions_fit_the_model():
     one = questions("smollm2", "r", "next", "agreement")[0]
     assert one.query.text[one.at:].startswith(one.word) and one.rival and not one.other
-    assert questions("minilm", "r", "vector",
-                     "sentences")[0].other and questions("minilm", "r", "vector", "sentences")[0].at is None
+    assert questions("minilm", "r", "vector", "sentences")[0].other
+    assert questions("minilm", "r", "vector", "sentences")[0].at is None

@@ -14,8 +14,11 @@ def spot(page, layer: int, head: int) -> dict:
 def pixels(page, selector: str) -> list[int]:
     """The mean red, green and blue of a canvas."""
     return page.locator(selector).evaluate(
-        """canvas => { const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height),
-        sum = [0, 0, 0]; for (let i = 0; i < data.length; i++) if (i % 4 < 3) sum[i % 4] += data[i]; return sum.map(s => 4 * s / data.length); }""")
+        """canvas => {
+            const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height), sum = [0, 0, 0];
+            for (let i = 0; i < data.length; i++) if (i % 4 < 3) sum[i % 4] += data[i];
+            return sum.map(s => 4 * s / data.length);
+        }""")
 
 
 def test_a_click_opens_a_head_and_sends_little(visit):

@@ -3,7 +3,7 @@ import pytest
 
 from model.core.heads import Overview
 from model.core.query import Kind
-from tests.viz.components import fabricated
+from tests import fabricate
 from viz.components.bundle import script
 from viz.components.head_grid.payload import GridEvent, GridState, HeadValues, body, head_ids, parse_event, state
 from viz.components.messages import NAN_CODE, unpack
@@ -13,7 +13,7 @@ HEADS = (3, 5, 2)
 
 @pytest.fixture(scope="module")
 def overview():
-    return fabricated.overview_of(fabricated.record(fabricated.many(7), heads=HEADS))
+    return fabricate.overview_of(fabricate.patterned(fabricate.repeating(7), heads=HEADS))
 
 
 def test_the_body_holds_every_cell(overview):
@@ -23,7 +23,7 @@ def test_the_body_holds_every_cell(overview):
 
 
 @pytest.mark.parametrize("layers, heads, cells", [(6, 12, 64), (30, 9, 64), (6, 12, 13)])
-def test_a_question_sends_at_most_4100_bytes_a_head_and_20_kB(layers, heads, cells):
+def test_a_question_sends_at_most_4100_bytes_a_head_and_20_kilobytes(layers, heads, cells):
     overview = Overview(Kind.CAUSAL, tuple(range(layers)), (np.zeros((heads, cells, cells), np.uint8),) * layers,
                         (2, 2))
     every = head_ids(overview)

@@ -3,14 +3,14 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from tests.viz.components import fabricated
+from tests import fabricate
 from tests.viz.components.conftest import events, rest, runs
 
 SMALL = {"heads": (12,) * 6}   # as the demo page's case "small"
 
 
 def shown(**view):
-    return fabricated.shown(fabricated.record(fabricated.tokens(), **SMALL), **view)
+    return fabricate.shown(fabricate.patterned(fabricate.tokens(), **SMALL), **view)
 
 
 def cell(page, row: int, column: int, n: int = 16) -> tuple[float, float]:
@@ -34,7 +34,7 @@ def test_the_tooltip_says_numpys_numbers(visit, transposed):
     for row, column in [(0, 0), (10, 2), (2, 10), (15, 15), (7, 3), (3, 14)]:
         page.mouse.move(*(cell(page, column, row) if transposed else cell(page, row, column)))
         title, rows = tip(page)
-        assert title == f"{fabricated.SENTENCE[row]} ({row}) → {fabricated.SENTENCE[column]} ({column})"
+        assert title == f"{fabricate.SENTENCE[row]} ({row}) → {fabricate.SENTENCE[column]} ({column})"
         assert abs(float(rows["weight"]) - numbers.weights[row, column]) <= 0.00052
         assert abs(float(rows["score before softmax"]) - numbers.scores[row, column]) <= 0.0052
     assert (runs(page), len(page.frames_sent)) == before
@@ -70,7 +70,7 @@ def test_the_keyboard_moves_sets_and_clears(visit):
     page.wait_for_timeout(300)
     table = [line.split("\t") for line in page.locator(".view table").inner_text().split("\n")]
     assert table[0] == ["What didn (3) looks at"]
-    assert [line[0] for line in table[2:]] == [f"{text} ({place})" for place, text in enumerate(fabricated.SENTENCE)]
+    assert [line[0] for line in table[2:]] == [f"{text} ({place})" for place, text in enumerate(fabricate.SENTENCE)]
     np.testing.assert_allclose([float(line[1]) for line in table[2:]], numbers.weights[3], atol=0.00052)
     page.locator(".view .board").focus()
     for key in ("ArrowRight", "ArrowRight", "Enter"):
@@ -84,7 +84,7 @@ def test_the_keyboard_moves_sets_and_clears(visit):
 
 
 def test_the_lines(visit):
-    page, made = visit("lens=lines&overlay=1"), fabricated.record(fabricated.tokens(), **SMALL)
+    page, made = visit("lens=lines&overlay=1"), fabricate.patterned(fabricate.tokens(), **SMALL)
     left, right = (page.locator(f".view .label.{side}").nth(10).bounding_box() for side in ("left", "right"))
     page.mouse.click(left["x"] + left["width"] - 4, left["y"] + 8)
     rest(page)
@@ -93,7 +93,7 @@ def test_the_lines(visit):
     title, rows = tip(page)
     assert title == "it (10) → it (10)"
     for head in range(4):
-        weight = fabricated.shown(made, layer=0, head=head).weights[10, 10]
+        weight = fabricate.shown(made, layer=0, head=head).weights[10, 10]
         assert abs(float(rows[f"layer 0 · head {head}"]) - weight) <= 0.00052
     expect(page.locator(".view .legend .entry")).to_have_text([f"layer 0 · head {head}" for head in range(4)])
 
@@ -101,7 +101,7 @@ def test_the_lines(visit):
 def test_the_text_shows_a_row_as_colours(visit):
     page, numbers = visit("lens=text&scale=root"), shown()
     words = page.locator(".view .words .token")
-    expect(words).to_have_text(fabricated.SENTENCE)
+    expect(words).to_have_text(fabricate.SENTENCE)
     words.nth(10).click()
     rest(page)
     assert events(page) == ["view ViewEvent(token=10, pair=None, marks=None)"]
@@ -136,11 +136,15 @@ def test_what_the_mask_forbids_is_said(visit):
 def test_a_strong_weight_is_seen_whatever_the_length(visit):
     """2,048 tokens stand on a few hundred pixels: each pixel takes the largest of its cells."""
     page = visit("case=longest")
-    weights = fabricated.shown(fabricated.record(fabricated.many(2048), heads=(2,))).weights
+    weights = fabricate.shown(fabricate.patterned(fabricate.repeating(2048), heads=(2,))).weights
     row, column = np.unravel_index(weights.argmax(), weights.shape)
     seen = page.locator(".view .matrix > canvas").evaluate(
-        """(canvas, [row, column]) => [...canvas.getContext('2d').getImageData(Math.floor((column + 0.5) * canvas.width / 2048),
-           Math.floor((row + 0.5) * canvas.height / 2048), 1, 1).data]""", [int(row), int(column)])
+        """(canvas, [row, column]) => {
+            const at = (place, side) => Math.floor((place + 0.5) * side / 2048);
+            const x = at(column, canvas.width), y = at(row, canvas.height);
+            return [...canvas.getContext('2d').getImageData(x, y, 1, 1).data];
+        }""",
+        [int(row), int(column)])
     assert weights.max() > 0.5 and seen[0] < 120
     labels = page.locator(".view .label.down").evaluate_all("all => all.map(each => "
                                                             "each.getBoundingClientRect().top).sort((a, b) => a - b)")
@@ -168,4 +172,4 @@ def test_leaving_and_coming_back_leaves_nothing_behind(visit):
     expect(page.locator(".ch.view canvas")).to_have_count(2)
     assert after["jsEventListeners"] <= before["jsEventListeners"] + 4, (before, after)
     assert after["nodes"] <= before["nodes"] + 150, (before, after)
-    assert page.evaluate("() => [...clearheadRooms.keys()].sort()") == ["grid", "strip", "view"]
+    assert page.evaluate("() => [...clearheadChannels.keys()].sort()") == ["grid", "strip", "view"]

@@ -5,18 +5,18 @@ import pytest
 
 from model.core.query import Kind
 from model.core.view import View
-from tests.viz.components import fabricated
+from tests import fabricate
 from viz.components.head_view.payload import Guess, ViewEvent, body, parse_event, state
 from viz.components.messages import NAN_CODE, unpack
 
 
 @pytest.fixture(scope="module")
 def made():
-    return fabricated.record(fabricated.tokens(), heads=(3, 5))
+    return fabricate.patterned(fabricate.tokens(), heads=(3, 5))
 
 
 def test_the_body_holds_weights_and_scores(made):
-    shown = fabricated.shown(made, layer=1, head=4)
+    shown = fabricate.shown(made, layer=1, head=4)
     header, arrays = unpack(body(shown, room="r"))
     assert arrays["weights"].shape == (1, 16, 16)
     np.testing.assert_allclose((arrays["weights"][0] / 65535) ** 2, shown.weights, atol=1.6e-5)
@@ -26,37 +26,37 @@ def test_the_body_holds_weights_and_scores(made):
 
 
 def test_masked_scores_say_so():
-    shown = fabricated.shown(fabricated.record(fabricated.many(13), heads=(2,), kind=Kind.CAUSAL))
+    shown = fabricate.shown(fabricate.patterned(fabricate.repeating(13), heads=(2,), kind=Kind.CAUSAL))
     codes = unpack(body(shown, room="r"))[1]["scores"]
     np.testing.assert_array_equal(codes == NAN_CODE, ~np.tri(13, dtype=bool))
 
 
 @pytest.mark.parametrize("tokens", [2, 17, 256])
 def test_a_cell_is_at_most_four_bytes(tokens):
-    shown = fabricated.shown(fabricated.record(fabricated.many(tokens), heads=(1,)))
+    shown = fabricate.shown(fabricate.patterned(fabricate.repeating(tokens), heads=(1,)))
     _, arrays = unpack(body(shown, room="r"))
     assert sum(array.nbytes for array in arrays.values()) == 4 * tokens * tokens
 
 
 def test_further_heads_lie_over_the_open_one(made):
-    shown, further = fabricated.shown(made), [fabricated.shown(made, layer=1, head=head) for head in (0, 2)]
+    shown, further = fabricate.shown(made), [fabricate.shown(made, layer=1, head=head) for head in (0, 2)]
     header, arrays = unpack(body(shown, room="r", overlay=further))
     assert header["heads"] == [[0, 0], [1, 0], [1, 2]]
     np.testing.assert_allclose((arrays["weights"][2] / 65535) ** 2, further[1].weights, atol=1.6e-5)
     with pytest.raises(ValueError, match="overlay"):
-        body(shown, room="r", overlay=[fabricated.shown(made, hide_special=True)])
+        body(shown, room="r", overlay=[fabricate.shown(made, hide_special=True)])
 
 
 def test_words_and_filters_say_what_they_did(made):
-    header, arrays = unpack(body(fabricated.shown(made, words=True), room="r"))
+    header, arrays = unpack(body(fabricate.shown(made, words=True), room="r"))
     assert "scores" not in arrays and header["notes"] and header["sums"]
-    header, _ = unpack(body(fabricated.shown(made, hide_special=True), room="r"))
+    header, _ = unpack(body(fabricate.shown(made, hide_special=True), room="r"))
     assert not header["sums"] and header["rows"]["tokens"] == list(range(1, 15))
 
 
 def test_positions_become_rows_and_columns(made):
     view = View(lens="lines", scale="log", transpose=True, hide_special=True)
-    shown = fabricated.shown(made, hide_special=True)
+    shown = fabricate.shown(made, hide_special=True)
     header, _ = unpack(state(shown, dataclasses.replace(view, token=10, pair=(10, 2)), room="r"))
     assert (header["focus"], header["pair"]) == (9, [9, 1])
     assert (header["lens"], header["scale"], header["transpose"]) == ("lines", "log", True)
@@ -65,7 +65,7 @@ def test_positions_become_rows_and_columns(made):
 
 
 def test_an_event_names_tokens_that_are_shown(made):
-    shown = fabricated.shown(made, hide_special=True)
+    shown = fabricate.shown(made, hide_special=True)
     assert parse_event({"token": 10, "pair": None}, shown) == ViewEvent(10, None)
     assert parse_event({"token": 10, "pair": [10, 2]}, shown) == ViewEvent(10, (10, 2))
     assert parse_event({"token": None, "pair": None}, shown) == ViewEvent(None, None)
@@ -84,18 +84,18 @@ def test_an_event_names_tokens_that_are_shown(made):
     {"token": 1, "pair": None, "more": 1},
 ])
 def test_a_hostile_value_is_no_event(made, hostile):
-    assert parse_event(hostile, fabricated.shown(made)) is None
+    assert parse_event(hostile, fabricate.shown(made)) is None
 
 
 def test_a_cross_map_has_both_sides_even_if_they_read_the_same():
-    tokens = fabricated.tokens(["a", "b", "a"])
-    shown = fabricated.shown(fabricated.record((tokens, tokens), heads=(2,), kind=Kind.CROSS))
+    tokens = fabricate.tokens(["a", "b", "a"])
+    shown = fabricate.shown(fabricate.patterned((tokens, tokens), heads=(2,), kind=Kind.CROSS))
     assert unpack(body(shown, room="r"))[0]["columns"] is not None
     assert unpack(body(dataclasses.replace(shown, kind=Kind.SELF), room="r"))[0]["columns"] is None
 
 
 def test_a_difference_keeps_its_sign_its_size_and_what_one_side_lacks(made):
-    shown = fabricated.shown(made)
+    shown = fabricate.shown(made)
     changes = np.random.default_rng(3).normal(size=shown.weights.shape).astype(np.float32) / 10
     changes[2], changes[:, 5], changes[0, 0] = np.nan, np.nan, 0
     header, arrays = unpack(body(dataclasses.replace(shown, weights=changes, scores=None), room="r", bound=0.25))
@@ -108,7 +108,7 @@ def test_a_difference_keeps_its_sign_its_size_and_what_one_side_lacks(made):
 
 
 def test_a_side_that_lacks_a_row_and_a_column_says_so_and_one_that_lacks_none_does_not(made):
-    shown = fabricated.shown(made)
+    shown = fabricate.shown(made)
     lacking = shown.weights.copy()
     lacking[3], lacking[:, 1] = np.nan, np.nan
     header, arrays = unpack(body(dataclasses.replace(shown, weights=lacking), room="r"))
@@ -117,7 +117,7 @@ def test_a_side_that_lacks_a_row_and_a_column_says_so_and_one_that_lacks_none_do
 
 
 def test_a_guess_is_told_in_rows_and_columns_and_read_back_in_tokens(made):
-    shown = fabricated.shown(made, hide_special=True)
+    shown = fabricate.shown(made, hide_special=True)
     header, _ = unpack(state(shown, View(hide_special=True), room="r",
                              guess=Guess("a", True, ((10, 2), (0, 1), (3, 15)))))
     assert (header["round"], header["marking"], header["marks"]) == ("a", True, [[9, 1]])

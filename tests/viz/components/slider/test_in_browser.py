@@ -11,10 +11,11 @@ from viz.components.slider.payload import message, parse_event
 WORDS = ["none", "1", "2", "the", "the"]
 # what is sent, and where the thumb stands, as one drags while answers are on their way
 PLAY = """async (code) => {
-    const draw = (await import(URL.createObjectURL(new Blob([code], {type: "text/javascript"})))).default, parentElement = document.body;
+    const draw = (await import(URL.createObjectURL(new Blob([code], {type: "text/javascript"})))).default;
+    const parentElement = document.body, setStateValue = (_, value) => sent.push(value);
     const sent = [], counts = [], places = {};
     const answer = (at, heard, name = "", words = [..."abcdefgh"]) => {
-        draw({data: {label: "x", help: "", words, at, heard}, parentElement, setStateValue: (_, value) => sent.push(value)});
+        draw({data: {label: "x", help: "", words, at, heard}, parentElement, setStateValue});
         places[name] = +document.querySelector("input").value;
     };
     const move = (to) => {
@@ -40,15 +41,14 @@ PLAY = """async (code) => {
 def test_what_was_sent_is_an_option_of_now_or_nothing():
     assert parse_event({"at": 1, "word": "1", "count": 5}, WORDS) == 1
     assert parse_event({"at": 1, "word": "2", "count": 5}, WORDS) == parse_event({"at": 99, "word": "2", "count": 5},
-                                                                                 WORDS) == 2, "the options have changed"
-    assert parse_event({"at": 4, "word": "the", "count": 5}, WORDS) == 4 and parse_event({"at": 1, "word": "the",
-                                                                                          "count": 5},
-                                                                                         WORDS) is None
-    assert parse_event({"at": True, "word": "1", "count": 5},
-                WORDS) is None and parse_event({"at": 1, "word": "9", "count": 5}, WORDS) is None
+                                                                   WORDS) == 2, "the options have changed"
+    assert parse_event({"at": 4, "word": "the", "count": 5}, WORDS) == 4
+    assert parse_event({"at": 1, "word": "the", "count": 5}, WORDS) is None
+    assert parse_event({"at": True, "word": "1", "count": 5}, WORDS) is None
+    assert parse_event({"at": 1, "word": "9", "count": 5}, WORDS) is None
     assert parse_event({"at": 1, "word": "1"}, WORDS) is None and parse_event(None, WORDS) is None
-    assert message("x", WORDS, 1, None,
-                   {"count": 7})["heard"] == 7 and message("x", WORDS, 1, None, {"count": 1e9})["heard"] == 0
+    assert message("x", WORDS, 1, None, {"count": 7})["heard"] == 7
+    assert message("x", WORDS, 1, None, {"count": 1e9})["heard"] == 0
 
 
 @pytest.fixture(scope="module")

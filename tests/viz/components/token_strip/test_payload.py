@@ -1,13 +1,13 @@
 import pytest
 
-from tests.viz.components import fabricated
+from tests import fabricate
 from viz.components.messages import unpack
 from viz.components.token_strip.payload import StripEvent, body, parse_event, state
 
 
 def test_the_body_holds_the_tokens():
-    header, arrays = unpack(body(fabricated.tokens(), room="r"))
-    assert header["tokens"]["texts"] == fabricated.SENTENCE and not arrays
+    header, arrays = unpack(body(fabricate.tokens(), room="r"))
+    assert header["tokens"]["texts"] == fabricate.SENTENCE and not arrays
 
 
 def test_the_state_holds_the_choice():

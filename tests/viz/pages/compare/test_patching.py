@@ -25,8 +25,8 @@ def test_heads_and_layers_that_turn_the_answer_are_named_with_their_share():
 
 def test_where_no_head_and_no_layer_turns_it_that_is_said():
     said = patching_claims(replace(FOUND, heads={(0, 0): -8.0, (1, 0): -9.0}, layers={0: -8.0, 1: -9.0}))
-    assert said[0] == "No head of 2 turns the answer alone; **0·0** comes farthest, 10% of the way." and said[
-        1].startswith("Not even all heads")
+    assert said[0] == "No head of 2 turns the answer alone; **0·0** comes farthest, 10% of the way."
+    assert said[1].startswith("Not even all heads")
 
 
 def test_a_sentence_vector_is_never_turned():

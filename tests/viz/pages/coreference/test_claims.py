@@ -42,7 +42,8 @@ def test_the_inference_of_tutorials_is_put_to_the_twin():
     inference, counts = sentence_claims(twins())
     assert "0·1" in inference[0] and "0.700" in inference[0] and "highest weight is the referent" in inference[0]
     assert "the inference fails" in inference[1] and "0.300" in inference[1]
-    assert "**1** are right in both sentences, 1 always prefer *animal*, 1 always prefer *street*, 1 are wrong in both, and 11 hardly" in counts[0]
+    assert "**1** are right in both sentences, 1 always prefer *animal*, 1 always prefer *street*, " in counts[0]
+    assert "1 are wrong in both, and 11 hardly" in counts[0]
     assert "0·0" in counts[1] and "0.700" in counts[1] and "0.500" in counts[1]
     alone, nothing = sentence_claims(twins(there=False))
     assert len(alone) == 1 and nothing == []

@@ -1,13 +1,13 @@
-import re
 from dataclasses import replace
 
 import pytest
 
 from model.ask import sources
 from model.core.query import Kind
+from tests import headline
 from tests.fabricate import record
 from viz.examples import Example, examples, token_of
-from viz.pages.heads.claims import _verdict, head_claims
+from viz.pages.heads.claims import head_claims, verdict
 from viz.state import State, complete_view
 
 HEADLINE = examples()[0]
@@ -23,15 +23,16 @@ def test_the_headline_case_opens_on_the_published_head_and_says_what_is_true(twi
     view = complete_view(State(), twins[0])
     assert (view.layer, view.head, view.pair) == (3, 1, (10, 2))
     said = " ".join(head_claims(twins[0], view, twins[1], HEADLINE))
-    assert re.search(r"3·1\*\* gives \*it\* → \*animal\* \*\*0\.677\*\*, the largest of 72", said)
-    assert "*wide* it is **0.281**, while *street* gets only 0.121" in said and "does not switch" in said
-    assert "5·11" in said and "from 0.673 to 0.558" in said and "many sentences" in said
+    assert f"3·1** gives *it* → *animal* **{headline.ANIMAL}**, the largest of 72" in said
+    assert f"*wide* it is **{headline.ANIMAL_IN_WIDE}**, while *street* gets only {headline.STREET_IN_WIDE}" in said
+    assert f"from {headline.SECOND_HEAD} to {headline.SECOND_HEAD_IN_WIDE}" in said and "does not switch" in said
+    assert "5·11" in said and "many sentences" in said
 
 
 def test_the_twin_tells_the_same_story_from_its_own_side(twins):
     view = complete_view(State(text=HEADLINE.twin).with_view(head=(3, 1)), twins[1])
     said = " ".join(head_claims(twins[1], view, twins[0], HEADLINE))
-    assert "**0.281**" in said and "*tired* it grows to **0.677**" in said
+    assert f"**{headline.ANIMAL_IN_WIDE}**" in said and f"*tired* it grows to **{headline.ANIMAL}**" in said
 
 
 def test_a_model_that_reads_left_to_right_is_told_not_to_have_seen_the_word():
@@ -57,10 +58,10 @@ def test_a_pair_in_ones_own_text_is_ranked_and_compared_with_a_uniform_row():
     assert len(said) == 1 and "a uniform row would give 0.200" in said[0] and r"*t1* (1)" in said[0]
 
 
-@pytest.mark.parametrize(("weight", "twin", "rival", "verdict"), [
+@pytest.mark.parametrize(("weight", "twin", "rival", "expected"), [
     (0.677, 0.281, 0.121, "weakens"), (0.6, 0.1, 0.5, "switches"), (0.6, 0.55, 0.1, "stays"), (0.2, 0.6, 0.1, "grows")])
-def test_the_verdict_follows_the_numbers(weight, twin, rival, verdict):
-    assert _verdict(weight, twin, rival) == verdict
+def test_the_verdict_follows_the_numbers(weight, twin, rival, expected):
+    assert verdict(weight, twin, rival) == expected
 
 
 def test_a_word_is_found_by_its_characters_and_only_as_a_whole_word(twins):

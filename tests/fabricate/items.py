@@ -1,11 +1,11 @@
-"""Items over made-up records, for the tests of the handout."""
+"""Items over fabricated records, for the tests of the handout."""
 from dataclasses import replace
 
 import numpy as np
 
 from model.core import heads
 from model.core.view import View
-from tests.viz.components import fabricated
+from tests import fabricate
 from viz.components.block_diagram import payload as block_payload
 from viz.components.block_diagram.payload import DiagramBox
 from viz.components.handles import payload as handles_payload
@@ -27,7 +27,7 @@ NUMBERS = np.linspace(-1, 1, 24).reshape(4, 6)
 
 
 def _record(count: int):
-    return fabricated.record(fabricated.tokens() if count == 16 else fabricated.many(count), heads=(12,) * 6)
+    return fabricate.patterned(fabricate.tokens() if count == 16 else fabricate.repeating(count), heads=(12,) * 6)
 
 
 def head(count: int = 16, number: int = 0, **view) -> Item:
@@ -52,8 +52,8 @@ def coloured() -> Item:
 
 def change() -> Item:
     """The difference of two heads, of which one lacks a row."""
-    made = fabricated.record(fabricated.tokens(), heads=(12,) * 6)
-    first, second = (fabricated.shown(made, layer=0, head=head) for head in (0, 1))
+    made = fabricate.patterned(fabricate.tokens(), heads=(12,) * 6)
+    first, second = (fabricate.shown(made, layer=0, head=head) for head in (0, 1))
     weights = second.weights - first.weights
     weights[4] = np.nan
     shown, bound = replace(first, weights=weights, scores=None), float(np.nanmax(np.abs(weights)))
@@ -63,7 +63,7 @@ def change() -> Item:
 
 def covered() -> Item:
     """A head to be predicted."""
-    return head_item(fabricated.record(fabricated.tokens(), heads=(12,) * 6),
+    return head_item(fabricate.patterned(fabricate.tokens(), heads=(12,) * 6),
                      View(layer=0, head=0, token=10, pair=(10, 2)), covered=True)
 
 
@@ -80,7 +80,7 @@ def cells() -> Item:
 
 
 def strip() -> Item:
-    return picture_item("token_strip", strip_payload.body(fabricated.tokens(), room=""),
+    return picture_item("token_strip", strip_payload.body(fabricate.tokens(), room=""),
                         strip_payload.state(room="", focus=10, pair=(10, 2)))
 
 
@@ -104,7 +104,8 @@ def block() -> Item:
 
 
 def squares() -> Item:
-    return chart_item(matrix("light", NUMBERS, list("abcd"), list("uvwxyz"), style=CellStyle("signed")), "Four rows of six.")
+    return chart_item(matrix("light", NUMBERS, list("abcd"), list("uvwxyz"), style=CellStyle("signed")),
+                      "Four rows of six.")
 
 
 def curve() -> Item:

@@ -9,8 +9,8 @@ import pytest
 
 from model.core.query import UserError
 from model.core.view import View
-from tests.viz.components import fabricated
-from tests.viz.handout import made_up
+from tests import fabricate
+from tests.fabricate import items
 from viz import theme
 from viz.components.messages import pack, unpack
 from viz.handout.build import grid_item, head_item, table_item
@@ -21,10 +21,12 @@ from viz.handout.print_svg import svg
 from viz.handout.store import HandoutStore
 from viz.handout.tables import as_html
 
-ALL = {"head": lambda: made_up.head(lens="lines", scale="log", overlay=((0, 3),)), "grid": made_up.grid,
-       "squares": made_up.squares, "change": made_up.change, "block": made_up.block, "curve": made_up.curve,
-       "covered": made_up.covered, "handles": made_up.handles, "cells": made_up.cells, "strip": made_up.strip,
-       "figure": made_up.figure, "table": made_up.table}
+ALL = {"head": lambda: items.head(lens="lines", scale="log", overlay=((0, 3),)), "grid": items.grid,
+       "squares": items.squares,
+       "change": items.change, "block": items.block, "curve": items.curve,
+       "covered": items.covered, "handles": items.handles, "cells": items.cells, "strip": items.strip,
+       "figure": items.figure,
+       "table": items.table}
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -37,21 +39,21 @@ def test_an_item_is_saved_and_loaded_unchanged(name):
 
 
 def test_a_head_keeps_its_numbers():
-    shown = fabricated.shown(fabricated.record(fabricated.tokens(), heads=(12,) * 6), layer=0, head=3)
-    item = made_up.head(number=3, transpose=True)
+    shown = fabricate.shown(fabricate.patterned(fabricate.tokens(), heads=(12,) * 6), layer=0, head=3)
+    item = items.head(number=3, transpose=True)
     found = head_of(item.body, item.state)
     np.testing.assert_allclose(found.pictures[0].weights, shown.weights, atol=2e-5)
     np.testing.assert_allclose(found.pictures[0].scores, shown.scores, atol=np.ptp(shown.scores) / 65000)
-    assert [unit.text for unit in found.pictures[0].rows] == fabricated.SENTENCE
+    assert [unit.text for unit in found.pictures[0].rows] == fabricate.SENTENCE
     assert (found.view.token, found.view.pair, found.view.transpose) == (10, (10, 2), True)
     assert (head_of(item.body, item.state).pictures[0].layer, found.pictures[0].head) == (0, 3)
 
 
 def test_a_difference_keeps_its_signs_and_what_one_side_lacks():
-    item = made_up.change()
+    item = items.change()
     found = head_of(item.body, item.state)
-    made = fabricated.record(fabricated.tokens(), heads=(12,) * 6)
-    wanted = np.subtract(*(fabricated.shown(made, layer=0, head=head).weights for head in (1, 0)))
+    made = fabricate.patterned(fabricate.tokens(), heads=(12,) * 6)
+    wanted = np.subtract(*(fabricate.shown(made, layer=0, head=head).weights for head in (1, 0)))
     wanted[4] = np.nan
     np.testing.assert_allclose(found.pictures[0].weights, wanted, atol=found.bound / 30000)
     assert item.caption.startswith("How the weights of a head differ")
@@ -62,20 +64,21 @@ def test_a_difference_keeps_its_signs_and_what_one_side_lacks():
 
 
 def test_the_caption_says_the_state_in_words():
-    made = fabricated.record(fabricated.tokens(), heads=(12,) * 6)
-    weight = fabricated.shown(made, layer=0, head=3).weights[10, 2]
+    made = fabricate.patterned(fabricate.tokens(), heads=(12,) * 6)
+    weight = fabricate.shown(made, layer=0, head=3).weights[10, 2]
     item = head_item(made, View(layer=0, head=3, token=10, pair=(10, 2)), where="Heads")
     assert item.caption.startswith("Layer 0 · head 3, ") and item.caption.endswith("“text”")
     assert f"“it” gives “animal” the weight {weight:.2f}." in item.caption
-    assert item.about.startswith("Heads · made up (made-up, revision 0)") and "verified" in item.about
+    assert item.about.startswith("Heads · Fabricated (fake/model, revision 0") and "verified" in item.about
     row = head_item(made, View(layer=0, head=3, token=10)).caption
-    largest = fabricated.SENTENCE[fabricated.shown(made, layer=0, head=3).weights[10].argmax()]
+    largest = fabricate.SENTENCE[fabricate.shown(made, layer=0, head=3).weights[10].argmax()]
     assert f"“it” looks most at “{largest}” " in row
     marked = "1 to 5 mark the heads with the largest weights for the pair."
-    assert made_up.grid().caption == f"All 72 heads of 6 layers, one thumbnail each. {marked} “text”"
+    assert items.grid().caption == f"All 72 heads of 6 layers, one thumbnail each. {marked} “text”"
 
-    counted = made_up.coloured()
-    assert counted.caption == "All 72 heads of 6 layers, one colour each. The colour is: divergence, bits. 1 to 2 mark the largest. “text”"
+    counted = items.coloured()
+    assert counted.caption == ("All 72 heads of 6 layers, one colour each. The colour is: divergence, bits. "
+                               "1 to 2 mark the largest. “text”")
     assert "0 to 71; divergence, bits" in svg(counted)
     again = grid_of(*check_picture(counted.kind, counted.body, counted.state, "room"))
     assert again.state.values is not None
@@ -83,7 +86,7 @@ def test_the_caption_says_the_state_in_words():
 
 
 def test_a_deep_model_stands_in_blocks_that_fill_a_page():
-    made = fabricated.record(fabricated.tokens(), heads=(9,) * 30)
+    made = fabricate.patterned(fabricate.tokens(), heads=(9,) * 30)
     drawing = svg(grid_item(made, View()))
     wide, high = map(float, re.search("viewBox='0 0 ([0-9.]+) ([0-9.]+)'", drawing).groups())
     assert 0.6 < wide / high < 1.6 and [drawing.count(f"'end'>{layer}<") for layer in (0, 15, 29)] == [1, 1, 1]
@@ -93,9 +96,10 @@ def test_a_table_writes_each_column_with_the_digits_of_its_largest_number():
     body = table_item([{"head": 0, "fit": 0.5, "tiny": 6e-9, "of": "all"},
                        {"head": 1, "fit": 0.98765, "tiny": 0.0123, "of": "x" * 60}], "").body
     table = as_html(body)
-    assert "<td class=\"number\">0.5000</td>" in table and "0.9877" in table and "0.00000<" in table and "0.01230" in table
-    assert table.count('class="name"') == 0 and as_html(table_item([{"of": "the first token"}],
-                                                                   "").body).count('class="name"') == 1
+    assert "<td class=\"number\">0.5000</td>" in table and "0.9877" in table and "0.00000<" in table
+    assert "0.01230" in table
+    assert table.count('class="name"') == 0
+    assert as_html(table_item([{"of": "the first token"}], "").body).count('class="name"') == 1
 
 
 def changed(item: Item, part: str, **header) -> dict:
@@ -105,7 +109,8 @@ def changed(item: Item, part: str, **header) -> dict:
 
 
 WRONG = {"lens": lambda head: changed(head, "state", lens="<b>"),
-         "focus": lambda head: changed(head, "state", focus=99), "pair": lambda head: changed(head, "state", pair=[0]),
+         "focus": lambda head: changed(head, "state", focus=99),
+         "pair": lambda head: changed(head, "state", pair=[0]),
          "transpose": lambda head: changed(head, "state", transpose=1),
          "heads": lambda head: changed(head, "body", heads=[[0, 0], [0, 1]]),
          "kind": lambda head: changed(head, "body", kind="none"),
@@ -123,14 +128,14 @@ WRONG = {"lens": lambda head: changed(head, "state", lens="<b>"),
 
 @pytest.mark.parametrize("name", WRONG)
 def test_what_no_payload_wrote_is_refused(name):
-    fields = WRONG[name](made_up.head())
+    fields = WRONG[name](items.head())
     with pytest.raises(UserError):
         Item(**fields)
 
 
 def test_nothing_of_a_message_but_its_numbers_and_names_survives():
     """Colours become styles and sentences become text in the browser: both are ours, whatever the file says."""
-    item = made_up.head()
+    item = items.head()
     fields = changed(item, "body", colours={"ink": "url(http://x)"}, text={"row": "no"}, more="<script>",
                      room="elsewhere")
     assert Item(**fields, id=item.id).body == item.body
@@ -149,9 +154,10 @@ def test_a_chart_holds_nothing_that_leads_away(spec):
 
 
 def test_files_that_are_none():
-    whole = json.loads(save(Handout("", (made_up.head(),))))
+    whole = json.loads(save(Handout("", (items.head(),))))
     for content in (b"", b"{}", b"[" * 10**5, b"\xff\xfe", json.dumps(whole | {"made_by": "x"}).encode(),
-                    json.dumps(whole | {"items": [1]}).encode(), json.dumps(whole | {"title": 3}).encode()):
+                    json.dumps(whole | {"items": [1]}).encode(),
+                    json.dumps(whole | {"title": 3}).encode()):
         with pytest.raises(UserError, match="not a handout"):
             load(content)
     with pytest.raises(UserError, match="newer"):
@@ -178,7 +184,7 @@ def test_any_byte_of_a_file_may_be_wrong():
 
 
 def test_a_handout_is_kept_under_a_name_and_bounded():
-    item = made_up.curve()
+    item = items.curve()
     kept = HandoutStore(most=3 * item.nbytes)
     one, other = kept.name(None), kept.name("../../x")
     assert one != other and kept.name(one) == one and kept.get(one) == Handout()
@@ -195,7 +201,7 @@ def test_a_handout_is_kept_under_a_name_and_bounded():
 
 def test_a_handout_outlives_the_server_and_the_oldest_files_go(tmp_path):
     folder, (one, other) = tmp_path / "handouts", ("a" * 32, "b" * 32)
-    first, item = HandoutStore(folder=lambda: folder), made_up.head()
+    first, item = HandoutStore(folder=lambda: folder), items.head()
     first.change(one, lambda known: Handout("Kept", (item,)))
     again = HandoutStore(folder=lambda: folder)
     assert again.get(one).title == "Kept" and again.get(one).items[0].body and again.get(other) == Handout()
@@ -212,9 +218,9 @@ def test_a_handout_outlives_the_server_and_the_oldest_files_go(tmp_path):
 
 
 def test_the_grid_keeps_its_order_marks_and_numbers():
-    item = made_up.grid()
+    item = items.grid()
     found = grid_of(item.body, item.state)
     shown = found.state
     assert shown.open_head == (0, 0) and len(shown.rank_badges) == 5 and shown.order is None and shown.values is None
-    made = fabricated.overview_of(fabricated.record(fabricated.tokens(), heads=(12,) * 6))
+    made = fabricate.overview_of(fabricate.patterned(fabricate.tokens(), heads=(12,) * 6))
     assert all((one == other).all() for one, other in zip(found.overview.cells, made.cells, strict=True))

@@ -1,5 +1,5 @@
 """A chart for a lecture room."""
-from viz.components.chart import _larger
+from viz.components.chart import with_larger_letters
 from viz.theme import LARGER
 
 
@@ -7,7 +7,7 @@ def test_letters_and_their_room_grow_and_numbers_do_not():
     spec = {"data": [{"marker": {"size": 4}, "y": [1, 2], "colorbar": {"tickfont": {"size": 10}}}],
             "layout": {"height": 300, "margin": {"l": 40}, "font": {"size": 12},
                        "annotations": [{"font": {"size": 8}, "text": "x", "yshift": 18}]}}
-    assert _larger({"spec": spec}) == {"spec": spec
+    assert with_larger_letters({"spec": spec}) == {"spec": spec
                                        | {"data": [spec["data"][0] | {"colorbar": {"tickfont": {"size": 10 * LARGER}}}],
                                          "layout": {"height": 300 * LARGER, "margin": {"l": 40 * LARGER},
                                                     "font": {"size": 12 * LARGER},

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from model.cli.progress import take_every_character
+from model.cli.progress import use_utf8_output
 
 ROOT = Path(__file__).parents[3]
 TEXT = "今天 it was 😀."
@@ -40,6 +40,6 @@ def test_a_file_and_an_export_with_any_name(tmp_path):
 def test_what_no_encoding_has_is_written_as_its_number(name, tmp_path, monkeypatch):
     with (tmp_path / "out").open("w", encoding="cp1252") as stream:
         monkeypatch.setattr(sys, name, stream)
-        take_every_character()
+        use_utf8_output()
         stream.write("今 \udc80")
     assert (tmp_path / "out").read_bytes() == "今 \\udc80".encode()

@@ -7,18 +7,19 @@ from viz.components.messages import pack
 
 PLAY = """async ([bodyCode, stateCode, first, second]) => {
     const load = (text) => import(URL.createObjectURL(new Blob([text], {type: "text/javascript"})));
-    const body = (await load(bodyCode + 'export default body("strip");\\n')).default, state = (await load(stateCode)).default;
+    const body = (await load(bodyCode + 'export default body("strip");\\n')).default;
+    const state = (await load(stateCode)).default;
     const bytes = (list) => new Uint8Array(list), parentElement = document.createElement("div"), shown = [];
     const leave = body({data: bytes(first), parentElement, setTriggerValue: () => {}});
     const gone = state({data: bytes(first)});
     ORDER
     const view = {update: (data) => shown.push([...data]), destroy: () => shown.push("end")};
-    globalThis.clearheadShelf.strip.resolve({css: "", mount: () => view});
+    globalThis.clearheadCode.strip.resolve({css: "", mount: () => view});
     await new Promise((done) => setTimeout(done, 20));
     const drawn = [...shown];
     leave();
     later();
-    return [drawn, shown.at(-1), globalThis.clearheadRooms.size];
+    return [drawn, shown.at(-1), globalThis.clearheadChannels.size];
 }"""
 
 

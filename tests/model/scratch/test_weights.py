@@ -6,7 +6,7 @@ import pytest
 
 from model.core.query import Kind, Query
 from model.scratch import grammar, head_analysis, source, weights
-from model.scratch.catalogue import NAMES, WEIGHTS, film_path, place
+from model.scratch.catalogue import NAMES, WEIGHTS, film_path, weights_file
 from model.scratch.tasks import resolver, translator
 
 TRAINED = sorted(set(NAMES) - {"scratch"})
@@ -20,7 +20,7 @@ def fresh(count: int) -> list[grammar.Sentence]:
 
 @pytest.mark.parametrize("name", TRAINED)
 def test_each_file_is_small_and_says_what_made_it(name):
-    path, _ = place(name)
+    path, _ = weights_file(name)
     film = film_path(path)
     assert path.stat().st_size < 2_000_000 and film.stat().st_size < 2_000_000
     told, snapshots = weights.read_metadata(path), weights.read_metadata(film)["frames"]
@@ -30,7 +30,7 @@ def test_each_file_is_small_and_says_what_made_it(name):
 
 @pytest.mark.parametrize("name", [name for name in TRAINED if name.startswith("resolver")])
 def test_resolvers_are_as_good_as_they_say(name):
-    model, told = weights.load(place(name)[0])
+    model, told = weights.load(weights_file(name)[0])
     assert told["scores"]["test"] >= 0.995
     assert resolver.accuracy(model, fresh(200)) >= 0.99
 
@@ -38,8 +38,8 @@ def test_resolvers_are_as_good_as_they_say(name):
 def test_one_head_of_the_narrow_resolver_is_right_on_both_twins():
     model, _ = weights.load(WEIGHTS / "resolver-narrow.safetensors")
     sentences = fresh(200)
-    seen = head_analysis.looks(model, sentences, resolver.batch, Kind.SELF, lambda sentence: sentence.pronoun)
-    best = max(head_analysis.pointing(seen, sentences, Kind.SELF), key=lambda head: head.both)
+    seen = head_analysis.noun_weights(model, sentences, resolver.batch, Kind.SELF, lambda sentence: sentence.pronoun)
+    best = max(head_analysis.tabulate_pointing(seen, sentences, Kind.SELF), key=lambda head: head.both)
     assert best.name == "resolving" and best.mass > 0.9
     assert sum(share >= 0.95 for share in best.by_frame.values()) >= len(best.by_frame) / 2
 

@@ -1,4 +1,4 @@
-"""Records with chosen tokens for the exports, and readers of their files that share no code with what wrote them."""
+"""Readers of exported files that share no code with what wrote them."""
 import csv
 import io
 import json
@@ -10,40 +10,6 @@ from html.parser import HTMLParser
 import numpy as np
 import pypdf
 from PIL import Image
-
-from model.core.masks import Causal, Full
-from model.core.query import Kind, Query
-from model.core.record import AttentionMap, AttentionRecord, Card, Layer, Tokens, Verification
-
-HOSTILE = ("$x_1$", "<script>alert(1)</script>", "=SUM(A1)", "+1", "-", "@here", "'quoted", "\t=1", " =1", "a\0b",
-           "\0", "\ud800", "x\u202ey",
-           "\ufffe", "👨‍👩‍👧‍👦", "العربية", "שלום", "中文字", "한국어", "हिन्दी", "it", "it", "", " ", "\n", '"', "a,b",
-           "]]>", "&amp;", "\\",
-           "W" * 60, "[UNK]")
-LAYERS, HEADS, D_K = 2, 3, 5
-
-
-def tokens(texts, special=()) -> Tokens:
-    n = len(texts)
-    return Tokens(tuple(texts), tuple(range(n)), tuple(place in special for place in range(n)),
-                  tuple((place, place + 1) for place in range(n)),
-                  tuple(range(n)), (0,) * n, tuple(text == "[UNK]" for text in texts))
-
-
-def record(texts, kind: Kind = Kind.SELF, keys=None, text: str | None = None, special=(),
-           layers: int = LAYERS) -> AttentionRecord:
-    """A record over these tokens (and these keys, for cross-attention), with random sharp heads."""
-    rng = np.random.default_rng(7)
-    sides = tokens(texts, special), tokens(texts if keys is None else keys, special)
-    shapes = {"query": (HEADS, len(sides[0]), D_K), "key": (HEADS, len(sides[1]), D_K),
-              "value": (HEADS, len(sides[1]), D_K)}
-    made = tuple(Layer(index, **{name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()},
-                       scale=1.3,
-                       allowed=Causal() if kind is Kind.CAUSAL else Full()) for index in range(layers))
-    card = Card("fake/model", "Fabricated", "f" * 40, "none", 0, HEADS * D_K, D_K, layers, HEADS, HEADS, "none",
-                "none", "none", 512)
-    asked = Query("fake/model", "f" * 40, "".join(texts) if text is None else text)
-    return AttentionRecord(asked, card, (AttentionMap(kind, *sides, made),), Verification("verified", 1e-7, 1e-7, 1e-7))
 
 
 def provenance_of(suffix: str, content: bytes) -> dict:

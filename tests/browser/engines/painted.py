@@ -1,0 +1,85 @@
+"""What an engine has painted, and how far two engines agree on it."""
+import base64
+import io
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from tests.browser.engines.engine import Engine
+from tests.browser.watch import REST, WAITS
+
+STEPS = 16                                     # of 255, by which a pixel may be another
+# of the pixels, that may be more so: lines are smoothed, letters make room for another row of pixels
+SHARE = {"canvases": 0.01, "matrices": 0.03}
+
+# bars beside a page would make it narrower in one engine than in another
+LOOK = """() => {
+  const style = document.createElement("style");
+  style.textContent = "* { scrollbar-width: none !important; }";
+  document.head.append(style);
+}"""
+# how long nothing that one could see has come to a page that rests, in milliseconds
+QUIET = f"""() => {{
+    const quiet = (window.quiet ??= {{ since: 0 }}), main = document.querySelector("[data-testid=stMain], main");
+    const seen = [main?.querySelectorAll("*").length, main?.textContent.length].join();
+    if (seen !== quiet.seen || document.querySelector("{WAITS}") || !document.querySelector("{REST}, main > figure")) quiet.since = performance.now();
+    quiet.seen = seen;
+    return performance.now() - quiet.since;
+}}"""
+# every element that a selector finds, in shadow roots too
+ALL = """
+  const all = (root, kind) => [...root.querySelectorAll("*")].flatMap((each) => [
+    ...(each.matches(kind) ? [each] : []), ...(each.shadowRoot ? all(each.shadowRoot, kind) : [])]);"""
+# every canvas; every chart with its numbers and how many marks it has; the pictures of its matrices; the words
+PAINTED = "() => {" + ALL + """
+  const main = document.querySelector("[data-testid=stMain], main");
+  const charts = [...main.querySelectorAll(".js-plotly-plot")];
+  return {
+    canvases: all(main, ".ch canvas").map((canvas) => canvas.toDataURL()),
+    charts: charts.map((chart) => JSON.stringify(chart.data.map(({ type, name, x, y, z }) => [type, name, x, y, z]))),
+    marks: charts.map((chart) => ["path", "image", "text"].map((kind) => chart.querySelectorAll(`.plot ${kind}`).length)),
+    matrices: charts.flatMap((chart) => [...chart.querySelectorAll(".hm > image")]).map((image) => image.getAttribute("href")
+      ?? image.getAttribute("xlink:href")),
+    words: main.textContent.split(/\\s+/).join(" "),
+    broken: document.querySelectorAll("[data-testid=stException]").length,
+  };
+}"""
+
+
+def painted(engine: Engine, quiet: int = 100) -> dict[str, Any]:
+    """What is there once nothing has come for `quiet` milliseconds."""
+    engine.until(f"() => ({QUIET})() > {quiet}")
+    return engine.run(PAINTED)
+
+
+def differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+    """In what two engines differ, in words."""
+    told = [f"{name}: {str(one[name])[:300]} and {str(other[name])[:300]}"
+            for name in ("charts", "marks", "words", "broken")
+            if one[name] != other[name]]
+    for kind in ("canvases", "matrices"):
+        if len(one[kind]) != len(other[kind]):
+            told.append(f"{len(one[kind])} and {len(other[kind])} {kind}")
+        else:
+            shares = [differing(*pair) for pair in zip(one[kind], other[kind], strict=True)]
+            told += [f"{kind}[{at}]: {share:.1%} of its pixels" for at, share in enumerate(shares)
+                     if share > SHARE[kind]]
+    return told
+
+
+def differing(one: str, other: str) -> float:
+    """The share of pixels that are others in two pictures, read at the places of the smaller one: plotly lets some
+    engines enlarge its cells."""
+    first, second = _pixels(one), _pixels(other)
+    high, wide = (min(sizes) for sizes in zip(first.shape[:2], second.shape[:2], strict=True))
+    first, second = (each[_places(high, each.shape[0])][:, _places(wide, each.shape[1])] for each in (first, second))
+    return float((np.abs(first - second).max(axis=2) > STEPS).mean())
+
+
+def _places(count: int, size: int) -> np.ndarray:
+    return ((np.arange(count) + 0.5) * size / count).astype(int)
+
+
+def _pixels(url: str) -> np.ndarray:
+    return np.asarray(Image.open(io.BytesIO(base64.b64decode(url.split(",", 1)[1]))).convert("RGBA")).astype(int)

@@ -1,0 +1,150 @@
+"""Heads, a lesson, a presentation, a handout and a live export used in WebKit and in Firefox: every move shows what it
+shows in Chromium."""
+import json
+from pathlib import Path
+
+import pytest
+
+from model.core.view import View
+from tests.browser.engines.engine import Engine
+from tests.browser.engines.painted import ALL, LOOK, differences, painted
+from tests.viz.components import fabricated
+from tests.viz.handout import made_up
+from viz import export
+from viz.handout.files import Handout
+from viz.handout.page import page
+
+# the middle and the sizes of the n-th element that a selector finds, once it is there and in sight: on the screen,
+# where some WebKits measure
+# an enlarged element as if it were not
+MIDDLE = "(kind, at) => {" + ALL + """
+  const found = all(document, kind)[at];
+  if (!found) return null;
+  found.scrollIntoView({ block: "center" });
+  const { left, top, width, height } = found.getBoundingClientRect();
+  const enlarged = Math.abs(width - found.offsetWidth) >= 1;
+  let scale = 1;
+  for (let at = found; !enlarged && at; at = at.parentElement ?? at.getRootNode().host) scale *= getComputedStyle(at).zoom;
+  return [left + width / 2, top + height / 2, width, height].map((each) => each * scale);
+}"""
+TIP = "() => {" + ALL + """
+  return all(document, ".tip:popover-open").find((each) => each.style.visibility === "visible")?.textContent;
+}"""
+
+
+def middle(engine: Engine, kind: str, at: int = 0) -> tuple[float, float, float, float]:
+    """(x, y, width, height) of the place where it is pointed at."""
+    return engine.until(f"() => ({MIDDLE})({json.dumps(kind)}, {at})")
+
+
+def click(engine: Engine, kind: str, at: int = 0) -> None:
+    x, y, *_ = middle(engine, kind, at)
+    engine.click(x, y)
+
+
+def cell(engine: Engine, kind: str, across: float, down: float) -> tuple[float, float]:
+    """A place inside an element, by its shares."""
+    x, y, width, height = middle(engine, kind)
+    return x + (across - 0.5) * width, y + (down - 0.5) * height
+
+
+def begun(engine: Engine, address: str) -> None:
+    engine.open(address)
+    engine.run(LOOK)
+
+
+def shown(engine: Engine, quiet: int) -> dict:
+    """What is painted, and the address that leads there."""
+    return {**painted(engine, quiet), "search": engine.run("() => location.search")}
+
+
+def heads(engine: Engine, address: str, quiet: int = 200) -> list[dict]:
+    """A head is clicked, then a token."""
+    begun(engine, f"{address}/heads")
+    middle(engine, ".view[data-drawn]")   # the last of the page
+    painted(engine, quiet)
+    engine.click(*cell(engine, ".grid canvas", 0.72, 0.3))
+    engine.until("() => location.search.includes('head=')")
+    first = shown(engine, quiet)
+    click(engine, ".strip button", 4)
+    engine.until("() => location.search.includes('token=')")
+    return [first, shown(engine, quiet)]
+
+
+def softmax(engine: Engine, address: str, quiet: int = 200) -> list[dict]:
+    """A bar is dragged, then a slider's thumb."""
+    begun(engine, f"{address}/softmax")
+    middle(engine, ".clearhead-chart[data-drawn]")
+    painted(engine, quiet)
+    x, y, *_ = middle(engine, ".drag circle")
+    engine.drag(x, y, x, y - 40)
+    engine.until("() => location.search.includes('z=')")
+    first, before = shown(engine, quiet), engine.run("() => location.search")
+    x, y, width, _ = middle(engine, "input[type=range]")
+    engine.drag(x, y, x + width / 4, y)
+    engine.until(f"() => location.search !== {json.dumps(before)}")
+    return [first, shown(engine, quiet)]
+
+
+@pytest.mark.parametrize("use", [heads, softmax])
+def test_what_is_clicked_and_dragged_leads_where_it_leads_in_chromium(engine, reference, app, use):
+    wanted = reference(f"used-{use.__name__}", lambda chromium: use(chromium, app.address, 600))
+    found = use(engine, app.address)
+    assert [each["search"] for each in found] == [each["search"] for each in wanted]
+    assert [differences(*pair) for pair in zip(found, wanted, strict=True)] == [[], []] and engine.wrong() == []
+
+
+@pytest.fixture(scope="module")
+def handout(tmp_path_factory) -> Path:
+    """A handout with every kind of figure that draws."""
+    items = (made_up.head(), made_up.grid(), made_up.change(), made_up.handles(), made_up.squares(), made_up.curve(),
+             made_up.strip())
+    path = tmp_path_factory.mktemp("handout") / "handout.html"
+    path.write_bytes(page(Handout("Three engines", items)))
+    return path
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory) -> Path:
+    """The open head as a page of its own."""
+    made = fabricated.record(fabricated.tokens(), heads=(12,) * 6)
+    path = tmp_path_factory.mktemp("live") / "live.html"
+    path.write_bytes(export.export(".html", made, View(layer=0, head=0, token=10, pair=(10, 2))))
+    return path
+
+
+def pages_of_its_own(engine: Engine, handout: Path, live: Path, quiet: int = 200) -> list[dict]:
+    """The handout as it opens and with another lens; the live head as it opens and with another token in focus."""
+    begun(engine, handout.as_uri())
+    found = [painted(engine, quiet)]
+    click(engine, ".choices button", 1)
+    found.append(painted(engine, quiet))
+    begun(engine, live.as_uri())
+    found.append(painted(engine, quiet))
+    engine.click(*cell(engine, ".view .matrix > canvas", 0.3, 0.9))
+    return [*found, painted(engine, quiet)]
+
+
+def test_a_handout_and_a_live_head_show_and_do_what_they_do_in_chromium(engine, reference, handout, live):
+    wanted = reference("pages-of-its-own", lambda chromium: pages_of_its_own(chromium, handout, live, 600))
+    found = pages_of_its_own(engine, handout, live)
+    assert [differences(*pair) for pair in zip(found, wanted, strict=True)] == [[]] * 4 and engine.wrong() == []
+
+
+def test_what_a_presentation_enlarges_is_sharp_and_says_what_is_under_the_pointer(engine, reference, app, handout):
+    for name, address in {"heads": f"{app.address}/heads?present=1",
+                          "handout": f"{handout.as_uri()}#present=1"}.items():
+        said, sharp = reference(f"presented-{name}", lambda chromium, address=address: presented(chromium, address))
+        assert said and sharp == 1 and presented(engine, address) == [said, sharp], name
+    assert engine.wrong() == []
+
+
+def presented(engine: Engine, address: str) -> list:
+    """What is said of a cell of the open head, and how many pixels the picture has for one of the screen's."""
+    begun(engine, address)
+    painted(engine, 200)
+    matrix = ".view .matrix > canvas"
+    x, y = cell(engine, matrix, 0.6, 0.4)
+    engine.pointer(("move", x - 3, y), ("move", x, y))
+    wide = engine.run("() => {" + ALL + f"return all(document, {json.dumps(matrix)})[0].width; }}")
+    return [engine.until(TIP), round(wide / middle(engine, matrix)[2], 2)]

@@ -1,0 +1,114 @@
+"""Records made of random numbers, for tests that need no model; `items` beside it has what stands in handouts."""
+from collections.abc import Sequence
+
+import numpy as np
+
+from model.core.displayed import DisplayedHead, displayed_head
+from model.core.heads import Overview, overview
+from model.core.masks import Causal, Full
+from model.core.query import Kind, Query
+from model.core.record import AttentionMap, AttentionRecord, Card, Layer, Tokens, Verification
+from model.core.view import View
+
+# a different prime for every axis, so that a transposed one cannot go unseen
+LAYERS, HEADS, KV_HEADS, QUERIES, KEYS, D_K, D_V = 2, 6, 3, 7, 11, 5, 13
+SENTENCE = ["[CLS]", "The", "animal", "didn", "'", "t", "cross", "the", "street", "because", "it", "was", "too",
+            "tired", ".", "[SEP]"]
+HOSTILE = ("$x_1$", "<script>alert(1)</script>", "=SUM(A1)", "+1", "-", "@here", "'quoted", "\t=1", " =1", "a\0b",
+           "\0", "\ud800", "x\u202ey", "\ufffe", "👨‍👩‍👧‍👦", "العربية", "שלום", "中文字", "한국어", "हिन्दी",
+           "it", "it", "", " ", "\n", '"', "a,b", "]]>", "&amp;", "\\", "W" * 60, "[UNK]")
+
+
+def tokens(texts: int | Sequence[str] = SENTENCE, special: Sequence[int] | None = None,
+           words: Sequence[int] | None = None, segments: Sequence[int] | None = None) -> Tokens:
+    """Tokens with these texts, or as many t0, t1, … of which the last repeats the second's text.
+
+    `special` are indices; without it [CLS] and [SEP] are. Token i stands at the characters 3i and 3i + 1 of its text.
+    """
+    if isinstance(texts, int):
+        texts = [f"t{1 if at == texts - 1 > 1 else at}" for at in range(texts)]
+    places = range(len(texts))
+    special = [at for at in places if texts[at] in ("[CLS]", "[SEP]")] if special is None else special
+    return Tokens(tuple(texts), tuple(100 + at for at in places), tuple(at in special for at in places),
+                  tuple((3 * at, 3 * at + 2) for at in places),
+                  tuple(words or [-1 if at in special else at for at in places]),
+                  tuple(segments or [-1 if at in special else 0 for at in places]),
+                  tuple(text == "[UNK]" for text in texts))
+
+
+def repeating(count: int) -> Tokens:
+    """A long text of seven words that come again and again."""
+    return tokens([("the", "river", "was", "over-flowing", "and", "it", "ran")[at * at % 7] for at in range(count)])
+
+
+def layer(index: int = 0, queries: int = QUERIES, keys: int = KEYS, seed: int = 0, **changes) -> Layer:
+    """A layer of normal numbers, two heads to each key; `changes` replace its fields."""
+    rng = np.random.default_rng(seed + index)
+    parts = {"query": rng.normal(size=(HEADS, queries, D_K)).astype(np.float32),
+             "key": rng.normal(size=(KV_HEADS, keys, D_K)).astype(np.float32),
+             "value": rng.normal(size=(KV_HEADS, keys, D_V)).astype(np.float32), "scale": 1.7,
+             "allowed": Full()} | changes
+    return Layer(index, **parts)
+
+
+def record(texts: int | Sequence[str] = QUERIES, kind: Kind = Kind.SELF, keys: Sequence[str] | None = None, *,
+           special: Sequence[int] | None = None, text: str | None = None, layers: int = LAYERS,
+           **changes) -> AttentionRecord:
+    """A record over these tokens (and these keys, for cross-attention) of layers as `layer` makes them.
+
+    Of a number of tokens the first is special, and the third and fourth are one word.
+    """
+    if isinstance(texts, int):
+        special = (0,) if special is None else special
+        words = [-1 if at in special else 2 if at == 3 and texts > 4 else at for at in range(texts)]
+        queries = tokens(texts, special, words)
+    else:
+        queries = tokens(texts, special)
+    other = queries if keys is None else tokens(keys, special)
+    made = [layer(index, len(queries), len(other), allowed=_mask_of(kind), **changes) for index in range(layers)]
+    joined = "the text" if isinstance(texts, int) else "".join(texts)
+    return _recorded(kind, queries, other, made, joined if text is None else text)
+
+
+def patterned(sides: Tokens | tuple[Tokens, Tokens], heads: Sequence[int] = (5, 5, 5), kind: Kind = Kind.SELF,
+              seed: int = 0, d_k: int = 16) -> AttentionRecord:
+    """A record whose heads look at neighbours, more or less sharply, as trained ones do; for pictures.
+
+    `heads` is the number of heads of each layer.
+    """
+    queries, keys = sides if isinstance(sides, tuple) else (sides, sides)
+    random = np.random.default_rng(seed)
+    angles = np.outer(np.arange(max(len(queries), len(keys))), 1 / 3 ** np.arange(d_k // 2))
+    places = np.exp(1j * angles).view(float).astype(np.float32)
+    layers = []
+    for index, count in enumerate(heads):
+        sharp = random.uniform(0, 1.2, (count, 1, 1))
+        query = sharp * np.stack([np.roll(places, random.integers(-2, 3), 0)[:len(queries)] for _ in range(count)])
+        query = query + random.normal(0, 0.7, query.shape)
+        key = places[None, :len(keys)] + random.normal(0, 0.9, (count, len(keys), d_k))
+        value = np.zeros((count, len(keys), 3), np.float32)
+        layers.append(Layer(index, query.astype(np.float32), key.astype(np.float32), value, 0.6, _mask_of(kind)))
+    return _recorded(kind, queries, keys, layers, "text")
+
+
+def _mask_of(kind: Kind) -> Causal | Full:
+    return Causal() if kind is Kind.CAUSAL else Full()
+
+
+def _recorded(kind: Kind, queries: Tokens, keys: Tokens, layers: Sequence[Layer], text: str) -> AttentionRecord:
+    heads, d_k = max(each.heads for each in layers), layers[0].query.shape[2]
+    card = Card("fake/model", "Fabricated", "0" * 40, "none", 0, heads * d_k, d_k, len(layers), heads,
+                max(len(each.key) for each in layers), "none", "none", "none", 4096)
+    attention_map = AttentionMap(kind, queries, keys, tuple(layers))
+    return AttentionRecord(Query("fake/model", "0" * 40, text), card, (attention_map,),
+                           Verification("verified", 1e-7, 1e-7, 1e-7))
+
+
+def shown(made: AttentionRecord, **view) -> DisplayedHead:
+    """One head of a record, as this view shows it."""
+    return displayed_head(made, View(kind=made.kinds[0], **view))
+
+
+def overview_of(made: AttentionRecord) -> Overview:
+    """The overview of the record's first kind of attention."""
+    return overview(made.maps[0])

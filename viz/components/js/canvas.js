@@ -1,0 +1,44 @@
+// What the components draw with pixels.
+import { parts, zoomOf } from "./shared.js";
+
+// `steps` colours from the first stop to the last as 32-bit pixels.
+export function pixels(stops, steps) {
+  const out = new Uint32Array(steps), known = stops.map(parts);
+  for (let i = 0; i < steps; i++) {
+    const at = steps > 1 ? (i / (steps - 1)) * (known.length - 1) : 0, low = Math.min(Math.floor(at), known.length - 2);
+    const mixed = [0, 1, 2].map((c) => Math.round(known[low][c] + (known[low + 1][c] - known[low][c]) * (at - low)));
+    out[i] = (255 << 24) | (mixed[2] << 16) | (mixed[1] << 8) | mixed[0];
+  }
+  return out;
+}
+
+// Rows × columns of codes drawn into high × wide pixels. A pixel over several cells takes the largest, so that no
+// strong weight disappears.
+export function paint(codes, start, [rows, columns], colour, out, [high, wide]) {
+  const from = new Int32Array(wide), to = new Int32Array(wide);
+  for (let x = 0; x < wide; x++) {
+    from[x] = Math.floor((x * columns) / wide);
+    to[x] = Math.max(from[x] + 1, Math.floor(((x + 1) * columns) / wide));
+  }
+  for (let y = 0; y < high; y++) {
+    const top = Math.floor((y * rows) / high), bottom = Math.max(top + 1, Math.floor(((y + 1) * rows) / high));
+    for (let x = 0; x < wide; x++) {
+      let most = 0;
+      for (let r = top; r < bottom; r++) {
+        const line = start + r * columns;
+        for (let c = from[x]; c < to[x]; c++) if (codes[line + c] > most) most = codes[line + c];
+      }
+      out[y * wide + x] = colour[most];
+    }
+  }
+}
+
+// Sizes a canvas in CSS pixels, sharp on any screen and enlarged by any zoom of the page's style, and gives its pen.
+export function canvasOf(canvas, width, height) {
+  const ratio = (devicePixelRatio || 1) * zoomOf(canvas);
+  canvas.width = Math.max(1, Math.round(width * ratio));
+  canvas.height = Math.max(1, Math.round(height * ratio));
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
+  return canvas.getContext("2d");
+}
