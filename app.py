@@ -1,21 +1,24 @@
-"""The frame: model, text, navigation; hands a Frame to one page."""
+"""The frame: model, text, navigation; hands a PageContext to one page."""
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from model.ask import sources
-from model.core.query import NotOnDisk, UserError
+from model.core.query import NotOnDisk, Query, UserError
+from model.core.record import AttentionRecord
+from model.core.view import View
 from viz.link import address, from_params, to_params
 from viz.page import SECTIONS, Page, PageContext, pages, with_controls
-from viz.startup import begun_for_one
+from viz.startup import local_lifespan
 from viz.state import State, complete_view
 from viz.text import escape_markdown, strings
 from viz.widgets.handout_button import handout
-from viz.widgets.presentation import hide_controls, presenting
+from viz.widgets.presentation import hide_controls, listen_for_keys
 from viz.widgets.sidebar import ask_widgets, fetching, offer_to_fetch, set_question, show_badge
 from viz.widgets.waiting import ask, ask_each, prefetch, progress_slot, session
 
@@ -24,24 +27,25 @@ ENTRIES: dict[str, Any] = {}   # the menu's entries of this run by the page's na
 log = logging.getLogger("clearhead")
 
 
-def set_controls(name: str, page: Page, **changes) -> None:
-    """Turns some of a page's own controls."""
+def set_controls(name: str, page: Page, **changes: Any) -> None:
+    """Changes some of a page's own controls."""
     st.session_state["state"] = with_controls(st.session_state["state"], name, page, changes)
 
 
-def set_controls_in_fragment(name: str, page: Page, **changes) -> None:
+def set_controls_in_fragment(name: str, page: Page, **changes: Any) -> None:
     """The same on the open page, whose URL follows at once: where a fragment answers, the page does not run."""
     set_controls(name, page, **changes)
     update_address(name, page)
 
 
-def set_view(name: str, page: Page, **changes) -> None:
+def set_view(name: str, page: Page, **changes: Any) -> None:
     """A choice in the view; head takes (layer, head). The URL follows at once."""
     st.session_state["state"] = st.session_state["state"].with_view(**changes)
     update_address(name, page)
 
 
 def update_address(name: str, page: Page) -> None:
+    """Writes the state of the open page into the address bar."""
     wanted = to_params(st.session_state["state"], name, page.controls)
     if dict(st.query_params) != wanted:
         st.query_params.from_dict(wanted)
@@ -63,8 +67,8 @@ class LiveControls(Mapping):
         return len(self.starts)
 
 
-def open_page(name: str, **controls) -> None:
-    """Opens another page, with some of its controls turned."""
+def open_page(name: str, **controls: Any) -> None:
+    """Opens another page, with some of its controls set."""
     set_controls(name, pages()[name][0], **controls)
     st.switch_page(ENTRIES[name])
 
@@ -83,43 +87,42 @@ def step_presentation(name: str, by: int) -> None:
     set_controls(name, pages()[name][0], figure=max(1, min(at, len(handout().items))))
 
 
-def page_context(state: State, badge, name: str, page: Page, known: dict) -> PageContext:
-    """What a page gets: everything lazy, so that a lesson never waits for a model. known: the query and the record once
-    they are there; whether the page is."""
+def page_context(state: State, badge: DeltaGenerator, name: str, page: Page, known: dict[str, Any]) -> PageContext:
+    """What a page gets: everything lazy, so that a lesson never waits for a model.
 
-    def query():
+    known: "query" and "record" once they are there, "drawn" once the page is, "behind" once a fragment got a record
+    that the page has not shown.
+    """
+    def query() -> Query:
         if "query" not in known:   # the model's files are looked at once a run
             known["query"] = sources.open_query(state.model, state.text, state.text_b, state.target)
         return known["query"]
 
-    def record(**look):
+    def record(**how: Any) -> AttentionRecord:
         if "record" in known:
             progress_slot()
             return known["record"]
-        known["record"] = ask(query(), **look)
+        known["record"] = ask(query(), **how)
         if "drawn" in known:   # a fragment asks, and may write nothing outside itself
             known["behind"] = True
         else:
             show_badge(badge, known["record"])
         return known["record"]
 
-    def now():
-        return st.session_state["state"]
+    def view() -> View:
+        complete = complete_view(st.session_state["state"], record())
+        st.session_state["opened"] = (complete.layer, complete.head)
+        return complete
 
-    def view():
-        found = complete_view(now(), record())
-        st.session_state["opened"] = (found.layer, found.head)
-        return found
-
-    def link(other: State) -> str:
-        return address(st.context.url or "", other, name, page.controls)
-
-    return PageContext(state, now, query, record, ask, ask_each, prefetch, view, partial(set_view, name, page),
-                       set_question, link, LiveControls(name, page),
-                 partial(set_controls_in_fragment, name, page), open_page, lambda: "behind" in known)
+    return PageContext(
+        state=state, current_state=lambda: st.session_state["state"], query=query, record=record, ask=ask,
+        ask_each=ask_each, prefetch=prefetch, view=view, set_view=partial(set_view, name, page),
+        set_question=set_question, link=lambda other: address(st.context.url or "", other, name, page.controls),
+        controls=LiveControls(name, page), set_controls=partial(set_controls_in_fragment, name, page),
+        open_page=open_page, needs_full_run=lambda: "behind" in known)
 
 
-def run(name: str, page: Page, render) -> None:
+def run(name: str, page: Page, render: Callable[[PageContext], None]) -> None:
     """Draws one page; whatever goes wrong is one sentence, and what was typed stays."""
     if "state" not in st.session_state:
         st.session_state["state"] = from_params(st.query_params, name, page.controls)
@@ -138,7 +141,7 @@ def run(name: str, page: Page, render) -> None:
     try:
         if st.session_state.get("fetching") == state.model:
             fetching(sources.fetch(state.model, session()))
-        known: dict = {}
+        known: dict[str, Any] = {}
         render(page_context(state, badge, name, page, known))
         known["drawn"] = True
     except NotOnDisk as missing:
@@ -148,10 +151,11 @@ def run(name: str, page: Page, render) -> None:
     except Exception:
         log.exception("page %s failed", page.title)
         st.error(strings("frame")["unknown_page_error"])
-    presenting(state.present, present, partial(step_presentation, name))
+    listen_for_keys(state.present, present, partial(step_presentation, name))
 
 
 def main() -> None:
+    """Builds the menu and runs the page that is open."""
     st.set_page_config(page_title=strings("frame")["title"], layout="wide")
     menu: dict[str, list] = {section: [] for section in SECTIONS}
     for name, (page, render) in pages().items():
@@ -170,4 +174,4 @@ def main() -> None:
 if __name__ == "__main__":   # a session's run; the server itself reads this file as a module
     main()
 else:
-    app = st.App(__file__, lifespan=begun_for_one)
+    app = st.App(__file__, lifespan=local_lifespan)

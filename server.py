@@ -49,8 +49,9 @@ for name, value in DEFAULTS.items():
 import streamlit as st  # noqa: E402, as what it and the models read at import stands above
 from starlette.datastructures import MutableHeaders  # noqa: E402
 from starlette.middleware import Middleware  # noqa: E402
+from starlette.types import ASGIApp, Message, Receive, Scope, Send  # noqa: E402
 
-from viz.startup import begun  # noqa: E402
+from viz.startup import lifespan  # noqa: E402
 
 
 def inline_scripts() -> str:
@@ -74,16 +75,17 @@ HEADERS = {"Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff
 class Guard:
     """Adds the headers to every answer."""
 
-    def __init__(self, app) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
-    async def __call__(self, scope, receive, send) -> None:
-        async def guarded(message) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers as the app does, with the headers."""
+        async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(HEADERS)
             await send(message)
 
-        await self.app(scope, receive, guarded)
+        await self.app(scope, receive, send_guarded)
 
 
-app = st.App("app.py", middleware=[Middleware(Guard)], lifespan=begun)
+app = st.App("app.py", middleware=[Middleware(Guard)], lifespan=lifespan)

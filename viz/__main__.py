@@ -2,6 +2,7 @@
 usage."""
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -43,7 +44,7 @@ def main() -> None:
 @click.option("--no-caption", is_flag=True, help="Leaves out the caption; the provenance stays inside the file.")
 @click.option("--out", required=True, type=click.Path(dir_okay=False, writable=True, path_type=Path),
               help="The file; its ending says the format.")
-def export(model_id: str, text: str, text_b: str | None, target: str | None, out: Path, **shown) -> None:
+def export(model_id: str, text: str, text_b: str | None, target: str | None, out: Path, **shown: Any) -> None:
     """Writes one head, or all of them, as .png, .svg, .pdf (pictures), .html (alive), .csv (its numbers) or .npz (the
     numbers of all heads).
 
@@ -112,7 +113,9 @@ def _view(record: AttentionRecord, shown: dict) -> View:
         raise UserError(f"This model has no {view.kind} attention; choose {' or '.join(record.kinds)}.")
     sides = record[view.kind].queries, record[view.kind].keys
     pair = (_position(sides[0], shown["pair"][0]), _position(sides[1], shown["pair"][1])) if shown["pair"] else None
-    token = _position(sides[0], shown["token"]) if shown["token"] else pair[0] if pair else None
+    token = pair[0] if pair else None
+    if shown["token"]:
+        token = _position(sides[0], shown["token"])
     return replace(view, token=token, pair=pair)
 
 

@@ -10,24 +10,24 @@ from viz.text import strings
 
 @dataclass(frozen=True)
 class Example:
-    """pair: (from, to) as words of the texts; rival: the word that competes with `to`; twin: the text with the words of
-    swap exchanged."""
+    """One entry of the menu, as examples.toml holds it."""
 
-    name: str
-    title: str
-    text: str
-    look: str
-    works: str
-    kinds: tuple[str, ...]
-    pair: tuple[str, str]
-    text_b: str | None = None
-    twin: str | None = None
-    swap: tuple[str, str] | None = None
-    rival: str | None = None
+    name: str                             # its key
+    title: str                            # in the menu
+    text: str                             # the sentence
+    look: str                             # what to look at
+    works: str                            # where it works
+    kinds: tuple[str, ...]                # of the attention that shows it
+    pair: tuple[str, str]                 # (from, to), words of the texts
+    text_b: str | None = None             # the second text
+    twin: str | None = None               # the text with the words of swap exchanged
+    swap: tuple[str, str] | None = None   # (the text's word, the twin's)
+    rival: str | None = None              # the word that competes with the pair's second
 
 
 @functools.cache
 def examples() -> tuple[Example, ...]:
+    """Every example, in the order of the menu."""
     return tuple(_example(entry) for entry in strings("examples")["example"])
 
 
@@ -44,7 +44,7 @@ def example_for(text: str, text_b: str | None) -> Example | None:
 
 def other_twin(example: Example, text: str) -> str | None:
     """The twin of an example's sentence, in either direction."""
-    return None if example.twin is None else example.text if text == example.twin else example.twin
+    return example.text if text == example.twin else example.twin
 
 
 def token_of(tokens: Tokens, texts: tuple[str | None, ...], word: str) -> int | None:

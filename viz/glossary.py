@@ -13,21 +13,21 @@ from viz.text import FOLDER, strings
 
 @dataclass(frozen=True)
 class Term:
-    """equation: LaTeX. page: the one that brings it; sections: of that page's prose. also: other pages that use it.
-    menu: a measure's words there."""
+    """One entry of the glossary."""
 
-    name: str
-    title: str
-    says: str
-    equation: str
-    unit: str
-    paper: str
-    page: str
-    sections: tuple[str, ...] = ()
-    also: tuple[str, ...] = ()
-    menu: str = ""
+    name: str                        # its key in links
+    title: str                       # as people call it
+    says: str                        # what it is, in Markdown
+    equation: str                    # LaTeX
+    unit: str                        # of its numbers
+    paper: str                       # where it was defined
+    page: str                        # the page that brings it
+    sections: tuple[str, ...] = ()   # of that page's prose
+    also: tuple[str, ...] = ()       # other pages that use it
+    menu: str = ""                   # a measure's words in the menu of orders
 
     def has(self, word: str) -> bool:
+        """Whether the word, in small letters, stands anywhere in the term."""
         return word in " ".join((self.name, self.title, self.says, self.unit, self.paper, self.menu)).casefold()
 
 
@@ -59,17 +59,17 @@ def search(words: str) -> list[Term]:
     return [term for term in terms().values() if all(term.has(word) for word in wanted)]
 
 
-def brought(page: str, section: str) -> list[Term]:
+def terms_of_section(page: str, section: str) -> list[Term]:
     """The terms that a section of a page brings."""
     return [term for term in terms().values() if term.page == page and section in term.sections]
 
 
-def address(term: Term) -> str:
+def term_link(term: Term) -> str:
     """The link to a term, from any page."""
     return f"glossary?term={term.name}"
 
 
-def shown(term: Term) -> list[tuple[str, str]]:
+def places_of(term: Term) -> list[tuple[str, str]]:
     """(words, link) of every place that shows the term; a measure's link orders the heads by it."""
     known = pages()
     title = known[term.page][0].title

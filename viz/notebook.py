@@ -7,6 +7,7 @@ What is shown is the page that viz/export/html.py writes, inside a frame of its 
 it stays alive in a notebook that is saved, sent, or converted to HTML. """
 import html
 from dataclasses import replace
+from typing import Any
 
 from model.ask import sources
 from model.cli.progress import answer_to
@@ -36,7 +37,7 @@ class Figure:
 
 
 def show(record: AttentionRecord, view: View | None = None, *, grid: bool = False, height: int = 860,
-         **changes) -> Figure:
+         **changes: Any) -> Figure:
     """One head of a record, or all of them, to look at in Jupyter. Raises UserError where the view cannot be shown.
 
     view: which head and how; without one the record's first kind. changes: fields of the view, such as layer=3, head=1,

@@ -1,6 +1,7 @@
 """The contract between the frame and a page.
 
-A page is viz/pages/NAME.py with `PAGE = Page(...)` and `def render(frame: Frame) -> None`. It is found by being there.
+A page is viz/pages/NAME.py, or a folder NAME with its sections beside it, with `PAGE = Page(...)` and
+`def render(page: PageContext) -> None`. It is found by being there.
 """
 import importlib
 import pkgutil
@@ -19,19 +20,14 @@ SECTIONS = ("Look", "Learn")
 
 @dataclass(frozen=True)
 class Page:
-    """title: the menu's word. section: Look or Learn. needs: "record" (shows the current text's record) or "nothing"
-    (never waits for a model).
+    """What a page says of itself. Raises ValueError for a section or a need that does not exist."""
 
-    controls: what the page adds to the URL while it is open; no name may be one that viz/link.py uses itself.
-    leave: called in the run in which the session opens another page, for what must not outlive the page.
-    """
-
-    title: str
-    section: str
-    order: int
-    needs: str
-    controls: tuple[Control, ...] = ()
-    leave: Callable[[], None] | None = None
+    title: str                                # the menu's word
+    section: str                              # of the menu, one of SECTIONS
+    order: int                                # its place in the section
+    needs: str                                # "record" (of the text) or "nothing" (waits for no model)
+    controls: tuple[Control, ...] = ()                     # added to the URL while it is open; no name of viz/link.py
+    leave: Callable[[], None] | None = None   # called in the run in which the session opens another page
 
     def __post_init__(self) -> None:
         if self.section not in SECTIONS or self.needs not in ("record", "nothing"):
@@ -41,38 +37,29 @@ class Page:
 
 @dataclass(frozen=True)
 class PageContext:
-    """What a page gets. record() waits for the answer with progress; ask(question) for any other; both without a
-    skeleton if height=0; ask_each(questions) for many, of which `missed` hears where there is no answer
-    (viz/widgets/waiting.py); ahead(part, questions) has answered what the next click in this part probably asks, while
-    nobody waits; view is complete once record() was called.
+    """What a page gets from the frame. set_view, set_question and set_controls are called from a widget; the page, or
+    the fragment around the widget, then runs again."""
 
-    choose(**changes) changes the view, put(**changes) the question; called from a widget, both run the page again.
-    link(state) is the address of a state on this page. controls holds the page's own controls by name, turn(**changes)
-    changes them (a value that a control cannot be is ignored); go(page, **controls) opens another page, with some of
-    its controls turned. state is that of the page's run; now() is what has become of it since, for a fragment, which
-    runs again with the frame of the page's last run; behind(): whether the page has to run to say what a fragment
-    asked. """
-
-    state: State
-    current_state: Callable[[], State]
-    query: Callable[[], Query]
-    record: Callable[..., AttentionRecord]
-    ask: Callable[..., Any]
-    ask_each: Callable[..., Generator[Any, None, None]]
-    prefetch: Callable[[str, Iterable], None]
-    view: Callable[[], View]
-    set_view: Callable[..., None]
-    set_question: Callable[..., None]
-    link: Callable[[State], str]
-    controls: Mapping[str, Any]
-    set_controls: Callable[..., None]
-    open_page: Callable[..., None]
-    needs_full_run: Callable[[], bool]
+    state: State                                           # of the page's run
+    current_state: Callable[[], State]                     # what has become of it since, for a fragment
+    query: Callable[[], Query]                             # the question of the sidebar
+    record: Callable[..., AttentionRecord]                 # its answer, waited for (height=0: no skeleton)
+    ask: Callable[..., Any]                                # ask(question): the answer to any other, waited for likewise
+    ask_each: Callable[..., Generator[Any, None, None]]    # the answers to many questions (widgets/waiting.py)
+    prefetch: Callable[[str, Iterable], None]              # prefetch(part, questions): answers them while nobody waits
+    view: Callable[[], View]                               # the view, complete; waits for the record
+    set_view: Callable[..., None]                          # changes fields of the view; head takes (layer, head)
+    set_question: Callable[..., None]                      # changes model, text, text_b or target
+    link: Callable[[State], str]                           # the address of a state on this page
+    controls: Mapping[str, Any]                            # the page's own controls by name, as they are now
+    set_controls: Callable[..., None]                      # changes them; what a control cannot be is ignored
+    open_page: Callable[..., None]                         # open_page(name, **controls): another page
+    needs_full_run: Callable[[], bool]                     # a fragment got what only a run of the page shows
 
 
 def with_controls(state: State, name: str, page: Page, changes: Mapping[str, Any]) -> State:
-    """The state after a page's own controls were turned; a value that a control cannot be is ignored, its start takes
-    it out of the URL."""
+    """The state with some of a page's own controls changed; a value that a control cannot be is ignored, and its start
+    takes it out of the URL."""
     known = {each.name: each for each in page.controls}
     clean = {field: known[field].clean(value) for field, value in changes.items()}
     return state.with_control_values(name, **{field: None if value == known[field].start else value

@@ -1,53 +1,64 @@
 """The controls that a page declares for itself: each knows its start, what it may be, and how it stands in a URL.
 
-A page says `Page(..., controls=(Number("t", 1.0, 0.01, 100), ...))`; `frame.controls["t"]` is then its value and
-`frame.turn(t=0.5)` changes it. `clean` and `read` give the value in its one canonical form, or None for anything that
-the control cannot be; whatever comes from outside and is None is as if it were not there. """
+A page says `Page(..., controls=(Number("t", 1.0, 0.01, 100), ...))`; `page.controls["t"]` is then its value and
+`page.set_controls(t=0.5)` changes it. `clean` and `read` give the value in its one canonical form, or None for anything
+that the control cannot be; whatever comes from outside and is None is as if it were not there. """
 import math
 import re
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-_FLOAT = r"-?\d{1,9}(\.\d{1,9})?(e[+-]?\d{1,2})?"
+_FLOAT = r"-?\d{1,9}(\.\d{1,9})?(e[+-]?\d{1,3})?"
 _WHOLE = r"-?\d{1,9}"
 
 
 class Control(Protocol):
-    """name: its key in the URL. start: its value until somebody moves it."""
+    """What every control of a page is."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Its key in the URL."""
+
     @property
-    def start(self) -> Any: ...
-    def clean(self, value: Any) -> Any: ...
-    def read(self, text: str) -> Any: ...
-    def write(self, value: Any) -> str: ...
+    def start(self) -> Any:
+        """Its value until somebody moves it."""
+
+    def clean(self, value: Any) -> Any:
+        """The value in its one canonical form; None for what the control cannot be."""
+
+    def read(self, text: str) -> Any:
+        """The value that stands in a URL so; None for what the control cannot be."""
+
+    def write(self, value: Any) -> str:
+        """The value as it stands in a URL."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number from low to high, with six digits that count; a whole one if `whole`."""
+    """A number, with six digits that count."""
 
-    name: str
-    start: float
-    low: float
-    high: float
-    whole: bool = False
+    name: str             # its key in the URL
+    start: float          # its value until somebody moves it
+    low: float            # the smallest that it may be
+    high: float           # the largest
+    whole: bool = False   # a whole number
 
     def clean(self, value: Any) -> float | None:
-        if isinstance(value, bool) or not isinstance(value,
-                                                     (int,
-                                                      float)) or not math.isfinite(
-                                                          value) or not self.low <= value <= self.high:
+        """The value in its one canonical form; None for what the control cannot be."""
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            return None
+        if not self.low <= value <= self.high:
             return None
         return round(value) if self.whole else float(f"{value:.6g}")
 
     def read(self, text: str) -> float | None:
+        """The value that stands in a URL so; None for what the control cannot be."""
         if not re.fullmatch(_WHOLE if self.whole else _FLOAT, text, re.ASCII):
             return None
         return self.clean(int(text) if self.whole else float(text))
 
     def write(self, value: float) -> str:
+        """The value as it stands in a URL."""
         return str(value) if self.whole else f"{value:.6g}"
 
 
@@ -60,12 +71,15 @@ class Choice:
     options: tuple[str, ...]
 
     def clean(self, value: Any) -> str | None:
+        """The value in its one canonical form; None for what the control cannot be."""
         return value if value in (*self.options, self.start) else None
 
     def read(self, text: str) -> str | None:
+        """The value that stands in a URL so; None for what the control cannot be."""
         return self.clean(text)
 
     def write(self, value: str) -> str:
+        """The value as it stands in a URL."""
         return value
 
 
@@ -77,27 +91,31 @@ class Switch:
     start: bool = False
 
     def clean(self, value: Any) -> bool | None:
+        """The value in its one canonical form; None for what the control cannot be."""
         return value if isinstance(value, bool) else None
 
     def read(self, text: str) -> bool | None:
+        """The value that stands in a URL so; None for what the control cannot be."""
         return {"1": True, "0": False}.get(text)
 
     def write(self, value: bool) -> str:
+        """The value as it stands in a URL."""
         return str(int(value))
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """A row of `shortest` to `longest` numbers, each from low to high and rounded to hundredths: what one drags."""
+    """A row of numbers, each rounded to hundredths: what one drags."""
 
-    name: str
-    start: tuple[float, ...]
-    low: float
-    high: float
-    shortest: int
-    longest: int
+    name: str                 # its key in the URL
+    start: tuple[float, ...]  # their values until somebody moves one
+    low: float      # the smallest that each may be
+    high: float     # the largest
+    shortest: int   # how many there are at least
+    longest: int    # and at most
 
     def clean(self, value: Any) -> tuple[float, ...] | None:
+        """The value in its one canonical form; None for what the control cannot be."""
         if not isinstance(value, (tuple, list)) or not self.shortest <= len(value) <= self.longest:
             return None
         each = [Number(self.name, 0, self.low, self.high).clean(number) for number in value]
@@ -105,11 +123,13 @@ class Numbers:
         return found if len(found) == len(value) else None
 
     def read(self, text: str) -> tuple[float, ...] | None:
+        """The value that stands in a URL so; None for what the control cannot be."""
         parts = text.split(",") if len(text) <= 24 * self.longest else []
-        return self.clean([float(part) for part in parts]) if parts and all(
-            re.fullmatch(_FLOAT, part, re.ASCII) for part in parts) else None
+        fits = parts and all(re.fullmatch(_FLOAT, part, re.ASCII) for part in parts)
+        return self.clean([float(part) for part in parts]) if fits else None
 
     def write(self, value: tuple[float, ...]) -> str:
+        """The value as it stands in a URL."""
         return ",".join(f"{number:g}" for number in value)
 
 
@@ -124,6 +144,7 @@ class Places:
     start: tuple[int, ...] = ()
 
     def clean(self, value: Any) -> tuple[int, ...] | None:
+        """The value in its one canonical form; None for what the control cannot be."""
         if not isinstance(value, (tuple, list, set, frozenset)) or len(value) > self.longest:
             return None
         if any(type(each) is not int or not 0 <= each < self.below for each in value):
@@ -131,13 +152,15 @@ class Places:
         return tuple(sorted(set(value)))
 
     def read(self, text: str) -> tuple[int, ...] | None:
+        """The value that stands in a URL so; None for what the control cannot be."""
         if text == "none":
             return ()
         parts = text.split(",") if len(text) <= 10 * self.longest else []
-        return self.clean([int(part) for part in parts]) if parts and all(re.fullmatch(r"\d{1,9}", part, re.ASCII)
-                                                                          for part in parts) else None
+        fits = parts and all(re.fullmatch(r"\d{1,9}", part, re.ASCII) for part in parts)
+        return self.clean([int(part) for part in parts]) if fits else None
 
     def write(self, value: tuple[int, ...]) -> str:
+        """The value as it stands in a URL."""
         return ",".join(map(str, value)) or "none"
 
 
@@ -152,17 +175,20 @@ class Steps:
     start: tuple[int, ...] = ()
 
     def clean(self, value: Any) -> tuple[int, ...] | None:
+        """The value in its one canonical form; None for what the control cannot be."""
         if not isinstance(value, (tuple, list)) or len(value) > self.longest:
             return None
         return tuple(value) if all(type(each) is int and 0 <= each < self.below for each in value) else None
 
     def read(self, text: str) -> tuple[int, ...] | None:
+        """The value that stands in a URL so; None for what the control cannot be."""
         if text == "none":
             return ()
-        return self.clean([int(part) for part in text.split(",")]) if re.fullmatch(
-            r"\d{1,9}(,\d{1,9})*", text, re.ASCII) else None
+        fits = re.fullmatch(r"\d{1,9}(,\d{1,9})*", text, re.ASCII)
+        return self.clean([int(part) for part in text.split(",")]) if fits else None
 
     def write(self, value: tuple[int, ...]) -> str:
+        """The value as it stands in a URL."""
         return ",".join(map(str, value)) or "none"
 
 
@@ -175,12 +201,15 @@ class Words:
     longest: int = 300
 
     def clean(self, value: Any) -> str | None:
-        return value if isinstance(value,
-                                   str) and len(value) <= self.longest and not any(
-                                       "\ud800" <= sign <= "\udfff" for sign in value) else None
+        """The value in its one canonical form; None for what the control cannot be."""
+        if not isinstance(value, str) or len(value) > self.longest:
+            return None
+        return None if any("\ud800" <= sign <= "\udfff" for sign in value) else value
 
     def read(self, text: str) -> str | None:
+        """The value that stands in a URL so; None for what the control cannot be."""
         return self.clean(text)
 
     def write(self, value: str) -> str:
+        """The value as it stands in a URL."""
         return value

@@ -38,13 +38,12 @@ def describe(record: AttentionRecord, view: View, link: str = "") -> dict:
     query, card = record.query, record.card
     return {
         "made_by": MADE_BY, "model": query.model, "title": card.title, "revision": query.revision,
-        "licence": card.licence,
-        "text": query.text, "text_b": query.text_b, "target": query.target, "continuation": list(query.continuation),
-        "edits": [_plain(edit) for edit in sorted(query.edits, key=repr)],
+        "licence": card.licence, "text": query.text, "text_b": query.text_b, "target": query.target,
+        "continuation": list(query.continuation), "edits": [_plain(edit) for edit in sorted(query.edits, key=repr)],
         "kind": view.kind.value, "layer": view.layer, "head": view.head, "view": dataclasses.asdict(view),
         "verification": {name: _number(value) for name, value in dataclasses.asdict(record.verification).items()},
-        "omitted": None if record.omitted is None else dataclasses.asdict(record.omitted),
-        "versions": versions(), "link": link}
+        "omitted": None if record.omitted is None else dataclasses.asdict(record.omitted), "versions": versions(),
+        "link": link}
 
 
 def _plain(edit: Edit) -> dict:
@@ -55,7 +54,7 @@ def _plain(edit: Edit) -> dict:
     return values
 
 
-def _number(value):
+def _number(value: Any) -> Any:
     """JSON has no NaN: what was not measured is null."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
@@ -77,14 +76,14 @@ def loads(text: str) -> tuple[Query, View]:
 
 def _query(found: dict, edits: frozenset) -> Query:
     texts = [found[name] for name in ("model", "revision", "text", "text_b", "target")]
-    if any(not isinstance(each, str) for each in texts[:3]) or any(not isinstance(each, str | None)
-                                                                   for each in texts[3:]):
+    if not all(isinstance(each, str) for each in texts[:3]) or not all(isinstance(each, str | None)
+                                                                       for each in texts[3:]):
         raise ValueError("texts")
     model, revision, text, text_b, target = texts
     return Query(model, revision, text, text_b, target, _places(found["continuation"]), edits)
 
 
-def _places(values) -> tuple[int, ...]:
+def _places(values: Any) -> tuple[int, ...]:
     """Whole numbers from 0 on. Raises ValueError for anything else."""
     if not isinstance(values, list) or any(type(each) is not int or each < 0 for each in values):
         raise ValueError("whole numbers")

@@ -43,7 +43,7 @@ def start() -> None:
 
 
 @asynccontextmanager
-async def begun(app: st.App) -> AsyncIterator[None]:
+async def lifespan(app: st.App) -> AsyncIterator[None]:
     """For st.App: a thread of its own asks, as the server answers browsers meanwhile."""
     keep_order()
     threading.Thread(target=start, name="clearhead-start", daemon=True).start()
@@ -51,9 +51,9 @@ async def begun(app: st.App) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def begun_for_one(app: st.App) -> AsyncIterator[None]:
+async def local_lifespan(app: st.App) -> AsyncIterator[None]:
     """The same on somebody's own machine, whose browser opens, as it does for any script of Streamlit's."""
-    async with begun(app):
+    async with lifespan(app):
         if not st.get_option("server.headless"):
             cli_util.open_browser(server_util.get_url("localhost"))
         yield

@@ -5,7 +5,7 @@ from typing import Any
 
 from model.core import heads
 from model.core.query import Kind
-from model.core.record import AttentionRecord, Tokens
+from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.view import View
 from viz.examples import Example, example_for, examples, token_of
 
@@ -14,27 +14,25 @@ WORKED_OUT = ("kind", "head", "pair", "token")   # what is worked out from the r
 
 @dataclass(frozen=True)
 class State:
-    """model, text, text_b, target: the question. view: how it is looked at. chosen: which of CHOSEN are a choice and
-    not worked out.
+    """The question, how its answer is looked at, and the pages' own controls."""
 
-    turned: (page, control, value) of every page's own control that somebody moved from its start; it outlives leaving
-    the page. present: large letters and no controls, for a lecture room. """
-
-    model: str = "minilm"
-    text: str = examples()[0].text
-    text_b: str | None = None
-    target: str | None = None
-    view: View = View()
-    user_set: frozenset[str] = frozenset()
+    model: str = "minilm"                    # its id
+    text: str = examples()[0].text           # what the model reads
+    text_b: str | None = None                # the second text, for models that read pairs
+    target: str | None = None                # the other side, for an encoder–decoder
+    view: View = View()                      # how the answer is looked at
+    user_set: frozenset[str] = frozenset()   # which of WORKED_OUT somebody chose
+    # (page, control, value) of every control that is not at its start; it outlives leaving the page
     control_values: frozenset[tuple[str, str, Any]] = frozenset()
-    present: bool = False
+    present: bool = False                    # large letters and no controls, for a lecture room
 
     @property
     def question(self) -> tuple[str, str, str | None, str | None]:
+        """Model, text, second text, target."""
         return self.model, self.text, self.text_b, self.target
 
-    def with_control_values(self, page: str, **changes) -> "State":
-        """The state after turning some of a page's own controls; None puts one back to its start."""
+    def with_control_values(self, page: str, **changes: Any) -> "State":
+        """The state with some of a page's own controls changed; None puts one back to its start."""
         kept = {each for each in self.control_values if each[0] != page or each[1] not in changes}
         return replace(self,
                        control_values=frozenset(kept | {(page, name, value) for name, value in changes.items()
@@ -44,14 +42,14 @@ class State:
         """{control: value} of the page's controls that stand elsewhere than at their start."""
         return {name: value for owner, name, value in self.control_values if owner == page}
 
-    def with_view(self, **changes) -> "State":
+    def with_view(self, **changes: Any) -> "State":
         """The state after a choice in the view; `head` takes (layer, head)."""
         if "head" in changes:
             changes["layer"], changes["head"] = changes["head"]
         names = {"head" if name == "layer" else name for name in changes} & set(WORKED_OUT)
         return replace(self, view=replace(self.view, **changes), user_set=self.user_set | names)
 
-    def with_question(self, **changes) -> "State":
+    def with_question(self, **changes: Any) -> "State":
         """The state after another question. Another model or example starts with its own head; an edited text keeps the
         head that was open."""
         asked = replace(self, **changes)
@@ -84,12 +82,12 @@ def _first_word(tokens: Tokens) -> int:
     return next((token for token in range(len(tokens)) if not tokens.special[token]), 0)
 
 
-def _example_pair(example: Example | None, state: State, attention_map) -> tuple[int, int] | None:
+def _example_pair(example: Example | None, state: State, attention_map: AttentionMap) -> tuple[int, int] | None:
     if example is None or attention_map.kind is Kind.CROSS:
         return None
     texts = (state.text, state.text_b)
-    query, key = token_of(attention_map.queries, texts,
-                          example.pair[0]), token_of(attention_map.keys, texts, example.pair[1])
+    query = token_of(attention_map.queries, texts, example.pair[0])
+    key = token_of(attention_map.keys, texts, example.pair[1])
     if attention_map.kind is Kind.CAUSAL and query is not None and key is not None and key > query:
         query, key = key, query
     return None if query is None or key is None or query == key else (query, key)

@@ -33,11 +33,14 @@ HAIRLINE = "#c9ced6"    # frames and rules
 UNKNOWN = "#ffd54a"     # behind a token that the vocabulary has no piece for
 FORBIDDEN = "#f1f2f4"   # where the mask lets nobody look
 LOG_FLOOR = 1e-4        # the log scale starts here; anything below has the background's colour
-SPACE = 8               # pixels: the one spacing unit
+COMPONENT = {"ramp": RAMP, "ink": INK, "paper": PAPER, "accent": ACCENT}   # the colours that every component is sent
+READABLE = 720          # pixels: no line of prose is longer
+READABLE_WIDE = 860     # pixels: the same on pages whose prose stands under wide pictures
 LARGER = 1.5            # in a presentation: times as large as on a desk
 
 
 def rgb(colour: str) -> tuple[int, int, int]:
+    """Red, green and blue of "#rrggbb", 0 to 255."""
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
 
 

@@ -7,15 +7,17 @@ from model.core import heads
 from model.core.view import View
 from tests import fabricate
 from viz.components.block_diagram import payload as block_payload
-from viz.components.block_diagram.payload import Drawn
-from viz.components.handles import payload as drag_payload
+from viz.components.block_diagram.payload import DiagramBox
+from viz.components.handles import payload as handles_payload
+from viz.components.handles.payload import HandleSet
 from viz.components.head_grid import payload as grid_payload
+from viz.components.head_grid.payload import GridState, HeadValues
 from viz.components.head_view import payload
 from viz.components.mask_editor import payload as cells_payload
 from viz.components.token_strip import payload as strip_payload
 from viz.components.transformer_diagram import payload as anatomy_payload
 from viz.figures.lines import Line, lines
-from viz.figures.matrix import matrix
+from viz.figures.matrix import CellStyle, matrix
 from viz.handout.build import chart_item, grid_item, head_item, picture_item, table_item
 from viz.handout.item import Item
 from viz.page_controls import Numbers
@@ -41,10 +43,10 @@ def coloured() -> Item:
     """A grid of numbers, as the page Compare draws it."""
     made = _record(16)
     overview = heads.overview(made[made.kinds[0]])
-    values = {place: float(number) for number, place in enumerate(grid_payload.places(overview))}
-    state = grid_payload.state(overview, room="", open_head=(0, 0), marks=[(5, 11, 1), (5, 10, 2)], values=values,
-                               of="divergence, bits",
-                               by_value=True)
+    values = {place: float(number) for number, place in enumerate(grid_payload.head_ids(overview))}
+    shown = GridState((0, 0), rank_badges=[(5, 11, 1), (5, 10, 2)],
+                      values=HeadValues(values, "divergence, bits", ranked=True))
+    state = grid_payload.state(overview, shown, room="")
     return picture_item("head_grid", grid_payload.body(overview, room=""), state, records=(made,))
 
 
@@ -67,9 +69,9 @@ def covered() -> Item:
 
 def handles() -> Item:
     control = Numbers("z", (1.0, 2.0, -1.5), -5, 5, 3, 3)
-    return picture_item("handles", drag_payload.body(control, ["a", "b", "c"], room="", mode="bars", name="logits",
-                                                     unit="nats", height=200),
-                        drag_payload.state(control.start, room="", faint=(1,)))
+    drawn = HandleSet(["a", "b", "c"], "logits", "nats", height=200)
+    return picture_item("handles", handles_payload.body(control, drawn, room=""),
+                        handles_payload.state(control.start, room="", faint=(1,)))
 
 
 def cells() -> Item:
@@ -95,14 +97,15 @@ def table() -> Item:
 
 
 def block() -> Item:
-    boxes = [Drawn("in", "in", "x", "5 × 4"), Drawn("attention", "attention", "Attention <b>", "5 × 4"),
-             Drawn("add", "add", "+", "5 × 4")]
+    boxes = [DiagramBox("in", "in", "x", "5 × 4"), DiagramBox("attention", "attention", "Attention <b>", "5 × 4"),
+             DiagramBox("add", "add", "+", "5 × 4")]
     return picture_item("block_diagram", block_payload.body(boxes, room="", alt="A block of three."),
                         block_payload.state("add", room=""))
 
 
 def squares() -> Item:
-    return chart_item(matrix("light", NUMBERS, list("abcd"), list("uvwxyz"), kind="signed"), "Four rows of six.")
+    return chart_item(matrix("light", NUMBERS, list("abcd"), list("uvwxyz"), style=CellStyle("signed")),
+                      "Four rows of six.")
 
 
 def curve() -> Item:

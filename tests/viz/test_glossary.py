@@ -26,7 +26,7 @@ def test_every_measure_has_an_entry_that_says_what_the_program_says(measure):
 
 @pytest.mark.parametrize("page", lessons())
 def test_every_formula_of_a_lesson_has_an_entry(page):
-    missing = [name for name in sections(page) if not glossary.brought(page, name)]
+    missing = [name for name in sections(page) if not glossary.terms_of_section(page, name)]
     assert missing == [], f"assets/text/en/glossary/{page}.toml has no term for {missing}"
     unknown = {name for term in glossary.terms().values() if term.page == page
                for name in term.sections} - set(strings(f"lessons/{page}"))
@@ -37,9 +37,9 @@ def test_every_formula_of_a_lesson_has_an_entry(page):
 def test_an_entry_is_complete_and_its_links_open_known_pages(term):
     assert all((term.title, term.says, term.equation, term.unit, term.paper))
     assert term.equation.count("{") == term.equation.count("}")
-    links = [link for _, link in glossary.shown(term)]
+    links = [link for _, link in glossary.places_of(term)]
     assert links and term.page == urlsplit(links[0]).path
-    for link in (*links, glossary.address(term)):
+    for link in (*links, glossary.term_link(term)):
         address = urlsplit(link)
         controls = pages()[address.path][0].controls
         wanted = {field: values[0] for field, values in parse_qs(address.query).items()}

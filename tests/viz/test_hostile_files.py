@@ -15,7 +15,7 @@ from tests.fabricate import record
 from tests.fabricate.items import curve, grid, head, squares
 from tests.hostile import CELLS, JSON, PIECES, TEXTS, examples
 from viz import provenance
-from viz.export.csv import guarded, unguarded
+from viz.export.csv import guard_cell, unguard_cell
 from viz.figures.bars import bars
 from viz.handout.files import Handout, load, save
 from viz.widgets.figure import as_csv
@@ -74,7 +74,7 @@ def test_a_figures_table_runs_nowhere_and_gives_back_its_names(names):
     rows = list(csv.reader(io.StringIO(as_csv(drawn).decode("utf-8"), newline="")))
     cells = [cell for row in rows for cell in row if not _number(cell)]
     assert not any(cell.lstrip(" ")[:1] in tuple("=+-@＝＋－＠\t\r\n") for cell in cells)
-    assert {unguarded(cell) for cell in cells} >= {"=own", "+other"}
+    assert {unguard_cell(cell) for cell in cells} >= {"=own", "+other"}
 
 
 def _number(cell: str) -> bool:
@@ -87,10 +87,10 @@ def _number(cell: str) -> bool:
 
 @pytest.mark.parametrize("text", [*CELLS, *PIECES])
 def test_a_guarded_cell_is_harmless_and_gives_back_what_a_file_can_hold(text):
-    cell = guarded(text)
+    cell = guard_cell(text)
     assert cell.lstrip(" ")[:1] not in tuple("=+-@＝＋－＠\t\r\n")
     if not any(sign == "\0" or "\ud800" <= sign <= "\udfff" for sign in text):
-        assert unguarded(cell) == text
+        assert unguard_cell(cell) == text
 
 
 @examples(300)

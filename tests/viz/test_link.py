@@ -22,7 +22,7 @@ VIEWS = st.builds(View, kind=st.sampled_from(Kind), layer=NUMBERS, head=NUMBERS,
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60)
 STATES = st.builds(State, model=st.sampled_from(["minilm", "a/b"]), text=TEXTS, text_b=st.none() | TEXTS,
                    target=st.none() | TEXTS, view=VIEWS,
-                   present=st.booleans(), chosen=st.just(frozenset({"kind", "head", "pair", "token"})))
+                   present=st.booleans(), user_set=st.just(frozenset({"kind", "head", "pair", "token"})))
 
 
 @given(STATES)

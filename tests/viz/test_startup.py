@@ -48,7 +48,7 @@ def test_a_question_that_cannot_be_asked_ends_nothing(monkeypatch):
     assert startup.ask_first() is None
 
 
-@pytest.mark.parametrize(("name", "begins"), [("app", startup.begun_for_one), ("server", startup.begun)])
+@pytest.mark.parametrize(("name", "begins"), [("app", startup.local_lifespan), ("server", startup.lifespan)])
 def test_streamlit_finds_the_app_that_asks_before_it_answers(name, begins, monkeypatch):
     assert discover_asgi_app(ROOT / f"{name}.py").import_string == f"{name}:app"
     made = []
@@ -66,7 +66,7 @@ def test_a_browser_opens_where_there_is_one(monkeypatch, headless, opened):
     monkeypatch.setattr(st, "get_option", lambda name: headless if name == "server.headless" else None)
 
     async def start():
-        async with startup.begun_for_one(st.App(ROOT / "app.py")):
+        async with startup.local_lifespan(st.App(ROOT / "app.py")):
             pass
 
     with ThreadPoolExecutor() as threads:   # in pytest's own a browser's loop may run

@@ -50,20 +50,21 @@ def script(*modules: str) -> str:
     return _dense(_lines(IMPORT.sub("", "\n".join(inlined))))
 
 
-def shelved(component: str, when: str = "") -> str:
+def registered_code(component: str, when: str = "") -> str:
     """A module that registers the component's code and style (js/code_registry.js): as it runs, or when what
     stands in `when` says."""
-    laid = f"registeredCode({json.dumps(component)}).resolve({{mount, css: {json.dumps(style(component))}}});\n"
-    return script(f"{component}/{component}.js", "js/code_registry.js") + when + laid
+    name, css = json.dumps(component), json.dumps(component_style(component))
+    registration = f"registeredCode({name}).resolve({{mount, css: {css}}});\n"
+    return script(f"{component}/{component}.js", "js/code_registry.js") + when + registration
 
 
-def style(component: str) -> str:
+def component_style(component: str) -> str:
     """The component's CSS after what all components share."""
-    return sheet("js/shared.css", f"{component}/{component}.css")
+    return stylesheet("js/shared.css", f"{component}/{component}.css")
 
 
 @functools.cache
-def sheet(*names: str) -> str:
+def stylesheet(*names: str) -> str:
     """Style sheets of this folder as one."""
     sheets = "\n".join((FOLDER / name).read_text(encoding="utf-8") for name in names)
     return STYLED.sub(r"\1", _lines(sheets).replace("\n", " ")).replace("}", "}\n").strip() + "\n"

@@ -14,7 +14,7 @@ from typing import Any
 import streamlit as st
 
 from model.core.view import View
-from viz.components.bundle import script, shelved
+from viz.components.bundle import registered_code, script
 
 _STATE = st.components.v2.component("clearhead_state", js=script("js/state.js"))
 
@@ -31,8 +31,8 @@ class Picture:
 
     component: str           # the name of its folder
     key: str                 # under which it stands on the page
-    body: bytes              # its two messages
-    state: bytes
+    body: bytes              # the message of what is large
+    state: bytes             # the message of what a click changes
     view: View | None        # of the records that it shows, where it is about a head
 
 
@@ -41,13 +41,13 @@ class Component:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._code = st.components.v2.component(f"clearhead_{name}_code", js=shelved(name, "export default () => "))
+        self._code = st.components.v2.component(f"clearhead_{name}_code",
+                                                js=registered_code(name, "export default () => "))
         self._body = st.components.v2.component(f"clearhead_{name}",
                                                 js=script("js/body.js") + f"export default body({json.dumps(name)});\n")
 
     def show(self, key: str, body: bytes, state: bytes, read: Callable[[Any], Any],
-             on_event: Callable[[Any], None] | None,
-             view: View | None = None) -> Picture:
+             on_event: Callable[[Any], None] | None, view: View | None = None) -> Picture:
         """Draws it. `read` turns what the browser sent into an event or None; `on_event` gets the event before the page
         runs again."""
         def hand_on() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 ALIGN = 4
 TYPES = ("uint8", "uint16", "float32")
-NOTHING = 65535   # the code of NaN: masked, or not told
+NAN_CODE = 65535   # the code of NaN: masked, or not told
 
 
 def _padding(size: int) -> int:
@@ -68,11 +68,11 @@ def range_codes(numbers: np.ndarray) -> tuple[np.ndarray, float, float]:
     lowest, highest)."""
     finite = np.isfinite(numbers)
     if not finite.any():
-        return np.full(numbers.shape, NOTHING, np.uint16), 0.0, 0.0
+        return np.full(numbers.shape, NAN_CODE, np.uint16), 0.0, 0.0
     low, high = (float(bound(numbers, where=finite, initial=start))
                  for bound, start in ((np.min, np.inf), (np.max, -np.inf)))
     steps = np.where(finite, numbers, np.float32(low)) - np.float32(low)
-    steps *= (NOTHING - 1) / (high - low) if high > low else 0
+    steps *= (NAN_CODE - 1) / (high - low) if high > low else 0
     steps += np.float32(0.5)
-    steps[~finite] = NOTHING
+    steps[~finite] = NAN_CODE
     return steps.astype(np.uint16), low, high

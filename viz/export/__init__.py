@@ -19,14 +19,13 @@ SUBJECTS = ("matrix", "lines", "text", "grid", "numbers")
 
 @dataclass(frozen=True)
 class Format:
-    """name: as people say it. suffix: with its dot. subjects: what it can hold, of SUBJECTS. about: one line for a
-    menu."""
+    """One kind of file. Raises ValueError for a suffix without its dot or an unknown subject."""
 
-    name: str
-    suffix: str
-    mime: str
-    subjects: tuple[str, ...]
-    about: str
+    name: str                   # as people say it
+    suffix: str                 # with its dot
+    mime: str                   # for a browser
+    subjects: tuple[str, ...]   # what it can hold, of SUBJECTS
+    about: str                  # one line for a menu
 
     def __post_init__(self) -> None:
         if not self.suffix.startswith(".") or not set(self.subjects) <= set(SUBJECTS) or not self.subjects:

@@ -9,10 +9,10 @@ from model.core.displayed import DisplayedHead
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import provenance
-from viz.export.csv import guarded
+from viz.export.csv import guard_cell
 from viz.print import matrix
-from viz.print.layout import SAID
-from viz.print.page import beside
+from viz.print.layout import WORDS
+from viz.print.page import pictures_beside
 from viz.print.sheet import pen, save
 
 NAMES = ("first", "second", "difference")
@@ -22,19 +22,18 @@ ZOOM = 3   # pixels a point of a PNG
 
 
 @dataclass(frozen=True, eq=False)
-class Compared:
-    """shown: the first, the second, their difference. bound: of the difference's colours. titles: of each. records:
-    both sides. link: of the page."""
+class SavedComparison:
+    """A comparison as the page shows it."""
 
-    shown: tuple[DisplayedHead, ...]
-    view: View
-    bound: float
-    titles: tuple[str, ...]
-    records: tuple[AttentionRecord, AttentionRecord]
-    link: str = ""
+    shown: tuple[DisplayedHead, ...]                   # the first, the second, their difference
+    view: View                                         # how they are looked at
+    bound: float                                       # the number with the full colour, of the difference
+    titles: tuple[str, ...]                            # of each
+    records: tuple[AttentionRecord, AttentionRecord]   # both sides
+    link: str = ""                                     # the page's address
 
 
-def picture(found: Compared, kind: str) -> bytes:
+def picture(found: SavedComparison, kind: str) -> bytes:
     """All three on one page as png, svg or pdf, with where they come from. Raises UserError where a PNG would be too
     large."""
     said = [provenance.sentences(record, found.link) for record in found.records]
@@ -43,7 +42,8 @@ def picture(found: Compared, kind: str) -> bytes:
     with pen():
         plans = [matrix.plan_of([each], found.view, kind == "png", found.bound if name == "difference" else None)
                  for name, each in zip(NAMES, found.shown, strict=True)]
-        drawn = beside(plans, list(found.titles), SAID["comparison"], list(dict.fromkeys(filter(None, words))))
+        drawn = pictures_beside(plans, list(found.titles), WORDS["comparison"],
+                                list(dict.fromkeys(filter(None, words))))
         dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
         return save(drawn, kind, ZOOM, metadata={WHERE[kind]: source} | dated)
 
@@ -58,5 +58,5 @@ def as_csv(shown: tuple[DisplayedHead, ...]) -> bytes:
         for column, key in enumerate(shown[0].columns):
             numbers = ["" if math.isnan(value) else f"{value:.6g}"
                        for value in (float(each.weights[row, column]) for each in shown)]
-            lines.writerow([guarded(query.text), guarded(key.text), row, column, *numbers])
+            lines.writerow([guard_cell(query.text), guard_cell(key.text), row, column, *numbers])
     return text.getvalue().encode("utf-8", "replace")

@@ -23,13 +23,13 @@ FORMAT = Format("CSV", ".csv", "text/csv", ("numbers",), "the open head's number
 ACTS = "=+-@＝＋－＠\t\r\n'"   # what makes a spreadsheet run a cell, full width too, and the guard itself
 
 
-def guarded(text: str) -> str:
+def guard_cell(text: str) -> str:
     """The text as a cell that no spreadsheet runs."""
     plain = "".join(f"U+{ord(sign):04X}" if sign == "\0" or "\ud800" <= sign <= "\udfff" else sign for sign in text)
     return "'" + plain if plain.lstrip(" ")[:1] in tuple(ACTS) else plain
 
 
-def unguarded(cell: str) -> str:
+def unguard_cell(cell: str) -> str:
     """The text that `guarded` was given."""
     return cell.removeprefix("'")
 
@@ -43,9 +43,9 @@ def export(record: AttentionRecord, view: View, options: Options = PLAIN) -> byt
     shown = displayed_head(record, view)
     table = io.StringIO(newline="")
     writer = csv.writer(table)
-    writer.writerow(["query", *(guarded(unit.text) for unit in shown.columns), "provenance"])
+    writer.writerow(["query", *(guard_cell(unit.text) for unit in shown.columns), "provenance"])
     last = provenance.dumps(record, view, options.link)
     for unit, weights in zip(shown.rows, shown.weights, strict=True):
-        writer.writerow([guarded(unit.text), *map(str, weights), last])
+        writer.writerow([guard_cell(unit.text), *map(str, weights), last])
         last = ""
     return table.getvalue().encode("utf-8")

@@ -3,21 +3,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viz.figures.base import ACCENT, MUTED, chart, label_width, series
+from viz.figures.base import ACCENT, MUTED, chart, label_width, series_colours
 from viz.figures.drawing import FigureSpec
 
 DECADES = ["0.0001", "0.001", "0.01", "0.1", "1"]
 
 
 def accuracies(theme: str, names: Sequence[str], accuracy: np.ndarray, mass: np.ndarray, *, best: int,
-               interval: tuple[float, float],
-               bands: Sequence[tuple[float, float, str]], lines: Sequence[tuple[float, str]], axes: tuple[str, str],
-               height: int = 360) -> FigureSpec:
-    """Dots (head) at accuracy and mass, both 0 to 1, the mass on a log axis. interval: the best head's. bands: (from,
-    to, words) across; lines: (at, words). Both as shares of 1. """
-    figure = chart(theme, *axes, height=height)
-    shown, colours = np.maximum(mass, 1e-4), [ACCENT[theme] if place == best else series(theme)[0]
-                                              for place in range(len(names))]
+               interval: tuple[float, float], bands: Sequence[tuple[float, float, str]],
+               lines: Sequence[tuple[float, str]], axes: tuple[str, str]) -> FigureSpec:
+    """The figure of dots (head) at accuracy and mass, both 0 to 1, the mass on a log axis.
+
+    best: the place of the head with a name, interval its accuracy's. bands: (from, to, words) across; lines: (at,
+    words); both as shares of 1.
+    """
+    figure = chart(theme, *axes, height=360)
+    shown = np.maximum(mass, 1e-4)
+    colours = [ACCENT[theme] if place == best else series_colours(theme)[0] for place in range(len(names))]
     low, high = min(0.4, float(accuracy.min()) - 0.03), max(0.6, float(accuracy.max()) + 0.06)
     if not np.isnan(interval[0]):
         figure.add_scatter(x=list(interval), y=[shown[best]] * 2, mode="lines",
@@ -33,11 +35,10 @@ def accuracies(theme: str, names: Sequence[str], accuracy: np.ndarray, mass: np.
     figure.update_xaxes(range=[low, min(1.02, high)], tickformat=".0%")
     words = [((start + end) / 2, text) for start, end, text in bands] + list(lines)
     figure.update_layout(
-        showlegend=False, shapes=[_rectangle(start, end, theme) for start, end, _ in bands]
-        + [_line(at, theme) for at, _ in lines],
+        showlegend=False,
+        shapes=[_rectangle(start, end, theme) for start, end, _ in bands] + [_line(at, theme) for at, _ in lines],
         annotations=[{"x": at, "xref": "x", "y": 1.0, "yref": "paper", "yanchor": "bottom", "yshift": 16 * place,
-                      "text": text,
-                      "showarrow": False, "font": {"size": 12, "color": MUTED[theme]}}
+                      "text": text, "showarrow": False, "font": {"size": 12, "color": MUTED[theme]}}
                      for place, (at, text) in enumerate(words)],
         margin_t=24 + 16 * len(words), margin_l=label_width(DECADES, axes[1]))
     return figure
@@ -45,8 +46,7 @@ def accuracies(theme: str, names: Sequence[str], accuracy: np.ndarray, mass: np.
 
 def _rectangle(start: float, end: float, theme: str) -> dict:
     return {"type": "rect", "x0": start, "x1": end, "yref": "paper", "y0": 0, "y1": 1, "line_width": 0,
-            "fillcolor": MUTED[theme], "opacity": 0.15,
-            "layer": "below"}
+            "fillcolor": MUTED[theme], "opacity": 0.15, "layer": "below"}
 
 
 def _line(at: float, theme: str) -> dict:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from viz.figures.base import ACCENT, FADED, MUTED, chart, label_width, series
+from viz.figures.base import ACCENT, FADED, MUTED, chart, label_width, series_colours
 from viz.figures.drawing import FigureSpec
 
 ROW = 34          # pixels
@@ -18,7 +18,7 @@ def agreement(theme: str, names: Sequence[str], columns: Mapping[str, np.ndarray
     the same of their mean, with its name. ceiling: (value, words). chance: |ρ| up to which nothing is said. quiet:
     names of what is there only to be compared with."""
     figure = chart(theme, axis, "", height=120 + ROW * len(names))
-    palette, shifts = series(theme), np.linspace(-0.24, 0.24, len(columns))
+    palette, shifts = series_colours(theme), np.linspace(-0.24, 0.24, len(columns))
     for place, (name, values) in enumerate(columns.items()):
         _dots(figure, np.arange(len(names)) + shifts[place], values, name,
               {"color": palette[place], "size": 7, "symbol": SYMBOLS[place % len(SYMBOLS)], "opacity": 0.75},
@@ -29,8 +29,7 @@ def agreement(theme: str, names: Sequence[str], columns: Mapping[str, np.ndarray
     shapes, words = [], []
     if chance is not None:
         shapes.append({"type": "rect", "x0": -chance[0], "x1": chance[0], "yref": "paper", "y0": 0, "y1": 1,
-                       "line_width": 0,
-                       "fillcolor": MUTED[theme], "opacity": 0.13, "layer": "below"})
+                       "line_width": 0, "fillcolor": MUTED[theme], "opacity": 0.13, "layer": "below"})
         words.append((-chance[0], chance[1], "left"))
     if np.isfinite(ceiling[0]):
         shapes.append({"type": "line", "x0": ceiling[0], "x1": ceiling[0], "yref": "paper", "y0": 0, "y1": 1,

@@ -3,7 +3,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from viz.figures.base import MUTED, annotate, chart, fit_x_labels, series
+from viz.figures.base import MUTED, annotate, chart, fit_x_labels, series_colours
 from viz.figures.drawing import FigureSpec
 
 WRITTEN = 20   # names that all are written
@@ -15,15 +15,14 @@ def histogram(theme: str, edges: np.ndarray, shares: Mapping[str, np.ndarray], *
     """Shares (bin) of each series between `edges` (bin + 1), drawn over one another and see-through; curve: what theory
     says for each bin."""
     figure = chart(theme, *axes, height=height, title=title)
-    palette, centres = series(theme), (edges[:-1] + edges[1:]) / 2
+    palette, centres = series_colours(theme), (edges[:-1] + edges[1:]) / 2
     for place, (name, each) in enumerate(shares.items()):
         figure.add_bar(x=centres, y=each, width=np.diff(edges), name=name,
                        marker={"color": palette[place], "line_width": 0}, opacity=0.6,
                        hovertemplate="%{x:.3g}: %{y:.3g}")
     if curve is not None:
         figure.add_scatter(x=centres, y=curve[1], name=curve[0], mode="lines",
-                           line={"color": MUTED[theme], "width": 2, "dash": "dash"},
-                           hovertemplate="%{y:.3g}")
+                           line={"color": MUTED[theme], "width": 2, "dash": "dash"}, hovertemplate="%{y:.3g}")
     figure.update_layout(barmode="overlay", showlegend=len(figure) > 1, barcornerradius=0)
     annotate(figure, theme, marks)
     return figure
@@ -38,11 +37,10 @@ def bars(theme: str, names: Sequence[str], groups: Mapping[str, np.ndarray], *, 
     angle: of the names, where it does not depend on the window (base.stand).
     """
     figure = chart(theme, *axes, height=height, title=title)
-    palette, places = series(theme), list(range(len(names)))
+    palette, places = series_colours(theme), list(range(len(names)))
     for place, (name, each) in enumerate(groups.items()):
         figure.add_bar(x=places, y=each, name=name, marker={"color": palette[place], "line_width": 0},
-                       customdata=list(names),
-                       hovertemplate="%{customdata}: %{y:.4g}")
+                       customdata=list(names), hovertemplate="%{customdata}: %{y:.4g}")
     step = 1 + len(names) // WRITTEN
     written = [at for at in places if at == places[-1] or (at % step == 0 and at + step <= places[-1])]
     figure.update_xaxes(tickmode="array", tickvals=written, ticktext=[names[at] for at in written])

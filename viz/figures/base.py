@@ -32,18 +32,18 @@ NUMBERED = 24                             # places up to which every number may 
 WORDS = 54                                # pixels below an axis of words that lie side by side
 
 
-def series(theme: str) -> tuple[str, ...]:
+def series_colours(theme: str) -> tuple[str, ...]:
     """Eight colours that colour-blind readers can tell apart; the black one is the ink of a dark page."""
     return tuple(colours.INK[theme] if each == "#000000" else each for each in colours.HEADS)
 
 
-def scale(theme: str) -> list[list[Any]]:
+def weight_scale(theme: str) -> list[list[Any]]:
     """The ramp of weights as a plotly colour scale, 0 to 1."""
     stops = colours.RAMP[theme]
     return [[place / (len(stops) - 1), stop] for place, stop in enumerate(stops)]
 
 
-def signed(theme: str) -> list[list[Any]]:
+def signed_scale(theme: str) -> list[list[Any]]:
     """The scale of differences, symmetric about the page's own colour at 0."""
     stops = colours.SIGNED[theme]
     return [[place / (len(stops) - 1), stop] for place, stop in enumerate(stops)]
@@ -62,13 +62,12 @@ def chart(theme: str, x: str = "", y: str = "", *, height: int = 340, title: str
         margin={"l": 76 if y else 40, "r": 20, "t": 56 if title else 46, "b": 46 if x else 26},
         hoverlabel={"font_family": FONT, "bgcolor": paper, "font_color": ink},
         title={"text": title, "x": 0, "xanchor": "left", "xref": "container", "y": 1, "yanchor": "top",
-               "yref": "container", "pad": {"t": 8},
-               "font": {"size": 14}},
+               "yref": "container", "pad": {"t": 8}, "font": {"size": 14}},
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0, "bgcolor": "rgba(0,0,0,0)",
                 "font_size": 12},
-        xaxis=axis | {"title": {"text": x}}, yaxis=axis | {"automargin": True}
-        | ({"title": {"text": y, "standoff": GAP}} if y else {}),
-        dragmode=False, hovermode="closest", barcornerradius=2)
+        xaxis=axis | {"title": {"text": x}},
+        yaxis=axis | {"automargin": True} | ({"title": {"text": y, "standoff": GAP}} if y else {}), dragmode=False,
+        hovermode="closest", barcornerradius=2)
 
 
 def label_width(names: Sequence[str], title: str) -> int:
@@ -76,10 +75,10 @@ def label_width(names: Sequence[str], title: str) -> int:
 
     plotly finds out by itself what labels need (`automargin`), but then draws the whole chart a second time.
     """
-    return EDGE + TICK + max(map(width, names), default=0) + NAME * bool(title)
+    return EDGE + TICK + max(map(text_width, names), default=0) + NAME * bool(title)
 
 
-def width(name: str) -> int:
+def text_width(name: str) -> int:
     """Pixels of a name in letters of LETTER in DejaVu Sans, the widest of FONT, rather too many than too few."""
     return sum(SIGNS.get(sign) or (WIDE if unicodedata.east_asian_width(sign) in "WF" else SIGN + sign.isupper())
                for sign in name)
@@ -93,7 +92,7 @@ def fit_x_labels(figure: FigureSpec, names: Sequence[str], angle: int | None = N
     words = any(not name.isdigit() for name in names if name)
     if words and angle is not None:
         turned = math.radians(abs(angle))
-        deep = math.ceil(max(map(width, names)) * math.sin(turned) + LETTER * math.cos(turned))
+        deep = math.ceil(max(map(text_width, names)) * math.sin(turned) + LETTER * math.cos(turned))
         figure.update_xaxes(tickangle=angle, title_standoff=GAP)   # otherwise the axis' name stands between two words
         figure.update_layout(margin_b=TICK + deep + NAME * bool(title))
     else:
@@ -101,7 +100,7 @@ def fit_x_labels(figure: FigureSpec, names: Sequence[str], angle: int | None = N
         figure.update_layout(margin_b=WORDS if title or words else 26)
 
 
-def labelled(names: Sequence[str]) -> dict[str, Any]:
+def category_axis(names: Sequence[str]) -> dict[str, Any]:
     """For an axis of places from 0 whose labels are `names`: where a browser has no room for all, it leaves some out;
     of many numbers, all but round ones. A category for each place, as only of categories plotly writes as many as there
     is room for; equal names stay apart."""
@@ -113,8 +112,7 @@ def labelled(names: Sequence[str]) -> dict[str, Any]:
 
 
 def annotate(figure: FigureSpec, theme: str, marks: Sequence[tuple[float, str]] = (),
-             bounds: Sequence[tuple[float, str]] = (),
-              taken: int = 0) -> None:
+             bounds: Sequence[tuple[float, str]] = (), taken: int = 0) -> None:
     """Marks: vertical lines at x, their words above the plot, where they cover nothing; taken: rows of words that are
     there already. Bounds: dashed horizontal lines at y, their words at that end and on that side of the line that is
     furthest from every curve."""
@@ -124,16 +122,14 @@ def annotate(figure: FigureSpec, theme: str, marks: Sequence[tuple[float, str]] 
         shapes.append({"x0": x, "x1": x, "yref": "paper", "y0": 0, "y1": 1,
                        "line": {"color": ink, "width": 1.5, "dash": "dot"}})
         words.append({"x": at, "xanchor": _anchor(figure, at), "y": 1, "yref": "paper", "yanchor": "bottom",
-                      "yshift": ROW * row, "text": text,
-                      "font": {"color": ink, "size": LETTER}})
+                      "yshift": ROW * row, "text": text, "font": {"color": ink, "size": LETTER}})
     for y, text in bounds:
         at = math.log10(y) if figure.axis("yaxis").get("type") == "log" else y
         end, side = _emptiest_corner(figure, at)
         shapes.append({"xref": "paper", "x0": 0, "x1": 1, "y0": y, "y1": y,
                        "line": {"color": MUTED[theme], "width": 1, "dash": "dash"}})
         words.append({"xref": "paper", "x": ("left", "right").index(end), "xanchor": end, "y": at, "yanchor": side,
-                      "text": text,
-                      "font": {"color": MUTED[theme], "size": 12}})
+                      "text": text, "font": {"color": MUTED[theme], "size": 12}})
     figure.update_layout(shapes=[{"type": "line"} | each for each in shapes],
                          annotations=[{"showarrow": False} | each for each in words])
     if marks:
@@ -151,7 +147,9 @@ def _anchor(figure: FigureSpec, at: float) -> str:
     """Words stand over the middle of their line, unless they would leave the plot."""
     low, high = figure.span("x")
     share = (at - low) / max(high - low, 1e-9)
-    return "left" if share < 0.25 else "right" if share > 0.75 else "center"
+    if share < 0.25:
+        return "left"
+    return "right" if share > 0.75 else "center"
 
 
 def _emptiest_corner(figure: FigureSpec, at: float) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viz.figures.base import ACCENT, MUTED, chart, series
+from viz.figures.base import ACCENT, MUTED, chart, series_colours
 from viz.figures.drawing import FigureSpec
 from viz.format import head_label
 
@@ -12,13 +12,12 @@ TICKS = 8   # layers written under the axis, at most; as many as a third of a pa
 
 
 def by_layer(theme: str, places: Sequence[tuple[int, int]], values: np.ndarray, *, axes: tuple[str, str],
-             names: tuple[str, str],
-             line: tuple[str, np.ndarray] | None = None, marked: tuple[int, int] | None = None,
+             names: tuple[str, str], line: tuple[str, np.ndarray] | None = None, marked: tuple[int, int] | None = None,
              height: int = 340) -> FigureSpec:
     """places: (layer, head) of each value. names: of the dots and of the means. line: (name, number a head), its mean a
     layer. marked: a head that stands out."""
     figure = chart(theme, *axes, height=height)
-    layers, colour = np.array([layer for layer, _ in places]), series(theme)[0]
+    layers, colour = np.array([layer for layer, _ in places]), series_colours(theme)[0]
     each = sorted(set(layers.tolist()))
     said = [f"layer {layer} · head {head}" for layer, head in places]
     figure.add_scatter(x=layers, y=values, mode="markers", name=names[0], customdata=said,
@@ -33,8 +32,7 @@ def by_layer(theme: str, places: Sequence[tuple[int, int]], values: np.ndarray, 
     if marked is not None and marked in places:
         at = list(places).index(marked)
         figure.add_scatter(x=[marked[0]], y=[values[at]], mode="markers", name=head_label(*marked),
-                           hovertemplate="%{y:.3f}",
-                           marker={"color": ACCENT[theme], "size": 11, "symbol": "diamond"})
+                           hovertemplate="%{y:.3f}", marker={"color": ACCENT[theme], "size": 11, "symbol": "diamond"})
     figure.update_xaxes(dtick=-(-len(each) // TICKS), tick0=each[0], range=[each[0] - 0.5, each[-1] + 0.5], tickangle=0)
     figure.update_yaxes(rangemode="tozero")
     return figure

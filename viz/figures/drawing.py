@@ -30,27 +30,35 @@ class FigureSpec:
         self._traces.append({"type": kind} | _nested(properties))
 
     def add_scatter(self, **properties: Any) -> None:
+        """Adds points or a line."""
         self._add("scatter", properties)
 
     def add_bar(self, **properties: Any) -> None:
+        """Adds bars."""
         self._add("bar", properties)
 
     def add_heatmap(self, **properties: Any) -> None:
+        """Adds a matrix of colours."""
         self._add("heatmap", properties)
 
     def add_annotation(self, **properties: Any) -> None:
+        """Adds words at a place."""
         self._layout.setdefault("annotations", []).append(_nested(properties))
 
     def add_shape(self, **properties: Any) -> None:
+        """Adds a line or a rectangle."""
         self._layout.setdefault("shapes", []).append(_nested(properties))
 
     def update_layout(self, **properties: Any) -> None:
+        """Changes properties of the layout."""
         _merge(self._layout, _nested(properties))
 
     def update_xaxes(self, **properties: Any) -> None:
+        """Changes properties of the x axis."""
         self.update_layout(xaxis=properties)
 
     def update_yaxes(self, **properties: Any) -> None:
+        """Changes properties of the y axis."""
         self.update_layout(yaxis=properties)
 
     def __len__(self) -> int:
@@ -142,7 +150,9 @@ def _sent(value: Any) -> Any:
         return {name: _sent(each) for name, each in value.items()}
     if isinstance(value, list):
         return [_sent(each) for each in value]
-    return _packed(value) if isinstance(value, np.ndarray) else value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, np.ndarray):
+        return _packed(value)
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _packed(array: np.ndarray) -> Any:

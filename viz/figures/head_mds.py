@@ -3,9 +3,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viz.figures.base import ACCENT, MUTED, chart, scale, series
+from viz.figures.base import ACCENT, MUTED, chart, series_colours, weight_scale
 from viz.figures.drawing import FigureSpec
-from viz.figures.labels import fit, places
+from viz.figures.labels import fit_points, name_sides
 from viz.format import head_label
 
 NAMED = 80           # heads up to which every one can have its name beside it
@@ -26,8 +26,8 @@ def head_map(theme: str, places: Sequence[tuple[int, int]], at: np.ndarray, *, m
         figure.add_scatter(x=at[[here, other], 0], y=at[[here, other], 1], mode="lines",
                            line={"color": ACCENT[theme], "width": 1}, hoverinfo="skip",
                            name=f"{names[here]} to {names[other]}")
-    ramp = [[place, scale(theme)[2 + round(place * (len(scale(theme)) - 3))][1]]
-            for place in np.linspace(0, 1, len(scale(theme)) - 2)]
+    ramp = [[place, weight_scale(theme)[2 + round(place * (len(weight_scale(theme)) - 3))][1]]
+            for place in np.linspace(0, 1, len(weight_scale(theme)) - 2)]
     sides = _sides(figure, at, names, [here, *near])
     figure.add_scatter(x=at[:, 0], y=at[:, 1], mode="markers+text", name="heads",
                        textposition=[sides.get(place) or "top center" for place in range(len(at))],
@@ -37,14 +37,12 @@ def head_map(theme: str, places: Sequence[tuple[int, int]], at: np.ndarray, *, m
                        marker={"color": layers, "colorscale": ramp, "size": DOT,
                                "line": {"color": MUTED[theme], "width": 0.5},
                                "colorbar": {"title": {"text": layer_word, "side": "top"}, "thickness": 10,
-                                            "outlinewidth": 0, "tickformat": "d",
-                                            "orientation": "h", "y": 0, "yanchor": "top", "ypad": 8,
-                                            "dtick": -(-len(set(layers.tolist())) // 12)}})
+                                            "outlinewidth": 0, "tickformat": "d", "orientation": "h", "y": 0,
+                                            "yanchor": "top", "ypad": 8, "dtick": -(-len(set(layers.tolist())) // 12)}})
     figure.add_scatter(x=[at[here, 0]], y=[at[here, 1]], mode="markers+text", text=[names[here]],
                        textposition=sides[here], name=names[here],
                        marker={"color": ACCENT[theme], "size": LARGE, "symbol": "diamond"},
-                       textfont={"color": ACCENT[theme], "size": LARGE},
-                       hovertemplate="%{text}<extra></extra>")
+                       textfont={"color": ACCENT[theme], "size": LARGE}, hovertemplate="%{text}<extra></extra>")
     figure.update_layout(showlegend=False)
     figure.update_xaxes(showticklabels=False, ticks="")
     figure.update_yaxes(showticklabels=False, ticks="")
@@ -59,10 +57,11 @@ def _sides(figure: FigureSpec, at: np.ndarray, names: Sequence[str], first: Sequ
     radii = np.full(len(at), DOT / 2)
     radii[first[0]] = LARGE / 2
     said = [(place, names[place], float(LARGE) if place == first[0] else 11.0) for place in order]
-    return dict(zip(order, places(*fit(figure, at, radii), radii, said, always=1), strict=True))
+    return dict(zip(order, name_sides(*fit_points(figure, at, radii), radii, said, always=1), strict=True))
 
 
-def kept(theme: str, wanted: np.ndarray, found: np.ndarray, *, axes: tuple[str, str], height: int = 520) -> FigureSpec:
+def shepard_diagram(theme: str, wanted: np.ndarray, found: np.ndarray, *, axes: tuple[str, str],
+                    height: int = 520) -> FigureSpec:
     """Shepard's diagram: for every pair its distance in the plane against the distance wanted, and the line where both
     are equal."""
     figure = chart(theme, *axes, height=height)
@@ -71,7 +70,7 @@ def kept(theme: str, wanted: np.ndarray, found: np.ndarray, *, axes: tuple[str, 
     most = float(max(wanted[above].max(), found[above].max()))
     figure.add_scatter(x=wanted[above][::step], y=found[above][::step], mode="markers", name="pairs",
                        hovertemplate="%{x:.3f} → %{y:.3f}<extra></extra>",
-                       marker={"color": series(theme)[0], "size": 4, "opacity": 0.35})
+                       marker={"color": series_colours(theme)[0], "size": 4, "opacity": 0.35})
     figure.add_scatter(x=[0, most], y=[0, most], mode="lines", name="equal", hoverinfo="skip",
                        line={"color": MUTED[theme], "dash": "dash", "width": 1.5})
     figure.update_layout(showlegend=False)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viz.figures.base import MUTED, chart, fit_x_labels, label_width, labelled, scale
+from viz.figures.base import MUTED, category_axis, chart, fit_x_labels, label_width, weight_scale
 from viz.figures.drawing import FigureSpec
 from viz.figures.numbers import add_cells, signed_text
 
@@ -13,8 +13,7 @@ WRITTEN = 20     # columns up to which the numbers stand in the cells
 
 
 def importance(theme: str, groups: Sequence[Sequence[tuple[str, np.ndarray]]], tokens: Sequence[str],
-               apart: Sequence[bool], *,
-               title: str, apart_title: str) -> FigureSpec:
+               apart: Sequence[bool], *, title: str, apart_title: str) -> FigureSpec:
     """groups of (name, float (token)), a gap between them; NaN where a measure says nothing. The colour is the size, as
     a share of the largest of the tokens that are not `apart`; those stand behind the others, and what is larger there
     has the last colour. A number is written where it is at least a hundredth of that."""
@@ -37,16 +36,15 @@ def importance(theme: str, groups: Sequence[Sequence[tuple[str, np.ndarray]]], t
               for place, value in zip(order, row, strict=True)]
              for name, row in zip(names, cells, strict=True)]
     add_cells(figure, np.abs(cells) / largest, said if len(order) <= WRITTEN else None, span=(0, 1),
-              stops=scale(theme), showscale=False,
+              stops=weight_scale(theme), showscale=False,
               xgap=1, ygap=1, customdata=hover, name=title, hovertemplate="%{customdata}<extra></extra>")
     columns = ["" if place < 0 else tokens[place] for place in order]
-    figure.update_xaxes(**labelled(columns), showgrid=False, side="bottom", ticks="", constrain="domain")
+    figure.update_xaxes(**category_axis(columns), showgrid=False, side="bottom", ticks="", constrain="domain")
     fit_x_labels(figure, columns)
     figure.update_layout(margin_l=label_width(names, ""))
     figure.update_yaxes(tickmode="array", tickvals=list(range(len(names))), ticktext=names, showgrid=False,
                         autorange="reversed", ticks="")
     if any(apart):
         figure.add_annotation(x=(len(order) - 1 + order.index(-1) + 1) / 2, y=1, yref="paper", yanchor="bottom",
-                              text=apart_title, showarrow=False,
-                              font={"size": 11.5, "color": MUTED[theme]})
+                              text=apart_title, showarrow=False, font={"size": 11.5, "color": MUTED[theme]})
     return figure

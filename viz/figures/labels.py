@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viz.figures.base import LETTER, width
+from viz.figures.base import LETTER, text_width
 from viz.figures.drawing import FigureSpec
 
 NARROW = 340              # the narrowest chart
@@ -18,7 +18,7 @@ SIDES = {"top center": (0, 1), "bottom center": (0, -1), "middle right": (1, 0),
          "top right": (1, 1), "top left": (-1, 1), "bottom right": (1, -1), "bottom left": (-1, -1)}
 
 
-def fit(figure: FigureSpec, at: np.ndarray, radii: np.ndarray,
+def fit_points(figure: FigureSpec, at: np.ndarray, radii: np.ndarray,
         beside: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Gives the axes one scale and the ranges that hold the points: a wide chart is as large as its height lets it be.
     Returns where the points are, (point, 2) in pixels from the lower left corner of the plot, and how wide and high the
@@ -42,16 +42,15 @@ def fit(figure: FigureSpec, at: np.ndarray, radii: np.ndarray,
     return scale * at - ((scale * at - before).min(0) + (scale * at + after).max(0) - room) / 2, room
 
 
-def places(at: np.ndarray, room: np.ndarray, radii: np.ndarray, names: Sequence[tuple[int, str, float]], *,
-           ways: np.ndarray | None = None,
-           always: int = 0) -> list[str]:
+def name_sides(at: np.ndarray, room: np.ndarray, radii: np.ndarray, names: Sequence[tuple[int, str, float]], *,
+               ways: np.ndarray | None = None, always: int = 0) -> list[str]:
     """plotly's textposition for each name; "" for one that finds no place.
 
     at, room: as from `fit`; radii: (point) in pixels. names: (place of its point, name, letters in pixels), the
     important ones first; the first `always` of them have a place in any case. ways: (name, 2), in which direction a
     name should stand; 0, 0 where it does not matter. """
     of = np.array([place for place, _, _ in names])
-    half = np.array([(width(name) * size / LETTER / 2, HIGH * size) for _, name, size in names], np.float32)
+    half = np.array([(text_width(name) * size / LETTER / 2, HIGH * size) for _, name, size in names], np.float32)
     half = half.T[:, :, None]   # (2, name, 1), as all below
     sides, dots, radii = np.array(list(SIDES.values()), np.float32).T, at.T.astype(np.float32), radii.astype(np.float32)
     points = dots[:, of, None]

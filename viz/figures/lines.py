@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from viz import theme as colours
-from viz.figures.base import MUTED, annotate, chart, series
+from viz.figures.base import MUTED, annotate, chart, series_colours
 from viz.figures.drawing import FigureSpec
 
 NAMED = 12   # whole numbers on the horizontal axis up to which each is written
@@ -14,25 +14,21 @@ NAMED = 12   # whole numbers on the horizontal axis up to which each is written
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """One series. band: (low, high) round it. colour: a place in theme.HEADS, None for one that only stands for others.
+    """One series."""
 
-    style: solid, dash, dot or dots.
-    """
-
-    name: str
-    y: np.ndarray
-    colour: int | None = 0
-    style: str = "solid"
-    band: tuple[np.ndarray, np.ndarray] | None = None
+    name: str                                           # in the legend
+    y: np.ndarray                                       # one number for each x
+    colour: int | None = 0                              # a place in theme.HEADS; None: grey, it stands for others
+    style: str = "solid"                                # solid, dash, dot or dots
+    band: tuple[np.ndarray, np.ndarray] | None = None   # (low, high) round it
 
 
 def lines(theme: str, x: np.ndarray, drawn: Sequence[Line], *, axes: tuple[str, str], log: str = "",
-          marks: Sequence[tuple[float, str]] = (),
-          bounds: Sequence[tuple[float, str]] = (), y_range: tuple[float, float] | None = None, height: int = 340,
-          title: str = "") -> FigureSpec:
-    """The lines over x. log: which axes are logarithmic, "x", "y" or "xy". marks: vertical lines with words; bounds:
-    horizontal ones."""
-    figure = chart(theme, *axes, height=height, title=title)
+          marks: Sequence[tuple[float, str]] = (), bounds: Sequence[tuple[float, str]] = (),
+          y_range: tuple[float, float] | None = None, height: int = 340) -> FigureSpec:
+    """The figure of the lines over x. log: which axes are logarithmic, "x", "y" or "xy". marks: vertical lines with
+    words; bounds: horizontal ones."""
+    figure = chart(theme, *axes, height=height)
     figure.update_layout(hovermode="x unified" if len(drawn) <= 10 else "closest", showlegend=len(drawn) > 1)
     if "x" in log:
         figure.update_xaxes(type="log", range=list(np.log10([x[0], x[-1]])), dtick=1 if x[-1] / x[0] > 50 else None)
@@ -42,7 +38,7 @@ def lines(theme: str, x: np.ndarray, drawn: Sequence[Line], *, axes: tuple[str, 
         figure.update_yaxes(type="log", exponentformat="power")
     if y_range is not None:
         figure.update_yaxes(range=list(np.log10(y_range) if "y" in log else y_range))
-    palette = series(theme)
+    palette = series_colours(theme)
     for each in drawn:
         _draw(figure, x, each, MUTED[theme] if each.colour is None else palette[each.colour % len(palette)])
     annotate(figure, theme, marks, bounds)

@@ -3,18 +3,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viz.figures.base import MUTED, chart, scale, series
+from viz.figures.base import MUTED, chart, series_colours, weight_scale
 from viz.figures.drawing import FigureSpec
 
 
-def landscape(theme: str, x: np.ndarray, y: np.ndarray, heights: np.ndarray,
-              paths: Sequence[tuple[str, int, np.ndarray]], *,
-              axes: tuple[str, str], name: str, height: int = 420, title: str = "") -> FigureSpec:
+def loss_surface(theme: str, x: np.ndarray, y: np.ndarray, heights: np.ndarray,
+                 paths: Sequence[tuple[str, int, np.ndarray]], *, axes: tuple[str, str], name: str, height: int = 420,
+                 title: str = "") -> FigureSpec:
     """heights (y, x), at least 0. paths: (name, place in theme.HEADS, places (step, 2)), which begin at a ring; what
     leaves the plane is cut off."""
     figure = chart(theme, *axes, height=height, title=title)
-    palette = series(theme)
-    figure.add_heatmap(x=x, y=y, z=heights, zmin=0, colorscale=scale(theme), name=name,
+    palette = series_colours(theme)
+    figure.add_heatmap(x=x, y=y, z=heights, zmin=0, colorscale=weight_scale(theme), name=name,
                        hovertemplate=name + " %{z:.4g}<extra></extra>",
                        colorbar={"thickness": 10, "len": 1, "outlinewidth": 0, "tickfont_size": 11})
     for path, colour, places in paths:

@@ -1,11 +1,12 @@
 """A matrix of numbers with names on its two sides: weights from 0 to 1, differences about 0, or anything else from its
 smallest to its largest."""
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from viz import theme as colours
-from viz.figures.base import chart, fit_x_labels, label_width, labelled, scale, signed
+from viz.figures.base import category_axis, chart, fit_x_labels, label_width, signed_scale, weight_scale
 from viz.figures.drawing import FigureSpec
 from viz.figures.numbers import add_cells, signed_text
 
@@ -14,35 +15,54 @@ RULER = 80       # pixels: the bar with its numbers
 NAMED = 24       # names a side up to which a cell says both of its own
 
 
-def matrix(theme: str, numbers: np.ndarray, rows: Sequence[str], columns: Sequence[str], *, kind: str = "weights",
-           axes: tuple[str, str] = ("key", "query"), height: int = 340, title: str = "", square: bool = True,
-           digits: int = 2,
-           bound: float | None = None, ruler: bool = True, angle: int | None = None) -> FigureSpec:
-    """float (row, column), NaN where there is nothing. kind: weights (0 to 1), signed (symmetric about 0, up to
-    `bound`), plain (0 to `bound`).
+@dataclass(frozen=True)
+class CellStyle:
+    """How numbers become cells."""
 
-    Two equal names stay two: the axes are positions, the names are their labels. ruler: the bar that says which colour
-    is which number. angle: of the columns' names, where it does not depend on the window (base.stand). """
+    kind: str = "weights"        # weights (0 to 1), signed (symmetric about 0) or plain (from 0)
+    bound: float | None = None   # the number with the full colour, where it is not the largest (signed, plain)
+    square: bool = True          # cells as wide as high
+    ruler: bool = True           # the bar that says which colour is which number
+    digits: int = 2              # behind the point, of numbers in cells
+
+
+WEIGHTS = CellStyle()
+
+
+def matrix(theme: str, numbers: np.ndarray, rows: Sequence[str], columns: Sequence[str], *,
+           axes: tuple[str, str] = ("key", "query"), height: int = 340, title: str = "", angle: int | None = None,
+           style: CellStyle = WEIGHTS) -> FigureSpec:
+    """The figure of float (row, column), NaN where there is nothing.
+
+    Two equal names stay two: the axes are positions, the names are their labels. angle: of the columns' names, where it
+    does not depend on the window (base.fit_x_labels).
+    """
     figure = chart(theme, *axes, height=height, title=title)
     numbers = np.asarray(numbers, np.float64)
-    finite = numbers[np.isfinite(numbers)]
-    limit = 1.0 if kind == "weights" else bound or float(np.abs(finite).max(initial=0)) or 1.0
-    said = [[signed_text(each, f".{digits}f") for each in row]
-            for row in numbers] if max(numbers.shape) <= WRITTEN else None
+    largest = np.abs(numbers[np.isfinite(numbers)]).max(initial=0)
+    limit = 1.0 if style.kind == "weights" else style.bound or float(largest) or 1.0
+    lowest, stops = (-limit, signed_scale(theme)) if style.kind == "signed" else (0, weight_scale(theme))
     named = max(numbers.shape) <= NAMED
-    names = [[f"{row} ({i}) → {column} ({j})" for j, column in enumerate(columns)]
-             for i, row in enumerate(rows)] if named else None
-    lowest, stops = (-limit, signed(theme)) if kind == "signed" else (0, scale(theme))
-    add_cells(figure, numbers, said, span=(lowest, limit), stops=stops, customdata=names, name=title or "matrix",
-              showscale=ruler,
+    add_cells(figure, numbers, _written(numbers, style.digits), span=(lowest, limit), stops=stops,
+              customdata=_cell_names(rows, columns) if named else None, name=title or "matrix", showscale=style.ruler,
               hovertemplate=("%{customdata}" if named else "%{y} → %{x}") + "<br>%{z:.4g}<extra></extra>",
               colorbar={"thickness": 10, "len": 1, "outlinewidth": 0, "tickfont_size": 11})
     figure.update_layout(plot_bgcolor=colours.FORBIDDEN if theme == "light" else "#1b2029",
-                         margin={"l": label_width(rows, axes[1]), "r": RULER if ruler else 20,
+                         margin={"l": label_width(rows, axes[1]), "r": RULER if style.ruler else 20,
                                  "t": 56 if title else 32})
-    figure.update_xaxes(**labelled(columns), showgrid=False, side="bottom", constrain="domain")
-    figure.update_yaxes(**labelled(rows), showgrid=False, autorange="reversed", constrain="domain",
-                        **({"scaleanchor": "x"} if square else {}))
+    figure.update_xaxes(**category_axis(columns), showgrid=False, side="bottom", constrain="domain")
+    figure.update_yaxes(**category_axis(rows), showgrid=False, autorange="reversed", constrain="domain",
+                        scaleanchor="x" if style.square else None)
     fit_x_labels(figure, columns, angle)
     return figure
 
+
+def _written(numbers: np.ndarray, digits: int) -> list[list[str]] | None:
+    """What stands in each cell; nothing where there are too many."""
+    if max(numbers.shape) > WRITTEN:
+        return None
+    return [[signed_text(number, f".{digits}f") for number in row] for row in numbers]
+
+
+def _cell_names(rows: Sequence[str], columns: Sequence[str]) -> list[list[str]]:
+    return [[f"{row} ({i}) → {column} ({j})" for j, column in enumerate(columns)] for i, row in enumerate(rows)]

@@ -14,8 +14,7 @@ BLANK = "\u2007"                      # a space as wide as a digit
 
 
 def add_cells(figure: FigureSpec, numbers: np.ndarray, said: Sequence[Sequence[str]] | None, *,
-              span: tuple[float, float],
-              stops: list[list[Any]], **properties: Any) -> None:
+              span: tuple[float, float], stops: list[list[Any]], **properties: Any) -> None:
     """Adds numbers (row, column), coloured by `stops` over `span`. said: what stands in each cell, "" for nothing; None
     for no words at all.
 
@@ -29,8 +28,7 @@ def add_cells(figure: FigureSpec, numbers: np.ndarray, said: Sequence[Sequence[s
     written = {"xgap": 1, "ygap": 1, "texttemplate": "%{text}"}
     figure.add_heatmap(**shown | written, text=_those(said, dark), textfont_color=WHITE)
     figure.add_heatmap(**written, z=np.zeros(numbers.shape, np.int8), text=_those(said, ~dark), textfont_color=BLACK,
-                       colorscale=CLEAR,
-                       showscale=False, hoverinfo="skip")
+                       colorscale=CLEAR, showscale=False, hoverinfo="skip")
 
 
 def signed_text(number: float, form: str) -> str:

@@ -5,7 +5,7 @@ import numpy as np
 
 from model.core.types import HeadId
 from viz import theme as colours
-from viz.figures.base import FADED, MUTED, chart, series
+from viz.figures.base import FADED, MUTED, chart, series_colours
 from viz.figures.drawing import FigureSpec
 from viz.format import head_label
 
@@ -20,10 +20,11 @@ Fit = tuple[str, float]
 def colour_of(theme: str, patterns: Sequence[str]) -> dict[str, str]:
     """One colour a pattern, always the same one whichever patterns are there."""
     others = [each for each in patterns if each != PLAIN]
-    return {PLAIN: FADED[theme], **dict(zip(others, series(theme), strict=False))}
+    return {PLAIN: FADED[theme], **dict(zip(others, series_colours(theme), strict=False))}
 
 
-def grid(theme: str, best: Mapping[HeadId, Fit], titles: Mapping[str, str], *, axes: tuple[str, str]) -> FigureSpec:
+def pattern_grid(theme: str, best: Mapping[HeadId, Fit], titles: Mapping[str, str], *,
+                 axes: tuple[str, str]) -> FigureSpec:
     """Rows are layers, columns heads; the colour is the best pattern, the size how well it fits. titles: of all
     patterns, in a fixed order."""
     layers = sorted({layer for layer, _ in best})
@@ -44,13 +45,12 @@ def grid(theme: str, best: Mapping[HeadId, Fit], titles: Mapping[str, str], *, a
     figure.update_layout(legend={"itemsizing": "constant"})
     figure.update_xaxes(tickmode="linear", dtick=1 if widest < 24 else 4, showgrid=False, range=[-0.7, widest + 0.7])
     figure.update_yaxes(tickmode="array", tickvals=list(range(len(layers))), ticktext=[str(layer) for layer in layers],
-                        showgrid=False,
-                        range=[len(layers) - 0.3, -0.7])
+                        showgrid=False, range=[len(layers) - 0.3, -0.7])
     return figure
 
 
-def effects(theme: str, best: Mapping[HeadId, Fit], changes: Mapping[HeadId, float], titles: Mapping[str, str], *,
-            axes: tuple[str, str]) -> FigureSpec:
+def silencing_effects(theme: str, best: Mapping[HeadId, Fit], changes: Mapping[HeadId, float],
+                      titles: Mapping[str, str], *, axes: tuple[str, str]) -> FigureSpec:
     """A point a head: how well its best pattern fits (x) and by how much the answer changes without it (y)."""
     figure = chart(theme, *axes, height=360)
     loud = sorted(changes, key=lambda place: -changes[place])[:NAMED]
@@ -60,8 +60,7 @@ def effects(theme: str, best: Mapping[HeadId, Fit], changes: Mapping[HeadId, flo
         figure.add_scatter(x=[best[place][1] for place in places], y=[changes[place] for place in places],
                            mode="markers+text", name=titles[pattern],
                            text=[name if place in loud else "" for place, name in zip(places, names)],
-                           textposition="top center",
-                           textfont={"size": 11.5, "color": MUTED[theme]}, customdata=names,
+                           textposition="top center", textfont={"size": 11.5, "color": MUTED[theme]}, customdata=names,
                            hovertemplate="%{customdata}: %{x:.3f}, %{y:.4g}<extra></extra>",
                            marker={"size": 9, "color": colour_of(theme, list(titles))[pattern],
                                    "line": {"width": 0.5, "color": colours.PAPER[theme]}})

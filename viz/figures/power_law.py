@@ -5,31 +5,30 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viz.figures.base import annotate, chart, series
+from viz.figures.base import annotate, chart, series_colours
 from viz.figures.drawing import FigureSpec
 
 
 @dataclass(frozen=True, eq=False)
-class Power:
-    """One series. fit: (exponent p, factor c, from which x on), drawn as the line c · xᵖ; None while there are too few
-    numbers."""
+class PowerSeries:
+    """One measured series."""
 
-    name: str
-    x: np.ndarray
-    y: np.ndarray
-    colour: int
+    name: str       # in the legend
+    x: np.ndarray   # where it was measured
+    y: np.ndarray   # what was measured there
+    colour: int     # a place in theme.HEADS
+    # (exponent p, factor c, from which x on), drawn as the line c · xᵖ; None while there are too few numbers
     fit: tuple[float, float, float] | None = None
 
 
-def powers(theme: str, drawn: Sequence[Power], *, axes: tuple[str, str], x_range: tuple[float, float],
-           marks: Sequence[tuple[float, str]] = (),
-           height: int = 380, title: str = "") -> FigureSpec:
+def power_law(theme: str, drawn: Sequence[PowerSeries], *, axes: tuple[str, str], x_range: tuple[float, float],
+              marks: Sequence[tuple[float, str]] = (), height: int = 380, title: str = "") -> FigureSpec:
     """Dots with a thin line through them, and the fitted power as a broad pale line behind. The slope on these axes is
     the exponent."""
     figure = chart(theme, *axes, height=height, title=title)
     figure.update_xaxes(type="log", range=list(np.log10(x_range)), dtick=1)
     figure.update_yaxes(type="log", exponentformat="power", dtick=1)
-    palette = series(theme)
+    palette = series_colours(theme)
     for each in drawn:
         colour = palette[each.colour]
         if each.fit is not None:

@@ -3,7 +3,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viz.figures.base import ACCENT, MUTED, annotate, chart, series
+from viz.figures.base import ACCENT, MUTED, annotate, chart, series_colours
 from viz.figures.drawing import FigureSpec
 from viz.figures.lines import Line
 
@@ -18,17 +18,15 @@ def regression(theme: str, x: np.ndarray, curves: Sequence[Line], points: tuple[
     """
     figure = chart(theme, *axes, height=height)
     at, values, weights = points
-    palette = series(theme)
+    palette = series_colours(theme)
     for each in curves:
         figure.add_scatter(x=x, y=each.y, mode="lines", name=each.name, hovertemplate="%{y:.3g}", connectgaps=False,
                            line={"color": palette[each.colour or 0], "width": 2.5, "dash": each.style})
     names = [f"{place}" for place in range(len(at))]
     figure.add_scatter(x=at, y=values, mode="markers+text", text=names, textposition="top center", showlegend=False,
-                       name="points",
-                       customdata=weights,
+                       name="points", customdata=weights,
                        marker={"color": [palette[place % len(palette)] for place in range(len(at))], "opacity": 0.75,
-                               "line_width": 0,
-                               "size": 7 + 34 * np.sqrt(np.nan_to_num(weights))},
+                               "line_width": 0, "size": 7 + 34 * np.sqrt(np.nan_to_num(weights))},
                        hovertemplate="point %{text}<br>%{x:.3g}, %{y:.3g}<br>weight %{customdata:.4g}<extra></extra>")
     figure.add_scatter(x=[here[0]], y=[here[1]], mode="markers", showlegend=False, name="estimate",
                        hovertemplate="%{y:.4g}",

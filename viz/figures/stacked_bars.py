@@ -3,30 +3,28 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viz.figures.base import annotate, chart, label_width, series
+from viz.figures.base import annotate, chart, label_width, series_colours
 from viz.figures.drawing import FigureSpec
 
 
-def lengths(theme: str, rows: Sequence[str], pieces: Sequence[tuple[str, int, np.ndarray]], *, axis: str,
-            marks: Sequence[tuple[float, str]] = (),
-            height: int = 240, title: str = "") -> FigureSpec:
+def stacked_bars(theme: str, rows: Sequence[str], pieces: Sequence[tuple[str, int, np.ndarray]], *, axis: str,
+                 marks: Sequence[tuple[float, str]] = (), height: int = 240, title: str = "") -> FigureSpec:
     """rows: names, the first on top. pieces: (name, place in theme.HEADS, lengths (row), at least 0), in the order in
     which they are laid.
 
     A piece without end (infinite) is drawn to the end of the axis, with ∞ on it; a piece of length 0 is not there.
     """
     figure = chart(theme, axis, "", height=height, title=title)
-    palette, places = series(theme), list(range(len(rows)))
+    palette, places = series_colours(theme), list(range(len(rows)))
     longest = sum((np.where(np.isfinite(each), each, 0) for _, _, each in pieces), np.zeros(len(rows))).max(initial=0)
     longest = 1.12 * max(longest, *[at for at, _ in marks], 1e-9)
     start = np.zeros(len(rows))
     for name, colour, each in pieces:
         shown = np.where(np.isfinite(each), each, longest - start)
-        said = ["∞" if not np.isfinite(number) else f"{number:.3f}" if number > longest / 16 else "" for number in each]
+        said = [_words(number, longest) for number in each]
         figure.add_bar(y=places, x=shown, base=start.tolist(), orientation="h", name=name,
-                       marker={"color": palette[colour], "line_width": 0},
-                       text=said, customdata=each, insidetextanchor="middle", textposition="inside",
-                       textfont={"color": "#ffffff"}, width=0.62,
+                       marker={"color": palette[colour], "line_width": 0}, text=said, customdata=each,
+                       insidetextanchor="middle", textposition="inside", textfont={"color": "#ffffff"}, width=0.62,
                        hovertemplate=f"{name}: " + "%{customdata:.4g}<extra></extra>")
         start = start + shown
     figure.update_xaxes(range=[0, longest])
@@ -35,3 +33,10 @@ def lengths(theme: str, rows: Sequence[str], pieces: Sequence[tuple[str, int, np
                          margin_l=label_width(rows, ""))
     annotate(figure, theme, marks)
     return figure
+
+
+def _words(length: float, longest: float) -> str:
+    """What stands in a piece: ∞, its length, or nothing where it is too short for words."""
+    if not np.isfinite(length):
+        return "∞"
+    return f"{length:.3f}" if length > longest / 16 else ""

@@ -6,7 +6,7 @@ import numpy as np
 from viz.figures.drawing import FigureSpec
 
 
-def rows(drawn: FigureSpec) -> list[list[Any]]:
+def figure_rows(drawn: FigureSpec) -> list[list[Any]]:
     """[series, x, y, value] with a header: one row a point; heatmaps have a value for each x and y, other traces none.
     Axes' names head x and y."""
     figure = drawn.plotly()
@@ -22,7 +22,7 @@ def rows(drawn: FigureSpec) -> list[list[Any]]:
     return found
 
 
-def _cells(name: str, trace) -> list[list[Any]]:
+def _cells(name: str, trace: Any) -> list[list[Any]]:
     numbers = np.asarray(trace.z)
     xs = trace.x if trace.x is not None else range(numbers.shape[1])
     ys = trace.y if trace.y is not None else range(numbers.shape[0])

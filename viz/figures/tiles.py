@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viz.figures.base import LETTER, SIGN, chart, scale
+from viz.figures.base import LETTER, SIGN, chart, weight_scale
 from viz.figures.drawing import FigureSpec
 from viz.figures.labels import NARROW
 
@@ -27,12 +27,10 @@ def tiles(theme: str, rows: Sequence[Sequence[tuple[str, np.ndarray]]], *, heigh
             top, left = down * step, across * (wide + 1)
             whole[top:top + high, left:left + wide] = pixels
             words.append({"x": left + (wide - 1) / 2, "y": top + high - 0.5, "yanchor": "top",
-                          "text": "<br>".join(lines), "showarrow": False,
-                          "font": {"size": SMALL}})
+                          "text": "<br>".join(lines), "showarrow": False, "font": {"size": SMALL}})
     figure = chart(theme, height=height)
-    figure.add_heatmap(z=whole, zmin=-1, zmax=1, colorscale=scale(theme), showscale=False, name="pixels",
-                       hoverongaps=False,
-                       hovertemplate="%{z:.3f}<extra></extra>")
+    figure.add_heatmap(z=whole, zmin=-1, zmax=1, colorscale=weight_scale(theme), showscale=False, name="pixels",
+                       hoverongaps=False, hovertemplate="%{z:.3f}<extra></extra>")
     figure.update_xaxes(visible=False, constrain="domain")
     figure.update_yaxes(visible=False, autorange="reversed", scaleanchor="x", constrain="domain", constraintoward="top")
     figure.update_layout(annotations=words, margin={"l": 0, "r": 0, "t": 4, "b": 4})

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from viz.figures.base import FADED, MUTED, annotate, chart, label_width, series
+from viz.figures.base import FADED, MUTED, annotate, chart, label_width, series_colours
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -16,9 +16,8 @@ LOUD = (1, 5, 3)                                    # places in theme.HEADS of t
 
 
 def training(theme: str, curves: tuple[np.ndarray, np.ndarray, np.ndarray],
-             heads: tuple[Sequence[int], Mapping[str, np.ndarray], Sequence[str]], *,
-             titles: tuple[str, str, str], at: tuple[int, str] | None = None,
-             formed: tuple[int, int, str] | None = None,
+             heads: tuple[Sequence[int], Mapping[str, np.ndarray], Sequence[str]], *, titles: tuple[str, str, str],
+             at: tuple[int, str] | None = None, formed: tuple[int, int, str] | None = None,
              guessing: tuple[float, str] | None = None, last: int = 1, height: int = 520) -> "Figure":
     """curves: step, loss (nats), share right, as long as each other. heads: the steps of the snapshots, {name: score
     (snapshot) from 0 to 1}, and the names that stand out.
@@ -27,7 +26,7 @@ def training(theme: str, curves: tuple[np.ndarray, np.ndarray, np.ndarray],
     snapshot on screen. formed: between which two steps something happened, and what. guessing: the loss of a model that
     knows nothing. last: where the axis ends. """
     figure = chart(theme, "step", height=height)
-    (step, loss, right), palette = curves, series(theme)
+    (step, loss, right), palette = curves, series_colours(theme)
     figure.add_scatter(x=step, y=loss, name=titles[0], line={"color": palette[0], "width": 2}, mode="lines",
                        hovertemplate="%{y:.3f} nats")
     figure.add_scatter(x=step, y=right, name=titles[1], line={"color": palette[2], "width": 2}, mode="lines",
@@ -38,8 +37,7 @@ def training(theme: str, curves: tuple[np.ndarray, np.ndarray, np.ndarray],
     figure.update_layout(yaxis=axis | {"domain": PANELS[0], "rangemode": "tozero"},
                          yaxis2=axis | share | {"domain": PANELS[1]},
                          yaxis3=axis | share | {"domain": PANELS[2], "tickformat": ".1f"}, showlegend=False,
-                         hovermode="closest",
-                         margin_l=label_width(["100%"], ""))
+                         hovermode="closest", margin_l=label_width(["100%"], ""))
     figure.update_xaxes(range=[0, max(last, 1)], anchor="y3")
     annotate(figure, theme, [] if at is None else [at], taken=1)
     if guessing is not None:   # its words stand at the right, where the curve has left
@@ -59,7 +57,7 @@ def training(theme: str, curves: tuple[np.ndarray, np.ndarray, np.ndarray],
 def _heads(figure: "Figure", theme: str, frames: Sequence[int], scores: Mapping[str, np.ndarray],
            bold: Sequence[str]) -> str:
     """A line for each head; the names of those that stand out, coloured, for the panel's title."""
-    loud = dict(zip(bold, (series(theme)[place] for place in LOUD)))
+    loud = dict(zip(bold, (series_colours(theme)[place] for place in LOUD)))
     for name, each in sorted(scores.items(), key=lambda entry: entry[0] in loud):
         colour = loud.get(name, FADED[theme])
         figure.add_scatter(x=list(frames), y=each, name=name, yaxis="y3", mode="lines+markers",
@@ -75,7 +73,6 @@ def _band(figure: "Figure", theme: str, formed: tuple[int, int, str]) -> None:
     left = start > figure.layout.xaxis.range[1] / 2
     figure.add_shape(type="rect", x0=start, x1=end, yref="paper", y0=0, y1=1, line_width=0, fillcolor=MUTED[theme],
                      opacity=0.18, layer="below")
-    figure.add_annotation(x=start if left else end, y=PANELS[1][1] - 0.02, yref="paper", yanchor="top",
-                          showarrow=False, align="left",
-                          xanchor="right" if left else "left", xshift=-6 if left else 6, font={"color": MUTED[theme]},
-                          text="<br>".join(textwrap.wrap(words, 1 + 2 * len(words) // 3)))
+    figure.add_annotation(x=start if left else end, y=PANELS[1][1] - 0.02, yref="paper", yanchor="top", showarrow=False,
+                          align="left", xanchor="right" if left else "left", xshift=-6 if left else 6,
+                          font={"color": MUTED[theme]}, text="<br>".join(textwrap.wrap(words, 1 + 2 * len(words) // 3)))

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from viz import theme as colours
-from viz.figures.base import ACCENT, FADED, GRID, MUTED, chart, series
+from viz.figures.base import ACCENT, FADED, GRID, MUTED, chart, series_colours
 from viz.figures.drawing import FigureSpec
 
 
 def twins(theme: str, names: Sequence[str], here: np.ndarray, there: np.ndarray, chosen: int | None, *,
-          axes: tuple[str, str],
-          corners: tuple[str, str, str, str], height: int = 430) -> FigureSpec:
+          axes: tuple[str, str], corners: tuple[str, str, str, str], height: int = 430) -> FigureSpec:
     """here and there: (head, 2), the weights to the nouns A and B. Across: A minus B here; upwards: A minus B in the
     twin.
 
@@ -29,15 +28,14 @@ def twins(theme: str, names: Sequence[str], here: np.ndarray, there: np.ndarray,
         textposition="top center", textfont_size=12,
         text=[name if mark or place in outer else "" for place, (name, mark) in enumerate(zip(names, marked))],
         marker={"size": 5 + 26 * np.sqrt(np.maximum(here.sum(1), there.sum(1))), "opacity": 0.72,
-                "color": [ACCENT[theme] if mark else series(theme)[0] for mark in marked],
+                "color": [ACCENT[theme] if mark else series_colours(theme)[0] for mark in marked],
                 "line": {"width": 1, "color": colours.PAPER[theme]}},
         hovertemplate="<b>%{hovertext}</b><br>%{customdata[0]:.3f} | %{customdata[1]:.3f}<br>"
                       "%{customdata[2]:.3f} | %{customdata[3]:.3f}<extra></extra>")
     for update in (figure.update_xaxes, figure.update_yaxes):
         update(range=[-reach, reach], zeroline=True, zerolinecolor=MUTED[theme])
     wanted = {"type": "rect", "x0": 0, "x1": reach, "y0": -reach, "y1": 0, "fillcolor": GRID[theme], "opacity": 0.6,
-              "line_width": 0,
-              "layer": "below"}
+              "line_width": 0, "layer": "below"}
     figure.update_layout(showlegend=False, shapes=[wanted],
                          annotations=[_corner(theme, place, words) for place, words in enumerate(corners)])
     return figure

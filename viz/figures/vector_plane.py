@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viz.figures.base import ACCENT, LETTER, MUTED, chart, series, width
+from viz.figures.base import ACCENT, LETTER, MUTED, chart, series_colours, text_width
 from viz.figures.drawing import FigureSpec
-from viz.figures.labels import fit, places
+from viz.figures.labels import fit_points, name_sides
 
 NAMED = 40              # points up to which every one can have its name beside it
 SMALL, LOUD = 11, 13    # pixels of the letters: of points, and of what stands out
@@ -16,59 +16,61 @@ STEPS = 24              # points of an arrow that names keep away from
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """float (point, 2) with a name each. sizes: 0 to 1, the area of each dot; without them all are equal."""
+    """Named points in a plane."""
 
-    at: np.ndarray
+    at: np.ndarray                    # float (point, 2)
     names: Sequence[str]
-    sizes: np.ndarray | None = None
+    sizes: np.ndarray | None = None   # (point), 0 to 1: the area of each dot; without them all are equal
 
 
-def plane(theme: str, points: Points, *, axes: tuple[str, str], around: np.ndarray | None = None,
-          marked: Sequence[tuple[str, np.ndarray]] = (),
-          arrows: Sequence[tuple[str, np.ndarray]] = (), height: int = 420, title: str = "") -> FigureSpec:
-    """around: places of the hull's corners in order. marked: (name, (2)) that stand out. arrows: (name, (2)) from the
+def vector_plane(theme: str, points: Points, *, axes: tuple[str, str], around: np.ndarray | None = None,
+                 marked: Sequence[tuple[str, np.ndarray]] = (), arrows: Sequence[tuple[str, np.ndarray]] = (),
+                 height: int = 420, title: str = "") -> FigureSpec:
+    """The figure of the points; both axes have the same scale, so that angles are angles.
+
+    around: places of the hull's corners in order. marked: (name, (2)) that stand out. arrows: (name, (2)) from the
     origin.
-
-    Both axes have the same scale, so that angles are angles.
     """
     figure = chart(theme, *axes, height=height, title=title)
     if around is not None and len(around) > 1:
         edge = points.at[np.append(around, around[0])]
         figure.add_scatter(x=edge[:, 0], y=edge[:, 1], mode="lines", fill="toself", fillcolor="rgba(85,140,200,0.13)",
-                           hoverinfo="skip", name="hull",
-                           line={"color": MUTED[theme], "width": 1, "dash": "dot"})
+                           hoverinfo="skip", name="hull", line={"color": MUTED[theme], "width": 1, "dash": "dot"})
     share = np.ones(len(points.at)) * 0.1 if points.sizes is None else points.sizes
     sizes = 6 + 26 * np.sqrt(share)
-    said = _said(figure, points, sizes, marked, arrows)
-    biggest, loud = said[len(marked) + len(arrows):], {"color": ACCENT[theme], "size": LOUD}
-    sides = {place: side for place, side in biggest if side}
+    spots = _name_spots(figure, points, sizes, marked, arrows)
+    sides = {place: side for place, side in spots[len(marked) + len(arrows):] if side}
     figure.add_scatter(x=points.at[:, 0], y=points.at[:, 1], mode="markers+text", name="points", textfont_size=SMALL,
                        text=[name if place in sides else "" for place, name in enumerate(points.names)],
                        textposition=[sides.get(place, "top center") for place in range(len(points.names))],
                        customdata=[[name, size] for name, size in zip(points.names, share, strict=True)],
-                       marker={"color": series(theme)[0], "size": sizes, "line_width": 0, "opacity": 0.75},
+                       marker={"color": series_colours(theme)[0], "size": sizes, "line_width": 0, "opacity": 0.75},
                        hovertemplate="%{customdata[0]}<br>%{x:.4g}, %{y:.4g}"
-                       + ("" if points.sizes is None else "<br>weight %{customdata[1]:.4g}")
-                       + "<extra></extra>")
-    for (name, at), (_, side) in zip(marked, said, strict=False):
+                                     + ("" if points.sizes is None else "<br>weight %{customdata[1]:.4g}")
+                                     + "<extra></extra>")
+    loud = {"color": ACCENT[theme], "size": LOUD}
+    for (name, at), (_, side) in zip(marked, spots, strict=False):
         figure.add_scatter(x=[at[0]], y=[at[1]], mode="markers+text", text=[name], textposition=side, name=name,
-                           textfont=loud,
-                           hovertemplate="%{x:.4g}, %{y:.4g}", marker=loud | {"symbol": "diamond"})
-    for (name, at), (_, side) in zip(arrows, said[len(marked):], strict=False):
-        figure.add_annotation(x=at[0], y=at[1], ax=0, ay=0, xref="x", yref="y", axref="x", ayref="y", arrowhead=2,
-                              arrowwidth=2,
-                              arrowcolor=ACCENT[theme])
-        figure.add_scatter(x=[at[0]], y=[at[1]], mode="markers+text", text=[name], textposition=side, name=name,
-                           hoverinfo="skip", textfont=loud,
-                           marker={"size": float(sizes.min()), "opacity": 0})
+                           textfont=loud, hovertemplate="%{x:.4g}, %{y:.4g}", marker=loud | {"symbol": "diamond"})
+    for arrow, (_, side) in zip(arrows, spots[len(marked):], strict=False):
+        _arrow(figure, arrow, side, loud, float(sizes.min()))
     figure.update_layout(showlegend=False)
     figure.update_xaxes(zeroline=True, zerolinecolor=MUTED[theme])
     figure.update_yaxes(zeroline=True, zerolinecolor=MUTED[theme])
     return figure
 
 
-def _said(figure: FigureSpec, points: Points, sizes: np.ndarray, marked: Sequence[tuple[str, np.ndarray]],
-          arrows: Sequence[tuple[str, np.ndarray]]) -> list[tuple[int, str]]:
+def _arrow(figure: FigureSpec, arrow: tuple[str, np.ndarray], side: str, loud: dict, size: float) -> None:
+    """An arrow from the origin, its name beyond its tip."""
+    name, (x, y) = arrow
+    figure.add_annotation(x=x, y=y, ax=0, ay=0, xref="x", yref="y", axref="x", ayref="y", arrowhead=2, arrowwidth=2,
+                          arrowcolor=loud["color"])
+    figure.add_scatter(x=[x], y=[y], mode="markers+text", text=[name], textposition=side, name=name, hoverinfo="skip",
+                       textfont=loud, marker={"size": size, "opacity": 0})
+
+
+def _name_spots(figure: FigureSpec, points: Points, sizes: np.ndarray, marked: Sequence[tuple[str, np.ndarray]],
+                arrows: Sequence[tuple[str, np.ndarray]]) -> list[tuple[int, str]]:
     """Fits the figure to what is in it. Returns (place of its point, side on which its name stands) of what is marked,
     of the arrows, whose names stand beyond their tips, and of the biggest points, whose names keep away from dots,
     arrows and the other names."""
@@ -78,13 +80,13 @@ def _said(figure: FigureSpec, points: Points, sizes: np.ndarray, marked: Sequenc
     radii = np.concatenate([sizes / 2, [LOUD / 2] * len(marked), [sizes.min() / 2] * len(arrows), [2] * len(shafts)])
     beside = np.zeros(at.shape)
     for place, (name, tip) in enumerate(arrows, len(points.at) + len(marked)):
-        beside[place, 0 if tip[0] < 0 else 1] = width(name) * LOUD / LETTER
-    at, room = fit(figure, at, radii, beside)
+        beside[place, 0 if tip[0] < 0 else 1] = text_width(name) * LOUD / LETTER
+    at, room = fit_points(figure, at, radii, beside)
     names = [(len(points.at) + place, name, float(LOUD)) for place, (name, _) in enumerate(loud)]
     names += [(place, points.names[place], float(SMALL))
               for place in np.argsort(-sizes, kind="stable")[:NAMED].tolist()]
     ways = np.zeros((len(names), 2))
     ways[len(marked):len(loud)] = tips
     return [(place, side)
-            for (place, _, _), side in zip(names, places(at, room, radii, names, ways=ways, always=len(loud)),
+            for (place, _, _), side in zip(names, name_sides(at, room, radii, names, ways=ways, always=len(loud)),
                                            strict=True)]

@@ -3,7 +3,7 @@ itself."""
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from viz.figures.base import ACCENT, FADED, MONO, chart, series
+from viz.figures.base import ACCENT, FADED, MONO, chart, series_colours
 from viz.figures.drawing import FigureSpec
 
 # middles of encoder and decoder, and the size of a box, in units of the drawing
@@ -20,7 +20,7 @@ def wiring(theme: str, words: Mapping[str, str], arrows: Sequence[str], *, heigh
     figure = chart(theme, height=height)
     places = {name: (LEFT if name in ENCODER else RIGHT, LEVELS[name]) for name in (*ENCODER, *DECODER)}
     colours = dict(zip(places, (None, 0, 0, None, 1, 2, 1, None), strict=True))
-    shapes = [_box(*places[name], FADED[theme] if number is None else series(theme)[number])
+    shapes = [_box(*places[name], FADED[theme] if number is None else series_colours(theme)[number])
               for name, number in colours.items()]
     shapes.append({"type": "rect", "x0": RIGHT - 2.2, "x1": RIGHT + 2.2, "y0": 2.2, "y1": 7.85,
                    "line": {"color": FADED[theme], "dash": "dot"}})
@@ -32,8 +32,7 @@ def wiring(theme: str, words: Mapping[str, str], arrows: Sequence[str], *, heigh
     for place, text in ((5.45, arrows[0]), (4.95, arrows[1])):
         notes.append(_arrow((LEFT + WIDE / 2 + 0.35, place), (RIGHT - WIDE / 2, place), theme, loud))
         notes.append({"x": (LEFT + RIGHT) / 2 + 0.17, "y": place + (0.24 if place > 5.2 else -0.24), "text": text,
-                      "showarrow": False,
-                      "font": {"size": 13, "color": loud, "family": MONO}})
+                      "showarrow": False, "font": {"size": 13, "color": loud, "family": MONO}})
     notes.append({"x": RIGHT + 0.15, "y": 4.1, "text": arrows[2], "showarrow": False, "xanchor": "left",
                   "font": {"size": 13, "color": loud, "family": MONO}})
     side = LEFT + WIDE / 2 + 0.35
@@ -41,9 +40,8 @@ def wiring(theme: str, words: Mapping[str, str], arrows: Sequence[str], *, heigh
                 "line": {"color": loud, "width": 2}},
                {"type": "line", "x0": side, "y0": 7.1, "x1": side, "y1": 4.95, "line": {"color": loud, "width": 2}}]
     figure.add_scatter(x=[x for x, _ in places.values()], y=[y for _, y in places.values()], mode="markers",
-                       marker_opacity=0, name="boxes",
-                       hovertext=[words[name] for name in places], hovertemplate="%{hovertext}<extra></extra>",
-                       showlegend=False)
+                       marker_opacity=0, name="boxes", hovertext=[words[name] for name in places],
+                       hovertemplate="%{hovertext}<extra></extra>", showlegend=False)
     figure.update_layout(shapes=shapes, annotations=notes, xaxis={"range": [-0.05, 10.05], "visible": False},
                          yaxis={"range": [0, 10], "visible": False},
                          margin={"l": EDGE, "r": EDGE, "t": EDGE, "b": EDGE})

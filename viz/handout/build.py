@@ -12,6 +12,7 @@ from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import provenance
 from viz.components.head_grid import payload as grid_payload
+from viz.components.head_grid.payload import GridState
 from viz.components.head_view import payload as view_payload
 from viz.figures.drawing import FigureSpec
 from viz.format import head_label
@@ -21,36 +22,37 @@ from viz.handout.parts import PARTS
 from viz.handout.pictures import COVER, grid_of, head_of
 from viz.text import strings
 
-SAID, LARGEST = strings("handout")["proposed"], 3   # tokens that are named with their weights
+WORDS = strings("handout")["proposed"]
+LARGEST = 3   # tokens that are named with their weights
+BADGES = 5    # heads of a grid that have their rank for the pair
 
 
-def head_item(record: AttentionRecord, view: View, *, link: str = "", covered: bool = False, **given) -> Item:
+def head_item(record: AttentionRecord, view: View, *, link: str = "", covered: bool = False, **given: Any) -> Item:
     """The open head in its lens; covered: to be predicted before it is shown. Raises UserError where the view cannot be
     shown."""
     shown, others = displayed_head(record, view), view.overlay if view.lens == "lines" else ()
     overlay = [displayed_head(record, replace(view, layer=layer, head=head)) for layer, head in others]
-    messages = (view_payload.body(shown, room="", overlay=overlay), view_payload.state(
-        shown, view, room="", focus=view.token, pair=None if covered else view.pair, guess=COVER if covered else None))
-    return picture_item("head_view", *messages, records=(record,), view=view, link=link, **given)
+    state = (view_payload.state(shown, replace(view, pair=None), room="", guess=COVER) if covered
+             else view_payload.state(shown, view, room=""))
+    return picture_item("head_view", view_payload.body(shown, room="", overlay=overlay), state, records=(record,),
+                        view=view, link=link, **given)
 
 
-def grid_item(record: AttentionRecord, view: View, *, link: str = "", **given) -> Item:
+def grid_item(record: AttentionRecord, view: View, *, link: str = "", **given: Any) -> Item:
     """All heads of the view's kind. Raises UserError where the record has none."""
     displayed_head(record, view)
     overview = heads.overview(record[view.kind])
-    marks = [(layer, head, rank)
-             for rank, (layer, head, _) in enumerate(heads.rank_heads_for_pair(record[view.kind], *view.pair)[:5],
-                                                     1)] if view.pair else []
-    messages = grid_payload.body(overview, room=""), grid_payload.state(overview, room="",
-                                                                        open_head=(view.layer, view.head), marks=marks)
-    return picture_item("head_grid", *messages, records=(record,), view=view, link=link, **given)
+    ranking = heads.rank_heads_for_pair(record[view.kind], *view.pair)[:BADGES] if view.pair else []
+    badges = [(layer, head, rank) for rank, (layer, head, _) in enumerate(ranking, 1)]
+    state = grid_payload.state(overview, GridState((view.layer, view.head), rank_badges=badges), room="")
+    return picture_item("head_grid", grid_payload.body(overview, room=""), state, records=(record,), view=view,
+                        link=link, **given)
 
 
 def picture_item(kind: str, body: bytes, state: bytes, *, records: tuple[AttentionRecord, ...] = (),
-                 view: View | None = None,
-                 where: str = "", link: str = "", **given) -> Item:
+                 view: View | None = None, where: str = "", link: str = "", **given: Any) -> Item:
     """A component as it was drawn. records, view: what it shows, two for a difference; where: the page's title."""
-    said = PARTS[kind](body, state).said if kind in PARTS else WORDS[kind](body, state)
+    said = PARTS[kind](body, state).caption if kind in PARTS else CAPTIONS[kind](body, state)
     about, source = [where] if where else [], ""
     for record in records:
         texts, lines = provenance.sentences(record)
@@ -74,21 +76,21 @@ def _head(body: bytes, state: bytes) -> str:
     found = head_of(body, state)
     shown, view = found.pictures[0], found.view
     if found.covered:
-        return SAID["covered"].format(layer=shown.layer, head=shown.head, kind=SAID["kinds"][shown.kind])
+        return WORDS["covered"].format(layer=shown.layer, head=shown.head, kind=WORDS["kinds"][shown.kind])
     if found.bound is not None:
-        return SAID["change"].format(bound=found.bound)
-    said = [SAID["head"].format(layer=shown.layer, head=shown.head, lens=SAID["lenses"][view.lens],
-                                kind=SAID["kinds"][shown.kind])]
+        return WORDS["change"].format(bound=found.bound)
+    said = [WORDS["head"].format(layer=shown.layer, head=shown.head, lens=WORDS["lenses"][view.lens],
+                                 kind=WORDS["kinds"][shown.kind])]
     if len(found.pictures) > 1:
-        said.append(SAID["overlay"].format(heads=", ".join(head_label(each.layer, each.head)
+        said.append(WORDS["overlay"].format(heads=", ".join(head_label(each.layer, each.head)
                                                            for each in found.pictures[1:])))
     row = shown.row_of(view.token)
     pair = None if view.pair is None else (shown.row_of(view.pair[0]), shown.column_of(view.pair[1]))
     if pair is not None and None not in pair:
-        said.append(SAID["pair"].format(a=shown.rows[pair[0]].text, b=shown.columns[pair[1]].text,
-                                        weight=float(shown.weights[pair])))
+        said.append(WORDS["pair"].format(a=shown.rows[pair[0]].text, b=shown.columns[pair[1]].text,
+                                         weight=float(shown.weights[pair])))
     elif row is not None:
-        said.append(SAID["row"].format(a=shown.rows[row].text, most=_most(shown, row)))
+        said.append(WORDS["row"].format(a=shown.rows[row].text, most=_most(shown, row)))
     return " ".join([*said, *(f"{note[:1].upper()}{note[1:]}." for note in shown.notes)])
 
 
@@ -98,17 +100,18 @@ def _most(shown: DisplayedHead, row: int) -> str:
 
 
 def _grid(body: bytes, state: bytes) -> str:
-    """How many heads, and what their order and their marks mean."""
-    found = grid_of(body, state)
-    count = sum(len(each) for each in found.overview.cells)
-    said = [SAID["grid_values" if found.values else "grid"].format(count=count, layers=len(found.overview.layers))]
-    if found.of:
-        said.append(SAID["values_of"].format(of=found.of))
-    if found.order:
-        said.append(SAID["ordered"].format(layer=found.order[0][0], head=found.order[0][1]))
-    if found.marks:
-        said.append(SAID["marked_values" if found.by_value else "marked"].format(count=len(found.marks)))
+    """How many heads, and what their order and their badges mean."""
+    grid = grid_of(body, state)
+    count, shown, values = sum(len(each) for each in grid.overview.cells), grid.state, grid.state.values
+    said = [WORDS["grid_values" if values else "grid"].format(count=count, layers=len(grid.overview.layers))]
+    if values and values.label:
+        said.append(WORDS["values_of"].format(of=values.label))
+    if shown.order:
+        said.append(WORDS["ordered"].format(layer=shown.order[0][0], head=shown.order[0][1]))
+    if shown.rank_badges:
+        ranked = values is not None and values.ranked
+        said.append(WORDS["marked_values" if ranked else "marked"].format(count=len(shown.rank_badges)))
     return " ".join(said)
 
 
-WORDS = {"head_view": _head, "head_grid": _grid}
+CAPTIONS = {"head_view": _head, "head_grid": _grid}

@@ -13,9 +13,8 @@ MOST = 8 * 2**20   # bytes of one chart
 TRACES = ("scatter", "bar", "heatmap")
 LAYOUT = frozenset({
     "height", "paper_bgcolor", "plot_bgcolor", "font", "margin", "hoverlabel", "title", "legend", "dragmode",
-    "hovermode", "barcornerradius",
-    "shapes", "annotations", "barmode", "bargap", "bargroupgap", "showlegend", "uniformtext",
-    *(f"{axis}axis{number}" for axis in "xy" for number in ("", 2, 3, 4))})
+    "hovermode", "barcornerradius", "shapes", "annotations", "barmode", "bargap", "bargroupgap", "showlegend",
+    "uniformtext", *(f"{axis}axis{number}" for axis in "xy" for number in ("", 2, 3, 4))})
 BROKEN = "A chart of this handout is not one that Clearhead drew; take it out of the file, or save the handout again."
 
 
@@ -33,7 +32,7 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def checked(body: bytes, state: bytes) -> tuple[bytes, bytes]:
+def check_chart(body: bytes, state: bytes) -> tuple[bytes, bytes]:
     """The body itself, and no state, whatever came as one. Raises UserError for anything that this project's figures do
     not hold."""
     from plotly.graph_objects import Figure
@@ -57,5 +56,5 @@ def _leads_away(value: Any) -> bool:
     """Whether a text anywhere in it is a link, or names a resource."""
     if isinstance(value, str):
         return "<a" in value.lower() or "url(" in value.lower()
-    return any(map(_leads_away, value.values() if isinstance(value, dict) else value if isinstance(value, list)
-                   else ()))
+    parts = value.values() if isinstance(value, dict) else value
+    return isinstance(value, (dict, list)) and any(map(_leads_away, parts))

@@ -33,6 +33,7 @@ class Handout:
 
     @property
     def nbytes(self) -> int:
+        """Bytes of all its figures."""
         return sum(item.nbytes for item in self.items)
 
 
@@ -70,7 +71,7 @@ def load(content: bytes) -> Handout:
     return Handout(title, tuple(Item(**text | message) for text, message in zip(texts, messages, strict=True)))
 
 
-def _text(value) -> str:
+def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError("expected a text")
     return value.encode("utf-8", "replace").decode("utf-8")

@@ -13,21 +13,17 @@ KINDS = ("head_view", "head_grid", *parts.PARTS, "chart", "table")
 
 @dataclass(frozen=True)
 class Item:
-    """kind: of KINDS, the component that draws it, or a chart or a table. caption: what the reader is told. about:
-    where it comes from, in words.
+    """A figure with its words. Raises UserError for anything that an item cannot be, so that whatever comes from a file
+    is checked by being made."""
 
-    link: the address of the state, "" if there is none. source: its provenance as JSON, for machines. body and state:
-    the component's two messages (viz/components/messages.py); of a chart the body is plotly's JSON, of a table its
-    cells', and there is no state. Raises UserError for anything that an item cannot be, so that whatever comes from a
-    file is checked by being made. """
-
-    kind: str
-    body: bytes
-    state: bytes = b""
-    caption: str = ""
-    about: str = ""
-    link: str = ""
-    source: str = ""
+    kind: str           # of KINDS: the component that draws it, or a chart or a table
+    body: bytes         # the component's message (viz/components/messages.py); plotly's JSON; a table's cells as JSON
+    state: bytes = b""  # the component's second message; charts and tables have none
+    caption: str = ""   # what the reader is told
+    about: str = ""     # where it comes from, in words
+    link: str = ""      # the address of the state, "" if there is none
+    source: str = ""    # its provenance as JSON, for machines
+    # of the item in its handout
     id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
 
     def __post_init__(self) -> None:
@@ -40,15 +36,16 @@ class Item:
         if self.link and urlsplit(self.link).scheme not in ("http", "https"):
             raise UserError("The link of a figure is not the address of a web page; remove it.")
         _object(self.source)
-        own = {"chart": charts.checked, "table": tables.checked}.get(self.kind)
-        body, state = own(self.body, self.state) if own else pictures.checked(self.kind, self.body, self.state, self.id)
+        own = {"chart": charts.check_chart, "table": tables.check_table}.get(self.kind)
+        body, state = (own(self.body, self.state) if own
+                       else pictures.check_picture(self.kind, self.body, self.state, self.id))
         object.__setattr__(self, "body", body)
         object.__setattr__(self, "state", state)
 
     @property
     def nbytes(self) -> int:
-        return len(self.body) + len(self.state) + len(self.caption) + len(self.about) + len(self.link) + len(
-            self.source)
+        """Bytes of the figure and its words."""
+        return sum(map(len, (self.body, self.state, self.caption, self.about, self.link, self.source)))
 
     def with_caption(self, caption: str) -> "Item":
         """The same figure with another caption."""

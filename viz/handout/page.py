@@ -10,17 +10,19 @@ import html
 import json
 import re
 import zlib
+from typing import Any
 from urllib.parse import quote
 
 from model.core.query import UserError
-from viz.components.bundle import script, sheet, shelved, style
+from viz.components.bundle import component_style, registered_code, script, stylesheet
 from viz.handout import print_svg, tables
 from viz.handout.files import Handout
 from viz.handout.item import Item
 from viz.handout.pictures import head_of
 from viz.text import show_invisibles, strings
 
-STYLE = style("handout") + sheet("chart/numbers.css")
+STYLE = component_style("handout") + stylesheet("chart/numbers.css")
+UNSCRIPTED = "figure.inked .live { display: none; } .paper { display: block; max-width: 100%; }"
 # what stands for itself in a quoted data: address
 KEPT = "".join(chr(sign) for sign in range(33, 127) if chr(sign) not in '"#%&') + " "
 
@@ -44,7 +46,7 @@ def page(handout: Handout) -> bytes:
 <meta name="generator" content="Clearhead">
 <title>{html.escape(title)}</title>
 <style>{STYLE}</style>
-<noscript><style>figure.inked .live {{ display: none; }} .paper {{ display: block; max-width: 100%; }}</style></noscript>
+<noscript><style>{UNSCRIPTED}</style></noscript>
 <body>
 <header><h1>{html.escape(title)}</h1><p>{html.escape(made)}</p>
 <p class="keys">{html.escape(words["keys"])} <button id="present">{words["present"]}</button></p></header>
@@ -62,7 +64,7 @@ def _scripts(handout: Handout, words: dict) -> list[tuple[str, str]]:
     """(attributes, text) of every script that may run: plotly where a chart is, the components that are there, and what
     mounts them."""
     kinds = {item.kind for item in handout.items}
-    found = [(' type="module"', shelved(kind)) for kind in sorted(kinds - {"chart", "table"})]
+    found = [(' type="module"', registered_code(kind)) for kind in sorted(kinds - {"chart", "table"})]
     found.append((' type="module"', script("handout/handout.js")))
     if "chart" in kinds:
         from plotly.offline import get_plotlyjs
@@ -77,10 +79,11 @@ def _scripts(handout: Handout, words: dict) -> list[tuple[str, str]]:
 def _policy(scripts: list[tuple[str, str]]) -> str:
     digests = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
                        for _, text in scripts)
-    return f"default-src 'none'; script-src {digests}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
+    return (f"default-src 'none'; script-src {digests}; style-src 'unsafe-inline'; img-src data: blob:; "
+            "base-uri 'none'; form-action 'none'")
 
 
-def _json(value) -> str:
+def _json(value: Any) -> str:
     """JSON that ends no element."""
     return json.dumps(value, ensure_ascii=True).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -95,11 +98,12 @@ def _figure(item: Item, number: int, words: dict) -> str:
     messages = (f'<script type="text/plain" class="body">{body}</script><script type="text/plain" '
                 f'class="state">{state}</script>\n')
     drawn = tables.as_html(item.body) if item.kind == "table" else ""
+    source = _json(json.loads(item.source or "null"))
     return f"""<figure data-kind="{item.kind}"{_place(item)}{' class="inked"' if printed else ""}>
 <div class="live">{drawn}</div>{ink}
 <figcaption><b>{words["number"].format(number=number)}</b> {html.escape(visible_lines(item.caption))}</figcaption>
 <p class="from">{html.escape(show_invisibles(item.about))}{link}</p>
-{"" if drawn else messages}<script type="application/json" class="source">{_json(json.loads(item.source or "null"))}</script>
+{"" if drawn else messages}<script type="application/json" class="source">{source}</script>
 </figure>"""
 
 

@@ -10,25 +10,26 @@ from typing import Any
 import numpy as np
 
 from viz.components.block_diagram import payload as block_payload
-from viz.components.handles import payload as drag_payload
-from viz.components.mask_editor import payload as cells_payload
+from viz.components.handles import payload as handles_payload
+from viz.components.handles.payload import HandleSet
+from viz.components.mask_editor import payload as mask_payload
 from viz.components.messages import unpack
 from viz.components.token_strip import payload as strip_payload
-from viz.components.transformer_diagram import payload as anatomy_payload
+from viz.components.transformer_diagram import payload as diagram_payload
 from viz.handout.validation import integer, number, require, safely, switch, text
 from viz.page_controls import Numbers
 from viz.text import strings
 
 MOST, TOKENS = 64, 4096   # boxes, handles, cells a side; tokens of a strip
-SAID = strings("handout")["proposed"]
+WORDS = strings("handout")["proposed"]
 
 
 @dataclass(frozen=True)
 class Part:
-    """written(room) gives the two messages anew; said is the caption that is proposed."""
+    """A small component's messages, checked and ready to be written anew."""
 
-    written: Callable[[str], tuple[bytes, bytes]]
-    said: str
+    messages: Callable[[str], tuple[bytes, bytes]]   # the two messages for a room of this name
+    caption: str                                     # the caption that is proposed
 
 
 def _plain(body: bytes, state: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -43,7 +44,7 @@ def block_of(body: bytes, state: bytes) -> Part:
     """A block's boxes from the bottom up and the one that is marked."""
     said, how = _plain(body, state)
     require(len(said["boxes"]) == len(said["kinds"]) <= MOST and set(said["kinds"]) <= set(block_payload.TINTS))
-    boxes = tuple(block_payload.Drawn(text(box[0]), kind, text(box[4]), text(box[5]))
+    boxes = tuple(block_payload.DiagramBox(text(box[0]), kind, text(box[4]), text(box[5]))
                   for box, kind in zip(said["boxes"], said["kinds"], strict=True))
     alt, opened = text(said["alt"]), text(how["opened"])
     return Part(lambda room: (block_payload.body(boxes, room=room, alt=alt), block_payload.state(opened, room=room)),
@@ -54,33 +55,32 @@ def block_of(body: bytes, state: bytes) -> Part:
 def handles_of(body: bytes, state: bytes) -> Part:
     """Bars, shares or points with their numbers."""
     said, how = _plain(body, state)
-    labels, name, unit = [text(each) for each in said["labels"]], text(said["name"]), text(said["unit"])
-    low, high, height = number(said["low"]), number(said["high"]), integer(said["height"], 40, 4000)
+    drawn = HandleSet([text(each) for each in said["labels"]], text(said["name"]), text(said["unit"]),
+                      text(said["mode"]), integer(said["height"], 40, 4000))
+    labels, low, high = drawn.labels, number(said["low"]), number(said["high"])
     values, faint = tuple(map(number, how["values"])), tuple(integer(each, 0, len(labels) - 1) for each in how["faint"])
-    each = 2 if said["mode"] == "points" else 1
-    require(low < high and 0 < len(labels) <= MOST and len(values) == each * len(labels) and low <= min(values)
+    require(low < high and 0 < len(labels) <= MOST and len(values) == drawn.count and low <= min(values)
             and max(values) <= high)
-    control, mode = Numbers("", values, low, high, len(values), len(values)), text(said["mode"])
-    drag_payload.body(control, labels, room="", mode=mode, name=name, unit=unit, height=height)   # a mode that there is
-    told = ", ".join(f"{label} " + " ".join(f"{value:.2f}" for value in values[each * at:each * (at + 1)])
-                     for at, label in enumerate(labels))
-    return Part(lambda room: (drag_payload.body(control, labels, room=room, mode=mode, name=name, unit=unit,
-                                                height=height),
-                              drag_payload.state(values, room=room, faint=faint)),
-                f"{name[:1].upper()}{name[1:]}: {told}.")
+    control, per_label = Numbers("", values, low, high, len(values), len(values)), len(values) // len(labels)
+    numbers = (" ".join(f"{value:.2f}" for value in values[at:at + per_label])
+               for at in range(0, len(values), per_label))
+    listed = ", ".join(f"{label} {each}" for label, each in zip(labels, numbers, strict=True))
+    return Part(lambda room: (handles_payload.body(control, drawn, room=room),
+                              handles_payload.state(values, room=room, faint=faint)),
+                f"{drawn.name[:1].upper()}{drawn.name[1:]}: {listed}.")
 
 
 @safely
-def cells_of(body: bytes, state: bytes) -> Part:
+def mask_editor_of(body: bytes, state: bytes) -> Part:
     """A painted square: who may look where."""
     said, how = _plain(body, state)
     labels = [text(each) for each in said["labels"]]
     allowed = np.array([integer(each, 0, 1) for each in how["allowed"]], bool).reshape(len(labels), len(labels))
     marked = None if how["marked"] is None else integer(how["marked"], 0, len(labels) - 1)
     require(0 < len(labels) <= MOST)
-    return Part(lambda room: (cells_payload.body(labels, room=room),
-                              cells_payload.state(allowed, room=room, marked=marked)),
-                SAID["cells"].format(open=int(allowed.sum()), cells=allowed.size))
+    return Part(lambda room: (mask_payload.body(labels, room=room),
+                              mask_payload.state(allowed, room=room, marked=marked)),
+                WORDS["cells"].format(open=int(allowed.sum()), cells=allowed.size))
 
 
 @safely
@@ -97,23 +97,23 @@ def strip_of(body: bytes, state: bytes) -> Part:
     pair = None if how["pair"] is None else (integer(how["pair"][0], 0, count - 1),
                                              integer(how["pair"][1], 0, count - 1))
     pairs = switch(how["pairs"])
-    return Part(lambda room: (strip_payload.body_of(tokens, room=room),
+    return Part(lambda room: (strip_payload.body_of_axis(tokens, room=room),
                               strip_payload.state(room=room, focus=focus, pair=pair, pairs=pairs)),
-                SAID["strip"].format(count=count))
+                WORDS["strip"].format(count=count))
 
 
 @safely
-def anatomy_of(body: bytes, state: bytes) -> Part:
+def transformer_diagram_of(body: bytes, state: bytes) -> Part:
     """The Transformer's figure with what is said of each box; its lessons are the app's."""
     doors = {}
     for box, door in _plain(body, state)[0]["doors"].items():
-        require(box in {each[0] for each in anatomy_payload.BOXES})
-        doors[box] = anatomy_payload.Door("", text(door["words"]), integer(door["minutes"], 0, 999),
+        require(box in {each[0] for each in diagram_payload.BOXES})
+        doors[box] = diagram_payload.Door("", text(door["words"]), integer(door["minutes"], 0, 999),
                                           tuple(map(text, door["before"][:MOST])))
-    return Part(lambda room: (anatomy_payload.body(doors, room=room), anatomy_payload.state(room=room)),
+    return Part(lambda room: (diagram_payload.body(doors, room=room), diagram_payload.state(room=room)),
                 strings("lesson")["anatomy"]["figure"] + ".")
 
 
 PARTS: dict[str, Callable[[bytes, bytes], Part]] = {
-    "block_diagram": block_of, "handles": handles_of, "mask_editor": cells_of, "token_strip": strip_of,
-    "transformer_diagram": anatomy_of}
+    "block_diagram": block_of, "handles": handles_of, "mask_editor": mask_editor_of, "token_strip": strip_of,
+    "transformer_diagram": transformer_diagram_of}

@@ -16,19 +16,19 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 WINDOWS = (r"Google\Chrome\Application\chrome.exe", r"Chromium\Application\chrome.exe",
            r"Microsoft\Edge\Application\msedge.exe")
 MACOS = ("Google Chrome", "Chromium", "Microsoft Edge")
-FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-         "--disable-component-update", "--no-first-run",
-         "--disable-extensions", "--no-pdf-header-footer", "--virtual-time-budget=20000")
+FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+         "--no-first-run", "--disable-extensions", "--no-pdf-header-footer", "--virtual-time-budget=20000")
 SECONDS = 120
 
 
 def browser() -> str | None:
     """The path of a Chromium, from BROWSER_PATH, the PATH, or where the system keeps programs; None if there is
     none."""
-    return next(filter(None, map(shutil.which, (os.environ.get("BROWSER_PATH", ""), *BROWSERS, *installed()))), None)
+    return next(filter(None, map(shutil.which, (os.environ.get("BROWSER_PATH", ""), *BROWSERS, *installed_browsers()))),
+                None)
 
 
-def installed() -> list[str]:
+def installed_browsers() -> list[str]:
     """Where Windows and macOS keep browsers, which are not on their PATH; kaleido looks there, too."""
     if sys.platform == "win32":
         folders = (os.environ.get(name) for name in ("PROGRAMFILES", "PROGRAMFILES(X86)", "LOCALAPPDATA"))

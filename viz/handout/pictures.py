@@ -1,20 +1,23 @@
 """The messages of the open head and of the grid, read back into what they show.
 
-A message that comes from a file is nobody's word: it is read into `Shown` and `Overview`, whose parts are checked one
-by one, and written anew by the component's own payload. So nothing reaches the browser's code that it was not written
-for. """
+A message that comes from a file is not trusted: it is read into `DisplayedHead` and `Overview`, whose parts are checked
+one by one, and written anew by the component's own payload. So nothing reaches the browser's code that it was not
+written for. """
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from model.core.displayed import MAX_UNPOOLED, AxisItem, DisplayedHead
 from model.core.heads import Overview
 from model.core.query import Kind
+from model.core.types import HeadId
 from model.core.view import LENSES, SCALES, View
 from viz.components.head_grid import payload as grid_payload
+from viz.components.head_grid.payload import GridState, HeadValues
 from viz.components.head_view import payload as view_payload
 from viz.components.head_view.payload import Guess
-from viz.components.messages import NOTHING, unpack
+from viz.components.messages import NAN_CODE, unpack
 from viz.components.token_labels import JOINED, SPECIAL, UNKNOWN
 from viz.handout import parts
 from viz.handout.validation import integer, number, require, safely, switch, text
@@ -25,55 +28,40 @@ TALL = 480   # pixels: no head of a handout is smaller, whatever room its page h
 
 
 @dataclass(frozen=True, eq=False)
-class Head:
-    """An open head as it was shown: the heads over one another, the open one first, and how they are looked at. bound:
-    the numbers are differences of two heads, from −bound to bound; NaN is what one of the two does not have. covered:
-    to be predicted before it is shown."""
+class SavedHead:
+    """An open head as it was shown."""
 
-    pictures: tuple[DisplayedHead, ...]
-    view: View
-    height: int
-    bound: float | None
-    covered: bool
+    pictures: tuple[DisplayedHead, ...]   # the heads over one another, the open one first
+    view: View                            # how they are looked at
+    height: int                           # pixels
+    bound: float | None                   # of differences of two heads, from −bound to bound; NaN: one lacks the token
+    covered: bool                         # to be predicted before it is shown
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
-    """All heads as they were shown. hover: numbers a head under the pointer; values: one number a head, drawn as its
-    colour, and `of` what they are; by_value: the marks rank them."""
+class SavedGrid:
+    """All heads as they were shown."""
 
     overview: Overview
-    groups: int
-    height: int
-    open_head: tuple[int, int]
-    order: tuple[tuple[int, int], ...] | None
-    marks: tuple[tuple[int, int, int], ...]
-    hover: dict[str, dict[tuple[int, int], float]]
-    values: dict[tuple[int, int], float]
-    signed: bool
-    bound: float | None
-    of: str
-    by_value: bool
+    heads_per_kv: int   # query heads that share a key head
+    height: int         # pixels
+    state: GridState
 
 
-def checked(kind: str, body: bytes, state: bytes, room: str, height: int | None = None) -> tuple[bytes, bytes]:
+def check_picture(kind: str, body: bytes, state: bytes, room: str, height: int | None = None) -> tuple[bytes, bytes]:
     """The two messages anew, for a room of this name and, if it is given, another height. Raises UserError if no
     payload of ours wrote them."""
     if kind == "head_view":
         head = head_of(body, state)
-        first, view = head.pictures[0], head.view
+        first = head.pictures[0]
         return (view_payload.body(first, room=room, overlay=head.pictures[1:], height=height or max(head.height, TALL),
                                   bound=head.bound),
-                view_payload.state(first, view, room=room, focus=view.token, pair=view.pair,
-                                   guess=COVER if head.covered else None))
+                view_payload.state(first, head.view, room=room, guess=COVER if head.covered else None))
     if kind in parts.PARTS:
-        return parts.PARTS[kind](body, state).written(room)
+        return parts.PARTS[kind](body, state).messages(room)
     grid = grid_of(body, state)
-    return (grid_payload.body(grid.overview, room=room, groups=grid.groups, height=height or grid.height),
-            grid_payload.state(grid.overview, room=room, open_head=grid.open_head, order=grid.order, marks=grid.marks,
-                               hover=grid.hover,
-                               values=grid.values, signed=grid.signed, bound=grid.bound, of=grid.of,
-                               by_value=grid.by_value))
+    return (grid_payload.body(grid.overview, room=room, heads_per_kv=grid.heads_per_kv, height=height or grid.height),
+            grid_payload.state(grid.overview, grid.state, room=room))
 
 
 def _units(axis: dict, count: int) -> tuple[AxisItem, ...]:
@@ -85,7 +73,7 @@ def _units(axis: dict, count: int) -> tuple[AxisItem, ...]:
 
 
 @safely
-def head_of(body: bytes, state: bytes) -> Head:
+def head_of(body: bytes, state: bytes) -> SavedHead:
     """The open head of its two messages. Raises UserError if that is not what they are."""
     (said, arrays), (how, nothing) = unpack(body), unpack(state)
     codes = arrays["weights"]
@@ -104,8 +92,8 @@ def head_of(body: bytes, state: bytes) -> Head:
     pictures = tuple(DisplayedHead(kind, integer(layer, 0, 9999), integer(head, 0, 9999), rows, columns, each, scores,
                                    notes)
                      for (layer, head), each in zip(said["heads"], weights, strict=True))
-    return Head(pictures, _view(pictures[0], how), integer(said["height"], 40, 4000), bound,
-                switch(how.get("marking", False)))
+    return SavedHead(pictures, _view(pictures[0], how), integer(said["height"], 40, 4000), bound,
+                     switch(how.get("marking", False)))
 
 
 def _weights(codes: np.ndarray, bound: float | None, absent: list | None) -> np.ndarray:
@@ -125,7 +113,7 @@ def _weights(codes: np.ndarray, bound: float | None, absent: list | None) -> np.
 
 def _scores(codes: np.ndarray, shape: tuple[int, ...], low: float, high: float) -> np.ndarray:
     require(codes.dtype == np.uint16 and codes.shape == shape and low <= high)
-    return np.where(codes == NOTHING, np.nan, low + codes * ((high - low) / (NOTHING - 1))).astype(np.float32)
+    return np.where(codes == NAN_CODE, np.nan, low + codes * ((high - low) / (NAN_CODE - 1))).astype(np.float32)
 
 
 def _view(shown: DisplayedHead, how: dict) -> View:
@@ -135,12 +123,11 @@ def _view(shown: DisplayedHead, how: dict) -> View:
     pair = how["pair"] and (rows[integer(how["pair"][0], 0, len(rows) - 1)],
                             columns[integer(how["pair"][1], 0, len(columns) - 1)])
     return View(kind=shown.kind, layer=shown.layer, head=shown.head, token=token, pair=pair or None, lens=how["lens"],
-                scale=how["scale"],
-                transpose=switch(how["transpose"]))
+                scale=how["scale"], transpose=switch(how["transpose"]))
 
 
 @safely
-def grid_of(body: bytes, state: bytes) -> Grid:
+def grid_of(body: bytes, state: bytes) -> SavedGrid:
     """The grid of its two messages. Raises UserError if that is not what they are."""
     (said, arrays), (how, columns) = unpack(body), unpack(state)
     cells, counts = arrays["cells"], [integer(count, 0, 1024) for count in said["heads"]]
@@ -151,18 +138,25 @@ def grid_of(body: bytes, state: bytes) -> Grid:
     rows, wide = said["pool"]
     overview = Overview(Kind.SELF, layers, tuple(np.split(cells, np.cumsum(counts)[:-1])),
                         (integer(rows, 1, 10**6), integer(wide, 1, 10**6)))
-    every = grid_payload.places(overview)
+    return SavedGrid(overview, integer(said["groups"], 1, 1024), integer(said["height"], 40, 4000),
+                     _grid_state(how, columns, grid_payload.head_ids(overview)))
 
-    def column(numbers: np.ndarray) -> dict[tuple[int, int], float]:
-        return {place: float(number) for place, number in zip(every, numbers, strict=True) if np.isfinite(number)}
 
-    order = None if how["order"] is None else tuple(every[integer(at, 0, len(every) - 1)] for at in how["order"])
-    hover = {text(name): column(_scores(codes, (len(every),), number(low), number(high)))
-             for (name, low, high), codes in zip(how.get("hover", []), columns.get("hover_codes", []), strict=True)}
-    marks = tuple((*every[integer(at, 0, len(every) - 1)], integer(rank, 0, 9999)) for at, rank in how["marks"])
-    values = column(columns["values"]) if "values" in columns else {}
-    return Grid(overview, integer(said["groups"], 1, 1024), integer(said["height"], 40, 4000),
-                every[integer(how["open"], 0, len(every) - 1)] if how["open"] is not None else (-1, -1), order, marks,
-                hover, values,
-                switch(how["signed"]), None if how["bound"] is None else number(how["bound"]),
-                text(how.get("of", "")), switch(how.get("by_value", False)))   # not in what an earlier Clearhead saved
+def _grid_state(how: dict[str, Any], columns: dict[str, np.ndarray], every: list[HeadId]) -> GridState:
+    def head(number: Any) -> HeadId:
+        return every[integer(number, 0, len(every) - 1)]
+
+    def column(numbers: np.ndarray) -> dict[HeadId, float]:
+        return {head: float(number) for head, number in zip(every, numbers, strict=True) if np.isfinite(number)}
+
+    values = HeadValues(column(columns["values"]) if "values" in columns else {}, text(how.get("of", "")),
+                        switch(how["signed"]), None if how["bound"] is None else number(how["bound"]),
+                        switch(how.get("by_value", False)))   # not in what an earlier Clearhead saved
+    return GridState(
+        open_head=head(how["open"]) if how["open"] is not None else (-1, -1),
+        order=None if how["order"] is None else [head(each) for each in how["order"]],
+        rank_badges=[(*head(each), integer(rank, 0, 9999)) for each, rank in how["marks"]],
+        tooltip_values={text(name): column(_scores(codes, (len(every),), number(low), number(high))) for
+                        (name, low, high), codes in zip(how.get("hover", []), columns.get("hover_codes", []),
+                                                        strict=True)},
+        values=values if values.numbers else None)

@@ -9,10 +9,10 @@ import numpy as np
 
 from viz.handout import thumbnails
 from viz.handout.item import Item
-from viz.handout.pictures import Head, grid_of, head_of
+from viz.handout.pictures import SavedHead, grid_of, head_of
 from viz.print import lines, matrix, strip
-from viz.print.layout import Plan
-from viz.print.page import bare
+from viz.print.layout import PicturePlan
+from viz.print.page import bare_picture
 from viz.print.sheet import pen, save
 
 NUMBER = re.compile(r"\d+\.\d{3,}")
@@ -32,10 +32,10 @@ def svg(item: Item) -> str:
     if head.view.lens == "text" and (head.view.token is None or head.covered):
         return ""
     with pen():
-        return smaller(save(bare(_plan(head)), "svg", metadata={"Date": None}).decode())
+        return smaller(save(bare_picture(_plan(head)), "svg", metadata={"Date": None}).decode())
 
 
-def _plan(head: Head) -> Plan:
+def _plan(head: SavedHead) -> PicturePlan:
     """The picture in its lens; a difference is a matrix in any."""
     pictures, view = list(head.pictures), head.view
     if head.covered:

@@ -20,7 +20,7 @@ NAME = re.compile(r"[0-9a-f]{32}")
 log = logging.getLogger("clearhead")
 
 
-class Keeping:
+class HandoutStore:
     """Handouts by name. Safe for threads: a change is made under a lock, on the handout as it is then. folder: gives
     the one of the files, or None where nothing is to be written."""
 

@@ -31,7 +31,7 @@ def _cell(value: Any) -> str | float | None:
 
 
 @safely
-def checked(body: bytes, state: bytes) -> tuple[bytes, bytes]:
+def check_table(body: bytes, state: bytes) -> tuple[bytes, bytes]:
     """The body anew, and no state. Raises UserError for what is not such a table."""
     require(len(body) <= MOST and not state)
     names, rows = table_of(body)

@@ -11,9 +11,9 @@ import numpy as np
 
 from model.core.types import HeadId
 from viz import theme
-from viz.components.head_grid.payload import places
+from viz.components.head_grid.payload import HeadValues, head_ids
 from viz.format import head_label
-from viz.handout.pictures import Grid
+from viz.handout.pictures import SavedGrid
 from viz.print.matrix import STRUCK, pooled
 from viz.text import strings
 
@@ -24,12 +24,12 @@ PAPER = 182, 215                          # millimetres of a page of A4 that a g
 TEXT = f"font-family='{theme.SANS[0]}, sans-serif' font-size='9' fill='{theme.INK['light']}'"
 
 
-def svg(grid: Grid) -> str:
+def svg(grid: SavedGrid) -> str:
     """The grid as it was shown: by layer or in its order, thumbnails or one colour a head, with its marks and how to
     read it."""
     spots = _spots(grid)
     wide, high = (max(spot[axis] for spot in spots.values()) + SIDE + GAP for axis in (0, 1))
-    foot = high + (NAME if grid.order else 0) + 8
+    foot = high + (NAME if grid.state.order else 0) + 8
     drawn = [*_cells(grid, spots), *_names(grid, spots), *_marks(grid, spots), *_legend(grid, foot)]
     colours = "".join(f".c{step}{{stroke:{_hex(colour)}}}" for step, colour in enumerate(theme.ramp(steps=LEVELS)))
     return (f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {max(wide, 300)} {foot + 16}'>"
@@ -40,19 +40,19 @@ def _hex(colour: np.ndarray) -> str:
     return "#{:02x}{:02x}{:02x}".format(*colour)
 
 
-def _spots(grid: Grid) -> dict[HeadId, tuple[int, int]]:
+def _spots(grid: SavedGrid) -> dict[HeadId, tuple[int, int]]:
     """Where each head stands."""
     pitch = SIDE + GAP
-    if grid.order:
-        across = math.ceil(math.sqrt(1.6 * len(grid.order)))
-        return {place: (at % across * pitch, at // across * (pitch + NAME)) for at, place in enumerate(grid.order)}
+    if grid.state.order:
+        across = math.ceil(math.sqrt(1.6 * len(grid.state.order)))
+        return {head: (at % across * pitch, at // across * (pitch + NAME)) for at, head in enumerate(grid.state.order)}
     rows = {layer: row for row, layer in enumerate(grid.overview.layers)}
     per, wide = _blocks(grid)
     return {(layer, head): (rows[layer] // per * wide + LEFT + head * pitch, TOP + rows[layer] % per * pitch)
-            for layer, head in places(grid.overview)}
+            for layer, head in head_ids(grid.overview)}
 
 
-def _blocks(grid: Grid) -> tuple[int, int]:
+def _blocks(grid: SavedGrid) -> tuple[int, int]:
     """Layers of a block and pixels from one to the next: as many side by side as make the thumbnails largest on
     PAPER."""
     count, wide = len(grid.overview.layers), LEFT + max(map(len, grid.overview.cells)) * (SIDE + GAP) + GAP
@@ -61,25 +61,39 @@ def _blocks(grid: Grid) -> tuple[int, int]:
     return per, wide
 
 
-def _cells(grid: Grid, spots: dict[HeadId, tuple[int, int]]) -> Iterator[str]:
+def _cells(grid: SavedGrid, spots: dict[HeadId, tuple[int, int]]) -> Iterator[str]:
     """The thumbnails, or where there are values squares of one colour."""
-    thumbs, size = np.concatenate(grid.overview.cells), _coarser(grid)
-    reach = grid.bound or max((abs(value) for value in grid.values.values()), default=0) or 1
-    for place, cells in zip(places(grid.overview), thumbs, strict=True):
-        if place not in spots:
+    thumbs, size, values = np.concatenate(grid.overview.cells), _coarser(grid), grid.state.values
+    for head, cells in zip(head_ids(grid.overview), thumbs, strict=True):
+        if head not in spots:
             continue
-        x, y = spots[place]
-        yield f"<rect x='{x}' y='{y}' width='{SIDE}' height='{SIDE}' fill='none' stroke='{theme.HAIRLINE}' stroke-width='.6'/>"
-        if grid.values:
-            if place in grid.values:
-                yield _square(x, y, grid.values[place] / reach, grid.signed)
-            continue
-        steps = np.round(pooled(cells, size) / 255 * (LEVELS - 1)).astype(int)
-        rows, columns = steps.shape
-        yield f"<g transform='translate({x} {y}) scale({SIDE / columns:.4g} {SIDE / rows:.4g}) translate(0 .5)'>{_strokes(steps)}</g>"
+        x, y = spots[head]
+        yield _rectangle(x, y, theme.HAIRLINE, 0.6)
+        if values is None:
+            yield _thumbnail(x, y, pooled(cells, size))
+        elif head in values.numbers:
+            yield _square(x, y, values.numbers[head] / _reach(values), values.signed)
 
 
-def _coarser(grid: Grid) -> int:
+def _rectangle(x: float, y: float, stroke: str, line: float, fill: str = "none", out: int = 0) -> str:
+    """A thumbnail's frame, or one that stands `out` pixels round it."""
+    return (f"<rect x='{x - out}' y='{y - out}' width='{SIDE + 2 * out}' height='{SIDE + 2 * out}' fill='{fill}' "
+            f"stroke='{stroke}' stroke-width='{f'{line:g}'.removeprefix('0')}'/>")
+
+
+def _thumbnail(x: int, y: int, cells: np.ndarray) -> str:
+    rows, columns = cells.shape
+    strokes = _strokes(np.round(cells / 255 * (LEVELS - 1)).astype(int))
+    return (f"<g transform='translate({x} {y}) scale({SIDE / columns:.4g} {SIDE / rows:.4g}) translate(0 .5)'>"
+            f"{strokes}</g>")
+
+
+def _reach(values: HeadValues) -> float:
+    """The number with the full colour."""
+    return values.bound or max(map(abs, values.numbers.values()), default=0) or 1
+
+
+def _coarser(grid: SavedGrid) -> int:
     """How many cells of a thumbnail are one on paper, in each direction."""
     return next(size for size in itertools.count(1)
                 if sum(each.size for each in grid.overview.cells) / size**2 <= CELLS)
@@ -102,14 +116,16 @@ def _square(x: int, y: int, share: float, signed: bool) -> str:
     stops = theme.SIGNED["light"] if signed else None
     at = (np.clip(share, -1, 1) + 1) / 2 if signed else np.clip(share, 0, 1)
     colour = _hex(theme.ramp(steps=511, stops=stops)[round(510 * float(at))])
+    square = _rectangle(x, y, theme.HAIRLINE, 0.6, colour)
+    if not signed or share > -STRUCK:
+        return square
     stroke = theme.PAPER["light"] if share < -0.5 else theme.INK["light"]
-    struck = f"<path d='M{x + 8} {y + SIDE - 8}L{x + SIDE - 8} {y + 8}' stroke='{stroke}'/>" if signed and share <= -STRUCK else ""
-    return f"<rect x='{x}' y='{y}' width='{SIDE}' height='{SIDE}' fill='{colour}' stroke='{theme.HAIRLINE}' stroke-width='.6'/>{struck}"
+    return f"{square}<path d='M{x + 8} {y + SIDE - 8}L{x + SIDE - 8} {y + 8}' stroke='{stroke}'/>"
 
 
-def _names(grid: Grid, spots: dict[HeadId, tuple[int, int]]) -> Iterator[str]:
+def _names(grid: SavedGrid, spots: dict[HeadId, tuple[int, int]]) -> Iterator[str]:
     """The numbers of layers and heads, or below each head its name."""
-    if grid.order:
+    if grid.state.order:
         for (layer, head), (x, y) in spots.items():
             yield f"<text x='{x + SIDE / 2}' y='{y + SIDE + 10}' text-anchor='middle'>{head_label(layer, head)}</text>"
         return
@@ -120,32 +136,34 @@ def _names(grid: Grid, spots: dict[HeadId, tuple[int, int]]) -> Iterator[str]:
             yield f"<text x='{x - 6}' y='{y + SIDE / 2 + 3}' text-anchor='end'>{layer}</text>"
 
 
-def _marks(grid: Grid, spots: dict[HeadId, tuple[int, int]]) -> Iterator[str]:
+def _marks(grid: SavedGrid, spots: dict[HeadId, tuple[int, int]]) -> Iterator[str]:
     """A frame round the open head, a badge on those with a rank."""
-    if grid.open_head in spots:
-        x, y = spots[grid.open_head]
-        yield f"<rect x='{x - 1}' y='{y - 1}' width='{SIDE + 2}' height='{SIDE + 2}' fill='none' stroke='{theme.ACCENT}' stroke-width='2'/>"
-    for layer, head, rank in grid.marks:
+    if grid.state.open_head in spots:
+        yield _rectangle(*spots[grid.state.open_head], theme.ACCENT, 2, out=1)
+    for layer, head, rank in grid.state.rank_badges:
         x, y = spots.get((layer, head), (-99, -99))
         yield (f"<circle cx='{x + SIDE - 3}' cy='{y + 3}' r='6' fill='{theme.ACCENT}'/><text x='{x + SIDE - 3}' "
-               f"y='{y + 6}' text-anchor='middle' "
-               f"fill='#fff' font-weight='bold'>{rank}</text>")
+               f"y='{y + 6}' text-anchor='middle' fill='#fff' font-weight='bold'>{rank}</text>")
 
 
-def _legend(grid: Grid, y: float) -> Iterator[str]:
+def _legend(grid: SavedGrid, y: float) -> Iterator[str]:
     """The colours from end to end with their numbers, and how a thumbnail is read."""
-    words, stops = strings("components")["grid"], theme.SIGNED["light"] if grid.values and grid.signed else theme.RAMP[
-        "light"]
-    reach = grid.bound or max((abs(value) for value in grid.values.values()), default=1) or 1
-    low, high = (-reach if grid.signed else 0, reach) if grid.values else (0, 1)
-    said = [f"{low:.3g} to {high:.3g}",
-            *([grid.of] if grid.of else [])] if grid.values else [f"0 to 1, {words['scale']}", words["thumbnail"]]
-    rows, columns = (each * _coarser(grid) for each in grid.overview.pool)
-    if not grid.values and max(rows, columns) > 1:
-        said.append(words["pooled"].format(rows=rows, columns=columns))
-    if grid.values and grid.signed:
-        said.append(words["struck"])
+    values = grid.state.values
+    stops = theme.SIGNED["light"] if values is not None and values.signed else theme.RAMP["light"]
+    if values is None:
+        said = _thumbnail_words(grid)
+    else:
+        reach, words = _reach(values), strings("components")["grid"]
+        said = [f"{-reach if values.signed else 0:.3g} to {reach:.3g}", *([values.label] if values.label else []),
+                *([words["struck"]] if values.signed else [])]
     ends = "".join(f"<stop offset='{place / (len(stops) - 1):.3g}' stop-color='{colour}'/>"
                    for place, colour in enumerate(stops))
-    yield f"<linearGradient id='bar'>{ends}</linearGradient><rect x='0' y='{y}' width='80' height='6' fill='url(#bar)' stroke='{theme.HAIRLINE}'/>"
+    yield (f"<linearGradient id='bar'>{ends}</linearGradient><rect x='0' y='{y}' width='80' height='6' "
+           f"fill='url(#bar)' stroke='{theme.HAIRLINE}'/>")
     yield f"<text x='88' y='{y + 6}' font-size='8'>{escape('; '.join(said))}</text>"
+
+
+def _thumbnail_words(grid: SavedGrid) -> list[str]:
+    words, (rows, columns) = strings("components")["grid"], (each * _coarser(grid) for each in grid.overview.pool)
+    pooled_words = [words["pooled"].format(rows=rows, columns=columns)] if max(rows, columns) > 1 else []
+    return [f"0 to 1, {words['scale']}", words["thumbnail"], *pooled_words]

@@ -24,25 +24,30 @@ def safely(read: Callable[[bytes, bytes], Any]) -> Callable[[bytes, bytes], Any]
 
 
 def require(true: bool) -> None:
+    """Raises ValueError unless it is true."""
     if not true:
         raise ValueError("not what a payload writes")
 
 
 def text(value: Any, most: int = LONGEST) -> str:
+    """The value, if it is a text of at most so many characters. Raises ValueError."""
     require(isinstance(value, str) and len(value) <= most)
     return value
 
 
 def integer(value: Any, low: int, high: int) -> int:
+    """The value, if it is a whole number from low to high. Raises ValueError."""
     require(type(value) is int and low <= value <= high)
     return value
 
 
 def number(value: Any) -> float:
+    """The value, if it is a finite number. Raises ValueError."""
     require(isinstance(value, (int, float)) and not isinstance(value, bool) and bool(np.isfinite(value)))
     return float(value)
 
 
 def switch(value: Any) -> bool:
+    """The value, if it is true or false. Raises ValueError."""
     require(isinstance(value, bool))
     return value

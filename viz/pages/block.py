@@ -7,19 +7,19 @@ from model.core.query import Kind, UserError
 from model.core.record import AttentionRecord, Tokens
 from model.core.trace import Block, Norm, Trace, TraceQuery
 from model.lessons import block
-from viz.components.block_diagram import Drawn, block_diagram
+from viz.components.block_diagram import DiagramBox, block_diagram
 from viz.figures.bars import bars, histogram
 from viz.figures.base import UPRIGHT
 from viz.figures.lines import Line, lines
-from viz.figures.matrix import matrix
+from viz.figures.matrix import CellStyle, matrix
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number
 from viz.text import escape_markdown
 from viz.widgets.control_widgets import choice_for, slider_for
 from viz.widgets.figure import figure
-from viz.widgets.handout_button import keep_picture
+from viz.widgets.handout_button import picture_button
 from viz.widgets.lesson import GUESS, Lesson, computing
-from viz.widgets.vector_heatmap import columns_switch, named, strips
+from viz.widgets.vector_heatmap import columns_switch, token_name, vector_strips
 
 BOXES = ("in", "attention", "cross", "feed_forward",
          *(f"{name}{number}" for name in ("norm", "behind", "add") for number in (1, 2, 3)))
@@ -32,16 +32,17 @@ ROWS = 40         # tokens of a tensor that are drawn
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     lesson = Lesson(page, "block")
-    lesson.head()
+    lesson.header()
     revealed = lesson.predict()
-    trace, record = lesson.live(_opened, page, lesson, leads=lesson.controls("block"))
+    trace, record = lesson.fragment(_opened, page, lesson, depends_on=lesson.controls("block"))
     if trace is not None:
         each = _block(page, trace)
-        lesson.live(_norm, page, lesson, each, record[each.kind].queries, revealed)
+        lesson.fragment(_norm, page, lesson, each, record[each.kind].queries, revealed)
         _feed_forward(page, lesson, trace, escape_markdown(record.card.title))
     _depth(page, lesson)
-    lesson.end()
+    lesson.next_lesson()
 
 
 def _opened(page: PageContext, lesson: Lesson) -> tuple[Trace | None, AttentionRecord | None]:
@@ -82,8 +83,8 @@ def _tensors(box: block.Box, each: Block, words: dict) -> list[tuple[str, np.nda
 def _said(place: int, trace: Trace, words: dict) -> str:
     """A block's name: its number, and its stack where there are two."""
     each = trace.blocks[place]
-    return f"{words['stacks'][each.kind]} {each.index}" if len({one.kind
-                                                                for one in trace.blocks}) > 1 else str(each.index)
+    stacks = {one.kind for one in trace.blocks}
+    return f"{words['stacks'][each.kind]} {each.index}" if len(stacks) > 1 else str(each.index)
 
 
 def _parts(page: PageContext, lesson: Lesson, trace: Trace, record: AttentionRecord) -> None:
@@ -96,10 +97,10 @@ def _parts(page: PageContext, lesson: Lesson, trace: Trace, record: AttentionRec
                    say=lambda place: _said(place, trace, words), closed=True)
     left, right = st.columns([2, 5], gap="medium")
     with left:
-        drawn = [Drawn(one.name, one.kind, names[one.name], _shape(one.output)) for one in found]
-        keep_picture(block_diagram(drawn, box.name, alt=words["alt_diagram"].format(order=", ".join(names.values())),
-                                   key="block_diagram",
-                                   on_open=lambda name: page.set_controls(box=name)), (record,))
+        drawn = [DiagramBox(one.name, one.kind, names[one.name], _shape(one.output)) for one in found]
+        picture_button(block_diagram(drawn, box.name, alt=words["alt_diagram"].format(order=", ".join(names.values())),
+                                     key="block_diagram", on_open=lambda name: page.set_controls(box=name)),
+                       (record,))
     with right:
         tensors = _tensors(box, each, words)
         _draw(lesson, names[box.name], box, record[each.kind].queries)
@@ -107,13 +108,12 @@ def _parts(page: PageContext, lesson: Lesson, trace: Trace, record: AttentionRec
         for label, tensor in tensors:
             table.append(f"| {label} | {_shape(tensor)} | {_length(tensor):.3g} | {np.abs(tensor).max():.3g} |")
         st.markdown("\n".join(table))
-    lesson.notes("parts", shown=(block.boxes,), shapes=dict(tensors), model=escape_markdown(record.card.title),
-                 d_model=each.before.shape[1],
-                 tokens=len(each.before), order=words["pre" if each.norm_first else "post"],
-                 before=_length(each.before),
-                 attention=_length(each.attentions[0].output), after=_length(each.after),
-                 number=_said(trace.blocks.index(each), trace, words),
-                 inner=_length(each.feed_forward.output) if each.feed_forward else float("nan"))
+    lesson.explanation("parts", shown=(block.boxes,), shapes=dict(tensors), model=escape_markdown(record.card.title),
+                       d_model=each.before.shape[1], tokens=len(each.before),
+                       order=words["pre" if each.norm_first else "post"], before=_length(each.before),
+                       attention=_length(each.attentions[0].output), after=_length(each.after),
+                       number=_said(trace.blocks.index(each), trace, words),
+                       inner=_length(each.feed_forward.output) if each.feed_forward else float("nan"))
 
 
 def _draw(lesson: Lesson, name: str, box: block.Box, tokens: Tokens) -> None:
@@ -123,12 +123,12 @@ def _draw(lesson: Lesson, name: str, box: block.Box, tokens: Tokens) -> None:
     if output is None:
         st.info(words["unknown"])
         return
-    rows = [named(tokens, place) for place in range(min(ROWS, len(output)))]
+    rows = [token_name(tokens, place) for place in range(min(ROWS, len(output)))]
     bound = float(np.quantile(np.abs(output), 0.998)) or 1.0
     columns = [str(place) for place in range(output.shape[1])]
-    figure(lambda theme: matrix(theme, output[:ROWS], rows, columns, kind="signed", axes=("dimension", "token"),
-                                square=False,
-                                height=130 + 20 * len(rows), title=words["leaves"].format(box=name), bound=bound),
+    figure(lambda theme: matrix(theme, output[:ROWS], rows, columns, axes=("dimension", "token"),
+                                height=130 + 20 * len(rows), title=words["leaves"].format(box=name),
+                                style=CellStyle("signed", bound=bound, square=False)),
            key="block-box", alt=lesson.alt("parts", box=name, shape=_shape(output)))
 
 
@@ -154,43 +154,41 @@ def _norm(page: PageContext, lesson: Lesson, each: Block, tokens: Tokens, reveal
         norm: Norm = each.norms[0 if page.controls["which"] == "first" else -1]
         word = min(page.controls["word"], len(norm.input) - 1)
         slider_for(page, "word", words["word"], range(len(norm.input)), closed=True,
-              say=lambda place: tokens.texts[place] if place < len(tokens) else str(place))
+                   say=lambda place: tokens.texts[place] if place < len(tokens) else str(place))
         x, gain = norm.input[word], norm.gain.astype(np.float64)
-        steps = block.layer_norm(x, gain, norm.bias,
-                                 norm.epsilon) if norm.kind == "layer" else block.rms_norm(x, gain, norm.epsilon)
-        rows = [("x", x)] + ([(words["centred"], steps.centred)] if norm.kind == "layer"
-                             else []) + [(words["normal"], steps.normal),
-                                      (words["scaled"], steps.scaled)]
-        rows += [(words["output"], steps.output)] if norm.bias is not None else []
-        other = block.rms_norm(x, gain,
-                               norm.epsilon) if norm.kind == "layer" else block.layer_norm(x, gain, None, norm.epsilon)
+        layer_steps = block.layer_norm(x, gain, norm.bias if norm.kind == "layer" else None, norm.epsilon)
+        rms_steps = block.rms_norm(x, gain, norm.epsilon)
+        steps, other = (layer_steps, rms_steps) if norm.kind == "layer" else (rms_steps, layer_steps)
+        rows = [("x", x), *([(words["centred"], steps.centred)] if norm.kind == "layer" else []),
+                (words["normal"], steps.normal), (words["scaled"], steps.scaled),
+                *([(words["output"], steps.output)] if norm.bias is not None else [])]
         other_name = words["kinds"]["rms" if norm.kind == "layer" else "layer"]
         rows.append((words["instead"].format(other=other_name), other.output))
-        strips(rows, key="block-norm",
-               alt=lesson.alt("norm", token=named(tokens, word), kind=words["kinds"][norm.kind]), columns=columns,
-               bound=float(np.quantile(np.abs([row for _, row in rows]), 0.995)))
+        vector_strips(rows, key="block-norm",
+                      alt=lesson.alt("norm", token=token_name(tokens, word), kind=words["kinds"][norm.kind]),
+                      columns=columns, bound=float(np.quantile(np.abs([row for _, row in rows]), 0.995)))
         if revealed:
             _means(lesson, norm, tokens)
         else:
-            lesson.waits("norm", 260)
+            lesson.placeholder("norm", 260)
         bias = np.zeros(len(x)) if norm.bias is None else norm.bias
-        lesson.notes("norm", shown=(block.layer_norm, block.rms_norm), shapes={"x": norm.input, "gain": norm.gain},
-                     token=named(tokens, word),
-                     mean=steps.mean, variance=steps.variance, epsilon=norm.epsilon, d=len(x),
-                     kind=words["kinds"][norm.kind],
-                     scale=norm.scales[word], error=float(np.abs(steps.output - norm.output[word]).max()),
-                     unbiased=float(np.sqrt(len(x) / (len(x) - 1))), other=other_name,
-                     differs=float(np.linalg.norm(other.output - steps.output + bias) / np.linalg.norm(steps.output)))
+        lesson.explanation("norm", shown=(block.layer_norm, block.rms_norm),
+                           shapes={"x": norm.input, "gain": norm.gain}, token=token_name(tokens, word),
+                           mean=steps.mean, variance=steps.variance, epsilon=norm.epsilon, d=len(x),
+                           kind=words["kinds"][norm.kind], scale=norm.scales[word],
+                           error=float(np.abs(steps.output - norm.output[word]).max()),
+                           unbiased=float(np.sqrt(len(x) / (len(x) - 1))), other=other_name,
+                           differs=float(np.linalg.norm(other.output - steps.output + bias)
+                                         / np.linalg.norm(steps.output)))
 
 
 def _means(lesson: Lesson, norm: Norm, tokens: Tokens) -> None:
     """The answer on the picture: one mean and one spread a token."""
     words = lesson.prose["norm"]
-    names = [named(tokens, place) for place in range(min(ROWS, len(norm.input)))]
+    names = [token_name(tokens, place) for place in range(min(ROWS, len(norm.input)))]
     x = norm.input[:ROWS].astype(np.float64)
     figure(lambda theme: bars(theme, names, {words["mean"]: x.mean(-1), words["spread"]: x.std(-1)},
-                              axes=("token", words["value"]), height=300,
-                              angle=UPRIGHT),
+                              axes=("token", words["value"]), height=300, angle=UPRIGHT),
            key="block-means", alt=words["alt_means"].format(count=len(names)))
 
 
@@ -213,23 +211,19 @@ def _feed_forward(page: PageContext, lesson: Lesson, trace: Trace, title: str) -
                    key="block-activations",
                    alt=lesson.alt("feed_forward", activation=inner.activation, block=each.index))
         found = np.array([block.inactive_shares(one.feed_forward.before, one.feed_forward.active)
-                          for one in trace.blocks
-                          if one.feed_forward is not None])
+                          for one in trace.blocks if one.feed_forward is not None])
         names = [_said(place, trace, lesson.prose["parts"]) for place in places]
         with right:
             figure(lambda theme: bars(theme, names, dict(zip(words["groups"], found.T, strict=True)),
                                       axes=(words["layer"], words["share"]), y_range=(0, 1), height=320),
-                   key="block-silent",
-                   alt=words["alt_silent"].format(activation=inner.activation))
+                   key="block-silent", alt=words["alt_silent"].format(activation=inner.activation))
         zero, near, relu = block.inactive_shares(inner.before, inner.active)
-        lesson.notes("feed_forward", shown=(block.inactive_shares,),
-                     shapes={"before": inner.before, "active": inner.active},
-                     activation=inner.activation,
-                     d_ff=inner.before.shape[1], d_model=inner.output.shape[1],
-                     wide=inner.before.shape[1] / inner.output.shape[1], zero=zero,
-                     near=near, relu=relu, model=title,
-                     number=_said(trace.blocks.index(each), trace, lesson.prose["parts"]),
-                     gated=words["gated" if inner.gated else "plain"])
+        lesson.explanation("feed_forward", shown=(block.inactive_shares,),
+                           shapes={"before": inner.before, "active": inner.active}, activation=inner.activation,
+                           d_ff=inner.before.shape[1], d_model=inner.output.shape[1],
+                           wide=inner.before.shape[1] / inner.output.shape[1], zero=zero, near=near, relu=relu,
+                           model=title, number=_said(trace.blocks.index(each), trace, lesson.prose["parts"]),
+                           gated=words["gated" if inner.gated else "plain"])
 
 
 @st.fragment
@@ -256,13 +250,12 @@ def _depth(page: PageContext, lesson: Lesson) -> None:
             _last(lesson, last, layers)
         post, pre = found["post"], found["pre"]
         six = DEPTHS.index(6)
-        lesson.notes("depth", shown=(block.depth, block.last_gradients),
-                     shapes={"stream": post[0], "gradient": post[1]}, layers=layers,
-                     root=float(np.sqrt(block.WIDTH)), first=pre[0][0], last=pre[0][-1],
-                     post_ratio=post[1][-1] / post[1][0],
-                     pre_ratio=pre[1][-1] / pre[1][0], top=post[1][-1] / pre[1][-1],
-                     post_six=last["post"][-1] / last["post"][six],
-                     pre_six=last["pre"][-1] / last["pre"][six])
+        lesson.explanation("depth", shown=(block.depth, block.last_gradients),
+                           shapes={"stream": post[0], "gradient": post[1]}, layers=layers,
+                           root=float(np.sqrt(block.WIDTH)), first=pre[0][0], last=pre[0][-1],
+                           post_ratio=post[1][-1] / post[1][0], pre_ratio=pre[1][-1] / pre[1][0],
+                           top=post[1][-1] / pre[1][-1], post_six=last["post"][-1] / last["post"][six],
+                           pre_six=last["pre"][-1] / last["pre"][six])
 
 
 def _last(lesson: Lesson, last: dict[str, np.ndarray], layers: int) -> None:

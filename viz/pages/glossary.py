@@ -1,18 +1,19 @@
 """Every measure and term of Clearhead: equation, unit, paper, and a link to where it is shown."""
 import streamlit as st
 
-from viz.glossary import Term, address, search, shown, terms
+from viz.glossary import Term, places_of, search, term_link, terms
 from viz.page import Page, PageContext
 from viz.page_controls import Words
 from viz.text import escape_markdown, strings
+from viz.theme import READABLE
 from viz.widgets.fields import bind
-from viz.widgets.lesson import READABLE
 
 PAGE = Page("Glossary", "Learn", 90, "nothing", controls=(Words("find", "", 60), Words("term", "", 60)))
 IN_A_ROW = 2
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     words, opened = strings("glossary"), terms().get(page.controls["term"])
     st.markdown(f"## {words['question']}")
     with st.container(width=READABLE):
@@ -34,12 +35,13 @@ def render(page: PageContext) -> None:
 
 def _card(term: Term, words: dict, wide: bool = False) -> None:
     """One term. The title is the link to it."""
-    places = " · ".join(f"[{escape_markdown(label)}]({link})" for label, link in shown(term))
+    places = " · ".join(f"[{escape_markdown(label)}]({link})" for label, link in places_of(term))
     menu = words["menu"].format(menu=escape_markdown(term.menu)) if term.menu else ""
     # a line each, for a phone
     equation = "\\begin{gathered}" + term.equation.replace("\\quad", "\\\\[4pt]") + "\\end{gathered}"
     with st.container(border=True, width=READABLE if wide else "stretch", height="content" if wide else "stretch",
                       key=f"term-{term.name}"):
-        st.markdown(f"**[{escape_markdown(term.title)}]({address(term)})**  \n{term.says}{menu}\n\n$$\n{equation}\n$$")
+        title = f"**[{escape_markdown(term.title)}]({term_link(term)})**"
+        st.markdown(f"{title}  \n{term.says}{menu}\n\n$$\n{equation}\n$$")
         st.caption(words["about"].format(unit=escape_markdown(term.unit), paper=escape_markdown(term.paper),
                                          places=places))

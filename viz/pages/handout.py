@@ -14,20 +14,19 @@ from viz.handout import pdf
 from viz.handout.files import ITEMS, TITLE, Handout, load, save
 from viz.handout.item import CAPTION, Item
 from viz.handout.page import page
-from viz.handout.pictures import checked
+from viz.handout.pictures import check_picture
 from viz.handout.tables import table_of
 from viz.page import Page, PageContext
 from viz.page_controls import Number
 from viz.text import escape_markdown, strings
+from viz.theme import READABLE
 from viz.widgets.fields import text_value
 from viz.widgets.handout_button import handout, set_cookie, update
-from viz.widgets.lesson import READABLE
 
 PAGE = Page("Handout", "Look", 99, "nothing", controls=(Number("figure", 1, 1, ITEMS, whole=True),))
 STAGE = 390   # pixels of a picture, before it is enlarged: with its caption it fits a projector's 900
 COMPONENTS = {"head_view": head_view, "head_grid": head_grid, "block_diagram": block_diagram, "handles": handles,
-              "mask_editor": mask_editor,
-              "token_strip": token_strip, "transformer_diagram": transformer_diagram}
+              "mask_editor": mask_editor, "token_strip": token_strip, "transformer_diagram": transformer_diagram}
 
 
 def _replay_table(body: bytes, state: bytes, *, key: str, height: int | None = None) -> None:
@@ -42,6 +41,7 @@ REPLAY: dict[str, Callable] = {name: each.replay
 
 
 def render(frame: PageContext) -> None:
+    """Draws the page."""
     words, kept = strings("handout"), handout()
     set_cookie()
     if frame.state.present and kept.items:
@@ -89,9 +89,8 @@ def _out(frame: PageContext, kept: Handout) -> None:
     if pdf.browser():
         st.download_button(words["pdf"], lambda: pdf.pdf(kept), f"{name}.pdf", "application/pdf", on_click="ignore",
                            key="handout-pdf")
-    st.download_button(words["save"], lambda: save(kept), f"{name}.handout.json", "application/json",
-                       on_click="ignore", key="handout-save",
-                       help=words["save_help"])
+    st.download_button(words["save"], lambda: save(kept), f"{name}.handout.json", "application/json", on_click="ignore",
+                       key="handout-save", help=words["save_help"])
     st.button(words["present"], key="handout-present", help=words["present_help"], on_click=_present)
     with st.popover(words["clear"], key="handout-empty"):
         st.button(words["clear_sure"], key="handout-clear", on_click=lambda: _changes(lambda known: Handout()))
@@ -127,8 +126,7 @@ def _card(place: int, item: Item, count: int) -> None:
             st.markdown(f"**{words['number'].format(number=place + 1)}**", width="content")
             for name, to in (("up", place - 1), ("down", place + 1)):
                 st.button(words[name], key=f"{name}-{item.id}", type="tertiary", disabled=not 0 <= to < count,
-                          on_click=_changes,
-                          args=(_moved(item.id, to),))
+                          on_click=_changes, args=(_moved(item.id, to),))
             st.button(words["remove"], key=f"remove-{item.id}", type="tertiary", on_click=_changes,
                       args=(_without(item.id),))
             if item.link:
@@ -164,6 +162,6 @@ def _stage(frame: PageContext, kept: Handout) -> None:
     if item.kind in ("chart", "table"):
         REPLAY[item.kind](item.body, item.state, key=f"picture-{item.id}", height=STAGE)
     else:
-        REPLAY[item.kind](*checked(item.kind, item.body, item.state, item.id, STAGE), key=f"picture-{item.id}")
+        REPLAY[item.kind](*check_picture(item.kind, item.body, item.state, item.id, STAGE), key=f"picture-{item.id}")
     st.markdown(escape_markdown(item.caption))
     st.caption(words["place"].format(at=place, of=len(kept.items)))

@@ -9,9 +9,9 @@ from model.core.statistics import entropy, x_log_x
 from model.lessons import information, mds
 from viz.figures.bars import bars
 from viz.figures.by_layer import by_layer
-from viz.figures.head_mds import head_map, kept
+from viz.figures.head_mds import head_map, shepard_diagram
 from viz.figures.lines import Line, lines
-from viz.figures.matrix import matrix
+from viz.figures.matrix import CellStyle, matrix
 from viz.format import head_label
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
@@ -26,22 +26,22 @@ SIZES = (2, 4, 8, 16, 32, 64)
 SHARES = np.linspace(0, 3, 61)
 NEAREST = 5
 MOST_TEXTS = 50
-PAGE = Page("What heads share", "Learn", 12, "nothing", controls=(
+PAGE = Page("What heads share", "Learn", 12, "nothing",
+            controls=(
     GUESS, Choice("toy", "causal", information.TOYS), Number("size", 8, min(SIZES), max(SIZES), whole=True),
-    Number("sharp", 1.0, 0, 1),
-    Choice("texts", "one", ("one", "set", "own")), Words("own", "", 1200),
-    Choice("method", "smacof", ("smacof", "classical")),
-    Number("bond", 1.5, 0, 4), Number("learnt", 0.5, 0, 3)))
+    Number("sharp", 1.0, 0, 1), Choice("texts", "one", ("one", "set", "own")), Words("own", "", 1200),
+    Choice("method", "smacof", ("smacof", "classical")), Number("bond", 1.5, 0, 4), Number("learnt", 0.5, 0, 3)))
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     lesson = Lesson(page, "information")
-    lesson.head()
+    lesson.header()
     revealed = lesson.predict()
-    lesson.live(_toy, page, lesson, revealed)
-    lesson.live(_not, page, lesson)
-    lesson.live(_heads, page, lesson, revealed)
-    lesson.end()
+    lesson.fragment(_toy, page, lesson, revealed)
+    lesson.fragment(_not, page, lesson)
+    lesson.fragment(_heads, page, lesson, revealed)
+    lesson.next_lesson()
 
 
 def _toy(page: PageContext, lesson: Lesson, revealed: bool) -> None:
@@ -57,23 +57,21 @@ def _toy(page: PageContext, lesson: Lesson, revealed: bool) -> None:
                 slider_for(page, "sharp", words["sharp"], np.linspace(0, 1, 11).round(1))
             places = [str(place) for place in range(n)]
             figure(lambda theme: matrix(theme, np.where(weights > 0, weights, np.nan), places, places, height=380,
-                                        ruler=False),
+                                        style=CellStyle(ruler=False)),
                    key="information-toy", alt=lesson.alt("toy", name=words["names"][name], n=n))
         with right:
             if revealed:
                 labels = [words["of_mean"], words["mean_of"], words["mutual"]]
                 figure(lambda theme: bars(theme, labels, {"bits": np.array([mean, rows, mean - rows])},
-                                          axes=("", "bits"), height=400,
-                                          y_range=(0, 1.1 * np.log2(n))),
+                                          axes=("", "bits"), height=400, y_range=(0, 1.1 * np.log2(n))),
                        key="information-bits", alt=words["alt_bits"].format(mean=mean, rows=rows, mutual=mean - rows))
             else:
-                lesson.waits("bits", height=400)
-        said = {each: float(information.mutual(information.toy(each, n))) for each in information.TOYS}
-        lesson.notes("toy", shown=(x_log_x, entropy, information.mutual, information.toy), shapes={"weights": weights},
-                     n=n, most=np.log2(n),
-                     answer=words["shown" if revealed else "hidden"].format(name=words["names"][name],
-                         mean=mean, rows=rows, mutual=mean - rows, **{f"of_{each}": value
-                                                                      for each, value in said.items()}))
+                lesson.placeholder("bits", height=400)
+        by_toy = {f"of_{each}": float(information.mutual(information.toy(each, n))) for each in information.TOYS}
+        answer = words["shown" if revealed else "hidden"].format(name=words["names"][name], mean=mean, rows=rows,
+                                                                 mutual=mean - rows, **by_toy)
+        lesson.explanation("toy", shown=(x_log_x, entropy, information.mutual, information.toy),
+                           shapes={"weights": weights}, n=n, most=np.log2(n), answer=answer)
 
 
 def _not(page: PageContext, lesson: Lesson) -> None:
@@ -95,10 +93,10 @@ def _not(page: PageContext, lesson: Lesson) -> None:
         figure(lambda theme: lines(theme, SHARES, drawn, axes=(words["share"], "bits"),
                                    marks=[(learnt, f"s = {learnt:g}")], height=380),
                key="information-bound", alt=lesson.alt("bound", information=found.information, best=float(shown.max())))
-        lesson.notes("bound", shown=(information.bound,), shapes={"cross_entropy": found.cross_entropy},
-                     information=found.information,
-                     learnt=learnt, bound=here.entropy - float(here.cross_entropy[0]),
-                     cross_entropy=float(here.cross_entropy[0]))
+        lesson.explanation("bound", shown=(information.bound,), shapes={"cross_entropy": found.cross_entropy},
+                           information=found.information, learnt=learnt,
+                           bound=here.entropy - float(here.cross_entropy[0]),
+                           cross_entropy=float(here.cross_entropy[0]))
 
 
 def _heads(page: PageContext, lesson: Lesson, revealed: bool) -> None:
@@ -106,7 +104,7 @@ def _heads(page: PageContext, lesson: Lesson, revealed: bool) -> None:
     found = _asked(page, lesson)
     if found is not None:
         _layers(page, lesson, found, revealed)
-        lesson.live(_map, page, lesson, found)
+        lesson.fragment(_map, page, lesson, found)
 
 
 def _asked(page: PageContext, lesson: Lesson) -> information.Information | None:
@@ -122,8 +120,8 @@ def _asked(page: PageContext, lesson: Lesson) -> information.Information | None:
         _, view = real_head(page, token=False)
         queries, wrong = _queries(page, words), []
         answers = page.ask_each([information.InformationQuery(query, view.kind) for query in queries],
-                                 say=lambda number, text: words["progress"].format(number=number + 1, all=len(queries)),
-                                 missed=lambda number, error: wrong.append(f"{queries[number].text[:60]}: {error}"))
+                                say=lambda number, text: words["progress"].format(number=number + 1, all=len(queries)),
+                                on_error=lambda number, error: wrong.append(f"{queries[number].text[:60]}: {error}"))
         found = [each for each in answers if each is not None]
         if wrong:
             st.warning(words["left_out"].format(count=len(wrong), all=len(queries), first=escape_markdown(wrong[0])))
@@ -158,22 +156,20 @@ def _layers(page: PageContext, lesson: Lesson, found: information.Information, r
                 values, blank = found.values[name], found.blank[name]
                 line = None if name == "mutual" and not revealed else (words["lines"][name], blank)
                 figure(lambda theme, name=name, values=values, line=line: by_layer(
-                           theme, found.places, values, axes=(words["layer"], words["axes"][name]),
-                           names=(words["heads"], words["means"]), line=line,
-                           marked=marked, height=400),
+                    theme, found.places, values, axes=(words["layer"], words["axes"][name]),
+                    names=(words["heads"], words["means"]), line=line, marked=marked, height=400),
                        key=f"information-{name}",
                        alt=words[f"alt_{name}"].format(low=values.min(), high=values.max(), blank=blank.mean()))
         mutual, blank = found.values["mutual"], found.blank["mutual"]
         most, least = int(mutual.argmax()), int(mutual.argmin())
-        lesson.notes("layers", shown=(information.measure_text, information.mutual, information.mean_over_texts),
-                     shapes={"I": mutual, "tokens": found.tokens},
-                     heads=len(mutual), below=int((found.values["entropy"] < found.blank["entropy"] / 2).sum()),
-                     mutual=mutual.mean(),
-                     most=head_label(*found.places[most]), most_bits=mutual[most],
-                     least=head_label(*found.places[least]),
-                     least_bits=mutual[least], mask=words["mask" if blank.max() > 1e-9 else "no_mask"].format(
-                         blank=blank.mean(), under=int((mutual < blank).sum()), heads=len(mutual)) if revealed
-                     else words["hidden"])
+        lesson.explanation("layers", shown=(information.measure_text, information.mutual, information.mean_over_texts),
+                           shapes={"I": mutual, "tokens": found.tokens}, heads=len(mutual),
+                           below=int((found.values["entropy"] < found.blank["entropy"] / 2).sum()),
+                           mutual=mutual.mean(), most=head_label(*found.places[most]), most_bits=mutual[most],
+                           least=head_label(*found.places[least]), least_bits=mutual[least],
+                           mask=words["mask" if blank.max() > 1e-9 else "no_mask"].format(
+            blank=blank.mean(), under=int((mutual < blank).sum()), heads=len(mutual))
+                                if revealed else words["hidden"])
 
 
 def _map(page: PageContext, lesson: Lesson, found: information.Information) -> None:
@@ -192,9 +188,8 @@ def _map(page: PageContext, lesson: Lesson, found: information.Information) -> N
                                           layer_word=words["layer"]),
                    key="information-map", alt=lesson.alt("map", heads=len(at), stress=both[page.controls["method"]]))
         with right:
-            figure(lambda theme: kept(theme, wanted, mds.between(at), axes=("√JS", words["in_plane"])),
-                   key="information-kept",
-                   alt=words["alt_kept"].format(stress=both[page.controls["method"]]))
+            figure(lambda theme: shepard_diagram(theme, wanted, mds.between(at), axes=("√JS", words["in_plane"])),
+                   key="information-kept", alt=words["alt_kept"].format(stress=both[page.controls["method"]]))
         name = head_label(*found.places[here])
         rows = [words["table_head"].format(head=name), "|---|---:|---:|"]
         apart = mds.between(at)
@@ -202,8 +197,7 @@ def _map(page: PageContext, lesson: Lesson, found: information.Information) -> N
                  for other in near]
         st.markdown("\n".join(rows))
         same, other = information.within_and_between(found, wanted)
-        lesson.notes("map", shown=(information.divergences, mds.classical, mds.smacof, mds.stress),
-                     shapes={"√JS": wanted, "plane": at},
-                     same=same, other=other, head=name, closest=head_label(*found.places[near[0]]),
-                     distance=wanted[here, near[0]],
-                     **{f"stress_{method}": value for method, value in both.items()})
+        lesson.explanation("map", shown=(information.divergences, mds.classical, mds.smacof, mds.stress),
+                           shapes={"√JS": wanted, "plane": at}, same=same, other=other, head=name,
+                           closest=head_label(*found.places[near[0]]), distance=wanted[here, near[0]],
+                           **{f"stress_{method}": value for method, value in both.items()})

@@ -2,24 +2,26 @@
 classroom."""
 import streamlit as st
 
-from viz.components.transformer_diagram import Door, anatomy
+from viz.components.transformer_diagram import Door, transformer_diagram
 from viz.page import Page, PageContext, pages
 from viz.text import FOLDER, strings
-from viz.widgets.handout_button import keep_picture
-from viz.widgets.lesson import READABLE, follow, go_where_wanted, lessons
+from viz.theme import READABLE
+from viz.widgets.handout_button import picture_button
+from viz.widgets.lesson import handle_pending_navigation, lessons, open_page_next_run
 
 PAGE = Page("Start here", "Learn", 0, "nothing")
 IN_A_ROW = 3     # cards
 
 
 def render(page: PageContext) -> None:
-    go_where_wanted(page)
+    """Draws the page."""
+    handle_pending_navigation(page)
     words, names = strings("lesson")["start"], lessons()
     prose = {name: strings(f"lessons/{name}") for name in names}
     st.markdown(f"## {words['question']}")
     with st.container(width=READABLE):
         st.markdown(words["lead"])
-    keep_picture(anatomy(_doors(prose), key="anatomy", on_open=follow))
+    picture_button(transformer_diagram(_doors(prose), key="anatomy", on_open=open_page_next_run))
     st.caption(words["figure_source"])
     st.markdown(f"### {words['all']}")
     for start in range(0, len(names), IN_A_ROW):
@@ -54,7 +56,7 @@ def _card(name: str, number: int, each: dict, words: dict) -> None:
         st.markdown(f"**{number}. {known[name][0].title}**  \n{each['question']}")
         st.caption(shared["minutes"].format(minutes=each["minutes"])
                    + (f" · {shared['builds_on']} {before}" if before else ""))
-        st.button(words["open"], key=f"open-{name}", on_click=follow, args=(name,))
+        st.button(words["open"], key=f"open-{name}", on_click=open_page_next_run, args=(name,))
 
 
 def _sheets(words: dict) -> None:

@@ -4,17 +4,17 @@ import numpy as np
 import streamlit as st
 
 from model.lessons import edit_effects, masking, sparse_masks
-from viz.components.mask_editor import cells
+from viz.components.mask_editor import mask_editor
 from viz.figures.bars import bars
 from viz.figures.base import ASLANT
 from viz.figures.lines import Line, lines
-from viz.figures.matrix import matrix
+from viz.figures.matrix import CellStyle, matrix
 from viz.format import format_share, head_label
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Places, Switch
 from viz.widgets.control_widgets import button_setting, choice_for, slider_for, toggle_for
 from viz.widgets.figure import figure
-from viz.widgets.handout_button import keep_picture
+from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import GUESS, Lesson, computing
 
@@ -23,25 +23,25 @@ LENGTHS = (16, 32, 64, 128)              # tokens of the patterns
 WINDOWS = (1, 2, 3, 4, 6, 8, 12, 16)
 MOVED = np.linspace(-4, 4, 41)           # how far the forbidden score is moved
 SEEDS = 100
-PAGE = Page("Who may look where: masks", "Learn", 6, "nothing", controls=(
+PAGE = Page("Who may look where: masks", "Learn", 6, "nothing",
+            controls=(
     GUESS, Number("pad", 2, 0, 4, whole=True), Switch("ahead", True), Places("flips", N * N, N * N),
-    Number("row", 3, 0, N - 1, whole=True),
-    Number("seed", 0, 0, SEEDS - 1, whole=True), Choice("method", "before", masking.METHODS),
-    Choice("pattern", "bigbird", sparse_masks.NAMES), Number("n", 32, min(LENGTHS), max(LENGTHS), whole=True),
-    Switch("causal"),
-    Number("window", 2, 1, 16, whole=True), Number("dilation", 2, 1, 8, whole=True),
-    Number("global", 1, 0, 8, whole=True),
+    Number("row", 3, 0, N - 1, whole=True), Number("seed", 0, 0, SEEDS - 1, whole=True),
+    Choice("method", "before", masking.METHODS), Choice("pattern", "bigbird", sparse_masks.NAMES),
+    Number("n", 32, min(LENGTHS), max(LENGTHS), whole=True), Switch("causal"), Number("window", 2, 1, 16, whole=True),
+    Number("dilation", 2, 1, 8, whole=True), Number("global", 1, 0, 8, whole=True),
     Number("random", 2, 0, 8, whole=True), Number("draw", 0, 0, SEEDS - 1, whole=True), Switch("real")))
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     lesson = Lesson(page, "masks")
-    lesson.head()
+    lesson.header()
     revealed = lesson.predict()
-    lesson.live(_squares, page, lesson, revealed)
+    lesson.fragment(_squares, page, lesson, revealed)
     _blind(lesson)
-    lesson.live(_sparse, page, lesson)
-    lesson.end()
+    lesson.fragment(_sparse, page, lesson)
+    lesson.next_lesson()
 
 
 def _squares(page: PageContext, lesson: Lesson, revealed: bool) -> None:
@@ -68,9 +68,9 @@ def _build(page: PageContext, lesson: Lesson, texts: list[str], rule: np.ndarray
             button_setting(page, words["again"], "draw-again", seed=(page.controls["seed"] + 1) % SEEDS)
         left, right = st.columns(2, gap="medium")
         with left:
-            keep_picture(cells(allowed, texts, marked=page.controls["row"], key="mask",
-                               on_paint=lambda painted: page.set_controls(
-                                   flips=tuple(int(each) for each in np.flatnonzero((painted ^ rule).ravel())))))
+            picture_button(mask_editor(allowed, texts, marked=page.controls["row"], key="mask",
+                                       on_paint=lambda painted: page.set_controls(
+                flips=tuple(int(each) for each in np.flatnonzero((painted ^ rule).ravel())))))
         with right, computing():
             weights = masking.masked_weights(scores, allowed, "before")
             figure(lambda theme: matrix(theme, np.where(allowed, weights, np.nan), texts, texts, height=400,
@@ -78,10 +78,9 @@ def _build(page: PageContext, lesson: Lesson, texts: list[str], rule: np.ndarray
                    key="masks-weights", alt=lesson.alt("build", n=N, open=int(allowed.sum())))
         blind = int((~allowed.any(1)).sum())
         shapes = {"scores": scores, "allowed": allowed, "weights": weights}
-        lesson.notes("build", shown=(masking.padding_mask, masking.look_ahead_mask, masking.masked_weights),
-                     shapes=shapes,
-                     open=int(allowed.sum()), cells=N * N, share=allowed.mean(),
-                     blind=lesson.prose["build"]["blind" if blind else "seeing"].format(count=blind))
+        lesson.explanation("build", shown=(masking.padding_mask, masking.look_ahead_mask, masking.masked_weights),
+                           shapes=shapes, open=int(allowed.sum()), cells=N * N, share=allowed.mean(),
+                           blind=lesson.prose["build"]["blind" if blind else "seeing"].format(count=blind))
 
 
 def _before_or_after(page: PageContext, lesson: Lesson, texts: list[str], allowed: np.ndarray, scores: np.ndarray,
@@ -100,8 +99,8 @@ def _before_or_after(page: PageContext, lesson: Lesson, texts: list[str], allowe
             _leak(lesson, texts, allowed, scores, row, revealed)
         st.markdown(_table(words, by_method, allowed))
         shapes = {"scores": scores, "allowed": allowed}
-        lesson.notes("methods", shown=(masking.masked_weights, masking.leak), shapes=shapes, row=texts[row],
-                     **_figures(by_method, allowed))
+        lesson.explanation("methods", shown=(masking.masked_weights, masking.leak), shapes=shapes, row=texts[row],
+                           **_figures(by_method, allowed))
 
 
 def _leak(lesson: Lesson, texts: list[str], allowed: np.ndarray, scores: np.ndarray, row: int, revealed: bool) -> None:
@@ -113,7 +112,7 @@ def _leak(lesson: Lesson, texts: list[str], allowed: np.ndarray, scores: np.ndar
         st.info(words["no_leak"])
         return
     if not revealed:
-        lesson.waits("leak", height=320)
+        lesson.placeholder("leak", height=320)
         return
     seen = np.flatnonzero(allowed[row])
     best = int(seen[scores[row, seen].argmax()])
@@ -122,9 +121,9 @@ def _leak(lesson: Lesson, texts: list[str], allowed: np.ndarray, scores: np.ndar
     drawn = [Line(words["names"][method], found[:, int(np.searchsorted(seen, best))], style[method][1],
                   style[method][0])
              for method, found in answers.items()]
-    figure(lambda theme: lines(theme, MOVED, drawn, axes=(words["moved"].format(token=f"{texts[hidden]} ({hidden})"),
-                                                         words["answer"].format(row=texts[row], token=f"{texts[best]} "
-                                                                                                      f"({best})")),
+    figure(lambda theme: lines(theme, MOVED, drawn,
+                               axes=(words["moved"].format(token=f"{texts[hidden]} ({hidden})"),
+                                     words["answer"].format(row=texts[row], token=f"{texts[best]} " f"({best})")),
                                y_range=(0, 1.02), height=320),
            key="masks-leak",
            alt=words["alt_leak"].format(low=float(answers["after"].min()), high=float(answers["after"].max())))
@@ -156,7 +155,7 @@ def _blind(lesson: Lesson) -> None:
         rows += [f"| {lesson.prose['methods']['names'].get(name, f'`{name}`')} | {result} |"
                  for name, result in found.items()]
         st.markdown("\n".join(rows))
-        lesson.notes("blind", shown=(masking.blind_row,), shapes={"row": f"({N},)"})
+        lesson.explanation("blind", shown=(masking.blind_row,), shapes={"row": f"({N},)"})
 
 
 def _shape(page: PageContext) -> sparse_masks.Shape:
@@ -167,7 +166,7 @@ def _shape(page: PageContext) -> sparse_masks.Shape:
 def _sparse(page: PageContext, lesson: Lesson) -> None:
     """The two sections about one pattern; the real head's own controls leave the pattern's pictures alone."""
     _patterns(page, lesson)
-    lesson.live(_real, page, lesson)
+    lesson.fragment(_real, page, lesson)
 
 
 def _patterns(page: PageContext, lesson: Lesson) -> None:
@@ -183,9 +182,8 @@ def _patterns(page: PageContext, lesson: Lesson) -> None:
                   for each in sparse_masks.NAMES}
         with right:
             figure(lambda theme: matrix(theme, chosen.astype(float), [str(place) for place in range(n)],
-                                        [str(place) for place in range(n)],
-                                        height=420, ruler=False), key="masks-pattern",
-                   alt=lesson.alt("patterns", name=words["names"][name], share=chosen.mean(), n=n))
+                                        [str(place) for place in range(n)], height=420, style=CellStyle(ruler=False)),
+                   key="masks-pattern", alt=lesson.alt("patterns", name=words["names"][name], share=chosen.mean(), n=n))
         with left:
             st.markdown(_pattern_table(words, n, shape, causal, shares))
         layers = np.arange(1, 1 + max(map(len, shares.values())))
@@ -195,13 +193,13 @@ def _patterns(page: PageContext, lesson: Lesson) -> None:
                                    log="x" if len(layers) > 8 else "", height=340),
                key="masks-reach", alt=words["alt_reach"].format(layers=len(shares[name]), name=words["names"][name]))
         needed = sparse_masks.layers_needed(shares[name])
-        lesson.notes("patterns", shown=(sparse_masks.window, sparse_masks.dilated_window, sparse_masks.global_tokens,
-                                        sparse_masks.random_keys,
-                                        sparse_masks.reach), shapes={"allowed": chosen},
-                     name=words["names"][name], share=chosen.mean(), n=n, open=int(chosen.sum()), all=n * n,
-                     needed=words["never"] if needed is None else words["after"].format(count=needed),
-                     window=turned["window"],
-                     straight=-(-(n - 1) // turned["window"]))
+        lesson.explanation("patterns",
+                           shown=(sparse_masks.window, sparse_masks.dilated_window, sparse_masks.global_tokens,
+                                  sparse_masks.random_keys, sparse_masks.reach),
+                           shapes={"allowed": chosen}, name=words["names"][name], share=chosen.mean(), n=n,
+                           open=int(chosen.sum()), all=n * n,
+                           needed=words["never"] if needed is None else words["after"].format(count=needed),
+                           window=turned["window"], straight=-(-(n - 1) // turned["window"]))
 
 
 def _pattern_controls(page: PageContext, words: dict, name: str) -> None:
@@ -255,13 +253,12 @@ def _real(page: PageContext, lesson: Lesson) -> None:
         with right:
             heads = [str(head) for head in range(grid.shape[1])]
             figure(lambda theme: matrix(theme, grid, [str(layer) for layer in layers], heads, axes=("head", "layer"),
-                                        square=False, height=390,
-                                        title=words["lost_by"].format(name=titles[name])),
+                                        height=390, title=words["lost_by"].format(name=titles[name]),
+                                        style=CellStyle(square=False)),
                    key="masks-heads", alt=words["alt_heads"].format(name=titles[name]))
         ranked = sorted(lost[name].items(), key=lambda each: each[1])
         (least, least_lost), (most, most_lost) = ranked[0], ranked[-1]
-        lesson.notes("real", shown=(sparse_masks.lost_weight,), shapes={"lost": grid}, layer=view.layer, head=view.head,
-                     name=titles[name], n=n,
-                     lost=lost[name][place], least=head_label(*least), least_lost=least_lost, most=head_label(*most),
-                     most_lost=most_lost,
-                     share=sparse_masks.pattern(name, n, shape).mean())
+        lesson.explanation("real", shown=(sparse_masks.lost_weight,), shapes={"lost": grid}, layer=view.layer,
+                           head=view.head, name=titles[name], n=n, lost=lost[name][place], least=head_label(*least),
+                           least_lost=least_lost, most=head_label(*most), most_lost=most_lost,
+                           share=sparse_masks.pattern(name, n, shape).mean())

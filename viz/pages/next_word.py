@@ -12,7 +12,7 @@ from model.core.query import Kind, NoNextWord, OverviewQuery, Query
 from model.core.record import AttentionMap, AttentionRecord
 from model.core.view import View
 from model.studies.next_token import NextWord, NextWordQuery, distribution
-from viz.components.head_grid import head_grid
+from viz.components.head_grid import GridState, head_grid
 from viz.components.head_view import head_view
 from viz.figures.bars import bars
 from viz.page import Page, PageContext
@@ -20,7 +20,7 @@ from viz.page_controls import Number, Steps
 from viz.text import escape_markdown, strings
 from viz.widgets.control_widgets import button_setting, slider_for
 from viz.widgets.figure import figure
-from viz.widgets.handout_button import keep_picture
+from viz.widgets.handout_button import picture_button
 from viz.widgets.sentence_strip import sentence_strip
 
 PAGE = Page("Next word", "Look", 5, "record",
@@ -31,6 +31,7 @@ OFFERED = 8   # tokens that one can click
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     words = strings("next_word")
     st.markdown(f"#### {words['question']}")
     st.markdown(words["lead"])
@@ -84,8 +85,7 @@ def _chart(answer: NextWord, chances: np.ndarray) -> None:
            key="next-word", alt=words["alt"].format(n=len(names), first=answer.texts[0], p=shown[0]))
     positive = chances[chances > 0]
     st.caption(words["entropy"].format(entropy=-(positive * np.log2(positive)).sum() + 0.0, kept=len(positive),
-                                       n=len(chances), shown=len(names),
-                                       mass=shown.sum()))
+                                       n=len(chances), shown=len(names), mass=shown.sum()))
 
 
 def _steps(page: PageContext, answer: NextWord, chances: np.ndarray, full: bool) -> None:
@@ -127,15 +127,16 @@ def _row(page: PageContext, query: Query, record: AttentionRecord) -> None:
     st.markdown(words["heads_lead"].format(token=escape_markdown(attention_map.queries.texts[last])))
     left, right = st.columns([5, 6], gap="medium")
     with left:
-        keep_picture(head_grid(page.ask(OverviewQuery(query, Kind.CAUSAL)), open_head=opened,
-                               order=[(layer, head) for layer, head, _ in order],
-                               hover={words["elsewhere"]: {(layer, head): share for layer, head, share in order}},
-                               height=340, key="next-grid",
-                               on_event=lambda event: page.set_view(head=(event.layer, event.head))), (record,))
+        shares = {(layer, head): share for layer, head, share in order}
+        drawn = head_grid(page.ask(OverviewQuery(query, Kind.CAUSAL)),
+                          GridState(opened, order=list(shares), tooltip_values={words["elsewhere"]: shares}),
+                          height=340, key="next-grid",
+                          on_event=lambda event: page.set_view(head=(event.layer, event.head)))
+        picture_button(drawn, (record,))
     with right:
         view = View(Kind.CAUSAL, *opened, token=last, lens="text", scale="root")
         st.markdown(f"**{strings('heads')['head_title'].format(layer=opened[0], head=opened[1])}**")
-        keep_picture(head_view(displayed_head(record, view), view, focus=last, height=340, key="next-head"), (record,))
+        picture_button(head_view(displayed_head(record, view), view, height=340, key="next-head"), (record,))
 
 
 def elsewhere(attention_map: AttentionMap, query: int) -> list[tuple[int, int, float]]:

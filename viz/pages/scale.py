@@ -13,7 +13,7 @@ from viz.text import escape_markdown
 from viz.widgets.control_widgets import button_setting, choice_for, slider_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.head_picker import real_head
-from viz.widgets.lesson import GUESS, Lesson, computing, follow
+from viz.widgets.lesson import GUESS, Lesson, computing, open_page_next_run
 
 KEYS = (8, 16, 32, 64)
 SEEDS = 100
@@ -26,16 +26,17 @@ PAGE = Page("Why divide by √d_k", "Learn", 2, "nothing", controls=(
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     lesson = Lesson(page, "scale")
-    lesson.head()
+    lesson.header()
     revealed = lesson.predict()
-    survey, dots = lesson.live(_draws, page, lesson, leads=lesson.controls("dk", "keys", "seed", "draw"))
+    survey, dots = lesson.fragment(_draws, page, lesson, depends_on=lesson.controls("dk", "keys", "seed", "draw"))
     d_k, n_keys, seed, kind = (page.controls[name] for name in ("dk", "keys", "seed", "draw"))
     _softmax(lesson, survey, d_k, n_keys, revealed)
     _reasons(lesson, sqrt_dk.reasons(d_k, n_keys, seed, kind), d_k, revealed)
     _temperature(page, lesson, dots, d_k)
-    lesson.live(_real, page, lesson)
-    lesson.end()
+    lesson.fragment(_real, page, lesson)
+    lesson.next_lesson()
 
 
 def _draws(page: PageContext, lesson: Lesson) -> tuple[sqrt_dk.Survey, np.ndarray]:
@@ -83,10 +84,9 @@ def _variance(lesson: Lesson, survey: sqrt_dk.Survey, dots: np.ndarray, d_k: int
                    key=f"scale-histogram-{name}",
                    alt=lesson.prose["variance"]["alt_histogram"].format(name=lesson.prose["variance"][name],
                                                                         spread=(dots / divisor).std()))
-    lesson.notes("variance", shown=(sqrt_dk.components, sqrt_dk.rows_of, sqrt_dk.t5_variance),
-                 shapes={"dots": dots, "survey.variance": survey.variance},
-                 d_k=d_k, measured=dots.var(), spread=dots.std(), root=d_k**0.5, rows=len(dots),
-                 divided=(dots / d_k**0.5).var())
+    lesson.explanation("variance", shown=(sqrt_dk.components, sqrt_dk.rows_of, sqrt_dk.t5_variance),
+                       shapes={"dots": dots, "survey.variance": survey.variance}, d_k=d_k, measured=dots.var(),
+                       spread=dots.std(), root=d_k**0.5, rows=len(dots), divided=(dots / d_k**0.5).var())
 
 
 def score_histogram(numbers: np.ndarray, deviation: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -109,8 +109,7 @@ def _softmax(lesson: Lesson, survey: sqrt_dk.Survey, d_k: int, n_keys: int, reve
         left, middle, right = st.columns(3, gap="small")
         with left:
             figure(lambda theme: lines(theme, widths, both(survey.entropy), axes=("d_k", "entropy in bits"), log="x",
-                                       marks=[(d_k, f"d_k = {d_k:,}")],
-                                       bounds=[(np.log2(n_keys), f"log₂ {n_keys}")],
+                                       marks=[(d_k, f"d_k = {d_k:,}")], bounds=[(np.log2(n_keys), f"log₂ {n_keys}")],
                                        y_range=(0, np.log2(n_keys) * 1.08)),
                    key="scale-entropy",
                    alt=lesson.alt("softmax", plain=np.median(survey.entropy["plain"][here]), d_k=int(widths[here]),
@@ -118,7 +117,7 @@ def _softmax(lesson: Lesson, survey: sqrt_dk.Survey, d_k: int, n_keys: int, reve
         for place, name, axis in ((middle, "slope", "‖diag p − p pᵀ‖"), (right, "gradient", "‖∂p/∂q‖")):
             with place:
                 if not revealed:
-                    lesson.waits(name)
+                    lesson.placeholder(name)
                     continue
                 numbers = getattr(survey, name)
                 means = [Line(prose["mean"], numbers["plain"].mean(1), 1, "dot")] if name == "gradient" else []
@@ -128,7 +127,7 @@ def _softmax(lesson: Lesson, survey: sqrt_dk.Survey, d_k: int, n_keys: int, reve
                        key=f"scale-{name}", alt=prose[f"alt_{name}"].format(plain=np.median(numbers["plain"][here]),
                                                                             scaled=np.median(numbers["scaled"][here]),
                                                                             d_k=int(widths[here])))
-        lesson.notes("softmax", shown=(sqrt_dk.survey, sqrt_dk.gradient_norm),
+        lesson.explanation("softmax", shown=(sqrt_dk.survey, sqrt_dk.gradient_norm),
                      shapes={"entropy": survey.entropy["plain"]}, n_keys=n_keys,
                      bits=np.log2(n_keys), d_k=int(widths[here]),
                      **{f"{name}_{which}": float(np.median(getattr(survey, name)[which][here]))
@@ -140,7 +139,7 @@ def _reasons(lesson: Lesson, found: sqrt_dk.Reasons, d_k: int, revealed: bool) -
     """The four reasons as a table: what is said, what was measured, what is true of it."""
     with lesson.section("reasons"):
         if not revealed:
-            lesson.waits("reasons", height=160)
+            lesson.placeholder("reasons", height=160)
             return
         words = lesson.prose["reasons"]
         both = ("slope", "gradient", "gradient_mean", "spread", "output", "largest", "overflow")
@@ -149,8 +148,8 @@ def _reasons(lesson: Lesson, found: sqrt_dk.Reasons, d_k: int, revealed: bool) -
         table = [words["table_head"].format(d_k=f"{d_k:,}"), "|---|---|---|---|"]
         table += ["| " + " | ".join(cell.format(**numbers) for cell in row) + " |" for row in words["rows"]]
         st.markdown("\n".join(table))
-        lesson.notes("reasons", shown=(sqrt_dk.reasons, sqrt_dk.overflows),
-                     shapes={"keys": f"float32 ({sqrt_dk.DRAWS}, keys, {d_k})"}, **numbers)
+        lesson.explanation("reasons", shown=(sqrt_dk.reasons, sqrt_dk.overflows),
+                           shapes={"keys": f"float32 ({sqrt_dk.DRAWS}, keys, {d_k})"}, **numbers)
 
 
 def _temperature(page: PageContext, lesson: Lesson, dots: np.ndarray, d_k: int) -> None:
@@ -165,12 +164,10 @@ def _temperature(page: PageContext, lesson: Lesson, dots: np.ndarray, d_k: int) 
                                                    *([(root, f"T = √{d_k:,} = {root:.3g}")] if d_k > 1 else [])],
                                    bounds=[(np.log2(dots.shape[1]), f"log₂ {dots.shape[1]}")], height=320),
                key="scale-temperature", alt=lesson.alt("temperature", d_k=d_k, **at))
-        st.button(lesson.prose["widgets"]["see"].format(root=f"{root:.3g}"), key="see-softmax", on_click=follow,
-                  args=("softmax",),
-                  kwargs={"t": root})
-        lesson.notes("temperature", shown=(sqrt_dk.entropy_over, sqrt_dk.weights_of),
-                     shapes={"dots": dots, "T": TEMPERATURES},
-                     root=root, d_k=d_k, **at)
+        st.button(lesson.prose["widgets"]["see"].format(root=f"{root:.3g}"), key="see-softmax",
+                  on_click=open_page_next_run, args=("softmax",), kwargs={"t": root})
+        lesson.explanation("temperature", shown=(sqrt_dk.entropy_over, sqrt_dk.weights_of),
+                           shapes={"dots": dots, "T": TEMPERATURES}, root=root, d_k=d_k, **at)
 
 
 def _real(page: PageContext, lesson: Lesson) -> None:
@@ -192,13 +189,11 @@ def _real(page: PageContext, lesson: Lesson) -> None:
                key="scale-real",
                alt=lesson.alt("real", layer=view.layer, head=view.head, own=found.entropy["own"].mean(),
                               undone=found.entropy["undone"].mean()))
-        lesson.notes("real", shown=(sqrt_dk_in_heads.head_scale,),
-                     shapes={"query": layer.query[view.head], "scale": f"{layer.scale:.6g}"},
-                     own=found.entropy["own"].mean(), undone=found.entropy["undone"].mean(), divisor=found.divisor,
-                     d_k=found.d_k,
-                     root=found.d_k**0.5, q=found.component[0], k=found.component[1], predicted=found.predicted,
-                     measured=found.measured,
-                     absorbed=found.absorbed, model=escape_markdown(record.card.title),
-                     divides=words["divides" if abs(found.divisor - found.d_k**0.5) < 1e-3 * found.divisor
-                                   else "not"].format(
-                         divisor=found.divisor, d_k=found.d_k, root=found.d_k**0.5))
+        lesson.explanation("real", shown=(sqrt_dk_in_heads.head_scale,),
+                           shapes={"query": layer.query[view.head], "scale": f"{layer.scale:.6g}"},
+                           own=found.entropy["own"].mean(), undone=found.entropy["undone"].mean(),
+                           divisor=found.divisor, d_k=found.d_k, root=found.d_k**0.5, q=found.component[0],
+                           k=found.component[1], predicted=found.predicted, measured=found.measured,
+                           absorbed=found.absorbed, model=escape_markdown(record.card.title),
+                           divides=words["divides" if abs(found.divisor - found.d_k**0.5) < 1e-3 * found.divisor
+                                         else "not"].format(divisor=found.divisor, d_k=found.d_k, root=found.d_k**0.5))

@@ -1,6 +1,7 @@
 """How sure should a softmax be? One row of logits at every temperature: a row that one drags, or a row of a real
 head."""
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,15 +14,15 @@ from model.core.record import AttentionRecord, Layer
 from model.core.statistics import entropy, x_log_x
 from model.core.view import View
 from model.lessons import edit_effects, softmax
-from viz.components.handles import drag
+from viz.components.handles import HandleSet, handles
 from viz.figures.lines import Line, lines
-from viz.figures.matrix import matrix
+from viz.figures.matrix import CellStyle, matrix
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Places, Switch
 from viz.text import escape_markdown, strings
 from viz.widgets.control_widgets import button_setting, choice_for, log_steps, pills_for, slider_for, toggle_for
 from viz.widgets.figure import figure
-from viz.widgets.handout_button import keep_picture
+from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import GUESS, Lesson, computing
 
@@ -46,15 +47,16 @@ class Row:
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     lesson = Lesson(page, "softmax")
-    lesson.head()
+    lesson.header()
     revealed = lesson.predict()
-    row, weights, here = lesson.live(_row, page, lesson, leads=page.current_state)
+    row, weights, here = lesson.fragment(_row, page, lesson, depends_on=page.current_state)
     _spread(page, lesson, row, weights, here)
     _slope(page, lesson, row, weights, here, revealed)
     _ends(page, lesson, row)
-    lesson.live(_inside, page, lesson)
-    lesson.end()
+    lesson.fragment(_inside, page, lesson)
+    lesson.next_lesson()
 
 
 def _row(page: PageContext, lesson: Lesson) -> tuple[Row, np.ndarray, np.ndarray]:
@@ -79,9 +81,8 @@ def _choice(page: PageContext, words: dict) -> Row:
 
 def _own_row(page: PageContext, words: dict) -> Row:
     names = [f"key {place}" for place in range(len(LOGITS.start))]
-    keep_picture(drag(LOGITS, page.controls["z"], names, name=words["logits"], unit=words["logits"],
-                      faint=page.controls["masked"], key="logits",
-                      turn=page.set_controls))
+    picture_button(handles(LOGITS, page.controls["z"], HandleSet(names, words["logits"], words["logits"]),
+                           faint=page.controls["masked"], key="logits", turn=page.set_controls))
     with st.container(horizontal=True, gap="small"):
         for preset, values in PRESETS.items():
             button_setting(page, words["presets"][preset], f"preset-{preset}", z=values)
@@ -108,8 +109,7 @@ def _real_row(page: PageContext, words: dict) -> Row:
         logits, names = np.append(logits, float(layer.sink[view.head])), [*names, words["sink"]]
     allowed = np.isfinite(logits)
     st.caption(words["from"].format(token=escape_markdown(record[view.kind].queries.texts[token]), layer=view.layer,
-                                    head=view.head,
-                                    allowed=int(allowed.sum()), keys=len(allowed)))
+                                    head=view.head, allowed=int(allowed.sum()), keys=len(allowed)))
     return Row(names, np.where(allowed, logits, 0.0), allowed)
 
 
@@ -134,13 +134,12 @@ def _curves(page: PageContext, lesson: Lesson, row: Row, weights: np.ndarray, he
 def _first_numbers(lesson: Lesson, row: Row, weights: np.ndarray, here: np.ndarray, temperature: float) -> None:
     _numbers(lesson, row, here, temperature)
     keys = int(row.allowed.sum())
-    lesson.notes("curves", shown=(softmax.softmax_rows, _equation(), lines),
-                 shapes={"logits": row.logits, "temperatures": GRID, "weights": weights},
-                 t=temperature, name=escape_markdown(row.names[int(here.argmax())]), top=here.max(), keys=keys,
-                 uniform=1 / keys)
+    lesson.explanation("curves", shown=(softmax.softmax_rows, _equation(), lines),
+                       shapes={"logits": row.logits, "temperatures": GRID, "weights": weights}, t=temperature,
+                       name=escape_markdown(row.names[int(here.argmax())]), top=here.max(), keys=keys, uniform=1 / keys)
 
 
-def _equation():
+def _equation() -> Callable:
     from model.core import attention
 
     return attention.softmax
@@ -182,13 +181,12 @@ def _spread(page: PageContext, lesson: Lesson, row: Row, weights: np.ndarray, he
                                        axes=("temperature T", "effective tokens 2^H"), log="x",
                                        marks=[(temperature, f"T = {temperature:g}")], bounds=[(keys, f"all {keys}")],
                                        height=300),
-                   key="softmax-effective", alt=lesson.prose["spread"]["alt_effective"].format(t=temperature, keys=keys,
-                                                                                               effective=float(
-                                                                                                   softmax.effective_tokens(here))))
-        lesson.notes("spread", shown=(x_log_x, entropy, softmax.effective_tokens),
-                     shapes={"weights": weights, "entropy": effective},
-                     keys=keys, bits=float(np.log2(keys)), nats=float(np.log(keys)),
-                     effective=float(softmax.effective_tokens(here)), t=temperature)
+                   key="softmax-effective",
+                   alt=lesson.prose["spread"]["alt_effective"].format(t=temperature, keys=keys,
+                                                                      effective=float(softmax.effective_tokens(here))))
+        lesson.explanation("spread", shown=(x_log_x, entropy, softmax.effective_tokens),
+                           shapes={"weights": weights, "entropy": effective}, keys=keys, bits=float(np.log2(keys)),
+                           nats=float(np.log(keys)), effective=float(softmax.effective_tokens(here)), t=temperature)
 
 
 def _slope(page: PageContext, lesson: Lesson, row: Row, weights: np.ndarray, here: np.ndarray, revealed: bool) -> None:
@@ -209,19 +207,19 @@ def _slope(page: PageContext, lesson: Lesson, row: Row, weights: np.ndarray, her
                        key="softmax-slope",
                        alt=lesson.alt("slope", t=temperature, steepest=GRID[steepest], most=norms[steepest]))
             else:
-                lesson.waits("slope")
+                lesson.placeholder("slope")
         with right:
             shown = [place for place in np.argsort(-here, kind="stable")[:12] if row.allowed[place]]
             square = softmax.jacobian(here, temperature)[np.ix_(shown, shown)]
             names = [_named(row, place) for place in shown]
-            figure(lambda theme: matrix(theme, square, names, names, kind="signed",
-                                        axes=("logit that moves", "weight that answers"), digits=3),
+            figure(lambda theme: matrix(theme, square, names, names, axes=("logit that moves", "weight that answers"),
+                                        style=CellStyle("signed", digits=3)),
                    key="softmax-jacobian",
                    alt=lesson.prose["slope"]["alt_matrix"].format(t=temperature, most=float(np.abs(square).max())))
-        lesson.notes("slope", shown=(softmax.jacobian, softmax.jacobian_norm),
-                     shapes={"weights": weights, "jacobian": square},
-                     steepest=GRID[steepest], most=norms[steepest], cold=norms[0], hot=norms[-1],
-                     tie=lesson.prose["slope"]["tied" if tied else "free"].format(cold=norms[0]))
+        lesson.explanation("slope", shown=(softmax.jacobian, softmax.jacobian_norm),
+                           shapes={"weights": weights, "jacobian": square}, steepest=GRID[steepest],
+                           most=norms[steepest], cold=norms[0], hot=norms[-1],
+                           tie=lesson.prose["slope"]["tied" if tied else "free"].format(cold=norms[0]))
 
 
 def _ends(page: PageContext, lesson: Lesson, row: Row) -> None:
@@ -241,9 +239,9 @@ def _ends(page: PageContext, lesson: Lesson, row: Row) -> None:
         ours = softmax.softmax_rows(logits, [temperature])[0]
         lines_of.append(f"| {words['ours']} | exp(0) = 1 | {words['fine'].format(top=float(ours.max()))} |")
         st.markdown("\n".join(lines_of))
-        lesson.notes("ends", shown=(softmax.limits, softmax.naive_softmax), shapes={"logits": logits},
-                     best=escape_markdown(", ".join(best[:4])),
-                     share=float(cold.max()), uniform=float(hot.max()), keys=int(row.allowed.sum()))
+        lesson.explanation("ends", shown=(softmax.limits, softmax.naive_softmax), shapes={"logits": logits},
+                           best=escape_markdown(", ".join(best[:4])), share=float(cold.max()), uniform=float(hot.max()),
+                           keys=int(row.allowed.sum()))
 
 
 def _inside(page: PageContext, lesson: Lesson) -> None:
@@ -277,13 +275,12 @@ def _changes(lesson: Lesson, before: AttentionRecord, after: AttentionRecord, vi
     own = moved[view.layer, view.head]
     later = [value for (layer, _), value in moved.items() if layer > view.layer]
     figure(lambda theme: matrix(theme, grid, [str(layer) for layer in layers],
-                                [str(head) for head in range(grid.shape[1])], kind="plain",
-                                axes=("head", "layer"), height=120 + 30 * len(layers), square=False,
-                                bound=max(0.05, float(np.nanmax(grid)))),
+                                [str(head) for head in range(grid.shape[1])], axes=("head", "layer"),
+                                height=120 + 30 * len(layers),
+                                style=CellStyle("plain", bound=max(0.05, float(np.nanmax(grid))), square=False)),
            key="softmax-inside", alt=lesson.alt("inside", t=temperature, layer=view.layer, head=view.head, own=own))
     answer = edit_effects.answer_change(before.prediction, after.prediction)
     said = words["answers"][answer[0]].format(change=answer[1]) if answer else words["answers"]["none"]
-    lesson.notes("inside", shown=(edit_effects.row_change, edit_effects.head_changes), shapes={"share moved": grid},
-                 t=temperature, layer=view.layer,
-                 head=view.head, own=own, later=max(later, default=0.0), answer=said,
-                 text=escape_markdown(strings("frame")["title"]))
+    lesson.explanation("inside", shown=(edit_effects.row_change, edit_effects.head_changes),
+                       shapes={"share moved": grid}, t=temperature, layer=view.layer, head=view.head, own=own,
+                       later=max(later, default=0.0), answer=said, text=escape_markdown(strings("frame")["title"]))

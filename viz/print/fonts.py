@@ -5,9 +5,14 @@ says so. """
 import functools
 import re
 import unicodedata
+from typing import TYPE_CHECKING
 
 from viz import theme
 from viz.format import visible_token
+
+if TYPE_CHECKING:
+    from matplotlib.backends.backend_agg import RendererAgg
+    from matplotlib.font_manager import FontProperties
 
 CODE_POINT = re.compile("U\\+[0-9A-F]{4}")
 LONGEST = 24   # signs of a token's label; a longer one ends in …
@@ -24,13 +29,13 @@ def families(*wanted: str) -> tuple[str, ...]:
 
 
 @functools.lru_cache(256)
-def font(size: float, mono: bool = True, bold: bool = False):
-    """The font of tokens (mono) or of prose, with everything to fall back on."""
+def font(size: float, face: str) -> "FontProperties":
+    """The font of tokens ("mono"), of prose ("sans") or of titles ("bold"), with everything to fall back on."""
     from matplotlib.font_manager import FontProperties
 
-    stack = (theme.MONO if mono else theme.SANS) + theme.FALLBACK
-    return FontProperties(family=[*families(*stack), "monospace" if mono else "sans-serif"], size=size,
-                          weight="bold" if bold else "normal")
+    stack, generic = (theme.MONO, "monospace") if face == "mono" else (theme.SANS, "sans-serif")
+    return FontProperties(family=[*families(*stack, *theme.FALLBACK), generic], size=size,
+                          weight="bold" if face == "bold" else "normal")
 
 
 @functools.cache
@@ -64,17 +69,18 @@ def label(text: str) -> str:
 
 
 @functools.cache
-def _pen():
+def _pen() -> "RendererAgg":
     from matplotlib.backends.backend_agg import RendererAgg
 
     return RendererAgg(1, 1, 72)   # 72 dots an inch: a dot is a point
 
 
 @functools.lru_cache(4096)
-def width(text: str, size: float, mono: bool = True, bold: bool = False) -> float:
-    """How wide the text is drawn inside `sheet.pen`, which turns hinting off: hinted letters are as wide as whole dots
-    at each size."""
-    return _pen().get_text_width_height_descent(text, font(size, mono, bold), ismath=False)[0] if text else 0.0
+def width(text: str, size: float, mono: bool = True) -> float:
+    """How wide the text is drawn inside `sheet.pen`, in points. It turns hinting off: hinted letters are as wide as
+    whole dots at each size."""
+    face = font(size, "mono" if mono else "sans")
+    return _pen().get_text_width_height_descent(text, face, ismath=False)[0] if text else 0.0
 
 
 def widest(texts: list[str], size: float) -> float:
@@ -84,29 +90,29 @@ def widest(texts: list[str], size: float) -> float:
     return max((width(text, size) for text, count in cells.items() if count * 2 >= most), default=0.0)
 
 
-def wrap(text: str, size: float, limit: float, mono: bool = False) -> list[str]:
+def wrap(text: str, size: float, limit: float) -> list[str]:
     """The text in lines no wider than `limit`, broken at spaces, and inside a word only where the word alone is wider.
     A · ends a line."""
     lines, line = [], ""
     for word in text.split(" "):
         while word:
             longer = f"{line} {word}" if line else word
-            if word == "·" or width(longer, size, mono) <= limit:
+            if word == "·" or width(longer, size, mono=False) <= limit:
                 line, word = longer, ""
             elif line:
                 lines.append(line)
                 line = ""
             else:
-                fits = _fitting(word, size, limit, mono)
+                fits = _fitting(word, size, limit)
                 lines.append(word[:fits])
                 word = word[fits:]
     return [*lines, line] if line else lines
 
 
-def _fitting(word: str, size: float, limit: float, mono: bool) -> int:
+def _fitting(word: str, size: float, limit: float) -> int:
     """How many signs of a word fit into the limit, at least one; found by halving."""
     low, high = 1, len(word)
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if width(word[:middle], size, mono) <= limit else (low, middle - 1)
+        low, high = (middle, high) if width(word[:middle], size, mono=False) <= limit else (low, middle - 1)
     return low

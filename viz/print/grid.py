@@ -10,7 +10,7 @@ from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import theme
 from viz.format import head_label
-from viz.print.layout import SAID, Plan
+from viz.print.layout import WORDS, PicturePlan
 from viz.print.sheet import Sheet
 
 # points: between thumbnails, for a name, a thumbnail's side as near as whole points a cell come
@@ -20,7 +20,7 @@ RANKED = 5                    # heads that are marked for the pair
 Spot = tuple[int, int, int, int]   # layer, head, left, top
 
 
-def plan(record: AttentionRecord, view: View, raster: bool) -> Plan:
+def plan(record: AttentionRecord, view: View, raster: bool) -> PicturePlan:
     """How the grid will look: always on the square-root scale, as its bytes are."""
     overview = heads.overview(record[view.kind])
     high, wide = overview.cells[0].shape[1:]
@@ -39,7 +39,7 @@ def plan(record: AttentionRecord, view: View, raster: bool) -> Plan:
             sheet.box(x + left, y + top, wide * size, high * size, edge=theme.ACCENT if opened else theme.HAIRLINE,
                       line=1.6 if opened else 0.5)
             if (layer, head) in marks:
-                sheet.text(x + left + wide * size - 1.5, y + top + 7, str(marks[layer, head]), size=7, bold=True,
+                sheet.text(x + left + wide * size - 1.5, y + top + 7, str(marks[layer, head]), size=7, face="bold",
                            colour=theme.ACCENT, align="right")
             if ordered:
                 name = f"{head_label(layer, head)}  {values[layer, head]:.2f}"
@@ -48,15 +48,15 @@ def plan(record: AttentionRecord, view: View, raster: bool) -> Plan:
         if not ordered:
             _axes(sheet, x, y, spots, (wide * size, high * size))
 
-    notes = [SAID["cell"].format(rows=overview.pool[0], columns=overview.pool[1])] if max(overview.pool) > 1 else []
-    notes += [SAID["ordered"].format(measure=_title(view.order))] if ordered else []
-    notes += [SAID["marked"].format(count=len(marks))] if marks else []
-    return Plan(mosaic.shape[1], mosaic.shape[0] + (NAME if ordered else 0), SAID["thumbnails"], tuple(notes), "root",
-                paint, theme.ramp())
+    notes = [WORDS["cell"].format(rows=overview.pool[0], columns=overview.pool[1])] if max(overview.pool) > 1 else []
+    notes += [WORDS["ordered"].format(measure=_title(view.order))] if ordered else []
+    notes += [WORDS["marked"].format(count=len(marks))] if marks else []
+    return PicturePlan(mosaic.shape[1], mosaic.shape[0] + (NAME if ordered else 0), WORDS["thumbnails"], tuple(notes),
+                       "root", paint, theme.ramp())
 
 
 def _title(order: str) -> str:
-    return SAID["by_pair"] if order == "pair" else f"{BY_NAME[order].title} ({BY_NAME[order].unit})"
+    return WORDS["by_pair"] if order == "pair" else f"{BY_NAME[order].title} ({BY_NAME[order].unit})"
 
 
 def _ordered(record: AttentionRecord, view: View) -> tuple[list[tuple[int, int]], dict[tuple[int, int], float]]:
@@ -104,8 +104,8 @@ def _mosaic(overview: Overview, spots: list[Spot], size: int) -> np.ndarray:
 
 def _axes(sheet: Sheet, x: float, y: float, spots: list[Spot], side: tuple[int, int]) -> None:
     """The numbers of the layers and of the heads."""
-    sheet.text(x + GUTTER, y + 8, SAID["head"] + " →", size=7.5, colour=theme.QUIET)
-    sheet.text(x + 6, y + 2 * NAME, "← " + SAID["layer"], size=7.5, colour=theme.QUIET, align="right", angle=90)
+    sheet.text(x + GUTTER, y + 8, WORDS["head"] + " →", size=7.5, colour=theme.QUIET)
+    sheet.text(x + 6, y + 2 * NAME, "← " + WORDS["layer"], size=7.5, colour=theme.QUIET, align="right", angle=90)
     lefts = {head: left for _, head, left, _ in spots}
     tops = {layer: top for layer, *_, top in spots}
     for head, left in lefts.items():

@@ -3,6 +3,7 @@ place is known."""
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,51 +14,49 @@ from viz.print import fonts
 from viz.print.sheet import Sheet
 from viz.text import strings
 
-SAID = strings("export")
+WORDS = strings("export")
 MOST = 1024   # cells a side of a picture; the cells of a longer text stand for several tokens
 MIDDLE = 0.36  # of a font's size: from the baseline to the middle of its small letters
 GAP = 4       # points between a label and what it names
 
 
 @dataclass(frozen=True)
-class Plan:
-    """width, height: points. orientation: how to read it. notes: what a reader must know. bar: colours RGB uint8 (step,
-    3) from weight 0 to 1, or None where a weight is a line's thickness.
+class PicturePlan:
+    """How a picture will look, before its place is known."""
 
-    scale: of the bar. paint(sheet, x, y) draws with the top left corner there. pair: its weight in words, in parts.
-    legend: (text, colour) of each head. bound: the bar runs from −bound to bound.
-    """
-
-    width: float
-    height: float
-    orientation: str
-    notes: tuple[str, ...]
-    scale: str
-    paint: Callable[[Sheet, float, float], None]
-    bar: np.ndarray | None
-    pair: tuple[str, ...] = ()
-    legend: tuple[tuple[str, str], ...] = ()
-    bound: float | None = None
+    width: float                                   # points
+    height: float                                  # points
+    orientation: str                               # how to read it
+    notes: tuple[str, ...]                         # what a reader must know
+    scale: str                                     # of the bar
+    paint: Callable[[Sheet, float, float], None]   # paint(sheet, x, y) draws it with its top left corner there
+    bar: np.ndarray | None                         # RGB uint8 (step, 3) from weight 0 to 1; None: weights are thickness
+    pair: tuple[str, ...] = ()                     # the pair and its weight in words, in parts
+    legend: tuple[tuple[str, str], ...] = ()       # (text, colour) of each head
+    bound: float | None = None                     # the bar runs from −bound to bound
 
 
 @dataclass(frozen=True)
 class Labels:
-    """The labels of one axis, thinned where they would overlap. texts: {place: label}. marked: those in the accent
-    colour."""
+    """The labels of one axis, thinned where they would overlap."""
 
-    texts: dict[int, str]
-    size: float
-    marked: frozenset[int]
-    quiet: frozenset[int]
-    unknown: frozenset[int]
-    notes: tuple[str, ...]
+    texts: dict[int, str]     # {place: label}
+    size: float               # points, of the letters
+    marked: frozenset[int]    # places in the accent colour
+    quiet: frozenset[int]     # places of special tokens, in grey
+    unknown: frozenset[int]   # places of tokens that the vocabulary lacks
+    notes: tuple[str, ...]    # what a reader must know of them
 
     @property
     def width(self) -> float:
+        """Points of the widest label."""
         return fonts.widest(list(self.texts.values()), self.size)
 
     def colour(self, place: int) -> str:
-        return theme.ACCENT if place in self.marked else theme.QUIET if place in self.quiet else theme.INK["light"]
+        """The colour of the label at a place."""
+        if place in self.marked:
+            return theme.ACCENT
+        return theme.QUIET if place in self.quiet else theme.INK["light"]
 
 
 def pitch(count: int) -> float:
@@ -76,35 +75,35 @@ def labels(units: tuple[AxisItem, ...], step: float, marked: tuple[int | None, .
     places = [place for place in range(len(units))
               if place in kept or (place % every == 0 and all(abs(place - other) >= every for other in kept))]
     texts = {place: fonts.label(units[place].text) for place in places}
-    notes = [SAID["thinned"].format(count=len(units), step=_ordinal(every))] if every > 1 else []
+    notes = [WORDS["thinned"].format(count=len(units), step=_ordinal(every))] if every > 1 else []
     if any(fonts.CODE_POINT.search(text) for text in texts.values()):
-        notes.append(SAID["code_points"])
+        notes.append(WORDS["code_points"])
     if any(len(text) == fonts.LONGEST and text.endswith("…") for text in texts.values()):
-        notes.append(SAID["cut"].format(size=fonts.LONGEST))
+        notes.append(WORDS["cut"].format(size=fonts.LONGEST))
     return Labels(texts, size, kept, frozenset(place for place in places if units[place].special),
                   frozenset(place for place in places if units[place].unknown), tuple(notes))
 
 
-def pair_of(shown: DisplayedHead, view: View) -> tuple[int, int] | None:
+def pair_cell(shown: DisplayedHead, view: View) -> tuple[int, int] | None:
     """The row and the column of the view's pair, if both are shown."""
     row, column = (shown.row_of(view.pair[0]), shown.column_of(view.pair[1])) if view.pair else (None, None)
     return None if row is None or column is None else (row, column)
 
 
-def said_pair(shown: DisplayedHead, view: View) -> tuple[str, ...]:
+def pair_words(shown: DisplayedHead, view: View) -> tuple[str, ...]:
     """The pair and its weight, in parts, so that right-to-left tokens cannot turn the arrow round; nothing if it is not
     shown."""
-    place = pair_of(shown, view)
+    place = pair_cell(shown, view)
     if place is None:
         return ()
     a, b = shown.rows[place[0]], shown.columns[place[1]]
     return fonts.label(a.text), "→", fonts.label(b.text), f"{shown.weights[place]:.3f}"
 
 
-def letter(sheet: Sheet, x: float, y: float, place: int, names: Labels, **how) -> None:
-    """One token's label; [UNK] and its like are marked loudly."""
+def draw_label(sheet: Sheet, x: float, y: float, place: int, names: Labels, **how: Any) -> None:
+    """Draws one token's label; [UNK] and its like are marked loudly."""
     fill = theme.UNKNOWN if place in names.unknown else None
-    sheet.text(x, y, names.texts[place], size=names.size, colour=names.colour(place), mono=True, fill=fill, **how)
+    sheet.text(x, y, names.texts[place], size=names.size, colour=names.colour(place), face="mono", fill=fill, **how)
 
 
 def _ordinal(number: int) -> str:
@@ -112,7 +111,7 @@ def _ordinal(number: int) -> str:
     return f"{number}{ending}"
 
 
-def said_sums(shown: DisplayedHead, words: dict[str, str]) -> str:
+def sum_words(shown: DisplayedHead, words: dict[str, str]) -> str:
     """What the rows really sum to, after every filter."""
     sums = np.nansum(shown.weights, 1)
     return words["one"] if np.abs(sums - 1).max() < 1e-3 else words["other"].format(low=sums.min(), high=sums.max())

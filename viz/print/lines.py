@@ -10,7 +10,18 @@ from model.core.view import View
 from viz import theme
 from viz.format import head_label
 from viz.print import fonts
-from viz.print.layout import GAP, MIDDLE, SAID, Labels, Plan, labels, letter, pair_of, said_pair, said_sums
+from viz.print.layout import (
+    GAP,
+    MIDDLE,
+    WORDS,
+    Labels,
+    PicturePlan,
+    draw_label,
+    labels,
+    pair_cell,
+    pair_words,
+    sum_words,
+)
 from viz.print.sheet import Sheet
 
 VECTOR = 128      # tokens a side up to which a vector file holds each line; beyond, an image
@@ -22,14 +33,14 @@ HEAD = 7.5        # points of their letters
 PITCH = 16.0      # points from one token to the next, where there is room
 
 
-def plan(record: AttentionRecord, view: View, raster: bool) -> Plan:
+def plan(record: AttentionRecord, view: View, raster: bool) -> PicturePlan:
     """How the lines lens will look, with every overlaid head. raster: a PNG, in which all is pixels anyway."""
     heads = [(view.layer, view.head), *view.overlay]
     return plan_of([displayed_head(record, replace(view, layer=layer, head=head)) for layer, head in heads], view,
                    raster)
 
 
-def plan_of(pictures: list[DisplayedHead], view: View, raster: bool) -> Plan:
+def plan_of(pictures: list[DisplayedHead], view: View, raster: bool) -> PicturePlan:
     """The same of heads that are displayed already, the open one first, over the same rows and columns."""
     shown, focus = pictures[0], _focus(pictures[0], view)
     count = max(shown.weights.shape)
@@ -37,7 +48,7 @@ def plan_of(pictures: list[DisplayedHead], view: View, raster: bool) -> Plan:
     looking = labels(shown.rows, step, focus[:1])
     looked_at = labels(shown.columns, step, focus[1:])
     left, right = (looked_at, looking) if view.transpose else (looking, looked_at)
-    sides = [max(names.width, fonts.width(SAID[name], HEAD)) for names, name in zip((left, right), _headings(view))]
+    sides = [max(names.width, fonts.width(WORDS[name], HEAD)) for names, name in zip((left, right), _headings(view))]
     between = min(260.0, max(190.0, 0.5 * count * step))
     ends, colours, widths, notes = _lines(pictures, focus, view.scale)
 
@@ -45,15 +56,15 @@ def plan_of(pictures: list[DisplayedHead], view: View, raster: bool) -> Plan:
         edges = x + sides[0] + GAP, x + sides[0] + GAP + between
         points = _curves(ends[:, ::-1] if view.transpose else ends, edges, y + HEADING, step)
         sheet.curves(points, colours, widths * (0.4 + 0.6 * step / PITCH), as_image=not raster and count > VECTOR)
-        _column(sheet, (edges[0] - GAP, y), left, step, ("right", SAID[_headings(view)[0]]))
-        _column(sheet, (edges[1] + GAP, y), right, step, ("left", SAID[_headings(view)[1]]))
+        _column(sheet, (edges[0] - GAP, y), left, step, ("right", WORDS[_headings(view)[0]]))
+        _column(sheet, (edges[1] + GAP, y), right, step, ("left", WORDS[_headings(view)[1]]))
 
     legend = tuple((head_label(each.layer, each.head), colour)
                    for each, colour in zip(pictures, theme.HEADS)) if len(pictures) > 1 else ()
-    orientation = f"{SAID['right' if view.transpose else 'left']}; {said_sums(shown, SAID['line_sums'])}"
-    return Plan(sum(sides) + 2 * GAP + between, HEADING + count * step, orientation,
-                (*shown.notes, *dict.fromkeys(looking.notes + looked_at.notes), *notes), view.scale, paint, None,
-                said_pair(shown, view), legend)
+    orientation = f"{WORDS['right' if view.transpose else 'left']}; {sum_words(shown, WORDS['line_sums'])}"
+    return PicturePlan(sum(sides) + 2 * GAP + between, HEADING + count * step, orientation,
+                       (*shown.notes, *dict.fromkeys(looking.notes + looked_at.notes), *notes), view.scale, paint, None,
+                       pair_words(shown, view), legend)
 
 
 def _headings(view: View) -> tuple[str, str]:
@@ -62,11 +73,11 @@ def _headings(view: View) -> tuple[str, str]:
 
 def _focus(shown: DisplayedHead, view: View) -> tuple[int | None, int | None]:
     """The row in focus and the column of the pair, where they are shown."""
-    pair = pair_of(shown, view)
+    pair = pair_cell(shown, view)
     return shown.row_of(view.token), pair[1] if pair and pair[0] == shown.row_of(view.token) else None
 
 
-def look(force: np.ndarray, colours: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def line_style(force: np.ndarray, colours: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Thicker and darker is more: RGBA (line, 4) and widths (line) in points for strengths from 0 to 1 and colours RGB
     (line, 3) from 0 to 255."""
     alpha = np.round(64 * (0.06 + 0.9 * force)) / 64   # few different ones keep a PDF small
@@ -81,7 +92,8 @@ def _curves(ends: np.ndarray, edges: tuple[float, float], top: float, step: floa
                      y[:, [0, 0, 1, 1]]], -1)
 
 
-def _lines(pictures: list[DisplayedHead], focus: tuple[int | None, int | None], scale: str):
+def _lines(pictures: list[DisplayedHead], focus: tuple[int | None, int | None],
+           scale: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[str]]:
     """Row and column (line, 2), RGBA (line, 4), widths (line) in points, strongest last; and what must be said."""
     weights = np.stack([shown.weights for shown in pictures])
     strength = theme.strength(weights, scale)
@@ -89,14 +101,15 @@ def _lines(pictures: list[DisplayedHead], focus: tuple[int | None, int | None], 
     which, rows, columns = np.nonzero(visible)
     order = np.argsort(strength[visible], kind="stable")[-MOST:]
     which, rows, columns, force = which[order], rows[order], columns[order], strength[visible][order]
-    colours, widths = look(force, np.array([theme.rgb(colour) for colour in theme.HEADS])[which % len(theme.HEADS)])
+    colours, widths = line_style(force,
+                                 np.array([theme.rgb(colour) for colour in theme.HEADS])[which % len(theme.HEADS)])
     if focus[0] is not None:
         colours[rows != focus[0], 3] *= FADED
     pair = (rows == focus[0]) & (columns == focus[1]) & (len(pictures) == 1)
     colours[pair] = (*np.array(theme.rgb(theme.ACCENT)) / 255, 1)
-    notes = [SAID["faint"]] if (~visible & (weights > 0)).any() else []
+    notes = [WORDS["faint"]] if (~visible & (weights > 0)).any() else []
     if visible.sum() > MOST:
-        notes.append(SAID["most_lines"].format(count=MOST, total=int(visible.sum())))
+        notes.append(WORDS["most_lines"].format(count=MOST, total=int(visible.sum())))
     return np.stack([rows, columns], -1), colours, widths, notes
 
 
@@ -105,4 +118,4 @@ def _column(sheet: Sheet, corner: tuple[float, float], names: Labels, step: floa
     align, heading = how
     sheet.text(x, y + 6, heading, size=HEAD, colour=theme.QUIET, align=align)
     for place in names.texts:
-        letter(sheet, x, y + HEADING + (place + 0.5) * step + names.size * MIDDLE, place, names, align=align)
+        draw_label(sheet, x, y + HEADING + (place + 0.5) * step + names.size * MIDDLE, place, names, align=align)

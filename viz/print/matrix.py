@@ -8,7 +8,19 @@ from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import theme
 from viz.print import fonts
-from viz.print.layout import GAP, MIDDLE, SAID, Labels, Plan, labels, letter, pair_of, pitch, said_pair, said_sums
+from viz.print.layout import (
+    GAP,
+    MIDDLE,
+    WORDS,
+    Labels,
+    PicturePlan,
+    draw_label,
+    labels,
+    pair_cell,
+    pair_words,
+    pitch,
+    sum_words,
+)
 from viz.print.sheet import Sheet
 
 VECTOR = 128    # cells a side up to which a vector file holds each cell as a shape; beyond, an image
@@ -20,13 +32,13 @@ NAME = 14       # points that an axis' name takes
 Box = tuple[int, int, int, int]   # left, top, width, height in cells
 
 
-def plan(record: AttentionRecord, view: View, raster: bool) -> Plan:
+def plan(record: AttentionRecord, view: View, raster: bool) -> PicturePlan:
     """How the matrix lens will look. raster: the cells as pixels (PNG), not as shapes."""
     return plan_of([displayed_head(record, view)], view, raster)
 
 
 def plan_of(pictures: list[DisplayedHead], view: View, raster: bool, bound: float | None = None,
-            shapes: bool = False) -> Plan:
+            shapes: bool = False) -> PicturePlan:
     """The same of a head that is displayed already, the first of `pictures`. bound: its numbers are differences from
     −bound to bound; NaN is what one of the two heads does not have. shapes: no image however long the text is; where it
     has too many cells, the largest of each square."""
@@ -59,10 +71,11 @@ def plan_of(pictures: list[DisplayedHead], view: View, raster: bool, bound: floa
 
     kind = "column" if view.transpose else "row"
     notes = (*shown.notes, *dict.fromkeys(above.notes + beside.notes),
-             *([SAID["pooled"].format(rows=size, columns=size)] if size > 1 else []))
-    sums = "" if bound or not weights.any() else f"; {said_sums(shown, SAID[kind + '_sums'])}"
-    return Plan(side + width + overhang, NAME + head + height, SAID[kind] + sums, notes, view.scale, paint,
-                theme.ramp(stops=theme.SIGNED["light"]) if bound else theme.ramp(), said_pair(shown, view), bound=bound)
+             *([WORDS["pooled"].format(rows=size, columns=size)] if size > 1 else []))
+    sums = "" if bound or not weights.any() else f"; {sum_words(shown, WORDS[kind + '_sums'])}"
+    return PicturePlan(side + width + overhang, NAME + head + height, WORDS[kind] + sums, notes, view.scale, paint,
+                       theme.ramp(stops=theme.SIGNED["light"]) if bound else theme.ramp(), pair_words(shown, view),
+                       bound=bound)
 
 
 def _overhang(above: Labels, count: int, step: float, angle: int) -> float:
@@ -82,7 +95,7 @@ def _boxes(shown: DisplayedHead, view: View) -> list[Box]:
     row, boxes = shown.row_of(view.token), []
     if row is not None:
         boxes.append((0, row, len(shown.columns), 1))
-    place = pair_of(shown, view)
+    place = pair_cell(shown, view)
     return [*boxes, (place[1], place[0], 1, 1)] if place else boxes
 
 
@@ -112,8 +125,7 @@ def _size(weights: np.ndarray, scale: str, bound: float | None) -> int:
 
 
 def _cells(sheet: Sheet, place: tuple[float, float, float, float], weights: np.ndarray, forbidden: np.ndarray,
-           how: tuple[str, float | None],
-           raster: bool) -> None:
+           how: tuple[str, float | None], raster: bool) -> None:
     """The cells as shapes or as pixels. how: the scale, and the bound of differences."""
     x, y, width, height = place
     steps, (rows, columns) = steps_of(weights, *how), weights.shape
@@ -165,7 +177,7 @@ def _outline(sheet: Sheet, corner: tuple[float, float], box: Box, step: float) -
 
 def _names(sheet: Sheet, corner: tuple[float, float], room: tuple[float, float], transpose: bool) -> None:
     """Which axis looks and which is looked at."""
-    across, down = (SAID["looks"], SAID["looked_at"]) if transpose else (SAID["looked_at"], SAID["looks"])
+    across, down = (WORDS["looks"], WORDS["looked_at"]) if transpose else (WORDS["looked_at"], WORDS["looks"])
     sheet.text(corner[0], corner[1] - room[1] - GAP, across + " →", size=7.5, colour=theme.QUIET)
     sheet.text(corner[0] - room[0] + NAME - GAP, corner[1], "← " + down, size=7.5, colour=theme.QUIET, angle=90,
                align="right")
@@ -173,8 +185,8 @@ def _names(sheet: Sheet, corner: tuple[float, float], room: tuple[float, float],
 
 def _letter(sheet: Sheet, corner: tuple[float, float], above: Labels, beside: Labels, step: float, angle: int) -> None:
     for place in beside.texts:
-        letter(sheet, corner[0] - GAP, corner[1] + (place + 0.5) * step + beside.size * MIDDLE, place, beside,
-               align="right")
+        draw_label(sheet, corner[0] - GAP, corner[1] + (place + 0.5) * step + beside.size * MIDDLE, place, beside,
+                   align="right")
     for place in above.texts:
-        letter(sheet, corner[0] + (place + 0.5) * step + above.size * MIDDLE * (angle == 90), corner[1] - GAP, place,
-               above, angle=angle)
+        draw_label(sheet, corner[0] + (place + 0.5) * step + above.size * MIDDLE * (angle == 90), corner[1] - GAP,
+                   place, above, angle=angle)

@@ -1,16 +1,21 @@
 """Round the picture: its title, how to read it, the bar of its colours, what must be said of it, and where it comes
 from."""
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import provenance, theme
 from viz.print import fonts
-from viz.print.layout import SAID, Plan
-from viz.print.lines import look
+from viz.print.layout import WORDS, PicturePlan
+from viz.print.lines import line_style
 from viz.print.options import Options
 from viz.print.sheet import MARGIN, Sheet
 from viz.text import show_invisibles
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 BARE, WIDE = 190, 1600   # points: of a picture and the bar below it; of pictures beside one another
 NARROW = 300     # points: the narrowest page, so that a caption has room for a few words a line
@@ -18,7 +23,7 @@ BAR = (120, 7)   # points
 TICKS = {"linear": (0, 0.25, 0.5, 0.75, 1), "root": (0, 0.05, 0.25, 0.5, 1), "log": (1e-4, 1e-3, 1e-2, 1e-1, 1)}
 
 
-def compose(plan: Plan, record: AttentionRecord, view: View, options: Options):
+def compose(plan: PicturePlan, record: AttentionRecord, view: View, options: Options) -> "Figure":
     """The whole page as a figure: title, picture, bar, notes, caption, from top to bottom."""
     sheet = Sheet()
     inner = max(NARROW, plan.width)
@@ -27,13 +32,13 @@ def compose(plan: Plan, record: AttentionRecord, view: View, options: Options):
     y = _bar(sheet, plan, (MARGIN, y + plan.height + 18))
     texts, source = provenance.sentences(record, options.link) if options.caption else ([], [])
     caption = [show_invisibles(" · ".join(texts)), show_invisibles(" · ".join(source))]
-    coded = [SAID["code_points"]] if fonts.CODE_POINT.search(fonts.readable(caption[0], mono=False)) else []
+    coded = [WORDS["code_points"]] if fonts.CODE_POINT.search(fonts.readable(caption[0], mono=False)) else []
     y = _prose(sheet, y + 6, [note.rstrip(".") + "." for note in dict.fromkeys([*plan.notes, *coded])], 7.5, inner)
     y = _prose(sheet, y + 4, caption, 6.5, inner)
     return sheet.close(inner + 2 * MARGIN, y + MARGIN - 6)
 
 
-def bare(plan: Plan):
+def bare_picture(plan: PicturePlan) -> "Figure":
     """The picture alone with how to read it, its bar and its notes: for a page that has its own title and caption."""
     sheet = Sheet()
     inner = max(NARROW, plan.width)
@@ -44,17 +49,17 @@ def bare(plan: Plan):
     return sheet.close(inner + 2 * MARGIN, y + 6)
 
 
-def beside(plans: list[Plan], titles: list[str], heading: str, said: list[str]):
+def pictures_beside(plans: list[PicturePlan], titles: list[str], heading: str, said: list[str]) -> "Figure":
     """Several pictures on one page: beside one another, or below one another where that would be wider than WIDE. said:
     the caption."""
     sheet, across = Sheet(), sum(max(plan.width, BARE) for plan in plans) + 2 * MARGIN <= WIDE
-    inner = sum(max(plan.width, BARE) + 2 * MARGIN
-                for plan in plans) - 2 * MARGIN if across else max(NARROW, *(plan.width for plan in plans))
-    sheet.text(MARGIN, MARGIN + 11, heading, size=13, bold=True)
+    wide = sum(max(plan.width, BARE) + 2 * MARGIN for plan in plans) - 2 * MARGIN
+    inner = wide if across else max(NARROW, *(plan.width for plan in plans))
+    sheet.text(MARGIN, MARGIN + 11, heading, size=13, face="bold")
     x, top = float(MARGIN), _prose(sheet, MARGIN + 17, [plans[0].orientation], 8, inner) + 20
     lowest = max(plan.height for plan in plans)
     for plan, title in zip(plans, titles, strict=True):
-        sheet.text(x, top, title, size=10, bold=True)
+        sheet.text(x, top, title, size=10, face="bold")
         under = top + 10 + (lowest if across else plan.height)
         plan.paint(sheet, x, under - plan.height)
         y = _bar(sheet, plan, (x, under + 18))
@@ -64,19 +69,20 @@ def beside(plans: list[Plan], titles: list[str], heading: str, said: list[str]):
     return sheet.close(inner + 2 * MARGIN, y + MARGIN - 6)
 
 
-def _header(sheet: Sheet, plan: Plan, record: AttentionRecord, view: View, options: Options, inner: float) -> float:
+def _header(sheet: Sheet, plan: PicturePlan, record: AttentionRecord, view: View, options: Options,
+            inner: float) -> float:
     """Writes the title and how to read the picture; returns where the picture begins."""
-    kind = SAID["kinds"][view.kind]
-    title = (SAID["grid_title"].format(count=sum(layer.heads for layer in record[view.kind].layers)) if options.grid
-             else SAID["title"].format(layer=view.layer, head=view.head))
+    kind = WORDS["kinds"][view.kind]
+    title = (WORDS["grid_title"].format(count=sum(layer.heads for layer in record[view.kind].layers)) if options.grid
+             else WORDS["title"].format(layer=view.layer, head=view.head))
     y = MARGIN + 11.0
-    sheet.text(MARGIN, y, title, size=13, bold=True)
+    sheet.text(MARGIN, y, title, size=13, face="bold")
     y = _prose(sheet, y + 6,
-               [SAID["of"].format(title=show_invisibles(record.card.title), kind=kind), plan.orientation], 8, inner)
+               [WORDS["of"].format(title=show_invisibles(record.card.title), kind=kind), plan.orientation], 8, inner)
     if plan.pair:
         x, y = float(MARGIN), y + 11
         for part in plan.pair:
-            sheet.text(x, y, part, size=8, colour=theme.ACCENT, mono=True)
+            sheet.text(x, y, part, size=8, colour=theme.ACCENT, face="mono")
             x += fonts.width(part + " ", 8)
     return y + 12
 
@@ -90,13 +96,13 @@ def _prose(sheet: Sheet, y: float, paragraphs: list[str], size: float, inner: fl
     return y
 
 
-def _bar(sheet: Sheet, plan: Plan, corner: tuple[float, float]) -> float:
+def _bar(sheet: Sheet, plan: PicturePlan, corner: tuple[float, float]) -> float:
     """The weights from 0 to 1 as colours or as a line's thickness, with their scale's name; returns where the next
     thing may begin."""
     (width, height), (x, y) = BAR, corner
     if plan.bar is None:
         places = np.linspace(x, x + width, 61)
-        colours, widths = look(np.linspace(0, 1, 60), np.array(theme.rgb(theme.HEADS[0])))
+        colours, widths = line_style(np.linspace(0, 1, 60), np.array(theme.rgb(theme.HEADS[0])))
         ends = np.stack([places[:-1], places[1:]], -1)
         sheet.strokes(np.stack([ends, np.full(ends.shape, y + height / 2)], -1), colours, widths)
     else:
@@ -113,16 +119,16 @@ def _bar(sheet: Sheet, plan: Plan, corner: tuple[float, float]) -> float:
         sheet.box(at, y + height, 0, 2, edge=theme.QUIET, line=0.5)
         sheet.text(at, y + height + 9, f"{tick:.3g}", size=6.5, colour=theme.QUIET,
                    align="center" if at > x else "left")
-    name = f"{SAID['weight']}, {SAID['scales'][plan.scale]}" if plan.bound is None else f"{SAID['change']}, {SAID['scales'][plan.scale]}"
+    name = f"{WORDS['weight' if plan.bound is None else 'change']}, {WORDS['scales'][plan.scale]}"
     sheet.text(x + width + 10, y + height - 0.5, name, size=7.5, colour=theme.QUIET)
     return _legend(sheet, plan, y + height + 12)
 
 
-def _legend(sheet: Sheet, plan: Plan, y: float) -> float:
+def _legend(sheet: Sheet, plan: PicturePlan, y: float) -> float:
     """The colours of the heads, if there are several."""
     x = float(MARGIN)
     for name, colour in plan.legend:
         sheet.box(x, y + 6, 10, 3.5, fill=colour)
-        sheet.text(x + 13, y + 10.5, name, size=8, mono=True)
+        sheet.text(x + 13, y + 10.5, name, size=8, face="mono")
         x += 13 + fonts.width(name, 8) + 12
     return y + 12 if plan.legend else y

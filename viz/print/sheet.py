@@ -7,13 +7,16 @@ import io
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from model.core.query import UserError
 from viz import theme
 from viz.print import fonts
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MARGIN = 16
 PIXELS = 64_000_000   # of one PNG: beyond, a laptop's viewers give up
@@ -28,8 +31,7 @@ def pen() -> Iterator[None]:
     import matplotlib
 
     ours = {"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "clearhead", "text.parse_math": False,
-            "text.hinting": "no_hinting",
-            "font.monospace": [theme.MONO[0]], "font.sans-serif": [theme.SANS[0]]}
+            "text.hinting": "no_hinting", "font.monospace": [theme.MONO[0]], "font.sans-serif": [theme.SANS[0]]}
     plain: dict[Any, Any] = {name: value for name, value in matplotlib.rcParamsDefault.items()
                              if not name.startswith("backend")}
     with _LOCK, matplotlib.rc_context(plain | ours):
@@ -47,32 +49,31 @@ class Sheet:
         self.axes.set_axis_off()
 
     def text(self, x: float, y: float, words: str, *, size: float = 8, colour: str = theme.INK["light"],
-             mono: bool = False, bold: bool = False,
-             align: str = "left", angle: float = 0, fill: str | None = None) -> None:
-        """One line with its baseline at y. Text in SVG is placed by its anchor, so that another font moves nothing but
-        the far end."""
+             face: str = "sans", align: str = "left", angle: float = 0, fill: str | None = None) -> None:
+        """Writes one line with its baseline at y, in a face of `fonts.font`. fill: the colour behind it. Text in SVG is
+        placed by its anchor, so that another font moves nothing but the far end."""
         behind = {"facecolor": fill, "edgecolor": "none", "pad": 1} if fill else None
-        self.axes.text(x, y, words, fontproperties=fonts.font(size, mono, bold), color=colour, ha=align, va="baseline",
-                       rotation=angle,
-                       rotation_mode="anchor", parse_math=False, bbox=behind)
+        self.axes.text(x, y, words, fontproperties=fonts.font(size, face), color=colour, ha=align, va="baseline",
+                       rotation=angle, rotation_mode="anchor", parse_math=False, bbox=behind)
 
     def box(self, x: float, y: float, width: float, height: float, *, fill: str = "none", edge: str = "none",
             line: float = 0.6) -> None:
+        """Draws a rectangle with its top left corner at (x, y): filled with a colour, framed in another."""
         from matplotlib.patches import Rectangle
 
         self.axes.add_artist(Rectangle((x, y), width, height, facecolor=fill, edgecolor=edge, linewidth=line,
                                        joinstyle="miter"))
 
     def image(self, x: float, y: float, width: float, height: float, pixels: np.ndarray) -> None:
-        """RGB or RGBA uint8 (row, column, channel), its first row on top. Repeated, so that no viewer blurs the cells
-        when it enlarges them."""
+        """Draws RGB or RGBA uint8 (row, column, channel), the first row on top. Each cell is repeated: no viewer then
+        blurs it when it enlarges the picture."""
         larger = max(1, -(-1024 // max(pixels.shape[:2])))
         pixels = pixels.repeat(larger, 0).repeat(larger, 1)
         self.axes.imshow(pixels, extent=(x, x + width, y + height, y), interpolation="none", aspect="auto",
                          resample=False)
 
     def cells(self, x: float, y: float, size: tuple[float, float], steps: np.ndarray, ramp: np.ndarray) -> None:
-        """A vector matrix: `steps` (row, column) indexes the ramp; what has the ramp's first colour is left as
+        """Draws a matrix of shapes: `steps` (row, column) indexes the ramp; the ramp's first colour is left as
         paper."""
         from matplotlib.patches import PathPatch
         from matplotlib.path import Path
@@ -89,15 +90,15 @@ class Sheet:
                                            edgecolor=colour, linewidth=0.1))
 
     def strokes(self, segments: np.ndarray, colours: np.ndarray, widths: np.ndarray | float) -> None:
-        """Straight lines: segments (line, 2, xy), colours RGBA (line, 4)."""
+        """Draws straight lines: segments (line, 2, xy), colours RGBA (line, 4)."""
         from matplotlib.collections import LineCollection
 
         self.axes.add_collection(LineCollection(list(segments), colors=colours, linewidths=widths, capstyle="butt"),
                                  autolim=False)
 
     def curves(self, points: np.ndarray, colours: np.ndarray, widths: np.ndarray, as_image: bool) -> None:
-        """Bézier curves: points (line, 4, xy), colours RGBA (line, 4). `as_image` keeps a vector file small where they
-        are many."""
+        """Draws Bézier curves: points (line, 4, xy), colours RGBA (line, 4). `as_image` keeps a vector file small where
+        they are many."""
         from matplotlib.collections import PathCollection
         from matplotlib.path import Path
 
@@ -106,16 +107,17 @@ class Sheet:
                                                 edgecolors=colours, linewidths=widths,
                                                 rasterized=as_image), autolim=False)
 
-    def close(self, width: float, height: float):
-        """The figure, on a page of this size."""
+    def close(self, width: float, height: float) -> "Figure":
+        """Returns the figure, on a page of this size in points."""
         self.axes.set_xlim(0, width)
         self.axes.set_ylim(height, 0)
         self.figure.set_size_inches(width / 72, height / 72)
         return self.figure
 
 
-def save(figure, kind: str, zoom: int = 4, **settings) -> bytes:
-    """The figure as png, svg or pdf; a PNG has `zoom` pixels a point. Raises UserError if it would be too large."""
+def save(figure: "Figure", kind: str, zoom: int = 4, **settings: Any) -> bytes:
+    """The bytes of the figure as png, svg or pdf; a PNG has `zoom` pixels a point. Raises UserError where that would be
+    too large."""
     width, height = figure.get_size_inches() * 72 * zoom
     if kind == "png" and (width * height > PIXELS or max(width, height) > SIDE):
         raise UserError(f"The picture would have {width:,.0f} × {height:,.0f} pixels and the limit is {PIXELS:,}, "

@@ -8,7 +8,7 @@ from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import theme
 from viz.print import fonts
-from viz.print.layout import SAID, Plan, labels, said_pair
+from viz.print.layout import WORDS, PicturePlan, labels, pair_words
 from viz.print.sheet import Sheet
 
 # points: the column, a line, the letters, round a token, between tokens
@@ -16,12 +16,12 @@ WIDE, LINE, SIZE, PAD, GAP = 460, 30, 10, 3, 3
 NUMBERED = 0.005   # a smaller weight would read 0.00
 
 
-def plan(record: AttentionRecord, view: View, raster: bool) -> Plan:
+def plan(record: AttentionRecord, view: View, raster: bool) -> PicturePlan:
     """How the text lens will look. Raises UserError if no token is in focus."""
     return plan_of([displayed_head(record, view)], view, raster)
 
 
-def plan_of(pictures: list[DisplayedHead], view: View, raster: bool) -> Plan:
+def plan_of(pictures: list[DisplayedHead], view: View, raster: bool) -> PicturePlan:
     """The same of a head that is displayed already, the first of `pictures`. Raises UserError if no token is in
     focus."""
     shown = pictures[0]
@@ -40,19 +40,19 @@ def plan_of(pictures: list[DisplayedHead], view: View, raster: bool) -> Plan:
             unit, colour = shown.columns[place], "#{:02x}{:02x}{:02x}".format(*colours[place])
             edge, line = (theme.ACCENT, 1.2) if place == outlined else (theme.HAIRLINE, 0.5)
             sheet.box(x + left, y + top, wide, 16, fill=colour, edge=edge, line=line)
-            ink = theme.PAPER["light"] if colours[place].mean() < 150 else theme.QUIET if unit.special else theme.INK[
-                "light"]
+            ink = theme.QUIET if unit.special else theme.INK["light"]
+            if colours[place].mean() < 150:
+                ink = theme.PAPER["light"]
             behind = theme.UNKNOWN if unit.unknown else None
-            sheet.text(x + left + PAD, y + top + 11.5, names.texts[place], size=SIZE, mono=True, colour=ink,
+            sheet.text(x + left + PAD, y + top + 11.5, names.texts[place], size=SIZE, face="mono", colour=ink,
                        fill=behind)
             if weights[place] >= NUMBERED:
                 sheet.text(x + left + wide / 2, y + top + 23, f"{weights[place]:.2f}", size=6, colour=theme.QUIET,
                            align="center")
 
     width = max(left + wide for left, _, wide in spots)
-    return Plan(width, spots[-1][1] + LINE - 4, SAID["text"].format(a=fonts.label(focus.text)),
-                (*shown.notes, *names.notes), view.scale,
-                paint, theme.ramp(), said_pair(shown, view))
+    return PicturePlan(width, spots[-1][1] + LINE - 4, WORDS["text"].format(a=fonts.label(focus.text)),
+                       (*shown.notes, *names.notes), view.scale, paint, theme.ramp(), pair_words(shown, view))
 
 
 def _flow(tokens: list[tuple[float, bool]]) -> list[tuple[float, float, float]]:

@@ -37,6 +37,7 @@ def choice_for(page: PageContext, name: str, label: str, options: dict[str, str]
 
 
 def toggle_for(page: PageContext, name: str, label: str, help: str | None = None) -> None:
+    """A switch."""
     st.toggle(label, help=help, **bind(page.set_controls, name, page.controls[name]))
 
 

@@ -20,7 +20,7 @@ class CorpusResult:
 
     name: str             # of the file
     model: str            # that read it
-    revision: str
+    revision: str         # of the model
     averages: Averages    # so far
     total: int            # texts in the file
 
@@ -33,5 +33,6 @@ def save_result(result: CorpusResult) -> None:
 def saved_result(model: str, revision: str, kind: Kind) -> CorpusResult | None:
     """This session's averages, if they are of this very model and kind."""
     found: CorpusResult | None = st.session_state.get("many")
-    return found if found is not None and (found.model, found.revision,
-                                           found.averages.kind) == (model, revision, kind) else None
+    if found is None or (found.model, found.revision, found.averages.kind) != (model, revision, kind):
+        return None
+    return found

@@ -31,19 +31,18 @@ def bind(choose: Callable[..., None], field: str, value: Any) -> dict:
 def segments(label: str, options: dict[str, str], choose: Callable[..., None], field: str, value: str) -> None:
     """One of a few, all in view; options is {value: label}."""
     st.segmented_control(label, list(options), format_func=lambda each: options[each], label_visibility="collapsed",
-                         required=True,
-                         **bind(choose, field, value))
+                         required=True, **bind(choose, field, value))
 
 
 def select(label: str, options: dict[Any, str], choose: Callable[..., None], field: str, value: Any,
            quiet: bool = False) -> None:
     """One of many; options is {value: label}. `quiet` leaves the label to screen readers."""
     st.selectbox(label, list(options), format_func=lambda each: options[each],
-                 label_visibility="collapsed" if quiet else "visible",
-                 **bind(choose, field, value))
+                 label_visibility="collapsed" if quiet else "visible", **bind(choose, field, value))
 
 
 def toggle(label: str, choose: Callable[..., None], field: str, value: bool) -> None:
+    """A switch."""
     st.toggle(label, **bind(choose, field, value))
 
 
@@ -53,5 +52,4 @@ def pills(label: str, options: Iterable[tuple[Any, str]], choose: Callable[..., 
     options = dict(options)
     st.session_state[key] = chosen if chosen in options else None
     st.pills(label, list(options), format_func=lambda each: options[each], label_visibility="collapsed", key=key,
-             wrap=True,
-             on_change=_hand_on, args=(choose, field, key))
+             wrap=True, on_change=_hand_on, args=(choose, field, key))

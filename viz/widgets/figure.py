@@ -11,18 +11,20 @@ import io
 from collections.abc import Callable
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from model.core.files import name_for
 from viz.components.chart import CONFIG, chart, scaled_for_presentation
-from viz.export.csv import guarded
+from viz.export.csv import guard_cell
 from viz.figures import table
 from viz.figures.drawing import FigureSpec
+from viz.handout.item import Item
 from viz.handout.pdf import browser
 from viz.text import strings
 from viz.widgets.handout_button import add_item, show_result
 
 
-def theme() -> str:
+def page_theme() -> str:
     """light or dark: what the page has."""
     return "dark" if st.context.theme.type == "dark" else "light"
 
@@ -41,21 +43,20 @@ def figure(draw: Callable[..., FigureSpec], *, key: str, alt: str, name: str = "
         else:
             st.session_state[saving] = not st.session_state.get(saving)
 
-    chart(scaled_for_presentation(draw(theme()).to_plotly_json()), key=f"chart-{key}", alt=alt,
-          config={"toImageButtonOptions": saved}, saving=bool(st.session_state.get(saving)),
-          on_tool=use)
+    chart(scaled_for_presentation(draw(page_theme()).to_plotly_json()), key=f"chart-{key}", alt=alt,
+          config={"toImageButtonOptions": saved}, saving=bool(st.session_state.get(saving)), on_tool=use)
     if st.session_state.get(saving):
         _save(lambda: draw("light"), key, name, camera)
     show_result(key)
 
 
-def _kept(drawn: FigureSpec, alt: str, where: str, link: str):
+def _kept(drawn: FigureSpec, alt: str, where: str, link: str) -> Item:
     from viz.handout.build import chart_item
 
     return chart_item(drawn, alt, where=where, link=link)
 
 
-def unfinished_figure(place, drawn: FigureSpec, *, key: str) -> None:
+def unfinished_figure(place: DeltaGenerator, drawn: FigureSpec, *, key: str) -> None:
     """Draws into a place of the page while something is still being computed: nothing to take away yet."""
     with place:
         chart(drawn.to_plotly_json(), key=key)
@@ -68,16 +69,14 @@ def _save(light: Callable[[], FigureSpec], key: str, name: str, camera: str) -> 
     with st.container(border=True, key=f"open-{chosen}"):
         with st.container(horizontal=True, vertical_alignment="bottom"):
             st.segmented_control(words["camera"], ["png", "svg"], format_func=str.upper, key=chosen, required=True,
-                                 on_change=_set_camera,
-                                 args=(chosen,))
+                                 on_change=_set_camera, args=(chosen,))
             st.download_button("HTML", lambda: html(light()), f"clearhead-{name}.html", "text/html", on_click="ignore",
                                key=f"html-{key}")
             st.download_button("CSV", lambda: as_csv(light()), f"clearhead-{name}.csv", "text/csv", on_click="ignore",
                                key=f"csv-{key}")
             if pdf_works():
                 st.download_button("PDF", lambda: light().plotly().to_image("pdf"), f"clearhead-{name}.pdf",
-                                   "application/pdf", on_click="ignore",
-                                   key=f"pdf-{key}")
+                                   "application/pdf", on_click="ignore", key=f"pdf-{key}")
         if not pdf_works():
             st.caption(words["no_pdf"])
 
@@ -100,6 +99,6 @@ def html(drawn: FigureSpec) -> bytes:
 def as_csv(drawn: FigureSpec) -> bytes:
     """The figure's numbers: series, x, y, value; UTF-8, CRLF (RFC 4180), text harmless for spreadsheets."""
     text = io.StringIO(newline="")
-    csv.writer(text).writerows([[guarded(cell) if isinstance(cell, str) else cell for cell in row]
-                                for row in table.rows(drawn)])
+    csv.writer(text).writerows([[guard_cell(cell) if isinstance(cell, str) else cell for cell in row]
+                                for row in table.figure_rows(drawn)])
     return text.getvalue().encode("utf-8")

@@ -2,9 +2,9 @@
 page Heads."""
 import streamlit as st
 
-from model.core.query import Kind
 from model.core.record import AttentionRecord
 from model.core.view import View
+from viz.components.token_strip import StripEvent
 from viz.page import PageContext
 from viz.text import strings
 from viz.widgets.fields import bind, segments
@@ -32,11 +32,6 @@ def real_head(page: PageContext, *, token: bool = True) -> tuple[AttentionRecord
     return record, view
 
 
-def _take(page: PageContext, event) -> None:
+def _take(page: PageContext, event: StripEvent) -> None:
     if event.token is not None:
         page.set_view(token=event.token)
-
-
-def names(record: AttentionRecord, kind: Kind) -> tuple[list[str], list[str]]:
-    """The texts of queries and keys of a kind."""
-    return list(record[kind].queries.texts), list(record[kind].keys.texts)

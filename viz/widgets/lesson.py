@@ -6,27 +6,31 @@ The page:
     PAGE = Page("Softmax and temperature", "Learn", 1, "nothing", controls=(GUESS, Number("t", 1.0, 0.01, 100)))
 
     def render(page: PageContext) -> None:
-        lesson = Lesson(page, "softmax") lesson.head()                                   # question, lead, minutes, link
-        revealed = lesson.predict()                     # the prompt; True once somebody answered lesson.live(_curves,
-        page, lesson)             # what a control in it changes is drawn before the rest of the page lesson.end()
+        lesson = Lesson(page, "softmax")
+        lesson.header()                                 # question, lead, minutes, link
+        revealed = lesson.predict()                     # the prompt; True once somebody answered
+        lesson.fragment(_curves, page, lesson)          # what a control in it changes is drawn at once
+        lesson.next_lesson()
 
     def _curves(page, lesson):
         with lesson.section("curves"):                  # heading and lead of [curves]
             ...widgets, then figure(lambda theme: curves(...), key="curves", alt=lesson.alt("curves", t=...))
-            lesson.notes("curves", shown=(softmax_rows, curves), shapes={"z": z}, t=t)
+            lesson.explanation("curves", shown=(softmax_rows, curves), shapes={"z": z}, t=t)
 
-The prose (all of it Markdown with $LaTeX$; {names} are filled in with the keyword arguments of notes and alt):
+The prose (all of it Markdown with $LaTeX$; {names} are filled in with the keyword arguments of explanation and alt):
 
-    question, lead, minutes, builds_on = ["softmax"], boxes = ["softmax"]       boxes: of the Transformer's figure,
-    viz/components/anatomy [predict]  ask, answers = [{text, why}, ...] (three or four), right = 0     why: the sentence
-    that puts it right [SECTION]  title, lead, alt, notice = [...], formula, symbols = [[symbol, what it is on screen],
-    ...], practice, sources = [...]
+    question, lead, minutes, builds_on = ["softmax"], boxes = ["softmax"]
+        boxes: of the Transformer's figure, viz/components/transformer_diagram
+    [predict]  ask, answers = [{text, why}, ...] (three or four), right = 0
+        why: the sentence that puts it right
+    [SECTION]  title, lead, alt, notice = [...], formula, symbols = [[symbol, what it is on screen], ...], practice,
+        sources = [...]
 
-notes draws what to notice, then the tabs Formula, Code (the source of the functions in `shown` and the shapes now),
-Where it matters, Sources; a tab without text is left out. Before the page computes anything with torch it must have
-drawn its head, and it computes inside `with computing():`, which says so while torch is still being loaded. Controls
-are widgets of `turns` (this file's neighbour), which show page.controls and call page.set_controls; what one drags is
-`viz.components.handles`; a head of the record is chosen with `viz.widgets.head_picker`. """
+explanation draws what to notice, then the tabs Formula, Code (the source of the functions in `shown` and the shapes
+now), Where it matters, Sources; a tab without text is left out. Before the page computes anything with torch it must
+have drawn its header, and it computes inside `with computing():`, which says so while torch is still being loaded.
+Controls are widgets of control_widgets.py (this file's neighbour), which show page.controls and call page.set_controls;
+what one drags is `viz.components.handles`; a head of the record is chosen with `viz.widgets.head_picker`. """
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -35,16 +39,16 @@ from typing import Any
 
 import streamlit as st
 
-from viz.glossary import address, brought
+from viz.glossary import term_link, terms_of_section
 from viz.page import PageContext, pages
 from viz.page_controls import Choice
 from viz.text import escape_markdown, strings
+from viz.theme import READABLE
 from viz.widgets.waiting import in_fragment_run, wait_for_paint
 
 LETTERS = ("a", "b", "c", "d")
 # the control that holds the answer to the prompt; a link with it shows the answer
 GUESS = Choice("guess", "", LETTERS)
-READABLE = 720                         # pixels: no line of prose is longer
 
 
 @contextmanager
@@ -64,7 +68,7 @@ class Lesson:
     def __init__(self, page: PageContext, name: str) -> None:
         self.page, self.name, self.prose, self.words = page, name, strings(f"lessons/{name}"), strings("lesson")
 
-    def head(self) -> None:
+    def header(self) -> None:
         """The question as title, what the lesson is about, how long it takes, what it builds on, and the link to
         exactly this state."""
         st.markdown(f"## {self.prose['question']}")
@@ -76,11 +80,12 @@ class Lesson:
             minutes = self.words["minutes"].format(minutes=self.prose["minutes"])
             st.caption(f"{minutes} · {self.words['builds_on']}" if before else minutes, width="content")
             for other in before:
-                st.button(known[other][0].title, type="tertiary", key=f"before-{other}", on_click=follow, args=(other,))
+                st.button(known[other][0].title, type="tertiary", key=f"before-{other}", on_click=open_page_next_run,
+                          args=(other,))
             with st.popover(self.words["link"], type="tertiary", key="link", on_change="rerun") as opened:
                 if opened.open:
                     st.code(self.page.link(self.page.state), language=None, wrap_lines=True)
-        go_where_wanted(self.page)
+        handle_pending_navigation(self.page)
 
     def predict(self, table: str = "predict", control: str = "guess") -> bool:
         """The prompt. True once it is answered: the page then draws the answer onto its picture."""
@@ -97,8 +102,7 @@ class Lesson:
             if guess not in letters:
                 st.radio(prompt["ask"], letters,
                          format_func=lambda each: prompt["answers"][letters.index(each)]["text"], key=key,
-                         on_change=answer,
-                         label_visibility="collapsed")
+                         on_change=answer, label_visibility="collapsed")
                 return False
             st.markdown("\n\n".join(self._judged(prompt, letters.index(guess))))
             st.button(self.words["again"], type="tertiary", key=f"again-{control}",
@@ -120,11 +124,11 @@ class Lesson:
         with st.container(key=f"section-{name}"):
             yield
 
-    def live(self, draw: Callable[..., Any], *given: Any, leads: Callable[[], Any] | None = None) -> Any:
-        """Draws a part of the page whose own controls answer at once: first this part alone, then the other parts that
-        follow from it, where leads() gives something else than when the page was drawn. Gives what draw(*given) gives;
-        `given` is what it was when the page was drawn, so what a control of the part turns is read inside. """
-        before = leads and leads()
+    def fragment(self, draw: Callable[..., Any], *given: Any, depends_on: Callable[[], Any] | None = None) -> Any:
+        """Draws a part of the page whose own controls answer at once, and returns what draw(*given) returns. A control
+        in it draws the part alone; the other parts follow where depends_on() says something else than when the page was
+        drawn. `given` is as it was then, so what a control of the part changes is read inside. """
+        before = depends_on and depends_on()
 
         @st.fragment
         def part() -> Any:
@@ -132,7 +136,7 @@ class Lesson:
                 return draw(*given)
             with suppress(Exception):   # the page's own run says what went wrong
                 draw(*given)
-                if not self.page.needs_full_run() and (leads is None or leads() == before):
+                if not self.page.needs_full_run() and (depends_on is None or depends_on() == before):
                     return None
                 wait_for_paint()
             st.rerun()
@@ -140,15 +144,15 @@ class Lesson:
         return part()
 
     def controls(self, *names: str) -> Callable[[], Any]:
-        """What these controls of the page say now: for `leads`."""
+        """What these controls of the page say now: for `depends_on`."""
         return lambda: [self.page.controls[name] for name in names]
 
     def alt(self, name: str, /, **numbers: Any) -> str:
         """The words for those who do not see the section's picture."""
         return self.prose[name]["alt"].format(**numbers)
 
-    def notes(self, name: str, /, *, shown: tuple[Callable, ...] = (), shapes: Mapping[str, Any] | None = None,
-              **numbers: Any) -> None:
+    def explanation(self, name: str, /, *, shown: tuple[Callable, ...] = (), shapes: Mapping[str, Any] | None = None,
+                    **numbers: Any) -> None:
         """What to notice in a section's picture, and the tabs below it. shapes: {name: array, or text} as they are
         now."""
         prose = self.prose[name]
@@ -171,7 +175,7 @@ class Lesson:
         prose = self.prose[name]
         if tab == "code":
             st.caption(self.words["code_about"])
-            st.code(listing(shown, shapes), language="python")
+            st.code(source_listing(shown, shapes), language="python")
             return
         text = {"practice": prose.get("practice", ""),
                 "sources": "\n".join(f"- {each}" for each in prose.get("sources", ()))}
@@ -185,33 +189,34 @@ class Lesson:
         lines = ["$$", "\\begin{gathered}" + prose["formula"].replace("\\qquad", "\\\\[8pt]") + "\\end{gathered}",
                  "$$", ""]
         lines += [f"- {symbol}: {what}" for symbol, what in prose.get("symbols", ())]
-        terms = ", ".join(f"[{escape_markdown(each.title)}]({address(each)})" for each in brought(self.name, name))
+        terms = ", ".join(f"[{escape_markdown(each.title)}]({term_link(each)})"
+                          for each in terms_of_section(self.name, name))
         return "\n".join([*lines, "", f":small[{strings('glossary')['here'].format(terms=terms)}]" if terms else ""])
 
-    def waits(self, key: str, height: int = 340) -> None:
+    def placeholder(self, key: str, height: int = 340) -> None:
         """Stands where the answer to the prompt will be drawn."""
         with st.container(border=True, height=height, key=f"waits-{key}", horizontal_alignment="center",
                           vertical_alignment="center"):
             st.caption(self.words["waits"], width="content")
 
-    def end(self) -> None:
+    def next_lesson(self) -> None:
         """The way to the next lesson."""
         names = lessons()
         following = names[names.index(self.name) + 1:][:1] if self.name in names else []
         for other in following:
             st.divider()
-            st.button(self.words["next"].format(title=pages()[other][0].title), key="next-lesson", on_click=follow,
-                      args=(other,))
+            st.button(self.words["next"].format(title=pages()[other][0].title), key="next-lesson",
+                      on_click=open_page_next_run, args=(other,))
 
 
-def follow(name: str, **controls: Any) -> None:
+def open_page_next_run(name: str, **controls: Any) -> None:
     """For on_click: opens another page, with some of its controls turned. A callback cannot change the page, so it
-    leaves word, and `go_where_wanted` in the run after it does."""
+    leaves word, and `handle_pending_navigation` in the run after it does."""
     st.session_state["go"] = name, controls
 
 
-def go_where_wanted(page: PageContext) -> None:
-    """Opens the page that `follow` left word of; Lesson.head calls it."""
+def handle_pending_navigation(page: PageContext) -> None:
+    """Opens the page that `open_page_next_run` left word of; Lesson.header calls it."""
     wanted = st.session_state.pop("go", None)
     if wanted is not None:
         page.open_page(wanted[0], **wanted[1])
@@ -225,7 +230,7 @@ def lessons() -> list[str]:
     return [name for name in pages() if (FOLDER / "lessons" / f"{name}.toml").is_file()]
 
 
-def listing(functions: tuple[Callable, ...], shapes: Mapping[str, Any]) -> str:
+def source_listing(functions: tuple[Callable, ...], shapes: Mapping[str, Any]) -> str:
     """The functions' source, each under the module it comes from, and the shapes now."""
     parts = [f"# {each.__module__}\n{inspect.getsource(inspect.unwrap(each))}" for each in functions]
     if shapes:

@@ -8,19 +8,17 @@ from typing import Any
 
 import streamlit as st
 
-from viz.components.bundle import script, sheet
+from viz.components.bundle import script, stylesheet
 from viz.components.component import component_value
 from viz.text import strings
 from viz.theme import LARGER
 
 # on every page
-_KEYS = st.components.v2.component("clearhead_keys", js=script("js/presentation.js"), css=sheet("js/page.css"),
+_KEYS = st.components.v2.component("clearhead_keys", js=script("js/presentation.js"), css=stylesheet("js/page.css"),
                                    isolate_styles=False)
 CONTROLS = ("stSidebar", "stHeader", "stExpandSidebarButton", "stSelectbox", "stMultiSelect", "stTextInput",
-            "stTextArea",
-            "stNumberInput", "stCheckbox", "stRadio", "stButtonGroup", "stPopover", "stButton", "stDownloadButton",
-            "stFileUploader", "stExpander",
-            "stPageLink")
+            "stTextArea", "stNumberInput", "stCheckbox", "stRadio", "stButtonGroup", "stPopover", "stButton",
+            "stDownloadButton", "stFileUploader", "stExpander", "stPageLink")
 # no ring of the keyboard round the page: it would strike the title through
 STYLE = ("<style>" + ", ".join(['[class*="st-key-slider-"]', *(f'[data-testid="{each}"]' for each in CONTROLS)])
          + " { display: none !important; }"
@@ -35,18 +33,18 @@ def hide_controls() -> None:
     st.html(STYLE)
 
 
-def presenting(on: bool, present: Callable[[bool], None], step: Callable[[int], None]) -> None:
+def listen_for_keys(on: bool, present: Callable[[bool], None], step: Callable[[int], None]) -> None:
     """Listens to the keys; the last thing on a page, for it takes a line. present(on or off) and step(+1 or -1) are
     called before the page runs."""
     def hand_on() -> None:
-        said = read(component_value("presentation"))
+        said = parse_event(component_value("presentation"))
         if said is not None:
             (present if said[0] == "on" else step)(said[1])
 
     _KEYS(key="presentation", data={"on": on, "leave": strings("frame")["leave_presentation"]}, on_event_change=hand_on)
 
 
-def read(value: Any) -> tuple[str, Any] | None:
+def parse_event(value: Any) -> tuple[str, Any] | None:
     """What a browser sent: {"on": true or false} or {"step": 1 or -1}; None for anything else."""
     if value in ({"on": True}, {"on": False}) and isinstance(value["on"], bool):
         return "on", value["on"]

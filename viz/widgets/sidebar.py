@@ -1,11 +1,14 @@
 """The frame's sidebar: model, verification, text, examples."""
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from model.ask import sources
 from model.ask.jobs import Job
+from model.ask.sources import Entry
 from model.core.query import UserError
 from model.core.record import AttentionRecord
 from model.core.view import View
@@ -17,7 +20,7 @@ from viz.widgets.fields import text_value
 from viz.widgets.waiting import session
 
 
-def set_question(**changes) -> None:
+def set_question(**changes: Any) -> None:
     """Another question; the state keeps what still makes sense, and an edited text keeps the head that is open."""
     state: State = st.session_state["state"]
     if "opened" in st.session_state and changes.get("model", state.model) == state.model:
@@ -58,7 +61,7 @@ def _import() -> None:
         set_question(model=model, text=text, text_b=None, target=None)
 
 
-def _from_elsewhere() -> None:
+def _import_widget() -> None:
     """The place for attention that another tool saved."""
     words = strings("frame")
     with st.expander(words["import_title"]):
@@ -67,29 +70,17 @@ def _from_elsewhere() -> None:
             st.error(escape_markdown(st.session_state["npz_error"]))
 
 
-def ask_widgets(state: State, offers: dict, catalogue_only: bool) -> Any:
-    """Draws the question's widgets. `offers` is {model id: Offer}; a server for strangers shows the catalogue only.
+def ask_widgets(state: State, offers: Mapping[str, Entry], catalogue_only: bool) -> DeltaGenerator:
+    """Draws the question's widgets. offers: the catalogue by model id; a server for strangers shows nothing else.
 
     Returns the place where the badge goes once the record is there. In a session's first run the widgets say what the
     browser holds: a page that outlived its server brings what was typed meanwhile, and no callback would tell of it.
     """
-    words, asked = strings("frame"), {field: getattr(state, field) or ""
-                                      for field in ("model", "text", "text_b", "target")}
+    words, fields = strings("frame"), ("model", "text", "text_b", "target")
+    asked = {field: getattr(state, field) or "" for field in fields}
     first = "ask_text" not in st.session_state
     with st.sidebar:
-        if not first:
-            st.session_state["ask_model"] = state.model
-        names = list(offers) if state.model in offers else [*offers, state.model]
-        st.selectbox(words["model"], names, key="ask_model", on_change=_from_widget, args=("model",),
-                     format_func=lambda name: _label(name, offers.get(name)),
-                     **({"index": names.index(state.model)} if first else {}))
-        badge = st.empty()
-        if state.model in offers:
-            st.caption(offers[state.model].good_for)
-        if not catalogue_only:
-            st.session_state["ask_add"] = ""
-            st.text_input(words["add"], key="ask_add", placeholder=words["add_example"], help=words["add_help"],
-                          on_change=_add)
+        badge = _model_widgets(state, offers, catalogue_only, first)
         st.text_area(words["text"], on_change=_from_widget, args=("text",), height=110, help=words["text_help"],
                      **text_value("ask_text", asked["text"]))
         st.session_state["ask_example"] = None
@@ -99,9 +90,8 @@ def ask_widgets(state: State, offers: dict, catalogue_only: bool) -> Any:
         with st.expander(words["more"], expanded=bool(state.text_b or state.target)):
             for field in ("text_b", "target"):
                 st.text_area(words[field], on_change=_from_widget, args=(field,), height=70,
-                             help=words[f"{field}_help"],
-                             **text_value(f"ask_{field}", asked[field]))
-        _from_elsewhere()
+                             help=words[f"{field}_help"], **text_value(f"ask_{field}", asked[field]))
+        _import_widget()
         if too_long(state):
             st.caption(words["too_long"])
     typed = {field: st.session_state[f"ask_{field}"] for field, value in asked.items()
@@ -112,7 +102,26 @@ def ask_widgets(state: State, offers: dict, catalogue_only: bool) -> Any:
     return badge
 
 
-def _label(name: str, offer) -> str:
+def _model_widgets(state: State, offers: Mapping[str, Entry], catalogue_only: bool, first: bool) -> DeltaGenerator:
+    """The choice of the model, and the field that adds one; returns the badge's place."""
+    words = strings("frame")
+    if not first:
+        st.session_state["ask_model"] = state.model
+    names = list(offers) if state.model in offers else [*offers, state.model]
+    st.selectbox(words["model"], names, key="ask_model", on_change=_from_widget, args=("model",),
+                 format_func=lambda name: _label(name, offers.get(name)),
+                 **({"index": names.index(state.model)} if first else {}))
+    badge = st.empty()
+    if state.model in offers:
+        st.caption(offers[state.model].good_for)
+    if not catalogue_only:
+        st.session_state["ask_add"] = ""
+        st.text_input(words["add"], key="ask_add", placeholder=words["add_example"], help=words["add_help"],
+                      on_change=_add)
+    return badge
+
+
+def _label(name: str, offer: Entry | None) -> str:
     """A model in the menu; one that is not on disk says how much it would fetch."""
     if offer is None:
         imported = sources.imported_name(name)
@@ -120,7 +129,7 @@ def _label(name: str, offer) -> str:
     return offer.title if offer.on_disk else f"↓ {offer.title} ({offer.size / 1e6:,.0f} MB)"
 
 
-def offer_to_fetch(model: str, offer, sentence: str) -> None:
+def offer_to_fetch(model: str, offer: Entry | None, sentence: str) -> None:
     """A model that is not on this disk: what happened, its size, and a button that fetches it."""
     words = strings("frame")
     if not sources.may_fetch():
@@ -152,7 +161,7 @@ def fetching(job: Job) -> None:
     st.session_state.pop("fetching", None)
 
 
-def show_badge(badge, record: AttentionRecord) -> None:
+def show_badge(badge: DeltaGenerator, record: AttentionRecord) -> None:
     """The verification and its figures, under the model's name."""
     words, found = strings("frame"), record.verification
     mark = {"verified": "✓", "reported": "○", "imported": "○"}.get(found.status, "✗")

@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from model.core.record import Tokens
-from viz.figures.matrix import matrix
+from viz.figures.matrix import CellStyle, matrix
 from viz.format import visible_token
 from viz.page import PageContext
 from viz.widgets.fields import bind
@@ -23,23 +23,22 @@ def columns_switch(page: PageContext, words: dict) -> bool:
     return shown
 
 
-def named(tokens: Tokens, place: int) -> str:
+def token_name(tokens: Tokens, place: int) -> str:
     """A token and its place, for an axis."""
     return f"{html.escape(visible_token(tokens.texts[place]), quote=False)} {place}"
 
 
-def strips(vectors: Sequence[tuple[str, np.ndarray]], *, key: str, alt: str, columns: bool = False,
-           axis: str = "dimension",
-           bound: float | None = None, name: str = "") -> None:
+def vector_strips(vectors: Sequence[tuple[str, np.ndarray]], *, key: str, alt: str, columns: bool = False,
+                  axis: str = "dimension", bound: float | None = None, name: str = "") -> None:
     """One strip for each (name, vector); all of one length, on one scale symmetric about 0. key, alt, name: as of a
     figure."""
     names, numbers = [name for name, _ in vectors], np.stack([vector for _, vector in vectors])
     places = [str(place) for place in range(numbers.shape[1])]
     if columns:
-        figure(lambda theme: matrix(theme, numbers.T, places, names, kind="signed", axes=("", axis), square=False,
-                                    height=STANDING, bound=bound),
+        figure(lambda theme: matrix(theme, numbers.T, places, names, axes=("", axis), height=STANDING,
+                                    style=CellStyle("signed", bound=bound, square=False)),
                key=key, alt=alt, name=name)
     else:
-        figure(lambda theme: matrix(theme, numbers, names, places, kind="signed", axes=(axis, ""), square=False,
-                                    height=112 + 25 * len(names),
-                                    bound=bound), key=key, alt=alt, name=name)
+        figure(lambda theme: matrix(theme, numbers, names, places, axes=(axis, ""), height=112 + 25 * len(names),
+                                    style=CellStyle("signed", bound=bound, square=False)),
+               key=key, alt=alt, name=name)

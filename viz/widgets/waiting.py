@@ -5,6 +5,7 @@ from collections.abc import Callable, Generator, Hashable, Iterable
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from model.ask import sources
@@ -40,9 +41,9 @@ def wait_for_paint(seconds: float = DRAWN) -> None:
         session()   # Streamlit looks for such a click whenever the session is asked for something
 
 
-def progress_slot():
-    """Nothing, where somebody may wait. It is there in every run: what follows would be at other places without it, and
-    the browser build it anew beside what it had."""
+def progress_slot() -> DeltaGenerator:
+    """An empty element where progress may appear. It is there in every run: without it what follows would stand at
+    another place, and the browser would build it anew beside what it had."""
     return st.empty()
 
 
@@ -53,38 +54,38 @@ def ask(question: Hashable, height: int = 420) -> Any:
 
 
 def ask_each(questions: Iterable[Hashable], height: int = 0, say: Callable[[int, str], str] = lambda number, text: text,
-            missed: Callable[[int, UserError], None] | None = None) -> Generator[Any, None, None]:
+             on_error: Callable[[int, UserError], None] | None = None) -> Generator[Any, None, None]:
     """The answers to several questions, all asked at once, each as soon as it is there; waited for in one place however
     many they are. say(number, text) is written beside the bar. Who draws between the answers closes it
     (contextlib.closing), as a click may end the drawing.
 
-    missed(number, error) is told of a question without an answer, which is then None among them; without it the first
+    on_error(number, error) is told of a question without an answer, which is then None among them; without it the first
     such error is raised. """
-    who, begun = session(), time.perf_counter()
+    who, start = session(), time.perf_counter()
     jobs, place, bar = [sources.ask(each, who) for each in questions], progress_slot(), None
     try:
         for number, job in enumerate(jobs):
             answered = False
             while not answered:
-                answered, waited = job.wait(min(SLOWEST,
-                                                POLL + (time.perf_counter() - begun) / 10)), time.perf_counter() - begun
+                answered = job.wait(min(SLOWEST, POLL + (time.perf_counter() - start) / 10))
+                waited = time.perf_counter() - start
                 if waited < PATIENCE or (answered and job is jobs[-1]):
                     continue
-                told = {"value": min(1.0, (number + (1 if answered else job.fraction)) / len(jobs)),
-                        "text": say(number, job.text)}
+                shown = {"value": min(1.0, (number + (1 if answered else job.fraction)) / len(jobs)),
+                         "text": say(number, job.text)}
                 if bar is None:
-                    bar = _begun(place, height, **told)
+                    bar = _start_bar(place, height, **shown)
                 else:
-                    bar.progress(**told)
-            if bar is not None and (job is jobs[-1] or (missed is None and job.failed)):
+                    bar.progress(**shown)
+            if bar is not None and (job is jobs[-1] or (on_error is None and job.failed)):
                 place.empty()
-            yield _answer(job, number, missed)
+            yield _answer(job, number, on_error)
     finally:   # also of one that is dropped half-way, wherever that happens: nothing of Streamlit's may be called here
         for job in jobs:
             job.withdraw(who)
 
 
-def _begun(place, height: int, **told: Any):
+def _start_bar(place: DeltaGenerator, height: int, **told: Any) -> DeltaGenerator:
     """The bar, and the skeleton below it."""
     with place.container():
         bar = st.progress(**told)
@@ -93,13 +94,13 @@ def _begun(place, height: int, **told: Any):
     return bar
 
 
-def _answer(job: Job, number: int, missed: Callable[[int, UserError], None] | None) -> Any:
+def _answer(job: Job, number: int, on_error: Callable[[int, UserError], None] | None) -> Any:
     try:
         return job.result()
     except UserError as error:
-        if missed is None:
+        if on_error is None:
             raise
-        missed(number, error)
+        on_error(number, error)
         return None
 
 

@@ -13,31 +13,31 @@ from model.core.view import View
 from tests.fabricate import record
 from tests.hostile import JSON, TEXTS, examples
 from viz.components import transformer_diagram
-from viz.components.block_diagram.payload import Drawn
-from viz.components.block_diagram.payload import read as read_box
+from viz.components.block_diagram.payload import DiagramBox
+from viz.components.block_diagram.payload import parse_event as read_box
 from viz.components.chart import TOOLS, tool_from_event
-from viz.components.handles.payload import read as read_drag
-from viz.components.head_grid.payload import GridEvent, places
-from viz.components.head_grid.payload import read as read_grid
+from viz.components.handles.payload import parse_event as read_drag
+from viz.components.head_grid.payload import GridEvent, head_ids
+from viz.components.head_grid.payload import parse_event as read_grid
 from viz.components.head_view.payload import ViewEvent
-from viz.components.head_view.payload import read as read_view
-from viz.components.mask_editor.payload import read as read_cells
+from viz.components.head_view.payload import parse_event as read_view
+from viz.components.mask_editor.payload import parse_event as read_cells
 from viz.components.messages import pack, unpack
 from viz.components.slider.payload import LATEST
 from viz.components.slider.payload import message as slider_message
-from viz.components.slider.payload import read as read_slider
+from viz.components.slider.payload import parse_event as read_slider
 from viz.components.token_strip.payload import StripEvent
-from viz.components.token_strip.payload import read as read_strip
+from viz.components.token_strip.payload import parse_event as read_strip
 from viz.components.transformer_diagram.payload import Door
-from viz.components.transformer_diagram.payload import read as read_door
+from viz.components.transformer_diagram.payload import parse_event as read_door
 from viz.format import visible_token
 from viz.page_controls import Numbers
-from viz.widgets.head_table import chosen
+from viz.widgets.head_table import clicked_head
 
 MADE = record(7)
 GRID, SHOWN = overview(MADE[Kind.SELF]), displayed_head(MADE, View())
 DOORS = {"box": Door("softmax", "words", 5, ()), "token": Door("inside", "words", 5, ())}
-BOXES = [Drawn("token", "in", "words", "4"), Drawn("pair", "norm", "words", "4")]
+BOXES = [DiagramBox("token", "in", "words", "4"), DiagramBox("pair", "norm", "words", "4")]
 CONTROL = Numbers("x", (0.0, 0.0, 0.0), -5, 5, 1, 9)
 WORDS = ["0", "the", "the"]
 ROWS = [{"layer": 3, "head": 1}, {"layer": 5, "head": 11}]
@@ -57,7 +57,7 @@ MESSAGES = st.one_of(
 @given(MESSAGES)
 def test_whatever_a_browser_sends_is_something_that_was_offered_or_nothing(message):
     event = read_grid(message, GRID)
-    assert event is None or (type(event) is GridEvent and (event.layer, event.head) in places(GRID))
+    assert event is None or (type(event) is GridEvent and (event.layer, event.head) in head_ids(GRID))
     for event, kind in ((read_view(message, SHOWN), ViewEvent), (read_strip(message, 7), StripEvent)):
         if event is not None:
             given_places = [each for each in (event.token, *(event.pair or ())) if each is not None]
@@ -74,7 +74,7 @@ def test_whatever_a_browser_sends_is_something_that_was_offered_or_nothing(messa
     assert at is None or (type(at) is int and 0 <= at < 3)
     heard = slider_message("x", WORDS, 0, None, message)["heard"]
     assert type(heard) is int and 0 <= heard <= LATEST
-    assert chosen(message, ROWS) in (None, (3, 1), (5, 11))
+    assert clicked_head(message, ROWS) in (None, (3, 1), (5, 11))
 
 
 @examples(200)
@@ -95,6 +95,6 @@ def test_the_components_are_all_here():
 
     folder = Path(transformer_diagram.__file__).parents[1]
     with_events = {path.parent.name for path in folder.glob("*/payload.py")
-                   if "def read(" in path.read_text(encoding="utf-8")}
+                   if "def parse_event(" in path.read_text(encoding="utf-8")}
     assert with_events == {"block_diagram", "handles", "head_grid", "head_view", "mask_editor", "slider",
                            "token_strip", "transformer_diagram"}

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from viz.components.messages import NOTHING, pack, range_codes, root_codes, unpack
+from viz.components.messages import NAN_CODE, pack, range_codes, root_codes, unpack
 
 
 def test_what_was_packed_comes_back():
@@ -52,15 +52,15 @@ def test_range_codes_are_within_half_a_step():
     numbers = np.random.default_rng(1).normal(0, 30, (7, 11)).astype(np.float32)
     numbers[2, 3] = np.nan
     codes, low, high = range_codes(numbers)
-    back = low + codes.astype(float) * (high - low) / (NOTHING - 1)
-    assert codes[2, 3] == NOTHING and (codes == NOTHING).sum() == 1
+    back = low + codes.astype(float) * (high - low) / (NAN_CODE - 1)
+    assert codes[2, 3] == NAN_CODE and (codes == NAN_CODE).sum() == 1
     seen = np.isfinite(numbers)
     assert (low, high) == (numbers[seen].min(), numbers[seen].max())
-    assert np.abs(back - numbers)[seen].max() <= 0.51 * (high - low) / (NOTHING - 1)
+    assert np.abs(back - numbers)[seen].max() <= 0.51 * (high - low) / (NAN_CODE - 1)
 
 
 @pytest.mark.parametrize("numbers, codes",
-                         [([5, 5], [0, 0]), ([np.nan, np.nan], [NOTHING, NOTHING]), ([np.nan, 2], [NOTHING, 0]),
-                          ([-np.inf, 1], [NOTHING, 0])])
+                         [([5, 5], [0, 0]), ([np.nan, np.nan], [NAN_CODE, NAN_CODE]), ([np.nan, 2], [NAN_CODE, 0]),
+                          ([-np.inf, 1], [NAN_CODE, 0])])
 def test_range_codes_of_hardly_any_numbers(numbers, codes):
     assert range_codes(np.array(numbers, np.float32))[0].tolist() == codes

@@ -13,7 +13,7 @@ from model.studies.silencing import Silencing
 from tests.fabricate import record
 from viz import provenance
 from viz.export.head_table import as_csv, rows
-from viz.widgets.head_table import columns
+from viz.widgets.head_table import column_config
 
 MADE = record(7)
 MEASURES, FITS = measure(MADE[Kind.SELF]), fit(MADE[Kind.SELF])
@@ -40,4 +40,4 @@ def test_the_file_gives_back_every_number(silencing):
 @pytest.mark.parametrize("silencing", [None, SILENCING])
 def test_every_column_of_the_page_is_named_and_explained(silencing):
     first = rows(MEASURES, FITS, silencing)[0]
-    assert set(columns(first, silencing)) == set(first)
+    assert set(column_config(first, silencing)) == set(first)

@@ -15,7 +15,7 @@ from model.core.record import AttentionMap
 from model.core.view import View
 from tests.fabricate import HEADS, HOSTILE, LAYERS, record
 from viz.export import export
-from viz.export.csv import ACTS, guarded, unguarded
+from viz.export.csv import ACTS, guard_cell, unguard_cell
 
 QUERIES, KEYS = ("a", "b", "a", "c", "d"), ("u", "v", "u", "w", "x", "y", "z")
 
@@ -47,13 +47,13 @@ def test_csv_cells_never_act_and_give_back_the_token():
     cells = [*rows[0][1:-1], *(row[0] for row in rows[1:])]
     assert not any(cell.lstrip(" ")[:1] in set("=+-@\t\r") for cell in cells)
     plain = [text for text in HOSTILE if "\0" not in text and text != "\ud800"]
-    assert [unguarded(cell) for cell in rows[0][1:-1] if "U+0000" not in cell and cell != "U+D800"] == plain
+    assert [unguard_cell(cell) for cell in rows[0][1:-1] if "U+0000" not in cell and cell != "U+D800"] == plain
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")))
 def test_the_guard_is_reversible(text):
-    assert unguarded(guarded(text)) == text
-    assert guarded(text).lstrip(" ")[:1] not in set(ACTS) - {"'"}
+    assert unguard_cell(guard_cell(text)) == text
+    assert guard_cell(text).lstrip(" ")[:1] not in set(ACTS) - {"'"}
 
 
 def test_npz_holds_every_head_of_every_kind():

@@ -8,25 +8,24 @@ import pytest
 from tests.viz.figures.test_figures import drawn
 from viz.figures.accuracies import accuracies
 from viz.figures.drawing import FigureSpec
-from viz.figures.loss_surface import landscape
-from viz.figures.stacked_bars import lengths
+from viz.figures.loss_surface import loss_surface
+from viz.figures.stacked_bars import stacked_bars
 from viz.figures.twins import twins
-from viz.figures.vector_plane import Points, plane
+from viz.figures.vector_plane import Points, vector_plane
 
 RNG = np.random.default_rng(2)
 PAIRS, LETTERS = RNG.random((3, 2)), ["a", "b", "a"]
 FIGURES = drawn() | {
-    "plane": plane("light", Points(RNG.normal(size=(3, 2)), LETTERS, RNG.random(3)), axes=("x", "y"),
-                   around=np.array([0, 1, 2]),
-                   marked=[("m", PAIRS[0])], arrows=[("q", PAIRS[1])]),
+    "plane": vector_plane("light", Points(RNG.normal(size=(3, 2)), LETTERS, RNG.random(3)), axes=("x", "y"),
+                          around=np.array([0, 1, 2]), marked=[("m", PAIRS[0])], arrows=[("q", PAIRS[1])]),
     "twins": twins("dark", LETTERS, PAIRS, PAIRS[::-1], 1, axes=("here", "there"), corners=("1", "2", "3", "4")),
-    "lengths": lengths("light", ["one", "two"], [("p", 0, np.array([1.0, np.inf])), ("q", 1, np.array([1.0, 2.0]))],
-                       axis="nats", marks=[(1.0, "1")]),
-    "landscape": landscape("light", np.arange(2.0), np.arange(3.0), PAIRS, [("path", 0, PAIRS)], axes=("a", "b"),
-                           name="loss"),
+    "lengths": stacked_bars("light", ["one", "two"],
+                            [("p", 0, np.array([1.0, np.inf])), ("q", 1, np.array([1.0, 2.0]))], axis="nats",
+                            marks=[(1.0, "1")]),
+    "landscape": loss_surface("light", np.arange(2.0), np.arange(3.0), PAIRS, [("path", 0, PAIRS)], axes=("a", "b"),
+                              name="loss"),
     "accuracies": accuracies("light", LETTERS, PAIRS[:, 0], PAIRS[:, 1], best=1, interval=(0.4, 0.6),
-                             bands=[(0.4, 0.5, "chance")],
-                             lines=[(0.5, "nearest")], axes=("right", "mass"))}
+                             bands=[(0.4, 0.5, "chance")], lines=[(0.5, "nearest")], axes=("right", "mass"))}
 
 
 def unpacked(value):

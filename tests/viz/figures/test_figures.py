@@ -7,14 +7,14 @@ import pytest
 
 from viz import theme as colours
 from viz.figures.bars import bars, histogram
-from viz.figures.base import chart, label_width, width
+from viz.figures.base import chart, label_width, text_width
 from viz.figures.by_layer import by_layer
-from viz.figures.head_mds import head_map, kept
-from viz.figures.induction_scatter import habits
+from viz.figures.head_mds import head_map, shepard_diagram
+from viz.figures.induction_scatter import induction_scatter
 from viz.figures.lines import Line, lines
-from viz.figures.matrix import matrix
-from viz.figures.power_law import Power, powers
-from viz.figures.table import rows
+from viz.figures.matrix import CellStyle, matrix
+from viz.figures.power_law import PowerSeries, power_law
+from viz.figures.table import figure_rows
 from viz.widgets.figure import as_csv, html
 
 X = np.geomspace(0.1, 10, 5)
@@ -24,21 +24,20 @@ NUMBERS = np.array([[0.25, 0.75, np.nan], [0.5, 0.125, 0.375]])
 
 def drawn(theme: str = "light") -> dict:
     return {"lines": lines(theme, X, [Line("a", X**2), Line("b", X, 1, "dash", (X - 1, X + 1))], axes=("T", "p"),
-                           log="x", marks=[(1.0, "one")],
-                           bounds=[(0.5, "half")]),
-            "habits": habits(theme, ["0·0", "1·0"], X[:2], X[1:3], [1], axes=("previous", "prefix")),
+                           log="x", marks=[(1.0, "one")], bounds=[(0.5, "half")]),
+            "habits": induction_scatter(theme, ["0·0", "1·0"], X[:2], X[1:3], [1], axes=("previous", "prefix")),
             "matrix": matrix(theme, NUMBERS, ["the", "the"], ["a", "b", "a"]),
-            "signed": matrix(theme, NUMBERS - 0.5, ["the", "the"], ["a", "b", "a"], kind="signed"),
+            "signed": matrix(theme, NUMBERS - 0.5, ["the", "the"], ["a", "b", "a"], style=CellStyle("signed")),
             "bars": bars(theme, ["the", "the"], {"own": np.array([1.0, 2.0])}, axes=("token", "bits")),
             "histogram": histogram(theme, np.array([0.0, 1, 2]), {"dots": np.array([0.25, 0.75])},
-                                   axes=("score", "share"),
-                                   curve=("normal", np.array([0.5, 0.5]))),
-            "powers": powers(theme, [Power("plain", X, X**2, 0, (2.0, 1.0, 1.0))], axes=("n", "s"), x_range=(0.1, 10),
-                             marks=[(1.0, "6d")]),
-            "layers": by_layer(theme, PLACES, X, axes=("layer", "bits"), names=("heads", "means"),
-                               line=("even", X / 2), marked=(1, 0)),
+                                   axes=("score", "share"), curve=("normal", np.array([0.5, 0.5]))),
+            "powers": power_law(theme, [PowerSeries("plain", X, X**2, 0, (2.0, 1.0, 1.0))], axes=("n", "s"),
+                                x_range=(0.1, 10), marks=[(1.0, "6d")]),
+            "layers": by_layer(theme, PLACES, X, axes=("layer", "bits"), names=("heads", "means"), line=("even", X / 2),
+                               marked=(1, 0)),
             "map": head_map(theme, PLACES, np.outer(X, [1, -1]), marked=(0, 1), near=[0, 4]),
-            "kept": kept(theme, np.subtract.outer(X, X)**2, np.subtract.outer(X, X)**2 + 1, axes=("wanted", "found"))}
+            "kept": shepard_diagram(theme, np.subtract.outer(X, X)**2, np.subtract.outer(X, X)**2 + 1,
+                                    axes=("wanted", "found"))}
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -52,14 +51,14 @@ def test_every_figure_draws_in_both_themes_and_asks_no_other_machine(name, theme
 
 
 def test_the_table_holds_the_numbers_of_a_matrix_with_equal_names_apart():
-    table = rows(drawn()["matrix"])
+    table = figure_rows(drawn()["matrix"])
     assert table[0] == ["series", "key", "query", "value"]
     assert [each[1:] for each in table[1:]] == [[0, 0, 0.25], [1, 0, 0.75], [2, 0, ""], [0, 1, 0.5], [1, 1, 0.125],
                                                 [2, 1, 0.375]]
 
 
 def test_the_table_holds_every_point_of_every_line():
-    table = [each for each in rows(drawn()["lines"]) if each[0] == "a"]
+    table = [each for each in figure_rows(drawn()["lines"]) if each[0] == "a"]
     assert [each[1] for each in table] == list(X) and [each[2] for each in table] == list(X**2)
 
 
@@ -121,8 +120,8 @@ def test_a_y_axis_name_keeps_away_from_the_labels_of_its_ticks():
     edge = 12   # pixels that plotly leaves free beside what it measures
     # plotly keeps room for ""
     assert axis.automargin and axis.title.standoff >= 8 and chart("light", "x").layout.yaxis.title.text is None
-    assert label_width(["because 9"], "token") >= width("because 9") + axis.ticklen + axis.title.standoff + 16 + edge
-    assert label_width(["because 9"], "") >= width("because 9") + axis.ticklen + edge
+    assert label_width(["because 9"], "token") >= text_width("because 9") + axis.ticklen + axis.title.standoff + 16 + edge
+    assert label_width(["because 9"], "") >= text_width("because 9") + axis.ticklen + edge
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -4,7 +4,7 @@ import pytest
 
 from viz.figures.agreement import agreement
 from viz.figures.importance import importance
-from viz.figures.table import rows
+from viz.figures.table import figure_rows
 from viz.widgets.figure import html
 
 TOKENS, APART = ["[CLS]", "a", "b", "c"], [True, False, False, False]
@@ -50,4 +50,4 @@ def test_dots_keep_their_intervals_and_the_ceiling_its_place():
     one = drawn("light")["one"]
     assert [shape.x1 for shape in one.layout.shapes] == [0.6, 0.7, 0]
     assert one.data[-1].marker.color[0] != one.data[-1].marker.color[1]
-    assert [row[1] for row in rows(one) if row[0] == "mean"] == [0.5, 0.1]
+    assert [row[1] for row in figure_rows(one) if row[0] == "mean"] == [0.5, 0.1]

@@ -5,9 +5,9 @@ import pytest
 from viz import theme as colours
 from viz.figures.drawing import FigureSpec
 from viz.figures.importance import importance
-from viz.figures.matrix import matrix
+from viz.figures.matrix import CellStyle, matrix
 from viz.figures.numbers import signed_text
-from viz.figures.table import rows
+from viz.figures.table import figure_rows
 
 SHADES = np.linspace(0, 1, 144).reshape(12, 12)
 NAMES = [str(place) for place in range(12)]
@@ -15,7 +15,7 @@ NAMES = [str(place) for place in range(12)]
 
 def figures(theme: str) -> dict[str, FigureSpec]:
     return {"weights": matrix(theme, SHADES, NAMES, NAMES),
-            "signed": matrix(theme, 2 * SHADES - 1, NAMES, NAMES, kind="signed"),
+            "signed": matrix(theme, 2 * SHADES - 1, NAMES, NAMES, style=CellStyle("signed")),
             "importance": importance(theme, [[(name, row) for name, row in zip(NAMES, SHADES)]], NAMES, [False] * 12,
                                      title="token", apart_title="")}
 
@@ -52,7 +52,7 @@ def test_both_colours_come_to_one_size_of_letters():
 
 
 def test_the_table_has_every_cell_once():
-    assert len(rows(figures("light")["weights"])) == 1 + 144
+    assert len(figure_rows(figures("light")["weights"])) == 1 + 144
 
 
 @pytest.mark.parametrize("number, form, text",

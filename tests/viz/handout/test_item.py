@@ -16,9 +16,9 @@ from viz.components.messages import pack, unpack
 from viz.handout.build import grid_item, head_item, table_item
 from viz.handout.files import MOST, Handout, load, save
 from viz.handout.item import Item
-from viz.handout.pictures import checked, grid_of, head_of
+from viz.handout.pictures import check_picture, grid_of, head_of
 from viz.handout.print_svg import svg
-from viz.handout.store import Keeping
+from viz.handout.store import HandoutStore
 from viz.handout.tables import as_html
 
 ALL = {"head": lambda: items.head(lens="lines", scale="log", overlay=((0, 3),)), "grid": items.grid,
@@ -80,8 +80,9 @@ def test_the_caption_says_the_state_in_words():
     assert counted.caption == ("All 72 heads of 6 layers, one colour each. The colour is: divergence, bits. "
                                "1 to 2 mark the largest. “text”")
     assert "0 to 71; divergence, bits" in svg(counted)
-    again = grid_of(*checked(counted.kind, counted.body, counted.state, "room"))
-    assert (again.of, again.by_value) == ("divergence, bits", True)
+    again = grid_of(*check_picture(counted.kind, counted.body, counted.state, "room"))
+    assert again.state.values is not None
+    assert (again.state.values.label, again.state.values.ranked) == ("divergence, bits", True)
 
 
 def test_a_deep_model_stands_in_blocks_that_fill_a_page():
@@ -184,7 +185,7 @@ def test_any_byte_of_a_file_may_be_wrong():
 
 def test_a_handout_is_kept_under_a_name_and_bounded():
     item = items.curve()
-    kept = Keeping(most=3 * item.nbytes)
+    kept = HandoutStore(most=3 * item.nbytes)
     one, other = kept.name(None), kept.name("../../x")
     assert one != other and kept.name(one) == one and kept.get(one) == Handout()
     add = lambda handout: dataclasses.replace(handout, items=(*handout.items, item))
@@ -200,18 +201,18 @@ def test_a_handout_is_kept_under_a_name_and_bounded():
 
 def test_a_handout_outlives_the_server_and_the_oldest_files_go(tmp_path):
     folder, (one, other) = tmp_path / "handouts", ("a" * 32, "b" * 32)
-    first, item = Keeping(folder=lambda: folder), items.head()
+    first, item = HandoutStore(folder=lambda: folder), items.head()
     first.change(one, lambda known: Handout("Kept", (item,)))
-    again = Keeping(folder=lambda: folder)
+    again = HandoutStore(folder=lambda: folder)
     assert again.get(one).title == "Kept" and again.get(one).items[0].body and again.get(other) == Handout()
     (folder / f"{one}.handout.json").write_bytes(b"{")
-    assert Keeping(folder=lambda: folder).get(one) == Handout(), "a damaged file is no handout"
-    small = Keeping(most=item.nbytes, folder=lambda: folder)
+    assert HandoutStore(folder=lambda: folder).get(one) == Handout(), "a damaged file is no handout"
+    small = HandoutStore(most=item.nbytes, folder=lambda: folder)
     small.change(other, lambda known: Handout("", (item,)))
     assert [file.name for file in folder.iterdir()] == [f"{other}.handout.json"]
     small.change(other, lambda known: Handout())
     assert not list(folder.iterdir())
-    shut = Keeping(folder=lambda: tmp_path / "file" / "x")
+    shut = HandoutStore(folder=lambda: tmp_path / "file" / "x")
     (tmp_path / "file").write_text("", encoding="utf-8")
     assert shut.change(one, lambda known: Handout("In memory")).title == "In memory"
 
@@ -219,6 +220,7 @@ def test_a_handout_outlives_the_server_and_the_oldest_files_go(tmp_path):
 def test_the_grid_keeps_its_order_marks_and_numbers():
     item = items.grid()
     found = grid_of(item.body, item.state)
-    assert found.open_head == (0, 0) and len(found.marks) == 5 and found.order is None and not found.values
+    shown = found.state
+    assert shown.open_head == (0, 0) and len(shown.rank_badges) == 5 and shown.order is None and shown.values is None
     made = fabricate.overview_of(fabricate.patterned(fabricate.tokens(), heads=(12,) * 6))
     assert all((one == other).all() for one, other in zip(found.overview.cells, made.cells, strict=True))

@@ -16,9 +16,9 @@ from model.core.query import Kind, UserError
 from model.core.record import Layer
 from model.core.view import View
 from tests.fabricate import HEADS, HOSTILE, LAYERS, record
-from viz import print, theme
+from viz import theme
 from viz.export import export
-from viz.print import fonts, matrix, sheet
+from viz.print import figure, fonts, matrix, sheet
 from viz.print.options import Options
 
 WORDS = ("[CLS]", "the", "animal", "it", "the")
@@ -27,7 +27,7 @@ LENSES = ("matrix", "lines", "text")
 
 def drawn(made, view, options=Options(), raster=True):  # noqa: B008
     with sheet.pen():
-        return print.figure(made, view, options, raster)
+        return figure(made, view, options, raster)
 
 
 def pixels(content: bytes) -> np.ndarray:

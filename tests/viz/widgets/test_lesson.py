@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from viz.components.block_diagram import payload as block_diagram
-from viz.components.handles import payload as drag
+from viz.components.handles import payload as handles
 from viz.components.mask_editor import payload as cells
 from viz.components.messages import unpack
 from viz.components.transformer_diagram import payload as anatomy
@@ -15,52 +15,52 @@ from viz.page import pages
 from viz.page_controls import Numbers
 from viz.text import FOLDER, strings
 from viz.widgets.control_widgets import log_steps, slider_for
-from viz.widgets.lesson import LETTERS, lessons, listing
+from viz.widgets.lesson import LETTERS, lessons, source_listing
 
 Z = Numbers("z", (1.0, 0.0), -10, 10, 2, 5)
 HOSTILE = [None, 1, "x", [], {}, {"values": None}, {"values": [1]}, {"values": [1, 2, 3]}, {"values": [1, "2"]},
-           {"values": [1, 99]},
-           {"values": [1, float("nan")]}, {"values": [1, True]}, {"values": [1, 2], "more": 1}]
+           {"values": [1, 99]}, {"values": [1, float("nan")]}, {"values": [1, True]}, {"values": [1, 2], "more": 1}]
 
 
 @pytest.mark.parametrize("value", HOSTILE)
 def test_handles_take_nothing_but_numbers_in_range(value):
-    assert drag.read(value, Z, 2) is None
+    assert handles.parse_event(value, Z, 2) is None
 
 
 def test_handles_hand_on_what_was_dragged_rounded_to_hundredths():
-    assert drag.read({"values": [1.234, -10]}, Z, 2) == (1.23, -10.0)
+    assert handles.parse_event({"values": [1.234, -10]}, Z, 2) == (1.23, -10.0)
     with pytest.raises(ValueError, match="expected a mode"):
-        drag.body(Z, ["a", "b"], room="r", mode="knobs", name="n", unit="u", height=1)
+        handles.HandleSet(["a", "b"], "n", mode="knobs")
 
 
 @pytest.mark.parametrize("value", [None, {"allowed": [1, 0]}, {"allowed": [1, 0, 2, 0]}, {"allowed": [True, 0, 1, 0]},
                                    {"allowed": "1010"},
                                    {"cells": []}])
 def test_a_square_takes_nothing_but_zeros_and_ones(value):
-    assert cells.read(value, 2) is None
+    assert cells.parse_event(value, 2) is None
 
 
 def test_a_painted_square_comes_back_as_it_was_sent():
     square = np.array([[True, False], [True, True]])
     header, _ = unpack(cells.state(square, room="r"))
-    assert (cells.read({"allowed": header["allowed"]}, 2) == square).all()
+    assert (cells.parse_event({"allowed": header["allowed"]}, 2) == square).all()
 
 
 @pytest.mark.parametrize("value", [None, {"box": 1}, {"box": "nowhere"}, {"box": "softmax", "x": 1}, "softmax"])
 def test_the_figure_opens_only_doors_that_are_there(value):
     doors = {"softmax": anatomy.Door("softmax", "words", 12, ())}
-    assert anatomy.read(value, doors) is None and anatomy.read({"box": "softmax"}, doors) == "softmax"
+    assert anatomy.parse_event(value, doors) is None and anatomy.parse_event({"box": "softmax"}, doors) == "softmax"
 
 
-DRAWN = [block_diagram.Drawn(name, kind, name, "7 × 5") for name, kind in
+DRAWN = [block_diagram.DiagramBox(name, kind, name, "7 × 5") for name, kind in
          (("in", "in"), ("norm1", "norm"), ("attention", "attention"), ("add1", "add"),
           ("feed_forward", "feed_forward"), ("add2", "add"))]
 
 
 @pytest.mark.parametrize("value", [None, {"box": 1}, {"box": ["in"]}, {"box": "nowhere"}, {"box": "in", "x": 1}, "in"])
 def test_a_block_opens_only_boxes_that_are_there(value):
-    assert block_diagram.read(value, DRAWN) is None and block_diagram.read({"box": "add1"}, DRAWN) == "add1"
+    assert block_diagram.parse_event(value, DRAWN) is None and block_diagram.parse_event({"box": "add1"},
+                                                                                         DRAWN) == "add1"
 
 
 def test_each_residual_connection_leaves_before_its_sub_layer_and_ends_where_it_is_added():
@@ -77,7 +77,7 @@ def test_every_box_has_words():
 
 
 def test_the_listing_is_the_functions_own_source_and_compiles():
-    text = listing((log_steps, test_every_box_has_words), {"weights": np.zeros((2, 3), np.float32)})
+    text = source_listing((log_steps, test_every_box_has_words), {"weights": np.zeros((2, 3), np.float32)})
     assert inspect.getsource(log_steps) in text and "# weights: float32 (2, 3)" in text
     compile(text, "listing", "exec")
 

@@ -10,13 +10,12 @@ from viz.components.messages import pack
 
 ACROSS, STEP, WIDE, HIGH = 300, 64, 208, 44    # the drawing's width, from box to box, a box
 MIDDLE, ASIDE = 112, 284                       # where the stream and the residual connection run
-COLOURS = {"ramp": theme.RAMP, "ink": theme.INK, "paper": theme.PAPER, "accent": theme.ACCENT}
 TINTS = {"in": "none", "norm": "yellow", "add": "none", "add_norm": "yellow", "attention": "orange", "cross": "orange",
          "feed_forward": "blue"}
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DiagramBox:
     """One box: its name, its kind (model.lessons.block), its words and the shape of what leaves it."""
 
     name: str
@@ -25,17 +24,18 @@ class Drawn:
     shape: str
 
 
-def body(boxes: Sequence[Drawn], *, room: str, alt: str) -> bytes:
+def body(boxes: Sequence[DiagramBox], *, room: str, alt: str) -> bytes:
+    """The message of boxes and lines. alt: the drawing in words."""
     high = STEP * len(boxes) + 30
     at = [high - 26 - STEP * (place + 0.5) for place in range(len(boxes))]
-    return pack({"room": room, "part": "body", "size": [ACROSS, high], "box": [WIDE, HIGH], "colours": COLOURS,
+    return pack({"room": room, "part": "body", "size": [ACROSS, high], "box": [WIDE, HIGH], "colours": theme.COMPONENT,
                  "alt": alt, "wires": wires(boxes, at),
                  "kinds": [each.kind for each in boxes],
                  "boxes": [[each.name, MIDDLE, y, TINTS[each.kind], each.words, each.shape]
                            for each, y in zip(boxes, at, strict=True)]}, {})
 
 
-def wires(boxes: Sequence[Drawn], at: Sequence[float]) -> list[list[float]]:
+def wires(boxes: Sequence[DiagramBox], at: Sequence[float]) -> list[list[float]]:
     """[x, y, x, y, …]: the stream through every box, and round each sub-layer the residual connection into the box that
     adds."""
     found = [[MIDDLE, low - HIGH / 2, MIDDLE, high + HIGH / 2]
@@ -50,10 +50,11 @@ def wires(boxes: Sequence[Drawn], at: Sequence[float]) -> list[list[float]]:
 
 
 def state(opened: str, *, room: str) -> bytes:
+    """The message of which box is marked."""
     return pack({"room": room, "part": "state", "opened": opened}, {})
 
 
-def read(value: Any, boxes: Sequence[Drawn]) -> str | None:
+def parse_event(value: Any, boxes: Sequence[DiagramBox]) -> str | None:
     """The box in what a browser sent: {"box": name}; None for anything else."""
     if not isinstance(value, dict) or set(value) != {"box"} or value["box"] not in [each.name for each in boxes]:
         return None

@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from viz.components.bundle import script, sheet
+from viz.components.bundle import script, stylesheet
 from viz.components.component import component_value
 from viz.text import strings
 from viz.theme import LARGER
@@ -19,7 +19,7 @@ CONFIG = {"displaylogo": False, "showSendToCloud": False}
 # buttons of plotly's that would only be in the way
 REMOVED = ["lasso2d", "select2d", "autoScale2d", "zoomIn2d", "zoomOut2d"]
 TOOLS = ("keep", "save")                                                     # of a chart that one can take away
-STYLE = sheet("chart/chart.css", "chart/numbers.css")
+STYLE = stylesheet("chart/chart.css", "chart/numbers.css")
 _CHART = st.components.v2.component("clearhead_chart", js=script("chart/chart.js"), css=STYLE, isolate_styles=False)
 
 
@@ -35,8 +35,7 @@ def plotly_file() -> str:
 
 
 def chart(spec: Mapping[str, Any], *, key: str, alt: str = "", config: Mapping[str, Any] | None = None,
-          saving: bool = False,
-          on_tool: Callable[[str], None] | None = None) -> None:
+          saving: bool = False, on_tool: Callable[[str], None] | None = None) -> None:
     """Draws plotly's {"data", "layout"}. alt: what it shows, for those who do not see it. config: of plotly's, beside
     what every chart has. on_tool: gets the name of the tool (TOOLS) that is pressed, before the page runs again;
     without it there are none. saving: whether *Save* is open. """

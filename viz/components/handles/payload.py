@@ -1,4 +1,5 @@
 """The messages of the handles and their event, without Streamlit."""
+from dataclasses import dataclass
 from typing import Any
 
 from viz import theme
@@ -7,29 +8,45 @@ from viz.page_controls import Numbers
 from viz.text import strings
 
 MODES = ("bars", "shares", "points")
-COLOURS = {"ramp": theme.RAMP, "ink": theme.INK, "paper": theme.PAPER, "accent": theme.ACCENT, "heads": theme.HEADS}
+COLOURS = theme.COMPONENT | {"heads": theme.HEADS}
 
 
-def body(control: Numbers, labels: list[str], *, room: str, mode: str, name: str, unit: str, height: int) -> bytes:
-    """What stays while one drags. name says what the handles are, unit what their number is. Raises ValueError for a
-    mode that does not exist."""
-    if mode not in MODES:
-        raise ValueError(f"drag: expected a mode of {', '.join(MODES)}, got {mode!r}; choose one of them.")
-    return pack({"room": room, "part": "body", "mode": mode, "labels": labels, "low": control.low,
-                 "high": control.high, "name": name, "unit": unit,
-                 "height": height, "colours": COLOURS, "text": strings("lesson")["drag"]}, {})
+@dataclass(frozen=True)
+class HandleSet:
+    """What is drawn, and stays while one drags. Raises ValueError for a mode that does not exist."""
+
+    labels: list[str]   # of each bar or point
+    name: str           # what the handles are ("logits")
+    unit: str = ""      # what one number is
+    # bars: one bar a number, from control.low to control.high; shares: bars from 0 to 1 that always sum to 1, where the
+    # others give way in proportion; points: (x, y) pairs in a square plane, two numbers a label
+    mode: str = "bars"
+    height: int = 260   # pixels
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise ValueError(f"handles: expected a mode of {', '.join(MODES)}, got {self.mode!r}; choose one of them.")
+
+    @property
+    def count(self) -> int:
+        """How many numbers there are."""
+        return len(self.labels) * (2 if self.mode == "points" else 1)
+
+
+def body(control: Numbers, drawn: HandleSet, *, room: str) -> bytes:
+    """The message of what stays while one drags."""
+    return pack({"room": room, "part": "body", "mode": drawn.mode, "labels": drawn.labels, "low": control.low,
+                 "high": control.high, "name": drawn.name, "unit": drawn.unit, "height": drawn.height,
+                 "colours": COLOURS, "text": strings("lesson")["drag"]}, {})
 
 
 def state(values: tuple[float, ...], *, room: str, faint: tuple[int, ...] = ()) -> bytes:
-    """Where the handles are, and which of them count for nothing now."""
+    """The message of where the handles are, and which of them count for nothing now."""
     return pack({"room": room, "part": "state", "values": list(values), "faint": list(faint)}, {})
 
 
-def read(value: Any, control: Numbers, count: int) -> tuple[float, ...] | None:
-    """The handles' new values in what a browser sent: {"values": [numbers]}, as many as there are handles. None for
+def parse_event(value: Any, control: Numbers, count: int) -> tuple[float, ...] | None:
+    """The handles' new values in what a browser sent: {"values": [numbers]}, as many as there are handles; None for
     anything else."""
-    if not isinstance(value,
-                      dict) or set(value) != {"values"} or not isinstance(value["values"],
-                                                                          list) or len(value["values"]) != count:
-        return None
-    return control.clean(value["values"])
+    values = value.get("values") if isinstance(value, dict) and len(value) == 1 else None
+    return control.clean(values) if isinstance(values, list) and len(values) == count else None

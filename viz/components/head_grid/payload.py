@@ -11,7 +11,7 @@ from viz import theme
 from viz.components.messages import pack, range_codes
 from viz.text import strings
 
-COLOURS = {"ramp": theme.RAMP, "ink": theme.INK, "paper": theme.PAPER, "accent": theme.ACCENT, "signed": theme.SIGNED}
+COLOURS = theme.COMPONENT | {"signed": theme.SIGNED}
 
 
 @dataclass(frozen=True)
@@ -23,54 +23,73 @@ class GridEvent:
     silence: bool = False
 
 
-def places(overview: Overview) -> list[HeadId]:
-    """Every head, in the order in which the body holds them."""
+@dataclass(frozen=True, eq=False)
+class HeadValues:
+    """One number a head, drawn as the head's colour instead of its thumbnail."""
+
+    numbers: Mapping[HeadId, float]   # a head without a number here has no colour
+    label: str = ""                   # what the numbers are, in words
+    signed: bool = False              # colours symmetric about 0; otherwise from 0 to the largest
+    bound: float | None = None        # the number with the full colour, for grids that share one scale
+    ranked: bool = False              # the badges rank these numbers, and not the weights of a pair
+
+
+@dataclass(frozen=True, eq=False)
+class GridState:
+    """What a click in the grid changes."""
+
+    open_head: HeadId                                        # the head with the frame
+    order: Sequence[HeadId] | None = None                    # the heads in this order; None: by layer
+    rank_badges: Sequence[tuple[int, int, int]] = ()         # (layer, head, rank): a head with its rank on a badge
+    tooltip_values: Mapping[str, Mapping[HeadId, float]] | None = None   # {name: number a head}, under the pointer
+    values: HeadValues | None = None                         # None: the thumbnails
+    silences: bool | None = None                             # whether a click silences; None: no head can be silenced
+
+
+def head_ids(overview: Overview) -> list[HeadId]:
+    """Every head as (layer, head), in the order in which the body holds them."""
     return [(layer, head) for layer, cells in zip(overview.layers, overview.cells) for head in range(len(cells))]
 
 
-def body(overview: Overview, *, room: str, groups: int = 1, height: int = 560, silence: bool = False) -> bytes:
-    """The thumbnails: 1 byte a cell, whatever is open or marked. silence: a head can be silenced with a click."""
+def body(overview: Overview, *, room: str, heads_per_kv: int = 1, height: int = 560, silence: bool = False) -> bytes:
+    """The thumbnails: 1 byte a cell, whatever is open or marked.
+
+    heads_per_kv: how many query heads share a key head. height: pixels. silence: a head can be silenced with a click.
+    """
     header = {"room": room, "part": "body", "layers": list(overview.layers),
-              "heads": [len(each) for each in overview.cells],
-              "pool": list(overview.pool), "groups": groups, "height": height, "silence": silence, "colours": COLOURS,
-              "text": strings("components")["grid"]}
+              "heads": [len(each) for each in overview.cells], "pool": list(overview.pool), "groups": heads_per_kv,
+              "height": height, "silence": silence, "colours": COLOURS, "text": strings("components")["grid"]}
     return pack(header, {"cells": np.concatenate(overview.cells)})
 
 
-def state(overview: Overview, *, room: str, open_head: HeadId, order: Sequence[HeadId] | None = None,
-          marks: Sequence[tuple[int, int, int]] = (),
-          hover: Mapping[str, Mapping[HeadId, float]] | None = None, values: Mapping[HeadId, float] | None = None,
-          signed: bool = False,
-          bound: float | None = None, of: str = "", by_value: bool = False, silences: bool = False) -> bytes:
-    """What a click changes. Heads are numbered as in the body; a head without a number in `hover` or `values` has none
-    there. of: what the values are, in words. by_value: the marks rank the values, and not the weights of a pair.
-    silences: whether a click silences a head."""
-    every = places(overview)
-    number = {place: index for index, place in enumerate(every)}
-    header: dict[str, Any] = {"room": room, "part": "state", "open": number.get(open_head), "signed": signed,
-                              "bound": bound,
-                              "of": of if values else "", "by_value": by_value,
-                              "rank": strings("components")["grid"]["rank_value" if by_value else "rank"],
-                              "silences": silences,
-                              "order": None if order is None else [number[place] for place in order],
-                              "marks": [[number[layer, head], rank] for layer, head, rank in marks]}
+def state(overview: Overview, shown: GridState, *, room: str) -> bytes:
+    """The message of what a click changes. Heads are numbered as in the body."""
+    every = head_ids(overview)
+    number = {head: index for index, head in enumerate(every)}
+    values = shown.values or HeadValues({})
+    header: dict[str, Any] = {
+        "room": room, "part": "state", "open": number.get(shown.open_head), "signed": values.signed,
+        "bound": values.bound, "of": values.label, "by_value": values.ranked,
+        "rank": strings("components")["grid"]["rank_value" if values.ranked else "rank"],
+        "silences": bool(shown.silences),
+        "order": None if shown.order is None else [number[head] for head in shown.order],
+        "marks": [[number[layer, head], rank] for layer, head, rank in shown.rank_badges]}
     sections: dict[str, np.ndarray] = {}
-    if hover:
-        columns = [range_codes(_column(numbers, every)) for numbers in hover.values()]
-        header["hover"] = [[name, low, high] for name, (_, low, high) in zip(hover, columns)]
+    if shown.tooltip_values:
+        columns = [range_codes(_column(numbers, every)) for numbers in shown.tooltip_values.values()]
+        header["hover"] = [[name, low, high] for name, (_, low, high) in zip(shown.tooltip_values, columns)]
         sections["hover_codes"] = np.stack([codes for codes, _, _ in columns])
-    if values:
-        sections["values"] = _column(values, every)
+    if values.numbers:
+        sections["values"] = _column(values.numbers, every)
     return pack(header, sections)
 
 
 def _column(numbers: Mapping[HeadId, float], every: list[HeadId]) -> np.ndarray:
-    return np.array([numbers.get(place, np.nan) for place in every], np.float32)
+    return np.array([numbers.get(head, np.nan) for head in every], np.float32)
 
 
-def read(value: Any, overview: Overview) -> GridEvent | None:
-    """The event in what a browser sent: the number of a head, or {"silence": its number}. None for anything else,
-    whatever it is."""
-    every, silence = places(overview), isinstance(value, dict) and set(value) == {"silence"}
+def parse_event(value: Any, overview: Overview) -> GridEvent | None:
+    """The event in what a browser sent: the number of a head, or {"silence": its number}; None for anything else."""
+    every, silence = head_ids(overview), isinstance(value, dict) and set(value) == {"silence"}
     number = value["silence"] if silence else value
     return GridEvent(*every[number], silence) if type(number) is int and 0 <= number < len(every) else None

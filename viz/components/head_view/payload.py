@@ -11,32 +11,29 @@ from model.core.view import View
 from viz import theme
 from viz.components.messages import pack, range_codes, root_codes, signed_codes
 from viz.components.token_labels import unit_axis
-from viz.components.token_strip.payload import chosen
+from viz.components.token_strip.payload import token_and_pair
 from viz.text import strings
 
 HEIGHT = 560              # pixels
 ROW_SUM_TOLERANCE = 1e-3  # how far from 1 a row's sum may be to be called 1
-COLOURS = {"ramp": theme.RAMP, "ink": theme.INK, "paper": theme.PAPER, "accent": theme.ACCENT, "heads": theme.HEADS,
-           "signed": theme.SIGNED}
+COLOURS = theme.COMPONENT | {"heads": theme.HEADS, "signed": theme.SIGNED}
 
 
 @dataclass(frozen=True)
 class ViewEvent:
-    """What is chosen now: the query token in focus and the pair (query token, key token), None for nothing.
+    """What is chosen now."""
 
-    marks: the cells (query token, key token) of a reader's prediction, once it is to be revealed; None at any other
-    time. """
-
-    token: int | None
-    pair: tuple[int, int] | None
-    marks: tuple[tuple[int, int], ...] | None = None
+    token: int | None                                  # the query token in focus
+    pair: tuple[int, int] | None                       # (query token, key token)
+    marks: tuple[tuple[int, int], ...] | None = None   # cells of a prediction that is to be revealed; else None
 
 
 def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = (), height: int | None = None,
          bound: float | None = None) -> bytes:
-    """Tokens and numbers: at most 4 bytes a cell, and 2 more for each head that lies over it.
+    """The message of tokens and numbers: at most 4 bytes a cell, and 2 more for each head that lies over it.
 
     bound: the weights are differences from −bound to bound. A row or column of NaN is one that this side does not have.
+    Raises ValueError for an overlay of another shape.
     """
     for each in overlay:
         if each.weights.shape != shown.weights.shape:
@@ -47,8 +44,7 @@ def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = 
     header = {"room": room, "part": "body", "kind": shown.kind.value, "heads": heads, "rows": rows,
               "columns": None if rows == columns and shown.kind is not Kind.CROSS else columns,
               "sums": bound is None and bool(np.abs(np.nansum(shown.weights, 1) - 1).max() < ROW_SUM_TOLERANCE),
-              "bound": bound,
-              "absent": _absent(shown.weights), "notes": list(shown.notes), "height": height or HEIGHT,
+              "bound": bound, "absent": _absent(shown.weights), "notes": list(shown.notes), "height": height or HEIGHT,
               "colours": COLOURS, "floor": theme.LOG_FLOOR, "text": strings("components")["view"]}
     sections = {"weights": np.stack([root_codes(np.nan_to_num(each.weights)) if bound is None
                                      else signed_codes(each.weights, bound)
@@ -67,22 +63,20 @@ def _absent(weights: np.ndarray) -> tuple[list[int], list[int]] | None:
 
 @dataclass(frozen=True)
 class Guess:
-    """A reader's prediction. marking: the head is still covered. marks: cells (query token, key token) that were marked
-    before. name: another name begins anew; as long as it stays, the browser keeps what is being marked. alone: nobody
-    answers the browser, which has the weights and covers them itself."""
+    """A reader's prediction of where the head looks."""
 
-    name: str
-    marking: bool
-    marks: tuple[tuple[int, int], ...] = ()
-    alone: bool = False
+    name: str                                 # another name begins anew; the same one keeps what is being marked
+    marking: bool                             # the head is still covered
+    marks: tuple[tuple[int, int], ...] = ()   # cells (query token, key token) that were marked before
+    alone: bool = False                       # no server answers: the browser has the weights and covers them itself
 
 
-def state(shown: DisplayedHead, view: View, *, room: str, focus: int | None = None, pair: tuple[int, int] | None = None,
-          guess: Guess | None = None) -> bytes:
-    """How it is looked at; the focus as a row, the pair and marks as a row and a column."""
+def state(shown: DisplayedHead, view: View, *, room: str, guess: Guess | None = None) -> bytes:
+    """The message of how the head is looked at: the token in focus as a row, the pair and marks as a row and a
+    column."""
     marks = [] if guess is None else [_cell(shown, each) for each in guess.marks]
     return pack({"room": room, "part": "state", "lens": view.lens, "scale": view.scale, "transpose": view.transpose,
-                 "focus": shown.row_of(focus), "pair": None if pair is None else _cell(shown, pair),
+                 "focus": shown.row_of(view.token), "pair": None if view.pair is None else _cell(shown, view.pair),
                  "round": "" if guess is None else guess.name,
                  "marking": guess is not None and guess.marking, "alone": guess is not None and guess.alone,
                  "marks": [each for each in marks if each is not None]}, {})
@@ -94,13 +88,13 @@ def _cell(shown: DisplayedHead, pair: tuple[int, int]) -> tuple[int, int] | None
     return None if row is None or column is None else (row, column)
 
 
-def read(value: Any, shown: DisplayedHead) -> ViewEvent | None:
+def parse_event(value: Any, shown: DisplayedHead) -> ViewEvent | None:
     """The event in what a browser sent: {"token": query or null, "pair": [query, key] or null} or {"marks": [[query,
-    key], …]}, of tokens that are shown. Else None."""
+    key], …]}, of tokens that are shown; None for anything else."""
     queries, keys = (frozenset(unit.tokens[0] for unit in side) for side in (shown.rows, shown.columns))
     if isinstance(value, dict) and set(value) == {"marks"} and isinstance(value["marks"], list):
-        cells = [chosen({"token": None, "pair": each}, queries, keys) for each in value["marks"]]
+        cells = [token_and_pair({"token": None, "pair": each}, queries, keys) for each in value["marks"]]
         found = tuple(cell[1] for cell in cells if cell is not None and cell[1] is not None)
         return ViewEvent(None, None, found) if len(found) == len(cells) else None
-    places = chosen(value, queries, keys)
+    places = token_and_pair(value, queries, keys)
     return None if places is None else ViewEvent(*places)

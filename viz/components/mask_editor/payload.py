@@ -7,11 +7,10 @@ from viz import theme
 from viz.components.messages import pack
 from viz.text import strings
 
-COLOURS = {"ramp": theme.RAMP, "ink": theme.INK, "paper": theme.PAPER, "accent": theme.ACCENT}
-
 
 def body(labels: list[str], *, room: str) -> bytes:
-    return pack({"room": room, "part": "body", "labels": labels, "colours": COLOURS,
+    """The message of the tokens' names, rows and columns alike."""
+    return pack({"room": room, "part": "body", "labels": labels, "colours": theme.COMPONENT,
                  "text": strings("lesson")["cells"]}, {})
 
 
@@ -21,12 +20,11 @@ def state(allowed: np.ndarray, *, room: str, marked: int | None = None) -> bytes
                 {})
 
 
-def read(value: Any, n: int) -> np.ndarray | None:
+def parse_event(value: Any, n: int) -> np.ndarray | None:
     """The painted square in what a browser sent: {"allowed": n·n zeros and ones}; None for anything else."""
-    if not isinstance(value,
-                      dict) or set(value) != {"allowed"} or not isinstance(value["allowed"],
-                                                                           list) or len(value["allowed"]) != n * n:
+    painted = value.get("allowed") if isinstance(value, dict) and len(value) == 1 else None
+    if not isinstance(painted, list) or len(painted) != n * n:
         return None
-    if any(type(each) is not int or each not in (0, 1) for each in value["allowed"]):
+    if any(type(each) is not int or each not in (0, 1) for each in painted):
         return None
-    return np.array(value["allowed"], bool).reshape(n, n)
+    return np.array(painted, bool).reshape(n, n)

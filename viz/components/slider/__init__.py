@@ -5,18 +5,18 @@ from typing import Any
 
 import streamlit as st
 
-from viz.components.bundle import script, sheet
+from viz.components.bundle import script, stylesheet
 from viz.components.component import component_value
-from viz.components.slider.payload import message, read
+from viz.components.slider.payload import message, parse_event
 
 __all__ = ["slider"]
 
-_SLIDER = st.components.v2.component("clearhead_slider", js=script("slider/slider.js"), css=sheet("slider/slider.css"))
+_SLIDER = st.components.v2.component("clearhead_slider", js=script("slider/slider.js"),
+                                     css=stylesheet("slider/slider.css"))
 
 
 def slider(label: str, options: Sequence[Any], value: Any, *, key: str, turn: Callable[[Any], None],
-           say: Callable[[Any], str] = str,
-           help: str | None = None) -> None:
+           say: Callable[[Any], str] = str, help: str | None = None) -> None:
     """Draws the options with the thumb at `value`, which is one of them; say gives an option's words. A move calls
     turn(option) before the page runs again. While one drags or keeps a key pressed, a move is sent about twelve times a
     second. Arrow keys, Page Up and Page Down, Home and End move the thumb. The key begins with "slider-", by which a
@@ -24,7 +24,7 @@ def slider(label: str, options: Sequence[Any], value: Any, *, key: str, turn: Ca
     words = [say(each) for each in options]
 
     def hand_on() -> None:
-        at = read(component_value(key, "moved"), words)
+        at = parse_event(component_value(key, "moved"), words)
         if at is not None:
             turn(options[at])
 

@@ -13,17 +13,17 @@ def message(label: str, words: Sequence[str], at: int, help: str | None, told: A
     return {"label": label, "words": list(words), "at": at, "help": help or "", "heard": heard}
 
 
-def read(value: Any, words: Sequence[str]) -> int | None:
+def parse_event(value: Any, words: Sequence[str]) -> int | None:
     """The number of the option in what a browser sent: {"at": its number, "word": its words, "count": of the message}.
     None for anything else.
 
     A thumb may have been moved over other options than these, which were on their way: then the words say which one was
     meant. """
-    if not isinstance(value, dict) or set(value) != {"at", "word",
-                                                     "count"} or type(value["at"]) is not int or not isinstance(
-                                                         value["word"], str):
+    if not isinstance(value, dict) or set(value) != {"at", "word", "count"}:
         return None
     at, word = value["at"], value["word"]
+    if type(at) is not int or not isinstance(word, str):
+        return None
     if 0 <= at < len(words) and words[at] == word:
         return at
     return words.index(word) if words.count(word) == 1 else None

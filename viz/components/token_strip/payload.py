@@ -9,8 +9,6 @@ from viz.components.messages import pack
 from viz.components.token_labels import token_axis
 from viz.text import strings
 
-COLOURS = {"ramp": theme.RAMP, "ink": theme.INK, "paper": theme.PAPER, "accent": theme.ACCENT}
-
 
 @dataclass(frozen=True)
 class StripEvent:
@@ -21,27 +19,29 @@ class StripEvent:
 
 
 def body(tokens: Tokens, *, room: str) -> bytes:
-    return body_of(token_axis(tokens), room=room)
+    """The message of the tokens."""
+    return body_of_axis(token_axis(tokens), room=room)
 
 
-def body_of(axis: Mapping[str, Any], *, room: str) -> bytes:
+def body_of_axis(axis: Mapping[str, Any], *, room: str) -> bytes:
     """The same of tokens that are written for a browser already."""
-    return pack({"room": room, "part": "body", "tokens": dict(axis), "colours": COLOURS,
+    return pack({"room": room, "part": "body", "tokens": dict(axis), "colours": theme.COMPONENT,
                  "text": strings("components")["strip"]}, {})
 
 
 def state(*, room: str, focus: int | None = None, pair: tuple[int, int] | None = None, pairs: bool = True) -> bytes:
+    """The message of what is chosen. pairs: a second click makes a pair."""
     return pack({"room": room, "part": "state", "focus": focus, "pair": pair, "pairs": pairs}, {})
 
 
-def read(value: Any, count: int) -> StripEvent | None:
+def parse_event(value: Any, count: int) -> StripEvent | None:
     """The event in what a browser sent: {"token": position or null, "pair": [from, to] or null}. None for anything
     else, whatever it is."""
-    places = chosen(value, range(count), range(count))
+    places = token_and_pair(value, range(count), range(count))
     return None if places is None else StripEvent(*places)
 
 
-def chosen(value: Any, queries: range | frozenset[int],
+def token_and_pair(value: Any, queries: range | frozenset[int],
            keys: range | frozenset[int]) -> tuple[int | None, tuple[int, int] | None] | None:
     """(token, pair) of a message, if the token is one of `queries` and the pair one of `queries` and `keys`."""
     if not isinstance(value, dict) or set(value) != {"token", "pair"}:
@@ -51,8 +51,8 @@ def chosen(value: Any, queries: range | frozenset[int],
         return None
     if pair is None:
         return token, None
-    if not isinstance(pair, list) or len(pair) != 2 or any(type(each) is not int
-                                                           for each in pair) or pair[0] not in queries or pair[
-                                                               1] not in keys:
+    if not isinstance(pair, list) or len(pair) != 2 or any(type(each) is not int for each in pair):
+        return None
+    if pair[0] not in queries or pair[1] not in keys:
         return None
     return token, (pair[0], pair[1])

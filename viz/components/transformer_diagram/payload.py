@@ -11,7 +11,6 @@ from viz.components.messages import pack
 from viz.text import strings
 
 WIDE, HIGH = 148, 34
-COLOURS = {"ramp": theme.RAMP, "ink": theme.INK, "paper": theme.PAPER, "accent": theme.ACCENT}
 LEFT, RIGHT, INSIDE = 118, 342, 120     # middles of encoder, decoder and of the drawing beside them
 # (box, drawing, x, y, height, colour): the same box may stand in several places
 BOXES = (
@@ -71,23 +70,23 @@ class Door:
 
 
 def body(doors: Mapping[str, Door], *, room: str) -> bytes:
+    """The message of boxes, lines and words, and of the door behind each box."""
     words = strings("lesson")["anatomy"]
     return pack({"room": room, "part": "body", "wide": WIDE, "sizes": [[470, 626], [240, 626]],
                  "boxes": [list(each) for each in BOXES],
                  "wires": [[drawing, list(points)] for drawing, points in WIRES],
                  "frames": [list(each) for each in FRAMES],
-                 "labels": [list(each) for each in LABELS], "colours": COLOURS, "text": words,
+                 "labels": [list(each) for each in LABELS], "colours": theme.COMPONENT, "text": words,
                  "doors": {box: {"words": door.words, "before": list(door.before), "minutes": door.minutes}
                            for box, door in doors.items()}}, {})
 
 
 def state(*, room: str) -> bytes:
+    """The message of the state, of which the figure has none."""
     return pack({"room": room, "part": "state"}, {})
 
 
-def read(value: Any, doors: Mapping[str, Door]) -> str | None:
+def parse_event(value: Any, doors: Mapping[str, Door]) -> str | None:
     """The lesson behind the box in what a browser sent: {"box": name}; None for anything else."""
-    if not isinstance(value,
-                      dict) or set(value) != {"box"} or not isinstance(value["box"], str) or value["box"] not in doors:
-        return None
-    return doors[value["box"]].lesson
+    box = value.get("box") if isinstance(value, dict) and len(value) == 1 else None
+    return doors[box].lesson if isinstance(box, str) and box in doors else None

@@ -13,13 +13,14 @@ from model.studies.patching import PatchQuery
 from viz.examples import example_for, other_twin
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
-from viz.pages.compare.difference import alternatives, grid, pictures
-from viz.pages.compare.patching import patches
+from viz.pages.compare.difference import alternatives, difference_section, grid_section
+from viz.pages.compare.patching import patching_section
 from viz.text import escape_markdown, strings
+from viz.theme import READABLE
 from viz.widgets.control_widgets import choice_for, log_steps, slider_for
 from viz.widgets.fields import bind
 from viz.widgets.head_picker import real_head
-from viz.widgets.lesson import READABLE, listing
+from viz.widgets.lesson import source_listing
 
 WAYS, EDITS = ("text", "model", "edit", "head"), ("zero", "mean", "temper", "patch")
 LONGEST = 1500   # characters of the other sentence
@@ -43,6 +44,7 @@ class Other:
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     words = strings("compare")
     st.markdown(f"#### {words['question']}")
     with st.container(width=READABLE):
@@ -55,17 +57,17 @@ def render(page: PageContext) -> None:
         return
     second, kinds = page.ask(other.query), (view.kind, other.kind)
     _unknown((record, second))
-    pictures(page, (record, second), view, (other.kind, other.head),
-             page.ask(AlignmentQuery(record.query, other.query, kinds)))
+    difference_section(page, (record, second), view, (other.kind, other.head),
+                       page.ask(AlignmentQuery(record.query, other.query, kinds)))
     overview = page.ask(OverviewQuery(record.query, view.kind))
     for edit in other.query.edits:
         if isinstance(edit, Patch):
-            patches((record, second), overview, view, page.ask(PatchQuery(record.query, edit.from_query, edit.kind)),
-                    _taker(page, None))
+            patching_section((record, second), overview, view,
+                             page.ask(PatchQuery(record.query, edit.from_query, edit.kind)), _taker(page, None))
     head = None if other.counterpart else other.head
     edited = _edited(page, record, view) if page.controls["versus"] == "edit" else None
-    grid(page, overview, view, page.ask(ComparisonQuery(record.query, other.query, kinds, head)), (record, second),
-         _taker(page, edited) if other.counterpart else None)
+    grid_section(page, overview, view, page.ask(ComparisonQuery(record.query, other.query, kinds, head)),
+                 (record, second), _taker(page, edited) if other.counterpart else None)
     _link(page)
     _formula()
 
@@ -188,4 +190,4 @@ def _formula() -> None:
         st.markdown(words["formula_words"])
         shown = (statistics.x_log_x, statistics.entropy, statistics.jensen_shannon, comparison.pool_weights,
                  comparison.difference, measure_of)
-        st.code(listing(shown, {}), language="python")
+        st.code(source_listing(shown, {}), language="python")

@@ -13,20 +13,22 @@ from model.core.displayed import DisplayedHead
 from model.core.heads import Overview
 from model.core.query import Hide, Kind
 from model.core.record import AttentionRecord
+from model.core.types import HeadId
 from model.core.view import SCALES, View
 from model.studies.comparison import Alignment, Comparison, cosine, difference_views, prediction_table
-from viz.components.head_grid import head_grid
-from viz.components.head_view import head_view
-from viz.export.comparison import KINDS, NAMES, Compared, as_csv, picture
+from viz.components.head_grid import GridState, HeadValues, head_grid
+from viz.components.head_view import ViewEvent, head_view
+from viz.export.comparison import KINDS, NAMES, SavedComparison, as_csv, picture
 from viz.format import head_label
 from viz.page import PageContext
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import pills, segments
-from viz.widgets.handout_button import keep_picture
+from viz.widgets.handout_button import picture_button
 
-SHOWN, SAID, EQUAL = 6, 4, 1e-6   # heads that are offered; words of each answer; weights that differ less are equal
-# groups of tokens up to which three pictures in a row have room for every label; in a presentation
-FEW, FEWER = 16, 10
+SHOWN = 6          # heads that are offered
+MOST_ANSWERS = 4   # words of each answer
+EQUAL = 1e-6       # weights that differ by less are equal
+FEW, FEW_PRESENTED = 16, 10   # groups of tokens whose labels have room in a row of three; in a presentation
 HIGH = (360, 520, 760)      # pixels of one of three, of one of two, of one alone
 
 
@@ -35,14 +37,12 @@ def alternatives(model: str) -> dict[str, str]:
     return {each.id: each.title for each in sources.catalogue() if each.on_disk and each.id != model}
 
 
-def pictures(page: PageContext, records: tuple[AttentionRecord, AttentionRecord], view: View,
-             other: tuple[Kind, tuple[int, int]],
-             found: Alignment) -> None:
+def difference_section(page: PageContext, records: tuple[AttentionRecord, AttentionRecord], view: View,
+                       other: tuple[Kind, HeadId], aligned: Alignment) -> None:
     """The open head in both and their difference, and below it what is true of it and what the two answer."""
     words, (kind, head) = strings("compare"), other
-    shown = difference_views(*records, ((view.kind, view.layer, view.head), (kind, *head)), found)
-    changes = np.nan_to_num(shown[2].weights)
-    bound = max(float(np.abs(changes).max()), EQUAL)
+    shown = difference_views(*records, ((view.kind, view.layer, view.head), (kind, *head)), aligned)
+    bound = max(float(np.abs(np.nan_to_num(shown[2].weights)).max()), EQUAL)
     titles = _titles(page, records, ((view.layer, view.head), head), bound)
     scales = strings("heads")
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -53,45 +53,54 @@ def pictures(page: PageContext, records: tuple[AttentionRecord, AttentionRecord]
     if page.state.present and records[0].query.text != records[1].query.text:
         st.markdown(words["answers_text"].format(first=escape_markdown(records[0].query.text),
                                                  second=escape_markdown(records[1].query.text)))
-    few = max(len(found.rows), len(found.columns)) <= (FEWER if page.state.present else FEW)
-    columns = st.columns(3 if few else 2, gap="small")
-    for place, (title, each) in enumerate(zip(titles, shown, strict=True)):
-        with columns[place] if few or place < 2 else st.container():
-            st.markdown(f"**{title[0]}**" + "".join(f" · {escape_markdown(part)}" for part in title[1:]))
-            scale = None if place < 2 else bound if bound > EQUAL else 1.0
-            _picture(page, view, each, found, f"compare-{NAMES[place]}", scale,
-                     HIGH[0 if few else 1 if place < 2 else 2],
-                     records[place:place + 1] or records)
+    _three_pictures(page, records, view, shown, titles, aligned, bound)
     left, right = st.columns(2, gap="medium")
     with left:
-        _largest(shown, found, bound, bool(records[1].query.edits))
-        grouped = replace(view, token=_focus(view, found), pair=None)   # places are groups here
-        _take_away(Compared(shown, grouped, bound, tuple(map(" · ".join, titles)), records, page.link(page.state)))
+        _largest(shown, aligned, bound, bool(records[1].query.edits))
+        grouped = replace(view, token=_focus(view, aligned), pair=None)   # places are groups here
+        _save_menu(SavedComparison(shown, grouped, bound, tuple(map(" · ".join, titles)), records,
+                                   page.link(page.state)))
     with right:
-        _said(*records)
+        _answers(*records)
+
+
+def _three_pictures(page: PageContext, records: tuple[AttentionRecord, AttentionRecord], view: View,
+                    shown: tuple[DisplayedHead, ...], titles: list[list[str]], aligned: Alignment,
+                    bound: float) -> None:
+    """Short texts in a row of three; of longer ones the two heads side by side and their difference below, larger."""
+    in_a_row = max(len(aligned.rows), len(aligned.columns)) <= (FEW_PRESENTED if page.state.present else FEW)
+    columns = [*st.columns(3 if in_a_row else 2, gap="small"), None]
+    heights = (HIGH[0],) * 3 if in_a_row else (HIGH[1], HIGH[1], HIGH[2])
+    bounds = (None, None, bound if bound > EQUAL else 1.0)
+    for place, name in enumerate(NAMES):
+        with columns[place] or st.container():
+            title, *parts = titles[place]
+            st.markdown(f"**{title}**" + "".join(f" · {escape_markdown(part)}" for part in parts))
+            _picture(page, view, shown[place], aligned, f"compare-{name}", bounds[place], heights[place],
+                     records[place:place + 1] or records)
 
 
 def _titles(page: PageContext, records: tuple[AttentionRecord, AttentionRecord],
-            places: tuple[tuple[int, int], tuple[int, int]],
-            bound: float) -> list[list[str]]:
+            places: tuple[tuple[int, int], tuple[int, int]], bound: float) -> list[list[str]]:
     """What stands over each of the three: its name and what it is of, in parts."""
     words = strings("compare")
     titles = [[words[name], head_label(layer, head)] for name, (layer, head) in zip(NAMES, places)]
     if records[0].card.id != records[1].card.id:
         titles = [[*title, each.card.title] for title, each in zip(titles, records, strict=True)]
     for edit in records[1].query.edits:
-        where = "" if isinstance(edit, Hide) or (edit.layer,
-                                                 edit.head) == places[1] else f"{head_label(edit.layer, edit.head)} "
+        where = ""
+        if not isinstance(edit, Hide) and (edit.layer, edit.head) != places[1]:
+            where = f"{head_label(edit.layer, edit.head)} "
         titles[1].append(where + words["edits"][page.controls["edit"]])
     return [*titles, [words["difference"], *([words["bound"].format(bound=bound)] if bound > EQUAL else [])]]
 
 
-def _focus(view: View, found: Alignment) -> int | None:
+def _focus(view: View, aligned: Alignment) -> int | None:
     """The group of the token in focus."""
-    return next((place for place, group in enumerate(found.rows) if view.token in group.first), None)
+    return next((place for place, group in enumerate(aligned.rows) if view.token in group.first), None)
 
 
-def _take_away(found: Compared) -> None:
+def _save_menu(comparison: SavedComparison) -> None:
     """The three pictures as one file, and the numbers; each is made when its button is pressed."""
     words = strings("compare")
     with st.popover(words["save"], type="tertiary", key="compare-save", on_change="rerun") as opened:
@@ -99,79 +108,74 @@ def _take_away(found: Compared) -> None:
             return
         with st.container(horizontal=True):
             for kind, mime in KINDS.items():
-                st.download_button(kind.upper(), partial(picture, found, kind), f"clearhead-compare.{kind}", mime,
-                                   on_click="ignore",
-                                   key=f"compare-{kind}")
-            st.download_button("CSV", lambda: as_csv(found.shown), "clearhead-compare.csv", "text/csv",
+                st.download_button(kind.upper(), partial(picture, comparison, kind), f"clearhead-compare.{kind}", mime,
+                                   on_click="ignore", key=f"compare-{kind}")
+            st.download_button("CSV", lambda: as_csv(comparison.shown), "clearhead-compare.csv", "text/csv",
                                on_click="ignore", key="compare-numbers")
 
 
-def _picture(page: PageContext, view: View, shown: DisplayedHead, found: Alignment, key: str, bound: float | None,
-             height: int,
-             source: tuple[AttentionRecord, ...]) -> None:
+def _picture(page: PageContext, view: View, shown: DisplayedHead, aligned: Alignment, key: str, bound: float | None,
+             height: int, records: tuple[AttentionRecord, ...]) -> None:
     """One of the three; a row that is chosen in one of them is in focus in all, and on the page Heads."""
-    def take(event) -> None:
-        first = found.rows[event.token].first if event.token is not None else ()
+    def take(event: ViewEvent) -> None:
+        first = aligned.rows[event.token].first if event.token is not None else ()
         if first:
             page.set_view(token=first[0])
 
-    keep_picture(head_view(shown, replace(view, lens="matrix"), focus=_focus(view, found), height=height, bound=bound,
-                           key=key, on_event=take),
-                 source)
+    view = replace(view, lens="matrix", token=_focus(view, aligned), pair=None)
+    picture_button(head_view(shown, view, height=height, bound=bound, key=key, on_event=take), records)
 
 
-def _largest(shown: tuple[DisplayedHead, ...], found: Alignment, bound: float, edited: bool) -> None:
+def _largest(shown: tuple[DisplayedHead, ...], aligned: Alignment, bound: float, edited: bool) -> None:
     """The largest change in words, and what could not be compared."""
     words, changes = strings("compare"), np.nan_to_num(shown[2].weights)
     most = np.unravel_index(np.abs(changes).argmax(), changes.shape)
-    row, column = found.rows[most[0]].text, found.columns[most[1]].text
+    row, column = aligned.rows[most[0]].text, aligned.columns[most[1]].text
     st.markdown(words["unchanged"] if bound <= EQUAL else words["most"].format(
         row=escape_markdown(row), column=escape_markdown(column), one=float(shown[0].weights[most]),
         other=float(shown[1].weights[most])))
     if edited and bound <= EQUAL:
         st.markdown(words["edited"])
     st.caption(words["picture_about"])
-    alone = sum(not each.both for each in found.rows)
-    if alone or not all(each.both for each in found.columns):
-        st.caption(words["alone"].format(count=alone, total=len(found.rows)))
+    alone = sum(not each.both for each in aligned.rows)
+    if alone or not all(each.both for each in aligned.columns):
+        st.caption(words["alone"].format(count=alone, total=len(aligned.rows)))
 
 
-def grid(page: PageContext, overview: Overview, view: View, found: Comparison, records: tuple[AttentionRecord, ...],
-         choose: Callable[..., None] | None) -> None:
+def grid_section(page: PageContext, overview: Overview, view: View, compared: Comparison,
+                 records: tuple[AttentionRecord, ...], choose: Callable[..., None] | None) -> None:
     """Every head of the first by how much it changed, or by how like the second's open head it is. choose(head=…) opens
     one that has a counterpart; None where the two have none."""
-    words, ranked, counterpart = strings("compare"), found.ranked, choose is not None
+    words, ranked, counterpart = strings("compare"), compared.ranked, choose is not None
     st.markdown(f"##### {words['grid']}" if counterpart else f"##### {words['grid_alike']}")
     st.caption(words["grid_about"] + ("" if counterpart else " " + words["grid_against"]))
     if counterpart and ranked[0][2] <= EQUAL:
         st.markdown(words["grid_none"])
         return
     # dark is what the title asks for
-    values = found.changed if counterpart else {place: 1 - each for place, each in found.changed.items()}
+    values = compared.changed if counterpart else {place: 1 - each for place, each in compared.changed.items()}
     best = (ranked if counterpart else ranked[::-1])[:SHOWN]
     first = [(layer, head, values[layer, head]) for layer, head, value in best if value > EQUAL or not counterpart]
     choose = choose or page.set_view
-    coloured(overview, view, values, words["grid_value" if counterpart else "grid_likeness"], offered=first,
-             key="compare-grid", signed=False,
-             bound=None, source=records, choose=choose)
+    positive = {place: max(value, 0.0) for place, value in values.items()}
+    colours = HeadValues(positive, words["grid_value" if counterpart else "grid_likeness"],
+                         bound=max(max(map(abs, values.values())), EQUAL), ranked=True)
+    coloured_grid(overview, view, colours, first, key="compare-grid", records=records, choose=choose)
     pills(words["open"], [((layer, head), f"{head_label(layer, head)}  {value:.3g}") for layer, head, value in first],
-            choose, "head", None, "rank_changed")
+          choose, "head", None, "rank_changed")
 
 
-def coloured(overview: Overview, view: View, values: dict[tuple[int, int], float], name: str, *, offered: list,
-             key: str, signed: bool,
-             bound: float | None, source: tuple[AttentionRecord, ...], choose: Callable[..., None]) -> None:
-    """The grid of heads with a number as colour; a click opens the head here, by choose(head=…)."""
-    keep_picture(
-        head_grid(overview, open_head=(view.layer, view.head),
-                  marks=[(layer, head, place) for place, (layer, head, _) in enumerate(offered, 1)],
-                  values={place: max(value, 0.0) if not signed else value for place, value in values.items()},
-                  signed=signed, of=name, by_value=True,
-                  bound=bound or max(max(map(abs, values.values())), EQUAL), height=340, key=key,
-                  on_event=lambda event: choose(head=(event.layer, event.head))), source)
+def coloured_grid(overview: Overview, view: View, values: HeadValues, offered: list[tuple[int, int, float]], *,
+                  key: str, records: tuple[AttentionRecord, ...], choose: Callable[..., None]) -> None:
+    """The grid of heads with a number as colour, the offered ones (layer, head, number) with their rank; a click opens
+    the head here, by choose(head=…)."""
+    badges = [(layer, head, rank) for rank, (layer, head, _) in enumerate(offered, 1)]
+    drawn = head_grid(overview, GridState((view.layer, view.head), rank_badges=badges, values=values), height=340,
+                      key=key, on_event=lambda event: choose(head=(event.layer, event.head)))
+    picture_button(drawn, records)
 
 
-def _said(first: AttentionRecord, second: AttentionRecord) -> None:
+def _answers(first: AttentionRecord, second: AttentionRecord) -> None:
     """Both answers: probabilities beside each other, the texts that were written, or the angle between sentence
     vectors."""
     words, kinds = strings("compare"), [getattr(each.prediction, "kind", "none") for each in (first, second)]
@@ -187,7 +191,7 @@ def _said(first: AttentionRecord, second: AttentionRecord) -> None:
         st.markdown(words["answers_none"].format(first=words["kinds"][kinds[0]], second=words["kinds"][kinds[1]]))
     else:
         rows = [f"| {escape_markdown(token)} | {_share(one)} | {_share(other)} | {_share(other - one, '+')} |"
-                for token, one, other in prediction_table(first, second, SAID)]
+                for token, one, other in prediction_table(first, second, MOST_ANSWERS)]
         st.caption(words["answers_place"])
         st.markdown("\n".join([f"| {' | '.join(words['answers_head'])} |", "|---|---|---|---|", *rows]))
 

@@ -9,36 +9,37 @@ from model.core.heads import Overview
 from model.core.record import AttentionRecord
 from model.core.view import View
 from model.studies.patching import Patched
+from viz.components.head_grid import HeadValues
 from viz.figures.bars import bars
 from viz.format import format_share, head_label
-from viz.pages.compare.difference import EQUAL, SHOWN, coloured
+from viz.pages.compare.difference import EQUAL, SHOWN, coloured_grid
 from viz.text import escape_markdown, strings
+from viz.theme import READABLE_WIDE
 from viz.widgets.fields import pills
 from viz.widgets.figure import figure
 
-READABLE, HIGH = 860, 260   # pixels: no line of prose is longer; of the bars
+HIGH = 260   # pixels of the bars
 # share of the whole way that has the full colour at least, so that effects of nothing stay pale
 FAINT = 0.05
 
 
-def patches(records: tuple[AttentionRecord, ...], overview: Overview, view: View, found: Patched,
-            choose: Callable[..., None]) -> None:
+def patching_section(records: tuple[AttentionRecord, ...], overview: Overview, view: View, found: Patched,
+                     choose: Callable[..., None]) -> None:
     """Draws the section. records: of the first text, as it stands and edited. choose(head=…) takes another head."""
     words, ranked = strings("compare")["patches"], found.ranked
     st.markdown(f"##### {words['title']}")
-    st.markdown(_lead(records[0], found), width=READABLE)
+    st.markdown(_lead(records[0], found), width=READABLE_WIDE)
     left, right = st.columns(2, gap="medium")
     with left:
         st.caption(words["grid"].format(unit=words["logits_unit"] if found.words else words["cosine_unit"]))
         bound = max(FAINT * abs(found.other - found.plain), abs(ranked[0][2]), EQUAL)
-        coloured(overview, view, found.effects, words["effect"], offered=ranked[:SHOWN], key="compare-patched",
-                 signed=True, bound=bound,
-                 source=records, choose=choose)
+        effects = HeadValues(found.effects, words["effect"], signed=True, bound=bound, ranked=True)
+        coloured_grid(overview, view, effects, ranked[:SHOWN], key="compare-patched", records=records, choose=choose)
         pills(words["open"], [((layer, head), f"{head_label(layer, head)}  {effect:+.3g}".replace("-", "−"))
                                 for layer, head, effect in ranked[:SHOWN]], choose, "head", None, "rank_patched")
     with right:
         _layers(found)
-    st.markdown("\n".join(f"- {each}" for each in notes(found)), width=READABLE)
+    st.markdown("\n".join(f"- {each}" for each in patching_claims(found)), width=READABLE_WIDE)
 
 
 def _lead(record: AttentionRecord, found: Patched) -> str:
@@ -65,7 +66,7 @@ def _layers(found: Patched) -> None:
                                                             for name, share in zip(names, shares, strict=True))))
 
 
-def notes(found: Patched) -> list[str]:
+def patching_claims(found: Patched) -> list[str]:
     """What the numbers say: which heads turn the answer alone, which layers, and what that does not mean."""
     words = strings("compare")["patches"]
     alone = [(place, number) for place, number in sorted(found.heads.items(), key=lambda each: -each[1])

@@ -11,19 +11,20 @@ from model.core.statistics import max_statistic_null
 from model.studies.coreference import statistics
 from model.studies.coreference.cases import Case
 from model.studies.coreference.heads import map_of, noun_weights, words_of
-from viz.components.head_grid import head_grid
+from viz.components.head_grid import GridState, HeadValues, head_grid
 from viz.figures.twins import twins as twins_figure
 from viz.format import format_weight, head_label, paper_head_label
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Switch, Words
-from viz.pages.coreference.case_set import whole_set
+from viz.pages.coreference.case_set import case_set_section
 from viz.pages.coreference.claims import Twins, sentence_claims
-from viz.pages.coreference.sentence import ROLES, asked, choose_words, twin
-from viz.pages.coreference.silencing import proof
+from viz.pages.coreference.sentence import ROLES, choose_words, sentence_case, twin_case
+from viz.pages.coreference.silencing import silencing_section
 from viz.text import escape_markdown, strings
+from viz.theme import READABLE_WIDE
 from viz.widgets.fields import bind
 from viz.widgets.figure import figure
-from viz.widgets.handout_button import keep_picture, keep_table
+from viz.widgets.handout_button import picture_button, table_button
 from viz.widgets.vocabulary import unknown_words, vocabulary
 
 PAGE = Page("Coreference", "Look", 10, "record", controls=(
@@ -32,14 +33,14 @@ PAGE = Page("Coreference", "Look", 10, "record", controls=(
     Choice("set", "coreference", ("coreference", "agreement", "own")), Switch("run"), Switch("untrained"),
     Switch("proof"), Switch("proof_set")))
 GRID = 330      # pixels
-READABLE = 860  # pixels: no line of prose is longer
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     words = strings("coreference")
     st.markdown(f"## {words['question']}")
-    st.markdown(words["lead"], width=READABLE)
-    record, case = page.record(), asked(page)
+    st.markdown(words["lead"], width=READABLE_WIDE)
+    record, case = page.record(), sentence_case(page)
     unknown_words(page, record)
     attention_map = map_of(record)
     rows = page.controls["rows"] or ("later" if attention_map.kind is Kind.CAUSAL else "pronoun")
@@ -49,9 +50,9 @@ def render(page: PageContext) -> None:
     else:
         choose_words(page, attention_map, case)
         twins = _one_sentence(page, attention_map, case, rows)
-    found = whole_set(page, record.card, rows)
+    found = case_set_section(page, record.card, rows)
     if case is not None and twins is not None:
-        proof(page, case, twins, found)
+        silencing_section(page, case, twins, found)
     vocabulary(record.card.id, record.card.title, lambda text: page.set_question(text=text))
     _sources(words["source"])
 
@@ -60,7 +61,7 @@ def _one_sentence(page: PageContext, attention_map: AttentionMap, case: Case, ro
     """The sentence and its twin: what to know first, the two grids, what to notice, the picture of both, the
     numbers."""
     words = strings("coreference")
-    other = None if case.answer else twin(page, case)
+    other = None if case.answer else twin_case(page, case)
     rows = "pronoun" if case.answer else rows
     if attention_map.kind is Kind.CAUSAL and not case.answer:
         said = words["ask"]["causal" if rows == "later" else "causal_pronoun"]
@@ -79,7 +80,7 @@ def _one_sentence(page: PageContext, attention_map: AttentionMap, case: Case, ro
     twins = Twins(here.heads, getattr(here, rows), there, uniform, (case.word("correct"), case.word("wrong"), looker))
     _grids(page, attention_map, case, other, twins)
     inference, counts = sentence_claims(twins)
-    st.markdown("\n\n".join(inference), width=READABLE)
+    st.markdown("\n\n".join(inference), width=READABLE_WIDE)
     if there is not None:
         _scatter(page, twins, there, counts)
     _table(twins)
@@ -102,12 +103,12 @@ def _grids(page: PageContext, attention_map: AttentionMap, case: Case, other: Ca
             values = {head[1:]: float(each) for head, each in zip(twins.heads, weights[:, 0] - weights[:, 1])}
             query = sources.open_query(page.state.model, each.sentence)
             overview = page.ask(OverviewQuery(query, attention_map.kind))
-            keep_picture(head_grid(overview, open_head=twins.heads[place][1:], hover=numbers, values=values,
-                                   signed=True, bound=reach,
-                                   of=f"{a} − {b}", height=GRID, key=f"coref_{side}",
-                                   on_event=lambda event: page.set_view(head=(event.layer, event.head))),
-                         (page.ask(query),))
-    st.caption(words["same"].format(reach=format_weight(reach), **bold), width=READABLE)
+            colours = HeadValues(values, f"{a} − {b}", signed=True, bound=reach)
+            drawn = head_grid(overview, GridState(twins.heads[place][1:], tooltip_values=numbers, values=colours),
+                              height=GRID, key=f"coref_{side}",
+                              on_event=lambda event: page.set_view(head=(event.layer, event.head)))
+            picture_button(drawn, (page.ask(query),))
+    st.caption(words["same"].format(reach=format_weight(reach), **bold), width=READABLE_WIDE)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(_open_numbers(twins, place, bold), width="content")
         if st.button(words["open_button"], key="coref_open", type="tertiary"):
@@ -139,7 +140,7 @@ def _scatter(page: PageContext, twins: Twins, there: np.ndarray, counts: list[st
     """Both sentences in one picture, and what to notice in it."""
     words, (a, b, _) = strings("coreference")["scatter"], twins.words
     st.markdown(f"### {words['title']}")
-    st.markdown(words["lead"].format(a=f"*{escape_markdown(a)}*", b=f"*{escape_markdown(b)}*"), width=READABLE)
+    st.markdown(words["lead"].format(a=f"*{escape_markdown(a)}*", b=f"*{escape_markdown(b)}*"), width=READABLE_WIDE)
     axes = words["x"].format(a=a, b=b), words["y"].format(a=a, b=b)
     corners = tuple(each.format(a=a, b=b) for each in words["corners"])
     names, chosen = [head_label(*head[1:]) for head in twins.heads], _open(page, twins)
@@ -168,7 +169,7 @@ def _table(twins: Twins) -> None:
                      for key, value in row.items()})
     with st.expander(words["title"].format(n=len(twins.heads))):
         st.dataframe(rows, hide_index=True)
-        keep_table("coref-table", rows, words["title"].format(n=len(twins.heads)))
+        table_button("coref-table", rows, words["title"].format(n=len(twins.heads)))
         st.caption(words["help"])
 
 

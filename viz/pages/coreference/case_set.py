@@ -4,6 +4,7 @@ import streamlit as st
 
 from model.ask import sources
 from model.core.query import UserError
+from model.core.record import Card
 from model.studies.coreference.cases import Case, CasesQuery, read_bytes, shipped_cases
 from model.studies.coreference.heads import SetAnswer
 from model.studies.coreference.report import Report, report
@@ -12,20 +13,21 @@ from viz.format import format_share, head_label, paper_head_label
 from viz.page import PageContext
 from viz.pages.coreference.claims import percent, set_claims
 from viz.text import escape_markdown, strings
+from viz.theme import READABLE_WIDE
 from viz.widgets.control_widgets import choice_for, toggle_for
 from viz.widgets.figure import figure
-from viz.widgets.handout_button import keep_table
+from viz.widgets.handout_button import table_button
 
 SMALL = 50_000_000   # parameters: a model of at most so many is put to a whole set without being asked to, in seconds
 
 
-def whole_set(page: PageContext, card, rows: str) -> Report | None:
+def case_set_section(page: PageContext, card: Card, rows: str) -> Report | None:
     """The section. Returns the report once the set was answered."""
     words = strings("coreference")["set"]
     st.markdown(f"### {words['title']}")
-    st.markdown(words["lead"], width=860)
+    st.markdown(words["lead"], width=READABLE_WIDE)
     choice_for(page, "set", words["which"], words["names"])
-    st.caption(words["about"][page.controls["set"]], width=860)
+    st.caption(words["about"][page.controls["set"]], width=READABLE_WIDE)
     cases = _cases(page.controls["set"])
     if cases is None:
         return None
@@ -49,7 +51,7 @@ def whole_set(page: PageContext, card, rows: str) -> Report | None:
         st.dataframe(_table(found), hide_index=True, column_config={
             name: st.column_config.NumberColumn(format="percent") for key, name in words["columns"].items()
             if key not in ("head", "paper", "mass")})
-        keep_table("coref-set-table", _table(found), words["table"])
+        table_button("coref-set-table", _table(found), words["table"])
     return found
 
 
@@ -93,9 +95,8 @@ def _table(found: Report) -> list[dict]:
     columns = strings("coreference")["set"]["columns"]
     order = sorted(found.heads, key=lambda each: (-each.accuracy.value, -each.mass))
     rows = [{"head": head_label(each.layer, each.head), "paper": paper_head_label(each.layer, each.head),
-             "accuracy": each.accuracy.value,
-             "low": each.accuracy.low, "high": each.accuracy.high, "mass": round(each.mass, 4), "both": each.both,
-             "received": each.received}
+             "accuracy": each.accuracy.value, "low": each.accuracy.low, "high": each.accuracy.high,
+             "mass": round(each.mass, 4), "both": each.both, "received": each.received}
             for each in order]
     return [{columns[key]: value for key, value in row.items()} for row in rows]
 

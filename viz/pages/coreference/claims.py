@@ -15,17 +15,13 @@ USEFUL = 0.75        # the held-out accuracy under which it does not call it a r
 
 @dataclass(frozen=True, eq=False)
 class Twins:
-    """The weights of every head to the nouns A and B, float32 (head, 2), in this sentence and in its twin. A is right
-    here, B in the twin.
+    """The weights of every head to the nouns A and B in a sentence and in its twin. A is right here, B in the twin."""
 
-    uniform: what a row of equal weights puts on both nouns together. words: the text of A, of B, and of the pronoun.
-    """
-
-    heads: tuple[KindHeadId, ...]
-    here: np.ndarray
-    there: np.ndarray | None
-    uniform: float
-    words: tuple[str, str, str]
+    heads: tuple[KindHeadId, ...] # (kind, layer, head)
+    here: np.ndarray              # float32 (head, 2), the weights to A and B in this sentence
+    there: np.ndarray | None      # the same in the twin; None without one
+    uniform: float                # what a row of equal weights puts on both nouns together
+    words: tuple[str, str, str]   # the text of A, of B, and of the pronoun
 
     @property
     def preference(self) -> np.ndarray:
@@ -39,8 +35,8 @@ class Twins:
 
     def looks(self) -> np.ndarray:
         """Whether a head puts as much on the two nouns as a uniform row would, in each sentence, bool (head)."""
-        return (self.here.sum(1) >= self.uniform) & (self.uniform
-                                                     <= (self.here if self.there is None else self.there).sum(1))
+        there = self.here if self.there is None else self.there
+        return (self.here.sum(1) >= self.uniform) & (there.sum(1) >= self.uniform)
 
     def verdicts(self) -> list[str]:
         """flips (A here, B in the twin), a or b (always the same noun), against (wrong in both), faint; for every
@@ -65,7 +61,9 @@ def sentence_claims(twins: Twins) -> tuple[list[str], list[str]]:
     if twins.there is None:
         return said, []
     verdicts = twins.verdicts()
-    held = "holds" if verdicts[top] == "flips" else "fails" if noun == a else "wrong_twin"
+    held = "fails" if noun == a else "wrong_twin"
+    if verdicts[top] == "flips":
+        held = "holds"
     said.append(words[held].format(**facts, there_a=format_weight(float(twins.there[top, 0])),
                                    there_b=format_weight(float(twins.there[top, 1]))))
     numbers = {f"n_{each}": verdicts.count(each) for each in ("flips", "a", "b", "against", "faint")}
@@ -111,10 +109,8 @@ def set_claims(report: Report) -> list[str]:
     """What a set says about the heads, the verdict first."""
     words, best = strings("coreference")["claims"], report.best
     facts = {"head": head_label(best.layer, best.head), "paper": paper_head_label(best.layer, best.head),
-             "best": percent(best.accuracy),
-             "n": len(report.heads),
-             "luck": format_share(report.luck.mean), "high": format_share(report.luck.high),
-             "p": f"{report.luck.p_value:.4f}",
+             "best": percent(best.accuracy), "n": len(report.heads), "luck": format_share(report.luck.mean),
+             "high": format_share(report.luck.high), "p": f"{report.luck.p_value:.4f}",
              "mass": format_weight(best.mass), "both": "" if np.isnan(best.both) else format_share(best.both, 0),
              **{each: format_share(value, 0) for each, value in report.baselines.items()}}
     held_out = report.best.accuracy if report.held_out is None else report.held_out.accuracy

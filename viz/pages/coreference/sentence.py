@@ -6,9 +6,11 @@ from model.core.record import AttentionMap
 from model.studies.coreference.cases import Case, make_case
 from model.studies.coreference.heads import Words, pieces, words_of
 from model.studies.coreference.suggest import guess, nouns, pronouns, same_sentence, twin_of, words_in
+from viz.components.token_strip import StripEvent
 from viz.examples import example_for, other_twin
 from viz.page import PageContext
 from viz.text import escape_markdown, strings
+from viz.theme import READABLE_WIDE
 from viz.widgets.control_widgets import choice_for
 from viz.widgets.fields import bind
 from viz.widgets.sentence_strip import sentence_strip
@@ -16,7 +18,7 @@ from viz.widgets.sentence_strip import sentence_strip
 ROLES = ("pronoun", "correct", "wrong")
 
 
-def asked(page: PageContext) -> Case | None:
+def sentence_case(page: PageContext) -> Case | None:
     """The case of the sentence on screen: what was chosen, and what the rest of the sentence suggests."""
     text, example = page.state.text, example_for(page.state.text, None)
     chosen = tuple(page.controls[role] for role in ROLES)
@@ -35,8 +37,7 @@ def choose_words(page: PageContext, attention_map: AttentionMap, case: Case) -> 
             _role(page, role, case)
         choice_for(page, "click", words["click"], {role: words[role] for role in ROLES})
     sentence_strip(attention_map.queries, focus=place.pronoun[0], pair=(place.pronoun[0], place.correct[0]),
-                   key="coref_strip",
-                   on_event=lambda event: _clicked(page, attention_map, case, event, place))
+                   key="coref_strip", on_event=lambda event: _clicked(page, attention_map, case, event, place))
 
 
 def _role(page: PageContext, role: str, case: Case) -> None:
@@ -48,7 +49,7 @@ def _role(page: PageContext, role: str, case: Case) -> None:
     st.pills(strings("coreference")["ask"][role], options, format_func=escape_markdown, **widget)
 
 
-def _clicked(page: PageContext, attention_map: AttentionMap, case: Case, event, place: Words) -> None:
+def _clicked(page: PageContext, attention_map: AttentionMap, case: Case, event: StripEvent, place: Words) -> None:
     """A click on a token gives its whole word to the role that the clicks set; the other roles keep theirs."""
     token = event.token if event.pair is None else event.pair[1]
     if token is None or (event.pair is None and token in place.pronoun):
@@ -60,11 +61,11 @@ def _clicked(page: PageContext, attention_map: AttentionMap, case: Case, event, 
         page.set_controls(**(kept | {page.controls["click"]: word}))
 
 
-def twin(page: PageContext, case: Case) -> Case | None:
+def twin_case(page: PageContext, case: Case) -> Case | None:
     """The twin's case: that of the example or of the set, or the one that is typed here."""
     words = strings("coreference")["ask"]
     found = _known_twin(page, case)
-    with st.container(width=860):
+    with st.container(width=READABLE_WIDE):
         st.text_input(words["twin"].format(it=escape_markdown(case.word("pronoun")),
                                            b=escape_markdown(case.word("wrong"))), help=words["twin_help"],
                       placeholder=case.sentence,

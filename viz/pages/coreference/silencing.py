@@ -14,6 +14,7 @@ from viz.format import format_share, head_label
 from viz.page import PageContext
 from viz.pages.coreference.claims import Twins, percent
 from viz.text import escape_markdown, strings
+from viz.theme import READABLE_WIDE
 from viz.widgets.control_widgets import toggle_for
 from viz.widgets.figure import figure
 
@@ -21,11 +22,11 @@ SILENCED = 8        # heads of the ranking that are silenced one by one
 LITTLE = 0.02       # a change of the probability that is called none
 
 
-def proof(page: PageContext, case: Case, twins: Twins, found: Report | None) -> None:
+def silencing_section(page: PageContext, case: Case, twins: Twins, found: Report | None) -> None:
     """The section. A model that says no words is told so by its own sentence."""
     words = strings("coreference")["proof"]
     st.markdown(f"### {words['title']}")
-    st.markdown(words["lead"], width=860)
+    st.markdown(words["lead"], width=READABLE_WIDE)
     question = AnswersQuery(page.state.model, sources.revision(page.state.model), (case,))
     try:
         plain: Answers = page.ask(question)

@@ -16,8 +16,9 @@ from viz.pages.explain.one_answer import (
     question_controls,
 )
 from viz.text import escape_markdown, strings
+from viz.theme import READABLE
 from viz.widgets.head_picker import real_head
-from viz.widgets.lesson import READABLE, listing
+from viz.widgets.lesson import source_listing
 
 PAGE = Page("Does attention explain?", "Look", 6, "record", controls=(
     Number("at", -1, -1, 99_999, whole=True), Words("word", "", 40), Words("rival", "", 40), Words("other", "", 300),
@@ -26,6 +27,7 @@ PAGE = Page("Does attention explain?", "Look", 6, "record", controls=(
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     words = strings("explain")
     st.markdown(f"#### {words['question']}")
     with st.container(width=READABLE):
@@ -53,10 +55,11 @@ def render(page: PageContext) -> None:
 def _question(page: PageContext, way: str) -> AttributionQuery:
     """What the controls ask; those that a model does not read are left out, so that equal questions share an answer."""
     controls, query = page.controls, page.query()
-    at = None if controls["at"] < 0 else controls["at"] if way == "target" else min(
-        controls["at"], len(page.state.text))
     if way == "vector":
         return AttributionQuery(query, other=comparison_sentence(page), long_flow=controls["flow"])
+    at = None if controls["at"] < 0 else controls["at"]
+    if at is not None and way != "target":
+        at = min(at, len(page.state.text))
     return AttributionQuery(query, at, controls["word"], controls["rival"], long_flow=controls["flow"])
 
 
@@ -70,7 +73,7 @@ def _formulas() -> None:
     words = strings("explain")["formulas"]
     with st.expander(words["title"]):
         st.markdown(words["text"])
-        st.code(listing((rollout.with_residual, rollout.rollout, rollout.flow, value_norms.transformed_values,
+        st.code(source_listing((rollout.with_residual, rollout.rollout, rollout.flow, value_norms.transformed_values,
                          value_norms.contributions, value_norms.apply_norm, value_norms.by_stage,
                          statistics.rank_correlations, rank_agreement, permute_rows, heads.share_among_heads), {}),
                 language="python")

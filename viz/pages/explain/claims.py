@@ -15,17 +15,17 @@ def label(name: str, layer: int, head: int) -> str:
     return strings("explain")["picture"]["names"][name].format(head=head_label(layer, head), layer=layer)
 
 
-def told(name: str, layer: int, head: int) -> str:
+def sentence_label(name: str, layer: int, head: int) -> str:
     """A measure as a sentence names it, where no row above says what it belongs to."""
     return strings("explain")["picture"]["told"].get(name) or label(name, layer, head)
 
 
-def value(mean: MeanInterval) -> str:
+def format_interval(mean: MeanInterval) -> str:
     """A mean with its interval."""
     return strings("explain")["set"]["interval"].format(value=mean.value, low=mean.low, high=mean.high)
 
 
-def of_sentence(found: Attribution, layer: int, head: int) -> list[str]:
+def answer_claims(found: Attribution, layer: int, head: int) -> list[str]:
     """What to notice about one answer. Sentences in Markdown; none where nothing can be correlated."""
     words, top = strings("explain")["sentence"], float(ceiling(found).mean())
     means = {name: float(each.mean()) for name, each in agreement(found, layer, head).items()
@@ -35,7 +35,7 @@ def of_sentence(found: Attribution, layer: int, head: int) -> list[str]:
         return []
     best = max(proposed, key=lambda name: proposed[name])
     said = [words["ceiling_said"].format(ceiling=top),
-            words["best"].format(best=told(best, layer, head), best_value=proposed[best],
+            words["best"].format(best=sentence_label(best, layer, head), best_value=proposed[best],
                                  **{name: f"{means[f'weight_{name}']:.2f}" if f"weight_{name}" in means else "–"
                                     for name in ("head", "layer")})]
     said += [line for name in ("rollout", "flow") if (line := _position(found, name))]
@@ -62,10 +62,10 @@ def _position(found: Attribution, name: str) -> str:
     rho = rank_agreement(found.scores[name][chosen], found.scores[null][chosen])
     if not np.isfinite(rho):
         return ""
-    return words["position" if rho >= POSITION else "position_not"].format(name=told(name, 0, 0), rho=rho)
+    return words["position" if rho >= POSITION else "position_not"].format(name=sentence_label(name, 0, 0), rho=rho)
 
 
-def of_set(said: Report, layer: int, head: int, heads: int) -> list[str]:
+def set_claims(said: Report, layer: int, head: int, heads: int) -> list[str]:
     """What to notice over many texts."""
     words = strings("explain")["set"]
     proposed = {name: means[-1] for name, means in said.methods.items() if name in METHODS and means[-1].texts}
@@ -73,26 +73,27 @@ def of_set(said: Report, layer: int, head: int, heads: int) -> list[str]:
         return [words["few"]]
     best = max(proposed, key=lambda name: proposed[name].value)
     lines = [words["said"].format(texts=said.texts, words=said.words, used=said.ceiling[-1].texts),
-             words["ceiling"].format(value=value(said.ceiling[-1])),
-             words["best"].format(name=told(best, layer, head), value=value(proposed[best]))]
+             words["ceiling"].format(value=format_interval(said.ceiling[-1])),
+             words["best"].format(name=sentence_label(best, layer, head), value=format_interval(proposed[best]))]
     if {"weight_head", "weight_layer"} <= set(proposed):
-        lines.append(words["raw"].format(head=head_label(layer, head), value=value(proposed["weight_head"]),
-                                         layer=value(proposed["weight_layer"])))
+        lines.append(words["raw"].format(head=head_label(layer, head), value=format_interval(proposed["weight_head"]),
+                                         layer=format_interval(proposed["weight_layer"])))
     for null in NULLS:
         name = null.removesuffix("_even")
         if name in proposed and null in said.methods and said.methods[null][-1].texts:
-            lines.append(words["null"].format(name=told(name, layer, head), value=value(proposed[name]),
-                                              null=value(said.methods[null][-1])))
+            lines.append(words["null"].format(name=sentence_label(name, layer, head),
+                                              value=format_interval(proposed[name]),
+                                              null=format_interval(said.methods[null][-1])))
     if heads > 1 and said.best.texts:
         chosen = " and ".join(dict.fromkeys(head_label(*each) for each in said.chosen))
-        lines.append(words["held_out"].format(chosen=chosen, value=value(said.best), count=heads))
+        lines.append(words["held_out"].format(chosen=chosen, value=format_interval(said.best), count=heads))
     return lines
 
 
-def of_answer(found: Attribution) -> str:
+def value_claim(found: Attribution) -> str:
     """The number that is explained."""
     words, answer = strings("explain")["value"], found.answer
-    form = "vector" if answer.kind == "vector" else "rival" if answer.rival else answer.kind
+    form = "rival" if answer.rival and answer.kind != "vector" else answer.kind
     before = "" if found.place is None else escape_markdown(found.tokens.texts[found.place])
     return words[form].format(word=f"*{escape_markdown(answer.word)}*", rival=f"*{escape_markdown(answer.rival)}*",
                               value=answer.value, rank=answer.rank,

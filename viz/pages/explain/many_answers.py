@@ -9,19 +9,19 @@ from model.core.record import AttentionMap, AttentionRecord
 from model.core.view import View
 from model.studies.attribution import Attribution, AttributionQuery
 from model.studies.faithfulness.cases import questions, texts
-from model.studies.faithfulness.report import REMOVALS, Report, by_layer, report
+from model.studies.faithfulness.report import Report, by_layer, report
 from model.studies.weight_swap import Swapped, SwapQuery
-from viz.figures.agreement import agreement as agreement_figure
 from viz.figures.bars import histogram
 from viz.figures.lines import Line, lines
-from viz.figures.matrix import matrix
+from viz.figures.matrix import CellStyle, matrix
 from viz.format import head_label, visible_token
 from viz.page import PageContext
-from viz.pages.explain.claims import label, of_set
+from viz.pages.explain.claims import set_claims
+from viz.pages.explain.one_answer import agreement_chart
 from viz.text import escape_markdown, strings
+from viz.theme import READABLE
 from viz.widgets.control_widgets import choice_for, toggle_for
 from viz.widgets.figure import figure
-from viz.widgets.lesson import READABLE
 
 HIGH = 430    # pixels of a matrix
 DRAWS = 100
@@ -46,7 +46,7 @@ def corpus_section(page: PageContext, record: AttentionRecord, view: View, kind:
     wanted, wrong = questions(model, sources.revision(model), kind, which), []
     answers = list(page.ask_each(wanted,
                                  say=lambda number, text: words["progress"].format(number=number + 1, all=len(wanted)),
-                                  missed=lambda number, error: wrong.append(str(error))))
+                                  on_error=lambda number, error: wrong.append(str(error))))
     found = [each for each in answers if each is not None]
     groups = [text.group for text, each in zip(texts(which), answers, strict=True) if each is not None]
     if wrong:
@@ -60,24 +60,19 @@ def corpus_section(page: PageContext, record: AttentionRecord, view: View, kind:
 
 
 def _result(said: Report, view: View, count: int) -> None:
-    words, one = strings("explain")["set"], strings("explain")["sentence"]
+    """Every measure with its intervals over the texts, and what to notice."""
+    words, top = strings("explain")["set"], said.ceiling[-1].value
     shown = {name: means for name, means in said.methods.items() if means[-1].texts}
     if not shown:
         st.info(words["few"])
         return
-    names = [label(name, view.layer, view.head) for name in shown]
-    quiet = [label(name, view.layer, view.head) for name in shown if name.endswith("_even")]
     values = np.array([[(mean.value, mean.low, mean.high) for mean in means] for means in shown.values()])
-    removals, top = strings("explain")["picture"]["names"], said.ceiling[-1].value
     left, right = st.columns([7, 5], gap="large")
     with left:
-        figure(lambda theme: agreement_figure(
-                   theme, names, {removals[name]: values[:, place] for place, name in enumerate(REMOVALS)},
-                   (one["mean"], values[:, -1]),
-                   ceiling=(top, one["ceiling"].format(value=top)), axis=one["axis"], quiet=quiet),
-               key="explain-set", alt=words["alt"].format(rows=len(names), texts=said.texts, ceiling=top))
+        agreement_chart(list(shown), values, values[:, -1], view, top, key="explain-set",
+                        alt=words["alt"].format(rows=len(shown), texts=said.texts, ceiling=top))
     with right:
-        st.markdown("\n".join(f"- {line}" for line in of_set(said, view.layer, view.head, count)))
+        st.markdown("\n".join(f"- {line}" for line in set_claims(said, view.layer, view.head, count)))
 
 
 def _layers(found: list[Attribution]) -> None:
@@ -110,8 +105,7 @@ def permuted_weights(page: PageContext, question: AttributionQuery, found: Attri
     left, right = st.columns([7, 5], gap="large")
     with left:
         figure(lambda theme: histogram(theme, edges, {words["shuffled"]: shares},
-                                       axes=(words["axis"][form], words["share"]),
-                                       marks=[(said.even, words["even"])]),
+                                       axes=(words["axis"][form], words["share"]), marks=[(said.even, words["even"])]),
                key="explain-swap", alt=words["alt"].format(draws=DRAWS, median=middle, even=said.even))
     with right:
         st.caption(words["about"][form])
@@ -137,23 +131,23 @@ def head_shares(page: PageContext, attention_map: AttentionMap, view: View) -> N
         with column:
             st.markdown(f"**{name}**")
             figure(lambda theme, numbers=numbers: matrix(theme, numbers, rows, columns, axes=tuple(words["axes"]),
-                                                         height=HIGH, ruler=False),
+                                                         height=HIGH, style=CellStyle(ruler=False)),
                    key=f"explain-{key}", alt=words["alt"].format(name=name, rows=len(rows), columns=len(columns)))
     if layer.heads == 1:
         st.markdown(words["one"])
         return
-    st.markdown(_said_of_shares(attention_map, view, weights, share), width=READABLE)
+    st.markdown(_share_claims(attention_map, view, weights, share), width=READABLE)
 
 
-def _said_of_shares(attention_map: AttentionMap, view: View, weights: np.ndarray, share: np.ndarray) -> str:
+def _share_claims(attention_map: AttentionMap, view: View, weights: np.ndarray, share: np.ndarray) -> str:
+    """What the shares say: how far columns are from one, and what a large share may hide."""
     words, sums = strings("explain")["share"], share.sum(1)
     row, column = np.unravel_index(share.argmax(), share.shape)
     count, names = attention_map.layer(view.layer).heads, (attention_map.queries.texts, attention_map.keys.texts)
     loud = (share > 2 / count) & (weights < FAINT)
     said = words["said"].format(low=sums.min(), high=sums.max(), row=escape_markdown(names[0][row]),
-                                column=escape_markdown(names[1][column]),
-                                share=share[row, column], weight=weights[row, column], loud=int(loud.sum()),
-                                cells=int((weights > 0).sum()),
+                                column=escape_markdown(names[1][column]), share=share[row, column],
+                                weight=weights[row, column], loud=int(loud.sum()), cells=int((weights > 0).sum()),
                                 average=1 / count, faint=FAINT)
     if view.pair is not None:
         said += " " + words["pair"].format(row=escape_markdown(names[0][view.pair[0]]),

@@ -11,17 +11,18 @@ from model.core.statistics import critical_rho
 from model.core.view import View
 from model.studies.attribution import FEWEST, FLOW_LONGEST, REMOVALS, Attribution, agreement, ceiling, kind_of
 from model.studies.token_removal import last_word, target_word
+from viz.components.token_strip import StripEvent
 from viz.examples import example_for, other_twin
 from viz.figures.agreement import agreement as agreement_figure
 from viz.figures.importance import importance
 from viz.format import visible_token
 from viz.page import PageContext
-from viz.pages.explain.claims import label, of_answer, of_sentence
+from viz.pages.explain.claims import answer_claims, label, value_claim
 from viz.text import escape_markdown, strings
+from viz.theme import READABLE
 from viz.widgets.control_widgets import button_setting, toggle_for
 from viz.widgets.fields import bind
 from viz.widgets.figure import figure
-from viz.widgets.lesson import READABLE
 from viz.widgets.sentence_strip import sentence_strip
 
 GROUPS = (("weight_head", "weight_layer"), ("norm_head", "norm", "norm_residual", "norm_layernorm"),
@@ -68,9 +69,10 @@ def matching_view(record: AttentionRecord, view: View) -> View:
     same head is open if it has one of these numbers, else its first."""
     kind = kind_of(record)
     first = record[kind].layers[0].index
-    return view if kind is view.kind else replace(view, kind=kind,
-                                                  pair=None) if record[kind].has(view.layer, view.head) else replace(
-        view, kind=kind, pair=None, layer=first, head=0)
+    if kind is view.kind:
+        return view
+    layer, head = (view.layer, view.head) if record[kind].has(view.layer, view.head) else (first, 0)
+    return replace(view, kind=kind, pair=None, layer=layer, head=head)
 
 
 def comparison_sentence(page: PageContext) -> str:
@@ -88,7 +90,7 @@ def _focus(page: PageContext, tokens: Tokens) -> int | None:
                  if start <= at < end and not tokens.special[token]), None)
 
 
-def _take(page: PageContext, tokens: Tokens, event) -> None:
+def _take(page: PageContext, tokens: Tokens, event: StripEvent) -> None:
     if event.token is not None and not tokens.special[event.token]:
         page.set_controls(at=tokens.spans[event.token][0])
 
@@ -108,7 +110,7 @@ def importance_section(page: PageContext, found: Attribution, view: View) -> Non
     apart = (~found.ranked).tolist()
     most = int(np.abs(np.where(found.ranked, found.removed["deleted"], 0)).argmax())
     st.markdown(f"##### {words['title']}")
-    st.markdown(of_answer(found))
+    st.markdown(value_claim(found))
     with st.container(width=READABLE):
         unit = words["unit"]["cosine" if answer.kind == "vector" else "nats"]
         st.caption(f"{words['lead'].format(neutral=f'“{escape_markdown(answer.neutral)}”')} {unit}")
@@ -116,15 +118,16 @@ def importance_section(page: PageContext, found: Attribution, view: View) -> Non
                                     apart_title=words["apart"]),
            key="explain-picture",
            alt=words["alt"].format(rows=sum(map(len, groups)), tokens=count, most=found.tokens.texts[most]))
-    _said_of_picture(page, found, flat)
+    _picture_caption(page, found, flat)
 
 
-def _said_of_picture(page: PageContext, found: Attribution, flat: bool) -> None:
+def _picture_caption(page: PageContext, found: Attribution, flat: bool) -> None:
+    """Which tokens stand apart and why, what the even rows are, and which measures are missing."""
     words = strings("explain")["picture"]
     there = {"special": any(found.tokens.special), "place": found.place is not None,
              "first": not found.tokens.special[0] and np.isnan(found.removed["hidden"][0]) and found.place != 0}
-    said = [words["apart_said"].format(what="; ".join(words["apart_what"][name] for name, so in there.items()
-                                                      if so))] if any(there.values()) else []
+    apart = "; ".join(words["apart_what"][name] for name, holds in there.items() if holds)
+    said = [words["apart_said"].format(what=apart)] if apart else []
     if not flat:
         said.append(words["even"])
     for why in dict.fromkeys(found.missing.values()):
@@ -148,21 +151,27 @@ def agreement_section(found: Attribution, view: View) -> None:
     if not np.isfinite(top):
         st.info(words["flat"])
         return
-    each = {name: rho for name, rho in agreement(found, view.layer, view.head).items() if np.isfinite(rho).any()}
-    names = [label(name, view.layer, view.head) for name in each]
-    values = np.array(list(each.values()))
-    quiet = [label(name, view.layer, view.head) for name in each if name.endswith("_even")]
-    removals = strings("explain")["picture"]["names"]
+    rhos = {name: rho for name, rho in agreement(found, view.layer, view.head).items() if np.isfinite(rho).any()}
     st.markdown(words["lead"].format(count=count), width=READABLE)
+    values = np.array(list(rhos.values()))
     left, right = st.columns([7, 5], gap="large")
     with left:
-        figure(lambda theme: agreement_figure(
-                   theme, names, {removals[name]: values[:, place] for place, name in enumerate(REMOVALS)},
-                   (words["mean"], values.mean(1)),
-                   ceiling=(top, words["ceiling"].format(value=top)), chance=(luck, words["chance"]),
-                   axis=words["axis"], quiet=quiet),
-               key="explain-agreement", alt=words["alt"].format(rows=len(names), ceiling=top, chance=luck))
+        agreement_chart(list(rhos), values, values.mean(1), view, top, chance=(luck, words["chance"]),
+                        key="explain-agreement", alt=words["alt"].format(rows=len(rhos), ceiling=top, chance=luck))
     with right:
         st.warning(words["warning"].format(count=count, chance=luck))
         st.markdown(f"**{words['notice']}**\n" + "\n".join(f"- {line}"
-                                                           for line in of_sentence(found, view.layer, view.head)))
+                                                           for line in answer_claims(found, view.layer, view.head)))
+
+
+def agreement_chart(measures: list[str], values: np.ndarray, mean: np.ndarray, view: View, top: float, *, key: str,
+                    alt: str, chance: tuple[float, str] | None = None) -> None:
+    """Draws how far the order of each measure agrees with that of each removal, (measure, removal) or with intervals
+    (measure, removal, 3), and in the mean. top: the ceiling. chance: |ρ| up to which nothing is said, and words."""
+    words, removals = strings("explain")["sentence"], strings("explain")["picture"]["names"]
+    names = {name: label(name, view.layer, view.head) for name in measures}
+    columns = {removals[name]: values[:, place] for place, name in enumerate(REMOVALS)}
+    quiet = [names[name] for name in measures if name.endswith("_even")]
+    figure(lambda theme: agreement_figure(theme, list(names.values()), columns, (words["mean"], mean),
+                                          ceiling=(top, words["ceiling"].format(value=top)), chance=chance,
+                                          axis=words["axis"], quiet=quiet), key=key, alt=alt)

@@ -18,7 +18,7 @@ from viz.figures.lines import Line, lines
 from viz.figures.wiring import wiring
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
-from viz.pages.families.three_models import BOTH, TEXT, decoder, hidden, said, three_families
+from viz.pages.families.three_models import BOTH, TEXT, decoder, hidden_word, sentence, three_families
 from viz.text import escape_markdown
 from viz.widgets.control_widgets import button_setting, choice_for, slider_for
 from viz.widgets.fields import bind
@@ -34,21 +34,22 @@ BEGIN = 19   # signs of the target that its box has room for
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     lesson = Lesson(page, "families")
-    lesson.head()
+    lesson.header()
     revealed = lesson.predict()
     with computing():
-        lesson.live(three_families, page, lesson, leads=lesson.controls("say"))
-        lesson.live(hidden, page, lesson)
-        lesson.live(_inputs, page, lesson, revealed)
-        lesson.live(_factors, page, lesson)
+        lesson.fragment(three_families, page, lesson, depends_on=lesson.controls("say"))
+        lesson.fragment(hidden_word, page, lesson)
+        lesson.fragment(_inputs, page, lesson, revealed)
+        lesson.fragment(_factors, page, lesson)
     _open(lesson)
-    lesson.end()
+    lesson.next_lesson()
 
 
 def _inputs(page: PageContext, lesson: Lesson, revealed: bool) -> None:
     """The three inputs of the decoder's cross-attention, with the tensors of this sentence."""
-    words, query = lesson.prose["inputs"], sources.open_query(BOTH, said(page))
+    words, query = lesson.prose["inputs"], sources.open_query(BOTH, sentence(page))
     record = page.ask(query)
     found = families.wiring(page.ask(TraceQuery(query)), record)
     target, layers = record[Kind.CAUSAL].queries, found.layers
@@ -63,19 +64,18 @@ def _inputs(page: PageContext, lesson: Lesson, revealed: bool) -> None:
                    alt=lesson.alt("inputs", n=n, m=m, d=d))
         with right:
             st.markdown(words["table"].format(query=found.query, key=found.key, value=found.value,
-                                              memory=found.memory.shape,
-                                              stream=found.stream.shape, d=d))
+                                              memory=found.memory.shape, stream=found.stream.shape, d=d))
             st.metric(words["apart"], f"{found.apart:.1e}")
         same = _prefix(page, lesson)
-        lesson.notes("inputs", shown=(families.wiring,), shapes={"H": found.memory, "decoder's stream": found.stream},
-                     n=n, m=m, d=d, layers=layers,
-                     apart=found.apart, **same)
+        lesson.explanation("inputs", shown=(families.wiring,),
+                           shapes={"H": found.memory, "decoder's stream": found.stream}, n=n, m=m, d=d, layers=layers,
+                           apart=found.apart, **same)
 
 
 def _prefix(page: PageContext, lesson: Lesson) -> dict:
     """y_t from the tokens before it alone, beside y_t from one pass over the whole target: teacher forcing changes
     nothing."""
-    words, text = lesson.prose["inputs"], said(page)
+    words, text = lesson.prose["inputs"], sentence(page)
     whole: Chain = page.ask(ChainQuery(sources.open_query(BOTH, text)))
     steps = len(whole.ids) - 1
     at = min(page.controls["upto"], steps)
@@ -89,7 +89,8 @@ def _prefix(page: PageContext, lesson: Lesson) -> dict:
 
 def _factors(page: PageContext, lesson: Lesson) -> None:
     """The factors of a text and their product; of a translation, beside another one."""
-    words, both, (model, there), text = lesson.prose["factors"], page.controls["whose"] == "both", decoder(), said(page)
+    words, both, text = lesson.prose["factors"], page.controls["whose"] == "both", sentence(page)
+    model, there = decoder()
     with lesson.section("factors"):
         choice_for(page, "whose", words["whose"], words["whoses"])
         if not both:
@@ -100,10 +101,11 @@ def _factors(page: PageContext, lesson: Lesson) -> None:
             return
         page.prefetch("factors", [ChainQuery(sources.open_query(model, text))])
         own: Chain = page.ask(ChainQuery(sources.open_query(BOTH, text)))
-        st.text_input(words["french"], max_chars=160, help=words["french_help"], placeholder=swapped(french_of(own)),
+        st.text_input(words["french"], max_chars=160, help=words["french_help"],
+                      placeholder=swap_gender(french_of(own)),
                       **bind(page.set_controls, "french", page.controls["french"]))
         button_setting(page, words["swapped"], "swapped", french="")
-        typed = page.controls["french"].strip() or swapped(french_of(own))
+        typed = page.controls["french"].strip() or swap_gender(french_of(own))
         other: Chain = page.ask(ChainQuery(sources.open_query(BOTH, text, target=typed)))
         same = min(len(own.ids), len(other.ids))
         parted = next((place for place in range(same) if own.ids[place] != other.ids[place]), None)
@@ -118,7 +120,7 @@ def french_of(chain: Chain) -> str:
     return " ".join(chain.texts[:-1]).replace("' ", "'").replace(" .", ".")
 
 
-def swapped(french: str) -> str:
+def swap_gender(french: str) -> str:
     """The same French with every pronoun of the other gender."""
     other = {"il": "elle", "elle": "il"}
     return re.sub(r"\b(il|elle)\b", lambda found: other[found[0]], french)
@@ -148,11 +150,10 @@ def _product(lesson: Lesson, chains: dict[str, Chain], says: str) -> None:
         figure(lambda theme: lines(theme, steps, drawn, axes=("t", words["product"]), y_range=(lowest, -0.03 * lowest),
                                    height=340),
                key="families-product", alt=words["alt_product"].format(product=chain.products[-1] / np.log(10)))
-    lesson.notes("factors", shown=(Chain,), shapes={"ln P(y_t | y_<t, x)": chain.log_probabilities}, n=len(chances),
-                 says=says, name=name,
-                 least=escape_markdown(chain.texts[least]), p=chances[least], total=chain.products[-1],
-                 power=chain.products[-1] / np.log(10),
-                 perplexity=chain.perplexity, mean=-chain.log_probabilities.mean())
+    lesson.explanation("factors", shown=(Chain,), shapes={"ln P(y_t | y_<t, x)": chain.log_probabilities},
+                       n=len(chances), says=says, name=name, least=escape_markdown(chain.texts[least]),
+                       p=chances[least], total=chain.products[-1], power=chain.products[-1] / np.log(10),
+                       perplexity=chain.perplexity, mean=-chain.log_probabilities.mean())
 
 
 def _open(lesson: Lesson) -> None:
@@ -160,4 +161,4 @@ def _open(lesson: Lesson) -> None:
     words = lesson.prose["open"]
     with lesson.section("open"):
         st.markdown("\n".join([words["head"], "|---|---|---|", *(f"| {' | '.join(row)} |" for row in words["rows"])]))
-        lesson.notes("open")
+        lesson.explanation("open")

@@ -14,7 +14,7 @@ from model.core.trace import LastQuery
 from model.lessons import families
 from viz.figures.bars import bars
 from viz.figures.base import UPRIGHT
-from viz.figures.matrix import matrix
+from viz.figures.matrix import CellStyle, matrix
 from viz.page import PageContext
 from viz.text import escape_markdown
 from viz.widgets.control_widgets import choice_for, slider_for
@@ -36,17 +36,17 @@ def decoder() -> tuple[str, bool]:
     return ("smollm2", True) if there else (STANDS_IN, False)
 
 
-def said(page: PageContext) -> str:
+def sentence(page: PageContext) -> str:
     """The sentence that the page is about."""
     return page.controls["say"].strip() or TEXT
 
 
-def asked(text: str) -> list[Query]:
+def family_queries(text: str) -> list[Query]:
     """The same sentence put to FAMILIES."""
     return [sources.open_query(model, text) for model in (ENCODER, BOTH, decoder()[0])]
 
 
-def columns() -> list:
+def family_columns() -> list:
     """The columns of FAMILIES."""
     found = st.columns(3, gap="medium")
     return [found[place] for place in PLACES]
@@ -61,10 +61,10 @@ def three_families(page: PageContext, lesson: Lesson) -> None:
         if not decoder()[1]:
             st.caption(words["missing"])
         choice_for(page, "part", words["part"], words["parts"])
-        queries, captions, cards, seen = asked(said(page)), {}, {}, {}
+        queries, captions, cards, seen = family_queries(sentence(page)), {}, {}, {}
         # each is drawn while the next one is computed
         with closing(page.ask_each(map(FirstLayerQuery, queries), height=330)) as answers:
-            for column, name, query, record in zip(columns(), FAMILIES, queries, answers, strict=True):
+            for column, name, query, record in zip(family_columns(), FAMILIES, queries, answers, strict=True):
                 cards[name] = record.card
                 kind = KINDS[page.controls["part"]] if name == "both" else record.kinds[0]
                 with column:
@@ -75,10 +75,9 @@ def three_families(page: PageContext, lesson: Lesson) -> None:
         whole = page.ask(queries[FAMILIES.index("decoder")], height=0)   # what it says needs every layer
         captions["decoder"].caption(words["says"]["decoder"].format(says=best_guess(whole, "decoder"),
                                                                     tokens=len(seen["decoder"])))
-        lesson.notes("three", shown=(families.allowed,), shapes={"allowed": seen["decoder"]},
-                     encoder=seen["encoder"].mean(),
-                     decoder=seen["decoder"].mean(), tokens=len(seen["decoder"]), vector=cards["encoder"].d_model,
-                     title=cards["decoder"].title)
+        lesson.explanation("three", shown=(families.allowed,), shapes={"allowed": seen["decoder"]},
+                           encoder=seen["encoder"].mean(), decoder=seen["decoder"].mean(), tokens=len(seen["decoder"]),
+                           vector=cards["encoder"].d_model, title=cards["decoder"].title)
 
 
 def _may(lesson: Lesson, name: str, record: AttentionRecord, kind: Kind) -> np.ndarray:
@@ -88,8 +87,8 @@ def _may(lesson: Lesson, name: str, record: AttentionRecord, kind: Kind) -> np.n
     rows, columns = _short(attention.queries), _short(attention.keys)
     st.markdown(f"**{words[name]}**  \n{record.card.title}")
     figure(lambda theme: matrix(theme, np.where(square, 1.0, np.nan), rows, columns,
-                                axes=(words["key"], words["query"]), height=330, ruler=False,
-                                digits=0, angle=UPRIGHT),
+                                axes=(words["key"], words["query"]), height=330, angle=UPRIGHT,
+                                style=CellStyle(ruler=False, digits=0)),
            key=f"families-may-{name}",
            alt=lesson.alt("three", name=words[name], share=square.mean(), queries=len(rows), keys=len(columns)))
     return square
@@ -111,22 +110,22 @@ def best_guess(record: AttentionRecord, name: str) -> str:
     return f"**{escape_markdown(answer.texts[-1][0])}** ({answer.probabilities[-1][0]:.3f})"
 
 
-def spans(text: str) -> list[tuple[int, int]]:
+def word_spans(text: str) -> list[tuple[int, int]]:
     """(start, end) of each word."""
     return [each.span() for each in re.finditer(r"\S+", text)]
 
 
-def hides(tokens: Tokens, span: tuple[int, int]) -> list[Hide]:
+def hiding_edits(tokens: Tokens, span: tuple[int, int]) -> list[Hide]:
     """The edits that hide the tokens of one word on the source side; a causal model's first token stays, since its row
     has no other key."""
     return [Hide("source", place) for place, (start, end) in enumerate(tokens.spans)
             if not tokens.special[place] and start < span[1] and span[0] < end and place]
 
 
-def hidden(page: PageContext, lesson: Lesson) -> None:
+def hidden_word(page: PageContext, lesson: Lesson) -> None:
     """One word is hidden from everybody: how far each token's last vector moves tells who could see it."""
-    words, text = lesson.prose["hidden"], said(page)
-    found = spans(text)
+    words, text = lesson.prose["hidden"], sentence(page)
+    found = word_spans(text)
     with lesson.section("hidden"):
         if len(found) < 2:
             st.info(words["short"])
@@ -134,17 +133,17 @@ def hidden(page: PageContext, lesson: Lesson) -> None:
         at = min(max(1, page.controls["hide"]), len(found) - 1)
         slider_for(page, "hide", words["hide"], range(1, len(found)), say=lambda place: text[slice(*found[place])],
                    closed=True)
-        records, touched, word = list(page.ask_each(asked(text))), {}, escape_markdown(text[slice(*found[at])])
+        records, touched, word = list(page.ask_each(family_queries(text))), {}, escape_markdown(text[slice(*found[at])])
         with closing(page.ask_each([each for record in records
                                     for each in _before_and_after(record, found[at])])) as answers:
-            for column, name, record in zip(columns(), FAMILIES, records, strict=True):
+            for column, name, record in zip(family_columns(), FAMILIES, records, strict=True):
                 change = families.moved(next(answers).vectors, next(answers).vectors)
                 touched[name] = f"{int((change > 1e-4).sum())} of {len(change)}"
                 with column:
                     _change(lesson, name, record, change, word, touched[name])
         near = [found[place] for place in (at - 1, at + 1, at - 2, at + 2) if 1 <= place < len(found)]
         page.prefetch("hidden", [_before_and_after(record, span)[1] for span in near for record in records])
-        lesson.notes("hidden", shown=(families.moved,), shapes={"moved": change}, word=word, **touched)
+        lesson.explanation("hidden", shown=(families.moved,), shapes={"moved": change}, word=word, **touched)
 
 
 def _change(lesson: Lesson, name: str, record: AttentionRecord, change: np.ndarray, word: str, touched: str) -> None:
@@ -152,13 +151,12 @@ def _change(lesson: Lesson, name: str, record: AttentionRecord, change: np.ndarr
     tokens, moved = _short(record[record.kinds[0]].queries), lesson.prose["hidden"]["moved"]
     st.markdown(f"**{lesson.prose['three'][name]}**")
     figure(lambda theme: bars(theme, tokens, {moved: change}, axes=("", moved), height=280, angle=UPRIGHT),
-           key=f"families-hidden-{name}",
-           alt=lesson.alt("hidden", word=word, touched=touched, name=name))
+           key=f"families-hidden-{name}", alt=lesson.alt("hidden", word=word, touched=touched, name=name))
 
 
 def _before_and_after(record: AttentionRecord, span: tuple[int, int]) -> tuple[LastQuery, LastQuery]:
     """The questions for the last vectors of the stack that reads the sentence: as it is, and with the word at `span`
     hidden."""
     query, kind = record.query, record.kinds[0]
-    other = sources.open_query(query.model, query.text, edits=hides(record[kind].queries, span))
+    other = sources.open_query(query.model, query.text, edits=hiding_edits(record[kind].queries, span))
     return LastQuery(query, kind), LastQuery(other, kind)

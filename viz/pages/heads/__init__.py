@@ -2,6 +2,7 @@
 import inspect
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -12,19 +13,19 @@ from model.core.measures import BY_NAME, HeadMeasures
 from model.core.query import Kind, MeasuresQuery, OverviewQuery, UserError
 from model.core.record import AttentionMap, AttentionRecord, Layer
 from model.core.view import View
-from viz.components.head_grid import GridEvent, head_grid
+from viz.components.head_grid import GridEvent, GridState, HeadValues, head_grid
 from viz.components.head_view import head_view
-from viz.examples import example_for, other_twin, word_at
+from viz.examples import Example, example_for, other_twin, word_at
 from viz.handout.build import head_item
 from viz.page import Page, PageContext
 from viz.pages.heads.claims import head_claims
 from viz.pages.heads.colours import COLOUR, grid_colours
 from viz.pages.heads.display import export_menu, filters, lens_bar, overlays
 from viz.pages.heads.prediction import PREDICT, covered_head, is_covered, marked_cells, score_panel, start_button
-from viz.pages.heads.ranking import SHOWN, hover_numbers, look_here_first
+from viz.pages.heads.ranking import SHOWN, look_here_first, tooltip_numbers
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import segments, select
-from viz.widgets.handout_button import add_to_handout, keep_picture
+from viz.widgets.handout_button import add_to_handout, picture_button
 from viz.widgets.sentence_strip import sentence_strip
 from viz.widgets.vocabulary import vocabulary
 from viz.widgets.waiting import in_fragment_run, wait_for_paint
@@ -35,6 +36,7 @@ PICTURE = 430   # pixels: the open head and what is true of it fit under the sen
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     record, view = page.record(), page.view()
     st.markdown(f"#### {strings('heads')['question']}")
     _warnings(page, record)
@@ -63,8 +65,7 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
     sentence = st.container()
     left, right = st.columns([11, 13], gap="medium")
     parts = [(sentence, partial(_sentence, page, record, view, False)),
-             (left, partial(_grid, page, record, view, measures)),
-             (right, partial(_open_head, page, record, view)),
+             (left, partial(_grid, page, record, view, measures)), (right, partial(_open_head, page, record, view)),
              (left, partial(look_here_first, record[view.kind], view, measures, page.set_view))]
     if in_fragment_run():
         parts.insert(0, parts.pop(2))
@@ -149,8 +150,7 @@ def _twin_toggle(page: PageContext, texts: dict[str, str]) -> None:
 
     st.session_state["twin"] = page.state.text
     st.segmented_control(strings("heads")["swap"], list(texts), format_func=texts.__getitem__, key="twin",
-                         on_change=swapped,
-                         label_visibility="collapsed")
+                         on_change=swapped, label_visibility="collapsed")
 
 
 def _grid(page: PageContext, record: AttentionRecord, view: View, measures: HeadMeasures | None) -> None:
@@ -164,18 +164,17 @@ def _grid(page: PageContext, record: AttentionRecord, view: View, measures: Head
         st.markdown(f"##### {words['grid']}", help=words["grid_help"])
         select(words["order"], orders, page.set_view, "order", view.order if view.order in orders else "layer",
                quiet=True)
-        values, of = grid_colours(page, view.kind, measures)
+        values, label = grid_colours(page, view.kind, measures)
     ranked = heads.rank_heads_for_pair(attention_map, *view.pair) if view.pair else []
     order = {"layer": None, "pair": ranked}.get(view.order, measures.ranked(view.order)
                                                 if measures and view.order in measures.values else None)
     silences = bool(st.session_state.get("click-silences")) if record.verification.status == "verified" else None
-    keep_picture(head_grid(overview, open_head=(view.layer, view.head),
-                           order=[(layer, head) for layer, head, _ in order] if order else None,
-                           marks=[(layer, head, place) for place, (layer, head, _) in enumerate(ranked[:SHOWN], 1)],
-                           hover=hover_numbers(measures, weights), values=values, of=of, groups=_group(attention_map),
-                           key="grid",
-                           silences=silences, on_event=lambda event: _take(page, event)),
-                 (record,), beside=None if silences is None else _silencing_switch)
+    shown = GridState((view.layer, view.head), [(layer, head) for layer, head, _ in order] if order else None,
+                      [(layer, head, rank) for rank, (layer, head, _) in enumerate(ranked[:SHOWN], 1)],
+                      tooltip_numbers(measures, weights), HeadValues(values, label) if values else None, silences)
+    drawn = head_grid(overview, shown, heads_per_kv=_heads_per_kv(attention_map), key="grid",
+                      on_event=lambda event: _take(page, event))
+    picture_button(drawn, (record,), beside=None if silences is None else _silencing_switch)
     if st.session_state.pop("silenced", False):
         _edit(page, "zero")
 
@@ -192,7 +191,7 @@ def _take(page: PageContext, event: GridEvent) -> None:
     st.session_state["silenced"] = event.silence
 
 
-def _group(attention_map: AttentionMap) -> int:
+def _heads_per_kv(attention_map: AttentionMap) -> int:
     """How many query heads share a key head, where that is the same in every layer."""
     sizes = {layer.heads // layer.key.shape[0] for layer in attention_map.layers if isinstance(layer, Layer)}
     return sizes.pop() if len(sizes) == 1 else 1
@@ -202,9 +201,9 @@ def _open_head(page: PageContext, record: AttentionRecord, view: View) -> None:
     """The open head in its lens, and what is true of it."""
     words, above = strings("heads"), st.container(horizontal=True, vertical_alignment="center")
     guess = marked_cells(page, record, view)
-    head_view(displayed_head(record, view), view, overlay=overlays(record, view), focus=view.token,
-              pair=None if guess else view.pair, height=PICTURE,
-              guess=guess, key="head", on_event=lambda event: page.set_view(token=event.token, pair=event.pair))
+    head_view(displayed_head(record, view), replace(view, pair=None) if guess else view,
+              overlay=overlays(record, view), height=PICTURE, guess=guess, key="head",
+              on_event=lambda event: page.set_view(token=event.token, pair=event.pair))
     with above:
         st.markdown(f"##### {words['head_title'].format(layer=view.layer, head=view.head)}")
         lens_bar(view, page.set_view)
@@ -239,7 +238,7 @@ def _ways_on(page: PageContext, record: AttentionRecord, view: View) -> None:
             _swap(page, record, view)
 
 
-def _edit(page: PageContext, edit: str, **more) -> None:
+def _edit(page: PageContext, edit: str, **more: Any) -> None:
     """Compares with an edit of the open head, whatever head was edited before."""
     page.open_page("compare", versus="edit", edit=edit, edit_layer=-1, edit_head=-1, **more)
 
@@ -259,7 +258,7 @@ def _swap(page: PageContext, record: AttentionRecord, view: View) -> None:
         page.open_page("compare", versus="text", other=text[:start] + typed + text[end:])
 
 
-def _twin(page: PageContext):
+def _twin(page: PageContext) -> tuple[AttentionRecord | None, Example | None]:
     """The record of the twin sentence and its example, if the text is one of a pair of twins."""
     example = example_for(page.state.text, page.state.text_b)
     twin = None if example is None or not example.rival else other_twin(example, page.state.text)

@@ -59,8 +59,7 @@ def _twin_claims(record: AttentionRecord, view: View, twin: AttentionRecord, exa
     place = sorted(weights.values(), reverse=True).index(weights[other]) + 1
     return [words[verdict(weights[here], to_key[here], to_rival[here])].format(**facts),
             words["other"].format(head=head_label(*other), place=PLACES.get(place, str(place)),
-                                  weight=format_weight(weights[other]),
-                                  twin=format_weight(to_key[other])),
+                                  weight=format_weight(weights[other]), twin=format_weight(to_key[other])),
             words["caution"]]
 
 

@@ -32,16 +32,14 @@ def filters(record: AttentionRecord, view: View, choose: Callable[..., None]) ->
         toggle(words["words"], choose, "words", view.words)
         toggle(words["hide_special"], choose, "hide_special", view.hide_special)
         slider(words["keep"], sorted({*KEEPS, view.keep}), view.keep, say=lambda share: format_share(share, 0),
-               key="slider-keep",
-               turn=lambda share: choose(keep=share))
+               key="slider-keep", turn=lambda share: choose(keep=share))
         toggle(words["renormalise"], choose, "renormalise", view.renormalise)
         if 1 in record[view.kind].queries.segments and view.kind is not Kind.CROSS:
             segments(words["quadrant"], {each: words["quadrants"][each or "all"] for each in QUADRANTS}, choose,
                      "quadrant", view.quadrant)
         places = [(layer.index, head) for layer in record[view.kind].layers for head in range(layer.heads)]
         st.multiselect(words["overlay"], [place for place in places if place != (view.layer, view.head)],
-                       max_selections=7,
-                       format_func=lambda place: head_label(*place),
+                       max_selections=7, format_func=lambda place: head_label(*place),
                        **bind(_tuples(choose), "overlay", list(view.overlay)))
 
 

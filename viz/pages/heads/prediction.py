@@ -10,14 +10,14 @@ from model.core.displayed import DisplayedHead, displayed_head
 from model.core.record import AttentionRecord
 from model.core.view import View
 from model.studies.prediction_game import Score, allowed_cells, cover, score
-from viz.components.head_view import Guess, head_view
+from viz.components.head_view import Guess, ViewEvent, head_view
 from viz.format import format_weight
 from viz.handout.build import head_item
 from viz.page import PageContext
 from viz.page_controls import Choice, Places
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import segments
-from viz.widgets.handout_button import add_to_handout
+from viz.widgets.handout_button import BETWEEN, add_to_handout
 from viz.widgets.head_picker import real_head
 
 # tokens of a text that is predicted; marks that a link holds; a mark is query · STRIDE + key
@@ -79,12 +79,12 @@ def covered_head(page: PageContext, record: AttentionRecord) -> None:
             return
         shown, may = _shown(record, view)
         segments(words["lens"], words["lenses"], page.set_view, "lens", _plain(view).lens)
-        head_view(cover(shown, may), _plain(view), focus=view.token, height=HIGH,
+        head_view(cover(shown, may), replace(_plain(view), pair=None), height=HIGH,
                   guess=Guess(f"cover\n{_name(record, view)}", True), key="covered",
                   on_event=lambda event: _take(page, _name(record, view), event))
         with st.container(horizontal=True, horizontal_alignment="right"):
             add_to_handout("covered", lambda where, link: head_item(record, _plain(view), covered=True,
-                                                                    where=where.split(" · ")[0], link=link))
+                                                                    where=where.split(BETWEEN)[0], link=link))
 
 
 def _shown(record: AttentionRecord, view: View) -> tuple[DisplayedHead, np.ndarray]:
@@ -97,7 +97,7 @@ def _token(record: AttentionRecord, view: View) -> str:
     return escape_markdown(record[view.kind].queries.texts[view.token or 0])
 
 
-def _take(page: PageContext, name: str, event) -> None:
+def _take(page: PageContext, name: str, event: ViewEvent) -> None:
     """Marks that are to be revealed, or another row in focus."""
     if event.marks is None:
         page.set_view(token=event.token)

@@ -8,7 +8,7 @@ from model.core.measures import BY_NAME, HeadMeasures
 from model.core.record import AttentionMap
 from model.core.view import View
 from viz.format import format_weight, head_label, token_label
-from viz.glossary import address, terms
+from viz.glossary import term_link, terms
 from viz.text import strings
 from viz.widgets.fields import pills
 
@@ -41,7 +41,7 @@ def _one_measure(measures: HeadMeasures, name: str, view: View, choose: Callable
     here = (view.layer, view.head)
     rank = next(place for place, (layer, head, _) in enumerate(order, 1) if (layer, head) == here)
     left, right = st.columns([5, 6], vertical_alignment="center")
-    title = f"[{measure.title}]({address(terms()[name])})"
+    title = f"[{measure.title}]({term_link(terms()[name])})"
     left.markdown(words["measure_line"].format(title=title, here=head_label(*here),
                                                value=format_weight(measures.values[name][here]),
                                                unit=measure.unit, rank=rank, n=len(order),
@@ -52,7 +52,7 @@ def _one_measure(measures: HeadMeasures, name: str, view: View, choose: Callable
                 choose, "head", here, f"rank_{name}")
 
 
-def hover_numbers(measures: HeadMeasures | None,
+def tooltip_numbers(measures: HeadMeasures | None,
                   pair_weights: dict[tuple[int, int], float]) -> dict[str, dict[tuple[int, int], float]]:
     """What the grid says under the pointer: the weight for the pair, if there is one, and the measures of that head."""
     return ({strings("heads")["pair"]: pair_weights} if pair_weights else {}) | (measures.values if measures else {})

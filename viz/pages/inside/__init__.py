@@ -9,10 +9,11 @@ from model.core import heads
 from model.core.query import Kind
 from model.core.record import Layer
 from model.lessons import head_steps
-from viz.figures.vector_plane import Points, plane
+from viz.figures.vector_plane import Points, vector_plane
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number
 from viz.pages.inside.steps import STEPS, TRACED, StepContext, trace_of
+from viz.theme import READABLE
 from viz.widgets.control_widgets import choice_for
 from viz.widgets.figure import figure
 from viz.widgets.head_picker import real_head
@@ -27,14 +28,15 @@ LARGEST = 2048    # tokens up to which a head's matrix is squared for the number
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     lesson = Lesson(page, "inside")
-    lesson.head()
+    lesson.header()
     revealed = lesson.predict()
-    here = lesson.live(_journey, page, lesson, leads=lambda: _question(page))
+    here = lesson.fragment(_journey, page, lesson, depends_on=lambda: _question(page))
     if here is not None:
         _geometry(lesson, here)
         _average(lesson, here, revealed)
-    lesson.end()
+    lesson.next_lesson()
 
 
 def _question(page: PageContext) -> tuple:
@@ -48,7 +50,7 @@ def _journey(page: PageContext, lesson: Lesson) -> StepContext | None:
         if here is None:
             st.info(lesson.prose["widgets"]["reported"])
             return None
-        lesson.live(_walk, page, lesson, here)
+        lesson.fragment(_walk, page, lesson, here)
     return here
 
 
@@ -102,10 +104,10 @@ def _step(page: PageContext, lesson: Lesson, here: StepContext) -> None:
         numbers = STEPS[step](here, lesson, prose)
     path = here.path
     names = {"token": here.query_name(), "key": here.key_name(), "layer": here.view.layer, "head": here.view.head}
-    st.markdown(prose["says"].format(**(names | numbers)), width=720)
+    st.markdown(prose["says"].format(**(names | numbers)), width=READABLE)
     shapes = {name: getattr(path, name)
               for name in ("query", "keys", "values", "products", "logits", "weights", "weighted", "mixed")}
-    lesson.notes("journey", shown=(head_steps.head_steps, head_steps.row_softmax, STEPS[step]), shapes=shapes)
+    lesson.explanation("journey", shown=(head_steps.head_steps, head_steps.row_softmax, STEPS[step]), shapes=shapes)
 
 
 def _geometry(lesson: Lesson, here: StepContext) -> None:
@@ -118,16 +120,16 @@ def _geometry(lesson: Lesson, here: StepContext) -> None:
     words = lesson.prose["geometry"]
     with lesson.section("geometry"):
         names = [here.key_name(place) for place in range(len(lengths))]
-        figure(lambda theme: plane(theme, Points(at, names, path.weights), axes=(words["along"], words["across"]),
-                                   height=400,
-                                   arrows=[("q", np.array([long, 0.0]))]),
+        figure(lambda theme: vector_plane(theme, Points(at, names, path.weights),
+                                          axes=(words["along"], words["across"]), height=400,
+                                          arrows=[("q", np.array([long, 0.0]))]),
                key="inside-angles",
                alt=lesson.alt("geometry", key=here.key_name(), angle=angles[key], length=lengths[key], query=long))
-        lesson.notes("geometry", shown=(head_steps.angle, plane), shapes={"query": path.query, "keys": path.keys},
-                     token=here.query_name(),
-                     key=here.key_name(), angle=angles[key], length=lengths[key], query=long, along=at[key, 0],
-                     dot=path.dots[key],
-                     d_k=len(path.query), narrow=float(np.nanmin(angles)), wide=float(np.nanmax(angles)))
+        lesson.explanation("geometry", shown=(head_steps.angle, vector_plane),
+                           shapes={"query": path.query, "keys": path.keys}, token=here.query_name(),
+                           key=here.key_name(), angle=angles[key], length=lengths[key], query=long, along=at[key, 0],
+                           dot=path.dots[key], d_k=len(path.query), narrow=float(np.nanmin(angles)),
+                           wide=float(np.nanmax(angles)))
 
 
 def _average(lesson: Lesson, here: StepContext, revealed: bool) -> None:
@@ -140,19 +142,18 @@ def _average(lesson: Lesson, here: StepContext, revealed: bool) -> None:
     weights = _matrix(here)
     with lesson.section("average"):
         if revealed:
-            figure(lambda theme: plane(theme, Points(at, names, path.weights[path.allowed]),
-                                       axes=(words["first"], words["second"]),
-                                       around=head_steps.hull(at), marked=[(words["output"], output)], height=460),
+            figure(lambda theme: vector_plane(theme, Points(at, names, path.weights[path.allowed]),
+                                              axes=(words["first"], words["second"]), around=head_steps.hull(at),
+                                              marked=[(words["output"], output)], height=460),
                    key="inside-hull", alt=lesson.alt("average", values=len(values), share=share))
         else:
-            lesson.waits("average")
+            lesson.placeholder("average")
         said = words["squared"].format(change=head_steps.not_a_projection(weights)) if weights is not None else words[
             "not_square"]
-        lesson.notes("average", shown=(head_steps.plane, head_steps.hull, head_steps.not_a_projection),
-                     shapes={"values": values},
-                     share=share, squared=said, sum=path.weights.sum(),
-                     length=np.linalg.norm(path.mixed), longest=np.linalg.norm(values, axis=-1).max(),
-                     d_k=len(path.query), d_v=len(path.mixed), token=here.query_name())
+        lesson.explanation("average", shown=(head_steps.plane, head_steps.hull, head_steps.not_a_projection),
+                           shapes={"values": values}, share=share, squared=said, sum=path.weights.sum(),
+                           length=np.linalg.norm(path.mixed), longest=np.linalg.norm(values, axis=-1).max(),
+                           d_k=len(path.query), d_v=len(path.mixed), token=here.query_name())
 
 
 def _matrix(here: StepContext) -> np.ndarray | None:

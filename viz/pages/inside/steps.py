@@ -12,11 +12,11 @@ from model.core.view import View
 from model.lessons import head_steps
 from model.lessons.head_steps import HeadSteps
 from viz.figures.bars import bars
-from viz.figures.matrix import matrix
+from viz.figures.matrix import CellStyle, matrix
 from viz.page import PageContext
 from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
-from viz.widgets.vector_heatmap import named, strips
+from viz.widgets.vector_heatmap import token_name, vector_strips
 
 SHOWN = 24       # keys that have a strip or a bar of their own; of a longer text those with the largest weights
 KEPT = 12        # products that are bars of their own
@@ -24,19 +24,20 @@ KEPT = 12        # products that are bars of their own
 
 @dataclass(frozen=True, eq=False)
 class StepContext:
-    """What the steps are about: one head, one token, one key, and which way vectors lie."""
+    """What the steps are about."""
 
     record: AttentionRecord
-    view: View
-    layer: Layer
-    path: HeadSteps
-    key: int
-    columns: bool
-    trace: Trace | None
+    view: View              # with the open head and the token that looks
+    layer: Layer            # of the head
+    path: HeadSteps         # the token's way through the head
+    key: int                # the place of the key that is chosen
+    columns: bool           # vectors stand as columns, otherwise they lie as rows
+    trace: Trace | None     # of the whole pass
     without: str            # why there is no trace
 
     @property
     def token(self) -> int:
+        """The place of the token that looks."""
         return self.view.token or 0
 
     @property
@@ -46,10 +47,12 @@ class StepContext:
 
     @property
     def block(self) -> Block:
+        """The trace of the head's block."""
         return self.whole.block(self.view.kind, self.view.layer)
 
     @property
     def around(self) -> AttentionTrace:
+        """The trace of the attention that the head is part of."""
         return self.whole.attention(self.view.kind, self.view.layer)
 
     @property
@@ -59,10 +62,12 @@ class StepContext:
         return np.unique([*order, self.key])
 
     def query_name(self) -> str:
-        return named(self.record[self.view.kind].queries, self.token)
+        """The token that looks, with its place."""
+        return token_name(self.record[self.view.kind].queries, self.token)
 
     def key_name(self, place: int | None = None) -> str:
-        return named(self.record[self.view.kind].keys, self.key if place is None else place)
+        """A key with its place; without one the key that is chosen."""
+        return token_name(self.record[self.view.kind].keys, self.key if place is None else place)
 
 
 def trace_of(page: PageContext, record: AttentionRecord) -> tuple[Trace | None, str]:
@@ -75,10 +80,11 @@ def trace_of(page: PageContext, record: AttentionRecord) -> tuple[Trace | None, 
 
 def _vectors(here: StepContext, rows: list[tuple[str, np.ndarray]], name: str, alt: str) -> None:
     """A step's strips, which take the place of those of the step before."""
-    strips(rows, key="inside-vectors", name=f"inside-{name}", alt=alt, columns=here.columns)
+    vector_strips(rows, key="inside-vectors", name=f"inside-{name}", alt=alt, columns=here.columns)
 
 
 def step_in(here: StepContext, lesson: Lesson, words: dict) -> dict:
+    """Draws what enters the head; returns the numbers of its sentence."""
     start, x = here.whole.start(here.view.kind), here.around.x[here.token]
     first = here.block is next(each for each in here.whole.blocks if each.kind is here.block.kind)
     rows = [(words["start"], start.output[here.token])]
@@ -95,6 +101,7 @@ def step_in(here: StepContext, lesson: Lesson, words: dict) -> dict:
 
 
 def step_qkv(here: StepContext, lesson: Lesson, words: dict) -> dict:
+    """Draws query, key and value, and W_Q; returns the numbers of its sentence."""
     rows = [(f"q · {here.query_name()}", here.path.query), (f"k · {here.key_name()}", here.path.keys[here.key])]
     if here.trace is not None and here.around.pairs:
         shared, around = here.view.head * len(here.layer.key) // here.layer.heads, here.around
@@ -112,14 +119,15 @@ def step_qkv(here: StepContext, lesson: Lesson, words: dict) -> dict:
     drawn = weight.T if here.columns else weight
     axes = ("d_model", "d_k") if here.columns else ("d_k", "d_model")
     down, across = ([str(each) for each in range(count)] for count in drawn.shape)
-    figure(lambda theme: matrix(theme, drawn, down, across, kind="signed", axes=axes, square=False, height=320,
-                                title=words["matrix"]),
+    figure(lambda theme: matrix(theme, drawn, down, across, axes=axes, height=320, title=words["matrix"],
+                                style=CellStyle("signed", square=False)),
            key="inside-wq", alt=words["alt_matrix"].format(rows=drawn.shape[0], columns=drawn.shape[1]))
     made = here.around.value.apply(here.around.memory, here.view.head * len(here.layer.value) // here.layer.heads)
     return {"error": np.abs(made - here.path.values).max(), "d_model": weight.shape[0]}
 
 
 def step_products(here: StepContext, lesson: Lesson, words: dict) -> dict:
+    """Draws the products of q and k; returns the numbers of its sentence."""
     pairs = here.around.pairs if here.trace is not None else ()
     products = here.path.products[here.key]
     _vectors(here, [("q", here.path.query), ("k", here.path.keys[here.key]), (words["product"], products)], "qk",
@@ -128,8 +136,7 @@ def step_products(here: StepContext, lesson: Lesson, words: dict) -> dict:
     figure(lambda theme: bars(theme, [name for name, _ in found],
                               {words["share"]: np.array([value for _, value in found])},
                               axes=(words["pairs"] if pairs else words["dimensions"], words["share"]), height=300),
-           key="inside-products",
-           alt=words["alt_bars"].format(name=found[0][0], value=found[0][1], dot=products.sum()))
+           key="inside-products", alt=words["alt_bars"].format(name=found[0][0], value=found[0][1], dot=products.sum()))
     return {"first": found[0][0], "value": found[0][1], "rest": found[-1][1], "dot": products.sum(),
             "positive": products[products > 0].sum(), "negative": products[products < 0].sum()}
 
@@ -144,6 +151,7 @@ def _over_keys(here: StepContext, groups: dict[str, np.ndarray], axis: str, name
 
 
 def step_score(here: StepContext, lesson: Lesson, words: dict) -> dict:
+    """Draws the scores of all keys, scaled and not; returns the numbers of its sentence."""
     path, key = here.path, here.key
     _over_keys(here, {"q · k": path.dots, words["scaled"]: path.scaled}, words["axis"], "score",
                words["alt"].format(key=here.key_name(), dot=path.dots[key], score=path.scaled[key]))
@@ -153,6 +161,7 @@ def step_score(here: StepContext, lesson: Lesson, words: dict) -> dict:
 
 
 def step_mask(here: StepContext, lesson: Lesson, words: dict) -> dict:
+    """Draws the scores that the mask leaves; returns the numbers of its sentence."""
     path = here.path
     groups = {words["bias"]: path.bias} if path.bias.any() else {}
     groups |= {words["logit"]: np.where(path.allowed, path.logits, np.nan)}
@@ -163,17 +172,18 @@ def step_mask(here: StepContext, lesson: Lesson, words: dict) -> dict:
 
 
 def step_softmax(here: StepContext, lesson: Lesson, words: dict) -> dict:
+    """Draws the weights; returns the numbers of its sentence."""
     path, key = here.path, here.key
     _over_keys(here, {words["weight"]: path.weights}, words["weight"], "softmax",
                words["alt"].format(key=here.key_name(), weight=path.weights[key]))
     raised = np.exp(path.logits - path.logits[path.allowed].max()) if path.allowed[key] else np.zeros(len(path.logits))
     total = np.exp(path.logits[path.allowed] - path.logits[path.allowed].max()).sum()
     return {"logit": path.logits[key], "raised": raised[key], "total": total, "weight": path.weights[key],
-            "sum": path.weights.sum(),
-            "sink": words["sink"].format(sink=path.sink) if path.sink else ""}
+            "sum": path.weights.sum(), "sink": words["sink"].format(sink=path.sink) if path.sink else ""}
 
 
 def step_mix(here: StepContext, lesson: Lesson, words: dict) -> dict:
+    """Draws the weighted values and their sum; returns the numbers of its sentence."""
     path = here.path
     order = [int(place) for place in np.argsort(-path.weights, kind="stable")[:10] if path.weights[place] > 0]
     rows = [(f"{path.weights[place]:.3f} × v · {here.key_name(place)}", path.weighted[place]) for place in order]
@@ -192,6 +202,7 @@ def mixed_of_all(here: StepContext) -> np.ndarray:
 
 
 def step_concat(here: StepContext, lesson: Lesson, words: dict) -> dict:
+    """Draws what each head of the layer mixed; returns the numbers of its sentence."""
     mixed = mixed_of_all(here)
     rows = [(f"{words['own']} {head}" if head == here.view.head else f"head {head}", each)
             for head, each in enumerate(mixed)]
@@ -201,6 +212,7 @@ def step_concat(here: StepContext, lesson: Lesson, words: dict) -> dict:
 
 
 def step_out(here: StepContext, lesson: Lesson, words: dict) -> dict:
+    """Draws what the head hands over through W_O; returns the numbers of its sentence."""
     handed = head_steps.hand_over(mixed_of_all(here), here.around.w_output)
     bias = here.around.b_output
     rows = [(words["own"].format(head=here.view.head), handed[here.view.head]), (words["sum"], handed.sum(0))]
@@ -210,18 +222,19 @@ def step_out(here: StepContext, lesson: Lesson, words: dict) -> dict:
     lengths = np.linalg.norm(handed, axis=-1)
     names = [str(head) for head in range(len(lengths))]
     figure(lambda theme: bars(theme, names, {words["length"]: lengths}, axes=("head", words["length"]), height=260),
-           key="inside-lengths",
-           alt=words["alt_lengths"].format(head=here.view.head, length=lengths[here.view.head]))
+           key="inside-lengths", alt=words["alt_lengths"].format(head=here.view.head, length=lengths[here.view.head]))
     total, own = handed.sum(0) + (0 if bias is None else bias), lengths[here.view.head]
     return {"head": here.view.head, "length": own, "rank": int((lengths > own).sum()) + 1, "heads": len(lengths),
             "error": np.abs(total - output).max(), "whole": np.linalg.norm(output)}
 
 
 def step_stream(here: StepContext, lesson: Lesson, words: dict) -> dict:
+    """Draws what the stream gains; returns the numbers of its sentence."""
     block, token, around = here.block, here.token, here.around
     norm_first = words["pre" if block.norm_first else "post"]
-    before = block.before[token] if around is block.attentions[0] else block.before[token] + block.attentions[0].output[
-        token]
+    before = block.before[token]
+    if around is not block.attentions[0]:
+        before = before + block.attentions[0].output[token]
     added = around.output[token]
     rows = [(words["before"], before), (words["added"], added), (words["sum"], before + added),
             (words["after"], block.after[token])]
@@ -231,6 +244,5 @@ def step_stream(here: StepContext, lesson: Lesson, words: dict) -> dict:
 
 
 STEPS = {"in": step_in, "qkv": step_qkv, "products": step_products, "score": step_score, "mask": step_mask,
-         "softmax": step_softmax, "mix": step_mix,
-         "concat": step_concat, "out": step_out, "stream": step_stream}
+         "softmax": step_softmax, "mix": step_mix, "concat": step_concat, "out": step_out, "stream": step_stream}
 TRACED = ("in", "out", "stream")   # steps that need more than the record

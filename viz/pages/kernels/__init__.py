@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from model.lessons import associative_memory, kernels
-from viz.components.handles import drag
+from viz.components.handles import HandleSet, handles
 from viz.figures.bars import bars
 from viz.figures.lines import Line, lines
 from viz.figures.regression import regression
@@ -14,11 +14,11 @@ from viz.figures.tiles import tiles
 from viz.format import format_share
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Switch
-from viz.pages.kernels.copying import copies
-from viz.pages.kernels.score_functions import lookup
+from viz.pages.kernels.copying import copying_section
+from viz.pages.kernels.score_functions import scores_section
 from viz.widgets.control_widgets import button_setting, choice_for, log_steps, slider_for
 from viz.widgets.figure import figure
-from viz.widgets.handout_button import keep_picture
+from viz.widgets.handout_button import picture_button
 from viz.widgets.lesson import GUESS, LETTERS, Lesson, computing
 
 # x, y
@@ -40,16 +40,17 @@ PAGE = Page("From kernels to attention", "Learn", 8, "nothing", controls=(
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     lesson = Lesson(page, "kernels")
-    lesson.head()
+    lesson.header()
     revealed = lesson.predict()
-    lesson.live(_regression, page, lesson, leads=lesson.controls("p", "h", "q"))
+    lesson.fragment(_regression, page, lesson, depends_on=lesson.controls("p", "h", "q"))
     with computing():
-        lesson.live(_relabelled, page, lesson, revealed)
-    lesson.live(lookup, page, lesson, WIDTHS, SEEDS)
-    lesson.live(copies, page, lesson, SEEDS)
-    lesson.live(_memory, page, lesson)
-    lesson.end()
+        lesson.fragment(_relabelled, page, lesson, revealed)
+    lesson.fragment(scores_section, page, lesson, WIDTHS, SEEDS)
+    lesson.fragment(copying_section, page, lesson, SEEDS)
+    lesson.fragment(_memory, page, lesson)
+    lesson.next_lesson()
 
 
 def _points(page: PageContext) -> tuple[np.ndarray, np.ndarray]:
@@ -64,9 +65,8 @@ def _regression(page: PageContext, lesson: Lesson) -> None:
         choice_for(page, "kernel", words["kernel"], words["kernels"])
         left, right = st.columns([2, 3], gap="medium")
         with left:
-            keep_picture(drag(POINTS, turned["p"], [str(place) for place in range(len(x))], mode="points",
-                              name=words["points"], height=320,
-                              key="points", turn=page.set_controls))
+            points = HandleSet([str(place) for place in range(len(x))], words["points"], mode="points", height=320)
+            picture_button(handles(POINTS, turned["p"], points, key="points", turn=page.set_controls))
             slider_for(page, "h", words["h"], log_steps(0.1, 5, 12), help=words["h_help"])
             slider_for(page, "q", words["q"], [float(f"{each:.2f}") for each in np.arange(-3, 3.01, 0.1)])
         kernel, h = turned["kernel"], turned["h"]
@@ -87,8 +87,8 @@ def _regression(page: PageContext, lesson: Lesson) -> None:
         biggest = int(np.nan_to_num(weights).argmax())
         silent = words["nobody"] if np.isnan(weights).all() else words["weighs"].format(
             answer=answer, place=biggest, weight=weights[biggest])
-        lesson.notes("regression", shown=(kernels.log_kernel, kernels.kernel_weights, kernels.leave_one_out),
-                     shapes={"keys": x[:, None], "values": y}, q=turned["q"], h=h, silent=silent, best=best)
+        lesson.explanation("regression", shown=(kernels.log_kernel, kernels.kernel_weights, kernels.leave_one_out),
+                           shapes={"keys": x[:, None], "values": y}, q=turned["q"], h=h, silent=silent, best=best)
 
 
 def _relabelled(page: PageContext, lesson: Lesson, revealed: bool) -> None:
@@ -104,7 +104,7 @@ def _relabelled(page: PageContext, lesson: Lesson, revealed: bool) -> None:
                                           values=", ".join(f"{each:g}" for each in y), answer=rows["kernel"] @ y))
         choice_for(page, "keys", words["keys"], words["key_names"])
         if not revealed:
-            lesson.waits("relabel")
+            lesson.placeholder("relabel")
             return
         left, right = st.columns([2, 3], gap="medium")
         with left:
@@ -123,14 +123,12 @@ def _relabelled(page: PageContext, lesson: Lesson, revealed: bool) -> None:
                    key="kernels-relabelled",
                    alt=words["alt_curve"].format(kernel=rows["kernel"] @ y, dot=rows["dot"] @ y))
         lengths = np.linalg.norm(keys, axis=1)
-        lesson.notes("relabel", shown=(kernels.lift, kernels.dot_product_weights, kernels.length_bias),
-                     shapes={"query": query, "keys": keys},
-                     shortest=lengths.min(), longest=lengths.max(),
-                     moved=kernels.total_variation(rows["kernel"], rows["dot"]),
-                     t=temperature, h=h,
-                     biased=kernels.total_variation(rows["kernel"], rows["bias"]), place=int(rows["dot"].argmax()),
-                     length=lengths[int(rows["dot"].argmax())],
-                     verdict=words["verdicts"][how])
+        lesson.explanation("relabel", shown=(kernels.lift, kernels.dot_product_weights, kernels.length_bias),
+                           shapes={"query": query, "keys": keys}, shortest=lengths.min(), longest=lengths.max(),
+                           moved=kernels.total_variation(rows["kernel"], rows["dot"]), t=temperature, h=h,
+                           biased=kernels.total_variation(rows["kernel"], rows["bias"]),
+                           place=int(rows["dot"].argmax()), length=lengths[int(rows["dot"].argmax())],
+                           verdict=words["verdicts"][how])
 
 
 def _memory(page: PageContext, lesson: Lesson) -> None:
@@ -157,8 +155,7 @@ def _memory(page: PageContext, lesson: Lesson) -> None:
         with one:
             names = [f"{associative_memory.KEYS[place]} → {associative_memory.VALUES[place]}" for place in range(pairs)]
             figure(lambda theme: bars(theme, names, {words["weight"]: weights[0]},
-                                      axes=(words["pair"], words["weight"]), y_range=(0, 1.02),
-                                      height=320),
+                                      axes=(words["pair"], words["weight"]), y_range=(0, 1.02), height=320),
                    key="kernels-recall", alt=words["alt_weights"].format(pair=names[asked], weight=weights[0, asked]))
         with other:
             marks = [(temperature, f"T = {temperature:g}"), (best, words["best"].format(best=best))]
@@ -166,13 +163,13 @@ def _memory(page: PageContext, lesson: Lesson) -> None:
                                        [Line(words["error"], squared), Line(words["on_right"], found, 2)],
                                        axes=("temperature T", ""), log="x", marks=marks, height=320),
                    key="kernels-sharpness", alt=words["alt_curve"].format(best=best, share=share))
-        lesson.notes("memory",
-                     shown=(associative_memory.recall, associative_memory.best_temperature, associative_memory.errors),
-                     shapes={"keys": keys, "values": values, "query": query},
-                     share=share, best=best, t=temperature, pair=names[asked], weight=weights[0, asked],
-                     turned=int((query[0] != keys[asked]).sum()),
-                     least=squared.min(), at=TEMPERATURES[int(squared.argmin())],
-                     winner=names[int(weights[0].argmax())])
+        lesson.explanation("memory",
+                           shown=(associative_memory.recall, associative_memory.best_temperature,
+                                  associative_memory.errors),
+                           shapes={"keys": keys, "values": values, "query": query}, share=share, best=best,
+                           t=temperature, pair=names[asked], weight=weights[0, asked],
+                           turned=int((query[0] != keys[asked]).sum()), least=squared.min(),
+                           at=TEMPERATURES[int(squared.argmin())], winner=names[int(weights[0].argmax())])
 
 
 @functools.lru_cache(32)

@@ -21,23 +21,23 @@ STYLES = {"fixed": "solid", "wide": "dash", "attention": "solid"}
 
 
 @functools.cache
-def shipped() -> dict:
+def shipped_runs() -> dict:
     """The runs of benchmarks.kernels as they come with the program."""
     return json.loads(RUNS.read_text(encoding="utf-8"))
 
 
-def copies(page: PageContext, lesson: Lesson, seeds: int) -> None:
+def copying_section(page: PageContext, lesson: Lesson, seeds: int) -> None:
     """Accuracy by length of the runs in assets/lessons or of one's own, and where attention looked while it copied."""
     from model.lessons.recurrent import Copier
 
-    words, turned, kept = lesson.prose["copying"], page.controls, shipped()
+    words, turned, kept = lesson.prose["copying"], page.controls, shipped_runs()
     with lesson.section("copying"):
         told = lesson.predict("copying", "guess_copy")
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             toggle_for(page, "copy", words["switch"].format(steps=copying.SHORT), help=words["switch_help"])
             button_setting(page, words["again"], "copy-again", again=(turned["again"] + 1) % seeds)
         if not told:
-            lesson.waits("copying", height=380)
+            lesson.placeholder("copying", height=380)
             return
         left, right = st.columns([3, 2], gap="medium")
         with left:
@@ -50,8 +50,7 @@ def copies(page: PageContext, lesson: Lesson, seeds: int) -> None:
         with right:
             _alignment(lesson, shown)
         numbers = {"date": kept["date"], "command": kept["command"], "machine": kept["machine"],
-                   "seeds": len(kept["copy_seeds"]),
-                   "steps": kept["copy_steps"]}
+                   "seeds": len(kept["copy_seeds"]), "steps": kept["copy_steps"]}
         st.caption(words["from"].format(**numbers) if own is None else
                    words["own"].format(steps=copying.SHORT,
                                         seconds=", ".join(f"{words['names'][kind]} {each:.1f} s"
@@ -60,10 +59,9 @@ def copies(page: PageContext, lesson: Lesson, seeds: int) -> None:
         short, trained = list(copying.LENGTHS).index(4), list(copying.LENGTHS).index(copying.TRAINED)
         at = {f"{kind}_{name}": right_of[kind].mean(0)[place] for kind in copying.LIVE
               for name, place in (("short", short), ("trained", trained), ("long", long))}
-        lesson.notes("copying", shown=(Copier.forward, Copier.weights), shapes={"alignment": shown.alignment},
-                     trained=copying.TRAINED, **at,
-                     **kept["copying"]["parameters"],
-                     wide_trained=np.array(kept["copying"]["right"]["wide"]).mean(0)[trained])
+        lesson.explanation("copying", shown=(Copier.forward, Copier.weights), shapes={"alignment": shown.alignment},
+                           trained=copying.TRAINED, **at, **kept["copying"]["parameters"],
+                           wide_trained=np.array(kept["copying"]["right"]["wide"]).mean(0)[trained])
 
 
 def _first(kept: dict) -> copying.Copying:
@@ -78,8 +76,7 @@ def _by_length(lesson: Lesson, right_of: dict[str, np.ndarray]) -> None:
                   (runs.min(0), runs.max(0)) if len(runs) > 1 else None)
              for kind, runs in right_of.items()]
     figure(lambda theme: lines(theme, lengths, drawn, axes=(words["length"], words["share"]), y_range=(0, 1.03),
-                               height=380,
-                               marks=[(copying.TRAINED, words["trained"].format(longest=copying.TRAINED))],
+                               height=380, marks=[(copying.TRAINED, words["trained"].format(longest=copying.TRAINED))],
                                bounds=[(1 / 12, words["guessing"])]),
            key="kernels-copying",
            alt=words["alt"].format(fixed=right_of["fixed"].mean(0)[-1], attention=right_of["attention"].mean(0)[-1],

@@ -6,7 +6,7 @@ from model.lessons import scores
 from viz.figures.lines import Line, lines
 from viz.format import format_share
 from viz.page import PageContext
-from viz.pages.kernels.copying import shipped
+from viz.pages.kernels.copying import shipped_runs
 from viz.widgets.control_widgets import button_setting, slider_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
@@ -15,10 +15,10 @@ SMOOTH = 10     # steps that a point of the curves is the mean of
 COLOURS = {"additive": 2, "scaled": 0, "plain": 1}
 
 
-def lookup(page: PageContext, lesson: Lesson, widths: tuple[int, ...], seeds: int) -> None:
+def scores_section(page: PageContext, lesson: Lesson, widths: tuple[int, ...], seeds: int) -> None:
     """The runs in assets/lessons over d_k, and beside them a training of one's own at the chosen d_k."""
     words, turned = lesson.prose["scores"], page.controls
-    kept = shipped()
+    kept = shipped_runs()
     with lesson.section("scores"):
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             with st.container(width=320):
@@ -44,10 +44,9 @@ def lookup(page: PageContext, lesson: Lesson, widths: tuple[int, ...], seeds: in
         counts = {f"{short}_{what}": number for short, kind in (("add", "additive"), ("dot", "scaled"))
                   for what, number in scores.operations(kind, turned["dk"]).items()}
         ends = {kind: _means(kept, kind, 0)[-1] for kind in scores.KINDS}
-        lesson.notes("scores", shown=(scores.score, scores.train),
-                     shapes={"W_q": f"float32 ({scores.SYMBOLS}, {turned['dk']})"},
-                     widest=kept["widths"][-1], chance=np.log(scores.CLASSES), steps=scores.STEPS, d_k=turned["dk"],
-                     **ends, **counts)
+        lesson.explanation("scores", shown=(scores.score, scores.train),
+                           shapes={"W_q": f"float32 ({scores.SYMBOLS}, {turned['dk']})"}, widest=kept["widths"][-1],
+                           chance=np.log(scores.CLASSES), steps=scores.STEPS, d_k=turned["dk"], **ends, **counts)
 
 
 def _means(kept: dict, kind: str, which: int) -> np.ndarray:
@@ -83,7 +82,6 @@ def _table(words: dict, found: scores.Scores) -> str:
     rows = [words["table_head"], "|---|---:|---:|---:|---:|"]
     for kind in scores.KINDS:
         cells = [words["names"][kind], format_share(found.accuracy[kind][-SMOOTH:].mean(), 0),
-                 f"{found.entropy[kind]:.2f}",
-                 f"{found.seconds[kind]:.2f}", f"{found.scoring[kind] * 1e6:,.0f}"]
+                 f"{found.entropy[kind]:.2f}", f"{found.seconds[kind]:.2f}", f"{found.scoring[kind] * 1e6:,.0f}"]
         rows.append("| " + " | ".join(cells) + " |")
     return "\n".join(rows)

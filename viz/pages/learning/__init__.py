@@ -8,17 +8,17 @@ import streamlit as st
 from model.core.statistics import entropy, x_log_x
 from model.lessons import descent, divergence
 from model.lessons.short_run import STEPS, TARGETS, WIDTH
-from viz.components.handles import drag
+from viz.components.handles import HandleSet, handles
 from viz.figures.lines import Line, lines
-from viz.figures.loss_surface import landscape
-from viz.figures.stacked_bars import lengths
+from viz.figures.loss_surface import loss_surface
+from viz.figures.stacked_bars import stacked_bars
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Switch, Words
-from viz.pages.learning.short_run import asked, real_run
+from viz.pages.learning.short_run import real_run, run_question
 from viz.pages.learning.targets import three_targets
 from viz.widgets.control_widgets import button_setting, choice_for, slider_for, toggle_for
 from viz.widgets.figure import figure
-from viz.widgets.handout_button import keep_picture
+from viz.widgets.handout_button import picture_button
 from viz.widgets.lesson import GUESS, Lesson, computing
 
 P = Numbers("p", (0.5, 0.25, 0.15, 0.1), 0, 1, 4, 4)
@@ -40,17 +40,18 @@ PAPER_STEPS = np.arange(1, 100_001, 200)
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     lesson = Lesson(page, "learning")
-    lesson.head()
+    lesson.header()
     revealed = lesson.predict()
-    lesson.live(_lengths, page, lesson, revealed)
+    lesson.fragment(_lengths, page, lesson, revealed)
     with computing():
-        lesson.live(three_targets, page, lesson)
+        lesson.fragment(three_targets, page, lesson)
     for part in (_smoothing, _adam, _rate):   # the run at the end takes their settings
-        lesson.live(part, page, lesson, leads=lambda: asked(page.controls))
-    lesson.live(_cliff, page, lesson)
-    lesson.live(real_run, page, lesson)
-    lesson.end()
+        lesson.fragment(part, page, lesson, depends_on=lambda: run_question(page.controls))
+    lesson.fragment(_cliff, page, lesson)
+    lesson.fragment(real_run, page, lesson)
+    lesson.next_lesson()
 
 
 def _whole(values: tuple[float, ...]) -> np.ndarray:
@@ -65,10 +66,9 @@ def _lengths(page: PageContext, lesson: Lesson, revealed: bool) -> None:
         left, right = st.columns(2, gap="medium")
         with left:
             for control in (P, Q):
-                keep_picture(drag(control, page.controls[control.name], words["names"], mode="shares",
-                                  name=words[control.name],
-                                  unit=words[control.name], height=170, key=f"shares-{control.name}",
-                                  turn=page.set_controls))
+                shares = HandleSet(words["names"], words[control.name], words[control.name], "shares", 170)
+                picture_button(handles(control, page.controls[control.name], shares, key=f"shares-{control.name}",
+                                       turn=page.set_controls))
             with st.container(horizontal=True, gap="small"):
                 for preset, values in PRESETS.items():
                     button_setting(page, words["presets"][preset], f"preset-{preset}",
@@ -79,18 +79,18 @@ def _lengths(page: PageContext, lesson: Lesson, revealed: bool) -> None:
         back = float(divergence.divergence(q, p))
         with right:
             marks = [(floor, words["mark"].format(floor=floor))] if revealed else []
-            figure(lambda theme: lengths(theme, words["rows"],
-                                         [(words["floor"], 0, np.array([floor, float(entropy(q, base=math.e))])),
-                                          (words["gap"], 1, np.array([gap, back]))], axis="nats", marks=marks,
-                                         height=300),
+            figure(lambda theme: stacked_bars(theme, words["rows"],
+                                              [(words["floor"], 0, np.array([floor, float(entropy(q, base=math.e))])),
+                                               (words["gap"], 1, np.array([gap, back]))],
+                                              axis="nats", marks=marks, height=300),
                    key="learning-lengths", alt=lesson.alt("lengths", floor=floor, gap=gap, loss=loss))
             with st.container(horizontal=True, gap="large", key="numbers"):
                 for label, value in ((words["loss"], loss), (words["bits"], loss / np.log(2)),
                                      (words["perplexity"], np.exp(loss))):
                     st.metric(label, _said(value))
-        lesson.notes("lengths", shown=(x_log_x, entropy, divergence.cross_entropy, divergence.divergence, lengths),
-                     shapes={"p": p, "q": q},
-                     floor=floor, gap=_said(gap), loss=_said(loss), back=_said(back))
+        lesson.explanation("lengths",
+                           shown=(x_log_x, entropy, divergence.cross_entropy, divergence.divergence, stacked_bars),
+                           shapes={"p": p, "q": q}, floor=floor, gap=_said(gap), loss=_said(loss), back=_said(back))
 
 
 def _said(number: float) -> str:
@@ -128,10 +128,11 @@ def _smoothing(page: PageContext, lesson: Lesson) -> None:
                                        marks=[(epsilon, f"ε = {epsilon:g}")], height=360),
                    key="learning-floor", alt=words["alt_floor"].format(size=size, epsilon=epsilon, floor=floor))
         other = divergence.floor(size, epsilon, "all" if where == "others" else "others")
-        lesson.notes("smoothing", shown=(divergence.smoothed_target, divergence.smooth_loss, divergence.floor),
-                     shapes={"target": divergence.smoothed_target(0, size, epsilon, where)}, epsilon=epsilon, size=size,
-                     floor=floor, peak=peak, other=other,
-                     gap=_said(divergence.gap(size, epsilon, where)), paper=divergence.floor(37_000, 0.1, "others"))
+        lesson.explanation("smoothing", shown=(divergence.smoothed_target, divergence.smooth_loss, divergence.floor),
+                           shapes={"target": divergence.smoothed_target(0, size, epsilon, where)}, epsilon=epsilon,
+                           size=size, floor=floor, peak=peak, other=other,
+                           gap=_said(divergence.gap(size, epsilon, where)),
+                           paper=divergence.floor(37_000, 0.1, "others"))
 
 
 def _adam(page: PageContext, lesson: Lesson) -> None:
@@ -158,9 +159,8 @@ def _adam(page: PageContext, lesson: Lesson) -> None:
                    key="learning-adam", alt=lesson.alt("adam", paper=paper[descent.AT + 20], own=own[descent.AT + 20]))
         says = words["says"][kind].format(last=own[-1], last_paper=paper[-1], mean=np.abs(own).mean(),
                                           mean_paper=np.abs(paper).mean())
-        lesson.notes("adam", shown=(descent.adam, descent.signal), shapes={"gradients": gradients, "moves": own},
-                     first=own[0], beta2=beta2,
-                     memory=1 / (1 - beta2), says=says)
+        lesson.explanation("adam", shown=(descent.adam, descent.signal), shapes={"gradients": gradients, "moves": own},
+                           first=own[0], beta2=beta2, memory=1 / (1 - beta2), says=says)
 
 
 def _rate(page: PageContext, lesson: Lesson) -> None:
@@ -184,9 +184,9 @@ def _rate(page: PageContext, lesson: Lesson) -> None:
             figure(lambda theme: lines(theme, steps, [Line("lr", ours, 1)], axes=(words["step"], words["ours"]),
                                        height=300),
                    key="learning-rate", alt=words["alt_ours"].format(peak=peak, warm=warm_up, last=ours[-1]))
-        lesson.notes("rate", shown=(descent.rate, descent.scaled_rate), shapes={"rates": ours}, highest=highest,
-                     own=(WIDTH * 15) ** -0.5,
-                     last=ours[-1], peak=ours.max(), end=float(descent.rate(np.array(100_000), 512, 4000)), steps=STEPS)
+        lesson.explanation("rate", shown=(descent.rate, descent.scaled_rate), shapes={"rates": ours}, highest=highest,
+                           own=(WIDTH * 15) ** -0.5, last=ours[-1], peak=ours.max(),
+                           end=float(descent.rate(np.array(100_000), 512, 4000)), steps=STEPS)
 
 
 def _cliff(page: PageContext, lesson: Lesson) -> None:
@@ -198,20 +198,18 @@ def _cliff(page: PageContext, lesson: Lesson) -> None:
     with lesson.section("cliff"):
         left, right = st.columns([2, 3], gap="medium")
         with left:
-            keep_picture(drag(START, page.controls["start"], [words["start"]], mode="points", name=words["start"],
-                              unit=words["plane"], height=300,
-                              key="start", turn=page.set_controls))
+            point = HandleSet([words["start"]], words["start"], words["plane"], "points", 300)
+            picture_button(handles(START, page.controls["start"], point, key="start", turn=page.set_controls))
             slider_for(page, "limit", words["limit"], (0, 0.03, 0.1, 0.3, 1.0, 3.0),
                        say=lambda value: f"{value:g}" if value else words["never"])
         with right:
             x, y, heights = descent.landscape()
             paths = [(words["free"], 1, free), *([(words["tame"].format(limit=limit), 0, tame)] if limit else [])]
-            figure(lambda theme: landscape(theme, x, y, heights, paths, axes=(words["weight"], words["bias"]),
-                                           name=words["loss"]),
+            figure(lambda theme: loss_surface(theme, x, y, heights, paths, axes=(words["weight"], words["bias"]),
+                                              name=words["loss"]),
                    key="learning-cliff", alt=lesson.alt("cliff", longest=free_lengths.max(), limit=limit))
         ends = [float(descent.cliff(*path[-1])[0]) for path in (free, tame)]
-        lesson.notes("cliff", shown=(descent.cliff, descent.clip, descent.descend),
-                     shapes={"places": tame, "gradient lengths": tame_lengths},
-                     longest=free_lengths.max(), median=float(np.median(free_lengths)),
-                     begin=float(descent.cliff(*start)[0]), free=ends[0],
-                     tame=ends[1], limit=f"{limit:g}" if limit else words["never"])
+        lesson.explanation("cliff", shown=(descent.cliff, descent.clip, descent.descend),
+                           shapes={"places": tame, "gradient lengths": tame_lengths}, longest=free_lengths.max(),
+                           median=float(np.median(free_lengths)), begin=float(descent.cliff(*start)[0]), free=ends[0],
+                           tame=ends[1], limit=f"{limit:g}" if limit else words["never"])

@@ -1,6 +1,8 @@
 """The part of *How it learns* that trains: a run of seconds with the settings of the page, beside the same run under
 the paper's optimiser."""
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -14,25 +16,25 @@ from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
 
 
-def asked(controls) -> RunQuery:
+def run_question(controls: Mapping[str, Any]) -> RunQuery:
     """The run that the page's controls mean; what does not matter to a target is at its start, so that equal runs are
     one question."""
     question = RunQuery(controls["goal"], beta2=controls["b2"], adam_epsilon=controls["ae"], rate=controls["rate"],
-                        warm_up=controls["warm"],
-                        decay=controls["decay"], clip=controls["clip"], seed=controls["seed"])
+                        warm_up=controls["warm"], decay=controls["decay"], clip=controls["clip"], seed=controls["seed"])
     return replace(question, epsilon=controls["eps"],
                    definition=controls["where"]) if question.target == "smooth" else question
 
 
-def beside(question: RunQuery) -> RunQuery:
+def reference_question(question: RunQuery) -> RunQuery:
     """What it is compared with: the paper's optimiser scaled to this run; for fine-tuning the same from untrained
     weights."""
     return replace(question, fresh=True) if question.target == "other" else RunQuery(seed=question.seed)
 
 
 def real_run(page: PageContext, lesson: Lesson) -> None:
+    """The section: the settings, the run, and its curves."""
     words, controls = lesson.prose["run"], page.controls
-    question = asked(controls)
+    question = run_question(controls)
     with lesson.section("run"):
         choice_for(page, "goal", words["goal"], words["goals"])
         left, right = st.columns(2, gap="medium")
@@ -55,7 +57,7 @@ def real_run(page: PageContext, lesson: Lesson) -> None:
         if not controls["run"]:
             st.caption(words["idle"])
             return
-        other = beside(question)
+        other = reference_question(question)
         own, reference = page.ask_each([question, other], height=420)
         _draw(lesson, question, own, other, reference)
 
@@ -76,13 +78,11 @@ def _draw(lesson: Lesson, question: RunQuery, own: ShortRun, other: RunQuery, re
             x, drawn, log = pictures[each]
             with column:
                 figure(lambda theme, x=x, drawn=drawn, log=log, each=each: lines(
-                    theme, x, drawn, axes=(words["step"], words["axes"][each]), log=log,
-                                                                                  height=280),
+                    theme, x, drawn, axes=(words["step"], words["axes"][each]), log=log, height=280),
                        key=f"learning-run-{each}",
                        alt=words["alts"][each].format(own=getattr(own, each)[-1], other=getattr(reference, each)[-1]))
-    lesson.notes("run", shown=(short_run.targets, short_run.train), shapes={"loss": own.loss, "right": own.right},
-                 right=own.right[-1],
-                 nats=own.nats[-1], other_right=reference.right[-1], other_nats=reference.nats[-1],
-                 longest=own.gradient.max(), other=name,
-                 start=own.nats[0], cut=float((own.gradient > question.clip).mean()) if question.clip else 0.0,
-                 floor=float(own.floor.mean()), loss=float(own.loss[-20:].mean()))
+    lesson.explanation("run", shown=(short_run.targets, short_run.train), shapes={"loss": own.loss, "right": own.right},
+                       right=own.right[-1], nats=own.nats[-1], other_right=reference.right[-1],
+                       other_nats=reference.nats[-1], longest=own.gradient.max(), other=name, start=own.nats[0],
+                       cut=float((own.gradient > question.clip).mean()) if question.clip else 0.0,
+                       floor=float(own.floor.mean()), loss=float(own.loss[-20:].mean()))

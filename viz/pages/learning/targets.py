@@ -6,7 +6,7 @@ from model.ask import sources
 from model.lessons import distillation
 from model.studies.next_token import NextWordQuery, distribution
 from viz.figures.bars import bars
-from viz.figures.stacked_bars import lengths
+from viz.figures.stacked_bars import stacked_bars
 from viz.page import PageContext
 from viz.text import escape_markdown
 from viz.widgets.control_widgets import slider_for
@@ -47,9 +47,8 @@ def three_targets(page: PageContext, lesson: Lesson) -> None:
 def _draw(lesson: Lesson, text: str, signs: tuple[int, int], said: np.ndarray, taught: np.ndarray, step: int) -> None:
     words, soft, wish = lesson.prose["targets"], lesson.page.controls["soft"], lesson.page.controls["wish"]
     student = distribution(said)
-    chosen = distillation.one_hot(signs[0], len(said)), distillation.soften(taught,
-                                                                           soft), distillation.one_hot(signs[1],
-                                                                                                       len(said))
+    next_sign, wished = (distillation.one_hot(sign, len(said)) for sign in signs)
+    chosen = next_sign, distillation.soften(taught, soft), wished
     wanted = dict(zip(words["rows"], chosen, strict=True))
     split = {name: distillation.parts(target, student) for name, target in wanted.items()}
     names = [*dict.fromkeys([*signs,
@@ -58,11 +57,10 @@ def _draw(lesson: Lesson, text: str, signs: tuple[int, int], said: np.ndarray, t
     labels = distillation.signs(names)
     left, right = st.columns(2, gap="medium")
     with left:
-        figure(lambda theme: lengths(theme, list(wanted),
-                                     [(words["floor"], 0, np.array([each[0] for each in split.values()])),
-                                      (words["gap"], 1, np.array([each[1] for each in split.values()]))],
-                                     axis=words["axis"],
-                                     height=320),
+        figure(lambda theme: stacked_bars(theme, list(wanted),
+                                          [(words["floor"], 0, np.array([each[0] for each in split.values()])),
+                                           (words["gap"], 1, np.array([each[1] for each in split.values()]))],
+                                          axis=words["axis"], height=320),
                key="learning-targets",
                alt=lesson.alt("targets",
                               **{name: split[row][2] for name, row in zip("abc", words["rows"], strict=True)}))
@@ -71,10 +69,10 @@ def _draw(lesson: Lesson, text: str, signs: tuple[int, int], said: np.ndarray, t
         figure(lambda theme: bars(theme, labels, slopes, axes=(words["sign"], words["push"]), height=320),
                key="learning-push", alt=words["alt_push"].format(sign=text[-1], push=slopes[words["rows"][0]][0]))
     teacher = wanted[words["rows"][1]]
-    lesson.notes("targets", shown=(distillation.parts, distillation.slope, distillation.one_hot, distillation.soften),
-                 shapes={"logits": said, "student": student, "teacher": teacher}, step=step,
-                 sign=escape_markdown(text[-1]), before=escape_markdown(text[:-1]),
-                 p=student[signs[0]], teacher=teacher[signs[0]], wish=escape_markdown(wish),
-                 word=split[words["rows"][0]][2],
-                 floor=split[words["rows"][1]][0], distil=split[words["rows"][1]][2], tune=split[words["rows"][2]][2],
-                 size=len(said), soft=soft)
+    lesson.explanation("targets",
+                       shown=(distillation.parts, distillation.slope, distillation.one_hot, distillation.soften),
+                       shapes={"logits": said, "student": student, "teacher": teacher}, step=step,
+                       sign=escape_markdown(text[-1]), before=escape_markdown(text[:-1]), p=student[signs[0]],
+                       teacher=teacher[signs[0]], wish=escape_markdown(wish), word=split[words["rows"][0]][2],
+                       floor=split[words["rows"][1]][0], distil=split[words["rows"][1]][2],
+                       tune=split[words["rows"][2]][2], size=len(said), soft=soft)

@@ -12,21 +12,23 @@ from model.core.statistics import spearman, x_log_x
 from model.studies import patterns
 from model.studies.patterns import PATTERNS, TITLES, FitsQuery, HeadFits
 from model.studies.silencing import Silencing, SilencingQuery
-from viz.figures.patterns import WORST, effects, grid
+from viz.figures.patterns import WORST, pattern_grid, silencing_effects
 from viz.format import head_label
 from viz.page import Page, PageContext
 from viz.pages.measures.corpus import many_texts
 from viz.text import escape_markdown, strings
+from viz.theme import READABLE
 from viz.widgets.fields import segments
 from viz.widgets.figure import figure
-from viz.widgets.head_table import silence_all, table
-from viz.widgets.lesson import READABLE, listing
+from viz.widgets.head_table import measures_table, silence_all
+from viz.widgets.lesson import source_listing
 
 PAGE = Page("Measures", "Look", 3, "record")
 POOR = 0.6     # a fit below which the best pattern says little
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     words, record = strings("measures"), page.record()
     view = page.view()
     st.markdown(f"## {words['question']}")
@@ -44,7 +46,7 @@ def render(page: PageContext) -> None:
         _grid(best)
     with right:
         _notice(best)
-    table(page, measures, fitted, silencing)
+    measures_table(page, measures, fitted, silencing)
     if silencing is not None:
         _effects(best, silencing)
     elif record.prediction is not None and record.verification.status == "verified":
@@ -58,7 +60,7 @@ def _grid(best: dict) -> None:
     st.markdown(f"##### {words['grid']}")
     alt = words["grid_alt"].format(n=len(best),
                                    counts=", ".join(f"{TITLES[name]} {count}" for name, count in counts.most_common()))
-    figure(lambda theme: grid(theme, best, TITLES, axes=tuple(words["axes"])), key="measures-grid", alt=alt)
+    figure(lambda theme: pattern_grid(theme, best, TITLES, axes=tuple(words["axes"])), key="measures-grid", alt=alt)
     st.caption(words["grid_about"].format(worst=WORST))
 
 
@@ -87,7 +89,7 @@ def _effects(best: dict, silencing: Silencing) -> None:
     axes = (words["effects_axes"]["x"], words["effects_axes"][silencing.measure])
     left, right = st.columns([7, 5], gap="large")
     with left:
-        figure(lambda theme: effects(theme, best, changes, TITLES, axes=axes), key="measures-effects",
+        figure(lambda theme: silencing_effects(theme, best, changes, TITLES, axes=axes), key="measures-effects",
                alt=words["effects_alt"].format(n=len(changes), **facts))
     with right:
         rho = spearman(*(np.array([each[place] for place in changes])
@@ -110,5 +112,5 @@ def _formula() -> None:
         st.markdown(words["formula_words"])
         st.markdown(f"**{words['patterns_title']}**\n"
                     + "\n".join(f"- {each.title}: {each.paper}" for each in PATTERNS))
-        st.code(listing((x_log_x, patterns.divergences, patterns.fit, measures.measure, silencing.change,
+        st.code(source_listing((x_log_x, patterns.divergences, patterns.fit, measures.measure, silencing.change,
                          silencing.run), {}), language="python")

@@ -5,6 +5,7 @@ from itertools import islice
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from model.ask import sources
 from model.core.measures import MEASURES
@@ -15,8 +16,9 @@ from model.studies.patterns import TITLES
 from viz.page import PageContext
 from viz.provenance import versions
 from viz.text import escape_markdown, strings
+from viz.theme import READABLE_WIDE
 from viz.widgets.corpus_result import AVERAGES, FROM_FILE, CorpusResult, save_result, saved_result
-from viz.widgets.head_table import clickable, columns
+from viz.widgets.head_table import clickable_table, column_config
 from viz.widgets.waiting import session
 
 MOST_TEXTS, MEGABYTES = 1000, 5    # what one session may have read in one go; the command line has no limit
@@ -26,7 +28,7 @@ def many_texts(page: PageContext, model: str, revision: str, kind: Kind) -> None
     """The section."""
     words = strings("measures")
     st.markdown(f"##### {words['many']}")
-    st.caption(words["many_about"].format(texts=MOST_TEXTS, megabytes=MEGABYTES), width=860)
+    st.caption(words["many_about"].format(texts=MOST_TEXTS, megabytes=MEGABYTES), width=READABLE_WIDE)
     file = st.file_uploader(words["drop"], type=[each.removeprefix(".") for each in SUFFIXES], key="many-file",
                             label_visibility="collapsed",
                             max_upload_size=MEGABYTES, on_change=lambda: st.session_state.pop("many-stopped", None))
@@ -76,7 +78,7 @@ def _read(name: str, found: tuple[tuple[int, str], ...], asked: tuple[str, str, 
         place.empty()
 
 
-def _answer(question: TextsQuery, bar, start: int, count: int, name: str) -> Averages:
+def _answer(question: TextsQuery, bar: DeltaGenerator, start: int, count: int, name: str) -> Averages:
     """One batch; each look is a Streamlit call, at which a newer click takes over."""
     job, words = sources.ask(question, session()), strings("measures")
     try:
@@ -100,13 +102,12 @@ def _shown(page: PageContext, found: CorpusResult) -> None:
         st.caption(words["many_cut"].format(count=averages.cut))
     st.caption(words["many_table_about"])
     rows = _rows(averages)
-    clickable(page, rows, _columns(rows[0]), key="many-table", alt=words["many_kept"].format(
+    clickable_table(page, rows, _columns(rows[0]), key="many-table", alt=words["many_kept"].format(
         name=found.name, heads=len(averages.places), texts=averages.texts, tokens=averages.tokens, model=found.model))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         provenance = {"model": found.model, "revision": found.revision, "file": found.name, "versions": versions()}
         st.download_button(words["many_csv"], lambda: as_csv(averages, provenance).encode("utf-8"),
-                           "clearhead-heads-over-texts.csv", "text/csv",
-                           on_click="ignore", key="many-csv")
+                           "clearhead-heads-over-texts.csv", "text/csv", on_click="ignore", key="many-csv")
         colour = st.selectbox(words["many_colour"], averages.names, format_func=lambda name: AVERAGES[name],
                               key="many-colour", width=320)
         if st.button(words["many_open"], key="many-open"):
@@ -128,7 +129,7 @@ def _rows(averages: Averages) -> list[dict[str, Any]]:
 
 def _columns(row: dict[str, Any]) -> dict[str, Any]:
     words = strings("measures")
-    told = columns(row)
+    told = column_config(row)
     for name in row:
         if name.endswith("_sd"):
             title = words["measure_names"][name.removesuffix("_sd")]

@@ -9,14 +9,15 @@ from model.studies import induction
 from model.training import film as films
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
-from viz.pages.training.film import READABLE, stage
-from viz.pages.training.induction_scores import habits
-from viz.pages.training.own_run import HEADS, LAYERS, beside, leave, own_training
+from viz.pages.training.film import film_stage
+from viz.pages.training.induction_scores import induction_section
+from viz.pages.training.own_run import HEADS, LAYERS, background_training, end_training, own_training
 from viz.text import strings
+from viz.theme import READABLE_WIDE
 
 OWN = "own"
 FRAME_SECONDS = 0.6   # of a film that plays
-PAGE = Page("Learning", "Look", 12, "nothing", leave=leave, controls=(
+PAGE = Page("Learning", "Look", 12, "nothing", leave=end_training, controls=(
     Words("film", "induction", 40), Number("step", -1, -1, 10**6, whole=True), Words("open", "", 20),
     Words("says", "", 300),
     Words("decoder", "", 200), Choice("task", "induction", ("induction", "resolver")), Choice("layers", "2", LAYERS),
@@ -25,18 +26,19 @@ PAGE = Page("Learning", "Look", 12, "nothing", leave=leave, controls=(
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     words = strings("training")
     st.markdown(f"## {words['question']}")
-    st.markdown(words["lead"], width=READABLE)
+    st.markdown(words["lead"], width=READABLE_WIDE)
     chosen = _chosen(page)
     if chosen == OWN:
         own_training(page)
     else:
         if "training" in st.session_state:
-            beside(st.session_state["training"])
+            background_training(st.session_state["training"])
         film = small_models.film(chosen)
-        stage(page, chosen, film, film.about["steps"], growing=False)
-    habits(page)
+        film_stage(page, chosen, film, film.about["steps"], growing=False)
+    induction_section(page)
     with st.expander(words["source"]["title"]):
         st.markdown(words["source"]["formula"])
         st.code("\n\n".join([inspect.getsource(induction.scores), inspect.getsource(films.emergence_interval),

@@ -57,8 +57,7 @@ def claims(story: Story, step: int) -> list[str]:
     """Sentences in Markdown, the moment first."""
     words, best = strings("training")["claims"], story.best(story.main)
     facts = {"head": head_name(story.traits.heads[best]), "what": words["roles"][story.main],
-             "score": words["scores"][story.main],
-             "value": float(story.traits.of(story.main)[-1, best])}
+             "score": words["scores"][story.main], "value": float(story.traits.of(story.main)[-1, best])}
     moment, half = story.moment, loss_drop_step(story.film)
     if moment is not None and half is not None:
         said = [words["formed"].format(start=moment[0], end=moment[1], fall=half, **facts)]
@@ -78,8 +77,11 @@ def _partner(story: Story, moment: tuple[int, int]) -> list[str]:
     own = emergence_interval(story.steps, story.traits.of("previous")[:, best])
     if own is None:
         return []
-    when = words["when"]["same" if own == moment else "before" if own[0] < moment[0] else "after"]
-    return [words["before"].format(head=head_name(story.traits.heads[best]), start=own[0], end=own[1], when=when)]
+    when = "before" if own[0] < moment[0] else "after"
+    if own == moment:
+        when = "same"
+    return [words["before"].format(head=head_name(story.traits.heads[best]), start=own[0], end=own[1],
+                                   when=words["when"][when])]
 
 
 def pair_of(record: AttentionRecord, kind: Kind) -> tuple[int | None, tuple[int, int] | None]:

@@ -12,7 +12,7 @@ from model.core.record import AttentionRecord
 from model.core.types import KindHeadId
 from model.core.view import View
 from model.training.film import Film, HeadScores, HeadScoresQuery
-from viz.components.head_grid import head_grid
+from viz.components.head_grid import GridState, head_grid
 from viz.components.head_view import head_view
 from viz.components.slider import slider
 from viz.figures.training import training
@@ -21,13 +21,12 @@ from viz.pages.training.claims import Story, claims, head_name, pair_of
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import bind, segments
 from viz.widgets.figure import figure
-from viz.widgets.handout_button import keep_picture
+from viz.widgets.handout_button import picture_button
 
-READABLE = 860   # pixels: no line of prose is longer
 ANSWERS = 3      # of a snapshot that are told
 
 
-def stage(page: PageContext, model: str, film: Film, last: int, growing: bool) -> None:
+def film_stage(page: PageContext, model: str, film: Film, last: int, growing: bool) -> None:
     """Draws a film. last: the step at which its axis ends. growing: it is being made, so its snapshots are looked at
     one by one."""
     words = strings("training")
@@ -101,25 +100,24 @@ def _heads(page: PageContext, model: str, story: Story, step: int) -> None:
     words, task = strings("training"), model.split("-")[0]
     query = sources.open_query(f"{model}@{step}", page.controls["says"] or words["texts"][task])
     record: AttentionRecord = page.ask(query)
-    kind, layer, head = opened(page, record, story)
+    kind, layer, head = open_head_id(page, record, story)
     st.text_input(words["text"], help=words["text_help"], placeholder=words["texts"][task],
                   **bind(page.set_controls, "says", page.controls["says"] or words["texts"][task]))
     if len(record.kinds) > 1:
         segments(words["kind"], {each: words["kinds"][each] for each in record.kinds},
                  lambda which: page.set_controls(open=f"{which}.0.0"), "which", kind)
     st.markdown(f"##### {words['grid'].format(step=step)}", help=words["grid_help"])
-    keep_picture(head_grid(page.ask(OverviewQuery(query, kind)), open_head=(layer, head), height=190, key="film_grid",
-                           on_event=lambda event: page.set_controls(open=f"{kind}.{event.layer}.{event.head}")),
-                 (record,))
+    drawn = head_grid(page.ask(OverviewQuery(query, kind)), GridState((layer, head)), height=190, key="film_grid",
+                      on_event=lambda event: page.set_controls(open=f"{kind}.{event.layer}.{event.head}"))
+    picture_button(drawn, (record,))
     st.markdown(f"##### {words['head'].format(layer=layer, head=head, step=step)}")
     row, pair = pair_of(record, kind)
-    view = View(kind, layer, head)
-    keep_picture(head_view(displayed_head(record, view), view, focus=row, pair=pair, height=400, key="film_head"),
-                 (record,))
+    view = View(kind, layer, head, row, pair)
+    picture_button(head_view(displayed_head(record, view), view, height=400, key="film_head"), (record,))
     _answer(record, row)
 
 
-def opened(page: PageContext, record: AttentionRecord, story: Story) -> KindHeadId:
+def open_head_id(page: PageContext, record: AttentionRecord, story: Story) -> KindHeadId:
     """The head that was chosen; without a choice the one with the best score at the film's end."""
     parts = page.controls["open"].split(".")
     if len(parts) == 3 and parts[0] in record.kinds and all(each.isdecimal() for each in parts[1:]):

@@ -5,23 +5,24 @@ import streamlit as st
 from model.ask import sources
 from model.core.query import UserError
 from model.studies.induction import InductionMeanQuery, InductionScores
-from viz.figures.induction_scatter import habits as drawn
+from viz.figures.induction_scatter import induction_scatter as drawn
 from viz.format import head_label
 from viz.page import PageContext
 from viz.text import escape_markdown, strings
+from viz.theme import READABLE_WIDE
 from viz.widgets.control_widgets import choice_for
 from viz.widgets.figure import figure
-from viz.widgets.handout_button import keep_table
+from viz.widgets.handout_button import table_button
 
 NAMED = 2   # heads with the highest score of either kind that have their name in the picture
 OURS = "induction"
 
 
-def habits(page: PageContext) -> None:
+def induction_section(page: PageContext) -> None:
     """The section: which decoder, every head by both scores, what to notice, the numbers."""
     words = strings("training")["habits"]
     st.markdown(f"### {words['title']}")
-    st.markdown(words["lead"], width=860)
+    st.markdown(words["lead"], width=READABLE_WIDE)
     titles = {offer.id: offer.title for offer in sources.catalogue()
               if offer.id in (OURS, "smollm2") or offer.id == page.state.model}
     options = {"": words["none"]} | {each: titles.get(each, each)
@@ -62,9 +63,8 @@ def _picture(found: InductionScores) -> None:
 def _notice(found: InductionScores, title: str) -> None:
     words, names = strings("training")["habits"], _names(found)
     back, match = int(found.previous.argmax()), int(found.prefix.argmax())
-    facts = {"model": escape_markdown(title), "match": names[match], "prefix": found.prefix[match],
-             "back": names[back], "previous": found.previous[back],
-             "uniform": found.uniform}
+    facts = {"model": escape_markdown(title), "match": names[match], "prefix": found.prefix[match], "back": names[back],
+             "previous": found.previous[back], "uniform": found.uniform}
     st.markdown(words["best"].format(**facts))
     if found.copying is not None:
         st.markdown(words["copies"].format(head=names[match], copying=found.copying[match]))
@@ -74,4 +74,4 @@ def _notice(found: InductionScores, title: str) -> None:
             for place in np.argsort(-found.prefix)]
     with st.expander(words["table"].format(heads=len(names))):
         st.dataframe(rows, hide_index=True)
-        keep_table("training-habits-table", rows, words["table"].format(heads=len(names)))
+        table_button("training-habits-table", rows, words["table"].format(heads=len(names)))

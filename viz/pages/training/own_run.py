@@ -1,6 +1,8 @@
 """A training of one's own on the page Learning: four settings, a process beside the server, and the film while it is
 made."""
+from collections.abc import Hashable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -11,8 +13,9 @@ from model.training import processes
 from model.training.film import Film
 from model.training.processes import Settings, Status, Training
 from viz.page import PageContext
-from viz.pages.training.film import READABLE, stage
+from viz.pages.training.film import film_stage
 from viz.text import escape_markdown, strings
+from viz.theme import READABLE_WIDE
 from viz.widgets.control_widgets import choice_for, slider_for
 
 LAYERS, HEADS = ("1", "2", "3", "4"), ("1", "2", "4", "8")
@@ -22,7 +25,7 @@ LOOK = 1.0       # seconds between two looks at a running training
 REST = 5.0       # and at one that has ended, so that it is not forgotten
 
 
-def leave() -> None:
+def end_training() -> None:
     """The page was left: the training ends."""
     training = st.session_state.pop("training", None)
     if training is not None:
@@ -32,7 +35,7 @@ def leave() -> None:
 def own_training(page: PageContext) -> None:
     """Settings, start and stop, and the film as far as it goes."""
     words = strings("training")["settings"]
-    st.markdown(words["lead"], width=READABLE)
+    st.markdown(words["lead"], width=READABLE_WIDE)
     training: Training | None = st.session_state.get("training")
     running = training is not None and training.running
     _settings(page, running)
@@ -58,16 +61,15 @@ def _settings(page: PageContext, running: bool) -> None:
             st.button(words["again" if "training" in st.session_state else "start"], type="primary", key="train",
                       on_click=_start, args=(page,))
     st.caption(f"{words['about'][page.controls['task']]} {words['limit'].format(most=processes.MAX_RUNNING)}",
-               width=READABLE)
+               width=READABLE_WIDE)
 
 
 def _start(page: PageContext) -> None:
-    leave()
+    end_training()
     chosen = page.controls
     try:
         st.session_state["training"] = processes.start(Settings(chosen["task"], int(chosen["layers"]),
-                                                                int(chosen["heads"]), chosen["rate"],
-                                                                      chosen["steps"]))
+                                                                int(chosen["heads"]), chosen["rate"], chosen["steps"]))
         page.set_controls(step=-1, open="", says="")
     except UserError as error:
         st.session_state["training_refused"] = str(error)
@@ -88,14 +90,14 @@ def _watch(page: PageContext, training: Training, was_running: bool) -> None:
     except UserError:
         return   # before the first snapshot there is none
     try:
-        stage(_renewing(page, training), training.name, _with_news(film, news), news.steps, growing=True)
+        film_stage(_renewing(page, training), training.name, _with_news(film, news), news.steps, growing=True)
     except UserError as error:
         st.error(escape_markdown(str(error)))
 
 
 def _renewing(page: PageContext, training: Training) -> PageContext:
     """The frame, but a long wait for an answer never costs the lease."""
-    def ask(question):
+    def ask(question: Hashable) -> Any:
         training.renew()
         answer = page.ask(question)
         training.renew()
@@ -125,7 +127,7 @@ def _with_news(film: Film, news: Status) -> Film:
     return Film(film.frames, step, loss, right, film.about)
 
 
-def beside(training: Training) -> None:
+def background_training(training: Training) -> None:
     """One line about a training that goes on while another film is looked at; it renews the lease."""
     words = strings("training")["settings"]
 

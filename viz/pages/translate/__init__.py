@@ -13,9 +13,10 @@ from model.studies import pronoun_choice
 from model.studies.pronoun_choice import pronoun_of
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, Words
-from viz.pages.translate.decision import READABLE, decided
+from viz.pages.translate.decision import decision_section
 from viz.pages.translate.word import WordView, head_rows, open_head, probabilities, selected_word, sentence_strips
 from viz.text import escape_markdown, strings
+from viz.theme import READABLE_WIDE
 from viz.widgets.vocabulary import unknown_words, vocabulary
 
 OURS = "translator"
@@ -27,9 +28,10 @@ PAGE = Page("Translate", "Look", 11, "record", controls=(
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     words = strings("translate")
     st.markdown(f"## {words['question']}")
-    st.markdown(words["lead"], width=READABLE)
+    st.markdown(words["lead"], width=READABLE_WIDE)
     model, offers = _model(page)
     state = page.state
     record: AttentionRecord = page.ask(sources.open_query(model, state.text, target=state.target))
@@ -50,7 +52,7 @@ def render(page: PageContext) -> None:
         probabilities(now)
     with right:
         open_head(page, now)
-    decided(page, model, state.text, "" if swap is None else swap.twin)
+    decision_section(page, model, state.text, "" if swap is None else swap.twin)
     vocabulary(model, record.card.title, lambda text: page.set_question(text=text))
     _sources(words["source"])
     if st.session_state.get("writing"):
@@ -64,7 +66,7 @@ def _model(page: PageContext) -> tuple[str, dict[str, Entry]]:
     return (chosen if chosen not in offers or offers[chosen].translates else OURS), offers
 
 
-def _twins(page: PageContext, model: str, swap, record: AttentionRecord) -> None:
+def _twins(page: PageContext, model: str, swap: small_models.Swap, record: AttentionRecord) -> None:
     """The adjectives that may stand here, and both translations, one under the other."""
     words = strings("translate")
     other: AttentionRecord = page.ask(sources.open_query(model, swap.twin))
@@ -80,7 +82,7 @@ def _twins(page: PageContext, model: str, swap, record: AttentionRecord) -> None
         st.caption(words["same"])
 
 
-def _swapped(page: PageContext, swap, key: str) -> None:
+def _swapped(page: PageContext, swap: small_models.Swap, key: str) -> None:
     if st.session_state[key] is not None:
         page.set_question(text=swap.with_adjective(st.session_state[key]))
 

@@ -13,7 +13,13 @@ LITTLE = 0.5    # a change of P by less leaves the same word ahead, if it was su
 
 
 def layer_name(place: tuple[Kind, int]) -> str:
+    """A layer as the page names it."""
     return strings("translate")["decide"]["rows"][place[0].value].format(layer=place[1])
+
+
+def other_pronoun(found: Decision) -> str:
+    """The pronoun that was not said."""
+    return next(each for each in PRONOUNS if each != found.said)
 
 
 def head_name(head: KindHeadId) -> str:
@@ -24,7 +30,7 @@ def head_name(head: KindHeadId) -> str:
 
 def decision_claims(found: Decision, mode: str) -> list[str]:
     """Sentences in Markdown: the answer, what silencing costs, which word carries it."""
-    words, other = strings("translate")["decide"], next(each for each in PRONOUNS if each != found.said)
+    words, other = strings("translate")["decide"], other_pronoun(found)
     said = words["plain"].format(said=found.said, share=found.share)
     if found.twin is not None:
         said += " " + words["plain_twin"].format(said=found.said, twin=found.twin)

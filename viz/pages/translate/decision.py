@@ -6,21 +6,21 @@ import streamlit as st
 
 from model.ask import sources
 from model.core.query import UserError
-from model.studies.pronoun_choice import PRONOUNS, Decision, DecisionQuery, DecisionSet, DecisionSetQuery
+from model.studies.pronoun_choice import Decision, DecisionQuery, DecisionSet, DecisionSetQuery
 from viz.figures.bars import bars
-from viz.figures.matrix import matrix
+from viz.figures.matrix import CellStyle, matrix
 from viz.format import format_share
 from viz.page import PageContext
-from viz.pages.translate.claims import decision_claims, head_name, layer_name, set_claims
+from viz.pages.translate.claims import decision_claims, head_name, layer_name, other_pronoun, set_claims
 from viz.text import escape_markdown, strings
+from viz.theme import READABLE_WIDE
 from viz.widgets.control_widgets import choice_for, toggle_for
 from viz.widgets.figure import figure
 
-READABLE = 860   # pixels: no line of prose is longer
 PAIRS = 100      # of twins in the set
 
 
-def decided(page: PageContext, model: str, text: str, twin: str) -> None:
+def decision_section(page: PageContext, model: str, text: str, twin: str) -> None:
     """The section; for a model or a sentence without such a decision it says so."""
     words = strings("translate")["decide"]
     st.markdown(f"### {words['title']}")
@@ -30,14 +30,14 @@ def decided(page: PageContext, model: str, text: str, twin: str) -> None:
     except UserError as error:
         st.info(escape_markdown(str(error)))
         return
-    st.markdown(words["lead"].format(said=found.said), width=READABLE)
+    st.markdown(words["lead"].format(said=found.said), width=READABLE_WIDE)
     left, right = st.columns(2, gap="large")
     with left:
         _silenced(page, found)
     with right:
         if len(found.patched):
             _patched(found)
-    st.markdown("\n".join(f"- {each}" for each in decision_claims(found, page.controls["mode"])), width=READABLE)
+    st.markdown("\n".join(f"- {each}" for each in decision_claims(found, page.controls["mode"])), width=READABLE_WIDE)
     toggle_for(page, "set", words["set"].format(n=2 * PAIRS))
     if page.controls["set"]:
         _set(page.ask(DecisionSetQuery(model, revision, PAIRS)))
@@ -52,16 +52,17 @@ def _silenced(page: PageContext, found: Decision) -> None:
     most = int(np.abs(change).argmax())
     choice_for(page, "mode", words["mode"], words["modes"])
     st.markdown(f"##### {words['change'].format(said=found.said)}")
-    figure(lambda theme: matrix(theme, numbers, [layer_name(each) for each in found.layers], columns, kind="signed",
-                                bound=1.0, square=False,
-                                axes=(words["axis"], ""), height=330), key="translate-silenced",
+    figure(lambda theme: matrix(theme, numbers, [layer_name(each) for each in found.layers], columns,
+                                axes=(words["axis"], ""), height=330,
+                                style=CellStyle("signed", bound=1.0, square=False)),
+           key="translate-silenced",
            alt=words["change_alt"].format(said=found.said, heads=change.size, change=change.flat[most],
                                           head=head_name(found.heads[most])))
 
 
 def _patched(found: Decision) -> None:
     """What the pronoun becomes when the encoder's output at one word is the twin's."""
-    words, other = strings("translate")["decide"], next(each for each in PRONOUNS if each != found.said)
+    words, other = strings("translate")["decide"], other_pronoun(found)
     moved, most = 1 - found.patched, int((1 - found.patched).argmax())
     st.markdown(f"##### {words['patch']}", help=words["patch_lead"])
     st.caption(words["patch_lead"])
@@ -80,7 +81,6 @@ def _set(found: DecisionSet) -> None:
     with left:
         st.markdown(f"##### {words['set_title']}")
         figure(lambda theme: bars(theme, names, {words["set_axis"]: np.array(list(found.moved.values()))},
-                                  axes=("", words["set_axis"]),
-                                  y_range=(0, 1.02), height=330), key="translate-set",
-               alt=words["set_alt"].format(numbers=said))
+                                  axes=("", words["set_axis"]), y_range=(0, 1.02), height=330),
+               key="translate-set", alt=words["set_alt"].format(numbers=said))
     right.markdown("\n\n".join(set_claims(found)))

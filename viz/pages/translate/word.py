@@ -11,18 +11,19 @@ from model.core.query import Kind
 from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.view import View
 from model.studies.pronoun_choice import pronoun_of, rows_by_produced_token
-from viz.components.head_view import head_view
+from viz.components.head_view import ViewEvent, head_view
+from viz.components.token_strip import StripEvent
 from viz.figures.bars import bars
-from viz.figures.matrix import matrix
+from viz.figures.matrix import CellStyle, matrix
 from viz.format import head_label
 from viz.page import PageContext
 from viz.text import escape_markdown, strings
 from viz.widgets.control_widgets import button_setting, choice_for
 from viz.widgets.figure import figure
-from viz.widgets.handout_button import keep_picture
+from viz.widgets.handout_button import picture_button
 from viz.widgets.sentence_strip import sentence_strip
 
-SAID = 8   # words of the chart
+MOST_ANSWERS = 8   # words of the chart
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +37,7 @@ class WordView:
 
     @property
     def text(self) -> str:
+        """The word itself."""
         return self.shown.queries.texts[self.word]
 
     @property
@@ -55,8 +57,9 @@ def selected_word(page: PageContext, record: AttentionRecord) -> WordView:
     """The word that was chosen; without a choice the pronoun, or the first word."""
     shown = rows_by_produced_token(record, Kind(page.controls["side"]))
     pronoun = pronoun_of(shown.queries)
-    chosen = page.controls["word"] if 0 <= page.controls["word"] < len(
-        shown.queries) else 0 if pronoun is None else pronoun
+    chosen = page.controls["word"]
+    if not 0 <= chosen < len(shown.queries):
+        chosen = 0 if pronoun is None else pronoun
     return WordView(record, shown, chosen)
 
 
@@ -68,7 +71,7 @@ def sentence_strips(page: PageContext, now: WordView) -> None:
     st.caption(f"{words['written']} · {words['words']}")
     until = now.word + 1 if page.controls["stepping"] else len(tokens)
     sentence_strip(_first(tokens, until), focus=now.word, pairs=False, key="translate_target",
-                   on_event=lambda event: None if event.token is None else page.set_controls(word=event.token))
+                   on_event=lambda event: _choose_word(page, event))
     with st.container(horizontal=True):
         if now.word > 0:
             button_setting(page, words["back"], "word-back", word=now.word - 1)
@@ -80,6 +83,11 @@ def sentence_strips(page: PageContext, now: WordView) -> None:
             st.button(words["play"], key="word-play", icon=":material/play_arrow:", on_click=_play, args=(page,))
         if page.controls["stepping"]:
             button_setting(page, words["all"], "word-all", stepping=False, word=-1)
+
+
+def _choose_word(page: PageContext, event: StripEvent | ViewEvent) -> None:
+    if event.token is not None:
+        page.set_controls(word=event.token)
 
 
 def _play(page: PageContext) -> None:
@@ -101,11 +109,10 @@ def head_rows(page: PageContext, now: WordView) -> None:
     choice_for(page, "side", words["side"], words["sides"])
     st.markdown(f"##### {words['heads_title'].format(word=word)}", help=words["heads_help"].format(word=word))
     figure(lambda theme: matrix(theme, weights, names, keys, axes=(words["heads_axis"][side], words["heads_rows"]),
-                                square=False,
-                                height=110 + 26 * len(names)), key="translate-heads",
+                                height=110 + 26 * len(names), style=CellStyle(square=False)),
+           key="translate-heads",
            alt=words["heads_alt"].format(heads=len(names), keys=len(keys), word=now.text, weight=place[2],
-                                         head=head_label(*place[0]),
-                                         key=now.shown.keys.texts[place[1]]))
+                                         head=head_label(*place[0]), key=now.shown.keys.texts[place[1]]))
     st.markdown(words["largest"].format(head=head_label(*place[0]), weight=place[2],
                                         key=escape_markdown(now.shown.keys.texts[place[1]])))
 
@@ -113,7 +120,7 @@ def head_rows(page: PageContext, now: WordView) -> None:
 def open_head(page: PageContext, now: WordView) -> None:
     """One head over all words that were produced."""
     words, kind = strings("translate"), now.shown.kind
-    layer, head = opened(page, now)
+    layer, head = open_head_id(page, now)
     options = {f"{each[0]}.{each[1]}": head_label(*each) for each, _ in now.rows}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.markdown(f"##### {words['open_head'].format(layer=layer, head=head)}", help=words["open_help"],
@@ -123,14 +130,14 @@ def open_head(page: PageContext, now: WordView) -> None:
         st.selectbox(words["heads_rows"], list(options), format_func=options.__getitem__, key=key,
                      label_visibility="collapsed", width=110,
                      on_change=lambda: page.set_controls(open=st.session_state[key]))
-    view = View(kind, layer, head)
+    view = View(kind, layer, head, now.word)
     record = replace(now.record, maps=(now.shown,))
-    keep_picture(head_view(displayed_head(record, view), view, focus=now.word, height=430, key="translate_head",
-                           on_event=lambda event: None if event.token is None
-                           else page.set_controls(word=event.token)), (record,))
+    drawn = head_view(displayed_head(record, view), view, height=430, key="translate_head",
+                      on_event=lambda event: _choose_word(page, event))
+    picture_button(drawn, (record,))
 
 
-def opened(page: PageContext, now: WordView) -> tuple[int, int]:
+def open_head_id(page: PageContext, now: WordView) -> tuple[int, int]:
     """The head that was chosen; without a choice the one with the largest weight for this word."""
     parts = page.controls["open"].split(".")
     if len(parts) == 2 and all(each.isdecimal() for each in parts) and now.shown.has(int(parts[0]), int(parts[1])):
@@ -144,10 +151,9 @@ def probabilities(now: WordView) -> None:
     if prediction is None or now.word not in prediction.positions:
         return
     place = prediction.positions.index(now.word)
-    texts, shares = prediction.texts[place][:SAID], np.array(prediction.probabilities[place][:SAID])
+    texts, shares = prediction.texts[place][:MOST_ANSWERS], np.array(prediction.probabilities[place][:MOST_ANSWERS])
     st.markdown(f"##### {words['chances_title']}")
     rest = ", ".join(f"{text} {share:.3f}" for text, share in zip(texts[1:4], shares[1:4]))
     figure(lambda theme: bars(theme, [html.escape(text) for text in texts], {words["chances"]: shares},
-                              axes=("", words["chances"]), y_range=(0, 1),
-                              height=240), key="translate-chances",
-           alt=words["chances_alt"].format(first=texts[0], p=shares[0], rest=rest))
+                              axes=("", words["chances"]), y_range=(0, 1), height=240),
+           key="translate-chances", alt=words["chances_alt"].format(first=texts[0], p=shares[0], rest=rest))

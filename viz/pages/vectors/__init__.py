@@ -3,7 +3,7 @@ word in two contexts."""
 from model.lessons.tokenization import LARGEST, MODELS
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, Words
-from viz.pages.vectors.embeddings import ahead, drift, table
+from viz.pages.vectors.embeddings import drift, prefetch_tables, table
 from viz.pages.vectors.tokenization import chinese, merges, own_text
 from viz.text import strings
 from viz.widgets.lesson import GUESS, Lesson
@@ -19,13 +19,14 @@ PAGE = Page("From text to vectors", "Learn", 9, "nothing", controls=(
 
 
 def render(page: PageContext) -> None:
+    """Draws the page."""
     lesson = Lesson(page, "vectors")
-    lesson.head()
+    lesson.header()
     revealed = lesson.predict()
-    lesson.live(own_text, page, lesson, leads=lesson.controls("typed"))
+    lesson.fragment(own_text, page, lesson, depends_on=lesson.controls("typed"))
     chinese(lesson, revealed)
-    lesson.live(merges, page, lesson, leads=lesson.controls("book"))
-    lesson.live(table, page, lesson, leads=lesson.controls("table", "open"))
-    lesson.live(drift, page, lesson)
-    ahead(page)
-    lesson.end()
+    lesson.fragment(merges, page, lesson, depends_on=lesson.controls("book"))
+    lesson.fragment(table, page, lesson, depends_on=lesson.controls("table", "open"))
+    lesson.fragment(drift, page, lesson)
+    prefetch_tables(page)
+    lesson.next_lesson()

@@ -12,8 +12,9 @@ from model.lessons import contexts
 from model.lessons import tokenization as pieces
 from viz.figures.bars import bars, histogram
 from viz.figures.base import ASLANT
+from viz.figures.drawing import FigureSpec
 from viz.figures.lines import Line, lines
-from viz.figures.matrix import matrix
+from viz.figures.matrix import CellStyle, matrix
 from viz.page import PageContext
 from viz.pages.vectors.tokenization import field
 from viz.text import escape_markdown
@@ -28,7 +29,7 @@ RULED = 96                          # dimensions from one written number to the 
 BEYOND = 99.5                       # per cent of the rows' numbers that the colours reach
 
 
-def ahead(page: PageContext) -> None:
+def prefetch_tables(page: PageContext) -> None:
     """Once a model may be opened, the other one is opened, too, while nobody waits."""
     found = page.controls["open"] and [each for each in pieces.MODELS
                                        if each != page.controls["table"] and pieces.on_disk(each)]
@@ -77,9 +78,8 @@ def _rows(lesson: Lesson, cut: pieces.Cut, found: contexts.Table) -> None:
     st.markdown(words["rows"].format(shown=shown, d_model=d_model))
     if shown:
         bound = float(np.percentile(np.abs(found.rows), BEYOND))
-        figure(lambda theme: matrix(theme, found.rows, names, columns, kind="signed", axes=(words["dimension"], ""),
-                                    square=False,
-                                    height=112 + 25 * shown, bound=bound),
+        figure(lambda theme: matrix(theme, found.rows, names, columns, axes=(words["dimension"], ""),
+                                    height=112 + 25 * shown, style=CellStyle("signed", bound=bound, square=False)),
                key="vectors-rows", alt=words["alt_rows"].format(shown=shown, d_model=d_model))
 
 
@@ -99,13 +99,12 @@ def _near(lesson: Lesson, word: str, found: contexts.Table) -> None:
         figure(lambda theme: histogram(theme, BINS, shares, axes=(words["cosine"], words["share"]), height=360,
                                        marks=[(found.luck, words["luck"].format(luck=found.luck))]),
                key="vectors-baseline", alt=words["alt_baseline"].format(mean=found.pairs.mean(), luck=found.luck))
-    lesson.notes("table", shown=(contexts.to_all, contexts.neighbours, contexts.luck), word=escape_markdown(word),
-                 nearest=escape_markdown(found.nearest[0][0]),
-                 shapes={"table": f"float32 ({vocabulary}, {d_model})", "rows": found.rows, "cosines": found.cosines},
-                 cosine=near[0],
-                 mean=found.pairs.mean(), high=np.percentile(found.pairs, 99), luck=found.luck, vocabulary=vocabulary,
-                 d_model=d_model,
-                 above=int((found.cosines > found.luck).sum()))
+    lesson.explanation("table", shown=(contexts.to_all, contexts.neighbours, contexts.luck), word=escape_markdown(word),
+                       nearest=escape_markdown(found.nearest[0][0]),
+                       shapes={"table": f"float32 ({vocabulary}, {d_model})", "rows": found.rows,
+                               "cosines": found.cosines},
+                       cosine=near[0], mean=found.pairs.mean(), high=np.percentile(found.pairs, 99), luck=found.luck,
+                       vocabulary=vocabulary, d_model=d_model, above=int((found.cosines > found.luck).sum()))
 
 
 def drift(page: PageContext, lesson: Lesson) -> None:
@@ -143,7 +142,7 @@ def _layers(lesson: Lesson, found: contexts.Contexts, word: str, title: str) -> 
     drawn = [Line(words["alike"], found.alike, 2), Line(words["apart"], found.apart, 1),
              Line(words["unrelated"], found.unrelated, 0, band=(found.low, found.high))]
 
-    def draw(theme: str):
+    def draw(theme: str) -> FigureSpec:
         drawing = lines(theme, places, drawn, axes=(words["layer"], words["cosine"]), height=420)
         every = -(-len(names) // LAYERS)
         shown = [place for place in places if place == 0 or (place == 1 and every == 1)
@@ -157,11 +156,9 @@ def _layers(lesson: Lesson, found: contexts.Contexts, word: str, title: str) -> 
     cut = words["whole"] if len(found.pieces) == 1 else words["several"].format(
         pieces=" · ".join(map(escape_markdown, found.pieces)))
     low, high = int(found.apart.argmin()), int(found.unrelated.argmax())
-    lesson.notes("contexts", shown=(contexts.layers, contexts.compare, statistics.unit_rows, statistics.cosines),
-                 shapes={"apart": found.apart, "unrelated": found.unrelated},
-                 word=escape_markdown(word), model=title, cut=cut, first=found.apart[0], last=found.apart[-1],
-                 least=found.apart[low], at=names[low],
-                 alike=found.alike[-1], pairs=found.pairs, base=found.unrelated[high], base_at=names[high],
-                 base_first=found.unrelated[0],
-                 base_last=found.unrelated[-1], left=found.apart[-1] - found.unrelated[-1],
-                 left_alike=found.alike[-1] - found.unrelated[-1])
+    lesson.explanation("contexts", shown=(contexts.layers, contexts.compare, statistics.unit_rows, statistics.cosines),
+                       shapes={"apart": found.apart, "unrelated": found.unrelated}, word=escape_markdown(word),
+                       model=title, cut=cut, first=found.apart[0], last=found.apart[-1], least=found.apart[low],
+                       at=names[low], alike=found.alike[-1], pairs=found.pairs, base=found.unrelated[high],
+                       base_at=names[high], base_first=found.unrelated[0], base_last=found.unrelated[-1],
+                       left=found.apart[-1] - found.unrelated[-1], left_alike=found.alike[-1] - found.unrelated[-1])

@@ -42,7 +42,9 @@ def chips(cut: tokenization.Cut, ids: bool = True) -> str:
     grey."""
     found = []
     for place, (label, unknown, special) in enumerate(zip(cut.labels[:SHOWN], cut.unknown, cut.special, strict=False)):
-        colour = "red" if unknown else "gray" if special else COLOURS[place % len(COLOURS)]
+        colour = "gray" if special else COLOURS[place % len(COLOURS)]
+        if unknown:
+            colour = "red"
         number = f"{NO_BREAK}:small[:gray[{cut.ids[place]}]]" if ids else ""
         found.append(f":{colour}-background[{escape_markdown(label)}{number}]")
     return " ".join(found) + (" …" if len(cut.labels) > SHOWN else "")
@@ -63,17 +65,18 @@ def own_text(page: PageContext, lesson: Lesson) -> None:
         if "own" in found:
             st.info(words["absent"])
         first, second = found.values()
-        lesson.notes("pieces", shown=(tokenization.cut, tokenization._cut),
-                     shapes={f"ids of {name}": f"({len(cut.ids)},)" for name, cut in found.items()},
-                     first=first.count, second=second.count, signs=len(text), unknown=sum(first.unknown),
-                     bytes=len(text.encode()),
-                     known=_pieces_of(first), vocabulary=first.vocabulary, other=second.vocabulary)
+        lesson.explanation("pieces", shown=(tokenization.cut, tokenization._cut),
+                           shapes={f"ids of {name}": f"({len(cut.ids)},)" for name, cut in found.items()},
+                           first=first.count, second=second.count, signs=len(text), unknown=sum(first.unknown),
+                           bytes=len(text.encode()), known=_pieces_of(first), vocabulary=first.vocabulary,
+                           other=second.vocabulary)
 
 
 def _pieces_of(cut: tokenization.Cut) -> str:
     """A word of several pieces as an example, or none."""
     inside = [place for place, each in enumerate(cut.pieces) if each.startswith("##")]
-    return f"{escape_markdown(cut.pieces[inside[0] - 1])} {escape_markdown(cut.pieces[inside[0]])}" if inside else "token ##izer"
+    pair = cut.pieces[inside[0] - 1:inside[0] + 1] if inside else None
+    return " ".join(map(escape_markdown, pair)) if pair else "token ##izer"
 
 
 def _steps(words: dict, name: str, cut: tokenization.Cut) -> None:
@@ -92,7 +95,7 @@ def chinese(lesson: Lesson, revealed: bool) -> None:
     words = lesson.prose["chinese"]
     with lesson.section("chinese"):
         if not revealed:
-            lesson.waits("chinese", height=160)
+            lesson.placeholder("chinese", height=160)
             return
         sentence = "".join(words["textbook"])
         found = cuts(sentence, lesson.prose["presets"]["books"]["english"])
@@ -102,8 +105,8 @@ def chinese(lesson: Lesson, revealed: bool) -> None:
                  for name, cut in found.items()]
         st.markdown("\n".join(rows))
         minilm, other = found.values()
-        lesson.notes("chinese", unknown=sum(minilm.unknown), signs=len(sentence), count=other.count,
-                     bytes=len(sentence.encode()))
+        lesson.explanation("chinese", unknown=sum(minilm.unknown), signs=len(sentence), count=other.count,
+                           bytes=len(sentence.encode()))
 
 
 def merges(page: PageContext, lesson: Lesson) -> None:
@@ -127,13 +130,12 @@ def merges(page: PageContext, lesson: Lesson) -> None:
             button_setting(page, words["on"], "merge-on", done=min(len(found.pairs), done + 1))
         st.markdown(_split(found, done))
         _candidates(lesson, found, done)
-        lesson.notes("merges",
-                     shown=(tokenization.train_bpe, tokenization.merges, tokenization.merge_pair,
-                            tokenization.pair_counts),
-                     shapes={"pairs": f"({len(found.pairs)}, 2)", "words": f"({len(found.words)},)"}, done=done,
-                     now=found.lengths[done],
-                     before=found.lengths[0], all=len(found.pairs), vocabulary=256 + done,
-                     last=_named(found.pairs[done - 1]) if done else words["nothing_yet"])
+        lesson.explanation("merges",
+                           shown=(tokenization.train_bpe, tokenization.merges, tokenization.merge_pair,
+                                  tokenization.pair_counts),
+                           shapes={"pairs": f"({len(found.pairs)}, 2)", "words": f"({len(found.words)},)"}, done=done,
+                           now=found.lengths[done], before=found.lengths[0], all=len(found.pairs),
+                           vocabulary=256 + done, last=_named(found.pairs[done - 1]) if done else words["nothing_yet"])
 
 
 def _named(pair: tokenization.Pair) -> str:
@@ -164,8 +166,7 @@ def _candidates(lesson: Lesson, found: tokenization.Merges, done: int) -> None:
             names = [html.escape(" + ".join(map(tokenization.show_piece, pair))) for pair in order]
             axes = words["candidates" if following else "finished"], words["times"]
             figure(lambda theme: bars(theme, names, {words["times"]: np.array([counts[pair] for pair in order])},
-                                      axes=axes, height=320,
-                                      angle=ASLANT),
+                                      axes=axes, height=320, angle=ASLANT),
                    key="vectors-candidates", alt=lesson.alt("merges", done=done, pair=names[0], times=counts[order[0]]))
         else:
             st.info(words["whole"])

@@ -5,8 +5,8 @@ from model.core.heads import Overview
 from model.core.query import Kind
 from tests import fabricate
 from viz.components.bundle import script
-from viz.components.head_grid.payload import GridEvent, body, places, read, state
-from viz.components.messages import NOTHING, unpack
+from viz.components.head_grid.payload import GridEvent, GridState, HeadValues, body, head_ids, parse_event, state
+from viz.components.messages import NAN_CODE, unpack
 
 HEADS = (3, 5, 2)
 
@@ -26,34 +26,35 @@ def test_the_body_holds_every_cell(overview):
 def test_a_question_sends_at_most_4100_bytes_a_head_and_20_kilobytes(layers, heads, cells):
     overview = Overview(Kind.CAUSAL, tuple(range(layers)), (np.zeros((heads, cells, cells), np.uint8),) * layers,
                         (2, 2))
-    every = places(overview)
+    every = head_ids(overview)
     hover = {f"a measure with quite a name {number}": dict.fromkeys(every, number / 7) for number in range(8)}
-    state_bytes = state(overview, room="heads", open_head=(0, 0), order=every[::-1],
-                        marks=[(0, head, head + 1) for head in range(8)], hover=hover)
+    shown = GridState((0, 0), every[::-1], [(0, head, head + 1) for head in range(8)], hover)
+    state_bytes = state(overview, shown, room="heads")
     sent = len(body(overview, room="heads")) + len(state_bytes) + len(script("js/body.js")) + len(script("js/state.js"))
     assert sent <= layers * heads * min(4100, cells * cells + 4) + 20_000
     assert sent - layers * heads * cells * cells < 12_000
 
 
 def test_the_state_numbers_heads_as_the_body_does(overview):
-    header, arrays = unpack(state(overview, room="r", open_head=(1, 4), order=[(2, 1), (0, 0)],
-                                  marks=[(1, 0, 1), (2, 0, 2)],
-                                  hover={"share": {(1, 4): 0.25, (0, 0): 0.75}}, values={(2, 1): -3.5}))
+    shown = GridState((1, 4), [(2, 1), (0, 0)], [(1, 0, 1), (2, 0, 2)], {"share": {(1, 4): 0.25, (0, 0): 0.75}},
+                      HeadValues({(2, 1): -3.5}))
+    header, arrays = unpack(state(overview, shown, room="r"))
     assert (header["open"], header["order"], header["marks"]) == (7, [9, 0], [[3, 1], [8, 2]])
     assert header["hover"] == [["share", 0.25, 0.75]]
-    assert arrays["hover_codes"][0, [7, 0, 1]].tolist() == [0, NOTHING - 1, NOTHING]
+    assert arrays["hover_codes"][0, [7, 0, 1]].tolist() == [0, NAN_CODE - 1, NAN_CODE]
     assert arrays["values"][9] == -3.5 and np.isnan(arrays["values"][:9]).all()
 
 
 def test_a_head_that_is_not_there_is_simply_not_open(overview):
-    assert unpack(state(overview, room="r", open_head=(9, 9)))[0]["open"] is None
+    assert unpack(state(overview, GridState((9, 9)), room="r"))[0]["open"] is None
 
 
 def test_an_event_is_a_head(overview):
-    assert [read(number, overview) for number in (0, 3, 9)] == [GridEvent(0, 0), GridEvent(1, 0), GridEvent(2, 1)]
+    assert [parse_event(number, overview) for number in (0, 3, 9)] == [GridEvent(0, 0), GridEvent(1, 0),
+                                                                       GridEvent(2, 1)]
 
 
 @pytest.mark.parametrize("hostile", [None, -1, 10, 10**9, 1.0, float("nan"), float("inf"), True, "0", "", [], [0], {},
                                      {"layer": 0, "head": 0}])
 def test_a_hostile_value_is_no_event(overview, hostile):
-    assert read(hostile, overview) is None
+    assert parse_event(hostile, overview) is None

@@ -6,8 +6,8 @@ import pytest
 from model.core.query import Kind
 from model.core.view import View
 from tests import fabricate
-from viz.components.head_view.payload import Guess, ViewEvent, body, read, state
-from viz.components.messages import NOTHING, unpack
+from viz.components.head_view.payload import Guess, ViewEvent, body, parse_event, state
+from viz.components.messages import NAN_CODE, unpack
 
 
 @pytest.fixture(scope="module")
@@ -20,15 +20,15 @@ def test_the_body_holds_weights_and_scores(made):
     header, arrays = unpack(body(shown, room="r"))
     assert arrays["weights"].shape == (1, 16, 16)
     np.testing.assert_allclose((arrays["weights"][0] / 65535) ** 2, shown.weights, atol=1.6e-5)
-    scores = header["low"] + arrays["scores"].astype(float) * (header["high"] - header["low"]) / (NOTHING - 1)
-    np.testing.assert_allclose(scores, shown.scores, atol=0.51 * (header["high"] - header["low"]) / (NOTHING - 1))
+    scores = header["low"] + arrays["scores"].astype(float) * (header["high"] - header["low"]) / (NAN_CODE - 1)
+    np.testing.assert_allclose(scores, shown.scores, atol=0.51 * (header["high"] - header["low"]) / (NAN_CODE - 1))
     assert header["sums"] and header["columns"] is None and header["heads"] == [[1, 4]]
 
 
 def test_masked_scores_say_so():
     shown = fabricate.shown(fabricate.patterned(fabricate.repeating(13), heads=(2,), kind=Kind.CAUSAL))
     codes = unpack(body(shown, room="r"))[1]["scores"]
-    np.testing.assert_array_equal(codes == NOTHING, ~np.tri(13, dtype=bool))
+    np.testing.assert_array_equal(codes == NAN_CODE, ~np.tri(13, dtype=bool))
 
 
 @pytest.mark.parametrize("tokens", [2, 17, 256])
@@ -57,20 +57,20 @@ def test_words_and_filters_say_what_they_did(made):
 def test_positions_become_rows_and_columns(made):
     view = View(lens="lines", scale="log", transpose=True, hide_special=True)
     shown = fabricate.shown(made, hide_special=True)
-    header, _ = unpack(state(shown, view, room="r", focus=10, pair=(10, 2)))
+    header, _ = unpack(state(shown, dataclasses.replace(view, token=10, pair=(10, 2)), room="r"))
     assert (header["focus"], header["pair"]) == (9, [9, 1])
     assert (header["lens"], header["scale"], header["transpose"]) == ("lines", "log", True)
-    header, _ = unpack(state(shown, view, room="r", focus=0, pair=(10, 0)))
+    header, _ = unpack(state(shown, dataclasses.replace(view, token=0, pair=(10, 0)), room="r"))
     assert header["focus"] is None and header["pair"] is None
 
 
 def test_an_event_names_tokens_that_are_shown(made):
     shown = fabricate.shown(made, hide_special=True)
-    assert read({"token": 10, "pair": None}, shown) == ViewEvent(10, None)
-    assert read({"token": 10, "pair": [10, 2]}, shown) == ViewEvent(10, (10, 2))
-    assert read({"token": None, "pair": None}, shown) == ViewEvent(None, None)
-    assert read({"token": 0, "pair": None}, shown) is None
-    assert read({"token": 10, "pair": [10, 0]}, shown) is None
+    assert parse_event({"token": 10, "pair": None}, shown) == ViewEvent(10, None)
+    assert parse_event({"token": 10, "pair": [10, 2]}, shown) == ViewEvent(10, (10, 2))
+    assert parse_event({"token": None, "pair": None}, shown) == ViewEvent(None, None)
+    assert parse_event({"token": 0, "pair": None}, shown) is None
+    assert parse_event({"token": 10, "pair": [10, 0]}, shown) is None
 
 
 @pytest.mark.parametrize("hostile", [
@@ -84,7 +84,7 @@ def test_an_event_names_tokens_that_are_shown(made):
     {"token": 1, "pair": None, "more": 1},
 ])
 def test_a_hostile_value_is_no_event(made, hostile):
-    assert read(hostile, fabricate.shown(made)) is None
+    assert parse_event(hostile, fabricate.shown(made)) is None
 
 
 def test_a_cross_map_has_both_sides_even_if_they_read_the_same():
@@ -122,7 +122,7 @@ def test_a_guess_is_told_in_rows_and_columns_and_read_back_in_tokens(made):
                              guess=Guess("a", True, ((10, 2), (0, 1), (3, 15)))))
     assert (header["round"], header["marking"], header["marks"]) == ("a", True, [[9, 1]])
     assert unpack(state(shown, View(), room="r"))[0]["marking"] is False
-    assert read({"marks": [[10, 2], [3, 3]]}, shown) == ViewEvent(None, None, ((10, 2), (3, 3)))
+    assert parse_event({"marks": [[10, 2], [3, 3]]}, shown) == ViewEvent(None, None, ((10, 2), (3, 3)))
     for value in ({"marks": [[0, 1]]}, {"marks": [None]}, {"marks": "x"}, {"marks": [[10, 2, 3]]},
                   {"marks": [[True, 2]]}, {"marks": [], "token": 1}):
-        assert read(value, shown) is None
+        assert parse_event(value, shown) is None

@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from tests.conftest import Server
 from viz.components.bundle import script
-from viz.components.slider.payload import message, read
+from viz.components.slider.payload import message, parse_event
 
 WORDS = ["none", "1", "2", "the", "the"]
 # what is sent, and where the thumb stands, as one drags while answers are on their way
@@ -39,14 +39,14 @@ PLAY = """async (code) => {
 
 
 def test_what_was_sent_is_an_option_of_now_or_nothing():
-    assert read({"at": 1, "word": "1", "count": 5}, WORDS) == 1
-    assert read({"at": 1, "word": "2", "count": 5}, WORDS) == read({"at": 99, "word": "2", "count": 5},
+    assert parse_event({"at": 1, "word": "1", "count": 5}, WORDS) == 1
+    assert parse_event({"at": 1, "word": "2", "count": 5}, WORDS) == parse_event({"at": 99, "word": "2", "count": 5},
                                                                    WORDS) == 2, "the options have changed"
-    assert read({"at": 4, "word": "the", "count": 5}, WORDS) == 4
-    assert read({"at": 1, "word": "the", "count": 5}, WORDS) is None
-    assert read({"at": True, "word": "1", "count": 5}, WORDS) is None
-    assert read({"at": 1, "word": "9", "count": 5}, WORDS) is None
-    assert read({"at": 1, "word": "1"}, WORDS) is None and read(None, WORDS) is None
+    assert parse_event({"at": 4, "word": "the", "count": 5}, WORDS) == 4
+    assert parse_event({"at": 1, "word": "the", "count": 5}, WORDS) is None
+    assert parse_event({"at": True, "word": "1", "count": 5}, WORDS) is None
+    assert parse_event({"at": 1, "word": "9", "count": 5}, WORDS) is None
+    assert parse_event({"at": 1, "word": "1"}, WORDS) is None and parse_event(None, WORDS) is None
     assert message("x", WORDS, 1, None, {"count": 7})["heard"] == 7
     assert message("x", WORDS, 1, None, {"count": 1e9})["heard"] == 0
 

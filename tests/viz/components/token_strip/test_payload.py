@@ -2,7 +2,7 @@ import pytest
 
 from tests import fabricate
 from viz.components.messages import unpack
-from viz.components.token_strip.payload import StripEvent, body, read, state
+from viz.components.token_strip.payload import StripEvent, body, parse_event, state
 
 
 def test_the_body_holds_the_tokens():
@@ -16,8 +16,8 @@ def test_the_state_holds_the_choice():
 
 
 def test_an_event_is_a_choice():
-    assert read({"token": 3, "pair": [3, 5]}, 7) == StripEvent(3, (3, 5))
-    assert read({"token": None, "pair": None}, 7) == StripEvent(None, None)
+    assert parse_event({"token": 3, "pair": [3, 5]}, 7) == StripEvent(3, (3, 5))
+    assert parse_event({"token": None, "pair": None}, 7) == StripEvent(None, None)
 
 
 @pytest.mark.parametrize("hostile", [None, 1, "a", {}, {"token": 7, "pair": None}, {"token": 10**9, "pair": None},
@@ -25,4 +25,4 @@ def test_an_event_is_a_choice():
                                      {"token": 0, "pair": [0, 7]}, {"token": 0, "pair": [0, None]},
                                      {"token": "0", "pair": None}])
 def test_a_hostile_value_is_no_event(hostile):
-    assert read(hostile, 7) is None
+    assert parse_event(hostile, 7) is None

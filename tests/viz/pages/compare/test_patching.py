@@ -10,27 +10,28 @@ from model.core.view import View
 from model.studies.patching import Patched
 from tests import fabricate
 from viz.export.comparison import as_csv
-from viz.pages.compare.patching import notes
+from viz.pages.compare.patching import patching_claims
 
 FOUND = Patched(("animal", "street"), False, 7, -10.0, 10.0, {(0, 0): 8.0, (0, 1): -9.0, (1, 0): 0.5, (1, 1): -10.5},
                 {0: 9.0, 1: -2.0}, 10.0)
 
 
 def test_heads_and_layers_that_turn_the_answer_are_named_with_their_share():
-    said = notes(FOUND)
+    said = patching_claims(FOUND)
     assert said[0].startswith("2 of 4 heads turn the answer to *street* alone") and said[0].endswith("**0·0** (90%), "
                                                                                                      "**1·0** (52%).")
     assert said[1] == "All heads of one layer together turn it in layer: 0."
 
 
 def test_where_no_head_and_no_layer_turns_it_that_is_said():
-    said = notes(replace(FOUND, heads={(0, 0): -8.0, (1, 0): -9.0}, layers={0: -8.0, 1: -9.0}))
+    said = patching_claims(replace(FOUND, heads={(0, 0): -8.0, (1, 0): -9.0}, layers={0: -8.0, 1: -9.0}))
     assert said[0] == "No head of 2 turns the answer alone; **0·0** comes farthest, 10% of the way."
     assert said[1].startswith("Not even all heads")
 
 
 def test_a_sentence_vector_is_never_turned():
-    said = notes(replace(FOUND, words=None, place=None, plain=0.8, other=1.0, heads={(0, 0): 0.85, (1, 0): 0.81}))
+    said = patching_claims(replace(FOUND, words=None, place=None, plain=0.8, other=1.0,
+                                   heads={(0, 0): 0.85, (1, 0): 0.81}))
     assert said[0] == "Of 2 heads **0·0** alone comes farthest, 25% of the way." and len(said) == 2
 
 

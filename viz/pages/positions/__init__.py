@@ -1,0 +1,243 @@
+"""Where am I? What a Transformer knows of the places of its words: nothing, waves, learned vectors, rotations, a slope,
+buckets."""
+import numpy as np
+import streamlit as st
+
+from model.core.query import UserError
+from model.core.statistics import cosines, unit_rows
+from model.core.trace import TraceQuery
+from model.lessons import positions
+from viz.figures.bars import bars
+from viz.figures.lines import Line, lines
+from viz.figures.matrix import CellStyle, matrix
+from viz.page import Page, PageContext
+from viz.page_controls import Choice, Number, Steps
+from viz.pages.positions.relative import (
+    LENGTH,
+    alibi_section,
+    bucket_section,
+    rotary_section,
+    shift_section,
+    wave_width,
+)
+from viz.text import escape_markdown
+from viz.widgets.control_widgets import button_setting, choice_for, slider_for
+from viz.widgets.figure import figure
+from viz.widgets.lesson import GUESS, LETTERS, Lesson, computing
+
+WORDS = ("dog", "bites", "man", "while", "it", "rains")
+SHOWN = 16   # dimensions of an output that are drawn
+ORDERS = {"first": (2, 1, 0, 3, 4, 5), "all": (5, 3, 1, 0, 4, 2), "end": (0, 1, 2, 3, 5, 4)}
+SCHEMES = ("none", "sinusoidal", "learned", "rotary", "alibi")
+SOURCES = ("waves", "model", "here")
+PAGE = Page("Where am I? Positions", "Learn", 3, "nothing", controls=(
+    GUESS, Choice("guess_far", "", LETTERS), Choice("scheme", "none", SCHEMES),
+    Choice("stack", "encoder", ("encoder", "decoder")),
+    Steps("shuffle", len(WORDS), len(WORDS), ORDERS["first"]), Choice("source", "waves", SOURCES),
+    Number("d", 64, 4, 512, whole=True),
+    Number("wave", 4, 0, 255, whole=True), Number("p", 3, 0, 200, whole=True), Number("k", 5, -100, 100, whole=True),
+    Number("back", -5, -100, 100, whole=True), Number("heads", 8, 1, 32, whole=True)))
+WAVES = (0, 2, 5, 10, 20)                     # pairs of dimensions drawn as waves, where there are so many
+WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
+
+
+def render(page: PageContext) -> None:
+    """Draws the page."""
+    lesson = Lesson(page, "positions")
+    lesson.header()
+    revealed = lesson.predict()
+    lesson.fragment(_shuffle, page, lesson, revealed)
+    lesson.fragment(_table, page, lesson, depends_on=lesson.controls("source", "d"))
+    lesson.fragment(_distance, page, lesson)
+    lesson.fragment(_turned, page, lesson)
+    lesson.fragment(alibi_section, page, lesson)
+    bucket_section(lesson)
+    _beyond(lesson)
+    lesson.next_lesson()
+
+
+def _turned(page: PageContext, lesson: Lesson) -> None:
+    """The sections that share position, steps and pair of dimensions."""
+    shift_section(page, lesson)
+    rotary_section(page, lesson)
+
+
+def _shuffle(page: PageContext, lesson: Lesson, revealed: bool) -> None:
+    """A small model reads the words in order and shuffled; by how much does each word's output differ?"""
+    words = lesson.prose["shuffle"]
+    scheme, causal = page.controls["scheme"], page.controls["stack"] == "decoder"
+    order = page.controls["shuffle"] if sorted(page.controls["shuffle"]) == list(range(len(WORDS))) else ORDERS["first"]
+    with lesson.section("shuffle"):
+        with st.container(horizontal=True):
+            choice_for(page, "scheme", words["scheme"], words["schemes"])
+            choice_for(page, "stack", words["stack"], words["stacks"])
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"{' '.join(WORDS)} → **{' '.join(WORDS[each] for each in order)}**", width="content")
+            for name, each in ORDERS.items():
+                button_setting(page, words["orders"][name], f"shuffle-{name}", shuffle=each)
+        if not revealed:
+            lesson.placeholder("shuffle")
+            return
+        with computing():
+            before, after = positions.shuffle_outputs(order, scheme, causal)
+        moved = positions.changes(before, after)
+        _before_and_after(words, order, before, after)
+        top, still = max(0.2, 1.1 * float(moved.max())), words["still"] if moved.max() < 1e-9 else ""
+        figure(lambda theme: bars(theme, WORDS, {"change": moved}, axes=(words["word"], words["change"]),
+                                  y_range=(0, top), height=280, title=still),
+               key="positions-shuffle", alt=lesson.alt("shuffle", scheme=scheme, most=moved.max(), least=moved.min()))
+        verdict = "same" if moved.max() < 1e-9 else "some"
+        if moved.min() >= 1e-9:
+            verdict = "all"
+        lesson.explanation("shuffle", shown=(positions.shuffle_outputs, positions.changes), shapes={"outputs": before},
+                     most=moved.max(), least=moved.min(),
+                     verdict=words["verdicts"][verdict], apart=np.linalg.norm(before - before.mean(0), axis=-1).mean()
+                     / np.linalg.norm(before, axis=-1).mean())
+
+
+def _before_and_after(words: dict, order: tuple[int, ...], before: np.ndarray, after: np.ndarray) -> None:
+    """The outputs in both orders, a row a word."""
+    style = CellStyle("signed", bound=float(np.abs(before[:, :SHOWN]).max()), square=False)
+    columns = [str(each) for each in range(SHOWN)]
+    pictures = (("before", range(len(order)), before), ("after", order, after))
+    for place, (name, places, rows) in zip(st.columns(2, gap="medium"), pictures, strict=True):
+        names, drawn = [WORDS[word] for word in places], rows[list(places), :SHOWN]
+        with place:
+            figure(lambda theme, name=name, names=names, drawn=drawn: matrix(
+                theme, drawn, names, columns, axes=("dimension", ""), height=250, title=words[name], style=style),
+                   key=f"positions-{name}", alt=words["alt_rows"].format(order=" ".join(names)))
+
+
+def _table(page: PageContext, lesson: Lesson) -> None:
+    """Position × dimension: the waves, or vectors that a model learned."""
+    words = lesson.prose["table"]
+    with lesson.section("table"):
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            choice_for(page, "source", words["source"], words["sources_of"])
+            if page.controls["source"] == "waves":
+                # the waves come in pairs
+                slider_for(page, "d", words["d"], WIDTHS, say=lambda each: str(each - each % 2))
+            table, said = _vectors(page, words)
+        st.caption(said)
+        bound = float(np.quantile(np.abs(table), 0.995))
+        every = [str(place) for place in range(len(table))]
+        figure(lambda theme: matrix(theme, table, every, [str(each) for each in range(table.shape[1])],
+                                    axes=("dimension", "position"), height=420,
+                                    style=CellStyle("signed", bound=bound, square=False)),
+               key="positions-table",
+               alt=lesson.alt("table", count=len(table), width=table.shape[1],
+                              source=words["sources_of"][page.controls["source"]]))
+        pairs = [pair for pair in WAVES if 2 * pair < table.shape[1]]
+        drawn = [Line(words["dimension"].format(number=2 * pair), table[:, 2 * pair], place)
+                 for place, pair in enumerate(pairs)]
+        left, right = st.columns(2, gap="medium")
+        with left:
+            figure(lambda theme: lines(theme, np.arange(len(table)), drawn, axes=("position", "value"), height=320),
+                   key="positions-waves",
+                   alt=words["alt_waves"].format(dimensions=", ".join(str(2 * pair) for pair in pairs)))
+        with right:
+            _wavelengths(page, table, words)
+        width = wave_width(page)
+        waves = positions.wavelengths(width)
+        lesson.explanation("table", shown=(positions.sinusoidal, positions.wavelengths, positions.strongest_wave),
+                           shapes={"table": table}, d=width, first=waves[0], last=waves[-1],
+                           longer=int((waves > LENGTH).sum()), pairs=len(waves))
+
+
+def _wavelengths(page: PageContext, table: np.ndarray, words: dict) -> None:
+    """By formula for the waves; for learned vectors the strongest wave of each dimension, which no table of n rows can
+    tell beyond n."""
+    waves, strongest = positions.wavelengths(wave_width(page)), positions.strongest_wave(table)
+    own = page.controls["source"] == "waves"
+    x, drawn = (2 * np.arange(len(waves)), waves) if own else (np.arange(len(strongest)), strongest)
+    name = words["wavelength" if own else "strongest"]
+    bounds = [(2 * np.pi, "2π")] if own else [(len(table), str(len(table)))]
+    figure(lambda theme: lines(theme, x, [Line("wavelength", drawn, 1, "dots")], log="y", axes=("dimension", name),
+                               bounds=bounds, height=320),
+           key="positions-wavelengths", alt=words["alt_wavelengths"].format(first=drawn[0], last=drawn[-1]))
+
+
+def _vectors(page: PageContext, words: dict) -> tuple[np.ndarray, str]:
+    """The table that is shown, float64 (position, d), and what it is. Called in a row of controls, so that a wait for a
+    model moves no picture."""
+    source, waves = page.controls["source"], positions.sinusoidal(np.arange(LENGTH), 64)
+    if source == "here":
+        found = positions.beyond()
+        return np.array(found["learned"]), words["said_here"].format(trained=found["trained"], tested=found["tested"])
+    if source == "waves":
+        return positions.sinusoidal(np.arange(LENGTH), wave_width(page)), words["said_waves"]
+    try:
+        record = page.record(height=0)
+        learned = page.ask(TraceQuery(record.query), height=0).embedded[0].learned
+    except UserError as error:
+        return waves, escape_markdown(str(error))
+    model = escape_markdown(record.card.title)
+    if learned is None:
+        return waves, words["not_learned"].format(model=model, scheme=escape_markdown(record.card.positions))
+    return learned[:LENGTH].astype(np.float64), words["said_model"].format(model=model, count=len(learned))
+
+
+def _distance(page: PageContext, lesson: Lesson) -> None:
+    """The similarity of any two places, and what a matrix between the two makes of it."""
+    words, said, waves = lesson.prose["distance"], _signed(page.controls["back"]), page.controls["source"] == "waves"
+    with lesson.section("distance"):
+        with st.container(horizontal=True):
+            if waves:
+                slider_for(page, "back", words["back"], range(-50, 51), say=_signed)
+            table, _ = _vectors(page, lesson.prose["table"])
+        square = cosines(table, table)
+        mean, low, high = positions.by_distance(square)
+        distance = np.arange(1 - len(table), len(table))
+        kept = np.abs(distance) <= 3 * len(table) // 4
+        drawn = [Line(words["cosine"], mean[kept], 0, band=(low[kept], high[kept]))]
+        if waves:
+            moved = positions.compare_rows(table, positions.shift(page.controls["back"], table.shape[1]))
+            through = positions.by_distance(moved)[0]
+            drawn.append(Line(words["through"].format(k=said), through[kept], 1, "dash"))
+        left, right = st.columns(2, gap="medium")
+        with left:
+            figure(lambda theme: lines(theme, distance[kept], drawn, axes=(words["axis"], words["cosine"]), height=360),
+                   key="positions-distance", alt=lesson.alt("distance", near=mean[len(table)], far=mean[-1]))
+        with right:
+            names = [str(place) for place in range(len(table))]
+            figure(lambda theme: matrix(theme, square, names, names, axes=("position", "position"), height=360,
+                                        style=CellStyle("signed", bound=1.0)),
+                   key="positions-cosines", alt=words["alt_matrix"])
+        lesson.explanation("distance", shown=(unit_rows, cosines, positions.compare_rows, positions.by_distance),
+                           shapes={"table": table, "cosines": square}, near=mean[len(table)], back=said,
+                           width=float((high - low).max()), asymmetry=float(np.abs(mean - mean[::-1]).max()))
+
+
+def _signed(steps: int) -> str:
+    return f"{steps:+d}".replace("-", "−")
+
+
+def _beyond(lesson: Lesson) -> None:
+    """Trained to 32 tokens, tested to 128: the accuracy at each position, the mean over seeds with their range."""
+    words, found = lesson.prose["beyond"], positions.beyond()
+    place = np.arange(found["back"], found["tested"])
+    with lesson.section("beyond"):
+        seen = lesson.predict("predict_far", "guess_far")
+        runs = {name: np.array(each) for name, each in found["accuracy"].items()}
+        chance = 1 / (found["vocabulary"] - 1)
+        if seen:
+            drawn = [Line(words["names"][name], each.mean(0), colour, band=(each.min(0), each.max(0)))
+                     for colour, (name, each) in enumerate(runs.items())]
+            figure(lambda theme: lines(theme, place, drawn, axes=("position", words["accuracy"]), y_range=(0, 1.03),
+                                       height=380,
+                                       marks=[(found["trained"], words["trained"].format(trained=found["trained"]))],
+                                       bounds=[(chance, words["chance"])]), key="positions-beyond",
+                   alt=lesson.alt("beyond", **accuracy_by_length(runs, found)))
+            lesson.explanation("beyond", shown=(positions.beyond,), shapes=runs, chance=chance,
+                               **{name: found[name]
+                                        for name in ("command", "machine", "date", "steps", "torch", "trained")},
+                               seeds=len(found["seeds"]), **accuracy_by_length(runs, found))
+        else:
+            lesson.placeholder("beyond")
+
+
+def accuracy_by_length(runs: dict[str, np.ndarray], found: dict) -> dict[str, float]:
+    """The mean accuracy of each scheme on the trained positions and on the last ones, by NAME_in and NAME_out."""
+    edge = found["trained"] - found["back"]
+    inside = {f"{name}_in": float(each[:, :edge].mean()) for name, each in runs.items()}
+    return inside | {f"{name}_out": float(each[:, 64 - found["back"]:].mean()) for name, each in runs.items()}
