@@ -87,6 +87,7 @@ class Probe:
         self.network, self.tensors = network, tensors
 
     def __call__(self, **options: Any) -> Any:
+        """What the network returns."""
         return self.network(**self.tensors | options)
 
 

@@ -42,6 +42,7 @@ class Teller:
         self.curves: list[tuple[int, float, float]] = []
 
     def __call__(self, now: TrainingStep) -> None:
+        """Takes one step into the curves and tells of it. Raises UserError where the training has to end."""
         if (now.step - 1) % RECORD_EVERY == 0:
             self.curves.append((now.step - 1, now.loss, now.right))
         if not math.isfinite(now.loss):

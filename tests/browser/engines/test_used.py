@@ -125,7 +125,8 @@ def pages_of_its_own(engine: Engine, handout: Path, live: Path, quiet: int = 200
     begun(engine, live.as_uri())
     found.append(painted(engine, quiet))
     engine.click(*cell(engine, ".view .matrix > canvas", 0.3, 0.9))
-    engine.until("() => {" + ALL + "return all(document, 'caption')[0].textContent.includes('(14)'); }")   # the token of the row that was clicked
+    # the token of the row that was clicked
+    engine.until("() => {" + ALL + "return all(document, 'caption')[0].textContent.includes('(14)'); }")
     return [*found, painted(engine, quiet)]
 
 

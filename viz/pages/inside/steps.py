@@ -26,7 +26,7 @@ KEPT = 12        # products that are bars of their own
 class StepContext:
     """What the steps are about."""
 
-    record: AttentionRecord
+    record: AttentionRecord   # of the text
     view: View              # with the open head and the token that looks
     layer: Layer            # of the head
     path: HeadSteps         # the token's way through the head
