@@ -17,8 +17,8 @@ export function pixels(stops, steps) {
 export function paint(codes, start, [rows, columns], colour, out, [high, wide]) {
   const from = new Int32Array(wide), to = new Int32Array(wide);
   for (let x = 0; x < wide; x++) {
-    from[x] = Math.floor((x * columns) / wide);
-    to[x] = Math.max(from[x] + 1, Math.floor(((x + 1) * columns) / wide));
+    from[x] = Math.floor(x * columns / wide);
+    to[x] = Math.max(from[x] + 1, Math.floor((x + 1) * columns / wide));
   }
   for (let y = 0; y < high; y++) {
     const top = Math.floor((y * rows) / high), bottom = Math.max(top + 1, Math.floor(((y + 1) * rows) / high));
