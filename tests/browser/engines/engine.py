@@ -7,7 +7,9 @@ PATIENCE = 60   # seconds: on a busy machine everything comes, but late
 
 
 class Engine:
-    """One page of one engine. What went wrong on it since it was opened is in `wrong()`."""
+    """One page of one engine. at: whose session goes on in it, if it is as it began."""
+
+    at: str | None = None
 
     def open(self, address: str) -> None:
         """Loads http://… or file://… and listens to its errors from its first line."""
@@ -22,6 +24,7 @@ class Engine:
         raise NotImplementedError
 
     def wrong(self) -> list[str]:
+        """What went wrong on the page since this was asked, or since it was opened."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -31,7 +34,7 @@ class Engine:
         """What the function in `script` gives, once that is something."""
         end = time.perf_counter() + PATIENCE
         while not (found := self.run(script)):
-            assert time.perf_counter() < end, f"{type(self).__name__} waited {PATIENCE} s for {script}; {self.wrong()}"
+            assert time.perf_counter() < end, f"{type(self).__name__} waited {PATIENCE} s for {script}: {self.wrong()}"
             time.sleep(0.05)
         return found
 
@@ -66,7 +69,8 @@ class Played(Engine):
 
     def wrong(self) -> list[str]:
         self.page.evaluate("0")   # what the page said before has arrived now
-        return [each for each in self.found if "404" not in each]
+        told, self.found[:] = [each for each in self.found if "404" not in each], []
+        return told
 
     def close(self) -> None:
         self.page.close()

@@ -19,24 +19,26 @@ LOOK = """() => {
   style.textContent = "* { scrollbar-width: none !important; }";
   document.head.append(style);
 }"""
-# how long nothing that one could see has come to a page that rests, in milliseconds
-QUIET = f"""() => {{
-    const quiet = (window.quiet ??= {{ since: 0 }}), main = document.querySelector("[data-testid=stMain], main");
-    const seen = [main?.querySelectorAll("*").length, main?.textContent.length].join();
-    const rests = document.querySelector("{REST}, main > figure") && !document.querySelector("{WAITS}");
-    if (seen !== quiet.seen || !rests) quiet.since = performance.now();
-    quiet.seen = seen;
-    return performance.now() - quiet.since;
-}}"""
 # every element that a selector finds, in shadow roots too
 ALL = """
   const all = (root, kind) => [...root.querySelectorAll("*")].flatMap((each) => [
     ...(each.matches(kind) ? [each] : []), ...(each.shadowRoot ? all(each.shadowRoot, kind) : [])]);"""
+# how long nothing has come to a page that rests, in milliseconds
+QUIET = "() => {" + ALL + f"""
+  const quiet = (window.quiet ??= {{ since: 0 }}), main = document.querySelector("[data-testid=stMain], main");
+  const letters = (each) => each.textContent.length;
+  const seen = main && [all(main, "*").length, ...all(main, ".ch").map(letters), letters(main)].join();
+  const rests = document.querySelector("{REST}, main > figure") && !document.querySelector("{WAITS}");
+  if (seen !== quiet.seen || !rests) quiet.since = performance.now();
+  quiet.seen = seen;
+  return performance.now() - quiet.since;
+}}"""
 # every canvas; what is told in a component; every chart with its numbers and how many marks it has; the pictures of
 # its matrices; the words
 PAINTED = "() => {" + ALL + """
   const main = document.querySelector("[data-testid=stMain], main");
-  const charts = [...main.querySelectorAll(".js-plotly-plot")];
+  const text = main.cloneNode(true), charts = [...main.querySelectorAll(".js-plotly-plot")];
+  text.querySelectorAll("script").forEach((each) => each.remove());
   return {
     canvases: all(main, ".ch canvas").map((canvas) => canvas.toDataURL()),
     charts: charts.map((chart) => JSON.stringify(chart.data.map(({ type, name, x, y, z }) => [type, name, x, y, z]))),
@@ -46,10 +48,17 @@ PAINTED = "() => {" + ALL + """
       image.getAttribute("href") ?? image.getAttribute("xlink:href")),
     told: all(main, ".ch").map((each) =>
       [...each.children].filter((part) => !part.matches(".tip")).map((part) => part.textContent).join(" | ")),
-    words: main.textContent.split(/\\s+/).join(" "),
+    words: text.textContent.split(/\\s+/).join(" "),
     broken: document.querySelectorAll("[data-testid=stException]").length,
   };
 }"""
+
+
+def begin(engine: Engine, address: str) -> None:
+    """Loads a page anew."""
+    engine.at = None
+    engine.open(address)
+    engine.run(LOOK)
 
 
 def painted(engine: Engine, quiet: int = 100) -> dict[str, Any]:

@@ -1,28 +1,43 @@
 """Every page in WebKit and in Firefox: nothing goes wrong on it, and it shows what Chromium shows."""
+import json
 import time
 
 import pytest
 
 from tests.browser.engines.engine import Engine
-from tests.browser.engines.painted import LOOK, differences, painted
+from tests.browser.engines.painted import begin, differences, painted
 from viz.page import pages
 
 SECONDS = 20   # until a page that rests has drawn all that Chromium drew
+# as with the browser's own arrows: to load Streamlit anew takes longer than most pages
+GO = """(path) => {
+  window.before = document.querySelector("[data-testid=stMain]").textContent;
+  window.quiet = undefined;
+  history.pushState(null, "", path);
+  dispatchEvent(new PopStateEvent("popstate"));
+}"""
+CAME = """() => {
+  const now = document.querySelector("[data-testid=stMain]")?.textContent;
+  return now !== undefined && now !== window.before;
+}"""
 
 
-def visit(engine: Engine, address: str, quiet: int = 100) -> dict:
-    engine.open(address)
-    engine.run(LOOK)
-    engine.until("() => document.querySelector('[data-testid=stMain] [data-testid=stElementContainer]') !== null")
+def visit(engine: Engine, address: str, name: str, query: str = "", quiet: int = 100) -> dict:
+    """What the page shows. A query begins a session of its own, which ends with this visit."""
+    if query or engine.at != address:
+        begin(engine, f"{address}/{name}{query}")
+        engine.at = None if query else address
+    else:
+        engine.run(f"() => ({GO})({json.dumps(f'/{name}')})")
+    engine.until(CAME)
     return painted(engine, quiet)
 
 
 @pytest.mark.parametrize("name", pages())
 def test_a_page_shows_what_chromium_shows(engine, reference, app, smollm2, name):
-    # which only a decoder fills
-    address = f"{app.address}/{name}" + (f"?model={smollm2}" if name == "next_word" else "")
-    wanted = reference(name, lambda chromium: visit(chromium, address, 400))
-    found, end = visit(engine, address), time.perf_counter() + SECONDS
+    query = f"?model={smollm2}" if name == "next_word" else ""   # which only a decoder fills
+    wanted = reference(f"page-{name}", lambda chromium: visit(chromium, app.address, name, query, 400))
+    found, end = visit(engine, app.address, name, query), time.perf_counter() + SECONDS
     while (different := differences(found, wanted)) and time.perf_counter() < end:
         found = painted(engine)
     assert different == [] and engine.wrong() == []

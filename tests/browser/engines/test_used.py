@@ -7,7 +7,7 @@ import pytest
 
 from model.core.view import View
 from tests.browser.engines.engine import Engine
-from tests.browser.engines.painted import ALL, LOOK, differences, painted
+from tests.browser.engines.painted import ALL, begin, differences, painted
 from tests.viz.components import fabricated
 from tests.viz.handout import made_up
 from viz import export
@@ -50,11 +50,6 @@ def cell(engine: Engine, kind: str, across: float, down: float) -> tuple[float, 
     return x + (across - 0.5) * width, y + (down - 0.5) * height
 
 
-def begun(engine: Engine, address: str) -> None:
-    engine.open(address)
-    engine.run(LOOK)
-
-
 def shown(engine: Engine, quiet: int) -> dict:
     """What is painted, and the address that leads there."""
     return {**painted(engine, quiet), "search": engine.run("() => location.search")}
@@ -62,7 +57,7 @@ def shown(engine: Engine, quiet: int) -> dict:
 
 def heads(engine: Engine, address: str, quiet: int = 200) -> list[dict]:
     """A head is clicked, then a token."""
-    begun(engine, f"{address}/heads")
+    begin(engine, f"{address}/heads")
     middle(engine, ".view[data-drawn]")   # the last of the page
     painted(engine, quiet)
     engine.click(*cell(engine, ".grid canvas", 0.72, 0.3))
@@ -75,7 +70,7 @@ def heads(engine: Engine, address: str, quiet: int = 200) -> list[dict]:
 
 def softmax(engine: Engine, address: str, quiet: int = 200) -> list[dict]:
     """A bar is dragged, then a slider's thumb."""
-    begun(engine, f"{address}/softmax")
+    begin(engine, f"{address}/softmax")
     middle(engine, ".clearhead-chart[data-drawn]")
     painted(engine, quiet)
     x, y, *_ = middle(engine, ".drag circle")
@@ -115,14 +110,16 @@ def live(tmp_path_factory) -> Path:
     return path
 
 
-def pages_of_its_own(engine: Engine, handout: Path, live: Path, quiet: int = 200) -> list[dict]:
+def pages_of_its_own(engine: Engine, handout: Path, live: Path, quiet: int = 300) -> list[dict]:
     """The handout as it opens and with another lens; the live head as it opens and with another token in focus."""
-    begun(engine, handout.as_uri())
+    begin(engine, handout.as_uri())
+    middle(engine, "caption")   # the row in focus as a table, which waits a little
     found = [painted(engine, quiet)]
     click(engine, ".choices button", 1)
     middle(engine, ".view[data-drawn$=lines]")
     found.append(painted(engine, quiet))
-    begun(engine, live.as_uri())
+    begin(engine, live.as_uri())
+    middle(engine, "caption")
     found.append(painted(engine, quiet))
     engine.click(*cell(engine, ".view .matrix > canvas", 0.3, 0.9))
     # the token of the row that was clicked
@@ -146,7 +143,7 @@ def test_what_a_presentation_enlarges_is_sharp_and_says_what_is_under_the_pointe
 
 def presented(engine: Engine, address: str) -> list:
     """What is said of a cell of the open head, and how many pixels the picture has for one of the screen's."""
-    begun(engine, address)
+    begin(engine, address)
     painted(engine, 200)
     matrix = ".view .matrix > canvas"
     x, y = cell(engine, matrix, 0.6, 0.4)

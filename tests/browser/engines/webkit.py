@@ -85,7 +85,7 @@ class WebKit(Engine):
         chain.perform()
 
     def wrong(self) -> list[str]:
-        return self.run("() => window.wrong")
+        return self.run("() => window.wrong.splice(0)")
 
     def close(self) -> None:
         self.driver.quit()
