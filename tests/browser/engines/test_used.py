@@ -6,17 +6,16 @@ from pathlib import Path
 import pytest
 
 from model.core.view import View
+from tests import fabricate
 from tests.browser.engines.engine import Engine
 from tests.browser.engines.painted import ALL, begin, differences, painted
-from tests.viz.components import fabricated
-from tests.viz.handout import made_up
+from tests.fabricate import items
 from viz import export
 from viz.handout.files import Handout
 from viz.handout.page import page
 
 # the middle and the sizes of the n-th element that a selector finds, once it is there and in sight: on the screen,
-# where some WebKits measure
-# an enlarged element as if it were not
+# where some WebKits measure an enlarged element as if it were not
 MIDDLE = "(kind, at) => {" + ALL + """
   const found = all(document, kind)[at];
   if (!found) return null;
@@ -94,17 +93,17 @@ def test_what_is_clicked_and_dragged_leads_where_it_leads_in_chromium(engine, re
 @pytest.fixture(scope="module")
 def handout(tmp_path_factory) -> Path:
     """A handout with every kind of figure that draws."""
-    items = (made_up.head(), made_up.grid(), made_up.change(), made_up.handles(), made_up.squares(), made_up.curve(),
-             made_up.strip())
+    figures = (items.head(), items.grid(), items.change(), items.handles(), items.squares(), items.curve(),
+               items.strip())
     path = tmp_path_factory.mktemp("handout") / "handout.html"
-    path.write_bytes(page(Handout("Three engines", items)))
+    path.write_bytes(page(Handout("Three engines", figures)))
     return path
 
 
 @pytest.fixture(scope="module")
 def live(tmp_path_factory) -> Path:
     """The open head as a page of its own."""
-    made = fabricated.record(fabricated.tokens(), heads=(12,) * 6)
+    made = fabricate.patterned(fabricate.tokens(), heads=(12,) * 6)
     path = tmp_path_factory.mktemp("live") / "live.html"
     path.write_bytes(export.export(".html", made, View(layer=0, head=0, token=10, pair=(10, 2))))
     return path
