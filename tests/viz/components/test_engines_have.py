@@ -1,4 +1,4 @@
-"""What runs in a browser uses only what Chromium, Firefox and WebKit all have; tests/browser/engines opens it in them."""
+"""What runs in a browser uses only what Chromium, Firefox and WebKit all have; tests/browser/engines tries it there."""
 import re
 
 from tests.conftest import ROOT
