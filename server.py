@@ -51,6 +51,8 @@ from starlette.datastructures import MutableHeaders  # noqa: E402
 from starlette.middleware import Middleware  # noqa: E402
 from starlette.types import ASGIApp, Message, Receive, Scope, Send  # noqa: E402
 
+from viz.components.files import routes  # noqa: E402
+from viz.compression import Compression  # noqa: E402
 from viz.startup import lifespan  # noqa: E402
 
 
@@ -88,4 +90,4 @@ class Guard:
         await self.app(scope, receive, send_guarded)
 
 
-app = st.App("app.py", middleware=[Middleware(Guard)], lifespan=lifespan)
+app = st.App("app.py", routes=routes(), middleware=[Middleware(Guard), Middleware(Compression)], lifespan=lifespan)

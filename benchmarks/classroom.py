@@ -159,7 +159,8 @@ async def emptied(watch: Watch) -> tuple[int, int]:
 def wrong_numbers(people: list[Person]) -> int:
     """Pictures that differ from this process's own answer to the same text by more than one step of 255."""
     from model.ask import sources
-    from model.core.query import Kind, OverviewQuery
+    from model.core.heads import OverviewQuery
+    from model.core.query import Kind
 
     wrong = 0
     for person in people:

@@ -166,7 +166,7 @@ async def _drawn(page, room: str) -> tuple[float, dict, dict]:
 
 
 async def train(person: Person, page, address: str, end: float) -> None:
-    """Trains a small model on the page Learning and looks at it until the end of the hour."""
+    """Trains a small model on the page How heads form and looks at it until the end of the hour."""
     from playwright.async_api import Error
 
     page.on("pageerror", lambda error: person.wrong.append(str(error)))

@@ -122,7 +122,7 @@ def measure(name: str, tokens: int, networks, seconds: float) -> Row:
             own.set_attn_implementation("sdpa")
 
     query = Query(name, "benchmark", text)
-    answer = lambda: model.answer(query, lambda fraction, words: None)
+    answer = lambda: model.record(query, lambda fraction, words: None)
     forward()
     drawn = answer().maps[0]
     layer = drawn.layers[len(drawn.layers) // 2]

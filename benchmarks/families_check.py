@@ -48,7 +48,7 @@ def check(model_type: str) -> Outcome:
                        trace="".join(traceback.format_exception(error)[-3:]).strip())
     try:
         model = open_built(model_type, network)
-        record = model.answer(probe_query(network), quiet)
+        record = model.record(probe_query(network), quiet)
     except Exception as error:
         return Outcome(model_type, "refused", said(error))
     return _judge(model_type, model, record)
@@ -240,7 +240,7 @@ def catches(model, fault: Callable) -> str:
         wiring = verify.wire(model.network, *build.probe_of(model.network))
         at_load = bool(wiring.reasons)
         try:
-            model.answer(probe_query(model.network, seed=11), quiet)
+            model.record(probe_query(model.network, seed=11), quiet)
             on_answer = False
         except UserError:
             on_answer = True

@@ -42,7 +42,7 @@ def copies() -> dict:
     print("\n" + f"{'copying':<10}{'seed':>5}{'seconds':>9}" + "".join(f"{length:>7}" for length in copying.LENGTHS))
     runs = []
     for seed in COPY_SEEDS:
-        runs.append(recurrent.run(copying.KINDS, copying.STEPS, seed, quiet))
+        runs.append(copying.run(copying.KINDS, copying.STEPS, seed, quiet))
         for kind, right in runs[-1].right.items():
             print(f"{kind:<10}{seed:>5}{runs[-1].seconds[kind]:>9.1f}" + "".join(f"{each:>7.3f}" for each in right),
                   flush=True)

@@ -1,7 +1,7 @@
 """The licence of everything that a requirements file brings, as the installed packages' own metadata state it: python
 -m benchmarks.licences"""
 import re
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,7 +38,8 @@ def brought(path: Path) -> list[Package]:
         name = re.sub(r"[-_.]+", "-", known.name).lower()
         if (name, *sorted(asked.extras)) in found:
             continue
-        found[name, *sorted(asked.extras)] = Package(name, known.version, licence_of(known.metadata), origin)
+        found[name, *sorted(asked.extras)] = Package(
+            name, known.version, licence_of(known.metadata, licence_file(known)), origin)
         for line in known.requires or ():
             more = Requirement(line)
             if more.marker is None or any(more.marker.evaluate({"extra": extra}) for extra in ("", *asked.extras)):
@@ -46,14 +47,21 @@ def brought(path: Path) -> list[Package]:
     return sorted({each.name: each for each in reversed(found.values())}.values())
 
 
-def licence_of(metadata) -> str:
+def licence_file(package: Distribution) -> str:
+    """The text of the first licence file that the metadata name; "" where they name none."""
+    names = package.metadata.get_all("License-File") or ()
+    return next((file.read_text(encoding="utf-8") for name in names for file in package.files or ()
+                 if str(file).endswith(f".dist-info/licenses/{name}")), "")
+
+
+def licence_of(metadata, text: str = "") -> str:
     """The SPDX expression where there is one (PEP 639), else the classifiers, else the first line of the licence's
-    text."""
+    text, in the metadata or in a file beside them."""
     approved = "License :: OSI Approved :: "
     classified = "; ".join(each.removeprefix(approved) for each in metadata.get_all("Classifier") or ()
                            if each.startswith(approved))
     return metadata.get("License-Expression") or classified or next(
-        iter(metadata.get("License", "").strip().splitlines()), "not stated")
+        iter((metadata.get("License", "") or text).strip().splitlines()), "not stated")
 
 
 @click.command()

@@ -18,7 +18,7 @@ from model.core.types import quiet
 from model.scratch import patching
 from model.scratch.source import open_model
 from model.scratch.tasks import resolver, translator
-from model.studies.patching import Patched, PatchQuery
+from model.studies.patching import PatchEffects, PatchQuery
 
 PAGE = Path(__file__).with_name("patching.md")
 MODELS = {"resolver-narrow": (Kind.SELF,), "resolver-wide": (Kind.SELF,), "translator": tuple(Kind)}
@@ -45,14 +45,14 @@ def pairs(name: str, count: int) -> list[tuple[str, str]]:
     return [(" ".join(first.english), " ".join(second.english)) for first, second in mixed]
 
 
-def ask(opened, kind: Kind, texts: tuple[str, str]) -> Patched:
+def ask(opened, kind: Kind, texts: tuple[str, str]) -> PatchEffects:
     first, second = (Query(opened.card.id, opened.card.revision, text) for text in texts)
     return patching.patch_heads(opened, PatchQuery(first, second, kind), quiet)
 
 
-def parts(found: Patched) -> dict[str, float]:
+def parts(found: PatchEffects) -> dict[str, float]:
     """{what is patched: the number that is read}: each head, each layer, all of them."""
-    return ({f"{layer}·{head}": number for (layer, head), number in found.heads.items()}
+    return ({f"{layer}·{head}": float(number) for (layer, head), number in zip(found.heads, found.patched, strict=True)}
             | {f"layer {layer}": number for layer, number in found.layers.items()} | {"all": found.whole})
 
 

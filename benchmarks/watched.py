@@ -13,8 +13,10 @@ from starlette.middleware import Middleware
 from streamlit.runtime import Runtime
 
 from server import Guard  # its settings stand before anything of model is read
+from viz.components.files import routes
+from viz.compression import Compression
 
-from model.ask.answers import desk  # isort: skip
+from model.ask.models import desk  # isort: skip
 
 compute = desk._compute
 
@@ -41,4 +43,5 @@ def tell() -> None:
 
 desk._compute = noted
 telling = threading.Thread(target=tell, daemon=True)
-app = st.App(Path(__file__).parents[1] / "app.py", middleware=[Middleware(Guard)])
+app = st.App(Path(__file__).parents[1] / "app.py", routes=routes(),
+             middleware=[Middleware(Guard), Middleware(Compression)])

@@ -26,7 +26,7 @@ def main() -> None:
 @click.option("--text", required=True, help="What the model reads.")
 @click.option("--text-b", help="A second text, for encoders that read pairs.")
 @click.option("--target", help="The other side for an encoder–decoder; without it the model writes its own.")
-@click.option("--kind", type=click.Choice([each.value for each in Kind]),
+@click.option("--kind", type=click.Choice([kind.value for kind in Kind]),
               help="Which attention; the model's first one unless given.")
 @click.option("--layer", type=click.IntRange(0), default=0, show_default=True, help="The layer, from 0.")
 @click.option("--head", type=click.IntRange(0), default=0, show_default=True, help="The head, from 0.")
@@ -88,10 +88,10 @@ def handout(file: Path, to_html: Path | None, to_pdf: Path | None) -> None:
     if not (to_html or to_pdf):
         raise _Refused("Nothing was asked for; say --html OUT or --pdf OUT.")
     try:
-        found = load(file.read_bytes())
+        saved_handout = load(file.read_bytes())
         for out, write in ((to_html, page.page), (to_pdf, pdf.pdf)):
             if out:
-                content = write(found)
+                content = write(saved_handout)
                 out.write_bytes(content)
                 click.echo(f"{out}: {len(content):,} bytes")
     except UserError as error:

@@ -38,7 +38,8 @@ def _example(entry: dict[str, Any]) -> Example:
 
 def example_for(text: str, text_b: str | None) -> Example | None:
     """The example whose sentence, or whose twin, this is."""
-    return next((each for each in examples() if text in (each.text, each.twin) and (text_b or None) == each.text_b),
+    return next((example for example in examples()
+                 if text in (example.text, example.twin) and (text_b or None) == example.text_b),
                 None)
 
 
@@ -50,10 +51,10 @@ def other_twin(example: Example, text: str) -> str | None:
 def token_of(tokens: Tokens, texts: tuple[str | None, ...], word: str) -> int | None:
     """The first token of the first place where `word` stands as a whole word, in any of the texts."""
     for segment, text in enumerate(texts):
-        found = re.search(rf"\b{re.escape(word)}\b", text or "")
-        if found:
+        match = re.search(rf"\b{re.escape(word)}\b", text or "")
+        if match:
             for token, (start, end) in enumerate(tokens.spans):
-                if tokens.segments[token] == segment and start <= found.start() < end:
+                if tokens.segments[token] == segment and start <= match.start() < end:
                     return token
     return None
 
@@ -63,10 +64,10 @@ def word_at(tokens: Tokens, token: int | None, text: str) -> tuple[int, int] | N
     of none."""
     if token is None or token >= len(tokens) or tokens.special[token] or tokens.segments[token] != 0:
         return None
-    same = [tokens.words[each] == tokens.words[token] >= 0 and tokens.segments[each] == 0
-            for each in range(len(tokens))]
-    members = [each for each, mine in enumerate(same) if mine or each == token]
-    start, end = min(tokens.spans[each][0] for each in members), max(tokens.spans[each][1] for each in members)
+    same = [tokens.words[place] == tokens.words[token] >= 0 and tokens.segments[place] == 0
+            for place in range(len(tokens))]
+    members = [place for place, mine in enumerate(same) if mine or place == token]
+    start, end = min(tokens.spans[member][0] for member in members), max(tokens.spans[member][1] for member in members)
     word = text[start:end]
     start += len(word) - len(word.lstrip())
     return (start, start + len(word.strip())) if word.strip() else None

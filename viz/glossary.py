@@ -34,16 +34,16 @@ class Term:
 @functools.cache
 def terms() -> dict[str, Term]:
     """Every term by its name, in the order of titles. Raises ValueError where two pages bring a term of one name."""
-    found: dict[str, Term] = {}
+    by_name: dict[str, Term] = {}
     for path in sorted((FOLDER / "glossary").glob("*.toml")):
         if path.stem not in pages():
             continue
         for name, fields in tomllib.loads(path.read_text(encoding="utf-8")).items():
-            if name in found:
-                raise ValueError(f"glossary: {name!r} is on {found[name].page} and on {path.stem}; give one another "
+            if name in by_name:
+                raise ValueError(f"glossary: {name!r} is on {by_name[name].page} and on {path.stem}; give one another "
                                  f"name.")
-            found[name] = _term(name, path.stem, fields)
-    return dict(sorted(found.items(), key=lambda each: each[1].title.casefold()))
+            by_name[name] = _term(name, path.stem, fields)
+    return dict(sorted(by_name.items(), key=lambda entry: entry[1].title.casefold()))
 
 
 def _term(name: str, page: str, fields: dict) -> Term:
@@ -80,4 +80,4 @@ def places_of(term: Term) -> list[tuple[str, str]]:
         places = [(f"{title} ({', '.join(prose[section]['title'] for section in term.sections)})", term.page)]
     else:
         places = [(title, term.page)]
-    return places + [(known[each][0].title, each) for each in term.also if each in known]
+    return places + [(known[name][0].title, name) for name in term.also if name in known]

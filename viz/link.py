@@ -44,13 +44,13 @@ def to_params(state: State, page: str = "", controls: Iterable[Control] = ()) ->
     if state.present:
         params["present"] = "1"
     turned = state.controls_of(page)
-    return params | {each.name: each.write(turned[each.name]) for each in controls
-                     if turned.get(each.name, each.start) != each.start}
+    return params | {control.name: control.write(turned[control.name]) for control in controls
+                     if turned.get(control.name, control.start) != control.start}
 
 
 def too_long(state: State) -> bool:
     """Whether a text is left out of the link."""
-    return any(_too_long(each) for each in (state.text, state.text_b, state.target) if each)
+    return any(_too_long(text) for text in (state.text, state.text_b, state.target) if text)
 
 
 def _too_long(text: str) -> bool:
@@ -73,18 +73,18 @@ def from_params(params: Mapping[str, str], page: str = "", controls: Iterable[Co
         view["token"] = numbers[0]
         chosen.add("token")
     if re.fullmatch(rf"({NUMBER},{NUMBER})?", params.get("pair", "-"), re.ASCII):
-        view["pair"] = tuple(int(each) for each in params["pair"].split(",")) if params["pair"] else None
+        view["pair"] = tuple(int(place) for place in params["pair"].split(",")) if params["pair"] else None
         chosen.add("pair")
-    clean = {each.name: each.read(params[each.name]) for each in controls if each.name in params}
+    clean = {control.name: control.read(params[control.name]) for control in controls if control.name in params}
     shown = replace(state, view=replace(View(), **view, **_looks(params)), user_set=frozenset(chosen),
                     present=params.get("present") == "1")
-    return shown.with_control_values(page, **{each.name: clean[each.name] for each in controls
-                                              if clean.get(each.name, each.start) != each.start})
+    return shown.with_control_values(page, **{control.name: clean[control.name] for control in controls
+                                              if clean.get(control.name, control.start) != control.start})
 
 
 def _numbers(params: Mapping[str, str], *names: str) -> list[int] | None:
     values = [params.get(name, "") for name in names]
-    return [int(each) for each in values] if all(re.fullmatch(NUMBER, each, re.ASCII) for each in values) else None
+    return [int(value) for value in values] if all(re.fullmatch(NUMBER, value, re.ASCII) for value in values) else None
 
 
 def _looks(params: Mapping[str, str]) -> dict:
@@ -97,7 +97,7 @@ def _looks(params: Mapping[str, str]) -> dict:
     if re.fullmatch(r"(0\.\d{1,4}|1)", params.get("keep", ""), re.ASCII) and float(params["keep"]) > 0:
         view["keep"] = float(params["keep"])
     if re.fullmatch(rf"{NUMBER}\.{NUMBER}(,{NUMBER}\.{NUMBER}){{0,6}}", params.get("overlay", ""), re.ASCII):
-        view["overlay"] = tuple(tuple(int(part) for part in each.split(".")) for each in params["overlay"].split(","))
+        view["overlay"] = tuple(tuple(int(part) for part in head.split(".")) for head in params["overlay"].split(","))
     return view
 
 

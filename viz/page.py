@@ -5,17 +5,25 @@ A page is viz/pages/NAME.py, or a folder NAME with its sections beside it, with 
 """
 import importlib
 import pkgutil
-from collections.abc import Callable, Generator, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
+import streamlit as st
+from streamlit.navigation.page import StreamlitPage
+
+from model.ask import sources
 from model.core.query import Query
 from model.core.record import AttentionRecord
 from model.core.view import View
+from viz import waiting
+from viz.link import address, to_params
 from viz.page_controls import Control
-from viz.state import State
+from viz.session import session
+from viz.state import State, complete_view
 
-SECTIONS = ("Look", "Learn")
+SECTIONS = ("Look", "Test", "Learn", "Take away")
+NEEDS = ("record", "head", "nothing")
 
 
 @dataclass(frozen=True)
@@ -25,42 +33,113 @@ class Page:
     title: str                                # the menu's word
     section: str                              # of the menu, one of SECTIONS
     order: int                                # its place in the section
-    needs: str                                # "record" (of the text) or "nothing" (waits for no model)
-    controls: tuple[Control, ...] = ()                     # added to the URL while it is open; no name of viz/link.py
+    # "record" (of the text), "head" (of the record, where somebody asks for one), "nothing" (no model, no text)
+    needs: str
+    controls: tuple[Control, ...] = ()        # added to the URL while it is open; no name of viz/link.py
     leave: Callable[[], None] | None = None   # called in the run in which the session opens another page
 
     def __post_init__(self) -> None:
-        if self.section not in SECTIONS or self.needs not in ("record", "nothing"):
-            raise ValueError(f"Page: expected a section of {SECTIONS} and needs record or nothing, got "
-                             f"{self.section!r} and {self.needs!r}.")
+        if self.section not in SECTIONS or self.needs not in NEEDS:
+            raise ValueError(f"Page: expected a section of {SECTIONS} and needs of {NEEDS}, got {self.section!r} and "
+                             f"{self.needs!r}.")
 
 
-@dataclass(frozen=True)
 class PageContext:
-    """What a page gets from the frame. set_view, set_question and set_controls are called from a widget; the page, or
-    the fragment around the widget, then runs again."""
+    """What a page gets from the frame: the state, the answers to questions, and the ways to change the state.
 
-    state: State                                           # of the page's run
-    current_state: Callable[[], State]                     # what has become of it since, for a fragment
-    query: Callable[[], Query]                             # the question of the sidebar
-    record: Callable[..., AttentionRecord]                 # its answer, waited for (height=0: no skeleton)
-    ask: Callable[..., Any]                                # ask(question): the answer to any other, waited for likewise
-    ask_each: Callable[..., Generator[Any, None, None]]    # the answers to many questions (widgets/waiting.py)
-    prefetch: Callable[[str, Iterable], None]              # prefetch(part, questions): answers them while nobody waits
-    view: Callable[[], View]                               # the view, complete; waits for the record
-    set_view: Callable[..., None]                          # changes fields of the view; head takes (layer, head)
-    set_question: Callable[..., None]                      # changes model, text, text_b or target
-    link: Callable[[State], str]                           # the address of a state on this page
-    controls: Mapping[str, Any]                            # the page's own controls by name, as they are now
-    set_controls: Callable[..., None]                      # changes them; what a control cannot be is ignored
-    open_page: Callable[..., None]                         # open_page(name, **controls): another page
-    needs_full_run: Callable[[], bool]                     # a fragment got what only a run of the page shows
+    There is one copy of the state, the session's, so that a page, its fragments and its callbacks see the same. What
+    changes it is called from a widget; the page, or the fragment around the widget, then runs again.
+    """
+
+    def __init__(self, name: str, page: Page, menu: Mapping[str, StreamlitPage]) -> None:
+        """name: the page's. menu: the entries of Streamlit's menu by the page's name."""
+        self.name, self.page, self.menu = name, page, menu
+
+    @property
+    def state(self) -> State:
+        """The question, the view and the controls of all pages."""
+        return session().state
+
+    @property
+    def controls(self) -> dict[str, Any]:
+        """This page's own controls by name."""
+        return {control.name: control.start for control in self.page.controls} | self.state.controls_of(self.name)
+
+    def query(self) -> Query:
+        """The question of the sidebar. Raises UserError where it cannot be asked."""
+        return sources.open_query(*self.state.question)
+
+    def record(self, height: int = 420) -> AttentionRecord:
+        """Its answer, waited for. Raises UserError if there is none. height: as of `ask`."""
+        return self.ask(self.query(), height)
+
+    def view(self) -> View:
+        """The view, complete; waits for the record."""
+        view = complete_view(self.state, self.record())
+        session().open_head = view.layer, view.head
+        return view
+
+    def ask(self, question: Hashable, height: int = 420) -> Any:
+        """The answer to any question, waited for. Raises UserError if there is none. height: of the skeleton that
+        stands there meanwhile, in pixels; 0 for none."""
+        return waiting.ask(question, height)
+
+    def ask_each(self, questions: Iterable[Hashable], **how: Any) -> Generator[Any, None, None]:
+        """The answers to many questions, each as soon as it is there; how: as of `viz.waiting.ask_each`."""
+        return waiting.ask_each(questions, **how)
+
+    def set_view(self, **changes: Any) -> None:
+        """Changes fields of the view; `head` takes (layer, head)."""
+        session().state = self.state.with_view(**changes)
+        self.update_address()
+
+    def set_question(self, **changes: Any) -> None:
+        """Another model, text, text_b or target; the state keeps what still makes sense, and an edited text keeps the
+        head that is open."""
+        now = session()
+        if now.open_head is not None and changes.get("model", now.state.model) == now.state.model:
+            now.state = now.state.with_view(head=now.open_head)
+        now.state = now.state.with_question(**changes)
+
+    def set_controls(self, **changes: Any) -> None:
+        """Changes some of this page's own controls; what a control cannot be is ignored."""
+        session().state = with_controls(self.state, self.name, self.page, changes)
+        self.update_address()
+
+    def open_page(self, name: str, **controls: Any) -> None:
+        """Opens another page, with some of its controls set; for a callback there is `open_next`."""
+        session().state = with_controls(self.state, name, pages()[name][0], controls)
+        st.switch_page(self.menu[name])
+
+    def open_next(self, name: str, **controls: Any) -> None:
+        """For a callback, which cannot open a page itself: the frame, or whoever calls `follow`, opens it."""
+        session().next_page = name, controls
+
+    def follow(self) -> None:
+        """Opens the page that a callback chose with `open_next`, if one did."""
+        chosen, session().next_page = session().next_page, None
+        if chosen is not None:
+            self.open_page(chosen[0], **chosen[1])
+
+    def link(self, state: State | None = None) -> str:
+        """The address of this page in a state, by default in its own."""
+        return address(st.context.url or "", state or self.state, self.name, self.page.controls)
+
+    def update_address(self) -> None:
+        """Writes the state into the address bar."""
+        wanted = to_params(self.state, self.name, self.page.controls)
+        if dict(st.query_params) != wanted:
+            st.query_params.from_dict(wanted)
+
+    def present(self, on: bool) -> None:
+        """Begins or ends the presentation."""
+        session().state = replace(self.state, present=on)
 
 
 def with_controls(state: State, name: str, page: Page, changes: Mapping[str, Any]) -> State:
     """The state with some of a page's own controls changed; a value that a control cannot be is ignored, and its start
     takes it out of the URL."""
-    known = {each.name: each for each in page.controls}
+    known = {control.name: control for control in page.controls}
     clean = {field: known[field].clean(value) for field, value in changes.items()}
     return state.with_control_values(name, **{field: None if value == known[field].start else value
                                               for field, value in clean.items() if value is not None})
@@ -70,8 +149,14 @@ def pages() -> dict[str, tuple[Page, Callable[[PageContext], None]]]:
     """Every page by name, in the order of the menu."""
     import viz.pages
 
-    found = {}
-    for each in pkgutil.iter_modules(viz.pages.__path__):
-        module = importlib.import_module(f"viz.pages.{each.name}")
-        found[each.name] = (module.PAGE, module.render)
-    return dict(sorted(found.items(), key=lambda entry: (SECTIONS.index(entry[1][0].section), entry[1][0].order)))
+    by_name = {}
+    for info in pkgutil.iter_modules(viz.pages.__path__):
+        module = importlib.import_module(f"viz.pages.{info.name}")
+        by_name[info.name] = (module.PAGE, module.render)
+    return dict(sorted(by_name.items(), key=lambda entry: (SECTIONS.index(entry[1][0].section), entry[1][0].order)))
+
+
+def page_after(name: str) -> str:
+    """The next page in the menu; after the last the first."""
+    names = list(pages())
+    return names[(names.index(name) + 1) % len(names)]

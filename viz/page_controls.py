@@ -118,9 +118,9 @@ class Numbers:
         """The value in its one canonical form; None for what the control cannot be."""
         if not isinstance(value, (tuple, list)) or not self.shortest <= len(value) <= self.longest:
             return None
-        each = [Number(self.name, 0, self.low, self.high).clean(number) for number in value]
-        found = tuple(round(number, 2) + 0.0 for number in each if number is not None)
-        return found if len(found) == len(value) else None
+        cleaned = [Number(self.name, 0, self.low, self.high).clean(number) for number in value]
+        numbers = tuple(round(number, 2) + 0.0 for number in cleaned if number is not None)
+        return numbers if len(numbers) == len(value) else None
 
     def read(self, text: str) -> tuple[float, ...] | None:
         """The value that stands in a URL so; None for what the control cannot be."""
@@ -147,7 +147,7 @@ class Places:
         """The value in its one canonical form; None for what the control cannot be."""
         if not isinstance(value, (tuple, list, set, frozenset)) or len(value) > self.longest:
             return None
-        if any(type(each) is not int or not 0 <= each < self.below for each in value):
+        if any(type(place) is not int or not 0 <= place < self.below for place in value):
             return None
         return tuple(sorted(set(value)))
 
@@ -178,7 +178,7 @@ class Steps:
         """The value in its one canonical form; None for what the control cannot be."""
         if not isinstance(value, (tuple, list)) or len(value) > self.longest:
             return None
-        return tuple(value) if all(type(each) is int and 0 <= each < self.below for each in value) else None
+        return tuple(value) if all(type(place) is int and 0 <= place < self.below for place in value) else None
 
     def read(self, text: str) -> tuple[int, ...] | None:
         """The value that stands in a URL so; None for what the control cannot be."""

@@ -24,13 +24,13 @@ EDITS: dict[str, type[Edit]] = {each.__name__.lower(): each for each in (Silence
 @functools.cache
 def versions() -> dict[str, str]:
     """What computed and drew this, without importing any of it."""
-    found = {"python": platform.python_version()}
+    by_package = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
-            found[package] = importlib.metadata.version(package)
+            by_package[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return found
+    return by_package
 
 
 def describe(record: AttentionRecord, view: View, link: str = "") -> dict:
@@ -67,25 +67,25 @@ def dumps(record: AttentionRecord, view: View, link: str = "") -> str:
 def loads(text: str) -> tuple[Query, View]:
     """The question and the view that a file was made from. Raises UserError if the text is not a provenance of ours."""
     try:
-        found = json.loads(text)
-        return _query(found, frozenset(_edit(dict(each)) for each in found["edits"])), _view(found["view"])
+        fields = json.loads(text)
+        return _query(fields, frozenset(_edit(dict(edit)) for edit in fields["edits"])), _view(fields["view"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(
             "This file carries no provenance that Clearhead wrote; choose a file that was exported here.") from error
 
 
-def _query(found: dict, edits: frozenset) -> Query:
-    texts = [found[name] for name in ("model", "revision", "text", "text_b", "target")]
-    if not all(isinstance(each, str) for each in texts[:3]) or not all(isinstance(each, str | None)
-                                                                       for each in texts[3:]):
+def _query(fields: dict, edits: frozenset) -> Query:
+    texts = [fields[name] for name in ("model", "revision", "text", "text_b", "target")]
+    if not all(isinstance(text, str) for text in texts[:3]) or not all(isinstance(text, str | None)
+                                                                       for text in texts[3:]):
         raise ValueError("texts")
     model, revision, text, text_b, target = texts
-    return Query(model, revision, text, text_b, target, _places(found["continuation"]), edits)
+    return Query(model, revision, text, text_b, target, _places(fields["continuation"]), edits)
 
 
 def _places(values: Any) -> tuple[int, ...]:
     """Whole numbers from 0 on. Raises ValueError for anything else."""
-    if not isinstance(values, list) or any(type(each) is not int or each < 0 for each in values):
+    if not isinstance(values, list) or any(type(value) is not int or value < 0 for value in values):
         raise ValueError("whole numbers")
     return tuple(values)
 
@@ -102,31 +102,31 @@ def _view(values: dict) -> View:
     pair = values["pair"]
     _places([values["layer"], values["head"], *([] if values["token"] is None else [values["token"]])])
     switches = [values[name] for name in ("transpose", "hide_special", "renormalise", "words")]
-    if any(not isinstance(each, bool) for each in switches) or not isinstance(values["order"], str):
+    if any(not isinstance(switch, bool) for switch in switches) or not isinstance(values["order"], str):
         raise ValueError("switches")
     return View(**values | {"kind": Kind(values["kind"]), "pair": None if pair is None else _places(pair),
-                            "overlay": tuple(_places(each) for each in values["overlay"])})
+                            "overlay": tuple(_places(head) for head in values["overlay"])})
 
 
 def sentences(record: AttentionRecord, link: str = "") -> tuple[list[str], list[str]]:
     """The same in words, for the caption of a picture: the texts, and where the picture comes from."""
     from viz.text import strings
 
-    said, query, card = strings("export"), record.query, record.card
-    texts = [_quoted(each, said) for each in (query.text, query.text_b, query.target) if each]
-    lines = [said["model"].format(title=card.title, model=query.model, revision=query.revision[:12])]
+    phrases, query, card = strings("export"), record.query, record.card
+    texts = [_quoted(text, phrases) for text in (query.text, query.text_b, query.target) if text]
+    lines = [phrases["model"].format(title=card.title, model=query.model, revision=query.revision[:12])]
     if query.edits:
-        lines.append(said["edits"] + ", ".join(_in_words(edit) for edit in sorted(query.edits, key=repr)))
+        lines.append(phrases["edits"] + ", ".join(_in_words(edit) for edit in sorted(query.edits, key=repr)))
     if record.omitted is not None:
-        lines.append(said["omitted"].format(count=record.omitted.count, limit=record.omitted.limit))
-    lines.append(_checked(record, said))
+        lines.append(phrases["omitted"].format(count=record.omitted.count, limit=record.omitted.limit))
+    lines.append(_checked(record, phrases))
     return texts, [*lines, *([link] if link else [])]
 
 
-def _quoted(text: str, said: dict) -> str:
+def _quoted(text: str, phrases: dict) -> str:
     """A text in one line; of a long one the beginning, and how long it is."""
     words = " ".join(text.split())
-    return said["quoted"].format(text=words) if len(words) <= QUOTED else said["begun"].format(
+    return phrases["quoted"].format(text=words) if len(words) <= QUOTED else phrases["begun"].format(
         text=words[:QUOTED], count=len(text))
 
 
@@ -140,8 +140,9 @@ def _in_words(edit: Edit) -> str:
     return f"{edit.kind} layer {edit.layer} head {edit.head} {change}"
 
 
-def _checked(record: AttentionRecord, said: dict) -> str:
+def _checked(record: AttentionRecord, phrases: dict) -> str:
     """How far the picture was checked, with the largest difference found."""
-    errors = [each for each in (record.verification.max_error, record.verification.load_error) if math.isfinite(each)]
-    return said["checked"][record.verification.status] + (said["difference"].format(error=max(errors)) if errors
-                                                          else "")
+    errors = [error for error in (record.verification.max_error, record.verification.load_error)
+              if math.isfinite(error)]
+    return phrases["checked"][record.verification.status] + (phrases["difference"].format(error=max(errors)) if errors
+                                                             else "")

@@ -1,6 +1,5 @@
 """What a server does before its first visitor: it asks the first page's question, so that the models' packages come
 while a browser still loads."""
-import gc
 import logging
 import threading
 from collections.abc import AsyncIterator
@@ -12,6 +11,7 @@ from streamlit.web.server import server_util
 
 from model.ask import sources
 from model.ask.jobs import Job
+from model.core.allocator import leave_out_imports
 from model.core.query import UserError
 from viz.page import pages
 from viz.state import State
@@ -32,14 +32,12 @@ def ask_first() -> Job | None:
 
 
 def start() -> None:
-    """Asks first. What that has imported stays, over 400,000 objects: Python's search for garbage leaves them out from
-    then on, as going through them stops every thread for a fifth of a second."""
+    """Asks first. What that has imported stays, and is left out of Python's search for garbage."""
     job = ask_first()
     if job is not None:
         with suppress(UserError):
             job.result()
-        gc.freeze()
-        gc.collect()   # quick now; Python searches again once a quarter more has come than the last search left
+        leave_out_imports()
 
 
 @asynccontextmanager

@@ -33,10 +33,10 @@ class State:
 
     def with_control_values(self, page: str, **changes: Any) -> "State":
         """The state with some of a page's own controls changed; None puts one back to its start."""
-        kept = {each for each in self.control_values if each[0] != page or each[1] not in changes}
+        others = {entry for entry in self.control_values if entry[0] != page or entry[1] not in changes}
         return replace(self,
-                       control_values=frozenset(kept | {(page, name, value) for name, value in changes.items()
-                                                        if value is not None}))
+                       control_values=frozenset(others | {(page, name, value) for name, value in changes.items()
+                                                          if value is not None}))
 
     def controls_of(self, page: str) -> dict[str, Any]:
         """{control: value} of the page's controls that stand elsewhere than at their start."""
@@ -74,7 +74,7 @@ def complete_view(state: State, record: AttentionRecord) -> View:
     layer, head = (view.layer, view.head)
     if "head" not in chosen or not attention_map.has(layer, head):
         layer, head = heads.rank_heads_for_pair(attention_map, *(pair or (token, token)))[0][:2]
-    overlay = tuple(each for each in view.overlay if attention_map.has(*each) and each != (layer, head))
+    overlay = tuple(other for other in view.overlay if attention_map.has(*other) and other != (layer, head))
     return replace(view, kind=kind, pair=pair, token=token, layer=layer, head=head, overlay=overlay)
 
 

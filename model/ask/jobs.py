@@ -3,22 +3,21 @@
 Each session has a queue. Its first question is due a while after it came to the front, later for a longer text, and
 the worker takes the question that is due first. So a short text goes before a long one that was asked a little earlier,
 nobody waits for ever, and whoever asks much at once does not hold up those who ask little. Equal questions share a job.
-While nobody waits, the worker answers what a page named with `prefetch`. A job whose last waiter has left is cancelled
-at its next `report`.
+A job whose last waiter has left is cancelled at its next `report`.
 """
 import logging
 import threading
 import time
-from collections import OrderedDict, deque
-from collections.abc import Callable, Hashable, Iterable
+from collections import deque
+from collections.abc import Callable, Hashable
 from typing import Any
 
+from model.core.byte_cache import byte_cache
 from model.core.query import UserError
 from model.core.types import Progress
 
 log = logging.getLogger("clearhead")
-AHEAD = "ahead"   # the session that waits for a prefetched question
-PAUSE = 0.1       # seconds without a question before one is prefetched: a page that is being drawn soon asks again
+MISSING = object()   # in place of an answer that is not in the cache: an answer itself may be None
 
 
 class Cancelled(Exception):
@@ -75,33 +74,21 @@ class Job:
 
 
 class Cache:
-    """Answers by question, at most `limit` bytes of them; the least recently used goes first."""
+    """Answers by question, at most so many bytes of them. Safe for threads."""
 
-    def __init__(self, limit: int) -> None:
-        self.limit, self.used = limit, 0
-        self._answers: OrderedDict[Hashable, Any] = OrderedDict()
+    def __init__(self, most: int) -> None:
+        self._answers = byte_cache(most, size_of=lambda answer: getattr(answer, "nbytes", 0) + 1000)
         self._lock = threading.Lock()
 
-    def get(self, question: Hashable) -> Any:
-        """The answer, or None where it is not here."""
+    def get(self, question: Hashable, default: Any = None) -> Any:
+        """The answer, or `default` where it is not here."""
         with self._lock:
-            if question in self._answers:
-                self._answers.move_to_end(question)
-            return self._answers.get(question)
+            return self._answers.get(question, default)
 
     def put(self, question: Hashable, answer: Any) -> None:
-        """Keeps an answer, and drops others until all fit."""
+        """Keeps an answer; others go until all fit."""
         with self._lock:
-            if question in self._answers:
-                self.used -= _bytes(self._answers.pop(question))
             self._answers[question] = answer
-            self.used += _bytes(answer)
-            while self.used > self.limit and len(self._answers) > 1:
-                self.used -= _bytes(self._answers.popitem(last=False)[1])
-
-
-def _bytes(answer: Any) -> int:
-    return getattr(answer, "nbytes", 0) + 1000
 
 
 class JobQueue:
@@ -110,23 +97,19 @@ class JobQueue:
     `delay_of(question)` gives the seconds after which a question is due once it is the first of its session.
     """
 
-    def __init__(self, answer: Callable[[Any, Progress], Any], cache_bytes: int,
+    def __init__(self, answer: Callable[[Any, Progress], Any], cache: Cache,
                  delay_of: Callable[[Any], float] = lambda question: 0.0) -> None:
-        self._compute, self.cache, self._delay_of = answer, Cache(cache_bytes), delay_of
-        self._queues: dict[str, deque[Job]] = {}                 # by session
-        self._ahead: dict[str, deque[Hashable]] = {}             # questions to prefetch, by session
-        self._prefetching: tuple[Job, deque[Hashable]] | None = None   # a job for the first of these questions
-        self._asked = 0.0                                        # when somebody asked or was answered last
-        self._jobs: dict[Hashable, Job] = {}                     # waiting or running, by question
+        self._compute, self.cache, self._delay_of = answer, cache, delay_of
+        self._queues: dict[str, deque[Job]] = {}    # by session
+        self._jobs: dict[Hashable, Job] = {}        # waiting or running, by question
         self._lock = threading.Lock()
         self._work = threading.Condition(self._lock)
         self._worker: threading.Thread | None = None
 
     def ask(self, question: Hashable, session: str = "") -> Job:
         """The job that answers this question; it is done at once where the answer is cached."""
-        self._asked = time.perf_counter()
-        cached = self.cache.get(question)
-        if cached is not None:
+        cached = self.cache.get(question, MISSING)
+        if cached is not MISSING:
             answered = Job(question)
             answered.finish(cached)
             return answered
@@ -138,23 +121,9 @@ class JobQueue:
                 queue.append(job)
                 if len(queue) == 1:
                     self._schedule(job)
-                if self._prefetching is not None:
-                    self._prefetching[0].withdraw(AHEAD)
             job.waiters.add(session)
             self._wake()
         return job
-
-    def prefetch(self, questions: Iterable[Hashable], session: str = "") -> None:
-        """Answers these questions while nobody waits for an answer. They replace those that this session named before.
-
-        Somebody's own question stops the one that is being answered at its next report; it starts again later.
-        """
-        with self._lock:
-            self._ahead.pop(session, None)
-            wanted = deque(question for question in questions if self.cache.get(question) is None)
-            if wanted:
-                self._ahead[session] = wanted
-                self._wake()
 
     def _wake(self) -> None:
         if self._worker is None or not self._worker.is_alive():
@@ -167,13 +136,10 @@ class JobQueue:
         job.due = time.perf_counter() + self._delay_of(job.question)
 
     def _next(self) -> Job:
-        """The job that is due first; waits where there is none, and prefetches after PAUSE."""
+        """The job that is due first; waits where there is none."""
         with self._lock:
             while not self._queues:
-                left = self._idle_left()
-                if left == 0:
-                    return self._next_ahead()
-                self._work.wait(left)
+                self._work.wait()
             session = min(self._queues, key=lambda session: self._queues[session][0].due)
             queue = self._queues[session]
             job = queue.popleft()
@@ -183,43 +149,19 @@ class JobQueue:
                 self._queues[session] = queue   # behind all that are due at the same moment
             return job
 
-    def _idle_left(self) -> float | None:
-        """Seconds until a question may be prefetched; None where there is none to prefetch."""
-        return max(0.0, self._asked + PAUSE - time.perf_counter()) if self._ahead else None
-
-    def _next_ahead(self) -> Job:
-        """A job for the next question to prefetch; its session then goes behind the others."""
-        session, questions = next(iter(self._ahead.items()))
-        self._ahead[session] = self._ahead.pop(session)
-        job = Job(questions[0])
-        job.waiters.add(AHEAD)
-        self._jobs[job.question], self._prefetching = job, (job, questions)
-        return job
-
-    def _ended(self, cancelled: bool) -> None:
-        """Notes that the worker is free: a prefetched question is struck off its list, unless it was cancelled."""
-        if self._prefetching is None:
-            self._asked = time.perf_counter()
-            return
-        if not cancelled:
-            self._prefetching[1].popleft()
-        self._ahead = {session: questions for session, questions in self._ahead.items() if questions}
-        self._prefetching = None
-
     def _serve(self) -> None:
         while True:
             self._answer(self._next())
 
     def _answer(self, job: Job) -> None:
-        answer, error, cancelled = None, None, False
+        answer, error = None, None
         try:
             job.report(0.0, "starting")
-            answer = self.cache.get(job.question)
-            if answer is None:
+            answer = self.cache.get(job.question, MISSING)
+            if answer is MISSING:
                 answer = self._compute(job.question, job.report)
-            self.cache.put(job.question, answer)
+                self.cache.put(job.question, answer)
         except Cancelled:
-            cancelled = True
             error = UserError("The question was withdrawn before it was answered; ask it again.")
         except UserError as known:
             error = known
@@ -233,7 +175,6 @@ class JobQueue:
         with self._lock:
             if self._jobs.get(job.question) is job:
                 del self._jobs[job.question]
-            self._ended(cancelled)
             job.finish(answer, error)
 
 

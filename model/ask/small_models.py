@@ -1,18 +1,9 @@
-"""What only the models trained here have: films of their training, a small vocabulary, and questions about them.
+"""What only the models trained here have: films of their training and a small vocabulary."""
+from collections.abc import Iterable
 
-Imports torch only to answer.
-"""
-from collections.abc import Callable, Iterable
-from dataclasses import replace
-from typing import Any
-
-from model.core.types import Progress
 from model.scratch.vocabulary import Swap
-from model.studies import induction
-from model.studies.induction import InductionMeanQuery, InductionScores
-from model.studies.pronoun_choice import Decision, DecisionQuery, DecisionSet, DecisionSetQuery
 from model.training import film as training_film
-from model.training.film import Film, HeadScores, HeadScoresQuery
+from model.training.film import Film
 
 # sets of assets/cases/explain.csv by the way in which a model answers; the translator reads the resolvers' sentences
 OWN_SETS = {"label": "resolver", "next": "induction", "target": "resolver"}
@@ -64,23 +55,3 @@ def text_set(model: str, kind: str, chosen: str) -> str:
     from model.scratch import catalogue
 
     return OWN_SETS[kind] if catalogue.is_scratch(model) else chosen
-
-
-def answer(question: DecisionQuery | DecisionSetQuery | InductionMeanQuery | HeadScoresQuery,
-           opened: Callable[[str], Any],
-           report: Progress) -> Decision | DecisionSet | InductionScores | HeadScores:
-    """The answer; `opened(model id)` gives an open model. Raises UserError for a model that the question does not
-    fit."""
-    from model.scratch import catalogue, head_scores, pronoun_choice
-
-    if isinstance(question, HeadScoresQuery):
-        return training_film.run(question, lambda model_id: head_scores.score_heads(opened(model_id)), report)
-    model = opened(question.model)
-    if isinstance(question, InductionMeanQuery):
-        scores = induction.mean_scores(model, draws=question.draws, report=report)
-        if catalogue.is_scratch(question.model):
-            scores = replace(scores, copying=head_scores.copying(model, scores.heads))
-        return scores
-    if isinstance(question, DecisionQuery):
-        return pronoun_choice.decide(question, model, report)
-    return pronoun_choice.decide_set(question, model, report)

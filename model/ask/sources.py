@@ -1,7 +1,7 @@
 """ask(question) -> Job: the one door to every model, from scratch or pretrained.
 
-A question is a frozen value: a `Query` is answered by an AttentionRecord, an `OverviewQuery` by thumbnails, a
-`MeasuresQuery` by measures. The table ANSWERS of model/ask/answers.py has them all.
+A question is a frozen value whose `answer` says what comes out: of a `Query` an AttentionRecord, of an `OverviewQuery`
+thumbnails, of a `FitsQuery` how well every head fits every pattern.
 """
 import os
 from collections.abc import Hashable, Iterable
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from model.ask.answers import desk, source_of
-from model.ask.jobs import Job, JobQueue
+from model.ask.jobs import Cache, Job, JobQueue
+from model.ask.models import desk, source_of
 from model.core.query import Edit, Query, UserError
 from model.core.types import Progress
 
@@ -80,7 +80,7 @@ def _fetch(question: FetchQuery, report: Progress) -> Path:
 
 
 # a worker of its own, so that nobody's question waits for a download
-downloads = JobQueue(_fetch, 10_000)
+downloads = JobQueue(_fetch, Cache(10_000))
 
 
 def fetch(model: str, session: str = "") -> Job:
@@ -94,11 +94,6 @@ def fetch(model: str, session: str = "") -> Job:
 def ask(question: Hashable, session: str = "") -> Job:
     """The job that answers a question; `session` names who waits, so that nobody's long text starves the others."""
     return desk.ask(question, session)
-
-
-def prefetch(questions: Iterable[Hashable], session: str = "") -> None:
-    """Answers, while nobody waits, what this session will probably ask next; replaces what it named before."""
-    desk.prefetch(questions, session)
 
 
 def cached(question: Hashable) -> Any:

@@ -1,8 +1,5 @@
 """One attention call in our own words: what transformers passes, as the parts of `model.core.record.Layer`."""
-import ctypes
 import math
-import mmap
-import sys
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,16 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from model.core.allocator import on_own_pages
 from model.core.masks import Bias, Causal, Full, Mask, Relative, recognise_bias, recognise_mask
 from model.core.record import Layer
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-OWN_PAGES = 2**20  # bytes of queries from which a call counts as large
-# Linux: pages that are there from the start cost two thirds of those that come one by one
-AT_ONCE = ("MAP_PRIVATE", "MAP_ANONYMOUS", "MAP_POPULATE")
-TRIM_THRESHOLD, MMAP_THRESHOLD, ARENA_MAX = -1, -3, -8   # glibc's malloc.h
+LARGE = 2**20  # bytes of queries from which a call counts as large
 SINKS = ("s_aux", "sinks")
 # Keywords that are read here, or that change nothing about who looks where beyond the mask that comes with them. A
 # model that passes any other is shown as reported.
@@ -87,45 +82,10 @@ def as_array(tensor: "Tensor") -> np.ndarray:
             else tensor.detach().float()).numpy()[0]
 
 
-def copy_to_mmap(array: np.ndarray, large: bool) -> np.ndarray:
-    """The array, which for a large call is copied into pages of its own.
-
-    What is kept of each layer would otherwise lie between the numbers that the layer throws away, so that the heap grew
-    by those too: three times the record for 30 layers at 1,024 tokens. Small arrays pin the heap as well as large ones.
-    """
-    if not large:
-        return array
-    if sys.platform == "win32":
-        pages = mmap.mmap(-1, array.nbytes)
-    else:
-        pages = mmap.mmap(-1, array.nbytes, flags=sum(getattr(mmap, name, 0) for name in AT_ONCE))
-    copy = np.frombuffer(pages, np.float32).reshape(array.shape)
-    copy[...] = array
-    return copy
-
-
-def malloc_trim() -> None:
-    """Hands the heap's free pages back to the system, where the C library can (glibc's malloc_trim).
-
-    What each layer throws away leaves holes that the next layer's numbers do not fit: 5 MB a layer for SmolLM2 at 1,024
-    tokens. """
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
-    if trim is not None:
-        trim(0)
-
-
-def tune_malloc() -> None:
-    """Has the C library (glibc's mallopt) keep what a pass frees for the next one, as it does by itself once an array
-    of 32 MB was freed.
-
-    Otherwise a pass over 64 tokens asks the system for its 3 MB anew each time: 800 page faults, a thirtieth of its
-    time. And all threads share two heaps; by itself each has its own, up to eight a core, and what a session's thread
-    has freed there is of no use to the next one. """
-    tune = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
-    if tune is not None:
-        tune(MMAP_THRESHOLD, 32 * 2**20)
-        tune(TRIM_THRESHOLD, 64 * 2**20)
-        tune(ARENA_MAX, 2)
+def copy_if_large(array: np.ndarray, large: bool) -> np.ndarray:
+    """The array as a record may keep it: of a large call on pages of its own. Small arrays pin the heap as well as
+    large ones."""
+    return on_own_pages(array) if large else array
 
 
 def parse_call(memory: Memo, module: Any, tensors: "tuple[Tensor, ...]", mask: "Tensor | None",
@@ -140,8 +100,8 @@ def parse_call(memory: Memo, module: Any, tensors: "tuple[Tensor, ...]", mask: "
         bias = _add(bias, memory.get(options["position_bias"].expand(1, *shape), _bias), shape)
     sink, bias = _sink(next((options[word] for word in SINKS if word in options), None), bias, shape)
     scale = float(options.get("scaling", 1 / math.sqrt(query.shape[-1])))
-    large = query.numel() * 4 >= OWN_PAGES
-    queries, keys, values = (copy_to_mmap(as_array(tensor), large) for tensor in tensors)
+    large = query.numel() * 4 >= LARGE
+    queries, keys, values = (copy_if_large(as_array(tensor), large) for tensor in tensors)
     return Call(queries, keys, values, scale, allowed, bias, options.get("softcap"), sink,
                 tuple(sorted(options.keys() - KNOWN)))
 

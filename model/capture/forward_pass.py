@@ -7,7 +7,6 @@ nothing stays behind in the model. """
 import functools
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -15,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model.capture.attention_call import (
-    OWN_PAGES,
+    LARGE,
     SINKS,
     Call,
     Memo,
     Unsupported,
     as_array,
-    copy_to_mmap,
-    malloc_trim,
+    copy_if_large,
     parse_call,
 )
+from model.core.allocator import release_free_pages
 from model.core.heads import tensor_of
 from model.core.masks import Hidden
 from model.core.query import Edit, Hide, Kind, Patch, Silence, Temper, UserError
@@ -64,11 +63,7 @@ class Session:
     # for a pass that only answers, with the same text in every row: the outputs (q, d_v) of each row's patched heads;
     # nothing is recorded then
     rows: "list[dict[KindHeadId, Tensor]] | None" = None
-    max_calls: int | None = None       # calls after which the pass ends
-    # gives each call in turn; small ones are parsed together after the pass, as the same Python costs more between two
-    # large products
-    deferred: list[Callable[[], Call]] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)            # all of them, once the pass is over
+    calls: list[Call] = field(default_factory=list)            # so far
     counts: dict[str, int] = field(default_factory=dict)       # calls so far, by the module's name
     memory: Memo = field(default_factory=Memo)                 # of masks and biases
 
@@ -79,24 +74,13 @@ class Session:
         self.counts[name] = occurrence + 1
         return name, occurrence
 
-    def add_call(self, parse: Callable[[], Call], name: str, occurrence: int, outputs: "Tensor", large: bool) -> None:
-        """Adds the call that `parse` gives, with its outputs (1, row, head, d_v) of `sample_rows`; ends the pass after
-        the last call that is wanted."""
-        def complete() -> Call:
-            call = parse()
-            call.module, call.occurrence, call.rows = name, occurrence, sample_rows(call.query.shape[1])
-            call.outputs = copy_to_mmap(as_array(outputs).swapaxes(0, 1), large)
-            return call
-
-        if large:
-            call = complete()
-            self.deferred.append(lambda: call)
-            if len(self.deferred) % HOLES == 0:
-                malloc_trim()
-        else:
-            self.deferred.append(complete)
-        if len(self.deferred) == self.max_calls:
-            raise _StopPass
+    def add_call(self, call: Call, name: str, occurrence: int, outputs: "Tensor", large: bool) -> None:
+        """Adds a call with its place in the pass and its outputs (1, row, head, d_v) of `sample_rows`."""
+        call.module, call.occurrence, call.rows = name, occurrence, sample_rows(call.query.shape[1])
+        call.outputs = copy_if_large(as_array(outputs).swapaxes(0, 1), large)
+        self.calls.append(call)
+        if large and len(self.calls) % HOLES == 0:
+            release_free_pages()
 
     def edits_at(self, slot: Slot | None) -> tuple[tuple[int, ...], dict[int, float], list[Silence | Patch]]:
         """Hidden keys, temperatures by head, and silenced or patched heads of one attention."""
@@ -107,10 +91,6 @@ class Session:
         hidden = tuple(sorted(edit.token for edit in self.edits if isinstance(edit, Hide) and edit.side == slot.side))
         return (hidden, {edit.head: edit.temperature for edit in here if isinstance(edit, Temper)},
                 [edit for edit in here if isinstance(edit, Silence | Patch)])
-
-
-class _StopPass(Exception):
-    """The pass has recorded what was asked for."""
 
 
 _session: ContextVar[Session | None] = ContextVar("clearhead_capture", default=None)
@@ -135,17 +115,13 @@ def _every_mask(*arguments: Any, **options: Any) -> "Tensor | None":
 
 
 def run(session: Session, forward: Callable[[], Any]) -> Any:
-    """`forward()` with every attention call handed to the session; None where the session ended it."""
+    """`forward()` with every attention call handed to the session."""
     import torch
 
     token = _session.set(session)
     try:
         with torch.inference_mode():
-            output = None
-            with suppress(_StopPass):
-                output = forward()
-            session.calls = [complete() for complete in session.deferred]
-            return output
+            return forward()
     finally:
         _session.reset(token)
 
@@ -160,21 +136,19 @@ def attention_function(module: Any, query: "Tensor", key: "Tensor", value: "Tens
         return _native(module, query, key, value, attention_mask, options), None
     name, occurrence = session.identify(module)
     if session.slots:
-        session.report(len(session.deferred) / len(session.slots),
-                       f"attention layer {len(session.deferred) + 1} of {len(session.slots)}")
+        session.report(len(session.calls) / len(session.slots),
+                       f"attention layer {len(session.calls) + 1} of {len(session.slots)}")
     slot = session.slots.get((name, occurrence))
     if session.rows is not None:
         return _with_rows(_native(module, query, key, value, attention_mask, options), slot, session.rows), None
     hidden, temperatures, replaced = session.edits_at(slot)
-    large = query.numel() * 4 >= OWN_PAGES
-    parse = lambda: parse_call(session.memory, module, (query, key, value), attention_mask, options)
+    call = parse_call(session.memory, module, (query, key, value), attention_mask, options)
     if hidden or temperatures:
-        call = _edit_call(parse(), hidden, temperatures)
-        output = _equation_one(call)
-        parse = lambda: call
+        output = _equation_one(_edit_call(call, hidden, temperatures))
     else:
         output = _native(module, query, key, value, attention_mask, options)
-    session.add_call(parse, name, occurrence, output.index_select(1, _row_index(query.shape[2])), large)
+    large = query.numel() * 4 >= LARGE
+    session.add_call(call, name, occurrence, output.index_select(1, _row_index(query.shape[2])), large)
     for edit in replaced:
         output[:, :, edit.head] = _replacement(output[:, :, edit.head], edit, session.patched_outputs)
     if session.mixed is not None and slot is not None:

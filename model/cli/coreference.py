@@ -10,7 +10,9 @@ from model.ask import sources
 from model.cli.progress import answer_to
 from model.core.query import UserError
 from model.core.statistics import MeanInterval, accuracy_intervals
-from model.studies.coreference.cases import AnswersQuery, Case, CasesQuery, read_file, shipped_cases
+from model.studies.coreference.cases import Case, read_file, shipped_cases
+from model.studies.coreference.heads import CasesQuery
+from model.studies.coreference.model_answers import AnswersQuery
 from model.studies.coreference.report import HeadScore, Report, report
 from model.studies.coreference.statistics import frames_of
 
@@ -44,16 +46,16 @@ def coref_command(model_id: str, cases: Path | None, select_on: Path | None, as_
     answer = answer_to(CasesQuery(model_id, revision, chosen))
     select = None if select_on is None else answer_to(CasesQuery(model_id, revision, read_file(select_on)))
     rows = ("pronoun", "later") if answer.reads_left_to_right and not chosen[0].answer else ("pronoun",)
-    reports = {each: report(answer, each, select) for each in rows}
+    reports = {row: report(answer, row, select) for row in rows}
     untrained, answers = _untrained(model_id, chosen, rows[-1]), _answers(AnswersQuery(model_id, revision, chosen))
     if as_json:
-        found = as_object(reports["pronoun"]) | {"later": as_object(reports["later"]) if "later" in reports else None}
+        results = as_object(reports["pronoun"]) | {"later": as_object(reports["later"]) if "later" in reports else None}
         named = {"model": model_id, "revision": revision, "cases": cases.name if cases else "coreference.csv",
                  "unknown": answer.unknown}
-        click.echo(json.dumps({**named, **found, "untrained": untrained, "answers": answers}, allow_nan=False,
+        click.echo(json.dumps({**named, **results, "untrained": untrained, "answers": answers}, allow_nan=False,
                               ensure_ascii=False))
     else:
-        click.echo("\n\n".join([*(as_text(each) for each in reports.values()),
+        click.echo("\n\n".join([*(as_text(result) for result in reports.values()),
                                 _closing(untrained, answers, answer.unknown)]))
 
 
@@ -61,10 +63,10 @@ def _untrained(model_id: str, cases: tuple[Case, ...], rows: str) -> dict:
     """The same test of the model's untrained twin; where there is none, the reason."""
     twin = sources.untrained(model_id)
     try:
-        found = report(answer_to(CasesQuery(twin, sources.revision(twin), cases)), rows)
+        result = report(answer_to(CasesQuery(twin, sources.revision(twin), cases)), rows)
     except UserError as error:
         return {"reason": str(error)}
-    short = as_object(found)
+    short = as_object(result)
     return {name: short[name] for name in ("rows", "best", "held_out", "luck")}
 
 
@@ -78,47 +80,47 @@ def _answers(question: AnswersQuery) -> dict:
     return {"way": answers.way, **_interval(accuracy_intervals(right, frames_of(question.cases))[0])}
 
 
-def _interval(each: MeanInterval) -> dict:
-    return {"accuracy": each.value, "interval": None if math.isnan(each.low) else [each.low, each.high]}
+def _interval(mean: MeanInterval) -> dict:
+    return {"accuracy": mean.value, "interval": None if math.isnan(mean.low) else [mean.low, mean.high]}
 
 
-def _head(each: HeadScore) -> dict:
-    return {"kind": each.kind, "layer": each.layer, "head": each.head, **_interval(each.accuracy), "mass": each.mass,
-            "both": None if math.isnan(each.both) else each.both, "received": each.received}
+def _head(score: HeadScore) -> dict:
+    return {"kind": score.kind, "layer": score.layer, "head": score.head, **_interval(score.accuracy),
+            "mass": score.mass, "both": None if math.isnan(score.both) else score.both, "received": score.received}
 
 
-def as_object(found: Report) -> dict:
+def as_object(result: Report) -> dict:
     """The report as JSON has it."""
-    held_out = None if found.held_out is None else _interval(found.held_out.accuracy) | {
-        "chosen": [{name: getattr(found.named(number), name) for name in ("kind", "layer", "head")}
-                   for number in found.held_out.chosen]}
-    return {"rows": found.rows, "n": found.n, "pairs": found.pairs, "frames": found.frames,
-            "heads": [_head(each) for each in found.heads],
-            "best": _head(found.best), "held_out": held_out, "luck": asdict(found.luck),
-            "baselines": dict(found.baselines)}
+    held_out = None if result.held_out is None else _interval(result.held_out.accuracy) | {
+        "chosen": [{name: getattr(result.named(number), name) for name in ("kind", "layer", "head")}
+                   for number in result.held_out.chosen]}
+    return {"rows": result.rows, "n": result.n, "pairs": result.pairs, "frames": result.frames,
+            "heads": [_head(head) for head in result.heads],
+            "best": _head(result.best), "held_out": held_out, "luck": asdict(result.luck),
+            "baselines": dict(result.baselines)}
 
 
-def _percent(each: MeanInterval) -> str:
-    span = "no interval: one frame" if math.isnan(each.low) else f"{each.low:.1%} to {each.high:.1%}"
-    return f"{each.value:.1%} ({span})"
+def _percent(value: float, low: float, high: float) -> str:
+    span = "no interval: one frame" if math.isnan(low) else f"{low:.1%} to {high:.1%}"
+    return f"{value:.1%} ({span})"
 
 
-def as_text(found: Report) -> str:
+def as_text(result: Report) -> str:
     """The report for a person."""
-    where = "from the pronoun" if found.rows == "pronoun" else "from the words behind the pronoun"
-    lines = [f"{found.n} sentences in {found.frames} frames, {len(found.heads)} heads, looking {where}"]
-    order = sorted(found.heads, key=lambda each: (-each.accuracy.value, -each.mass))[:SHOWN]
-    lines += [f"  layer {each.layer} head {each.head} (in papers {each.layer + 1}-{each.head + 1}): "
-              f"{_percent(each.accuracy)}, "
-              f"weight on both nouns {each.mass:.3f}"
-              + ("" if math.isnan(each.both) else f", both twins right {each.both:.1%}") for each in order]
-    if found.held_out is not None:
-        heads = " and ".join("{0.layer}·{0.head}".format(found.named(number)) for number in found.held_out.chosen)
-        lines.append(f"  chosen on other sentences ({heads}): {_percent(found.held_out.accuracy)}")
-    lines.append(f"  luck: the best of as many heads that know nothing reaches {found.luck.mean:.1%} on average and "
-                 f"{found.luck.high:.1%} "
-                 f"one time in twenty; p = {found.luck.p_value:.4f}")
-    lines.append("  baselines: " + ", ".join(f"{name} {value:.1%}" for name, value in found.baselines.items()))
+    where = "from the pronoun" if result.rows == "pronoun" else "from the words behind the pronoun"
+    lines = [f"{result.n} sentences in {result.frames} frames, {len(result.heads)} heads, looking {where}"]
+    lines += [f"  layer {layer} head {head} (in papers {layer + 1}-{head + 1}): "
+              f"{_percent(row['accuracy'], row['low'], row['high'])}, weight on both nouns {row['mass']:.3f}"
+              + ("" if math.isnan(row["both"]) else f", both twins right {row['both']:.1%}")
+              for (layer, head), row in result.frame().head(SHOWN).iterrows()]
+    if result.held_out is not None:
+        heads = " and ".join("{0.layer}·{0.head}".format(result.named(number)) for number in result.held_out.chosen)
+        scored = result.held_out.accuracy
+        lines.append(f"  chosen on other sentences ({heads}): {_percent(scored.value, scored.low, scored.high)}")
+    lines.append(f"  luck: the best of as many heads that know nothing reaches {result.luck.mean:.1%} on average and "
+                 f"{result.luck.high:.1%} "
+                 f"one time in twenty; p = {result.luck.p_value:.4f}")
+    lines.append("  baselines: " + ", ".join(f"{name} {value:.1%}" for name, value in result.baselines.items()))
     return "\n".join(lines)
 
 

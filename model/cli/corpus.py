@@ -22,7 +22,7 @@ SAVED_EVERY = 5   # seconds: what a stop costs at most
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--model", "model_id", default="minilm", show_default=True,
               help="A name of the catalogue, a hub id, a folder, or a GGUF file.")
-@click.option("--kind", type=click.Choice([each.value for each in Kind]),
+@click.option("--kind", type=click.Choice([kind.value for kind in Kind]),
               help="Which attention; the model's first one unless given.")
 @click.option("--field", default=FIELD, show_default=True,
               help="The CSV's column, or the JSONL's field, that holds the texts.")
@@ -44,16 +44,16 @@ def measures_command(file: Path, model_id: str, kind: str | None, field: str, ou
         named = {"model": model_id, "revision": sources.revision(model_id), "asked_kind": kind, "field": field,
                  "file": file.name,
                  "sha256": _sha256(file)}
-        found = _averages(file, named, part)
+        averages = _averages(file, named, part)
         files.write(out,
-                    as_csv(found,
+                    as_csv(averages,
                            {name: value for name, value in named.items() if name != "asked_kind"}).encode("utf-8"))
         part.unlink(missing_ok=True)
     except OSError as error:
         raise UserError(f"{error.filename or out} cannot be read or written ({error.strerror or error}); choose "
                         f"another place.") from error
-    short = f"; {found.cut:,} of them were longer than the model reads, and cut" if found.cut else ""
-    click.echo(f"{out}: {len(found.places)} heads over {found.texts:,} texts of {found.tokens:,} tokens{short}")
+    short = f"; {averages.cut:,} of them were longer than the model reads, and cut" if averages.cut else ""
+    click.echo(f"{out}: {len(averages.heads)} heads over {averages.texts:,} texts of {averages.tokens:,} tokens{short}")
 
 
 def _averages(file: Path, named: dict, part: Path) -> Averages:
@@ -66,13 +66,13 @@ def _averages(file: Path, named: dict, part: Path) -> Averages:
         left = islice(texts(opened, file.name, named["field"]), done, None)
         while batch := tuple(islice(left, BATCH)):
             try:
-                found = answer_to(TextsQuery(named["model"], named["revision"], kind and Kind(kind), batch))
+                batch_averages = answer_to(TextsQuery(named["model"], named["revision"], kind and Kind(kind), batch))
             except UserError as error:
                 raise UserError(f"{file.name}, {error}") from error
             except KeyboardInterrupt:
                 _save(part, named, total)
                 raise
-            total = found if total is None else merge(total, found)
+            total = batch_averages if total is None else merge(total, batch_averages)
             _say(total.texts, batch[-1][0])
             if time.perf_counter() - saved > SAVED_EVERY:
                 _save(part, named, total)
@@ -95,8 +95,8 @@ def _say(count: int, line: int) -> None:
 def _resumed(part: Path, named: dict) -> Averages | None:
     """What an earlier run had found of this very file with this very model; None if there is nothing of the kind."""
     try:
-        kept = json.loads(part.read_text(encoding="utf-8"))
-        return from_object(kept["found"]) if {name: kept[name] for name in named} == named else None
+        saved = json.loads(part.read_text(encoding="utf-8"))
+        return from_object(saved["found"]) if {name: saved[name] for name in named} == named else None
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError) as error:

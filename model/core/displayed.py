@@ -2,8 +2,7 @@
 
 Figures, components and exports draw a `DisplayedHead`; none of them touches a weight again.
 """
-import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -48,12 +47,16 @@ class DisplayedHead:
         """The column in which this key token stands, if it is shown."""
         return _index_of(self.columns, token)
 
+    def cell_of(self, pair: tuple[int, int]) -> tuple[int, int] | None:
+        """The row and column of a query and a key token, if both are shown."""
+        row, column = self.row_of(pair[0]), self.column_of(pair[1])
+        return None if row is None or column is None else (row, column)
+
 
 def _index_of(items: tuple[AxisItem, ...], token: int | None) -> int | None:
     return next((index for index, item in enumerate(items) if token in item.tokens), None)
 
 
-@functools.lru_cache(32)   # every picture of a text asks for the same
 def axis_items(tokens: Tokens, words: bool) -> tuple[AxisItem, ...]:
     """The rows or columns that a list of tokens makes: one each, or one a word."""
     groups: list[list[int]] = []
@@ -102,6 +105,12 @@ def _visible(tokens: Tokens, items: tuple[AxisItem, ...], view: View, letter: st
     segment = {"A": 0, "B": 1}.get(letter)
     return [index for index, item in enumerate(items) if not (view.hide_special and item.special)
             and (segment is None or tokens.segments[item.tokens[0]] == segment)]
+
+
+def overlaid_heads(record: AttentionRecord, view: View) -> list[DisplayedHead]:
+    """The further heads that the lines lens draws over the open one, in the view's order."""
+    further = view.overlay if view.lens == "lines" else ()
+    return [displayed_head(record, replace(view, layer=layer, head=head)) for layer, head in further]
 
 
 def displayed_head(record: AttentionRecord, view: View) -> DisplayedHead:

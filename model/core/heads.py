@@ -4,17 +4,17 @@ runs the model.
 torch is imported where it computes, so that a page can import this module before torch is there.
 """
 import functools
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from model.core.masks import Causal, Chunk, Full, Mask, Window
-from model.core.query import Kind
+from model.core.masks import Dense, Hidden, Mask
+from model.core.models import Models
+from model.core.query import Kind, Query
 from model.core.record import AttentionMap, Layer, Reported
-from model.core.types import HeadId
+from model.core.types import HeadId, Progress
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -24,9 +24,19 @@ if TYPE_CHECKING:
 # rows of queries computed at a time: about 5 MB of scores for 9 heads and 1,024 keys, so that they stay in the cache
 ROWS = 128
 THUMBNAIL = 64    # cells a side, at most, that stand for one head in the overview
-# of each map the last ((query, key), ranking): a page asks for its pair several times in every run, and each answer
-# needs the row of every head
-_RANKED: MutableMapping[AttentionMap, tuple] = WeakKeyDictionary()
+KEPT = 2**18      # numbers of a block of a mask, at most, that is kept for the next layer
+
+
+@dataclass(frozen=True)
+class OverviewQuery:
+    """Thumbnails of every head of one kind."""
+
+    query: Query
+    kind: Kind
+
+    def answer(self, models: Models, report: Progress) -> "Overview":
+        """The thumbnails of the query's record."""
+        return overview(models.record(self.query, report)[self.kind])
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,56 +78,48 @@ def _heads_of(layer: Layer, heads: slice) -> "HeadTensors":
 
 
 def _mask_of(layer: Layer, heads: np.ndarray, rows: slice, keys: slice) -> "Tensor | None":
-    """What these rows may look at, as a bool tensor; None where they may look at all of it."""
-    if isinstance(layer.allowed, Full):
-        return None
-    block = layer.allowed.block(rows, keys)
-    return None if block.all() else tensor_of(np.ascontiguousarray(block[heads] if block.ndim == 3 else block))
+    """What is added to the scores of these rows: 0 where they may look, -∞ elsewhere; None where they may look at all
+    of it."""
+    ends = rows.start, rows.stop, keys.start, keys.stop
+    if isinstance(layer.allowed, Dense | Hidden) or (ends[1] - ends[0]) * (ends[3] - ends[2]) > KEPT:
+        mask = _additive_mask.__wrapped__(layer.allowed, *ends)
+        return mask[heads] if mask is not None and mask.ndim == 3 else mask
+    return _additive_mask(layer.allowed, *ends)
 
 
-def _mask_columns(layer: Layer, heads: np.ndarray, rows: slice, keys: slice) -> "tuple[slice, Tensor] | None":
-    """The columns in which the mask forbids something, and what closes them: 0 or -∞ to be added, which is three times
-    as fast as filling."""
-    if isinstance(layer.allowed, Causal | Window | Chunk):
-        return _rule_mask_columns(layer.allowed, rows.start, rows.stop, keys.start, keys.stop)
-    return _additive_mask(_mask_of(layer, heads, rows, keys))
-
-
-@functools.lru_cache(16)
-def _rule_mask_columns(mask: Mask, *ends: int) -> "tuple[slice, Tensor] | None":
-    """`_mask_columns` of a mask that is a rule, whatever the layer: made once for all of them."""
-    return _additive_mask(tensor_of(mask.block(slice(*ends[:2]), slice(*ends[2:]))))
-
-
-def _additive_mask(allowed: "Tensor | None") -> "tuple[slice, Tensor] | None":
+@functools.lru_cache(16)   # as all layers have the same: a seventh of the overview of SmolLM2 at 1,024 tokens
+def _additive_mask(allowed: Mask, *ends: int) -> "Tensor | None":
     import torch
 
-    if allowed is None or allowed.all():
+    block = allowed.block(slice(*ends[:2]), slice(*ends[2:]))
+    if block.all():
         return None
-    columns = (~allowed).flatten(0, -2).any(0).nonzero()
-    some = slice(int(columns[0]), int(columns[-1]) + 1)
-    return some, torch.zeros(allowed[..., some].shape).masked_fill_(~allowed[..., some], -float("inf"))
+    return torch.zeros(block.shape).masked_fill_(~tensor_of(np.ascontiguousarray(block)), -float("inf"))
 
 
-def _block(layer: Layer, heads: slice, rows: slice, keys: slice, prepared: "HeadTensors | None" = None,
-           keep_scores: bool = True) -> "tuple[Tensor, Tensor, Tensor | None]":
-    """Scores, weights and mask of some heads and rows over `keys`, as tensors (head, row, key). Without `keep_scores`
-    the scores are used up."""
+def _scores(layer: Layer, heads: slice, rows: slice, keys: slice,
+            prepared: "HeadTensors | None" = None) -> "tuple[Tensor, Tensor | None, HeadTensors]":
+    """Scores of some heads and rows over `keys`, (head, row, key), and what their mask adds to them."""
     from model.core import attention
 
-    query, key, wanted, sink, temperature = prepared or _heads_of(layer, heads)
+    tensors = prepared or _heads_of(layer, heads)
+    query, key, wanted, _, _ = tensors
     bias = None if layer.bias is None else layer.bias.block(rows, keys)
     if bias is not None and bias.ndim == 3:
         bias = bias[wanted]
     scores = attention.scores(query[:, rows], key[:, keys], scale=layer.scale, softcap=layer.softcap,
                               bias=None if bias is None else tensor_of(np.ascontiguousarray(bias)))
-    allowed = None
-    if keep_scores:
-        allowed = _mask_of(layer, wanted, rows, keys)
-    elif (masked := _mask_columns(layer, wanted, rows, keys)) is not None:
-        scores[..., masked[0]] += masked[1]
-    weights = attention.softmax(scores, allowed, temperature=1.0 if temperature is None else temperature, sink=sink)
-    return scores, weights, allowed
+    return scores, _mask_of(layer, wanted, rows, keys), tensors
+
+
+def _weights(layer: Layer, heads: slice, rows: slice, keys: slice, prepared: "HeadTensors | None" = None) -> "Tensor":
+    """Weights of some heads and rows over `keys`, (head, row, key)."""
+    from model.core import attention
+
+    scores, mask, (_, _, _, sink, temperature) = _scores(layer, heads, rows, keys, prepared)
+    if mask is not None:
+        scores += mask   # in place: n² numbers once
+    return attention.softmax(scores, temperature=1.0 if temperature is None else temperature, sink=sink)
 
 
 def weight_blocks(layer: Layer | Reported, heads: slice = slice(None),
@@ -137,7 +139,7 @@ def _tensor_blocks(layer: Layer | Reported, heads: slice, size: int) -> "Iterato
         if isinstance(layer, Reported):
             yield rows, keys, tensor_of(layer.weights[heads, rows, keys])
         else:
-            yield rows, keys, _block(layer, heads, rows, keys, prepared, keep_scores=False)[1]
+            yield rows, keys, _weights(layer, heads, rows, keys, prepared)
 
 
 def weights(layer: Layer | Reported, head: int, rows: slice | None = None) -> np.ndarray:
@@ -146,7 +148,7 @@ def weights(layer: Layer | Reported, head: int, rows: slice | None = None) -> np
     rows = rows or slice(0, layer.shape[1])
     if isinstance(layer, Reported):
         return layer.weights[head, rows]
-    return _block(layer, slice(head, head + 1), rows, slice(0, layer.shape[2]))[1][0].numpy()
+    return _weights(layer, slice(head, head + 1), rows, slice(0, layer.shape[2]))[0].numpy()
 
 
 def scores(layer: Layer | Reported, head: int, rows: slice | None = None) -> np.ndarray | None:
@@ -155,8 +157,8 @@ def scores(layer: Layer | Reported, head: int, rows: slice | None = None) -> np.
     if isinstance(layer, Reported):
         return None
     rows = rows or slice(0, layer.shape[1])
-    numbers, _, allowed = _block(layer, slice(head, head + 1), rows, slice(0, layer.shape[2]))
-    return (numbers if allowed is None else numbers.masked_fill(~allowed, float("nan")))[0].numpy()
+    numbers, mask, _ = _scores(layer, slice(head, head + 1), rows, slice(0, layer.shape[2]))
+    return (numbers if mask is None else numbers.masked_fill(mask < 0, float("nan")))[0].numpy()
 
 
 def share_among_heads(layer: Layer | Reported, head: int) -> np.ndarray:
@@ -171,7 +173,7 @@ def row_weights(layer: Layer | Reported, query: int) -> np.ndarray:
     """What one token looks at in every head of the layer, float32 (head, key)."""
     if isinstance(layer, Reported):
         return layer.weights[:, query]
-    return _block(layer, slice(None), slice(query, query + 1), slice(0, layer.shape[2]))[1][:, 0].numpy()
+    return _weights(layer, slice(None), slice(query, query + 1), slice(0, layer.shape[2]))[:, 0].numpy()
 
 
 def pair_weights(attention_map: AttentionMap, query: int, key: int) -> dict[HeadId, float]:
@@ -182,11 +184,7 @@ def pair_weights(attention_map: AttentionMap, query: int, key: int) -> dict[Head
 
 def rank_heads_for_pair(attention_map: AttentionMap, query: int, key: int) -> list[tuple[int, int, float]]:
     """(layer, head, weight) for a pair of tokens, the largest weight first; ties in the model's own order."""
-    pair, (last, ranking) = (query, key), _RANKED.get(attention_map, (None, ()))
-    if last != pair:
-        ranking = tuple(largest_first(pair_weights(attention_map, query, key)))
-        _RANKED[attention_map] = pair, ranking
-    return list(ranking)
+    return largest_first(pair_weights(attention_map, query, key))
 
 
 def largest_first(values: dict[HeadId, float]) -> list[tuple[int, int, float]]:
@@ -198,7 +196,7 @@ def largest_first(values: dict[HeadId, float]) -> list[tuple[int, int, float]]:
 def head_outputs(layer: Layer, rows: np.ndarray) -> np.ndarray:
     """weights · value for some queries, float32 (head, row, d_v): what equation (1) says the layer's heads put out."""
     group = layer.heads // layer.value.shape[0]
-    mixed = np.stack([_block(layer, slice(None), slice(row, row + 1), slice(0, layer.shape[2]))[1][:, 0].numpy()
+    mixed = np.stack([_weights(layer, slice(None), slice(row, row + 1), slice(0, layer.shape[2]))[:, 0].numpy()
                       for row in rows], axis=1)
     return np.stack([mixed[head] @ layer.value[head // group] for head in range(layer.heads)])
 

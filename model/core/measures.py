@@ -4,14 +4,19 @@ Every measure is one number a head, a mean over the text's queries, beside the n
 mask would give. """
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core import heads
+from model.core import heads, tables
 from model.core.masks import Mask
-from model.core.query import Kind
-from model.core.record import AttentionMap, Layer, Reported
-from model.core.types import HeadId
+from model.core.models import Models
+from model.core.query import Kind, Query
+from model.core.record import AttentionMap
+from model.core.types import HeadId, Progress
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Block = tuple[slice, slice, np.ndarray]   # rows, keys, weights float32 (head, row, key)
 
@@ -41,22 +46,47 @@ MEASURES = (
 BY_NAME = {measure.name: measure for measure in MEASURES}
 
 
+@dataclass(frozen=True)
+class MeasuresQuery:
+    """The measures of every head of one kind."""
+
+    query: Query
+    kind: Kind
+
+    def answer(self, models: Models, report: Progress) -> "HeadMeasures":
+        """The measures of the query's record."""
+        return measure(models.record(self.query, report)[self.kind])
+
+
 @dataclass(frozen=True, eq=False)
 class HeadMeasures:
     """Every measure of every head of one kind."""
 
     kind: Kind
-    values: dict[str, dict[HeadId, float]]    # by the measure's name and the head
-    uniform: dict[str, dict[HeadId, float]]   # the same if every row had equal weight on each allowed key
+    heads: tuple[HeadId, ...]        # in the order of the arrays
+    values: dict[str, np.ndarray]    # {measure: float64 (head)}
+    uniform: dict[str, np.ndarray]   # the same if every row had equal weight on each allowed key
+
+    def by_head(self, name: str) -> dict[HeadId, float]:
+        """{(layer, head): value} of one measure."""
+        return tables.by_head(self.heads, self.values[name])
 
     def ranked(self, name: str) -> list[tuple[int, int, float]]:
         """(layer, head, value), the largest first."""
-        return heads.largest_first(self.values[name])
+        return heads.largest_first(self.by_head(name))
+
+    def frame(self) -> "DataFrame":
+        """One row a head, one column a measure, each in its own unit (MEASURES)."""
+        return tables.head_frame(self.heads, self.values)
+
+    def uniform_frame(self) -> "DataFrame":
+        """The same of rows with equal weight on each allowed key."""
+        return tables.head_frame(self.heads, self.uniform)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the numbers, about."""
-        return 200 * sum(len(numbers) for numbers in self.values.values())
+        """Bytes of the arrays."""
+        return sum(numbers.nbytes for numbers in (*self.values.values(), *self.uniform.values()))
 
 
 def _block_sums(block: np.ndarray, rows: slice, keys: slice, special: np.ndarray,
@@ -98,9 +128,8 @@ def _uniform_blocks(allowed: Mask, shape: tuple[int, int]) -> Iterator[Block]:
 def measure(attention_map: AttentionMap) -> HeadMeasures:
     """Every measure that has a meaning for this kind, for every head."""
     special, square = np.array(attention_map.keys.special), attention_map.kind is not Kind.CROSS
-    values: dict[str, dict[HeadId, float]] = {measure.name: {} for measure in MEASURES
-                                             if square or measure.crosses}
-    uniform: dict[str, dict[HeadId, float]] = {name: {} for name in values}
+    values: dict[str, list[np.ndarray]] = {measure.name: [] for measure in MEASURES if square or measure.crosses}
+    uniform: dict[str, list[np.ndarray]] = {name: [] for name in values}
     baselines: dict[int, dict[str, np.ndarray]] = {}   # by the identity of the mask, which layers share
     for layer in attention_map.layers:
         key, shape = id(layer.allowed), layer.shape[1:]
@@ -108,11 +137,7 @@ def measure(attention_map: AttentionMap) -> HeadMeasures:
             baselines[key] = _means(_uniform_blocks(layer.allowed, shape), shape, special, square)
         means = _means(heads.weight_blocks(layer), shape, special, square)
         for name in values:
-            _store_per_head(values[name], layer, means[name])
-            _store_per_head(uniform[name], layer, baselines[key][name])
-    return HeadMeasures(attention_map.kind, values, uniform)
-
-
-def _store_per_head(target: dict, layer: Layer | Reported, numbers: np.ndarray) -> None:
-    target.update({(layer.index, head): float(number)
-                   for head, number in enumerate(np.broadcast_to(numbers, layer.heads))})
+            values[name].append(means[name])
+            uniform[name].append(np.broadcast_to(baselines[key][name], layer.heads))
+    return HeadMeasures(attention_map.kind, tables.head_ids(attention_map),
+                        *({name: np.concatenate(parts) for name, parts in each.items()} for each in (values, uniform)))

@@ -1,7 +1,26 @@
 """What can be asked: the wiring, the edits and the `Query`. Primitives only, so a query is a cache key and what a link
 means."""
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol, TypeVar
+
+Record = TypeVar("Record", covariant=True)
+
+
+class Reads(Protocol[Record]):
+    """`model.core.models.OpenModel` as far as a query needs it. Generic, because a record holds its query, so that this
+    file cannot import the record's."""
+
+    def record(self, query: "Query", report: Callable[[float, str], None]) -> Record:
+        """The record of the query's pass."""
+
+
+class Opens(Protocol[Record]):
+    """`model.core.models.Models` as far as a query needs it."""
+
+    def open(self, asked: "Query", report: Callable[[float, str], None]) -> Reads[Record]:
+        """The model that the query is put to."""
 
 
 class Kind(StrEnum):
@@ -116,35 +135,6 @@ class Query:
                 raise UserError(f"Layer {layer} head {head} ({kind}) has two edits of its output, and only one can "
                                 f"hold; take one away.")
 
-
-@dataclass(frozen=True)
-class FirstLayerQuery:
-    """The record of the first layer alone, without a prediction, for what must not wait for the rest of the pass:
-    answered by `model.core.record.AttentionRecord`. A model that reads two sides, or that only reports its weights,
-    answers with its whole record."""
-
-    query: Query
-
-
-@dataclass(frozen=True)
-class OverviewQuery:
-    """Thumbnails of every head of one kind: answered by `model.core.heads.Overview`."""
-
-    query: Query
-    kind: Kind
-
-
-@dataclass(frozen=True)
-class MeasuresQuery:
-    """The measures of every head of one kind: answered by `model.core.measures.HeadMeasures`."""
-
-    query: Query
-    kind: Kind
-
-
-@dataclass(frozen=True)
-class CardQuery:
-    """A model's card, without a text: answered by `model.core.record.Card`. Opens the model, which verifies it."""
-
-    model: str
-    revision: str
+    def answer(self, models: Opens[Record], report: Callable[[float, str], None]) -> Record:
+        """The `model.core.record.AttentionRecord` of the pass. Raises UserError where there is none."""
+        return models.open(self, report).record(self, report)

@@ -1,10 +1,10 @@
 """What a model computes round its attention: embeddings, residual stream, projections by head, layer-norm scales,
 feed-forward activations.
 
-Asked once for all pages that need it: a `TraceQuery` is answered by a `Trace` of the very pass that the query's record
-comes from, so record and trace fit to the last bit. Rows are tokens and vectors are rows, y = x · W + b; layers and
-heads count from 0. Weights are read-only views of the model's own memory; `nbytes` counts what belongs to the trace
-alone. """
+Asked once for all pages that need it: a `TraceQuery` (model/core/models.py) is answered by a `Trace` of the very pass
+that the query's record comes from, so record and trace fit to the last bit. Rows are tokens and vectors are rows, y = x
+· W + b; layers and heads count from 0. Weights are read-only views of the model's own memory; `nbytes` counts what
+belongs to the trace alone. """
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,24 +17,9 @@ from model.core.query import Kind, Query
 CLOSE = 1e-4
 
 
-@dataclass(frozen=True)
-class TraceQuery:
-    """Everything between the embeddings and the last block of one query's pass: answered by `Trace`."""
-
-    query: Query
-
-
-@dataclass(frozen=True)
-class LastQuery:
-    """Only the vectors that the last block of one kind puts out, at the price of a plain pass: answered by `Last`."""
-
-    query: Query
-    kind: Kind
-
-
 @dataclass(frozen=True, eq=False)
-class Last:
-    """The answer to a LastQuery."""
+class LastVectors:
+    """The answer to a `LastVectorsQuery`."""
 
     vectors: np.ndarray   # float32 (t, d_model): `after` of the last block of its kind
 

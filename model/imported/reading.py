@@ -56,8 +56,8 @@ def read_attention(file: BinaryIO, name: str) -> ImportedFile:
 
 def _layer_arrays(arrays: Arrays, kind: Kind) -> dict[int, str]:
     """The names of the arrays KIND_INDEX, by the layer's number."""
-    found = (re.fullmatch(rf"{kind}_(\d{{1,4}})", name) for name in sorted(arrays.names))
-    return {int(match[1]): match[0] for match in found if match}
+    matches = (re.fullmatch(rf"{kind}_(\d{{1,4}})", name) for name in sorted(arrays.names))
+    return {int(match[1]): match[0] for match in matches if match}
 
 
 def _plain(arrays: Arrays, array: str) -> AttentionMap:

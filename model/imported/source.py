@@ -3,9 +3,9 @@ process only."""
 import hashlib
 import io
 import threading
-from collections import OrderedDict
 from typing import Any
 
+from model.core.byte_cache import byte_cache
 from model.core.query import Query, UserError
 from model.core.record import ROW_SUM_TOLERANCE, AttentionRecord, Card, Verification
 from model.core.types import Progress, quiet
@@ -17,7 +17,7 @@ ONLY_WEIGHTS = ("An imported file holds weights and tokens and not the model, so
                 "choose a model.")
 GONE = "That imported file is no longer in this server's memory; open it again, or choose a model."
 
-_files: OrderedDict[str, ImportedFile] = OrderedDict()
+_files = byte_cache(STORE)
 _lock = threading.Lock()
 
 
@@ -33,25 +33,21 @@ def store(content: bytes, name: str) -> tuple[str, str]:
     fingerprint = hashlib.sha256(content).hexdigest()
     with _lock:
         _files[fingerprint] = file
-        _files.move_to_end(fingerprint)
-        while sum(file.nbytes for file in _files.values()) > STORE and len(_files) > 1:
-            _files.popitem(last=False)
     return PREFIX + fingerprint, file.text
 
 
 def _file(model_id: str) -> ImportedFile:
     with _lock:
-        file = _files.get(model_id.removeprefix(PREFIX))
-        if file is None:
-            raise UserError(GONE)
-        _files.move_to_end(model_id.removeprefix(PREFIX))
-        return file
+        file: ImportedFile | None = _files.get(model_id.removeprefix(PREFIX))
+    if file is None:
+        raise UserError(GONE)
+    return file
 
 
 def title(model_id: str) -> str:
     """The file's name, or that it is gone."""
     with _lock:
-        file = _files.get(model_id.removeprefix(PREFIX))
+        file: ImportedFile | None = _files.get(model_id.removeprefix(PREFIX))
     return file.name if file else "a file that is gone"
 
 
@@ -79,7 +75,7 @@ class OpenedFile:
                     "not stated", "not stated", len(file.maps[0].queries),
                     note=f"Imported from {file.name}, not verified. {stated}")
 
-    def answer(self, query: Query, report: Progress) -> AttentionRecord:
+    def record(self, query: Query, report: Progress) -> AttentionRecord:
         """The file's attention as a record. Raises UserError for another text, and for edits."""
         file = _file(self.id)
         if query.edits or query.continuation:

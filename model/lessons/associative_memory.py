@@ -63,9 +63,9 @@ def errors(keys: np.ndarray, values: np.ndarray, share: float, temperatures: np.
     pair, (temperature) each."""
     queries = np.concatenate([damage(key, share, seed, draws) for seed, key in enumerate(keys)])
     right = np.repeat(np.arange(len(keys)), draws)
-    squared, found = [], []
+    squared, on_right = [], []
     for temperature in temperatures:
         mixed, weights = recall(queries, keys, values, float(temperature))
         squared.append(((mixed - values[right]) ** 2).mean())
-        found.append(weights[np.arange(len(right)), right].mean())
-    return np.array(squared), np.array(found)
+        on_right.append(weights[np.arange(len(right)), right].mean())
+    return np.array(squared), np.array(on_right)

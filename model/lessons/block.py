@@ -31,21 +31,21 @@ def boxes(block: Block) -> list[Box]:
     stream, behind it if it reads what the sub-layer put out (Gemma 2, OLMo 2), and is part of *add & norm* if it reads
     their sum and the model is post-LN."""
     left, stream = list(block.norms), block.before
-    found = [Box("in", "in", stream)]
+    stack = [Box("in", "in", stream)]
     parts: list[tuple[str, np.ndarray | None]] = [("cross" if each.kind is Kind.CROSS else "attention", each.output)
                                                   for each in block.attentions]
     parts.append(("feed_forward", block.feed_forward.output if block.feed_forward else None))
     for number, (name, output) in enumerate(parts, 1):
         before = _reading(left, stream)
-        found += [Box(f"norm{number}", "norm", before.output, before)] if before else []
-        found.append(Box(name, name, output))
+        stack += [Box(f"norm{number}", "norm", before.output, before)] if before else []
+        stack.append(Box(name, name, output))
         behind = _reading(left, output)
-        found += [Box(f"behind{number}", "norm", behind.output, behind)] if behind else []
+        stack += [Box(f"behind{number}", "norm", behind.output, behind)] if behind else []
         stream = block.after if output is None else stream + (behind.output if behind else output)
         after = None if block.norm_first else _reading(left, stream)
         stream = after.output if after else stream
-        found.append(Box(f"add{number}", "add_norm" if after else "add", stream, after))
-    return found
+        stack.append(Box(f"add{number}", "add_norm" if after else "add", stream, after))
+    return stack
 
 
 def _reading(norms: list[Norm], read: np.ndarray | None) -> Norm | None:

@@ -5,14 +5,19 @@ layer: Ethayarajh 2019, *How Contextual are Contextualized Word Representations?
 """
 import functools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from model.core.masks import frozen_array
+from model.core.models import Models
 from model.core.query import Query, UserError
 from model.core.record import Tokens
 from model.core.statistics import cosines
 from model.core.trace import Trace
+from model.core.types import Progress
+from model.pretrained.inputs import tokenize_query
+from model.pretrained.tokens import visible
 
 NEAREST = 12
 DRAWN = 5000       # pairs of pieces that the baseline is drawn from
@@ -21,13 +26,16 @@ TABLES = 50        # random tables that the luck of a neighbour is the mean over
 
 @dataclass(frozen=True)
 class TableQuery:
-    """A word's neighbours in a model's table of input embeddings, and the table's rows of `ids`: answered by
-    `Table`."""
+    """A word's neighbours in a model's table of input embeddings, and the table's rows of `ids`."""
 
     model: str
     revision: str
     word: str
     ids: tuple[int, ...]
+
+    def answer(self, models: Models, report: Progress) -> "Table":
+        """The neighbours. Raises UserError for a word of several pieces, or an unknown one."""
+        return look_up(models.open(self, report), self, report)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,13 +61,22 @@ class Table:
 
 @dataclass(frozen=True)
 class ContextsQuery:
-    """One word in three texts: answered by `Contexts`."""
+    """One word in three texts."""
 
     first: Query    # a text with the word
     second: Query   # one in which it means something else
     third: Query    # one in which it means the same as in the first
     others: Query   # a text of unrelated words
     word: str       # as it is spelled in the texts
+
+    def answer(self, models: Models, report: Progress) -> "Contexts":
+        """The word's vectors compared. Raises UserError if it is missing in one of the first three texts."""
+        opened: Any = models.open(self.first, report)
+        asked = (self.first, self.second, self.third, self.others)
+        tokens = [tokenize_query(opened.network, opened.tokenizer, query, opened.card.max_tokens).source
+                  for query in asked]
+        return compare(self.word, tuple(query.text for query in asked), tokens,
+                       [layers(models.trace(query, report)) for query in asked])
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +98,30 @@ class Contexts:
             object.__setattr__(self, name, frozen_array(getattr(self, name)))
 
 
+def look_up(opened: Any, question: TableQuery, report: Progress) -> Table:
+    """The neighbours of a word that is one piece of a pretrained model's vocabulary. Raises UserError for a word of
+    several pieces, or an unknown one."""
+    report(0.3, "looking through the vocabulary")
+    tokenizer, title = opened.tokenizer, opened.card.title
+
+    def name_of(id: int) -> str:
+        return visible(tokenizer.convert_tokens_to_string([tokenizer.convert_ids_to_tokens(id)]))
+
+    # byte-level pieces hold the space before a word
+    ids = tokenizer.encode(f" {question.word}", add_special_tokens=False)
+    if len(ids) != 1:
+        raise UserError(f"“{question.word}” is not one piece for {title} but {len(ids)} "
+                        f"({' · '.join(map(name_of, ids))}), and a table has rows of "
+                        "pieces only; choose a word that is one piece.")
+    if ids[0] == tokenizer.unk_token_id and question.word != tokenizer.unk_token:
+        raise UserError(f"“{question.word}” is unknown to {title}; choose another word.")
+    rows = opened.network.get_input_embeddings().weight.detach().numpy()[:len(tokenizer)]
+    order, cosines, pairs = neighbours(rows, ids[0])
+    return Table(rows[list(question.ids)], name_of(ids[0]),
+                 tuple((name_of(piece), float(cosines[piece - (piece > ids[0])])) for piece in order), cosines,
+                 pairs, luck(*rows.shape))
+
+
 def to_all(table: np.ndarray, place: int) -> np.ndarray:
     """Cosines (vocabulary) of one row of a table (vocabulary, d_model) with all of them, in the table's own
     precision."""
@@ -91,12 +132,12 @@ def to_all(table: np.ndarray, place: int) -> np.ndarray:
 def neighbours(table: np.ndarray, place: int) -> tuple[list[int], np.ndarray, np.ndarray]:
     """The NEAREST rows to one row of a table (vocabulary, d_model), its cosines with all others, and those of pairs of
     rows drawn at random."""
-    found = to_all(table, place)
-    order = [int(each) for each in np.argsort(-found, kind="stable")[:NEAREST + 1] if each != place][:NEAREST]
+    similar = to_all(table, place)
+    order = [int(each) for each in np.argsort(-similar, kind="stable")[:NEAREST + 1] if each != place][:NEAREST]
     first, second = np.random.default_rng(0).integers(len(table), size=(2, DRAWN))
     one, other = table[first[first != second]], table[second[first != second]]
     lengths = np.linalg.norm(one, axis=-1) * np.linalg.norm(other, axis=-1)
-    return order, np.delete(found, place), (one * other).sum(-1) / np.maximum(lengths, 1e-30)
+    return order, np.delete(similar, place), (one * other).sum(-1) / np.maximum(lengths, 1e-30)
 
 
 @functools.lru_cache(8)
@@ -112,11 +153,11 @@ def luck(vocabulary: int, d_model: int) -> float:
 
 def members(tokens: Tokens) -> dict[int, list[int]]:
     """The tokens of each word, special ones left out."""
-    found: dict[int, list[int]] = {}
+    by_word: dict[int, list[int]] = {}
     for place, word in enumerate(tokens.words):
         if word >= 0 and not tokens.special[place]:
-            found.setdefault(word, []).append(place)
-    return found
+            by_word.setdefault(word, []).append(place)
+    return by_word
 
 
 def spelling(tokens: Tokens, text: str, places: list[int]) -> str:
@@ -156,15 +197,15 @@ def compare(word: str, texts: tuple[str, ...], tokens: list[Tokens], states: lis
                      for one, other in zip(states[0], states[side], strict=True)] for side in (1, 2))
     words = [_words(*each) for each in zip(tokens, texts, strict=True)]
     different = np.array([[one != other for other, _ in words[3]] for side in (0, 1, 2) for one, _ in words[side]])
-    found = []
+    baseline = []
     for layer in range(len(apart)):
         here = np.stack([states[side][layer][each].mean(0) for side in (0, 1, 2) for _, each in words[side]])
-        found.append(cosines(here, np.stack([states[3][layer][each].mean(0) for _, each in words[3]]))[different])
-    low, high = np.array([np.percentile(each, (10, 90)) for each in found]).T
+        baseline.append(cosines(here, np.stack([states[3][layer][each].mean(0) for _, each in words[3]]))[different])
+    low, high = np.array([np.percentile(each, (10, 90)) for each in baseline]).T
     pieces = tuple(tokens[0].texts[place] for place in places[0])
     unknown = any(tokens[side].unknown[place] for side in (0, 1, 2) for place in places[side])
     leads = any(min(places[side]) == min(members(tokens[side])[0]) for side in (0, 1, 2))
-    return Contexts(np.array(apart), np.array(alike), np.array([each.mean() for each in found]), low, high,
+    return Contexts(np.array(apart), np.array(alike), np.array([each.mean() for each in baseline]), low, high,
                     int(different.sum()), pieces, unknown,
                     leads)
 
@@ -173,6 +214,6 @@ def _words(tokens: Tokens, text: str) -> list[tuple[str, list[int]]]:
     """The words after the first that are spelled with a letter or a digit and have no unknown piece: how, and their
     tokens."""
     later = list(members(tokens).values())[1:]
-    found = [(spelling(tokens, text, places), places) for places in later
+    words = [(spelling(tokens, text, places), places) for places in later
              if not any(tokens.unknown[place] for place in places)]
-    return [(word, places) for word, places in found if any(map(str.isalnum, word))]
+    return [(word, places) for word, places in words if any(map(str.isalnum, word))]

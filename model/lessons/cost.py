@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.core.memory import FLOAT
+from model.core.models import Models
 from model.core.query import UserError
 from model.core.types import Progress
 
@@ -38,12 +39,16 @@ FITTED = 4                               # lengths, the longest ones, that a pow
 
 @dataclass(frozen=True)
 class CostQuery:
-    """One way of WAYS at one length: answered by `Cost`. again: asks for another measurement of the same."""
+    """One way of WAYS at one length. again: asks for another measurement of the same."""
 
     way: str
     n: int
     d_model: int
     again: int = 0
+
+    def answer(self, models: Models, report: Progress) -> "Cost":
+        """The measurement. Raises UserError for what is no question or does not fit."""
+        return measure(self, report)
 
 
 @dataclass(frozen=True)
@@ -92,8 +97,8 @@ def linear(tokens: "Tensor", weights: "Sequence[Tensor]") -> "Tensor":
     """Everything else in a layer, (n, d_model): the projections to queries, keys, values and out of the heads, and the
     feed-forward layer of 4 d."""
     *projections, up, down = weights
-    for each in projections:
-        tokens = tokens @ each
+    for projection in projections:
+        tokens = tokens @ projection
     return (tokens @ up).relu_() @ down
 
 
@@ -171,9 +176,9 @@ def peak_bytes(call: Callable) -> int:
 
     with profile(profile_memory=True) as seen:
         call()
-    events = sorted((each for each in seen.kineto_results.events() if each.name() == "[memory]"),
+    events = sorted((event for event in seen.kineto_results.events() if event.name() == "[memory]"),
                     key=lambda each: each.start_ns())
-    return int(np.cumsum([each.nbytes() for each in events]).max(initial=0))
+    return int(np.cumsum([event.nbytes() for event in events]).max(initial=0))
 
 
 def clock() -> Callable[[], float]:

@@ -14,10 +14,10 @@ def signal(kind: str) -> np.ndarray:
     steps."""
     if kind == "noisy":
         return 0.1 + np.random.default_rng(1).normal(size=STEPS)
-    found = np.ones(STEPS) if kind != "fading" else 10.0 ** (-np.arange(STEPS) / 40)
+    gradients = np.ones(STEPS) if kind != "fading" else 10.0 ** (-np.arange(STEPS) / 40)
     if kind == "spike":
-        found[AT] = SPIKE
-    return found
+        gradients[AT] = SPIKE
+    return gradients
 
 
 def adam(gradients: np.ndarray, beta1: float = 0.9, beta2: float = 0.98, epsilon: float = 1e-9) -> np.ndarray:

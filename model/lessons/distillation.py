@@ -42,9 +42,9 @@ def signs(numbers: list[int]) -> list[str]:
 
 def one_hot(right: int, words: int) -> np.ndarray:
     """All probability on one word, float64 (word): what a text says comes next."""
-    found = np.zeros(words)
-    found[right] = 1
-    return found
+    probabilities = np.zeros(words)
+    probabilities[right] = 1
+    return probabilities
 
 
 def soften(logits: np.ndarray, temperature: float) -> np.ndarray:
@@ -52,11 +52,11 @@ def soften(logits: np.ndarray, temperature: float) -> np.ndarray:
     return distribution(logits, temperature)
 
 
-def parts(target: np.ndarray, said: np.ndarray) -> tuple[float, float, float]:
-    """(H(target), D_KL(target‖said), −Σ target ln said), nats: the floor, what learning can take away, and the loss."""
-    return float(entropy(target, base=math.e)), float(divergence(target, said)), float(cross_entropy(target, said))
+def parts(target: np.ndarray, guess: np.ndarray) -> tuple[float, float, float]:
+    """(H(target), D_KL(target‖guess), −Σ target ln guess), nats: the floor, what learning can take away, the loss."""
+    return float(entropy(target, base=math.e)), float(divergence(target, guess)), float(cross_entropy(target, guess))
 
 
-def slope(target: np.ndarray, said: np.ndarray) -> np.ndarray:
-    """∂loss / ∂logits (word) = said − target: the same formula for every target."""
-    return said - target
+def slope(target: np.ndarray, guess: np.ndarray) -> np.ndarray:
+    """∂loss / ∂logits (word) = guess − target: the same formula for every target."""
+    return guess - target

@@ -15,13 +15,13 @@ def row_change(before: np.ndarray, after: np.ndarray) -> np.ndarray:
 
 def head_changes(before: AttentionRecord, after: AttentionRecord, kind: Kind) -> dict[HeadId, float]:
     """{(layer, head): share of the attention that moved}, the mean over the text's queries."""
-    found: dict[HeadId, float] = {}
+    moved: dict[HeadId, float] = {}
     for old, new in zip(before[kind].layers, after[kind].layers, strict=True):
         totals = np.zeros(old.heads)
         for (_, _, first), (_, _, second) in zip(heads.weight_blocks(old), heads.weight_blocks(new), strict=True):
             totals += row_change(first, second).sum(-1)
-        found.update({(old.index, head): float(total / old.shape[1]) for head, total in enumerate(totals)})
-    return found
+        moved.update({(old.index, head): float(total / old.shape[1]) for head, total in enumerate(totals)})
+    return moved
 
 
 def by_layer(values: dict[HeadId, float]) -> tuple[np.ndarray, list[int]]:

@@ -34,7 +34,7 @@ class Wiring:
 
 def wiring(trace: Trace, record: AttentionRecord) -> Wiring:
     """Read off trace and record of one query; raises KeyError for a model without cross-attention."""
-    crossing = [each for block in trace.blocks for each in block.attentions if each.kind is Kind.CROSS]
+    crossing = [attention for block in trace.blocks for attention in block.attentions if attention.kind is Kind.CROSS]
     if not crossing:
         raise KeyError("no cross-attention in this trace")
     memory = crossing[0].memory

@@ -53,8 +53,8 @@ def head_steps(layer: Layer, head: int, token: int) -> HeadSteps:
 
 def _row(block: np.ndarray, head: int) -> np.ndarray:
     """The only row of a mask or bias, (key)."""
-    found = (block[head if len(block) > 1 else 0] if block.ndim == 3 else block)[0]
-    return found if found.dtype == bool else found.astype(np.float64)
+    row = (block[head if len(block) > 1 else 0] if block.ndim == 3 else block)[0]
+    return row if row.dtype == bool else row.astype(np.float64)
 
 
 def row_softmax(logits: np.ndarray, allowed: np.ndarray, sink: float | None = None) -> tuple[np.ndarray, float]:
@@ -74,10 +74,10 @@ def ranked_products(products: np.ndarray, keep: int,
     meaning under the turn. """
     paired = {each for pair in pairs for each in pair}
     named = [(f"{a}+{b}", float(products[a] + products[b])) for a, b in pairs]
-    named += [(str(place), float(each)) for place, each in enumerate(products) if place not in paired]
+    named += [(str(place), float(product)) for place, product in enumerate(products) if place not in paired]
     named.sort(key=lambda each: -abs(each[1]))
-    kept, rest = named[:keep], named[keep:]
-    return kept + ([(f"other {len(rest)}", sum(value for _, value in rest))] if rest else [])
+    largest, rest = named[:keep], named[keep:]
+    return largest + ([(f"other {len(rest)}", sum(value for _, value in rest))] if rest else [])
 
 
 def angle(one: np.ndarray, other: np.ndarray) -> float:
@@ -110,12 +110,12 @@ def hull(points: np.ndarray) -> np.ndarray:
     order = np.lexsort((points[:, 1], points[:, 0]))
 
     def chain(places: np.ndarray) -> list[int]:
-        found: list[int] = []
+        corners: list[int] = []
         for place in places:
-            while len(found) > 1 and turn_direction(points[found[-2]], points[found[-1]], points[place]) <= 0:
-                found.pop()
-            found.append(int(place))
-        return found[:-1]
+            while len(corners) > 1 and turn_direction(points[corners[-2]], points[corners[-1]], points[place]) <= 0:
+                corners.pop()
+            corners.append(int(place))
+        return corners[:-1]
 
     corners = chain(order) + chain(order[::-1])
     return np.array(corners or [int(order[0])])

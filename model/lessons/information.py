@@ -12,6 +12,7 @@ import numpy as np
 
 from model.core import heads
 from model.core.displayed import MAX_UNPOOLED
+from model.core.models import Models
 from model.core.query import Kind, Query, UserError
 from model.core.record import AttentionMap, Layer, Reported
 from model.core.statistics import entropy
@@ -26,10 +27,14 @@ TOYS = ("uniform", "causal", "first", "itself", "previous")
 
 @dataclass(frozen=True)
 class InformationQuery:
-    """What the heads of one kind tell on one text: answered by `Information`."""
+    """What the heads of one kind tell on one text."""
 
     query: Query
     kind: Kind
+
+    def answer(self, models: Models, report: Progress) -> "Information":
+        """The measures of the query's record. Raises UserError for a text that is too long."""
+        return measure_text(models.record(self.query, report)[self.kind], report)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +77,7 @@ def measure_text(attention_map: AttentionMap, report: Progress) -> Information:
         raise UserError(f"The text has {max(shape):,} tokens, and heads are compared on at most {LONGEST:,}; shorten "
                         f"it.")
     apart = np.abs(np.arange(shape[0])[:, None] - np.arange(shape[1])).astype(float)
-    kept = _rows(sum(layer.heads for layer in attention_map.layers), *shape)
+    compared = _rows(sum(layer.heads for layer in attention_map.layers), *shape)
     values: dict[str, list[float]] = {name: [] for name in ("entropy", "mutual", "distance")}
     blank: dict[str, list[float]] = {name: [] for name in values}
     places, sampled = [], []
@@ -86,8 +91,8 @@ def measure_text(attention_map: AttentionMap, report: Progress) -> Information:
                 target["distance"].append(np.nan if attention_map.kind is Kind.CROSS
                                           else (rows[:, :shape[1]] * apart).sum(1).mean())
             places.append((layer.index, head))
-            sampled.append(np.pad(weights[kept], ((0, 0), (0, 1 + shape[1] - weights.shape[1]))).astype(np.float32))
-    return Information(tuple(places), {name: np.array(each) for name, each in values.items()},
+            sampled.append(np.pad(weights[compared], ((0, 0), (0, 1 + shape[1] - weights.shape[1]))).astype(np.float32))
+    return Information(tuple(places), {name: np.array(value) for name, value in values.items()},
                        {name: np.array(each) for name, each in blank.items()},
                        divergences(np.stack(sampled), report), shape[0])
 
@@ -119,12 +124,12 @@ def divergences(weights: np.ndarray, report: Progress) -> np.ndarray:
     H of the middle of two rows minus the middle of their H.
     """
     own = entropy(weights, base=2).mean(-1, dtype=np.float64)
-    found = np.zeros((len(weights), len(weights)))
+    divergence = np.zeros((len(weights), len(weights)))
     for place in range(len(weights) - 1):
         report(0.3 + 0.7 * place / len(weights), f"head {place} of {len(weights)} with all others")
         middle = entropy((weights[place + 1:] + weights[place]) / 2, base=2).mean(-1, dtype=np.float64)
-        found[place, place + 1:] = middle - (own[place + 1:] + own[place]) / 2
-    return np.clip(found + found.T, 0, 1)
+        divergence[place, place + 1:] = middle - (own[place + 1:] + own[place]) / 2
+    return np.clip(divergence + divergence.T, 0, 1)
 
 
 def mean_over_texts(texts: Sequence[Information]) -> Information:
@@ -132,16 +137,16 @@ def mean_over_texts(texts: Sequence[Information]) -> Information:
     first = texts[0]
 
     def mean(field: str) -> dict[str, np.ndarray]:
-        return {name: np.mean([getattr(each, field)[name] for each in texts], axis=0) for name in first.values}
+        return {name: np.mean([getattr(text, field)[name] for text in texts], axis=0) for name in first.values}
 
     return Information(first.places, mean("values"), mean("blank"),
-                       np.mean([each.divergence for each in texts], axis=0),
-                       float(np.mean([each.tokens for each in texts])), len(texts))
+                       np.mean([text.divergence for text in texts], axis=0),
+                       float(np.mean([text.tokens for text in texts])), len(texts))
 
 
-def within_and_between(found: Information, distances: np.ndarray) -> tuple[float, float]:
+def within_and_between(measured: Information, distances: np.ndarray) -> tuple[float, float]:
     """Mean distance (head, head) of two heads of the same layer, and of two layers; NaN where there is no such pair."""
-    layers = np.array([layer for layer, _ in found.places])
+    layers = np.array([layer for layer, _ in measured.places])
     above = np.triu(np.ones_like(distances, bool), 1)
     same = layers[:, None] == layers
     mean = lambda chosen: float(distances[chosen].mean()) if chosen.any() else np.nan

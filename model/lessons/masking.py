@@ -67,13 +67,13 @@ def blind_row(n: int) -> dict[str, str]:
     import torch
 
     scores, nothing = toy_scores(n, 0), np.zeros((n, n), bool)
-    found = {method: _in_words(masked_weights(scores, nothing, method)[0]) for method in METHODS}
+    rows = {method: _in_words(masked_weights(scores, nothing, method)[0]) for method in METHODS}
     values = torch.ones(1, n, 2, dtype=torch.float64)
     mixed = torch.nn.functional.scaled_dot_product_attention(values, values, values,
                                                              attn_mask=torch.from_numpy(nothing)[None])
-    found["torch.softmax"] = _in_words(torch.softmax(torch.full((n,), -torch.inf), 0).numpy())
-    found["scaled_dot_product_attention"] = _in_words(mixed[0, 0].numpy())
-    return found
+    rows["torch.softmax"] = _in_words(torch.softmax(torch.full((n,), -torch.inf), 0).numpy())
+    rows["scaled_dot_product_attention"] = _in_words(mixed[0, 0].numpy())
+    return rows
 
 
 def _in_words(row: np.ndarray) -> str:

@@ -15,16 +15,16 @@ def between(points: np.ndarray) -> np.ndarray:
     """Euclidean distances, (point, point), from |a|² + |b|² − 2 a · b about the points' middle."""
     points = points - points.mean(0)
     squares = (points**2).sum(1)
-    found = np.sqrt(np.maximum(squares[:, None] + squares - 2 * points @ points.T, 0))
-    np.fill_diagonal(found, 0)
-    return found
+    distances = np.sqrt(np.maximum(squares[:, None] + squares - 2 * points @ points.T, 0))
+    np.fill_diagonal(distances, 0)
+    return distances
 
 
 def stress(points: np.ndarray, wanted: np.ndarray) -> float:
     """Kruskal's stress-1: the root of Σ (distance − wanted)² / Σ distance². 0 is perfect; Kruskal called 0.1 fair and
     0.2 poor."""
-    found = between(points)
-    return float(np.sqrt(((found - wanted) ** 2).sum() / max((found**2).sum(), 1e-300)))
+    distances = between(points)
+    return float(np.sqrt(((distances - wanted) ** 2).sum() / max((distances**2).sum(), 1e-300)))
 
 
 def classical(wanted: np.ndarray, dimensions: int = 2) -> np.ndarray:

@@ -28,15 +28,15 @@ class Step:
 def steps(scores: np.ndarray, values: np.ndarray, tile: int) -> list[Step]:
     """One row's scores (key) and the values (key, d_v), `tile` keys at a time; float64. The last step's answer is the
     row's output."""
-    found = []
+    tiles = []
     m, total, mix = -np.inf, 0.0, np.zeros(values.shape[1])
     for start in range(0, len(scores), tile):
         part, there = scores[start:start + tile], values[start:start + tile]
         top = max(m, float(part.max()))
-        kept, raised = float(np.exp(m - top)), np.exp(part - top)
-        m, total, mix = top, kept * total + float(raised.sum()), kept * mix + raised @ there
-        found.append(Step((start, start + len(part)), m, total, mix, kept))
-    return found
+        factor, raised = float(np.exp(m - top)), np.exp(part - top)
+        m, total, mix = top, factor * total + float(raised.sum()), factor * mix + raised @ there
+        tiles.append(Step((start, start + len(part)), m, total, mix, factor))
+    return tiles
 
 
 def tiled_attention(query: np.ndarray, key: np.ndarray, value: np.ndarray, tile: int) -> np.ndarray:
@@ -50,9 +50,9 @@ def tiled_attention(query: np.ndarray, key: np.ndarray, value: np.ndarray, tile:
         for start in range(0, len(key), tile):
             scores = rows @ key[start:start + tile].T / np.sqrt(query.shape[1]).astype(query.dtype)
             top = np.maximum(m, scores.max(1, keepdims=True))
-            kept, raised = np.exp(m - top), np.exp(scores - top)
-            m, total = top, kept * total + raised.sum(1, keepdims=True)
-            mix = kept * mix + raised @ value[start:start + tile]
+            factor, raised = np.exp(m - top), np.exp(scores - top)
+            m, total = top, factor * total + raised.sum(1, keepdims=True)
+            mix = factor * mix + raised @ value[start:start + tile]
         out[first:first + tile] = mix / total
     return out
 

@@ -47,7 +47,7 @@ def by_distance(square: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     """(mean, lowest, highest) of a square matrix at each distance j − i from −(n−1) to n−1, float64 (2n − 1)."""
     n = len(square)
     diagonals = [np.diagonal(square, offset) for offset in range(1 - n, n)]
-    across = lambda kind: np.array([kind(each) for each in diagonals])
+    across = lambda kind: np.array([kind(diagonal) for diagonal in diagonals])
     return across(np.mean), across(np.min), across(np.max)
 
 

@@ -4,15 +4,10 @@ fixed: the encoder's last state is the context of every step (Cho et al. 2014, a
 attention: each step mixes all of the encoder's states by additive scores (Bahdanau et al. 2015, arXiv:1409.0473,
 equations 4 to 6, appendix A.1.2), here with an encoder that reads in one direction only. Gated recurrent units,
 cross-entropy, Adam with one cycle, gradients clipped at norm 1. """
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-import numpy as np
 import torch
 from torch import Tensor, nn
-
-from model.core.types import Progress
-from model.lessons.copying import LENGTHS, TRAINED, Copying
 
 SYMBOLS = 12                       # what texts are made of; one more id begins every answer
 D_MODEL = 48
@@ -59,8 +54,8 @@ class Copier(nn.Module):
         return torch.stack(logits, 1), torch.stack(seen, 1)
 
 
-def train(kind: str, steps: int, seed: int, report: Callable[[int], None] = lambda step: None) -> Copier:
-    """Trains on random texts of 1 to TRAINED symbols, all of a batch equally long."""
+def train(kind: str, longest: int, steps: int, seed: int, report: Callable[[int], None]) -> Copier:
+    """Trains on random texts of 1 to `longest` symbols, all of a batch equally long."""
     draw = torch.Generator().manual_seed(seed)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
@@ -69,7 +64,7 @@ def train(kind: str, steps: int, seed: int, report: Callable[[int], None] = lamb
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=steps)
     for step in range(steps):
         report(step)
-        length = int(torch.randint(1, TRAINED + 1, (), generator=draw))
+        length = int(torch.randint(1, longest + 1, (), generator=draw))
         text = torch.randint(SYMBOLS, (BATCH, length), generator=draw)
         loss = nn.functional.cross_entropy(model(text, text)[0].flatten(0, 1), text.flatten())
         optimiser.zero_grad()
@@ -80,32 +75,12 @@ def train(kind: str, steps: int, seed: int, report: Callable[[int], None] = lamb
     return model.eval()
 
 
-def accuracy(model: Copier, seed: int) -> list[float]:
-    """The share of right symbols at each of LENGTHS, on texts that no training drew on purpose."""
+def accuracy(model: Copier, lengths: Sequence[int], seed: int) -> list[float]:
+    """The share of right symbols at each length, on texts that no training drew on purpose."""
     draw = torch.Generator().manual_seed(10_000 + seed)
-    found = []
+    shares = []
     with torch.inference_mode():
-        for length in LENGTHS:
+        for length in lengths:
             text = torch.randint(SYMBOLS, (TEXTS, length), generator=draw)
-            found.append((model(text)[0].argmax(-1) == text).float().mean().item())
-    return found
-
-
-def run(kinds: tuple[str, ...], steps: int, seed: int, report: Progress) -> Copying:
-    """Trains the kinds, of which the last is attention, and measures each. The alignment is that of one text of TRAINED
-    symbols."""
-    right, seconds, parameters = {}, {}, {}
-    for number, kind in enumerate(kinds):
-        def told(step: int, number: int = number, kind: str = kind) -> None:
-            report((number + step / steps) / len(kinds), f"training: {kind}")
-
-        begun = time.perf_counter()
-        model = train(kind, steps, seed, told)
-        seconds[kind] = time.perf_counter() - begun
-        right[kind] = np.array(accuracy(model, seed))
-        parameters[kind] = sum(parameter.numel() for parameter in model.parameters())
-    text = torch.randint(SYMBOLS, (1, TRAINED), generator=torch.Generator().manual_seed(20_000 + seed))
-    with torch.inference_mode():
-        logits, seen = model(text)   # of the last model, the one with attention
-    return Copying(right, seconds, parameters, seen[0].numpy(), tuple(text[0].tolist()),
-                   tuple(logits[0].argmax(-1).tolist()))
+            shares.append((model(text)[0].argmax(-1) == text).float().mean().item())
+    return shares

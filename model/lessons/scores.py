@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.core.masks import frozen_array
+from model.core.models import Models
+from model.core.threads import one_thread
 from model.core.types import Progress
 
 if TYPE_CHECKING:
@@ -27,10 +29,15 @@ TIMED = 64                    # queries and keys of the timing, and how often it
 
 @dataclass(frozen=True)
 class ScoresQuery:
-    """Train the three side by side: answered by `Scores`."""
+    """Train the three side by side."""
 
     d_k: int
     seed: int
+
+    def answer(self, models: Models, report: Progress) -> "Scores":
+        """What the trainings did, the same in every process."""
+        with one_thread():
+            return side_by_side(self, report)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,11 +131,11 @@ def side_by_side(question: ScoresQuery, report: Progress) -> Scores:
     """All three on the same rows from the same start."""
     loss, accuracy, seconds, scoring, entropy = {}, {}, {}, {}, {}
     for number, kind in enumerate(KINDS):
-        def told(step: int, number: int = number, kind: str = kind) -> None:
+        def report_step(step: int, number: int = number, kind: str = kind) -> None:
             report((number + step / STEPS) / len(KINDS), f"training: {kind}")
 
         begun = time.perf_counter()
-        loss[kind], accuracy[kind], entropy[kind] = train(kind, question.d_k, question.seed, told)
+        loss[kind], accuracy[kind], entropy[kind] = train(kind, question.d_k, question.seed, report_step)
         seconds[kind], scoring[kind] = time.perf_counter() - begun, scoring_seconds(kind, question.d_k)
     return Scores(loss, accuracy, seconds, scoring, entropy)
 

@@ -1,7 +1,7 @@
 """A training that takes seconds: the resolver's task in a tiny setting, with the loss, the optimiser and the schedule
 of one's choice.
 
-A `RunQuery` is answered by a `Run`. The encoder names, at "it", the noun that "it" stands for; two runs with the same
+The encoder names, at "it", the noun that "it" stands for; two runs with the same
 seed start from the same weights and see the same sentences, so that whatever differs is what was chosen. """
 import random
 from dataclasses import dataclass, replace
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from model.core.models import Models
 from model.core.types import Progress, quiet
 from model.lessons.descent import scaled_rate
 from model.lessons.divergence import smoothed_target
@@ -27,8 +28,8 @@ TARGETS = ("word", "smooth", "teacher", "other")
 
 @dataclass(frozen=True)
 class RunQuery:
-    """One short training: answered by a `ShortRun`. The defaults are the paper's optimiser (section 5.3), with rate and
-    warm-up scaled to a run of 150 steps.
+    """One short training. The defaults are the paper's optimiser (section 5.3), with rate and warm-up scaled to
+    a run of 150 steps.
 
     Targets: "word" (the noun that "it" is), "smooth" (the same with label smoothing), "teacher" (distillation: what the
     plain run says), "other" (fine-tuning: the plain run's weights learn to name the other noun).
@@ -46,6 +47,10 @@ class RunQuery:
     seed: int = 1                # of the first weights and of the sentences
     fresh: bool = False          # "other" from untrained weights, to compare with
 
+    def answer(self, models: Models, report: Progress) -> "ShortRun":
+        """The curves of the training."""
+        return run(self, report)
+
 
 @dataclass(frozen=True, eq=False)
 class ShortRun:
@@ -62,7 +67,7 @@ class ShortRun:
     @property
     def nbytes(self) -> int:
         """Bytes of the curves."""
-        return sum(each.nbytes for each in vars(self).values())
+        return sum(var.nbytes for var in vars(self).values())
 
 
 @lru_cache(maxsize=2 * STEPS)

@@ -49,10 +49,10 @@ def global_tokens(n: int, shape: Shape) -> np.ndarray:
 
 def random_keys(n: int, shape: Shape) -> np.ndarray:
     """Each token looks at itself and at `random` tokens drawn for it; always the same ones for the same seed."""
-    found = np.eye(n, dtype=bool)
+    allowed = np.eye(n, dtype=bool)
     for row in range(n):
-        found[row, np.random.default_rng([shape.seed, row, n]).choice(n, min(shape.random, n), replace=False)] = True
-    return found
+        allowed[row, np.random.default_rng([shape.seed, row, n]).choice(n, min(shape.random, n), replace=False)] = True
+    return allowed
 
 
 def pattern(name: str, n: int, shape: Shape, causal: bool = False) -> np.ndarray:
@@ -93,15 +93,15 @@ def layers_needed(shares: np.ndarray) -> int | None:
 
 def lost_weight(attention_map: AttentionMap, allowed: np.ndarray) -> dict[HeadId, float]:
     """{(layer, head): share of the head's weight that lies outside the pattern}, the mean over the text's queries."""
-    found: dict[HeadId, float] = {}
+    lost: dict[HeadId, float] = {}
     for layer in attention_map.layers:
-        kept = np.zeros(layer.heads)
+        inside = np.zeros(layer.heads)
         total = np.zeros(layer.heads)
         for rows, keys, block in heads.weight_blocks(layer):
-            kept += (block * allowed[rows, keys]).sum((1, 2), dtype=np.float64)
+            inside += (block * allowed[rows, keys]).sum((1, 2), dtype=np.float64)
             total += block.sum((1, 2), dtype=np.float64)
-        found.update({(layer.index, head): float(1 - kept[head] / total[head]) for head in range(layer.heads)})
-    return found
+        lost.update({(layer.index, head): float(1 - inside[head] / total[head]) for head in range(layer.heads)})
+    return lost
 
 
 def applies_to(attention_map: AttentionMap) -> bool:

@@ -76,7 +76,8 @@ class Survey:
 def survey(n_keys: int, seed: int, kind: str) -> Survey:
     """Every width of WIDTHS, DRAWS rows each. variance: of the row's dots; entropy in bits; slope: ‖diag p − p pᵀ‖;
     gradient: ‖∂p/∂q‖."""
-    found: dict[str, dict[str, list]] = {name: {"plain": [], "scaled": []} for name in ("entropy", "slope", "gradient")}
+    curves: dict[str, dict[str, list]] = {name: {"plain": [], "scaled": []}
+                                          for name in ("entropy", "slope", "gradient")}
     variances = []
     for d_k in WIDTHS:
         _, keys, dots = rows_of(d_k, n_keys, seed, kind)
@@ -84,10 +85,10 @@ def survey(n_keys: int, seed: int, kind: str) -> Survey:
         variances.append(dots.var(1))
         for name, divisor in (("plain", 1.0), ("scaled", d_k**0.5)):
             weights = weights_of(dots, divisor)
-            found["entropy"][name].append(entropy(weights, base=2))
-            found["slope"][name].append(softmax.jacobian_norm(weights, 1.0))
-            found["gradient"][name].append(gradient_norm(weights, apart, divisor))
-    arrays = {name: {which: np.array(values) for which, values in each.items()} for name, each in found.items()}
+            curves["entropy"][name].append(entropy(weights, base=2))
+            curves["slope"][name].append(softmax.jacobian_norm(weights, 1.0))
+            curves["gradient"][name].append(gradient_norm(weights, apart, divisor))
+    arrays = {name: {which: np.array(values) for which, values in curve.items()} for name, curve in curves.items()}
     return Survey(np.array(variances), **arrays)
 
 
@@ -102,14 +103,14 @@ def t5_variance(d_model: int = 32, draws: int = 20, n_keys: int = 32) -> np.ndar
     """Variance of undivided q · k when W_Q starts with standard deviation (d_model · d_k)^−½ and W_K with d_model^−½,
     as in T5; (width, draw)."""
     rng = np.random.default_rng(0)
-    found = np.empty((len(WIDTHS), draws))
+    variances = np.empty((len(WIDTHS), draws))
     for place, d_k in enumerate(WIDTHS):
         for draw in range(draws):
             w_q = rng.standard_normal((d_k, d_model), np.float32) * (d_model * d_k) ** -0.5
             w_k = rng.standard_normal((d_k, d_model), np.float32) * d_model**-0.5
             token, others = rng.standard_normal(d_model, np.float32), rng.standard_normal((n_keys, d_model), np.float32)
-            found[place, draw] = (others @ (w_k.T @ (w_q @ token))).var()
-    return found
+            variances[place, draw] = (others @ (w_k.T @ (w_q @ token))).var()
+    return variances
 
 
 def overflows(dots: np.ndarray, divisor: float) -> float:
@@ -141,7 +142,7 @@ def reasons(d_k: int, n_keys: int, seed: int, kind: str) -> Reasons:
     """All four on the rows of one width."""
     _, keys, dots = rows_of(d_k, n_keys, seed, kind)
     apart, values = distances(keys), components((*dots.shape, 64), np.random.default_rng(seed + 1), kind)
-    found: dict[str, dict[str, float]] = {name: {} for name in list(Reasons.__dataclass_fields__)[:-1]}
+    by_reason: dict[str, dict[str, float]] = {name: {} for name in list(Reasons.__dataclass_fields__)[:-1]}
     for name, divisor in (("plain", 1.0), ("scaled", d_k**0.5)):
         weights = weights_of(dots, divisor)
         gradients = gradient_norm(weights, apart, divisor)
@@ -149,6 +150,6 @@ def reasons(d_k: int, n_keys: int, seed: int, kind: str) -> Reasons:
         numbers = (np.median(softmax.jacobian_norm(weights, 1.0)), np.median(gradients), gradients.mean(),
                    (dots / divisor).std(),
                    np.sqrt((output**2).mean()), np.median(weights.max(1)), overflows(dots, divisor))
-        for each, number in zip(found, numbers, strict=True):
-            found[each][name] = float(number)
-    return Reasons(**found, grown_overflow=overflows(GROWN * dots, d_k**0.5))
+        for each, number in zip(by_reason, numbers, strict=True):
+            by_reason[each][name] = float(number)
+    return Reasons(**by_reason, grown_overflow=overflows(GROWN * dots, d_k**0.5))

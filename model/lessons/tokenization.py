@@ -102,14 +102,14 @@ def _cut(text: str, tokenizer: "Tokenizer") -> Cut:
 
     normalised = tokenizer.normalizer.normalize_str(text) if tokenizer.normalizer else text
     words = tuple(word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normalised))
-    found = tokenizer.encode(text)
+    encoding = tokenizer.encode(text)
     unknown = tokenizer.token_to_id(getattr(tokenizer.model, "unk_token", None) or "")
-    special = [bool(each) for each in found.special_tokens_mask]
+    special = [bool(each) for each in encoding.special_tokens_mask]
     pieces = [Piece(id, raw, span, -1 if added else 0, added, not added and id == unknown)
-              for id, raw, span, added in zip(found.ids, found.tokens, found.offsets, special, strict=True)]
+              for id, raw, span, added in zip(encoding.ids, encoding.tokens, encoding.offsets, special, strict=True)]
     labels = readable(pieces, (text,)).texts if pieces else ()
-    return Cut(normalised, words, tuple(found.tokens), labels, tuple(found.ids),
-               tuple(each.unknown for each in pieces), tuple(special),
+    return Cut(normalised, words, tuple(encoding.tokens), labels, tuple(encoding.ids),
+               tuple(piece.unknown for piece in pieces), tuple(special),
                tokenizer.get_vocab_size())
 
 
@@ -129,13 +129,13 @@ def merges(text: str) -> Merges:
 
 def merge_pair(pieces: tuple[str, ...], pair: Pair) -> tuple[str, ...]:
     """A word's pieces with every occurrence of the pair put together, from the left."""
-    found: list[str] = []
+    merged: list[str] = []
     place = 0
     while place < len(pieces):
         two = pieces[place:place + 2] == pair
-        found.append(pair[0] + pair[1] if two else pieces[place])
+        merged.append(pair[0] + pair[1] if two else pieces[place])
         place += 2 if two else 1
-    return tuple(found)
+    return tuple(merged)
 
 
 def apply(word: str, pairs: tuple[Pair, ...]) -> tuple[str, ...]:
@@ -148,12 +148,12 @@ def apply(word: str, pairs: tuple[Pair, ...]) -> tuple[str, ...]:
 
 def pair_counts(words: tuple[tuple[str, int], ...], pairs: tuple[Pair, ...]) -> Counter:
     """How often each pair of neighbours stands in the text after these merges."""
-    found: Counter = Counter()
+    counts: Counter = Counter()
     for word, times in words:
         pieces = apply(word, pairs)
         for pair in itertools.pairwise(pieces):
-            found[pair] += times
-    return found
+            counts[pair] += times
+    return counts
 
 
 def show_piece(piece: str) -> str:
@@ -166,4 +166,4 @@ def show_piece(piece: str) -> str:
     parts = re.split("([\udc80-\udcff]+)", text)
     numbers = [" ".join(f"{ord(sign) - 0xDC00:02X}" for sign in part) if place % 2 else visible(part)
                for place, part in enumerate(parts)]
-    return " ".join(each for each in numbers if each)
+    return " ".join(number for number in numbers if number)

@@ -1,4 +1,4 @@
-"""A pretrained model as the subject of an attribution: variants of the text in one plain pass, the edit Hide in a
+"""An answer of a pretrained model that is to be explained: variants of the text in one plain pass, the edit Hide in a
 captured one."""
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -12,13 +12,13 @@ from model.core.types import KindHeadId, Progress
 from model.pretrained import predict
 from model.pretrained.inputs import ModelInput, tokenize_query
 from model.studies.attribution import LONGEST, AttributionQuery
-from model.studies.token_removal import Subject, answer_of, first_tokens, last_word, target_word
+from model.studies.token_removal import ExplainedAnswer, answer_of, first_tokens, last_word, target_word
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
-class PretrainedSubject(Subject):
+class PretrainedAnswer(ExplainedAnswer):
     """A decoder before a word, a masked-word model at a mask, a sentence model with all its tokens, or an
     encoder–decoder with those of its source. target: the decoder's ids (1, token) up to the word."""
 
@@ -64,7 +64,7 @@ class PretrainedSubject(Subject):
                         f"another model.")
 
 
-def subject(opened: Any, question: AttributionQuery, report: Progress) -> Subject:
+def explained_answer(opened: Any, question: AttributionQuery, report: Progress) -> ExplainedAnswer:
     """The model before this question. Raises UserError for a model that answers with no word and no sentence vector,
     for one that is not verified, and for a long text."""
     title = opened.card.title
@@ -78,11 +78,11 @@ def subject(opened: Any, question: AttributionQuery, report: Progress) -> Subjec
         raise UserError("Tokens are taken away from the model as it is; take the edits away.")
     report(0.0, "reading the text")
     if opened.head == "target":
-        subject = _target(opened, question, report)
+        explained = _target(opened, question, report)
     else:
-        subject = {"next": _next, "mask": _mask, "vector": _vector}[opened.head](opened, question)
-    subject.answer = answer_of(subject, opened.head, lambda number: predict.text_of(opened.tokenizer, number))
-    return subject
+        explained = {"next": _next, "mask": _mask, "vector": _vector}[opened.head](opened, question)
+    explained.answer = answer_of(explained, opened.head, lambda number: predict.text_of(opened.tokenizer, number))
+    return explained
 
 
 def _tokenize(opened: Any, query: Query) -> ModelInput:
@@ -99,7 +99,7 @@ def _token_at(tokens: Tokens, at: int) -> int | None:
                 None)
 
 
-def _next(opened: Any, question: AttributionQuery) -> Subject:
+def _next(opened: Any, question: AttributionQuery) -> ExplainedAnswer:
     """The text up to the word; what stands behind it is never seen by a decoder."""
     asked = _tokenize(opened, question.query)
     tokens = asked.source
@@ -108,12 +108,12 @@ def _next(opened: Any, question: AttributionQuery) -> Subject:
     last = max(token for token, special in enumerate(tokens.special) if not special)
     place = last if wanted is None else wanted - 1
     tensors = {name: tensor[:, :place + 1] for name, tensor in asked.tensors.items()}
-    subject = PretrainedSubject(opened, question.query, first_tokens(tokens, place + 1), tensors, place)
-    subject.ids = _targets(subject, question, None if wanted is None else tokens.ids[wanted])
-    return subject
+    explained = PretrainedAnswer(opened, question.query, first_tokens(tokens, place + 1), tensors, place)
+    explained.ids = _targets(explained, question, None if wanted is None else tokens.ids[wanted])
+    return explained
 
 
-def _mask(opened: Any, question: AttributionQuery) -> Subject:
+def _mask(opened: Any, question: AttributionQuery) -> ExplainedAnswer:
     """The text with a mask: its own first, or one in the word's place."""
     query, mask = question.query, opened.tokenizer.mask_token_id
     asked, original = _tokenize(opened, query), None
@@ -128,50 +128,50 @@ def _mask(opened: Any, question: AttributionQuery) -> Subject:
         asked = _tokenize(opened, query)
     if mask not in asked.source.ids:
         raise UserError(f"{opened.card.title} reads no mask in the word's place; choose another word.")
-    subject = PretrainedSubject(opened, query, asked.source, asked.tensors, asked.source.ids.index(mask))
-    subject.ids = _targets(subject, question, original)
-    return subject
+    explained = PretrainedAnswer(opened, query, asked.source, asked.tensors, asked.source.ids.index(mask))
+    explained.ids = _targets(explained, question, original)
+    return explained
 
 
-def _vector(opened: Any, question: AttributionQuery) -> Subject:
+def _vector(opened: Any, question: AttributionQuery) -> ExplainedAnswer:
     """The whole text, beside the vector of the other sentence."""
     import torch
 
     if not question.other.strip():
         raise UserError("A sentence vector is compared with that of another sentence; type one.")
     asked = _tokenize(opened, question.query)
-    subject = PretrainedSubject(opened, question.query, asked.source, asked.tensors, None)
+    explained = PretrainedAnswer(opened, question.query, asked.source, asked.tensors, None)
     with torch.inference_mode():
         other = _tokenize(opened, Query(question.query.model, question.query.revision, question.other))
-        vector = subject.forward(other.tensors, None).clone()
-    subject.other = torch.tensor(vector.numpy())   # a tensor of inference would not take part in a gradient
-    return subject
+        vector = explained.forward(other.tensors, None).clone()
+    explained.other = torch.tensor(vector.numpy())   # a tensor of inference would not take part in a gradient
+    return explained
 
 
-def _target(opened: Any, question: AttributionQuery, report: Progress) -> Subject:
+def _target(opened: Any, question: AttributionQuery, report: Progress) -> ExplainedAnswer:
     """The source, and the target up to the word; a target that the model writes is written once and stays as it is."""
     _tokenize(opened, question.query)
     asked = opened.question(question.query, report)
     wanted = min(max(1, target_word(asked.target) if question.at is None else question.at), len(asked.target))
     ids = asked.tensors["decoder_input_ids"][:, :wanted]
     tensors = {name: tensor for name, tensor in asked.tensors.items() if not name.startswith("decoder")}
-    subject = PretrainedSubject(opened, question.query, asked.source, tensors, None, ids)
-    subject.ids = _targets(subject, question, asked.target.ids[wanted] if wanted < len(asked.target) else None)
-    return subject
+    explained = PretrainedAnswer(opened, question.query, asked.source, tensors, None, ids)
+    explained.ids = _targets(explained, question, asked.target.ids[wanted] if wanted < len(asked.target) else None)
+    return explained
 
 
-def _targets(subject: PretrainedSubject, question: AttributionQuery, original: int | None) -> tuple[int, ...]:
+def _targets(explained: PretrainedAnswer, question: AttributionQuery, original: int | None) -> tuple[int, ...]:
     """The ids of word and rival: as typed (the first piece), or the original there, or the model's best."""
     import torch
 
     if question.word.strip():
-        first = _piece(subject.opened, question.word)
+        first = _piece(explained.opened, question.word)
     elif original is not None:
         first = original
     else:
         with torch.inference_mode():
-            first = int(subject.forward(subject.tensors, subject.place)[0].argmax())
-    return (first, _piece(subject.opened, question.rival)) if question.rival.strip() else (first,)
+            first = int(explained.forward(explained.tensors, explained.place)[0].argmax())
+    return (first, _piece(explained.opened, question.rival)) if question.rival.strip() else (first,)
 
 
 def _piece(opened: Any, word: str) -> int:

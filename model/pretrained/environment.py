@@ -1,19 +1,23 @@
-"""What is set before transformers is imported for the first time in this process."""
+"""What is set before huggingface_hub and transformers are imported for the first time in this process."""
 import os
 
-SETTINGS = {"HF_HUB_DISABLE_TELEMETRY": "1", "TOKENIZERS_PARALLELISM": "false", "TRANSFORMERS_VERBOSITY": "error",
-            "TQDM_DISABLE": "1"}
+SETTINGS = {"HF_HUB_DISABLE_TELEMETRY": "1", "HF_HUB_VERBOSITY": "error", "TOKENIZERS_PARALLELISM": "false",
+            "TRANSFORMERS_VERBOSITY": "error", "TQDM_DISABLE": "1"}
+
+
+def set_variables() -> None:
+    """Sets what huggingface_hub and transformers read from the environment at their first import: no telemetry, no
+    progress bars, no messages."""
+    for name, value in SETTINGS.items():
+        os.environ.setdefault(name, value)
 
 
 def prepare() -> None:
-    """Sets what transformers reads from the environment before its first import (no telemetry, progress bars or
-    messages), and makes the capture known to it."""
-    for name, value in SETTINGS.items():
-        os.environ.setdefault(name, value)
+    """Sets these variables, imports transformers, and makes the capture known to it."""
+    set_variables()
     from transformers.utils import logging
 
-    from model.capture import attention_call, forward_pass
+    from model.capture import forward_pass
 
     logging.disable_progress_bar()
     forward_pass.register()
-    attention_call.tune_malloc()

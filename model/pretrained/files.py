@@ -86,8 +86,8 @@ def licence_of(folder: Path) -> str:
     """The licence that the folder's README.md states in its front matter, as hub models have it."""
     readme = folder / "README.md"
     head = readme.read_text(encoding="utf-8", errors="replace")[:4000] if readme.is_file() else ""
-    found = re.search(r"^license:[ \t]*([\w.+-]+)", head, re.MULTILINE) if head.startswith("---") else None
-    return found.group(1) if found else "not stated"
+    licence = re.search(r"^license:[ \t]*([\w.+-]+)", head, re.MULTILINE) if head.startswith("---") else None
+    return licence.group(1) if licence else "not stated"
 
 
 def _weight_files(folder: Path) -> tuple[Path, ...]:

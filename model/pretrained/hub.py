@@ -1,16 +1,18 @@
 """Downloads a model from the Hugging Face hub: only safetensors and text files, resumed where it stopped, every file
 checked."""
 import errno
-import hashlib
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from model.core.files import put
 from model.core.query import UserError
 from model.core.types import Progress
+from model.pretrained.environment import set_variables
+from model.pretrained.files import sha256
 
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?")
 WANTED = re.compile(r"README\.md|(1_Pooling/)?[A-Za-z0-9][A-Za-z0-9._-]*\.(json|txt|model|spm|jinja|safetensors)")
@@ -20,49 +22,19 @@ NETWORK = ("httpx", "httpx2", "httpcore", "httpcore2", "huggingface_hub")   # pa
 BLOCK = 1 << 20  # bytes read at a time, between looks at whether anybody still waits
 
 
-@dataclass(frozen=True)
-class Remote:
-    """A file of the hub."""
+def _model_info(hub_id: str) -> Any:
+    """What the hub says of a model: its commit, and name, size and checksum of its files. Where it has only pickled
+    weights, of the hub's own proposal with safetensors."""
+    from huggingface_hub import HfApi
 
-    name: str
-    size: int     # bytes
-    sha256: str   # of its content for large files, else empty
-    blob: str     # git's sha1 of it
-
-
-class Hub:
-    """The hub as this project needs it: what a model consists of, and a file's bytes from some offset on."""
-
-    def files(self, hub_id: str) -> tuple[str, list[Remote]]:
-        """(commit, files) of a model; where it has only pickled weights, of the hub's own proposal with safetensors."""
-        from huggingface_hub import HfApi
-
-        info = HfApi().model_info(hub_id, files_metadata=True, timeout=20)
-        if not _has_safetensors(info):
-            proposals = [thread for thread in HfApi().get_repo_discussions(hub_id)
-                         if thread.is_pull_request and "safetensors" in thread.title.lower()]
-            for proposal in proposals:
-                other = HfApi().model_info(hub_id, revision=f"refs/pr/{proposal.num}", files_metadata=True, timeout=20)
-                if _has_safetensors(other):
-                    info = other
-                    break
-        return cast(str, info.sha), [
-            Remote(file.rfilename, file.size or 0, file.lfs.sha256 if file.lfs else "", file.blob_id or "")
-            for file in info.siblings or ()]
-
-    def read(self, hub_id: str, commit: str, name: str, start: int) -> Iterator[bytes]:
-        """The bytes of a file from `start` on."""
-        from huggingface_hub import hf_hub_url
-        from huggingface_hub.utils import build_hf_headers, get_session
-
-        headers = {**build_hf_headers(), "Accept-Encoding": "identity",
-                   **({"Range": f"bytes={start}-"} if start else {})}
-        with get_session().stream("GET", hf_hub_url(hub_id, name, revision=commit), headers=headers,
-                                  follow_redirects=True) as answer:
-            answer.raise_for_status()
-            if start and answer.status_code != 206:
-                raise OSError("the hub does not resume this file")
-            yield from answer.iter_bytes(BLOCK)
+    info = HfApi().model_info(hub_id, files_metadata=True, timeout=20)
+    if _has_safetensors(info):
+        return info
+    proposals = (thread for thread in HfApi().get_repo_discussions(hub_id)
+                 if thread.is_pull_request and "safetensors" in thread.title.lower())
+    proposed = (HfApi().model_info(hub_id, revision=f"refs/pr/{proposal.num}", files_metadata=True, timeout=20)
+                for proposal in proposals)
+    return next(filter(_has_safetensors, proposed), info)
 
 
 def _has_safetensors(info: Any) -> bool:
@@ -77,70 +49,85 @@ def check_id(hub_id: str) -> str:
     return hub_id
 
 
-def download(hub_id: str, folder: Path, report: Progress, hub: Hub | None = None) -> dict:
+def download(hub_id: str, folder: Path, report: Progress) -> dict:
     """Brings a model's files into `folder` and gives their origin, for its mark. Stops where `report` raises, and goes
     on from there when asked again. Raises UserError, Unreachable where there is no hub."""
-    hub = hub or Hub()
+    set_variables()
     try:
-        commit, listed = hub.files(check_id(hub_id))
-        files = _wanted(hub_id, listed)
+        info = _model_info(check_id(hub_id))
+        files = _wanted(hub_id, info.siblings or [])
         total, done = sum(file.size for file in files), 0
         for file in files:
-            def progress(size: int, name: str = file.name, before: int = done) -> None:
-                report((before + size) / max(total, 1),
-                       f"downloading {name}: {(before + size) / 1e6:,.0f} of {total / 1e6:,.0f} MB")
-
-            _fetch(hub, hub_id, commit, file, folder, progress)
+            _fetch(hub_id, info.sha, file, folder, partial(_Bar, report, file.rfilename, done, total))
             done += file.size
     except UserError:
         raise
     except Exception as error:
         raise _as_user_error(hub_id, error) from error
-    return {"source": "hub", "id": hub_id, "commit": commit}
+    return {"source": "hub", "id": hub_id, "commit": info.sha}
 
 
-def _wanted(hub_id: str, listed: list[Remote]) -> list[Remote]:
-    """The files that are needed: text files and the model's own safetensors, never a pickle, never a path that leaves
-    the folder."""
-    files = [file for file in listed if WANTED.fullmatch(file.name)]
-    shards = [file for file in files if re.fullmatch(r"model(-\d+-of-\d+)?\.safetensors", file.name)]
+def _wanted(hub_id: str, listed: list[Any]) -> list[Any]:
+    """The files (huggingface_hub's RepoSibling) that are needed: text files and the model's own safetensors, never a
+    pickle, never a path that leaves the folder."""
+    files = {file.rfilename: file for file in listed if WANTED.fullmatch(file.rfilename)}
+    shards = [name for name in files if re.fullmatch(r"model(-\d+-of-\d+)?\.safetensors", name)]
     if not shards:
         raise UserError(f"{hub_id} has no safetensors weights, and pickled ones are never opened here; choose another "
                         f"model.")
-    single = [file for file in shards if file.name == "model.safetensors"]
-    texts = [file for file in files if not file.name.endswith(".safetensors")
-             and (not single or file.name != "model.safetensors.index.json")]
-    return texts + (single or shards)
+    single = [name for name in shards if name == "model.safetensors"]
+    texts = [name for name in files if not name.endswith(".safetensors")
+             and (not single or name != "model.safetensors.index.json")]
+    return [files[name] for name in texts + (single or shards)]
 
 
-def _fetch(hub: Hub, hub_id: str, commit: str, remote: Remote, folder: Path, progress: Callable[[int], None]) -> None:
-    """One file, by way of NAME.part, which stays if this stops. A file that is there and right is not fetched again."""
-    path = folder / remote.name
+class _Bar(AbstractContextManager):
+    """The progress bar that huggingface_hub asks for, of one file; what `report` raises stops the download."""
+
+    def __init__(self, report: Progress, name: str, before: int, whole: int, initial: int, **ignored: Any) -> None:
+        self.report, self.name, self.size, self.whole = report, name, before + initial, whole   # sizes in bytes
+
+    def __exit__(self, *ignored: object) -> None:
+        """Nothing to take away."""
+
+    def update(self, count: int) -> None:
+        """So many bytes more are there; fewer where a file has to begin again."""
+        self.size += count
+        self.report(self.size / max(self.whole, 1),
+                    f"downloading {self.name}: {self.size / 1e6:,.0f} of {self.whole / 1e6:,.0f} MB")
+
+
+def _fetch(hub_id: str, commit: str, file: Any, folder: Path, bar: Callable[..., _Bar]) -> None:
+    """One file, by way of NAME.part, which stays if this stops: hf_hub_download throws away what it has of a file then.
+    A file that is there and right is not fetched again."""
+    from huggingface_hub import constants, file_download, hf_hub_url
+    from huggingface_hub.utils import build_hf_headers
+
+    path = folder / file.rfilename
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.is_file() and _is_intact(path, remote):
+    if path.is_file() and _is_intact(path, file):
         return
+    # its own 10 MB take long over a slow line: nobody could stop it meanwhile, and they are lost where it breaks off
+    constants.DOWNLOAD_CHUNK_SIZE = BLOCK
     part = path.with_name(path.name + ".part")
-    start = part.stat().st_size if part.is_file() and part.stat().st_size < remote.size else 0
-    with part.open("ab" if start else "wb") as file:
-        for block in hub.read(hub_id, commit, remote.name, start):
-            file.write(block)
-            start += len(block)
-            progress(start)
-    if not _is_intact(part, remote):
+    resumes = part.is_file() and part.stat().st_size <= file.size
+    with part.open("ab" if resumes else "wb") as stream:
+        # not compressed: a range of a compressed file is none of the file
+        file_download.http_get(hf_hub_url(hub_id, file.rfilename, revision=commit), stream, resume_size=stream.tell(),
+                               headers=build_hf_headers(headers={"Accept-Encoding": "identity"}),
+                               expected_size=file.size, tqdm_class=bar)
+    if not _is_intact(part, file):
         part.unlink()
-        raise UserError(f"{remote.name} of {hub_id} arrived damaged (its checksum differs) and was removed; fetch the "
-                        f"model again.")
+        raise UserError(f"{file.rfilename} of {hub_id} arrived damaged (its checksum differs) and was removed; fetch "
+                        f"the model again.")
     put(part, path)
 
 
-def _is_intact(path: Path, remote: Remote) -> bool:
-    """Whether size and checksum are the hub's: sha256 for large files, git's sha1 for small ones."""
-    if path.stat().st_size != remote.size:
-        return False
-    with path.open("rb") as file:
-        if remote.sha256:
-            return hashlib.file_digest(file, "sha256").hexdigest() == remote.sha256
-        return hashlib.sha1(b"blob %d\0" % remote.size + file.read(), usedforsecurity=False).hexdigest() == remote.blob
+def _is_intact(path: Path, file: Any) -> bool:
+    """Whether its checksum is the hub's: sha256 for large files, git's sha1 for small ones."""
+    from huggingface_hub.utils.sha import git_hash
+
+    return sha256(path) == file.lfs.sha256 if file.lfs else git_hash(path.read_bytes()) == file.blob_id
 
 
 class Unreachable(UserError):

@@ -3,15 +3,24 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from model.capture import attention_call, forward_pass, reported, verify
 from model.core import memory
+from model.core.models import LastVectorsQuery
 from model.core.query import Hide, Kind, NoNextWord, Query, UserError
 from model.core.record import AttentionMap, AttentionRecord, Card, Verification
 from model.core.threads import limited_threads
-from model.core.types import Progress, Span
-from model.pretrained import patching, predict
+from model.core.trace import LastVectors, Trace
+from model.core.types import HeadId, Progress, Span
+from model.pretrained import attribution, patching, perplexity, predict, trace
 from model.pretrained.inputs import ModelInput, tokenize_query, with_target
+from model.studies.attribution import AttributionQuery
 from model.studies.next_token import NAMED, NextWord
+from model.studies.patching import PatchEffects, PatchQuery
+from model.studies.perplexity import SequenceLikelihood
+from model.studies.pronoun_choice import Decision, DecisionQuery, DecisionSet, DecisionSetQuery, no_translator
+from model.studies.token_removal import ExplainedAnswer
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +44,7 @@ class PretrainedModel:
         """Bytes of the weights."""
         return sum(weights.numel() * weights.element_size() for weights in self.network.parameters())
 
-    def answer(self, query: Query, report: Progress) -> AttentionRecord:
+    def record(self, query: Query, report: Progress) -> AttentionRecord:
         """The record of this query. Raises UserError where it cannot be answered, or not be shown without doubt."""
         question = self.question(query, report)
         with self.threads(question):
@@ -46,19 +55,9 @@ class PretrainedModel:
         prediction = predict.prediction(self, question, output)
         return AttentionRecord(query, self.card, maps, verification, prediction, question.omitted, question.notes)
 
-    def first_layer(self, query: Query, report: Progress) -> AttentionRecord:
-        """The answer's first layer, from a pass that ends there, so without a prediction; the whole answer of an
-        encoder–decoder, and where only reported weights can be shown. Raises UserError as `answer` does."""
-        if self.wiring is None or self.network.config.is_encoder_decoder:
-            return self.answer(query, report)
-        question = self.question(query, report)
-        with self.threads(question, 1 / len(self.plan.shapes)):
-            maps, verification, _ = self._captured(query, question, self.wiring, report, layers=1)
-        return AttentionRecord(query, self.card, maps, verification, None, question.omitted, question.notes)
-
-    def threads(self, question: ModelInput, part: float = 1.0) -> AbstractContextManager[None]:
-        """As many threads as a pass of this question, or that part of one, can use."""
-        return limited_threads(part * self.plan.operations_for(_longest_side(question)))
+    def threads(self, question: ModelInput) -> AbstractContextManager[None]:
+        """As many threads as a pass of this question can use."""
+        return limited_threads(self.plan.operations_for(_longest_side(question)))
 
     def question(self, query: Query, report: Progress) -> ModelInput:
         """The query as the network takes it, with an encoder–decoder's target side. Raises UserError where it cannot be
@@ -120,10 +119,42 @@ class PretrainedModel:
         logits = output.logits[0, [token - before for token in tokens]].float()
         return float(logits.log_softmax(-1)[torch.arange(len(tokens)), wanted].mean())
 
-    def _captured(self, query: Query, question: ModelInput, wiring: verify.Wiring, report: Progress,
-                  layers: int | None = None) -> tuple[tuple[AttentionMap, ...], Verification, Any]:
+    def trace(self, query: Query, report: Progress) -> Trace:
+        """Everything between the embeddings and the last block of the pass that answers the query. Raises UserError
+        where the model is built in a way that cannot be followed."""
+        return trace.trace(self, query, report)
+
+    def last_vectors(self, question: LastVectorsQuery, report: Progress) -> LastVectors:
+        """What the last block of one kind puts out. Raises UserError as `trace` does."""
+        return trace.last_vectors(self, question, report)
+
+    def sequence_likelihood(self, query: Query, report: Progress) -> SequenceLikelihood:
+        """The probabilities of the text's tokens from the second on. Raises UserError for what is no decoder."""
+        return perplexity.sequence_likelihood(self, query, report)
+
+    def patch_heads(self, question: PatchQuery, report: Progress) -> PatchEffects:
+        """Every head of one kind patched. Raises UserError where that cannot be done."""
+        return patching.patch_heads(self, question, report)
+
+    def explained_answer(self, question: AttributionQuery, report: Progress) -> ExplainedAnswer:
+        """The model with this question put to it. Raises UserError where there is no answer to explain."""
+        return attribution.explained_answer(self, question, report)
+
+    def pronoun_decision(self, question: DecisionQuery, report: Progress) -> Decision:
+        """Raises UserError: only our translator's choice is known well enough."""
+        raise no_translator(self.card)
+
+    def pronoun_decisions(self, question: DecisionSetQuery, report: Progress) -> DecisionSet:
+        """Raises UserError as `pronoun_decision` does."""
+        raise no_translator(self.card)
+
+    def copying_scores(self, heads: tuple[HeadId, ...]) -> np.ndarray | None:
+        """None: they are computed from the weights of models that were trained here."""
+        return None
+
+    def _captured(self, query: Query, question: ModelInput, wiring: verify.Wiring, report: Progress
+                  ) -> tuple[tuple[AttentionMap, ...], Verification, Any]:
         session = patching.session(self, query, question.lengths, lambda done, text: report(0.05 + 0.85 * done, text))
-        session.max_calls = layers
         output = forward_pass.run(session, lambda: self.network(**question.tensors, **predict.last_only(self)))
         report(0.92, "checking the picture")
         slots = [self._slot(call, wiring) for call in session.calls]

@@ -10,7 +10,7 @@ from model.core.query import Kind, Patch, Query, UserError
 from model.core.types import HeadId, Progress, quiet
 from model.pretrained import predict
 from model.pretrained.inputs import ModelInput
-from model.studies.patching import PassAnswer, Patched, PatchQuery, check_lengths, patch_effects
+from model.studies.patching import PassAnswer, PatchEffects, PatchQuery, check_lengths, patch_effects
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -57,7 +57,7 @@ def unedited_pass(model: Any, query: Query) -> "tuple[ModelInput, dict[tuple[Kin
     return question, mixed, output
 
 
-def patch_heads(model: Any, question: PatchQuery, report: Progress) -> Patched:
+def patch_heads(model: Any, question: PatchQuery, report: Progress) -> PatchEffects:
     """What each head of one kind does to the answer of the first text if its output comes from the second. Raises
     UserError for texts of different lengths and for a model that answers nothing."""
     if model.wiring is None:

@@ -6,10 +6,10 @@ from model.core.query import Query, UserError
 from model.core.types import Progress
 from model.pretrained import patching
 from model.pretrained.inputs import tokenize_query
-from model.studies.perplexity import Chain
+from model.studies.perplexity import SequenceLikelihood
 
 
-def chain(model: Any, query: Query, report: Progress) -> Chain:
+def sequence_likelihood(model: Any, query: Query, report: Progress) -> SequenceLikelihood:
     """The probabilities of the text's tokens from the second on; a first one that only starts is no part of the text.
 
     Raises UserError for a model that predicts no next token and for a text of one token.
@@ -25,4 +25,4 @@ def chain(model: Any, query: Query, report: Progress) -> Chain:
     logits = forward_pass.run(session, lambda: model.network(**question.tensors)).logits[0, :-1].double()
     ids = question.source.ids[1:]
     logs = logits.log_softmax(-1)[torch.arange(len(ids)), torch.tensor(ids)]
-    return Chain(question.source.texts[1:], ids, logs.detach().numpy())
+    return SequenceLikelihood(question.source.texts[1:], ids, logs.detach().numpy())

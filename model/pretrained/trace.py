@@ -17,9 +17,10 @@ import numpy as np
 from model.capture import forward_pass
 from model.capture.forward_pass import Slot
 from model.core import heads
+from model.core.models import LastVectorsQuery
 from model.core.query import Kind, Patch, Query, Silence, UserError
 from model.core.record import AttentionRecord, Layer
-from model.core.trace import AttentionTrace, Block, Embedded, Last, LastQuery, Projection, Trace
+from model.core.trace import AttentionTrace, Block, Embedded, LastVectors, Projection, Trace
 from model.core.types import Progress
 from model.pretrained import patching, predict
 from model.pretrained.block_parts import Unfollowed, close, feed_forward, norm_of, pairs_of
@@ -65,7 +66,7 @@ def trace(model: Any, query: Query, report: Progress) -> Trace:
         raise UserError("A pass with silenced or patched heads cannot be traced; take the edit away.")
     names = {slot.module: _block_name(slot.module, title) for slot in model.wiring.slots.values()}
     with _watch_calls(model.network, set(names.values())) as calls:
-        record = model.answer(query, report)
+        record = model.record(query, report)
     try:
         return _assemble(record, model, names, calls)
     except Unfollowed as error:
@@ -73,7 +74,7 @@ def trace(model: Any, query: Query, report: Progress) -> Trace:
                         f"page Heads.") from error
 
 
-def last(model: Any, question: LastQuery, report: Progress) -> Last:
+def last_vectors(model: Any, question: LastVectorsQuery, report: Progress) -> LastVectors:
     """What the last block of one kind puts out. Raises UserError where the model is built in a way that cannot be
     followed, and for a kind that it has not."""
     title, all_slots = model.card.title, model.wiring.slots.values() if model.wiring else ()
@@ -98,7 +99,7 @@ def last(model: Any, question: LastQuery, report: Progress) -> Last:
             forward_pass.run(session, lambda: model.network(**asked.tensors, **predict.last_only(model)))
     finally:
         hook.remove()
-    return Last(outputs[-1].astype(np.float32))
+    return LastVectors(outputs[-1].astype(np.float32))
 
 
 def _block_name(module: str, title: str) -> str:

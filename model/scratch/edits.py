@@ -15,14 +15,14 @@ from model.studies.patching import check_lengths
 
 def attentions(model: Transformer) -> dict[tuple[Kind, int], tuple[str, MultiHeadAttention]]:
     """Every attention of the model: {(kind, layer): (its path, itself)}, in the order of the forward pass."""
-    found = {}
+    paths = {}
     for layer in range(model.config.encoder_layers):
-        found[Kind.SELF, layer] = f"encoder.layers.{layer}.attention"
+        paths[Kind.SELF, layer] = f"encoder.layers.{layer}.attention"
     for layer in range(model.config.decoder_layers):
-        found[Kind.CAUSAL, layer] = f"decoder.layers.{layer}.attention"
+        paths[Kind.CAUSAL, layer] = f"decoder.layers.{layer}.attention"
         if model.config.encoder_layers:
-            found[Kind.CROSS, layer] = f"decoder.layers.{layer}.cross"
-    return {place: (path, cast(MultiHeadAttention, model.get_submodule(path))) for place, path in found.items()}
+            paths[Kind.CROSS, layer] = f"decoder.layers.{layer}.cross"
+    return {place: (path, cast(MultiHeadAttention, model.get_submodule(path))) for place, path in paths.items()}
 
 
 def check(model: Transformer, edits: Iterable[Edit], lengths: dict[str, int]) -> None:

@@ -80,7 +80,7 @@ def _nouns(rng: random.Random, frame: Frame, split: str) -> tuple[Noun, Noun]:
 
 def _adjectives(rng: random.Random, frame: Frame, split: str) -> list[Adjective]:
     if split == "adjectives":
-        return [lexicon.HELD_OUT_ADJECTIVES[rng.choice(each.split())] for each in lexicon.HELD_OUT_ROLES[frame.name]]
+        return [lexicon.HELD_OUT_ADJECTIVES[rng.choice(role.split())] for role in lexicon.HELD_OUT_ROLES[frame.name]]
     return [lexicon.ADJECTIVES[rng.choice(each.split())] for each in (frame.actor, frame.place)]
 
 
@@ -98,16 +98,16 @@ class Draft:
     def sentence(self, adjective: Adjective, answer: int) -> Sentence:
         """The sentence with this adjective, which makes "it" the noun of number `answer`."""
         feminine = self.nouns[answer].feminine
-        english = self._parts(0, self.frame.english, [f"the {each.english}" for each in self.nouns])
-        french = self._parts(1, self.frame.french, [f"{_article(each)} {each.french}" for each in self.nouns])
+        english = self._parts(0, self.frame.english, [f"the {noun.english}" for noun in self.nouns])
+        french = self._parts(1, self.frame.french, [f"{_article(noun)} {noun.french}" for noun in self.nouns])
         english_reason, french_reason = (each.split() for each in self.connector)
-        told = {"is": ("was", "is")[self.tense], "adjective": adjective.english}
-        told_in_french = {"it": "elle" if feminine else "il", "is": ("était", "est")[self.tense],
-                          "adjective": adjective.feminine if feminine else adjective.masculine}
+        english_words = {"is": ("was", "is")[self.tense], "adjective": adjective.english}
+        french_words = {"it": "elle" if feminine else "il", "is": ("était", "est")[self.tense],
+                        "adjective": adjective.feminine if feminine else adjective.masculine}
         return Sentence(
             frame=self.frame.name, nouns=self.nouns, answer=answer,
-            english=(*itertools.chain(*english), *(each.format(**told) for each in english_reason), "."),
-            french=(*itertools.chain(*french), *(each.format(**told_in_french) for each in french_reason), "."),
+            english=(*itertools.chain(*english), *(each.format(**english_words) for each in english_reason), "."),
+            french=(*itertools.chain(*french), *(each.format(**french_words) for each in french_reason), "."),
             places=(sum(map(len, english[:1])) + 1, sum(map(len, english[:4])) + 1),
             pronoun=sum(map(len, english)) + english_reason.index("it"),
             adjective=sum(map(len, english)) + english_reason.index("{adjective}"),
@@ -115,7 +115,7 @@ class Draft:
 
     def _parts(self, language: int, verbs: tuple[str, str], nouns: list[str]) -> list[list[str]]:
         """Opening, first noun, its insertion, verb, second noun, its insertion."""
-        (first, second), (after_first, after_second) = nouns, (each[language] for each in self.insertions)
+        (first, second), (after_first, after_second) = nouns, (insertion[language] for insertion in self.insertions)
         return [each.split()
                 for each in (self.opening[language], first, after_first, verbs[self.tense], second, after_second)]
 
@@ -134,9 +134,9 @@ def vocabulary() -> tuple[list[str], list[str]]:
     phrases = [*itertools.chain(*lexicon.OPENINGS), *lexicon.INSERTIONS, *lexicon.CONNECTORS, *verbs]
     grammar = [("the it was is .", "le la l' il elle était est .")]
     english, french = (list(" ".join(each[side] for each in [*grammar, *phrases]).split()) for side in range(2))
-    english += [each.english for each in nouns] + [each.english for each in adjectives]
-    french += [each.french for each in nouns] + [form for each in adjectives
-                                                 for form in (each.masculine, each.feminine)]
+    english += [noun.english for noun in nouns] + [adjective.english for adjective in adjectives]
+    french += [noun.french for noun in nouns] + [form for adjective in adjectives
+                                                 for form in (adjective.masculine, adjective.feminine)]
     keep = lambda words: [word for word in dict.fromkeys(words) if "{" not in word]
     return keep(english), keep(french)
 

@@ -27,18 +27,18 @@ POINTS, SURE = 0.5, 0.95
 
 def equal_length_groups(sentences: Sequence[Sentence]) -> Iterator[list[int]]:
     """Numbers of the sentences that are equally long in both languages."""
-    found = defaultdict(list)
+    groups = defaultdict(list)
     for i, sentence in enumerate(sentences):
-        found[len(sentence.english), len(sentence.french)].append(i)
-    yield from found.values()
+        groups[len(sentence.english), len(sentence.french)].append(i)
+    yield from groups.values()
 
 
 def noun_weights(model: Transformer, sentences: Sequence[Sentence], encode: Encode, kind: Kind,
           row: Callable[[Sentence], int]) -> dict[int, np.ndarray]:
     """What one row of each sentence gives to its two nouns, {layer: float32 (sentence, head, 2)}. Nouns are keys of the
     English side."""
-    found = {layer: np.zeros((len(sentences), model.config.heads, 2), np.float32)
-             for each, layer in edits.attentions(model) if each == kind}
+    shares = {layer: np.zeros((len(sentences), model.config.heads, 2), np.float32)
+              for each, layer in edits.attentions(model) if each == kind}
     paths = {layer: path for (each, layer), (path, _) in edits.attentions(model).items() if each == kind}
     for numbers in equal_length_groups(sentences):
         chosen = [sentences[i] for i in numbers]
@@ -49,8 +49,8 @@ def noun_weights(model: Transformer, sentences: Sequence[Sentence], encode: Enco
         for layer, path in paths.items():
             query = seen[f"{path}.query"][each, :, rows][:, :, None]          # (b, h, 1, d_k)
             weights = attention.softmax(attention.scores(query, seen[f"{path}.key"]))[:, :, 0]  # (b, h, k)
-            found[layer][numbers] = weights[each[:, None], :, places].transpose(1, 2).numpy()
-    return found
+            shares[layer][numbers] = weights[each[:, None], :, places].transpose(1, 2).numpy()
+    return shares
 
 
 @dataclass(frozen=True)
@@ -75,11 +75,11 @@ class Pointing:
         return "resolving" if self.both >= SURE else next((role for role, share in roles.items() if share >= SURE), "")
 
 
-def tabulate_pointing(found: dict[int, np.ndarray], sentences: Sequence[Sentence], kind: Kind) -> list[Pointing]:
-    """The heads of `looks`, told as tables."""
+def tabulate_pointing(shares: dict[int, np.ndarray], sentences: Sequence[Sentence], kind: Kind) -> list[Pointing]:
+    """What the heads of `noun_weights` do, as tables."""
     answers = np.array([sentence.answer for sentence in sentences])
     heads = []
-    for layer, weights in found.items():
+    for layer, weights in shares.items():
         picked = weights.argmax(-1)  # (sentence, head)
         for head in range(weights.shape[1]):
             table = tuple(tuple(int(((answers == answer) & (picked[:, head] == noun)).sum()) for noun in (0, 1))
@@ -92,21 +92,21 @@ def tabulate_pointing(found: dict[int, np.ndarray], sentences: Sequence[Sentence
 
 def by_frame(right: Iterable[bool], sentences: Sequence[Sentence]) -> dict[str, float]:
     """The share that is right, by frame."""
-    found = defaultdict(list)
+    outcomes = defaultdict(list)
     for each, sentence in zip(right, sentences, strict=True):
-        found[sentence.frame].append(bool(each))
-    return {frame: float(np.mean(each)) for frame, each in found.items()}
+        outcomes[sentence.frame].append(bool(each))
+    return {frame: float(np.mean(outcome)) for frame, outcome in outcomes.items()}
 
 
 def judge(model: Transformer, sentences: Sequence[Sentence],
            right: Callable[[Transformer, list[Sentence]], Sequence[bool]],
            silences: Iterable[Silence] = ()) -> np.ndarray:
     """Which sentences the model gets right with some heads silenced, bool (sentence)."""
-    found = np.zeros(len(sentences), bool)
+    solved = np.zeros(len(sentences), bool)
     with edits.apply_edits(model, tuple(silences)):
         for numbers in equal_length_groups(sentences):
-            found[numbers] = np.asarray(right(model, [sentences[i] for i in numbers]))
-    return found
+            solved[numbers] = np.asarray(right(model, [sentences[i] for i in numbers]))
+    return solved
 
 
 def silencing_table(model: Transformer, right: Callable[[Iterable[Silence]], float], pointers: Sequence[KindHeadId],

@@ -1,12 +1,13 @@
 """What the heads of one snapshot do at its task: the numbers of a film (model/training/film.py)."""
 import random
+from typing import Any
 
 import numpy as np
 
 from model.core.query import Kind
 from model.core.types import HeadId, KindHeadId
 from model.scratch import grammar, head_analysis
-from model.scratch.models import ScratchModel, Translator
+from model.scratch.reader import Reader
 from model.scratch.tasks import resolver, translator
 from model.studies import induction
 
@@ -16,17 +17,17 @@ TWINS = 50   # pairs of sentences that the others are put to, of nouns that were
 Scores = tuple[tuple[str, ...], tuple[KindHeadId, ...], np.ndarray]   # names, heads, float32 (name, head)
 
 
-def score_heads(opened: ScratchModel) -> Scores:
-    """The scores of every head of an open model."""
+def score_heads(opened: Any) -> Scores:
+    """The scores of every head of an open model of ours."""
     if opened.card.id.startswith("induction"):
         scores = induction.mean_scores(opened, draws=DRAWS)
         heads = tuple((Kind.CAUSAL, *head) for head in scores.heads)
         return ("prefix", "previous"), heads, np.stack([scores.prefix, scores.previous])
     rng = random.Random("film")
     sentences = [sentence for _ in range(TWINS) for sentence in grammar.twins(rng, "validation")]
-    encode = translator.batch if isinstance(opened, Translator) else resolver.batch
+    encode = translator.batch if opened.says == "target" else resolver.batch
     rows = {Kind.SELF: lambda sentence: sentence.pronoun}
-    if isinstance(opened, Translator):
+    if opened.says == "target":
         # the row that produces il or elle: the target is shifted by one
         rows[Kind.CROSS] = lambda sentence: sentence.french_pronoun
     pointing = []
@@ -37,6 +38,6 @@ def score_heads(opened: ScratchModel) -> Scores:
             np.array([[head.both for head in pointing]], np.float32))
 
 
-def copying(opened: ScratchModel, heads: tuple[HeadId, ...]) -> np.ndarray:
+def copying(opened: Reader, heads: tuple[HeadId, ...]) -> np.ndarray:
     """The copying score of each head (layer, head) of a decoder, float64 (head)."""
     return np.array([head_analysis.copying(opened.transformer, layer, head) for layer, head in heads])

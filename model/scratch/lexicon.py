@@ -45,7 +45,7 @@ class Frame:
 
 def _nouns(table: str) -> dict[str, dict[str, Noun]]:
     """The pools of a table of assets/lexicon/nouns.toml: {pool: {english: noun}}."""
-    return {pool: {english: Noun(english, *_french(each)) for english, each in nouns.items()}
+    return {pool: {english: Noun(english, *_french(noun)) for english, noun in nouns.items()}
             for pool, nouns in NOUNS[table].items()}
 
 

@@ -1,150 +1,68 @@
-"""How each of our models reads a question and what it answers: texts to tokens, one recorded pass, a prediction."""
-from contextlib import AbstractContextManager
-from typing import Any
-
+"""Our models: how each reads a question and what it answers, and the studies that all of them can be put to."""
+import numpy as np
 import torch
-from torch import Tensor
 
-from model.core.query import Patch, Query, UserError
-from model.core.record import CANDIDATES, AttentionRecord, Card, Omission, Prediction, Tokens
-from model.core.threads import limited_threads
-from model.core.types import Progress, quiet
-from model.scratch import edits, record_pass
+from model.core.models import LastVectorsQuery
+from model.core.query import NoNextWord, Query, UserError
+from model.core.record import Omission, Tokens
+from model.core.trace import LastVectors, Trace
+from model.core.types import HeadId, Progress, Span
+from model.scratch import attribution, edits, head_scores, patching, perplexity, pronoun_choice, record_pass, trace
 from model.scratch import tokens as scratch_tokens
-from model.scratch.transformer import Transformer
+from model.scratch.reader import Reader, Sides
+from model.studies.attribution import AttributionQuery
 from model.studies.next_token import NAMED, NextWord
-from model.studies.patching import check_lengths
+from model.studies.patching import PatchEffects, PatchQuery
+from model.studies.perplexity import SequenceLikelihood
+from model.studies.pronoun_choice import Decision, DecisionQuery, DecisionSet, DecisionSetQuery, no_translator
+from model.studies.token_removal import ExplainedAnswer
 
-Sides = dict[str, Tokens]
 
+class ScratchModel(Reader):
+    """The untrained encoder–decoder, and all that our models answer: `model.core.models.OpenModel` says what each
+    method gives."""
 
-class ScratchModel:
-    """The untrained encoder–decoder, and what all our models share. Read-only after construction: one instance serves
-    everybody."""
+    def trace(self, query: Query, report: Progress) -> Trace:
+        """The trace of the pass that answers the query."""
+        return trace.trace(self, query, report)
 
-    says = "none"              # what kind of prediction it makes
-    separator = scratch_tokens.UNKNOWN  # an untrained model has learned no sign for it, so any number does
+    def last_vectors(self, question: LastVectorsQuery, report: Progress) -> LastVectors:
+        """What the last block of one kind puts out. Raises UserError for a kind that the pass has not."""
+        return trace.last_vectors(self, question, report)
 
-    def __init__(self, card: Card, transformer: Transformer, tokenizer: Any) -> None:
-        self.card, self.transformer, self.tokenizer = card, transformer, tokenizer
-        self.nbytes = sum(each.numel() * each.element_size() for each in transformer.parameters())
+    def next_word(self, query: Query, report: Progress) -> NextWord:
+        """Raises NoNextWord: only the induction model and the translator write."""
+        raise NoNextWord("This model from scratch does not write a next token of a text; choose a decoder, such as "
+                         "SmolLM2.")
 
-    def answer(self, query: Query, report: Progress) -> AttentionRecord:
-        """The record of one text, of a pair (text_b), or of source and target. Raises UserError for blank texts and
-        impossible edits."""
-        sides, omitted, notes = self.sides(query)
-        lengths = {side: len(each) for side, each in sides.items()}
-        edits.check(self.transformer, query.edits, lengths)
-        record_pass.check_rows(self.transformer, query.edits, lengths)
-        with self.threads(sides):
-            logits, seen = self.run(query, sides, report)
-            maps = record_pass.maps(self.transformer, seen, sides, query.edits)
-            return AttentionRecord(query, self.card, maps, record_pass.verify(self.transformer, seen, maps),
-                                   self.prediction(sides, logits),
-                                   omitted, notes + self.unknown(sides))
+    def log_probability(self, query: Query, span: Span) -> float:
+        """Raises UserError: our models read few words, so that no two can be compared in any place."""
+        raise UserError(f"{self.card.title} does not say words, so there is no probability to compare; choose a "
+                        f"next-word or a masked-word model.")
 
-    def run(self, query: Query, sides: Sides, report: Progress) -> tuple[Tensor, dict]:
-        """One pass over these tokens under the query's edits: logits (q, vocabulary) and the probes' tensors."""
-        taken = self.taken(query)
-        for edit, numbers in taken.items():
-            check_lengths(edit.from_query, len(numbers),
-                          len(sides.get(edits.query_side(self.transformer, edit.kind), ())))
-        with self.threads(sides):
-            return record_pass.run(self.transformer, [each.ids for each in sides.values()], query.edits, report, taken)
+    def sequence_likelihood(self, query: Query, report: Progress) -> SequenceLikelihood:
+        """The probabilities of the target or the text. Raises UserError for an encoder."""
+        return perplexity.sequence_likelihood(self, query, report)
 
-    def threads(self, sides: Sides) -> AbstractContextManager[None]:
-        """As many as a pass over these tokens is worth: about two operations for each weight of four bytes and each
-        token."""
-        return limited_threads(self.nbytes / 2 * sum(map(len, sides.values())))
+    def patch_heads(self, question: PatchQuery, report: Progress) -> PatchEffects:
+        """Every head of one kind patched. Raises UserError where that cannot be done."""
+        return patching.patch_heads(self, question, report)
 
-    def taken(self, query: Query) -> dict[Patch, Tensor]:
-        """The head's output (q, d_v) that each patch of the query takes from another pass."""
-        patches = [edit for edit in query.edits if isinstance(edit, Patch)]
-        found, places = {}, edits.attentions(self.transformer)
-        for other in {edit.from_query for edit in patches}:
-            _, seen = self.run(other, self.sides(other)[0], quiet)
-            for edit in (each for each in patches if each.from_query == other):
-                path, _ = places[edit.kind, edit.layer]
-                if f"{path}.mixed" not in seen:
-                    raise UserError(f"“{other.text[:60]}” was read without a target, so its decoder did nothing to "
-                                    f"take; give it a target.")
-                found[edit] = seen[f"{path}.mixed"][0, edit.head]
-        return found
+    def explained_answer(self, question: AttributionQuery, report: Progress) -> ExplainedAnswer:
+        """The model with this question put to it. Raises UserError where there is no answer to explain."""
+        return attribution.explained_answer(self, question, report)
 
-    def sides(self, query: Query) -> tuple[Sides, Omission | None, tuple[str, ...]]:
-        """The tokens of the source and, where there is one, of the target; what did not fit; what else to say."""
-        if query.continuation:
-            raise UserError("An untrained model has nothing to continue a text with; choose a trained one.")
-        pieces = self.pieces(query.text, "text")
-        second = None
-        if query.text_b is not None:
-            second = len(pieces) + 1
-            pieces += [scratch_tokens.special("[SEP]", self.separator, len(query.text)),
-                       *self.pieces(query.text_b, "second text")]
-        kept, omitted = self.fit(pieces, query.text_b if query.text_b and second and second < self.card.max_tokens
-                                 else query.text)
-        sides: Sides = {"source": scratch_tokens.tokens(kept, second)}
-        notes: tuple[str, ...] = ()
-        if query.target is not None:
-            sides["target"], notes = self.target([scratch_tokens.special("[BOS]", scratch_tokens.BEGIN, 0),
-                                                  *self.pieces(query.target, "target")])
-        return sides, omitted, notes
+    def pronoun_decision(self, question: DecisionQuery, report: Progress) -> Decision:
+        """Raises UserError for another model than our translator."""
+        raise no_translator(self.card)
 
-    def target(self, pieces: list[scratch_tokens.Piece]) -> tuple[Tokens, tuple[str, ...]]:
-        """The tokens of a target, and a sentence about what did not fit."""
-        left_out = len(pieces) - self.card.max_tokens
-        notes = (f"{left_out} tokens at the end of the target did not fit and were left out.",) if left_out > 0 else ()
-        return scratch_tokens.tokens(pieces[:self.card.max_tokens]), notes
+    def pronoun_decisions(self, question: DecisionSetQuery, report: Progress) -> DecisionSet:
+        """Raises UserError for another model than our translator."""
+        raise no_translator(self.card)
 
-    def pieces(self, text: str, name: str) -> list[scratch_tokens.Piece]:
-        """The pieces of a text. Raises UserError for one that has none."""
-        pieces = self.tokenizer.pieces(text)
-        if not pieces:
-            raise UserError(f"The {name} has nothing to look at; type a word.")
-        return pieces
-
-    def fit(self, pieces: list[scratch_tokens.Piece], text: str) -> tuple[list[scratch_tokens.Piece], Omission | None]:
-        """As many pieces as there are positions, and what was left out: its characters in `text`, from the first piece
-        that did not fit."""
-        limit = self.card.max_tokens
-        if len(pieces) <= limit:
-            return pieces, None
-        return pieces[:limit], Omission(len(pieces) - limit, text[pieces[limit].span[0]:], limit)
-
-    def prediction(self, sides: Sides, logits: Tensor) -> Prediction | None:
-        """What the model answers; an untrained one nothing."""
-        positions = self.positions(sides)
-        return self.ranked(self.says, logits, positions) if positions else None
-
-    def positions(self, sides: Sides) -> list[int]:
-        """The tokens at which it answers."""
-        return []
-
-    def unknown(self, sides: Sides) -> tuple[str, ...]:
-        """A sentence about the words that the model never saw, or nothing."""
-        missing = dict.fromkeys(text for each in sides.values()
-                                for text, unknown in zip(each.texts, each.unknown, strict=True) if unknown)
-        if not missing:
-            return ()
-        return (f"{self.card.title} never saw {', '.join(missing)}: each is read as [UNK], so the answer may mean "
-                f"nothing; "
-                "use words of its vocabulary or a pretrained model.",)
-
-    def ranked(self, kind: str, logits: Tensor, positions: list[int]) -> Prediction:
-        """The most probable words at some positions; logits (q, vocabulary)."""
-        chosen = logits[positions]
-        best = chosen.log_softmax(-1).topk(min(CANDIDATES, chosen.shape[-1]))
-        ids = tuple(map(tuple, best.indices.tolist()))
-        return Prediction(kind, tuple(positions), ids,
-                          tuple(tuple(self.tokenizer.words[i] for i in row) for row in ids),
-                          tuple(map(tuple, best.values.exp().tolist())), tuple(chosen.logsumexp(-1).tolist()))
-
-    def refuse(self, query: Query, *fields: str) -> None:
-        """Raises UserError for a field that this model cannot read."""
-        for name in fields:
-            if getattr(query, name):
-                raise UserError(f"{self.card.title} reads no {name.replace('text_b', 'second text')}; leave it empty "
-                                f"or choose another model.")
+    def copying_scores(self, heads: tuple[HeadId, ...]) -> np.ndarray | None:
+        """Of the heads of a decoder, float64 (head)."""
+        return head_scores.copying(self, heads)
 
 
 class Resolver(ScratchModel):
@@ -172,10 +90,10 @@ class Induction(ScratchModel):
     def sides(self, query: Query) -> tuple[Sides, Omission | None, tuple[str, ...]]:
         """The tokens of [BOS], text and continuation."""
         self.refuse(query, "text_b", "target")
-        kept, omitted = self.fit([scratch_tokens.special("[BOS]", scratch_tokens.BEGIN, 0),
-                                  *self.pieces(query.text, "text"),
-                                  *self.continued(query.continuation, len(query.text))], query.text)
-        return {"source": scratch_tokens.tokens(kept)}, omitted, ()
+        fitting, omitted = self.fit([scratch_tokens.special("[BOS]", scratch_tokens.BEGIN, 0),
+                                     *self.pieces(query.text, "text"),
+                                     *self.continued(query.continuation, len(query.text))], query.text)
+        return {"source": scratch_tokens.tokens(fitting)}, omitted, ()
 
     def continued(self, ids: tuple[int, ...], place: int) -> list[scratch_tokens.Piece]:
         """Pieces for generated ids. Raises UserError for an id that the vocabulary lacks."""
@@ -190,7 +108,7 @@ class Induction(ScratchModel):
         return list(range(len(sides["source"])))
 
     def next_word(self, query: Query, report: Progress) -> NextWord:
-        """What comes after the text and its continuation."""
+        """All logits after the text and its continuation."""
         sides, _, _ = self.sides(query)
         logits, _ = self.run(query, sides, report)
         ids = tuple(logits[-1].topk(min(NAMED, len(self.tokenizer.words))).indices.tolist())
@@ -205,8 +123,8 @@ class Translator(Induction):
     def sides(self, query: Query) -> tuple[Sides, Omission | None, tuple[str, ...]]:
         """The tokens of source and target, of which the second is the model's own where none is given."""
         self.refuse(query, "text_b")
-        kept, omitted = self.fit(self.pieces(query.text, "text"), query.text)
-        source = scratch_tokens.tokens(kept)
+        fitting, omitted = self.fit(self.pieces(query.text, "text"), query.text)
+        source = scratch_tokens.tokens(fitting)
         pieces = [scratch_tokens.special("[BOS]", scratch_tokens.BEGIN, 0)]
         if query.target is not None:
             pieces += self.pieces(query.target, "target")
@@ -219,7 +137,7 @@ class Translator(Induction):
         """Greedy decoding with the question's edits in place, as ids."""
         from model.scratch.tasks.translator import greedy
 
-        edits.check(self.transformer, {each for each in query.edits if getattr(each, "side", "source") == "source"},
+        edits.check(self.transformer, {edit for edit in query.edits if getattr(edit, "side", "source") == "source"},
                     {"source": len(source)})
         record_pass.check_rows(self.transformer, query.edits, {"source": len(source), "target": 1})
         with self.threads({"source": source}), edits.apply_edits(self.transformer, query.edits, self.taken(query)):
@@ -228,3 +146,11 @@ class Translator(Induction):
     def positions(self, sides: Sides) -> list[int]:
         """Every token of the target."""
         return list(range(len(sides["target"])))
+
+    def pronoun_decision(self, question: DecisionQuery, report: Progress) -> Decision:
+        """Where it decides between il and elle. Raises UserError for a translation without either."""
+        return pronoun_choice.decide(question, self, report)
+
+    def pronoun_decisions(self, question: DecisionSetQuery, report: Progress) -> DecisionSet:
+        """The same over test sentences."""
+        return pronoun_choice.decide_set(question, self, report)

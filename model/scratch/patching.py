@@ -6,17 +6,17 @@ import torch
 from model.core.query import Patch, UserError
 from model.core.types import HeadId, Progress, quiet
 from model.scratch import edits, record_pass
-from model.scratch.models import ScratchModel, Sides
-from model.studies.patching import PassAnswer, Patched, PatchQuery, check_lengths, patch_effects
+from model.scratch.reader import Reader, Sides
+from model.studies.patching import PassAnswer, PatchEffects, PatchQuery, check_lengths, patch_effects
 
 
-def patch_heads(model: ScratchModel, question: PatchQuery, report: Progress) -> Patched:
+def patch_heads(model: Reader, question: PatchQuery, report: Progress) -> PatchEffects:
     """Every head of one kind patched. Raises UserError for texts of different lengths and for the untrained model."""
     if model.says == "none":
         raise UserError(f"{model.card.title} answers nothing, so that no answer can turn; choose a trained model.")
-    sides = [model.sides(each)[0] for each in (question.first, question.second)]
-    (plain, _), (other, seen) = (model.run(each, side, quiet)
-                                 for each, side in zip((question.first, question.second), sides, strict=True))
+    queries = question.first, question.second
+    sides = [model.sides(query)[0] for query in queries]
+    (plain, _), (other, seen) = (model.run(query, side, quiet) for query, side in zip(queries, sides, strict=True))
     paths = {layer: path for (kind, layer), (path, _) in edits.attentions(model.transformer).items()
              if kind == question.kind}
     if not paths:

@@ -3,12 +3,12 @@ import torch
 
 from model.core.query import Query, UserError
 from model.core.types import Progress
-from model.scratch.models import ScratchModel
+from model.scratch.reader import Reader
 from model.scratch.tokens import END
-from model.studies.perplexity import Chain
+from model.studies.perplexity import SequenceLikelihood
 
 
-def chain(model: ScratchModel, query: Query, report: Progress) -> Chain:
+def sequence_likelihood(model: Reader, query: Query, report: Progress) -> SequenceLikelihood:
     """The probabilities of the translator's target with its end, or of a decoder's text. Raises UserError for an
     encoder, which predicts no next token."""
     if not model.transformer.config.decoder_layers:
@@ -21,4 +21,4 @@ def chain(model: ScratchModel, query: Query, report: Progress) -> Chain:
     if "target" in sides and hasattr(model.tokenizer, "words"):
         ids, texts = (*ids, END), (*texts, model.tokenizer.words[END])
     log_probabilities = logits.double().log_softmax(-1)[torch.arange(len(ids)), torch.tensor(ids)]
-    return Chain(texts, ids, log_probabilities.numpy())
+    return SequenceLikelihood(texts, ids, log_probabilities.numpy())

@@ -1,7 +1,6 @@
 """Where our translator decides between il and elle: heads silenced, and the encoder's output exchanged word by word
 with that of the twin."""
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import torch
@@ -9,7 +8,7 @@ import torch
 from model.core.query import Kind, Silence, UserError
 from model.core.types import Progress
 from model.scratch import edits, head_analysis
-from model.scratch.models import Translator
+from model.scratch.reader import Reader
 from model.scratch.tasks import translator
 from model.scratch.tokens import BEGIN
 from model.studies.pronoun_choice import PRONOUNS, Decision, DecisionQuery, DecisionSet, DecisionSetQuery
@@ -22,21 +21,21 @@ WORDS = {   # whose encoder output is exchanged: name -> positions in the Englis
 
 
 class _Reading:
-    """One sentence up to its pronoun: the share of the word that is said, under edits and with another encoder
+    """One sentence up to its pronoun: the share of the pronoun that it chooses, under edits and with another encoder
     output."""
 
-    def __init__(self, opened: Translator, text: str) -> None:
+    def __init__(self, opened: Reader, text: str) -> None:
         self.model, numbers = opened.transformer, opened.tokenizer.number
         self.tokens = opened.pieces(text, "text")
-        self.source = torch.tensor([[each.id for each in self.tokens]])
+        self.source = torch.tensor([[piece.id for piece in self.tokens]])
         french = [opened.tokenizer.words[number] for number in translator.greedy(self.model, self.source)[0]]
         places = [place for place, word in enumerate(french) if word in PRONOUNS]
         if not places:
             raise UserError(f"The translation “{' '.join(french)}” has neither il nor elle; use a sentence with “it” "
                             f"of the vocabulary below.")
-        self.said = french[places[-1]]
+        self.pronoun = french[places[-1]]
         self.prefix = torch.tensor([[BEGIN, *map(numbers, french[:places[-1]])]])
-        self.pair = [numbers(self.said), numbers(next(word for word in PRONOUNS if word != self.said))]
+        self.pair = [numbers(self.pronoun), numbers(next(word for word in PRONOUNS if word != self.pronoun))]
 
     def encoded(self) -> torch.Tensor:
         with torch.inference_mode():
@@ -51,9 +50,8 @@ class _Reading:
         return float(logits.softmax(-1)[0])
 
 
-def decide(question: DecisionQuery, opened: Any, report: Progress) -> Decision:
-    """Raises UserError for another model than our translator and for a translation without il or elle."""
-    _check(opened)
+def decide(question: DecisionQuery, opened: Reader, report: Progress) -> Decision:
+    """Where the translator decides in one sentence. Raises UserError for a translation without il or elle."""
     reading = _Reading(opened, question.text)
     places = list(edits.attentions(reading.model))
     heads = [(kind, layer, head) for kind, layer in places for head in range(reading.model.config.heads)]
@@ -66,25 +64,24 @@ def decide(question: DecisionQuery, opened: Any, report: Progress) -> Decision:
         other = _Reading(opened, question.twin)
         twin = reading.share(source=other.source)
         if other.source.shape == reading.source.shape:
-            patched = np.array([reading.share(memory=each) for each in _exchanged(reading.encoded(), other.encoded())],
-                               np.float32)
-    return Decision(reading.said, reading.share(), twin, tuple(heads), silenced["zero"], silenced["mean"],
+            memories = _exchanged(reading.encoded(), other.encoded())
+            patched = np.array([reading.share(memory=memory) for memory in memories], np.float32)
+    return Decision(reading.pronoun, reading.share(), twin, tuple(heads), silenced["zero"], silenced["mean"],
                     tuple(places), np.array(whole, np.float32),
-                    tuple(each.text for each in reading.tokens), patched)
+                    tuple(piece.text for piece in reading.tokens), patched)
 
 
 def _exchanged(own: torch.Tensor, other: torch.Tensor) -> list[torch.Tensor]:
     """The encoder's output (1, k, d_model) with one word at a time taken from the other."""
-    found = []
+    outputs = []
     for word in range(own.shape[1]):
-        found.append(own.clone())
-        found[-1][:, word] = other[:, word]
-    return found
+        outputs.append(own.clone())
+        outputs[-1][:, word] = other[:, word]
+    return outputs
 
 
-def decide_set(question: DecisionSetQuery, opened: Any, report: Progress) -> DecisionSet:
-    """The same over test sentences. Raises UserError for another model than our translator."""
-    _check(opened)
+def decide_set(question: DecisionSetQuery, opened: Reader, report: Progress) -> DecisionSet:
+    """The same over test sentences."""
     sentences = translator.test_sentences("test", 2 * question.pairs)
     moved = {}
     for number, (name, words) in enumerate(WORDS.items()):
@@ -98,9 +95,3 @@ def decide_set(question: DecisionSetQuery, opened: Any, report: Progress) -> Dec
         best = max(pointing, key=lambda head: head.both)
         points[kind] = (kind, best.layer, best.head), best.both, best.mass
     return DecisionSet(moved, points, len(sentences))
-
-
-def _check(opened: Any) -> None:
-    if not isinstance(opened, Translator):
-        raise UserError(f"{opened.card.title} is not the translator that was trained here; choose it to see where il "
-                        f"or elle is decided.")

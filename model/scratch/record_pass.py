@@ -63,13 +63,13 @@ def check_rows(model: Transformer, edits: frozenset[Edit], lengths: dict[str, in
 def maps(model: Transformer, seen: dict, sides: dict[str, Tokens], edits: frozenset[Edit]) -> tuple[AttentionMap, ...]:
     """The attention maps of a pass, from its probes. `sides` has the tokens of "source" and, where there is one, of
     "target"."""
-    found: dict[Kind, list[Layer]] = {}
+    by_kind: dict[Kind, list[Layer]] = {}
     for (kind, index), (path, _) in edit_hooks.attentions(model).items():
         if f"{path}.query" in seen:
-            found.setdefault(kind, []).append(_layer(model, kind, index, seen, path, edits))
+            by_kind.setdefault(kind, []).append(_layer(model, kind, index, seen, path, edits))
     source, target = sides["source"], sides.get("target", sides["source"])
     ends = {Kind.SELF: (source, source), Kind.CAUSAL: (target, target), Kind.CROSS: (target, source)}
-    return tuple(AttentionMap(kind, *ends[kind], tuple(layers)) for kind, layers in found.items())
+    return tuple(AttentionMap(kind, *ends[kind], tuple(layers)) for kind, layers in by_kind.items())
 
 
 def _layer(model: Transformer, kind: Kind, index: int, seen: dict, path: str, edits: frozenset[Edit]) -> Layer:

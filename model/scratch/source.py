@@ -101,7 +101,7 @@ def card(model_id: str, fingerprint: str, transformer: "Transformer", more: dict
     return Card(
         id=model_id, title=title(model_id), revision=fingerprint,
         architecture="–".join(half for half, layers in halves.items() if layers) + ", Vaswani et al. 2017",
-        parameters=sum(each.numel() for each in transformer.parameters()), d_model=config.d_model,
+        parameters=sum(parameter.numel() for parameter in transformer.parameters()), d_model=config.d_model,
         d_head=config.d_model // config.heads,
         layers=config.encoder_layers + config.decoder_layers, heads=config.heads, kv_heads=config.heads,
         positions=positions.NAMES[config.positions],

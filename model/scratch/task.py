@@ -75,7 +75,7 @@ def tasks() -> dict[str, Task]:
 def tasks_named(name: str) -> list[Task]:
     """The task of this name, or all variants of it ("resolver" is resolver-narrow and resolver-wide). Raises UserError
     for an unknown one."""
-    found = [task for task in tasks().values() if task.name == name or task.name.startswith(f"{name}-")]
-    if not found:
+    matching = [task for task in tasks().values() if task.name == name or task.name.startswith(f"{name}-")]
+    if not matching:
         raise UserError(f"There is no task named {name!r}; choose one of {', '.join(tasks())}.")
-    return found
+    return matching

@@ -91,15 +91,15 @@ class WordTokenizer:
 
     def _whole(self, text: str, spans: list[Span]) -> list[Span]:
         """The spans, with parts in one where the vocabulary has them so: là-bas, and qu' with nothing behind it."""
-        kept: list[Span] = []
+        whole: list[Span] = []
         for span in spans:
-            parts = next((count for count in (2, 1) if len(kept) >= count and kept[-1][1] == span[0]
-                          and self.number(text[kept[-count][0]:span[1]]) != UNKNOWN), 0)
+            parts = next((count for count in (2, 1) if len(whole) >= count and whole[-1][1] == span[0]
+                          and self.number(text[whole[-count][0]:span[1]]) != UNKNOWN), 0)
             if parts:
-                kept[-parts:] = [(kept[-parts][0], span[1])]
+                whole[-parts:] = [(whole[-parts][0], span[1])]
             else:
-                kept.append(span)
-        return kept
+                whole.append(span)
+        return whole
 
     def _piece(self, word: str, span: Span) -> Piece:
         number = self.number(word)
@@ -146,12 +146,12 @@ def special(text: str, number: int, place: int) -> Piece:
 def tokens(pieces: list[Piece], second: int | None = None) -> Tokens:
     """Pieces as the record's Tokens; each word is one piece. From piece `second` on they belong to the second text."""
     return Tokens(
-        texts=tuple(each.text for each in pieces),
-        ids=tuple(each.id for each in pieces),
-        special=tuple(each.special for each in pieces),
-        spans=tuple(each.span for each in pieces),
-        words=tuple(-1 if each.special else i for i, each in enumerate(pieces)),
-        segments=tuple(-1 if each.special else int(second is not None and i >= second)
-                       for i, each in enumerate(pieces)),
-        unknown=tuple(each.unknown for each in pieces),
+        texts=tuple(piece.text for piece in pieces),
+        ids=tuple(piece.id for piece in pieces),
+        special=tuple(piece.special for piece in pieces),
+        spans=tuple(piece.span for piece in pieces),
+        words=tuple(-1 if piece.special else i for i, piece in enumerate(pieces)),
+        segments=tuple(-1 if piece.special else int(second is not None and i >= second)
+                       for i, piece in enumerate(pieces)),
+        unknown=tuple(piece.unknown for piece in pieces),
     )

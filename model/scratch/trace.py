@@ -5,13 +5,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from model.core.models import LastVectorsQuery
 from model.core.query import Kind, Query, UserError
-from model.core.trace import AttentionTrace, Block, Embedded, FeedForwardTrace, Last, LastQuery, Norm, Projection, Trace
+from model.core.trace import AttentionTrace, Block, Embedded, FeedForwardTrace, LastVectors, Norm, Projection, Trace
 from model.core.types import Progress
 from model.scratch import positions
 from model.scratch.edits import attentions
-from model.scratch.models import ScratchModel
 from model.scratch.probe import capture
+from model.scratch.reader import Reader
 from model.scratch.transformer import (
     AddAndNorm,
     DecoderLayer,
@@ -22,15 +23,15 @@ from model.scratch.transformer import (
 )
 
 
-def trace(model: ScratchModel, query: Query, report: Progress) -> Trace:
+def trace(model: Reader, query: Query, report: Progress) -> Trace:
     """The trace of the pass that answers the query. Edits that change a head's mix of values are in it."""
     transformer = model.transformer
     with torch.inference_mode(), capture(transformer) as seen:
-        record = model.answer(query, report)
+        record = model.record(query, report)
         blocks, memory = [], None
         embedded = [_embedded(transformer, record[kind].queries.ids, kind) for kind in (Kind.SELF, Kind.CAUSAL)
                     if kind in record.kinds]
-        streams = {each.kind: torch.tensor(each.output) for each in embedded}
+        streams = {start.kind: torch.tensor(start.output) for start in embedded}
         for (kind, index), _ in attentions(transformer).items():
             if kind is Kind.CROSS or kind not in streams:
                 continue
@@ -43,18 +44,18 @@ def trace(model: ScratchModel, query: Query, report: Progress) -> Trace:
     return Trace(record.query, tuple(embedded), tuple(blocks))
 
 
-def last(model: ScratchModel, question: LastQuery, report: Progress) -> Last:
+def last_vectors(model: Reader, question: LastVectorsQuery, report: Progress) -> LastVectors:
     """What the last block of one kind puts out. Raises UserError for a kind that the model, or this question's pass,
     has not."""
     config, encoder = model.transformer.config, question.kind is Kind.SELF
     layers = config.encoder_layers if encoder else config.decoder_layers
     sides, _, _ = model.sides(question.query)
     _, seen = model.run(question.query, sides, report)
-    found = seen.get(f"{'encoder' if encoder else 'decoder'}.layers.{layers - 1}.after_feed_forward.residual")
-    if found is None or question.kind is Kind.CROSS:
+    vectors = seen.get(f"{'encoder' if encoder else 'decoder'}.layers.{layers - 1}.after_feed_forward.residual")
+    if vectors is None or question.kind is Kind.CROSS:
         raise UserError(f"{model.card.title} has no block of {question.kind} attention here; choose another kind or "
                         f"give a target.")
-    return Last(_array(found))
+    return LastVectors(_array(vectors))
 
 
 def _embedded(model: Transformer, ids: tuple[int, ...], kind: Kind) -> Embedded:
@@ -73,20 +74,20 @@ def _block(model: Transformer, path: str, kind: Kind, index: int, x: Tensor, mem
            seen: dict) -> Block:
     layer = cast(EncoderLayer | DecoderLayer, model.get_submodule(path))
     norms: list[Norm] = []
-    before, found = _array(x), []
+    before, attention_traces = _array(x), []
     sides = [(kind, "attention", None)] + ([(Kind.CROSS, "cross", memory)]
                                            if memory is not None and getattr(layer, "has_cross", False) else [])
-    for each, name, source in sides:
+    for attention_kind, name, source in sides:
         around = getattr(layer, f"after_{name}")
         given = _given(around, x)
-        attention = _attention(model, getattr(layer, name), (each, index), given, given if source is None else source,
-                               seen[f"{path}.{name}.mixed"])
+        attention = _attention(model, getattr(layer, name), (attention_kind, index), given,
+                               given if source is None else source, seen[f"{path}.{name}.mixed"])
         x = _sum(around, x, torch.tensor(attention.output), f"after_{name}", norms)
-        found.append(attention)
+        attention_traces.append(attention)
     around, given = layer.after_feed_forward, _given(layer.after_feed_forward, x)
     inner = _feed_forward(model, layer.feed_forward, given)
     x = _sum(around, x, torch.tensor(inner.output), "after_feed_forward", norms)
-    return Block(kind, index, before, _array(x), tuple(found), tuple(norms), model.config.norm_first, inner)
+    return Block(kind, index, before, _array(x), tuple(attention_traces), tuple(norms), model.config.norm_first, inner)
 
 
 def _given(around: AddAndNorm, x: Tensor) -> Tensor:

@@ -64,7 +64,7 @@ class TrainingRun:
         self.names = [name for name, _ in self.model.named_parameters()]
         # section 5.3 of the paper
         self.adam = torch.optim.Adam(self.model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)
-        self.frame_steps = frame_steps(self.steps, sum(each.numel() for each in self.model.parameters()),
+        self.frame_steps = frame_steps(self.steps, sum(parameter.numel() for parameter in self.model.parameters()),
                                        self.task.film_bytes)
         self.snap()
 
@@ -100,7 +100,7 @@ class TrainingRun:
 
     def film(self) -> tuple[dict[str, Tensor], dict]:
         """Snapshots and curves as tensors, and their metadata."""
-        frames = {f"{step}/{name}": each for step, values in self.frames.items() for name, each in values.items()}
+        frames = {f"{step}/{name}": value for step, values in self.frames.items() for name, value in values.items()}
         curves = dict(zip(("history.step", "history.loss", "history.right"),
                           torch.tensor(self.curves or [(0.0,) * 3]).T, strict=True))
         return frames | curves, self.about() | {"frames": sorted(self.frames)}
@@ -108,7 +108,7 @@ class TrainingRun:
     def checkpoint(self) -> tuple[dict[str, Tensor], dict]:
         """Everything that `resume` needs, as tensors and metadata."""
         film, about = self.film()
-        own = {f"model/{name}": each for name, each in weights.tensors(self.model).items()}
+        own = {f"model/{name}": tensor for name, tensor in weights.tensors(self.model).items()}
         moments = {f"adam/{i}/{name}": each for i, state in self.adam.state_dict()["state"].items()
                    for name, each in state.items()}
         return film | own | moments, about | {"step": self.step}
@@ -117,10 +117,10 @@ class TrainingRun:
         """Continues from a checkpoint of the same training; any other is left alone and overwritten later."""
         if not path.exists():
             return
-        said = weights.read_metadata(path)
-        if any(said.get(name) != value for name, value in self.about().items() if name != "words"):
+        metadata = weights.read_metadata(path)
+        if any(metadata.get(name) != value for name, value in self.about().items() if name != "words"):
             return
-        parts = [(name.split("/"), each) for name, each in weights.contents(path).items()]
+        parts = [(name.split("/"), content) for name, content in weights.contents(path).items()]
         weights.fill(self.model, {name[1]: each for name, each in parts if name[0] == "model"})
         state: dict[int, dict[str, Tensor]] = {}
         for name, each in parts:
@@ -132,7 +132,7 @@ class TrainingRun:
         curves = {name[0]: each for name, each in parts if name[0].startswith("history.")}
         self.curves = list(zip(*(curves[f"history.{name}"].tolist() for name in ("step", "loss", "right")),
                                strict=True))
-        self.step = said["step"]
+        self.step = metadata["step"]
 
 
 def train(task: Task, out: Path, steps: int | None = None, seed: int = 1,

@@ -53,8 +53,8 @@ class Swap:
 
     def with_adjective(self, adjective: str) -> str:
         """The sentence with another adjective."""
-        found = list(re.finditer(rf"\b{self.adjective}\b", self.text))[-1]
-        return self.text[:found.start()] + adjective + self.text[found.end():]
+        last = list(re.finditer(rf"\b{self.adjective}\b", self.text))[-1]
+        return self.text[:last.start()] + adjective + self.text[last.end():]
 
     @property
     def twin(self) -> str:
@@ -72,10 +72,10 @@ def swap(text: str) -> Swap | None:
         before, after = text.split(f" {verb} ", 1)
         nouns = [[word for word in re.findall(r"\w+", part.lower()) if word in known] for part in (before, after)]
         roles = tuple(frame.actor.split()), tuple(frame.place.split())
-        found = [(word, role) for word in re.findall(r"\w+", after) for role, words in enumerate(roles)
-                 if word in words]
-        if all(nouns) and found:
-            return Swap(text, found[-1][0], (nouns[0][-1], nouns[1][0]), found[-1][1], roles)
+        adjectives = [(word, role) for word in re.findall(r"\w+", after) for role, words in enumerate(roles)
+                      if word in words]
+        if all(nouns) and adjectives:
+            return Swap(text, adjectives[-1][0], (nouns[0][-1], nouns[1][0]), adjectives[-1][1], roles)
     return None
 
 
@@ -84,5 +84,5 @@ def join_phrases(model_id: str, chosen: list[str]) -> str:
     if model_id.split(SNAPSHOT)[0] == "induction":
         return "".join(chosen)
     text = re.sub(r" (?=[,.])", "", " ".join(chosen))
-    return re.sub(r"(^|\. )(\w)", lambda found: found[1] + found[2].upper(),
+    return re.sub(r"(^|\. )(\w)", lambda match: match[1] + match[2].upper(),
                   text) + "." * bool(text and text[-1] not in ".,")

@@ -21,7 +21,7 @@ TIED = "output.weight"  # the same table as the embeddings; written once
 def write(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, object]) -> None:
     """A safetensors file; the metadata's values as JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    content = save({name: each.contiguous() for name, each in tensors.items()},
+    content = save({name: tensor.contiguous() for name, tensor in tensors.items()},
                    {name: json.dumps(each) for name, each in metadata.items()})
     files.write(path, content)
 
@@ -60,19 +60,19 @@ def tensors(model: Transformer) -> dict[str, Tensor]:
 def pack(values: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Parameters as a film keeps them: a matrix in 8 bits, with one step size a row beside it; the rest in 16 bits. Off
     by half a step at most."""
-    kept = {}
-    for name, each in values.items():
-        if each.dim() == 2:
-            step = each.abs().amax(1, keepdim=True).clamp_min(1e-12) / 127  # (row, 1)
-            kept[name], kept[name + STEP] = (each / step).round().to(torch.int8), step
+    packed = {}
+    for name, value in values.items():
+        if value.dim() == 2:
+            step = value.abs().amax(1, keepdim=True).clamp_min(1e-12) / 127  # (row, 1)
+            packed[name], packed[name + STEP] = (value / step).round().to(torch.int8), step
         else:
-            kept[name] = each.half()
-    return kept
+            packed[name] = value.half()
+    return packed
 
 
-def unpack(kept: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The parameters that `packed` kept, float32."""
-    return {name: each.float() * kept.get(name + STEP, 1) for name, each in kept.items() if not name.endswith(STEP)}
+def unpack(packed: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The parameters of `pack`, float32."""
+    return {name: each.float() * packed.get(name + STEP, 1) for name, each in packed.items() if not name.endswith(STEP)}
 
 
 def fill(model: Transformer, values: Mapping[str, Tensor]) -> None:
@@ -82,8 +82,8 @@ def fill(model: Transformer, values: Mapping[str, Tensor]) -> None:
         raise ValueError(f"weights: expected {sorted(own)}, got {sorted(values)}; the file belongs to another "
                          f"configuration.")
     with torch.no_grad():
-        for name, each in values.items():
-            own[name].copy_(each)
+        for name, value in values.items():
+            own[name].copy_(value)
 
 
 def load(path: Path, step: int | None = None) -> tuple[Transformer, dict]:
@@ -103,7 +103,7 @@ def load(path: Path, step: int | None = None) -> tuple[Transformer, dict]:
 
 def history(path: Path) -> dict[str, list[float]]:
     """The curves of a film file: step, loss (nats) and right (share of a batch), as long as each other."""
-    return {name: each.tolist() for name, each in contents(path, "history.").items()}
+    return {name: content.tolist() for name, content in contents(path, "history.").items()}
 
 
 def described(config: Config) -> dict:

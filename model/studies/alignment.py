@@ -69,21 +69,21 @@ def edit_blocks(first: Sequence[str], second: Sequence[str]) -> list[tuple[bool,
         down = both or (i > 0 and costs[i, j] == costs[i - 1, j] + 1)
         i, j = i - int(down), j - int(both or not down)
         steps.append((bool(both and one[i] == other[j]), i, j))
-    found: list[tuple[bool, tuple[int, int], tuple[int, int]]] = []
+    blocks: list[tuple[bool, tuple[int, int], tuple[int, int]]] = []
     i_end, j_end = len(one), len(other)
     for equal, i, j in steps:   # from the end
-        if found and found[-1][0] == equal:
-            _, (_, i_end), (_, j_end) = found.pop()
-        found.append((equal, (i, i_end), (j, j_end)))
+        if blocks and blocks[-1][0] == equal:
+            _, (_, i_end), (_, j_end) = blocks.pop()
+        blocks.append((equal, (i, i_end), (j, j_end)))
         i_end, j_end = i, j
-    return found[::-1]
+    return blocks[::-1]
 
 
 def _anchors(first: str, second: str) -> tuple[np.ndarray, np.ndarray]:
     """A number for each character of both texts, int; characters that belong together have the same one, those that
     stand alone −1."""
     words = [[(each.group().casefold(), each.span()) for each in WORD.finditer(text)] for text in (first, second)]
-    found = np.full(len(first), -1), np.full(len(second), -1)
+    numbers = np.full(len(first), -1), np.full(len(second), -1)
     for equal, (i, i_end), (j, j_end) in edit_blocks(*([word for word, _ in side] for side in words)):
         ones, others = ([span for _, span in side[start:end]]
                         for side, start, end in zip(words, (i, j), (i_end, j_end), strict=True))
@@ -93,22 +93,22 @@ def _anchors(first: str, second: str) -> tuple[np.ndarray, np.ndarray]:
             for (start, end), (begin, stop) in zip(ones, others, strict=True):
                 same = equal and end - start == stop - begin
                 marks = (np.arange(start, end),) * 2 if same else _changed(first[start:end], second[begin:stop], start)
-                found[0][start:end], found[1][begin:stop] = marks
-    return found
+                numbers[0][start:end], numbers[1][begin:stop] = marks
+    return numbers
 
 
 def _changed(one: str, other: str, start: int) -> tuple[np.ndarray, np.ndarray]:
     """The numbers of a word's characters, from `start`, and of those of the word that it was changed into: sign by sign
     where most signs are kept, as in a string of single signs; else all one number."""
-    found = np.full(len(one), start), np.full(len(other), start)
+    marks = np.full(len(one), start), np.full(len(other), start)
     matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
     if matcher.ratio() < ALIKE:
-        return found
+        return marks
     for kind, i, i_end, j, j_end in matcher.get_opcodes():
         alone = start + i if kind == "replace" else -1
         numbers = np.arange(start + i, start + i_end) if kind == "equal" else alone
-        found[0][i:i_end] = found[1][j:j_end] = numbers
-    return found
+        marks[0][i:i_end] = marks[1][j:j_end] = numbers
+    return marks
 
 
 def align(first: AttentionRecord, second: AttentionRecord, kinds: tuple[Kind, Kind], side: str) -> tuple[Group, ...]:
@@ -121,8 +121,8 @@ def align(first: AttentionRecord, second: AttentionRecord, kinds: tuple[Kind, Ki
     (one, spans), (other, others) = (source_text(record, kind, side)
                                      for record, kind in zip((first, second), kinds, strict=True))
     anchors = _anchors(one, other)
-    meets = [_anchors_of(each, places, found)
-             for each, places, found in zip(tokens, (spans, others), anchors, strict=True)]
+    meets = [_anchors_of(token, places, numbers)
+             for token, places, numbers in zip(tokens, (spans, others), anchors, strict=True)]
     return tuple(_label_group(group, tokens) for group in _ordered(_joined(meets)))
 
 
@@ -152,21 +152,21 @@ def _anchors_of(tokens: Tokens, spans: list[Span], anchors: np.ndarray) -> list[
     """What each token can be met by: its characters' numbers, or its text and how often it was there before where it is
     special."""
     seen: dict[str, int] = {}
-    found: list[set] = []
+    marks: list[set] = []
     for token, (start, end) in enumerate(spans):
         if tokens.special[token]:
             count = seen[tokens.texts[token]] = seen.get(tokens.texts[token], -1) + 1
-            found.append({(tokens.texts[token], count)})
+            marks.append({(tokens.texts[token], count)})
         else:
-            found.append({int(each) for each in anchors[start:end] if each >= 0})
-    return found
+            marks.append({int(anchor) for anchor in anchors[start:end] if anchor >= 0})
+    return marks
 
 
 def _ordered(groups: list[TokenGroups]) -> list[TokenGroups]:
     """By the place in the first text; a group of the second alone comes behind what stands before it there."""
-    place = {token: each[0][0] for each in groups if each[0] for token in each[1]}
+    place = {token: group[0][0] for group in groups if group[0] for token in group[1]}
     behind, most = {}, -1
-    for token in range(1 + max((token for each in groups for token in each[1]), default=-1)):
+    for token in range(1 + max((token for group in groups for token in group[1]), default=-1)):
         behind[token] = most
         most = max(most, place.get(token, -1))
 

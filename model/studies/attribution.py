@@ -2,7 +2,7 @@
 token away, measured.
 
 An `AttributionQuery` is answered by an `Attribution`. The answer is one number: a log-probability, the difference of
-two, or the cosine of two sentence vectors. numpy only; what asks the model is a `Subject`
+two, or the cosine of two sentence vectors. numpy only; what asks the model is a `ExplainedAnswer`
 (model/studies/token_removal.py).
 """
 from collections.abc import Callable
@@ -13,12 +13,13 @@ import numpy as np
 
 from model.core import heads, statistics
 from model.core.masks import frozen_array
-from model.core.query import Kind, Query
+from model.core.models import Models
+from model.core.query import Kind, Query, UserError
 from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
 from model.core.trace import Trace
 from model.core.types import Progress
 from model.studies import rollout, value_norms
-from model.studies.token_removal import Answer, Subject
+from model.studies.token_removal import Answer, ExplainedAnswer
 
 REMOVALS = ("deleted", "replaced", "hidden")   # the three definitions of taking a token away
 METHODS = ("weight_head", "weight_layer", "norm_head", "norm", "norm_residual", "norm_layernorm", "rollout", "flow",
@@ -31,7 +32,7 @@ FLOW_LONGEST = 32  # tokens up to which the flow is computed without being asked
 
 @dataclass(frozen=True)
 class AttributionQuery:
-    """What mattered for the word at `at`? Answered by an `Attribution`.
+    """What mattered for the word at `at`?
 
     A decoder predicts that word from what stands before it, a masked-word model gets it masked, a resolver answers at
     it, and a sentence model needs none.
@@ -44,6 +45,20 @@ class AttributionQuery:
     rival: str = ""           # a word whose log-probability is subtracted
     other: str = ""           # the sentence whose vector the cosine is with
     long_flow: bool = False   # attention flow of texts over FLOW_LONGEST tokens too
+
+    def answer(self, models: Models, report: Progress) -> "Attribution":
+        """Every measure. Raises UserError for a model or a text without an answer to explain."""
+        return attribute(self, *self.explained(models, report), report)
+
+    def explained(self, models: Models, report: Progress) -> tuple[ExplainedAnswer, AttentionRecord, Trace | str]:
+        """The model with this question put to it, the record of its pass, and the trace, or why there is none."""
+        explained: ExplainedAnswer = models.open(self.query, report).explained_answer(self, report)
+        trace: Trace | str
+        try:
+            trace = models.trace(explained.query, report)
+        except UserError as error:
+            trace = str(error)
+        return explained, models.record(explained.query, report), trace
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,21 +110,21 @@ def rank_agreement(first: np.ndarray, second: np.ndarray) -> float:
     return statistics.spearman(first, second) if len(first) >= FEWEST else float("nan")
 
 
-def agreement(found: Attribution, layer: int, head: int) -> dict[str, np.ndarray]:
+def agreement(attribution: Attribution, layer: int, head: int) -> dict[str, np.ndarray]:
     """{method: Spearman's ρ of its size with the size of the effect, (definition)}; sizes, as attention has no sign."""
-    effects = _effect_sizes(found)
-    return {name: np.array([rank_agreement(np.abs(score[found.ranked]), effect) for effect in effects])
-            for name, score in found.by_method(layer, head).items()}
+    effects = _effect_sizes(attribution)
+    return {name: np.array([rank_agreement(np.abs(score[attribution.ranked]), effect) for effect in effects])
+            for name, score in attribution.by_method(layer, head).items()}
 
 
-def _effect_sizes(found: Attribution) -> list[np.ndarray]:
+def _effect_sizes(attribution: Attribution) -> list[np.ndarray]:
     """The size of the effect of taking each ranked token away, for each of REMOVALS."""
-    return [np.abs(found.removed[name][found.ranked]) for name in REMOVALS]
+    return [np.abs(attribution.removed[name][attribution.ranked]) for name in REMOVALS]
 
 
-def ceiling(found: Attribution) -> np.ndarray:
+def ceiling(attribution: Attribution) -> np.ndarray:
     """How far the three definitions agree with one another: for each, the mean ρ with the two others (definition)."""
-    effects = _effect_sizes(found)
+    effects = _effect_sizes(attribution)
     return np.array([np.mean([rank_agreement(effects[one], effects[other]) for other in range(3) if other != one])
                      for one in range(3)])
 
@@ -127,49 +142,49 @@ class First:
     ranked: float   # the same with this token among the ranked ones
 
 
-def first_token(found: Attribution, layer: int, head: int) -> First | None:
+def first_token(attribution: Attribution, layer: int, head: int) -> First | None:
     """What ranking the first token would do to the comparison; None where it is ranked, where it answers itself, and
     where the model reads both ways."""
-    if found.kind is not Kind.CAUSAL or found.ranked[0] or found.place == 0:
+    if attribution.kind is not Kind.CAUSAL or attribution.ranked[0] or attribution.place == 0:
         return None
-    names = [name for name in REMOVALS if np.isfinite(found.removed[name][0])]
+    names = [name for name in REMOVALS if np.isfinite(attribution.removed[name][0])]
     if "deleted" not in names:
         return None
-    values, deleted = found.by_method(layer, head), found.removed["deleted"]
-    with_first = found.ranked | (np.arange(len(deleted)) == 0)
+    values, deleted = attribution.by_method(layer, head), attribution.removed["deleted"]
+    with_first = attribution.ranked | (np.arange(len(deleted)) == 0)
 
     def mean_agreement(tokens: np.ndarray) -> float:
-        return float(np.mean([rank_agreement(values["weight_layer"][tokens], np.abs(found.removed[name][tokens]))
+        return float(np.mean([rank_agreement(values["weight_layer"][tokens], np.abs(attribution.removed[name][tokens]))
                               for name in names]))
 
     rank = int((np.abs(deleted[with_first]) > np.abs(deleted[0])).sum()) + 1
     return First(float(values["weight_head"][0]), float(values["weight_layer"][0]), float(deleted[0]), rank,
-                 int(with_first.sum()), mean_agreement(found.ranked), mean_agreement(with_first))
+                 int(with_first.sum()), mean_agreement(attribution.ranked), mean_agreement(with_first))
 
 
-def attribute(question: AttributionQuery, subject: Subject, record: AttentionRecord, trace: Trace | str,
+def attribute(question: AttributionQuery, explained: ExplainedAnswer, record: AttentionRecord, trace: Trace | str,
               report: Progress) -> Attribution:
     """Every measure for one answer. `trace` is a sentence that says why where the model's insides cannot be
     followed."""
     kind = kind_of(record)
-    attention_map, count = record[kind], len(subject.tokens)
+    attention_map, count = record[kind], len(explained.tokens)
     missing: dict[str, str] = {}
     report(0.02, "the model's answer")
-    removed = subject.removal_effects(lambda share: report(0.02 + 0.5 * share, "taking each token away"))
-    scores = {"gradient": subject.gradient()}
+    removed = explained.removal_effects(lambda share: report(0.02 + 0.5 * share, "taking each token away"))
+    scores = {"gradient": explained.gradient()}
     report(0.55, "attention over all layers")
-    weights = [_whole(layer)[:, :len(subject.rows), :count] for layer in attention_map.layers]
-    scores |= _over_layers(question, attention_map, weights, subject.rows, missing,
+    weights = [_whole(layer)[:, :len(explained.rows), :count] for layer in attention_map.layers]
+    scores |= _over_layers(question, attention_map, weights, explained.rows, missing,
                            lambda share: report(0.55 + 0.4 * share, "attention flow"))
-    by_head = {"weight": tuple(np.einsum("q,hqk->hk", subject.rows, each) for each in weights)}
+    by_head = {"weight": tuple(np.einsum("q,hqk->hk", explained.rows, weight) for weight in weights)}
     by_layer = {"weight": tuple(each.mean(0) for each in by_head["weight"])}
     if isinstance(trace, Trace):
-        _add_norms(attention_map, weights, trace, subject.rows, by_head, by_layer)
+        _add_norms(attention_map, weights, trace, explained.rows, by_head, by_layer)
     else:
         missing["norm"] = trace
     missing |= _missing_stages(kind, by_layer)
     layers = tuple(layer.index for layer in attention_map.layers)
-    return Attribution(question, subject.query, kind, subject.tokens, subject.answer, subject.place, layers,
+    return Attribution(question, explained.query, kind, explained.tokens, explained.answer, explained.place, layers,
                        {name: frozen_array(effect) for name, effect in removed.items()},
                        _frozen(by_head), _frozen(by_layer),
                        {name: frozen_array(score) for name, score in scores.items()}, missing)
@@ -207,7 +222,7 @@ def _over_layers(question: AttributionQuery, attention_map: AttentionMap, weight
     if attention_map.kind is Kind.CROSS:
         missing["rollout"] = missing["flow"] = "it follows one stack from its input to its output, and here two meet"
         return {}
-    steps = [rollout.with_residual(each) for each in weights]
+    steps = [rollout.with_residual(weight) for weight in weights]
     null = [rollout.with_residual(rollout.uniform_weights(layer.allowed, len(rows)))
             for layer in attention_map.layers]
     scores = {"rollout": rows @ rollout.rollout(steps), "rollout_even": rows @ rollout.rollout(null)}

@@ -1,32 +1,41 @@
 """Two answers side by side: tokens aligned by characters, one head as a signed difference, and which heads changed
-most. numpy only.
+most. numpy and pandas only.
 
 A row of weights is a distribution over keys. Two rows of different tokens are compared over the aligned keys and one
 more, the rest. The measure is the Jensen–Shannon divergence in bits (Lin 1991): 0 for equal rows, 1 for rows that share
 nothing. """
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core import heads, statistics
+from model.core import heads, statistics, tables
 from model.core.displayed import MAX_UNPOOLED, AxisItem, DisplayedHead
+from model.core.models import Models
 from model.core.query import Kind, Query, UserError
 from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.statistics import jensen_shannon
 from model.core.types import HeadId, KindHeadId, Progress
 from model.studies.alignment import Group, align
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 LONGEST = MAX_UNPOOLED   # tokens: every head's whole matrix is looked at, one after the other
 
 
 @dataclass(frozen=True)
 class AlignmentQuery:
-    """Which queries and keys of two questions stand for the same: answered by an `Alignment`."""
+    """Which queries and keys of two questions stand for the same."""
 
     first: Query
     second: Query
     kinds: tuple[Kind, Kind]
+
+    def answer(self, models: Models, report: Progress) -> "Alignment":
+        """The alignment of the two records. Raises UserError for texts of more than LONGEST tokens."""
+        return align_texts(self, models.record(self.first, report), models.record(self.second, report))
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,29 +53,33 @@ class Alignment:
 
 @dataclass(frozen=True)
 class ComparisonQuery:
-    """What changes in which head between two questions: answered by a `Comparison`."""
+    """What changes in which head between two questions."""
 
     first: Query
     second: Query
     kinds: tuple[Kind, Kind]     # of the first, of the second
     head: HeadId | None = None   # of the second, to compare every head of the first with; None: with the same head
 
+    def answer(self, models: Models, report: Progress) -> "Comparison":
+        """The difference of the two records. Raises UserError where they cannot be compared."""
+        return compare(self, models.record(self.first, report), models.record(self.second, report), report)
+
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """How much every head of the first differs."""
 
-    changed: dict[HeadId, float]   # {(layer, head) of the first: mean Jensen–Shannon divergence of its rows in bits}
+    heads: tuple[HeadId, ...]   # of the first, in the order of the array
+    changed: np.ndarray         # mean Jensen–Shannon divergence of a head's rows in bits, float64 (head)
+
+    def frame(self) -> "DataFrame":
+        """One row a head of the first: changed, in bits."""
+        return tables.head_frame(self.heads, {"changed": self.changed})
 
     @property
     def nbytes(self) -> int:
-        """About the bytes of the table."""
-        return 200 * len(self.changed)
-
-    @property
-    def ranked(self) -> list[tuple[int, int, float]]:
-        """(layer, head, divergence), the largest first."""
-        return sorted(((*head, value) for head, value in self.changed.items()), key=lambda row: (-row[2], row[:2]))
+        """Bytes of the array."""
+        return self.changed.nbytes
 
 
 def pool_weights(weights: np.ndarray, rows: Sequence[tuple[int, ...]],
@@ -97,8 +110,8 @@ def difference(first: np.ndarray, second: np.ndarray, rows: tuple[Group, ...],
                columns: tuple[Group, ...]) -> tuple[np.ndarray, ...]:
     """(first, second, second − first), each float64 (row group, column group), of weights (query, key); NaN where one
     side has no token."""
-    one = pool_weights(first, [each.first for each in rows], [each.first for each in columns])
-    other = pool_weights(second, [each.second for each in rows], [each.second for each in columns])
+    one = pool_weights(first, [row.first for row in rows], [column.first for column in columns])
+    other = pool_weights(second, [row.second for row in rows], [column.second for column in columns])
     return one, other, other - one
 
 
@@ -155,25 +168,25 @@ def compare(question: ComparisonQuery, first: AttentionRecord, second: Attention
     if question.head is None and [each.shape[0] for each in one.layers] != [each.shape[0] for each in other.layers]:
         raise UserError("The two models have different numbers of layers or heads, so that no head has a counterpart; "
                         "compare with one open head.")
-    ends = [([getattr(each, side) for each in rows], [getattr(each, side) for each in columns])
+    ends = [([getattr(row, side) for row in rows], [getattr(column, side) for column in columns])
             for side in ("first", "second")]
     fixed = None if question.head is None else _rows(head_of(other, *question.head), *ends[1])
-    changed: dict[HeadId, float] = {}
+    changed = []
     for place, layer in enumerate(one.layers):
         report(place / len(one.layers), f"comparing layer {place + 1} of {len(one.layers)}")
         for head in range(layer.heads):
             theirs = _rows(heads.weights(other.layers[place], head), *ends[1]) if fixed is None else fixed
             own = _rows(heads.weights(layer, head), *ends[0])
-            changed[layer.index, head] = float(jensen_shannon(own, theirs).mean())
-    return Comparison(changed)
+            changed.append(jensen_shannon(own, theirs).mean())
+    return Comparison(tables.head_ids(one), np.array(changed))
 
 
 def prediction_table(first: AttentionRecord, second: AttentionRecord, shown: int = 6) -> list[tuple[str, float, float]]:
     """[(token, its probability in the first, in the second)] at the last position, for the `shown` best tokens of each;
     NaN where a record does not hold the token. Empty where either predicts no tokens."""
     sides = [record.prediction for record in (first, second)]
-    found = [dict(zip(each.texts[-1], each.probabilities[-1], strict=True)) for each in sides
-             if each is not None and each.ids]
+    found = [dict(zip(side.texts[-1], side.probabilities[-1], strict=True)) for side in sides
+             if side is not None and side.ids]
     if len(found) < 2:
         return []
     names = dict.fromkeys([*list(found[0])[:shown], *list(found[1])[:shown]])
@@ -183,5 +196,5 @@ def prediction_table(first: AttentionRecord, second: AttentionRecord, shown: int
 def cosine(first: AttentionRecord, second: AttentionRecord) -> float | None:
     """The cosine of the two sentence vectors; None unless both answer with vectors of one length."""
     sides = [record.prediction for record in (first, second)]
-    vectors = [each.vector for each in sides if each is not None and each.vector is not None]
+    vectors = [side.vector for side in sides if side is not None and side.vector is not None]
     return statistics.cosine(*vectors) if len(vectors) == 2 and vectors[0].shape == vectors[1].shape else None

@@ -24,15 +24,15 @@ def texts(file: BinaryIO, name: str, field: str = FIELD) -> Iterator[tuple[int, 
     reader = {".txt": _plain, ".csv": _table, ".jsonl": _objects}.get(PurePath(name).suffix.lower())
     if reader is None:
         raise UserError(f"{name} does not say what it is; end its name in {', '.join(SUFFIXES)}.")
-    found = False
+    any_text = False
     for line, text in reader(_lines(file, name), name, field):
         if len(text) > LONGEST:
             raise UserError(f"{name}, line {line}: the text has {len(text):,} characters and the limit is {LONGEST:,}; "
                             f"split it.")
         if text.strip():
-            found = True
+            any_text = True
             yield line, text
-    if not found:
+    if not any_text:
         raise UserError(f"{name} has no text in it; write one text a line.")
 
 
@@ -85,11 +85,11 @@ def _objects(lines: Iterator[tuple[int, str]], name: str, field: str) -> Iterato
         if not line.strip():
             continue
         try:
-            found = json.loads(line)
+            value = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise UserError(f"{name}, line {number}: this is not JSON; write one object a line, with a field "
                             f"{field!r}.") from error
-        text = found.get(field) if isinstance(found, dict) else found
+        text = value.get(field) if isinstance(value, dict) else value
         if not isinstance(text, str):
             raise UserError(f"{name}, line {number}: there is no text under {field!r}; write one object a line, with "
                             f"the text in that field.")

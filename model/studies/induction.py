@@ -4,22 +4,26 @@
 For any decoder: random tokens mean nothing, so that what a head does with them does not come from the text.
 """
 import random
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core import heads
+from model.core import heads, tables
+from model.core.models import Models, OpenModel
 from model.core.query import Edit, Kind, Query, UserError
 from model.core.record import AttentionMap
 from model.core.types import HeadId, Progress, quiet
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 START = "a"  # a text has to begin with something
 
 
 @dataclass(frozen=True)
 class RepeatsQuery:
-    """`length` random tokens, all different, then the same again, put to a decoder: answered by `InductionScores`."""
+    """`length` random tokens, all different, then the same again, put to a decoder; `ask` answers it."""
 
     model: str                             # id
     revision: str                          # of the model
@@ -30,11 +34,17 @@ class RepeatsQuery:
 
 @dataclass(frozen=True)
 class InductionMeanQuery:
-    """The mean scores over `draws` random repeats: answered by `InductionScores`."""
+    """The mean scores over `draws` random repeats."""
 
     model: str
     revision: str
     draws: int = 8
+
+    def answer(self, models: Models, report: Progress) -> "InductionScores":
+        """The means. Raises UserError for a model that is no decoder on its own."""
+        opened = models.open(self, report)
+        scores = mean_scores(opened, draws=self.draws, report=report)
+        return replace(scores, copying=opened.copying_scores(scores.heads))
 
 
 @dataclass(frozen=True)
@@ -49,13 +59,18 @@ class InductionScores:
     copying: np.ndarray | None = None   # whether a head raises what it looks at, -1 to 1 (head_analysis.copying); None
     #                                     for a model that was not trained here
 
+    def frame(self) -> "DataFrame":
+        """One row a head: prefix, previous and, where it is known, copying."""
+        columns = {"prefix": self.prefix, "previous": self.previous}
+        return tables.head_frame(self.heads, columns | ({} if self.copying is None else {"copying": self.copying}))
+
     @property
     def nbytes(self) -> int:
         """Bytes of the scores."""
         return self.previous.nbytes + self.prefix.nbytes
 
 
-def ask(question: RepeatsQuery, opened: Any, report: Progress) -> InductionScores:
+def ask(question: RepeatsQuery, opened: OpenModel, report: Progress) -> InductionScores:
     """The scores of an open model on the repeat. Raises UserError for a model that is no decoder on its own."""
     tokenizer = opened.tokenizer
     if not hasattr(tokenizer, "all_special_ids"):
@@ -65,14 +80,14 @@ def ask(question: RepeatsQuery, opened: Any, report: Progress) -> InductionScore
         raise UserError(f"{opened.card.title} has only {len(usable)} different tokens; ask for a repeat of at most as "
                         f"many.")
     chosen = random.Random(question.seed).sample(usable, question.length)
-    record = opened.answer(Query(question.model, question.revision, START, continuation=(*chosen, *chosen),
+    record = opened.record(Query(question.model, question.revision, START, continuation=(*chosen, *chosen),
                                  edits=question.edits), report)
     if Kind.CAUSAL not in record.kinds or Kind.CROSS in record.kinds:
         raise UserError(f"{opened.card.title} is not a decoder on its own; choose one, such as SmolLM2.")
     return scores(record[Kind.CAUSAL], question.length)
 
 
-def mean_scores(opened: Any, edits: frozenset[Edit] = frozenset(), draws: int = 20,
+def mean_scores(opened: OpenModel, edits: frozenset[Edit] = frozenset(), draws: int = 20,
                 report: Progress = quiet) -> InductionScores:
     """The scores as means over several random repeats."""
     drawn = []
@@ -89,13 +104,13 @@ def scores(attention_map: AttentionMap, length: int) -> InductionScores:
     if begin < 1 or length < 2:
         raise ValueError(f"scores: expected a token, then twice a length of at least 2, got "
                          f"{len(attention_map.queries)} tokens and length {length}; ask through `ask`.")
-    names, previous, prefix = [], [], []
+    previous, prefix = [], []
     second = np.arange(begin + length, begin + 2 * length - 1)  # the last token's follower is not inside the piece
     rows = np.arange(begin, begin + 2 * length)
     for layer in attention_map.layers:
         for head in range(layer.heads):
             weights = heads.weights(layer, head)
-            names.append((layer.index, head))
             previous.append(weights[rows, rows - 1].mean())
             prefix.append(weights[second, second - length + 1].mean())
-    return InductionScores(tuple(names), np.array(previous), np.array(prefix), float((1 / (second + 1)).mean()))
+    return InductionScores(tables.head_ids(attention_map), np.array(previous), np.array(prefix),
+                           float((1 / (second + 1)).mean()))

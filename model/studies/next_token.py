@@ -3,16 +3,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from model.core.models import Models
 from model.core.query import Query
+from model.core.types import Progress
 
 NAMED = 50   # tokens whose text travels along, the most probable first
 
 
 @dataclass(frozen=True)
 class NextWordQuery:
-    """What does a decoder say comes next after this text and continuation? Answered by a `NextWord`."""
+    """What does a decoder say comes next after this text and continuation?"""
 
     query: Query
+
+    def answer(self, models: Models, report: Progress) -> "NextWord":
+        """What it says. Raises NoNextWord for a model that is no decoder."""
+        return models.open(self.query, report).next_word(self.query, report)
 
 
 @dataclass(frozen=True, eq=False)

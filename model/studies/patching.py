@@ -1,5 +1,5 @@
 """Which heads change the answer when their output is taken from another text: questions, answers and the measure.
-numpy only.
+numpy and pandas only.
 
 Activation patching (Vig et al. 2020, "Causal Mediation Analysis"; Geiger et al. 2021, "Causal Abstractions"): one part
 of the pass of a text is what it is in the pass of its twin, and the rest of the model goes on from there. What the
@@ -7,17 +7,23 @@ answer then does is an effect of that part, and not a correlate. A head that mat
 nothing alone; so every layer is patched as a whole too. """
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from model.core import tables
+from model.core.models import Models
 from model.core.query import Kind, Query, UserError
 from model.core.statistics import cosine
 from model.core.types import HeadId, Progress
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 @dataclass(frozen=True)
 class PatchQuery:
-    """Every head of one kind patched alone, its output in `first` taken from `second`: answered by `Patched`."""
+    """Every head of one kind patched alone, its output in `first` taken from `second`."""
 
     first: Query
     second: Query
@@ -29,6 +35,10 @@ class PatchQuery:
         if (self.first.model, self.first.revision) != (self.second.model, self.second.revision):
             raise UserError("A head's output can only be taken from another text of the same model; choose the same "
                             "model for both.")
+
+    def answer(self, models: Models, report: Progress) -> "PatchEffects":
+        """What each patch does. Raises UserError for texts of different lengths and where nothing is answered."""
+        return models.open(self.first, report).patch_heads(self, report)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +54,7 @@ Measure = Callable[[PassAnswer], float]
 
 
 @dataclass(frozen=True, eq=False)
-class Patched:
+class PatchEffects:
     """What each head's patch does to the answer. A number is ln P(second word) − ln P(first word) in nats at one token
     of the first text, or, for a model that answers with a sentence vector, its cosine with the second text's."""
 
@@ -53,19 +63,20 @@ class Patched:
     place: int | None               # the token of the first text; None for a vector
     plain: float                    # the number of the first text as it is
     other: float                    # the number of the second text
-    heads: dict[HeadId, float]      # {(layer, head): with this head patched}
+    heads: tuple[HeadId, ...]       # in the order of the array
+    patched: np.ndarray             # with this head patched, float64 (head)
     layers: dict[int, float]        # {layer: with all its heads patched}
     whole: float                    # with all heads of this kind patched
 
-    @property
-    def nbytes(self) -> int:
-        """About the bytes of the tables."""
-        return 200 * (len(self.heads) + len(self.layers))
+    def frame(self) -> "DataFrame":
+        """One row a head: number, with this head patched, and effect, what that changes, positive towards the second
+        text's answer; both in nats, or cosines."""
+        return tables.head_frame(self.heads, {"number": self.patched, "effect": self.patched - self.plain})
 
     @property
-    def effects(self) -> dict[HeadId, float]:
-        """What each head changes, positive towards the second text's answer."""
-        return {head: number - self.plain for head, number in self.heads.items()}
+    def nbytes(self) -> int:
+        """Bytes of the array."""
+        return self.patched.nbytes
 
     def share(self, number: float) -> float:
         """How far a number is on the way from the first text (0) to the second (1); NaN where both are the same."""
@@ -74,12 +85,6 @@ class Patched:
     def turns(self, number: float) -> bool:
         """Whether the second text's word is now the more probable of the two, and was not before."""
         return self.words is not None and self.plain < 0 < number
-
-    @property
-    def ranked(self) -> list[tuple[int, int, float]]:
-        """(layer, head, effect), the largest first, whatever its sign."""
-        return sorted(((*head, effect) for head, effect in self.effects.items()),
-                      key=lambda row: (-abs(row[2]), row[:2]))
 
 
 def check_lengths(other: Query, there: int, here: int) -> None:
@@ -108,7 +113,7 @@ def measure_of(first: PassAnswer, second: PassAnswer) -> tuple[Measure, tuple[in
 
 def patch_effects(first: PassAnswer, second: PassAnswer, places: Sequence[HeadId],
                   again: Callable[[list[list[HeadId]]], Iterator[PassAnswer]], name: Callable[[int], str],
-                  report: Progress) -> Patched:
+                  report: Progress) -> PatchEffects:
     """Every head of `places` patched alone, every layer, and all of them.
 
     again(trials): the first text's answer with the heads of each trial patched; name(id): a word of the vocabulary.
@@ -125,7 +130,8 @@ def patch_effects(first: PassAnswer, second: PassAnswer, places: Sequence[HeadId
     for answer in again(trials):
         numbers.append(measure(answer))
         report(len(numbers) / len(trials), f"patched head {min(len(numbers), len(places))} of {len(places)}")
-    return Patched(words and (name(words[0]), name(words[1])),
+    return PatchEffects(words and (name(words[0]), name(words[1])),
                    words is not None and bool(first.numbers[row].argmax() == second.numbers[row].argmax()),
                    None if row is None else first.positions[row], measure(first), measure(second),
-                   dict(zip(places, numbers)), dict(zip(layers, numbers[len(places):])), numbers[-1])
+                   tuple(places), np.array(numbers[:len(places)]), dict(zip(layers, numbers[len(places):])),
+                   numbers[-1])

@@ -6,25 +6,34 @@ pattern, 0 has nothing of it. *even* (an equal share for every allowed key) is a
 head without a habit is called by that name. """
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core import heads
+from model.core import heads, tables
 from model.core.measures import CLARK
+from model.core.models import Models
 from model.core.query import Kind, Query
 from model.core.record import AttentionMap, Layer, Reported
 from model.core.statistics import x_log_x
-from model.core.types import HeadId
+from model.core.types import HeadId, Progress
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 MIN_ROW_SHARE = 0.5    # share of the rows that must have a key of the pattern; on fewer rows a fit is luck
 
 
 @dataclass(frozen=True)
 class FitsQuery:
-    """The fit of every head of one kind to every pattern: answered by `HeadFits`."""
+    """The fit of every head of one kind to every pattern."""
 
     query: Query
     kind: Kind
+
+    def answer(self, models: Models, report: Progress) -> "HeadFits":
+        """The fits in the query's record."""
+        return fit(models.record(self.query, report)[self.kind])
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,17 +87,29 @@ class HeadFits:
     """How well every head of one kind fits every pattern."""
 
     kind: Kind
-    fits: dict[str, dict[HeadId, float]]   # {pattern: {(layer, head): fit, 0 to 1}}, where the pattern applies
+    heads: tuple[HeadId, ...]     # in the order of the arrays
+    fits: dict[str, np.ndarray]   # {pattern: float64 (head), 0 to 1}, of those that apply; NaN where one does not
 
-    def best(self, head: HeadId) -> tuple[str, float]:
-        """The pattern that this head fits best, and how well; of equals the first of PATTERNS."""
-        return max(((name, heads[head]) for name, heads in self.fits.items() if head in heads),
-                   key=lambda entry: entry[1])
+    def frame(self) -> "DataFrame":
+        """One row a head, one column a pattern: the fit, 0 to 1."""
+        return tables.head_frame(self.heads, self.fits)
+
+    def best(self) -> "DataFrame":
+        """`best_patterns` of all heads."""
+        return best_patterns(self.frame())
 
     @property
     def nbytes(self) -> int:
-        """About the bytes of the tables."""
-        return 200 * sum(len(each) for each in self.fits.values())
+        """Bytes of the arrays."""
+        return sum(each.nbytes for each in self.fits.values())
+
+
+def best_patterns(fits: "DataFrame") -> "DataFrame":
+    """Of fits (head by pattern) the best one of each head: columns pattern (its name; of equals the first column) and
+    fit."""
+    from pandas import DataFrame
+
+    return DataFrame({"pattern": fits.idxmax(axis=1), "fit": fits.max(axis=1)})
 
 
 def divergences(block: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, int]:
@@ -118,15 +139,16 @@ def _blocks(layer: Layer | Reported, info: KeyInfo, patterns: list[Pattern]) -> 
 def fit(attention_map: AttentionMap) -> HeadFits:
     """Every head against every pattern that applies to at least half of the rows."""
     info = KeyInfo(np.array(attention_map.keys.special), np.array(attention_map.keys.ids))
-    patterns = [each for each in PATTERNS if each.valid_for_cross or attention_map.kind is not Kind.CROSS]
-    found: dict[str, dict[HeadId, float]] = {each.name: {} for each in patterns}
+    patterns = [pattern for pattern in PATTERNS if pattern.valid_for_cross or attention_map.kind is not Kind.CROSS]
+    found: dict[str, list[np.ndarray]] = {pattern.name: [] for pattern in patterns}
     for layer in attention_map.layers:
-        totals, counts = {each.name: np.zeros(layer.heads) for each in patterns}, dict.fromkeys(found, 0)
+        totals, counts = {name: np.zeros(layer.heads) for name in found}, dict.fromkeys(found, 0)
         for name, total, rows in _blocks(layer, info, patterns):
             totals[name] += total
             counts[name] += rows
         for name, total in totals.items():
-            if counts[name] >= max(1, MIN_ROW_SHARE * layer.shape[1]):
-                fits = np.clip(1 - total / counts[name], 0, 1)
-                found[name].update({(layer.index, head): float(number) for head, number in enumerate(fits)})
-    return HeadFits(attention_map.kind, {name: each for name, each in found.items() if each})
+            applies = counts[name] >= max(1, MIN_ROW_SHARE * layer.shape[1])
+            found[name].append(np.clip(1 - total / counts[name], 0, 1) if applies else np.full(layer.heads, np.nan))
+    fits = {name: np.concatenate(each) for name, each in found.items()}
+    return HeadFits(attention_map.kind, tables.head_ids(attention_map),
+                    {name: each for name, each in fits.items() if not np.isnan(each).all()})

@@ -4,19 +4,24 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.core.masks import frozen_array
+from model.core.models import Models
 from model.core.query import Query
+from model.core.types import Progress
 
 
 @dataclass(frozen=True)
-class ChainQuery:
-    """P(y | x) = Π_t P(y_t | y_<t, x) of a query's text (a decoder) or target (an encoder–decoder): answered by a
-    `Chain`."""
+class LikelihoodQuery:
+    """P(y | x) = Π_t P(y_t | y_<t, x) of a query's text (a decoder) or target (an encoder–decoder)."""
 
     query: Query
 
+    def answer(self, models: Models, report: Progress) -> "SequenceLikelihood":
+        """The factors. Raises UserError for a model that predicts no next token."""
+        return models.open(self.query, report).sequence_likelihood(self.query, report)
+
 
 @dataclass(frozen=True, eq=False)
-class Chain:
+class SequenceLikelihood:
     """The tokens that are predicted, in order. A model without a start token predicts no first token, which is then not
     among them."""
 
@@ -26,8 +31,8 @@ class Chain:
 
     def __post_init__(self) -> None:
         if not len(self.texts) == len(self.ids) == len(self.log_probabilities):
-            raise ValueError(f"Chain: expected one number a token, got {len(self.texts)} texts, {len(self.ids)} ids "
-                             f"and {len(self.log_probabilities)} numbers; cut them alike.")
+            raise ValueError(f"SequenceLikelihood: expected one number a token, got {len(self.texts)} texts, "
+                             f"{len(self.ids)} ids and {len(self.log_probabilities)} numbers; cut them alike.")
         object.__setattr__(self, "log_probabilities", frozen_array(self.log_probabilities, np.float64))
 
     @property

@@ -61,10 +61,10 @@ def allowed_cells(layer: Layer | Reported, shown: DisplayedHead) -> np.ndarray:
 
 def _members(units: tuple[AxisItem, ...], count: int) -> np.ndarray:
     """Float32 (unit, token), 1 where the token belongs to the unit."""
-    found = np.zeros((len(units), count), np.float32)
+    belongs = np.zeros((len(units), count), np.float32)
     for place, unit in enumerate(units):
-        found[place, list(unit.tokens)] = 1
-    return found
+        belongs[place, list(unit.tokens)] = 1
+    return belongs
 
 
 def cover(shown: DisplayedHead, may: np.ndarray) -> DisplayedHead:

@@ -4,21 +4,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.core.query import Kind
-from model.core.record import AttentionMap, AttentionRecord, Tokens
-from model.core.types import KindHeadId
+from model.core.models import Models
+from model.core.query import Kind, UserError
+from model.core.record import AttentionMap, AttentionRecord, Card, Tokens
+from model.core.types import KindHeadId, Progress
 
 PRONOUNS = ("il", "elle")
 
 
 @dataclass(frozen=True)
 class DecisionQuery:
-    """One sentence and, if there is one, its twin of as many words: answered by `Decision`."""
+    """One sentence and, if there is one, its twin of as many words."""
 
     model: str
     revision: str
     text: str
     twin: str = ""
+
+    def answer(self, models: Models, report: Progress) -> "Decision":
+        """What its pronoun depends on. Raises UserError for another model than our translator and for a translation
+        without il or elle."""
+        return models.open(self, report).pronoun_decision(self, report)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,12 +52,15 @@ class Decision:
 
 @dataclass(frozen=True)
 class DecisionSetQuery:
-    """The same over many test sentences, twins of nouns that were never trained on together: answered by
-    `DecisionSet`."""
+    """The same over many test sentences, twins of nouns that were never trained on together."""
 
     model: str
     revision: str
     pairs: int = 100
+
+    def answer(self, models: Models, report: Progress) -> "DecisionSet":
+        """What their pronouns hang on. Raises UserError for another model than our translator."""
+        return models.open(self, report).pronoun_decisions(self, report)
 
 
 @dataclass(frozen=True)
@@ -65,6 +74,12 @@ class DecisionSet:
     # weight on both nouns)}, of the encoder's row of "it" and the cross-attention's row that produces the pronoun
     points: dict[Kind, tuple[KindHeadId, float, float]]
     sentences: int   # how many were tried
+
+
+def no_translator(card: Card) -> UserError:
+    """The error for another model than our translator."""
+    return UserError(f"{card.title} is not the translator that was trained here; choose it to see where il or elle is "
+                     f"decided.")
 
 
 def rows_by_produced_token(record: AttentionRecord, kind: Kind) -> AttentionMap:

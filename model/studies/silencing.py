@@ -1,38 +1,53 @@
-"""What silencing a head does to the answer: every head of one kind in turn. numpy only; the model is asked again for
-each head."""
+"""What silencing a head does to the answer: every head of one kind in turn. numpy and pandas only; the model is asked
+again for each head."""
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from model.core import tables
+from model.core.models import Models
 from model.core.query import Kind, Query, Silence, UserError
 from model.core.record import AttentionRecord, Prediction
 from model.core.statistics import cosine, jensen_shannon
-from model.core.types import HeadId, Progress
+from model.core.types import HeadId, Progress, quiet
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True)
 class SilencingQuery:
-    """Each head of one kind silenced alone, its output zero or its mean over positions: answered by `Silencing`."""
+    """Each head of one kind silenced alone, its output zero or its mean over positions."""
 
     query: Query
     kind: Kind
     mode: str = "zero"
+
+    def answer(self, models: Models, report: Progress) -> "Silencing":
+        """What it changes. Raises UserError for a model that answers nothing."""
+        opened = models.open(self.query, report)
+        return run(self, models.record(self.query, report), lambda query: opened.record(query, quiet), report)
 
 
 @dataclass(frozen=True, eq=False)
 class Silencing:
     """By how much the answer changes when a head is silenced."""
 
-    measure: str   # "vector": 1 − cosine of sentence vectors; "answer": Jensen–Shannon divergence in bits
-    changes: dict[HeadId, float]   # {(layer, head): the change}
+    measure: str                # "vector": 1 − cosine of sentence vectors; "answer": Jensen–Shannon divergence in bits
+    heads: tuple[HeadId, ...]   # in the order of the array
+    changes: np.ndarray         # float64 (head)
+
+    def frame(self) -> "DataFrame":
+        """One row a head: silenced, the change."""
+        return tables.head_frame(self.heads, {"silenced": self.changes})
 
     @property
     def nbytes(self) -> int:
-        """About the bytes of the table."""
-        return 200 * len(self.changes)
+        """Bytes of the array."""
+        return self.changes.nbytes
 
 
 def change(before: Prediction, after: Prediction) -> float:
@@ -71,11 +86,11 @@ def run(question: SilencingQuery, record: AttentionRecord, ask: Callable[[Query]
     if record.prediction is None or (record.prediction.vector is None and not record.prediction.ids):
         raise UserError(f"{record.card.title} gives no answer to this text that silencing a head could change; choose "
                         f"a model that predicts.")
-    places = [(layer.index, head) for layer in record[question.kind].layers for head in range(layer.heads)]
-    changes = {}
+    places = tables.head_ids(record[question.kind])
+    changes = []
     for done, (layer, head) in enumerate(places):
         report(done / len(places), f"silencing layer {layer} head {head}")
         edits = record.query.edits | {Silence(question.kind, layer, head, question.mode)}
         after = ask(replace(record.query, edits=edits)).prediction
-        changes[layer, head] = change(record.prediction, cast(Prediction, after))
-    return Silencing("answer" if record.prediction.vector is None else "vector", changes)
+        changes.append(change(record.prediction, cast(Prediction, after)))
+    return Silencing("answer" if record.prediction.vector is None else "vector", places, np.array(changes))

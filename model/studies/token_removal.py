@@ -1,4 +1,4 @@
-"""What taking a token away does to an answer: a `Subject` is an open model with one question put to it.
+"""What taking a token away does to an answer: an `ExplainedAnswer` is an open model with one question put to it.
 
 This is what both kinds of models share; model/scratch/attribution.py and model/pretrained/attribution.py each have
 their own `forward`, `forward_hidden`, `embedding_table` and `output_projection`. torch is imported where it computes.
@@ -38,7 +38,7 @@ class Answer:
     neutral: str   # the token that replaces another one
 
 
-class Subject:
+class ExplainedAnswer:
     """An open model with one question put to it. Raises UserError for fewer than FEWEST tokens."""
 
     answer: Answer
@@ -125,12 +125,12 @@ class Subject:
         by one if they stand before it."""
         import torch
 
-        kept = [[other for other in range(len(self.tokens)) if other != token] for token in tokens]
+        remaining = [[other for other in range(len(self.tokens)) if other != token] for token in tokens]
         place = self.place if self.place is None or tokens[0] > self.place else self.place - 1
-        return {name: torch.cat([each[:, keep] for keep in kept]) for name, each in self.tensors.items()}, place
+        return {name: torch.cat([each[:, keep] for keep in remaining]) for name, each in self.tensors.items()}, place
 
     def _replaced(self, tokens: list[int]) -> "tuple[dict[str, Tensor], int | None]":
-        tensors = {name: each.repeat(len(tokens), 1) for name, each in self.tensors.items()}
+        tensors = {name: tensor.repeat(len(tokens), 1) for name, tensor in self.tensors.items()}
         for row, token in enumerate(tokens):
             tensors["input_ids"][row, token] = self.neutral
         return tensors, self.place
@@ -165,8 +165,8 @@ class Subject:
                 report(start / len(mixes), f"other weights: {start} of {len(mixes)}")
                 some = torch.tensor(mixes[start:start + size], dtype=torch.float32)
                 with _hooked(module.register_forward_pre_hook(_exchange(parts, some))):
-                    outputs.append(self.forward({name: each.repeat(len(some), 1)
-                                                 for name, each in self.tensors.items()}, self.place))
+                    outputs.append(self.forward({name: tensor.repeat(len(some), 1)
+                                                 for name, tensor in self.tensors.items()}, self.place))
             plain, others = outputs[0], torch.cat(outputs[1:])
             return self._distances(plain, others), (self.value(others) - self.value(plain)).numpy()
 
@@ -197,18 +197,18 @@ def _hooked(*hooks: Any) -> Iterator[None]:
             hook.remove()
 
 
-def answer_of(subject: Subject, kind: str, words: Callable[[int], str]) -> Answer:
-    """What the subject answers, once its ids are known. words(id): a token of the vocabulary as text."""
+def answer_of(explained: ExplainedAnswer, kind: str, words: Callable[[int], str]) -> Answer:
+    """The answer, once its ids are known. words(id): a token of the vocabulary as text."""
     import torch
 
     with torch.inference_mode():
-        outputs = subject.forward(subject.tensors, subject.place)
-        value = float(subject.value(outputs)[0])
+        outputs = explained.forward(explained.tensors, explained.place)
+        value = float(explained.value(outputs)[0])
     if kind == "vector":
-        return Answer(kind, "", "", value, 0, words(subject.neutral))
-    names = [*map(words, subject.ids), ""]
-    rank = int((outputs[0] > outputs[0, subject.ids[0]]).sum()) + 1
-    return Answer(kind, names[0], names[1], value, rank, words(subject.neutral))
+        return Answer(kind, "", "", value, 0, words(explained.neutral))
+    names = [*map(words, explained.ids), ""]
+    rank = int((outputs[0] > outputs[0, explained.ids[0]]).sum()) + 1
+    return Answer(kind, names[0], names[1], value, rank, words(explained.neutral))
 
 
 def first_tokens(tokens: Tokens, count: int) -> Tokens:

@@ -6,23 +6,27 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.core import heads, statistics
+from model.core.models import Models
 from model.core.query import UserError
 from model.core.record import AttentionRecord, Layer
 from model.core.trace import Trace
 from model.core.types import Progress
 from model.studies.attribution import AttributionQuery, kind_of
-from model.studies.token_removal import Subject
+from model.studies.token_removal import ExplainedAnswer
 
 
 @dataclass(frozen=True)
 class SwapQuery:
-    """What becomes of the answer when one head gets other weights: all equal, or each row in another order. Answered by
-    `Swapped`."""
+    """What becomes of the answer when one head gets other weights: all equal, or each row in another order."""
 
     attribution: AttributionQuery   # which answer
     layer: int
     head: int                       # of the kind of attention that `kind_of` gives
     draws: int = 100                # how many other orders
+
+    def answer(self, models: Models, report: Progress) -> "Swapped":
+        """How far output and answer move. Raises UserError for a model whose heads cannot be changed so."""
+        return swap_weights(self, *self.attribution.explained(models, report), report)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +47,7 @@ class Swapped:
         return self.permuted.nbytes + self.permuted_change.nbytes
 
 
-def swap_weights(question: SwapQuery, subject: Subject, record: AttentionRecord, trace: Trace | str,
+def swap_weights(question: SwapQuery, explained: ExplainedAnswer, record: AttentionRecord, trace: Trace | str,
                  report: Progress) -> Swapped:
     """The model's output with other weights in all rows of one head, each row within what it may look at.
 
@@ -51,7 +55,7 @@ def swap_weights(question: SwapQuery, subject: Subject, record: AttentionRecord,
     """
     if not isinstance(trace, Trace):
         raise UserError(f"{record.card.title}'s heads cannot be exchanged: {trace}")
-    kind, size = kind_of(record), (len(subject.rows), len(subject.tokens))
+    kind, size = kind_of(record), (len(explained.rows), len(explained.tokens))
     layer = record[kind].layer(question.layer)
     if not isinstance(layer, Layer):
         raise UserError(f"{record.card.title} only reports its weights; choose a verified model.")
@@ -63,9 +67,9 @@ def swap_weights(question: SwapQuery, subject: Subject, record: AttentionRecord,
               *(permute_rows(weights, may, rng) for _ in range(question.draws))]
     value = layer.value[question.head * len(layer.value) // layer.heads][:size[1]]
     output = trace.attention(kind, question.layer).w_output
-    distances, changes = subject.with_head_values((kind, question.layer, question.head), output,
+    distances, changes = explained.with_head_values((kind, question.layer, question.head), output,
                                                   np.stack(others) @ value, report)
-    row = subject.rows @ weights
+    row = explained.rows @ weights
     return Swapped(float(distances[0]), float(changes[0]), distances[1:], changes[1:], float(row.max()),
                    float(statistics.entropy(row, base=2)))
 

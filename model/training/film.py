@@ -2,13 +2,14 @@
 
 A training writes one film file and lets it grow (model/scratch/train.py); the shipped models have theirs beside their
 weights. A snapshot is opened as a model of its own, NAME@STEP. """
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from model.core.models import Models
 from model.core.query import UserError
 from model.core.types import KindHeadId, Progress
 
@@ -34,11 +35,23 @@ class Film:
 
 @dataclass(frozen=True)
 class HeadScoresQuery:
-    """What do the heads of some snapshots of a model do? Answered by `HeadScores`."""
+    """What do the heads of some snapshots of a model do?"""
 
     model: str
     revision: str
     steps: tuple[int, ...]
+
+    def answer(self, models: Models, report: Progress) -> "HeadScores":
+        """The scores of every snapshot."""
+        from model.scratch import head_scores
+
+        scores = []
+        for number, step in enumerate(self.steps):
+            report(number / len(self.steps), f"snapshot {number + 1} of {len(self.steps)}")
+            opened = models.open(replace(self, model=f"{self.model}@{step}"), report)
+            scores.append(head_scores.score_heads(opened))
+        names, heads, _ = scores[0]
+        return HeadScores(names, heads, np.stack([values for _, _, values in scores]).astype(np.float32))
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,22 +80,12 @@ def read_film(path: Path) -> Film:
 
     try:
         with safe_open(path, "numpy") as file:
-            about = {name: json.loads(each) for name, each in (file.metadata() or {}).items()}
+            about = {name: json.loads(value) for name, value in (file.metadata() or {}).items()}
             step, loss, right = (np.asarray(file.get_tensor(f"history.{name}")) for name in ("step", "loss", "right"))
     except (OSError, SafetensorError, ValueError) as error:
         raise UserError(f"The film {path.name} cannot be read ({type(error).__name__}); make it with: python -m model "
                         f"train TASK.") from error
     return Film(tuple(sorted(about["frames"])), step, loss, right, about)
-
-
-def run(question: HeadScoresQuery, score: Callable[[str], tuple[tuple[str, ...], tuple, np.ndarray]],
-        report: Progress) -> HeadScores:
-    """The scores of every snapshot; `score(model id)` gives names, heads and float32 (name, head) of one of them."""
-    found = []
-    for number, step in enumerate(question.steps):
-        report(number / len(question.steps), f"snapshot {number + 1} of {len(question.steps)}")
-        found.append(score(f"{question.model}@{step}"))
-    return HeadScores(found[0][0], found[0][1], np.stack([values for _, _, values in found]).astype(np.float32))
 
 
 def emergence_interval(steps: Sequence[int], scores: np.ndarray) -> tuple[int, int] | None:

@@ -104,16 +104,16 @@ class Training:
         # not there yet; or Windows is just putting it in its place, and the last news stay
         with suppress(OSError, ValueError):
             self._told = json.loads((self.folder / "progress.json").read_text(encoding="utf-8"))
-        told = self._told
-        state = "running" if told["curves"] else "starting"
+        progress = self._told
+        state = "running" if progress["curves"] else "starting"
         if not running:
             ended = "done" if self.weights.exists() else "failed"
             state = "stopped" if self._stopped else ended
         failure = ""
         if state == "failed":
-            failure = told["failure"] or (f"The training's process ended with code {self._process.returncode} before "
-                                          f"it was done; start it again, or with fewer layers and steps.")
-        return Status(state, told["step"], self.settings.steps, tuple(map(tuple, told["curves"])), failure)
+            failure = progress["failure"] or (f"The training's process ended with code {self._process.returncode} "
+                                              f"before it was done; start it again, or with fewer layers and steps.")
+        return Status(state, progress["step"], self.settings.steps, tuple(map(tuple, progress["curves"])), failure)
 
     def stop(self) -> None:
         """Ends the process; what it has learned so far stays."""
@@ -138,10 +138,10 @@ _lock = threading.Lock()
 def start(settings: Settings) -> Training:
     """A training on its way. Raises UserError while MAX_RUNNING of them run."""
     with _lock:
-        for old in [each for each in _all if each.expired]:
+        for old in [training for training in _all if training.expired]:
             old.remove()
             _all.remove(old)
-        if sum(each.running for each in _all) >= MAX_RUNNING:
+        if sum(training.running for training in _all) >= MAX_RUNNING:
             raise UserError(f"This server trains {MAX_RUNNING} model{'s' * (MAX_RUNNING > 1)} at a time and "
                             f"{'both are' if MAX_RUNNING == 2 else 'all are'} taken; "
                             "try again in a minute or two, or watch a film meanwhile.")

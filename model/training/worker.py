@@ -63,7 +63,7 @@ class Teller:
 
     def tell(self, step: int, failure: str = "") -> None:
         """Writes progress.json."""
-        curves = [each for each in self.curves if all(map(math.isfinite, each))]
+        curves = [curve for curve in self.curves if all(map(math.isfinite, curve))]
         files.write(self.folder / "progress.json",
                     json.dumps({"step": step, "curves": curves, "failure": failure}).encode("utf-8"))
         self.told = time.perf_counter()

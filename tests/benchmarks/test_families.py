@@ -24,7 +24,7 @@ def prepared():
 def gemma():
     network = families_check.build_network("gemma2")
     model = families_check.open_built("gemma2", network)
-    return model, model.answer(families_check.probe_query(network), lambda fraction, text: None)
+    return model, model.record(families_check.probe_query(network), lambda fraction, text: None)
 
 
 def test_lists_name_types_that_transformers_has():

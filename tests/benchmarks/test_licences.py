@@ -36,9 +36,9 @@ def test_what_comes_with_a_package_is_listed_under_it():
 def test_a_licence_is_the_expression_or_the_classifiers_or_the_first_line_of_the_text():
     about = About()
     about["License"] = "A licence of one's own\n\nText."
-    assert licence_of(about) == "A licence of one's own"
+    assert licence_of(about) == licence_of(about, "Another") == "A licence of one's own"
     about["Classifier"] = "License :: OSI Approved :: MIT License"
     assert licence_of(about) == "MIT License"
     about["License-Expression"] = "MIT"
     assert licence_of(about) == "MIT"
-    assert licence_of(About()) == "not stated"
+    assert licence_of(About()) == "not stated" and licence_of(About(), "MIT License\n\nText.") == "MIT License"

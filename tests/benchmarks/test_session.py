@@ -7,7 +7,7 @@ from benchmarks.session import Session
 
 async def _visit(address):
     session = await Session.open(address, "text=one+cat+sat")
-    await session.until(lambda: not session.running)
+    await session.until(lambda: "head" in session.bodies and not session.running)
     await session.send("grid", 17)
     await session.until(lambda: session.bodies["head"][1]["heads"] == [[1, 5]] and not session.running)
     first = dict(session.bodies)

@@ -78,7 +78,7 @@ def test_a_handout_from_three_figures_to_the_lecture_room(seen, tmp_path):
     page.keyboard.press("p")
     page.wait_for_url("**/handout?present=1")
     rest()
-    assert not page.locator("[data-testid=stSidebar]").is_visible()
+    assert not page.get_by_test_id("stTopNavSection").first.is_visible()
     assert page.locator("[class*=st-key-item-]").count() == 0
     assert page.locator(".ch.grid").is_visible() and page.get_by_text("1 of 4").is_visible()
     page.keyboard.press("ArrowRight")
@@ -90,4 +90,4 @@ def test_a_handout_from_three_figures_to_the_lecture_room(seen, tmp_path):
     page.keyboard.press("Escape")
     page.wait_for_url("**/handout?figure=2")
     rest()
-    expect(page.locator("[data-testid=stSidebar]")).to_be_visible()
+    expect(page.get_by_test_id("stTopNavSection").first).to_be_visible()

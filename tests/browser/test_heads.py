@@ -54,6 +54,19 @@ def test_the_start_shows_the_headline_case_without_a_click_and_its_twin_with_one
     assert seen.page.get_by_role("textbox", name="Text", exact=True).input_value() == headline.WIDE
 
 
+def test_the_source_and_what_highlights_it_come_when_somebody_opens_them(watch):
+    seen, asked = watch(), []
+    seen.page.on("response", lambda answer: asked.append(answer.url))
+    seen.page.goto(seen.address + "/")
+    seen.page.wait_for_selector(".st-key-head .board", timeout=PATIENCE)
+    seen.rest()
+    assert asked and seen.main.get_by_test_id("stCode").count() == 0
+    assert not [each for each in asked if "SyntaxHighlighter" in each]
+    seen.main.get_by_test_id("stExpander").filter(has_text="Formula and code").locator("summary").click()
+    expect(seen.main.get_by_test_id("stCode").filter(has_text="def softmax")).to_be_visible(timeout=PATIENCE)
+    assert seen.main.locator(".katex").count() > 0
+
+
 def test_a_typed_sentence_is_answered_and_linked_and_its_strip_chooses_a_token_and_a_pair(open_page):
     seen = open_page()
     ask(seen, "The lawyer thanked the nurse because she was kind.")
@@ -131,7 +144,7 @@ def test_a_text_that_the_vocabulary_lacks_is_offered_to_a_model_that_reads_it(op
 
 def test_the_open_head_can_be_taken_away_and_another_is_opened_by_mouse_and_by_keyboard(open_page, tmp_path):
     seen = open_page()
-    seen.page.get_by_role("button", name="Take away").click()
+    seen.main.get_by_test_id("stMainBlockContainer").get_by_role("button", name="Take away").click()
     for suffix in ("PNG", "SVG", "PDF"):
         with seen.page.expect_download(timeout=PATIENCE) as caught:
             seen.page.get_by_role("button", name=suffix, exact=True).first.click()

@@ -1,12 +1,15 @@
 """The server for strangers, as server.py starts it, behind a path as behind a proxy: what it sends, what it refuses,
 how it stops."""
+import gzip
 import re
+import urllib.error
 import urllib.request
 
 import pytest
 
 from tests import links
 from tests.conftest import ROOT, Server
+from viz.components.files import PLOTLY, version
 
 PATIENCE = 60_000
 # test_load.py has more
@@ -51,8 +54,38 @@ def test_a_link_leads_strangers_no_further(strangers, params, sentence):
     assert "root:" not in page.words and "fetch" not in page.ids and "head" not in page.bodies
 
 
+def test_a_lesson_draws_its_charts_under_the_path(browser, strangers):
+    page, asked, wrong = browser.new_page(), [], []
+    page.on("response", lambda answer: asked.append((answer.url.removeprefix(strangers.address), answer.status)))
+    page.on("console", lambda message: wrong.append(message.text)
+            if message.type == "error" and "404" not in message.text else None)   # Streamlit looks where its base is
+    try:
+        page.goto(strangers.address + "/softmax")
+        page.wait_for_selector(".clearhead-chart[data-drawn]", timeout=PATIENCE)
+    finally:
+        page.close()
+    assert (f"/browser/{version(PLOTLY)}/{PLOTLY}", 200) in asked
+    assert (f"/browser/{version('js/shared.js')}/handles/handles.js", 200) in asked and wrong == []
+
+
+def test_a_file_comes_compressed_and_for_a_year_and_none_of_another_version(strangers):
+    own = f"/browser/{version('js/shared.js')}/js/shared.js"
+    index = urllib.request.urlopen(strangers.address + "/").read().decode()
+    streamlits = re.search(r'src="\./(static/js/index[^"]+)"', index).group(1)
+    for path in (own, "/" + streamlits):
+        request = urllib.request.Request(strangers.address + path, headers={"Accept-Encoding": "gzip"})
+        with urllib.request.urlopen(request) as answer:
+            headers, body = answer.headers, answer.read()
+        with urllib.request.urlopen(strangers.address + path) as answer:
+            plain = answer.read()
+        assert headers["content-encoding"] == "gzip" and gzip.decompress(body) == plain
+        assert "immutable" in headers["cache-control"] and "max-age=31536000" in headers["cache-control"]
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        urllib.request.urlopen(strangers.address + own.replace(version("js/shared.js"), "0" * 16))
+
+
 def test_every_answer_carries_the_headers(strangers):
-    for path in ("/", "/_stcore/health"):
+    for path in ("/", "/_stcore/health", f"/browser/{version('js/shared.js')}/js/shared.js"):
         with urllib.request.urlopen(strangers.address + path) as answer:
             headers = answer.headers
         assert "unsafe-eval" not in headers["content-security-policy"]

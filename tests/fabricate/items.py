@@ -2,6 +2,7 @@
 from dataclasses import replace
 
 import numpy as np
+from pandas import DataFrame
 
 from model.core import heads
 from model.core.view import View
@@ -91,9 +92,8 @@ def figure() -> Item:
 
 
 def table() -> Item:
-    return table_item([{"head": "0·2", "fit": np.float32(0.25), "<b>": None},
-                       {"head": "1·0", "fit": np.float32(0.75), "<b>": "x"},
-                       {"head": "1·1", "fit": np.float32(np.nan), "<b>": "y"}], "Three heads.")
+    fits = np.array([0.25, 0.75, np.nan], np.float32)
+    return table_item(DataFrame({"head": ["0·2", "1·0", "1·1"], "fit": fits, "<b>": [None, "x", "y"]}), "Three heads.")
 
 
 def block() -> Item:

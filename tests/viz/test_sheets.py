@@ -13,8 +13,9 @@ from model.core import heads
 from model.core.query import Kind, Silence
 from model.lessons import positions
 from model.studies.coreference import report as coref_report
-from model.studies.coreference.cases import AnswersQuery, Case, CasesQuery, shipped_cases
-from model.studies.coreference.heads import map_of, noun_weights, words_of
+from model.studies.coreference.cases import Case, shipped_cases
+from model.studies.coreference.heads import CasesQuery, map_of, noun_weights, words_of
+from model.studies.coreference.model_answers import AnswersQuery
 from model.studies.pronoun_choice import DecisionQuery
 from viz.link import from_params, to_params
 from viz.page import pages

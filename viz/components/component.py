@@ -1,10 +1,10 @@
-"""How a component stands on a page: its code, two messages, one event; and the picture that it leaves behind, for
+"""How a component stands on a page: two messages, one event; and the picture that it leaves behind, for
 whoever keeps pictures.
 
 The *body* holds what is large and rarely changes (thumbnails, weights, tokens), the *state* what a click changes (which
 head is open, which token is in focus). Streamlit sends an element again as a whole whenever anything in it changes; so
-the code and the state are elements of their own, without height. Then the code is sent once, and a click on a 256-token
-head costs a kilobyte and not a quarter of a megabyte. In the browser body and state meet in a room named after the key.
+the state is an element of its own, without height. Then a click on a 256-token head costs a kilobyte and not a quarter
+of a megabyte. In the browser body and state meet in a room named after the key. What draws comes as files (files.py).
 """
 import json
 from collections.abc import Callable
@@ -14,9 +14,9 @@ from typing import Any
 import streamlit as st
 
 from model.core.view import View
-from viz.components.bundle import registered_code, script
+from viz.components.files import module_code
 
-_STATE = st.components.v2.component("clearhead_state", js=script("js/state.js"))
+_STATE = st.components.v2.component("clearhead_state", js=module_code("js/state.js", "module.state", otherwise=""))
 
 
 def component_value(key: str, name: str = "event") -> Any:
@@ -41,10 +41,8 @@ class Component:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._code = st.components.v2.component(f"clearhead_{name}_code",
-                                                js=registered_code(name, "export default () => "))
-        self._body = st.components.v2.component(f"clearhead_{name}",
-                                                js=script("js/body.js") + f"export default body({json.dumps(name)});\n")
+        code = module_code("js/component.js", f"module.component({json.dumps(name)})", beside=f"{name}/{name}.js")
+        self._body = st.components.v2.component(f"clearhead_{name}", js=code)
 
     def show(self, key: str, body: bytes, state: bytes, read: Callable[[Any], Any],
              on_event: Callable[[Any], None] | None, view: View | None = None) -> Picture:
@@ -56,7 +54,6 @@ class Component:
                 on_event(event)
 
         with st.container(gap=None):
-            self._code(key=f"{key}-code")
             self._body(key=key, data=body, on_event_change=hand_on)
             _STATE(key=f"{key}-state", data=state)
         return Picture(self._name, key, body, state, view)

@@ -1,5 +1,5 @@
-"""One binary message: a 4-byte little-endian header length, a JSON header in UTF-8, then arrays. `wire.js` reads what
-`pack` writes.
+"""One binary message: a 4-byte little-endian header length, a JSON header in UTF-8, then arrays. `messages.js` reads
+what `pack` writes.
 
 The header's `sections` lists each array's name, type, offset (bytes from the end of the header) and shape. Header and
 sections are padded to multiples of 4 bytes, so that JavaScript can look at any of them without copying once the message
@@ -20,7 +20,7 @@ def _padding(size: int) -> int:
 
 
 def pack(header: Mapping[str, Any], sections: Mapping[str, np.ndarray]) -> bytes:
-    """The message. Raises ValueError for an array type that wire.js does not know, or a number that JSON does not."""
+    """The message. Raises ValueError for a type that messages.js does not know, or a number that JSON does not."""
     entries, parts, offset = [], [], 0
     for name, array in sections.items():
         if array.dtype.name not in TYPES:
@@ -37,7 +37,7 @@ def pack(header: Mapping[str, Any], sections: Mapping[str, np.ndarray]) -> bytes
 
 
 def unpack(message: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """(header, arrays) of a message: what wire.js does, for tests and for files that hold messages."""
+    """(header, arrays) of a message: what messages.js does, for tests and for files that hold messages."""
     start = 4 + int.from_bytes(message[:4], "little")
     header = json.loads(message[4:start])
     arrays = {}

@@ -39,7 +39,7 @@ Exporter = Callable[[AttentionRecord, View, Options], bytes]
 @functools.cache
 def formats() -> dict[str, tuple[Format, Exporter]]:
     """Every format by its suffix."""
-    modules = (importlib.import_module(f"{__name__}.{each.name}") for each in pkgutil.iter_modules(__path__))
+    modules = (importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__))
     return {module.FORMAT.suffix: (module.FORMAT, module.export) for module in modules if hasattr(module, "FORMAT")}
 
 
@@ -50,7 +50,7 @@ def export(suffix: str, record: AttentionRecord, view: View, options: Options = 
                         f"{', '.join(sorted(formats()))}.")
     form, exporter = formats()[suffix.lower()]
     if options.grid and "grid" not in form.subjects:
-        drawn = sorted(each for each in formats() if "grid" in formats()[each][0].subjects)
+        drawn = sorted(name for name in formats() if "grid" in formats()[name][0].subjects)
         raise UserError(f"{form.name} holds numbers and cannot show the grid as a picture; choose one of "
                         f"{', '.join(drawn)}.")
     return exporter(record, view, options)

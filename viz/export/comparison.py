@@ -1,9 +1,8 @@
 """A comparison as a file: the first head, the second and their difference as one picture, or their numbers as CSV."""
-import csv
-import io
 import json
-import math
 from dataclasses import dataclass
+
+import numpy as np
 
 from model.core.displayed import DisplayedHead
 from model.core.record import AttentionRecord
@@ -33,16 +32,18 @@ class SavedComparison:
     link: str = ""                                     # the page's address
 
 
-def picture(found: SavedComparison, kind: str) -> bytes:
+def picture(comparison: SavedComparison, kind: str) -> bytes:
     """All three on one page as png, svg or pdf, with where they come from. Raises UserError where a PNG would be too
     large."""
-    said = [provenance.sentences(record, found.link) for record in found.records]
-    source = json.dumps([json.loads(provenance.dumps(record, found.view, found.link)) for record in found.records])
-    words = [" · ".join(part) for texts, lines in said for part in (texts, lines)]
+    sentences = [provenance.sentences(record, comparison.link) for record in comparison.records]
+    source = json.dumps([json.loads(provenance.dumps(record, comparison.view, comparison.link))
+                         for record in comparison.records])
+    words = [" · ".join(part) for texts, lines in sentences for part in (texts, lines)]
     with pen():
-        plans = [matrix.plan_of([each], found.view, kind == "png", found.bound if name == "difference" else None)
-                 for name, each in zip(NAMES, found.shown, strict=True)]
-        drawn = pictures_beside(plans, list(found.titles), WORDS["comparison"],
+        plans = [matrix.plan_of([head], comparison.view, kind == "png",
+                                comparison.bound if name == "difference" else None)
+                 for name, head in zip(NAMES, comparison.shown, strict=True)]
+        drawn = pictures_beside(plans, list(comparison.titles), WORDS["comparison"],
                                 list(dict.fromkeys(filter(None, words))))
         dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
         return save(drawn, kind, ZOOM, metadata={WHERE[kind]: source} | dated)
@@ -51,12 +52,12 @@ def picture(found: SavedComparison, kind: str) -> bytes:
 def as_csv(shown: tuple[DisplayedHead, ...]) -> bytes:
     """Each aligned pair of tokens with its weight in the first, in the second, and the difference, empty where one side
     has no such token; UTF-8, CRLF (RFC 4180), text harmless for spreadsheets."""
-    text = io.StringIO(newline="")
-    lines = csv.writer(text)
-    lines.writerow(["from", "to", "from group", "to group", *NAMES])
-    for row, query in enumerate(shown[0].rows):
-        for column, key in enumerate(shown[0].columns):
-            numbers = ["" if math.isnan(value) else f"{value:.6g}"
-                       for value in (float(each.weights[row, column]) for each in shown)]
-            lines.writerow([guard_cell(query.text), guard_cell(key.text), row, column, *numbers])
-    return text.getvalue().encode("utf-8", "replace")
+    from pandas import DataFrame, MultiIndex
+
+    rows, columns = ([guard_cell(unit.text) for unit in units] for units in (shown[0].rows, shown[0].columns))
+    groups = MultiIndex.from_product([range(len(rows)), range(len(columns))], names=["from group", "to group"])
+    frame = DataFrame({name: head.weights.ravel() for name, head in zip(NAMES, shown, strict=True)}, groups)
+    frame = frame.reset_index()
+    frame.insert(0, "from", np.repeat(rows, len(columns)))
+    frame.insert(1, "to", columns * len(rows))
+    return frame.to_csv(index=False, float_format="%.6g", lineterminator="\r\n").encode("utf-8")

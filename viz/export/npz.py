@@ -20,7 +20,7 @@ LIMIT = 512 * 2**20   # bytes of weights in one file; it is made in memory, beca
 
 def export(record: AttentionRecord, view: View, options: Options = PLAIN) -> bytes:
     """The weights of every head of every kind. Raises UserError above LIMIT, before anything is computed."""
-    size = 4 * sum(math.prod(layer.shape) for each in record.maps for layer in each.layers)
+    size = 4 * sum(math.prod(layer.shape) for attention_map in record.maps for layer in attention_map.layers)
     if size > LIMIT:
         raise UserError(f"The weights of all heads would be {size / 2**20:,.0f} MB and the limit is "
                         f"{LIMIT / 2**20:,.0f} MB; "

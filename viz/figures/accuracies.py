@@ -31,7 +31,7 @@ def accuracies(theme: str, names: Sequence[str], accuracy: np.ndarray, mass: np.
                        hovertemplate="<b>%{hovertext}</b><br>%{x:.1%}<br>%{customdata:.3f}<extra></extra>")
     # decades: the best head's name stands above its dot
     span = [float(np.log10(shown.min())) - 0.2, float(np.log10(shown.max())) + 0.3]
-    figure.update_yaxes(type="log", range=span, tickvals=[float(each) for each in DECADES], ticktext=DECADES)
+    figure.update_yaxes(type="log", range=span, tickvals=[float(decade) for decade in DECADES], ticktext=DECADES)
     figure.update_xaxes(range=[low, min(1.02, high)], tickformat=".0%")
     words = [((start + end) / 2, text) for start, end, text in bands] + list(lines)
     figure.update_layout(

@@ -42,7 +42,7 @@ def agreement(theme: str, names: Sequence[str], columns: Mapping[str, np.ndarray
         {"x": x, "y": 1, "yref": "paper", "yanchor": "bottom", "text": text, "xanchor": side, "showarrow": False,
         "font": {"size": 11.5, "color": MUTED[theme]}} for x, text, side in words])
     lowest = min([-0.25 if chance is None else -chance[0],
-                  *(float(np.nanmin(each)) for each in columns.values() if np.isfinite(each).any())])
+                  *(float(np.nanmin(column)) for column in columns.values() if np.isfinite(column).any())])
     figure.update_xaxes(range=[max(lowest - 0.06, -1.04), 1.04], zeroline=False, dtick=0.5, tick0=0, tickangle=0)
     figure.update_yaxes(tickmode="array", tickvals=list(range(len(names))), ticktext=list(names),
                         range=[len(names) - 0.5, -0.5], showgrid=False)
@@ -55,8 +55,8 @@ def _dots(figure: FigureSpec, at: np.ndarray, values: np.ndarray, name: str, mar
                            hovertemplate="%{customdata}: %{x:.3f}")
         return
     x, low, high = values.T
-    said = [f"{each}, {one:.2f} to {other:.2f}" for each, one, other in zip(names, low, high, strict=True)]
-    figure.add_scatter(x=x, y=at, mode="markers", name=name, marker=marker, customdata=said,
+    hover = [f"{label}, {one:.2f} to {other:.2f}" for label, one, other in zip(names, low, high, strict=True)]
+    figure.add_scatter(x=x, y=at, mode="markers", name=name, marker=marker, customdata=hover,
                        hovertemplate="%{customdata}: %{x:.3f}",
                        error_x={"type": "data", "symmetric": False, "array": high - x, "arrayminus": x - low,
                                 "thickness": 1, "width": 0})

@@ -16,8 +16,8 @@ def histogram(theme: str, edges: np.ndarray, shares: Mapping[str, np.ndarray], *
     says for each bin."""
     figure = chart(theme, *axes, height=height, title=title)
     palette, centres = series_colours(theme), (edges[:-1] + edges[1:]) / 2
-    for place, (name, each) in enumerate(shares.items()):
-        figure.add_bar(x=centres, y=each, width=np.diff(edges), name=name,
+    for place, (name, share) in enumerate(shares.items()):
+        figure.add_bar(x=centres, y=share, width=np.diff(edges), name=name,
                        marker={"color": palette[place], "line_width": 0}, opacity=0.6,
                        hovertemplate="%{x:.3g}: %{y:.3g}")
     if curve is not None:
@@ -38,8 +38,8 @@ def bars(theme: str, names: Sequence[str], groups: Mapping[str, np.ndarray], *, 
     """
     figure = chart(theme, *axes, height=height, title=title)
     palette, places = series_colours(theme), list(range(len(names)))
-    for place, (name, each) in enumerate(groups.items()):
-        figure.add_bar(x=places, y=each, name=name, marker={"color": palette[place], "line_width": 0},
+    for place, (name, values) in enumerate(groups.items()):
+        figure.add_bar(x=places, y=values, name=name, marker={"color": palette[place], "line_width": 0},
                        customdata=list(names), hovertemplate="%{customdata}: %{y:.4g}")
     step = 1 + len(names) // WRITTEN
     written = [at for at in places if at == places[-1] or (at % step == 0 and at + step <= places[-1])]

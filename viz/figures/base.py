@@ -34,7 +34,7 @@ WORDS = 54                                # pixels below an axis of words that l
 
 def series_colours(theme: str) -> tuple[str, ...]:
     """Eight colours that colour-blind readers can tell apart; the black one is the ink of a dark page."""
-    return tuple(colours.INK[theme] if each == "#000000" else each for each in colours.HEADS)
+    return tuple(colours.INK[theme] if head == "#000000" else head for head in colours.HEADS)
 
 
 def weight_scale(theme: str) -> list[list[Any]]:
@@ -130,8 +130,8 @@ def annotate(figure: FigureSpec, theme: str, marks: Sequence[tuple[float, str]] 
                        "line": {"color": MUTED[theme], "width": 1, "dash": "dash"}})
         words.append({"xref": "paper", "x": ("left", "right").index(end), "xanchor": end, "y": at, "yanchor": side,
                       "text": text, "font": {"color": MUTED[theme], "size": 12}})
-    figure.update_layout(shapes=[{"type": "line"} | each for each in shapes],
-                         annotations=[{"showarrow": False} | each for each in words])
+    figure.update_layout(shapes=[{"type": "line"} | shape for shape in shapes],
+                         annotations=[{"showarrow": False} | word for word in words])
     if marks:
         _make_room(figure, ROW * (taken + len(marks)))
 
@@ -157,10 +157,10 @@ def _emptiest_corner(figure: FigureSpec, at: float) -> tuple[str, str]:
     bottom)."""
     (left, right), (low, high) = figure.span("x"), figure.span("y")
     x, y = figure.points()
-    found = {}
+    clearance = {}
     for side, way in (("top", -1), ("bottom", 1)):
         middle = at + way * LINE * (high - low)
         for end, here in (("left", x < left + NEAR * (right - left)), ("right", x > right - NEAR * (right - left))):
             inside = low <= middle + way * LINE * (high - low) <= high
-            found[end, side] = np.abs(y[here] - middle).min(initial=high - low) if inside else -1.0
-    return max(found, key=lambda place: found[place])
+            clearance[end, side] = np.abs(y[here] - middle).min(initial=high - low) if inside else -1.0
+    return max(clearance, key=lambda place: clearance[place])

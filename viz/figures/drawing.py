@@ -74,17 +74,17 @@ class FigureSpec:
         has these."""
         both = [np.broadcast_arrays(*(np.asarray(trace[name], np.float64) for name in "xy")) for trace in self._traces
                 if {"x", "y"} <= trace.keys()]
-        found = np.concatenate([np.stack(each) for each in both], axis=1) if both else np.zeros((2, 0))
+        coordinates = np.concatenate([np.stack(pair) for pair in both], axis=1) if both else np.zeros((2, 0))
         with np.errstate(divide="ignore", invalid="ignore"):
-            x, y = (np.log10(each) if self.axis(f"{name}axis").get("type") == "log" else each
-                    for name, each in zip("xy", found, strict=True))
+            x, y = (np.log10(values) if self.axis(f"{name}axis").get("type") == "log" else values
+                    for name, values in zip("xy", coordinates, strict=True))
         finite = np.isfinite(x) & np.isfinite(y)
         return x[finite], y[finite]
 
     def span(self, name: str) -> tuple[float, float]:
         """From where to where the axis "x" or "y" runs: its range, or what its points need."""
-        said, points = self.axis(f"{name}axis").get("range"), self.points()["xy".index(name)]
-        low, high = said or (points.min(initial=np.inf), points.max(initial=-np.inf))
+        limits, points = self.axis(f"{name}axis").get("range"), self.points()["xy".index(name)]
+        low, high = limits or (points.min(initial=np.inf), points.max(initial=-np.inf))
         return float(low), float(high)
 
     @property
@@ -121,14 +121,14 @@ class FigureSpec:
 
 def _nested(properties: Mapping[str, Any]) -> dict:
     """a_b=1 as {"a": {"b": 1}}, at every depth; without what is None."""
-    found: dict = {}
+    tree: dict = {}
     for name, value in properties.items():
         if value is None:
             continue
         first, *rest = (name,) if name in WHOLE else name.split("_")
-        said = _nested({"_".join(rest): value}) if rest else _unfolded(value)
-        _merge(found, {first: said})
-    return found
+        branch = _nested({"_".join(rest): value}) if rest else _unfolded(value)
+        _merge(tree, {first: branch})
+    return tree
 
 
 def _unfolded(value: Any) -> Any:

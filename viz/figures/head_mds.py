@@ -56,19 +56,19 @@ def _sides(figure: FigureSpec, at: np.ndarray, names: Sequence[str], first: Sequ
              *(place for place in range(len(names)) if place not in first)] if len(names) <= NAMED else list(first)
     radii = np.full(len(at), DOT / 2)
     radii[first[0]] = LARGE / 2
-    said = [(place, names[place], float(LARGE) if place == first[0] else 11.0) for place in order]
-    return dict(zip(order, name_sides(*fit_points(figure, at, radii), radii, said, always=1), strict=True))
+    labels = [(place, names[place], float(LARGE) if place == first[0] else 11.0) for place in order]
+    return dict(zip(order, name_sides(*fit_points(figure, at, radii), radii, labels, always=1), strict=True))
 
 
-def shepard_diagram(theme: str, wanted: np.ndarray, found: np.ndarray, *, axes: tuple[str, str],
+def shepard_diagram(theme: str, wanted: np.ndarray, planar: np.ndarray, *, axes: tuple[str, str],
                     height: int = 520) -> FigureSpec:
     """Shepard's diagram: for every pair its distance in the plane against the distance wanted, and the line where both
     are equal."""
     figure = chart(theme, *axes, height=height)
     above = np.triu_indices(len(wanted), 1)
     step = max(1, len(above[0]) // 4000)   # a plotted point a pair is enough up to there
-    most = float(max(wanted[above].max(), found[above].max()))
-    figure.add_scatter(x=wanted[above][::step], y=found[above][::step], mode="markers", name="pairs",
+    most = float(max(wanted[above].max(), planar[above].max()))
+    figure.add_scatter(x=wanted[above][::step], y=planar[above][::step], mode="markers", name="pairs",
                        hovertemplate="%{x:.3f} → %{y:.3f}<extra></extra>",
                        marker={"color": series_colours(theme)[0], "size": 4, "opacity": 0.35})
     figure.add_scatter(x=[0, most], y=[0, most], mode="lines", name="equal", hoverinfo="skip",

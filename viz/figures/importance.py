@@ -29,13 +29,13 @@ def importance(theme: str, groups: Sequence[Sequence[tuple[str, np.ndarray]]], t
     compared = cells[:, :int((~np.asarray(apart)).sum())]
     largest = np.nanmax(np.abs(np.where(np.isfinite(compared), compared, 0)), axis=1, keepdims=True)
     largest = np.where(largest > 0, largest, 1)
-    said = [[signed_text(value, ".2g" if abs(value) < 99.5 else ".0f") if abs(value) >= limit / 100 else ""
-             for value in row]
-            for row, limit in zip(cells, largest[:, 0], strict=True)]
+    texts = [[signed_text(value, ".2g" if abs(value) < 99.5 else ".0f") if abs(value) >= limit / 100 else ""
+              for value in row]
+             for row, limit in zip(cells, largest[:, 0], strict=True)]
     hover = [[f"{name} · {tokens[place] if place >= 0 else ''}: {value:.4g}"
               for place, value in zip(order, row, strict=True)]
              for name, row in zip(names, cells, strict=True)]
-    add_cells(figure, np.abs(cells) / largest, said if len(order) <= WRITTEN else None, span=(0, 1),
+    add_cells(figure, np.abs(cells) / largest, texts if len(order) <= WRITTEN else None, span=(0, 1),
               stops=weight_scale(theme), showscale=False,
               xgap=1, ygap=1, customdata=hover, name=title, hovertemplate="%{customdata}<extra></extra>")
     columns = ["" if place < 0 else tokens[place] for place in order]

@@ -17,9 +17,9 @@ def induction_scatter(theme: str, names: Sequence[str], previous: np.ndarray, pr
     loud = [place in named for place in range(len(names))]
     figure = chart(theme, *axes, height=height)
     figure.add_scatter(x=previous, y=prefix, mode="markers+text", hovertext=list(names), textposition="top center",
-                       textfont_size=12, text=[name if each else "" for name, each in zip(names, loud)],
+                       textfont_size=12, text=[name if is_loud else "" for name, is_loud in zip(names, loud)],
                        marker={"size": 9, "opacity": 0.7,
-                               "color": [ACCENT[theme] if each else series_colours(theme)[0] for each in loud]},
+                               "color": [ACCENT[theme] if is_loud else series_colours(theme)[0] for is_loud in loud]},
                        hovertemplate="<b>%{hovertext}</b><br>%{x:.3f}<br>%{y:.3f}<extra></extra>")
     for update in (figure.update_xaxes, figure.update_yaxes):
         update(range=[-0.04, 1.08], tickvals=[0, 0.25, 0.5, 0.75, 1])

@@ -60,16 +60,16 @@ def name_sides(at: np.ndarray, room: np.ndarray, radii: np.ndarray, names: Seque
                    half[..., None] + radii)
     inside = ((middles >= half) & (middles <= room[:, None, None] - half)).all(0)
     free = (clear | (np.arange(len(at)) == of[:, None])[:, None]).all(2) & inside & (wanted >= 0)
-    found = []
+    placed = []
     for number, wish in enumerate(np.argsort(-wanted, axis=1, kind="stable").tolist()):
         open_sides = free[number].tolist()
         side = next((each for each in wish if open_sides[each]), wish[0] if number < always else None)
-        found.append("" if side is None else list(SIDES)[side])
+        placed.append("" if side is None else list(SIDES)[side])
         if side is not None:
             here, rest = slice(number, number + 1), slice(number + 1, None)
             free[rest] &= _apart(middles[:, rest] - middles[:, here, side, None], points[:, rest] - points[:, here],
                                  half[:, rest] + half[:, here])
-    return found
+    return placed
 
 
 def _apart(between: np.ndarray, points: np.ndarray, needed: np.ndarray) -> np.ndarray:

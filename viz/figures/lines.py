@@ -39,8 +39,8 @@ def lines(theme: str, x: np.ndarray, drawn: Sequence[Line], *, axes: tuple[str, 
     if y_range is not None:
         figure.update_yaxes(range=list(np.log10(y_range) if "y" in log else y_range))
     palette = series_colours(theme)
-    for each in drawn:
-        _draw(figure, x, each, MUTED[theme] if each.colour is None else palette[each.colour % len(palette)])
+    for line in drawn:
+        _draw(figure, x, line, MUTED[theme] if line.colour is None else palette[line.colour % len(palette)])
     annotate(figure, theme, marks, bounds)
     return figure
 

@@ -13,21 +13,21 @@ CLEAR = [[0, "rgba(0,0,0,0)"], [1, "rgba(0,0,0,0)"]]
 BLANK = "\u2007"                      # a space as wide as a digit
 
 
-def add_cells(figure: FigureSpec, numbers: np.ndarray, said: Sequence[Sequence[str]] | None, *,
+def add_cells(figure: FigureSpec, numbers: np.ndarray, texts: Sequence[Sequence[str]] | None, *,
               span: tuple[float, float], stops: list[list[Any]], **properties: Any) -> None:
-    """Adds numbers (row, column), coloured by `stops` over `span`. said: what stands in each cell, "" for nothing; None
-    for no words at all.
+    """Adds numbers (row, column), coloured by `stops` over `span`. texts: what stands in each cell, "" for nothing;
+    None for no words at all.
 
     A heatmap's words have one colour, so the black ones stand in a second, clear heatmap over the first.
     """
     shown = {"z": numbers, "hoverongaps": False, "zmin": span[0], "zmax": span[1], "colorscale": stops} | properties
-    if said is None:
+    if texts is None:
         figure.add_heatmap(**shown)
         return
     dark = _luminance(numbers, span, stops) < EVEN
     written = {"xgap": 1, "ygap": 1, "texttemplate": "%{text}"}
-    figure.add_heatmap(**shown | written, text=_those(said, dark), textfont_color=WHITE)
-    figure.add_heatmap(**written, z=np.zeros(numbers.shape, np.int8), text=_those(said, ~dark), textfont_color=BLACK,
+    figure.add_heatmap(**shown | written, text=_those(texts, dark), textfont_color=WHITE)
+    figure.add_heatmap(**written, z=np.zeros(numbers.shape, np.int8), text=_those(texts, ~dark), textfont_color=BLACK,
                        colorscale=CLEAR, showscale=False, hoverinfo="skip")
 
 
@@ -45,13 +45,13 @@ def _luminance(numbers: np.ndarray, span: tuple[float, float], stops: list[list[
                                        for channel in channels], -1))
 
 
-def _those(said: Sequence[Sequence[str]], kept: np.ndarray) -> list[list[str]]:
+def _those(texts: Sequence[Sequence[str]], mask: np.ndarray) -> list[list[str]]:
     """The words of the cells in `kept`. plotly measures letters by the longest word and by neighbours: the blanks in
     the corner let both heatmaps come to one size."""
-    longest = max((len(each) for row in said for each in row), default=0)
-    found = [[each if keep else "" for each, keep in zip(row, keeps, strict=True)]
-             for row, keeps in zip(said, kept, strict=True)]
+    longest = max((len(text) for row in texts for text in row), default=0)
+    masked = [[text if keep else "" for text, keep in zip(row, keeps, strict=True)]
+              for row, keeps in zip(texts, mask, strict=True)]
     for row, column in ((0, 0), (0, 1), (1, 0)):
-        if row < len(found) and column < len(found[0]):
-            found[row][column] = found[row][column] or BLANK * longest
-    return found
+        if row < len(masked) and column < len(masked[0]):
+            masked[row][column] = masked[row][column] or BLANK * longest
+    return masked

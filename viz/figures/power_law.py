@@ -29,15 +29,15 @@ def power_law(theme: str, drawn: Sequence[PowerSeries], *, axes: tuple[str, str]
     figure.update_xaxes(type="log", range=list(np.log10(x_range)), dtick=1)
     figure.update_yaxes(type="log", exponentformat="power", dtick=1)
     palette = series_colours(theme)
-    for each in drawn:
-        colour = palette[each.colour]
-        if each.fit is not None:
-            exponent, factor, start = each.fit
-            ends = np.array([start, each.x[-1]])
+    for line in drawn:
+        colour = palette[line.colour]
+        if line.fit is not None:
+            exponent, factor, start = line.fit
+            ends = np.array([start, line.x[-1]])
             figure.add_scatter(x=ends, y=factor * ends**exponent, mode="lines", line={"color": colour, "width": 9},
                                opacity=0.3, showlegend=False,
-                               name=f"{each.name}: n^{exponent:.2f}", hovertemplate="%{fullData.name}<extra></extra>")
-        figure.add_scatter(x=each.x, y=each.y, name=each.name, mode="lines+markers", line={"color": colour, "width": 1},
+                               name=f"{line.name}: n^{exponent:.2f}", hovertemplate="%{fullData.name}<extra></extra>")
+        figure.add_scatter(x=line.x, y=line.y, name=line.name, mode="lines+markers", line={"color": colour, "width": 1},
                            marker={"color": colour, "size": 7}, hovertemplate="n = %{x:,}: %{y:.4g}")
     figure.update_layout(showlegend=True)
     annotate(figure, theme, marks)

@@ -19,9 +19,9 @@ def regression(theme: str, x: np.ndarray, curves: Sequence[Line], points: tuple[
     figure = chart(theme, *axes, height=height)
     at, values, weights = points
     palette = series_colours(theme)
-    for each in curves:
-        figure.add_scatter(x=x, y=each.y, mode="lines", name=each.name, hovertemplate="%{y:.3g}", connectgaps=False,
-                           line={"color": palette[each.colour or 0], "width": 2.5, "dash": each.style})
+    for curve in curves:
+        figure.add_scatter(x=x, y=curve.y, mode="lines", name=curve.name, hovertemplate="%{y:.3g}", connectgaps=False,
+                           line={"color": palette[curve.colour or 0], "width": 2.5, "dash": curve.style})
     names = [f"{place}" for place in range(len(at))]
     figure.add_scatter(x=at, y=values, mode="markers+text", text=names, textposition="top center", showlegend=False,
                        name="points", customdata=weights,

@@ -16,14 +16,15 @@ def stacked_bars(theme: str, rows: Sequence[str], pieces: Sequence[tuple[str, in
     """
     figure = chart(theme, axis, "", height=height, title=title)
     palette, places = series_colours(theme), list(range(len(rows)))
-    longest = sum((np.where(np.isfinite(each), each, 0) for _, _, each in pieces), np.zeros(len(rows))).max(initial=0)
+    longest = sum((np.where(np.isfinite(lengths), lengths, 0) for _, _, lengths in pieces),
+                  np.zeros(len(rows))).max(initial=0)
     longest = 1.12 * max(longest, *[at for at, _ in marks], 1e-9)
     start = np.zeros(len(rows))
-    for name, colour, each in pieces:
-        shown = np.where(np.isfinite(each), each, longest - start)
-        said = [_words(number, longest) for number in each]
+    for name, colour, lengths in pieces:
+        shown = np.where(np.isfinite(lengths), lengths, longest - start)
+        labels = [_words(number, longest) for number in lengths]
         figure.add_bar(y=places, x=shown, base=start.tolist(), orientation="h", name=name,
-                       marker={"color": palette[colour], "line_width": 0}, text=said, customdata=each,
+                       marker={"color": palette[colour], "line_width": 0}, text=labels, customdata=lengths,
                        insidetextanchor="middle", textposition="inside", textfont={"color": "#ffffff"}, width=0.62,
                        hovertemplate=f"{name}: " + "%{customdata:.4g}<extra></extra>")
         start = start + shown

@@ -11,15 +11,15 @@ def figure_rows(drawn: FigureSpec) -> list[list[Any]]:
     Axes' names head x and y."""
     figure = drawn.plotly()
     layout = figure.layout
-    found: list[list[Any]] = [["series", layout.xaxis.title.text or "x", layout.yaxis.title.text or "y", "value"]]
+    rows: list[list[Any]] = [["series", layout.xaxis.title.text or "x", layout.yaxis.title.text or "y", "value"]]
     for number, trace in enumerate(figure.data):
         name = trace.name or f"series {number}"
         if trace.type == "heatmap" and trace.hoverinfo != "skip":   # the clear one over another has its words only
-            found += _cells(name, trace)
+            rows += _cells(name, trace)
         elif trace.y is not None:
             xs = trace.x if trace.x is not None else range(len(trace.y))
-            found += [[name, _plain(x), _plain(y), ""] for x, y in zip(xs, trace.y, strict=True)]
-    return found
+            rows += [[name, _plain(x), _plain(y), ""] for x, y in zip(xs, trace.y, strict=True)]
+    return rows
 
 
 def _cells(name: str, trace: Any) -> list[list[Any]]:

@@ -58,9 +58,9 @@ def _heads(figure: "Figure", theme: str, frames: Sequence[int], scores: Mapping[
            bold: Sequence[str]) -> str:
     """A line for each head; the names of those that stand out, coloured, for the panel's title."""
     loud = dict(zip(bold, (series_colours(theme)[place] for place in LOUD)))
-    for name, each in sorted(scores.items(), key=lambda entry: entry[0] in loud):
+    for name, values in sorted(scores.items(), key=lambda entry: entry[0] in loud):
         colour = loud.get(name, FADED[theme])
-        figure.add_scatter(x=list(frames), y=each, name=name, yaxis="y3", mode="lines+markers",
+        figure.add_scatter(x=list(frames), y=values, name=name, yaxis="y3", mode="lines+markers",
                            marker={"size": 5, "color": colour},
                            line={"color": colour, "width": 2.5 if name in loud else 1}, hovertemplate="%{y:.3f}")
     return ", ".join(f'<span style="color:{colour}"><b>{name}</b></span>' for name, colour in loud.items())

@@ -1,13 +1,12 @@
 """Items made from what is on screen: the figure, a caption proposed from its state in words, where it comes from, and
 the way back."""
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from model.core import heads
-from model.core.displayed import DisplayedHead, displayed_head
+from model.core.displayed import DisplayedHead, displayed_head, overlaid_heads
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import provenance
@@ -22,6 +21,9 @@ from viz.handout.parts import PARTS
 from viz.handout.pictures import COVER, grid_of, head_of
 from viz.text import strings
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 WORDS = strings("handout")["proposed"]
 LARGEST = 3   # tokens that are named with their weights
 BADGES = 5    # heads of a grid that have their rank for the pair
@@ -30,8 +32,7 @@ BADGES = 5    # heads of a grid that have their rank for the pair
 def head_item(record: AttentionRecord, view: View, *, link: str = "", covered: bool = False, **given: Any) -> Item:
     """The open head in its lens; covered: to be predicted before it is shown. Raises UserError where the view cannot be
     shown."""
-    shown, others = displayed_head(record, view), view.overlay if view.lens == "lines" else ()
-    overlay = [displayed_head(record, replace(view, layer=layer, head=head)) for layer, head in others]
+    shown, overlay = displayed_head(record, view), overlaid_heads(record, view)
     state = (view_payload.state(shown, replace(view, pair=None), room="", guess=COVER) if covered
              else view_payload.state(shown, view, room=""))
     return picture_item("head_view", view_payload.body(shown, room="", overlay=overlay), state, records=(record,),
@@ -52,13 +53,13 @@ def grid_item(record: AttentionRecord, view: View, *, link: str = "", **given: A
 def picture_item(kind: str, body: bytes, state: bytes, *, records: tuple[AttentionRecord, ...] = (),
                  view: View | None = None, where: str = "", link: str = "", **given: Any) -> Item:
     """A component as it was drawn. records, view: what it shows, two for a difference; where: the page's title."""
-    said = PARTS[kind](body, state).caption if kind in PARTS else CAPTIONS[kind](body, state)
+    caption = PARTS[kind](body, state).caption if kind in PARTS else CAPTIONS[kind](body, state)
     about, source = [where] if where else [], ""
     for record in records:
         texts, lines = provenance.sentences(record)
-        said, about = " ".join([said, *texts]), [*about, *lines]
+        caption, about = " ".join([caption, *texts]), [*about, *lines]
         source = source or provenance.dumps(record, view or View(kind=record.kinds[0]), link)
-    return Item(kind, body, state, said[:CAPTION], " · ".join(dict.fromkeys(about))[:ABOUT], link, source, **given)
+    return Item(kind, body, state, caption[:CAPTION], " · ".join(dict.fromkeys(about))[:ABOUT], link, source, **given)
 
 
 def chart_item(drawn: FigureSpec, alt: str, *, where: str = "", link: str = "") -> Item:
@@ -66,32 +67,31 @@ def chart_item(drawn: FigureSpec, alt: str, *, where: str = "", link: str = "") 
     return Item("chart", charts.body_of(drawn), b"", alt[:CAPTION], where[:ABOUT], link)
 
 
-def table_item(rows: Sequence[Mapping[str, Any]], alt: str, *, where: str = "", link: str = "") -> Item:
-    """A table of rows by column. Raises UserError where it is too large."""
-    return Item("table", tables.body_of(rows), b"", alt[:CAPTION], where[:ABOUT], link)
+def table_item(table: "DataFrame", alt: str, *, where: str = "", link: str = "") -> Item:
+    """A table, without its index. Raises UserError where it is too large."""
+    return Item("table", tables.body_of(table), b"", alt[:CAPTION], where[:ABOUT], link)
 
 
 def _head(body: bytes, state: bytes) -> str:
     """Which head, in which lens, and what the token in focus looks at."""
-    found = head_of(body, state)
-    shown, view = found.pictures[0], found.view
-    if found.covered:
+    saved = head_of(body, state)
+    shown, view = saved.pictures[0], saved.view
+    if saved.covered:
         return WORDS["covered"].format(layer=shown.layer, head=shown.head, kind=WORDS["kinds"][shown.kind])
-    if found.bound is not None:
-        return WORDS["change"].format(bound=found.bound)
-    said = [WORDS["head"].format(layer=shown.layer, head=shown.head, lens=WORDS["lenses"][view.lens],
-                                 kind=WORDS["kinds"][shown.kind])]
-    if len(found.pictures) > 1:
-        said.append(WORDS["overlay"].format(heads=", ".join(head_label(each.layer, each.head)
-                                                           for each in found.pictures[1:])))
-    row = shown.row_of(view.token)
-    pair = None if view.pair is None else (shown.row_of(view.pair[0]), shown.column_of(view.pair[1]))
-    if pair is not None and None not in pair:
-        said.append(WORDS["pair"].format(a=shown.rows[pair[0]].text, b=shown.columns[pair[1]].text,
-                                         weight=float(shown.weights[pair])))
+    if saved.bound is not None:
+        return WORDS["change"].format(bound=saved.bound)
+    sentences = [WORDS["head"].format(layer=shown.layer, head=shown.head, lens=WORDS["lenses"][view.lens],
+                                      kind=WORDS["kinds"][shown.kind])]
+    if len(saved.pictures) > 1:
+        sentences.append(WORDS["overlay"].format(heads=", ".join(head_label(picture.layer, picture.head)
+                                                                 for picture in saved.pictures[1:])))
+    row, pair = shown.row_of(view.token), None if view.pair is None else shown.cell_of(view.pair)
+    if pair is not None:
+        sentences.append(WORDS["pair"].format(a=shown.rows[pair[0]].text, b=shown.columns[pair[1]].text,
+                                              weight=float(shown.weights[pair])))
     elif row is not None:
-        said.append(WORDS["row"].format(a=shown.rows[row].text, most=_most(shown, row)))
-    return " ".join([*said, *(f"{note[:1].upper()}{note[1:]}." for note in shown.notes)])
+        sentences.append(WORDS["row"].format(a=shown.rows[row].text, most=_most(shown, row)))
+    return " ".join([*sentences, *(f"{note[:1].upper()}{note[1:]}." for note in shown.notes)])
 
 
 def _most(shown: DisplayedHead, row: int) -> str:
@@ -102,16 +102,16 @@ def _most(shown: DisplayedHead, row: int) -> str:
 def _grid(body: bytes, state: bytes) -> str:
     """How many heads, and what their order and their badges mean."""
     grid = grid_of(body, state)
-    count, shown, values = sum(len(each) for each in grid.overview.cells), grid.state, grid.state.values
-    said = [WORDS["grid_values" if values else "grid"].format(count=count, layers=len(grid.overview.layers))]
+    count, shown, values = sum(len(cell) for cell in grid.overview.cells), grid.state, grid.state.values
+    sentences = [WORDS["grid_values" if values else "grid"].format(count=count, layers=len(grid.overview.layers))]
     if values and values.label:
-        said.append(WORDS["values_of"].format(of=values.label))
+        sentences.append(WORDS["values_of"].format(of=values.label))
     if shown.order:
-        said.append(WORDS["ordered"].format(layer=shown.order[0][0], head=shown.order[0][1]))
+        sentences.append(WORDS["ordered"].format(layer=shown.order[0][0], head=shown.order[0][1]))
     if shown.rank_badges:
         ranked = values is not None and values.ranked
-        said.append(WORDS["marked_values" if ranked else "marked"].format(count=len(shown.rank_badges)))
-    return " ".join(said)
+        sentences.append(WORDS["marked_values" if ranked else "marked"].format(count=len(shown.rank_badges)))
+    return " ".join(sentences)
 
 
 CAPTIONS = {"head_view": _head, "head_grid": _grid}

@@ -40,14 +40,14 @@ def check_chart(body: bytes, state: bytes) -> tuple[bytes, bytes]:
     if len(body) > MOST:
         raise UserError(f"A chart of this handout is larger than {MOST // 2**20} MB; take it out.")
     try:
-        found = json.loads(body)
-        traces, layout = found["data"], found["layout"]
-        ours = set(found) == {"data", "layout"} and all(trace["type"] in TRACES
-                                                        for trace in traces) and set(layout) <= LAYOUT
+        figure = json.loads(body)
+        traces, layout = figure["data"], figure["layout"]
+        ours = set(figure) == {"data", "layout"} and all(trace["type"] in TRACES
+                                                         for trace in traces) and set(layout) <= LAYOUT
         Figure(data=traces, layout=layout | {"template": "none"})
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(BROKEN) from error
-    if not ours or _leads_away(found):
+    if not ours or _leads_away(figure):
         raise UserError(BROKEN)
     return body, b""
 

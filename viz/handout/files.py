@@ -53,18 +53,18 @@ def load(content: bytes) -> Handout:
         raise UserError(f"The file has {len(content) / 2**20:,.0f} MB and a handout at most {2 * MOST // 2**20}; "
                         f"choose another file.")
     try:
-        found = json.loads(content)
-        if found["made_by"] != MADE_BY:
+        document = json.loads(content)
+        if document["made_by"] != MADE_BY:
             raise ValueError("another file")
-        if found["version"] != VERSION:
+        if document["version"] != VERSION:
             raise UserError("This handout was saved by a newer Clearhead; open it with that one.")
-        texts: list[dict[str, Any]] = [{name: _text(each[name]) for name in FIELDS}
-                                       for each in found["items"][:ITEMS + 1]]
-        for each in texts:
-            each["kind"] = RENAMED.get(each["kind"], each["kind"])
-        title = _text(found["title"])
-        messages: list[dict[str, Any]] = [{name: base64.b64decode(each[name], validate=True)
-                                           for name in ("body", "state")} for each in texts]
+        texts: list[dict[str, Any]] = [{name: _text(item[name]) for name in FIELDS}
+                                       for item in document["items"][:ITEMS + 1]]
+        for text in texts:
+            text["kind"] = RENAMED.get(text["kind"], text["kind"])
+        title = _text(document["title"])
+        messages: list[dict[str, Any]] = [{name: base64.b64decode(text[name], validate=True)
+                                           for name in ("body", "state")} for text in texts]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(
             "This file is not a handout that Clearhead saved; choose one that ends in .handout.json.") from error

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from model.core.query import UserError
-from viz.components.bundle import component_style, registered_code, script, stylesheet
+from viz.components.bundle import component_style, script, stylesheet
 from viz.handout import print_svg, tables
 from viz.handout.files import Handout
 from viz.handout.item import Item
@@ -35,7 +35,7 @@ def page(handout: Handout) -> bytes:
     scripts = _scripts(handout, words)
     title = show_invisibles(handout.title) or words["untitled"]
     figures = "\n".join(_figure(item, number, words) for number, item in enumerate(handout.items, 1))
-    said = {name: words[name] for name in ("lens", "scale", "transpose", "place")}
+    labels = {name: words[name] for name in ("lens", "scale", "transpose", "place")}
     made = words["made"].format(count=len(handout.items),
                                 figures=words["figures" if len(handout.items) > 1 else "figure"])
     return f"""<!doctype html>
@@ -53,7 +53,7 @@ def page(handout: Handout) -> bytes:
 <main>
 {figures}
 </main>
-<script type="application/json" id="words">{_json(said)}</script>
+<script type="application/json" id="words">{_json(labels)}</script>
 {"".join(f'<script{kind}>{text}</script>' for kind, text in scripts)}
 </body>
 </html>
@@ -61,19 +61,25 @@ def page(handout: Handout) -> bytes:
 
 
 def _scripts(handout: Handout, words: dict) -> list[tuple[str, str]]:
-    """(attributes, text) of every script that may run: plotly where a chart is, the components that are there, and what
-    mounts them."""
+    """(attributes, text) of every script that may run: plotly where a chart is, and the components that are there with
+    what mounts them."""
     kinds = {item.kind for item in handout.items}
-    found = [(' type="module"', registered_code(kind)) for kind in sorted(kinds - {"chart", "table"})]
-    found.append((' type="module"', script("handout/handout.js")))
+    components = sorted(kinds - {"chart", "table"})
+    scripts = [(' type="module"', script("handout/handout.js", *(f"{name}/{name}.js" for name in components))
+                + f'modules["handout/handout.js"].start({{{", ".join(map(_component, components))}}});\n')]
     if "chart" in kinds:
         from plotly.offline import get_plotlyjs
 
-        found.insert(0, ("", get_plotlyjs()))
-    for _, text in found:
+        scripts.insert(0, ("", get_plotlyjs()))
+    for _, text in scripts:
         if re.search(r"</script|<!--", text, re.IGNORECASE):
             raise ValueError("a script that would end its own element: escape what it quotes")
-    return found
+    return scripts
+
+
+def _component(name: str) -> str:
+    """What handout.js mounts, in JavaScript."""
+    return f'{name}: {{ ...modules["{name}/{name}.js"], css: {_json(component_style(name))} }}'
 
 
 def _policy(scripts: list[tuple[str, str]]) -> str:
@@ -91,7 +97,7 @@ def _json(value: Any) -> str:
 def _figure(item: Item, number: int, words: dict) -> str:
     printed = print_svg.svg(item)
     ink = f'<img class="paper" alt="" src="data:image/svg+xml,{quote(printed, safe=KEPT)}">' if printed else ""
-    body, state = (base64.b64encode(zlib.compress(each, 9)).decode() for each in (item.body, item.state))
+    body, state = (base64.b64encode(zlib.compress(content, 9)).decode() for content in (item.body, item.state))
     if item.kind == "chart":
         body = _json(json.loads(item.body))
     link = f' <a href="{html.escape(item.link, quote=True)}" rel="noreferrer">{words["open"]}</a>' if item.link else ""

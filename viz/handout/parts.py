@@ -34,19 +34,19 @@ class Part:
 
 def _plain(body: bytes, state: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     """Both headers of messages without arrays."""
-    (said, arrays), (how, more) = unpack(body), unpack(state)
+    (header, arrays), (how, more) = unpack(body), unpack(state)
     require(not arrays and not more)
-    return said, how
+    return header, how
 
 
 @safely
 def block_of(body: bytes, state: bytes) -> Part:
     """A block's boxes from the bottom up and the one that is marked."""
-    said, how = _plain(body, state)
-    require(len(said["boxes"]) == len(said["kinds"]) <= MOST and set(said["kinds"]) <= set(block_payload.TINTS))
+    header, how = _plain(body, state)
+    require(len(header["boxes"]) == len(header["kinds"]) <= MOST and set(header["kinds"]) <= set(block_payload.TINTS))
     boxes = tuple(block_payload.DiagramBox(text(box[0]), kind, text(box[4]), text(box[5]))
-                  for box, kind in zip(said["boxes"], said["kinds"], strict=True))
-    alt, opened = text(said["alt"]), text(how["opened"])
+                  for box, kind in zip(header["boxes"], header["kinds"], strict=True))
+    alt, opened = text(header["alt"]), text(how["opened"])
     return Part(lambda room: (block_payload.body(boxes, room=room, alt=alt), block_payload.state(opened, room=room)),
                 alt)
 
@@ -54,17 +54,18 @@ def block_of(body: bytes, state: bytes) -> Part:
 @safely
 def handles_of(body: bytes, state: bytes) -> Part:
     """Bars, shares or points with their numbers."""
-    said, how = _plain(body, state)
-    drawn = HandleSet([text(each) for each in said["labels"]], text(said["name"]), text(said["unit"]),
-                      text(said["mode"]), integer(said["height"], 40, 4000))
-    labels, low, high = drawn.labels, number(said["low"]), number(said["high"])
-    values, faint = tuple(map(number, how["values"])), tuple(integer(each, 0, len(labels) - 1) for each in how["faint"])
+    header, how = _plain(body, state)
+    drawn = HandleSet([text(label) for label in header["labels"]], text(header["name"]), text(header["unit"]),
+                      text(header["mode"]), integer(header["height"], 40, 4000))
+    labels, low, high = drawn.labels, number(header["low"]), number(header["high"])
+    values = tuple(map(number, how["values"]))
+    faint = tuple(integer(place, 0, len(labels) - 1) for place in how["faint"])
     require(low < high and 0 < len(labels) <= MOST and len(values) == drawn.count and low <= min(values)
             and max(values) <= high)
     control, per_label = Numbers("", values, low, high, len(values), len(values)), len(values) // len(labels)
     numbers = (" ".join(f"{value:.2f}" for value in values[at:at + per_label])
                for at in range(0, len(values), per_label))
-    listed = ", ".join(f"{label} {each}" for label, each in zip(labels, numbers, strict=True))
+    listed = ", ".join(f"{label} {written}" for label, written in zip(labels, numbers, strict=True))
     return Part(lambda room: (handles_payload.body(control, drawn, room=room),
                               handles_payload.state(values, room=room, faint=faint)),
                 f"{drawn.name[:1].upper()}{drawn.name[1:]}: {listed}.")
@@ -73,9 +74,9 @@ def handles_of(body: bytes, state: bytes) -> Part:
 @safely
 def mask_editor_of(body: bytes, state: bytes) -> Part:
     """A painted square: who may look where."""
-    said, how = _plain(body, state)
-    labels = [text(each) for each in said["labels"]]
-    allowed = np.array([integer(each, 0, 1) for each in how["allowed"]], bool).reshape(len(labels), len(labels))
+    header, how = _plain(body, state)
+    labels = [text(label) for label in header["labels"]]
+    allowed = np.array([integer(cell, 0, 1) for cell in how["allowed"]], bool).reshape(len(labels), len(labels))
     marked = None if how["marked"] is None else integer(how["marked"], 0, len(labels) - 1)
     require(0 < len(labels) <= MOST)
     return Part(lambda room: (mask_payload.body(labels, room=room),
@@ -86,13 +87,13 @@ def mask_editor_of(body: bytes, state: bytes) -> Part:
 @safely
 def strip_of(body: bytes, state: bytes) -> Part:
     """The tokens of a text, and which of them are chosen."""
-    said, how = _plain(body, state)
-    axis, count = said["tokens"], len(said["tokens"]["texts"])
+    header, how = _plain(body, state)
+    axis, count = header["tokens"], len(header["tokens"]["texts"])
     require(0 < count <= TOKENS and all(len(axis[name]) == count for name in ("tokens", "flags", "segments")))
-    tokens = {"texts": [text(each) for each in axis["texts"]],
-              "tokens": [integer(each, 0, 10**7) for each in axis["tokens"]],
-              "flags": [integer(each, 0, 7) for each in axis["flags"]],
-              "segments": [integer(each, -1, 1) for each in axis["segments"]]}
+    tokens = {"texts": [text(word) for word in axis["texts"]],
+              "tokens": [integer(token, 0, 10**7) for token in axis["tokens"]],
+              "flags": [integer(flag, 0, 7) for flag in axis["flags"]],
+              "segments": [integer(segment, -1, 1) for segment in axis["segments"]]}
     focus = None if how["focus"] is None else integer(how["focus"], 0, count - 1)
     pair = None if how["pair"] is None else (integer(how["pair"][0], 0, count - 1),
                                              integer(how["pair"][1], 0, count - 1))

@@ -38,13 +38,13 @@ def installed_browsers() -> list[str]:
 
 def pdf(handout: Handout) -> bytes:
     """The PDF, matrices and lines as vectors. Raises UserError without a Chromium, or if it does not print."""
-    found = browser()
-    if found is None:
+    chromium = browser()
+    if chromium is None:
         raise UserError(strings("handout")["no_browser"])
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         source, target = Path(folder, "handout.html"), Path(folder, "handout.pdf")
         source.write_bytes(page(handout))
-        command = [found, *FLAGS, f"--user-data-dir={folder}/profile", f"--print-to-pdf={target}", source.as_uri()]
+        command = [chromium, *FLAGS, f"--user-data-dir={folder}/profile", f"--print-to-pdf={target}", source.as_uri()]
         try:
             subprocess.run(command, capture_output=True, timeout=SECONDS, check=True)
             return target.read_bytes()

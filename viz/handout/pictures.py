@@ -67,32 +67,32 @@ def check_picture(kind: str, body: bytes, state: bytes, room: str, height: int |
 def _units(axis: dict, count: int) -> tuple[AxisItem, ...]:
     texts, tokens, flags = axis["texts"], axis["tokens"], axis["flags"]
     require(len(texts) == len(tokens) == len(flags) == count and len(set(tokens)) == count)
-    return tuple(AxisItem(text(said), (integer(token, 0, 10**7),), bool(flag & SPECIAL), bool(flag & UNKNOWN),
+    return tuple(AxisItem(text(word), (integer(token, 0, 10**7),), bool(flag & SPECIAL), bool(flag & UNKNOWN),
                           bool(flag & JOINED))
-                 for said, token, flag in zip(texts, tokens, (integer(flag, 0, 7) for flag in flags), strict=True))
+                 for word, token, flag in zip(texts, tokens, (integer(flag, 0, 7) for flag in flags), strict=True))
 
 
 @safely
 def head_of(body: bytes, state: bytes) -> SavedHead:
     """The open head of its two messages. Raises UserError if that is not what they are."""
-    (said, arrays), (how, nothing) = unpack(body), unpack(state)
+    (header, arrays), (how, nothing) = unpack(body), unpack(state)
     codes = arrays["weights"]
     require(codes.dtype == np.uint16 and codes.ndim == 3 and codes.shape[0] <= HEADS and min(codes.shape) > 0
             and max(codes.shape) <= MAX_UNPOOLED)
-    kind, rows = Kind(said["kind"]), _units(said["rows"], codes.shape[1])
-    columns = rows if said["columns"] is None else _units(said["columns"], codes.shape[2])
-    require(len(columns) == codes.shape[2] and len(said["heads"]) == codes.shape[0]
+    kind, rows = Kind(header["kind"]), _units(header["rows"], codes.shape[1])
+    columns = rows if header["columns"] is None else _units(header["columns"], codes.shape[2])
+    require(len(columns) == codes.shape[2] and len(header["heads"]) == codes.shape[0]
             and set(arrays) <= {"weights", "scores"} and not nothing)
-    scores = _scores(arrays["scores"], codes.shape[1:], number(said["low"]),
-                     number(said["high"])) if "scores" in arrays else None
-    notes = tuple(text(note, 1000) for note in said["notes"][:NOTES])
-    bound = None if said["bound"] is None else number(said["bound"])
+    scores = _scores(arrays["scores"], codes.shape[1:], number(header["low"]),
+                     number(header["high"])) if "scores" in arrays else None
+    notes = tuple(text(note, 1000) for note in header["notes"][:NOTES])
+    bound = None if header["bound"] is None else number(header["bound"])
     require(bound is None or bound > 0)
-    weights = _weights(codes, bound, said["absent"])
-    pictures = tuple(DisplayedHead(kind, integer(layer, 0, 9999), integer(head, 0, 9999), rows, columns, each, scores,
+    weights = _weights(codes, bound, header["absent"])
+    pictures = tuple(DisplayedHead(kind, integer(layer, 0, 9999), integer(head, 0, 9999), rows, columns, weight, scores,
                                    notes)
-                     for (layer, head), each in zip(said["heads"], weights, strict=True))
-    return SavedHead(pictures, _view(pictures[0], how), integer(said["height"], 40, 4000), bound,
+                     for (layer, head), weight in zip(header["heads"], weights, strict=True))
+    return SavedHead(pictures, _view(pictures[0], how), integer(header["height"], 40, 4000), bound,
                      switch(how.get("marking", False)))
 
 
@@ -129,16 +129,16 @@ def _view(shown: DisplayedHead, how: dict) -> View:
 @safely
 def grid_of(body: bytes, state: bytes) -> SavedGrid:
     """The grid of its two messages. Raises UserError if that is not what they are."""
-    (said, arrays), (how, columns) = unpack(body), unpack(state)
-    cells, counts = arrays["cells"], [integer(count, 0, 1024) for count in said["heads"]]
-    layers = tuple(integer(layer, 0, 9999) for layer in said["layers"])
+    (header, arrays), (how, columns) = unpack(body), unpack(state)
+    cells, counts = arrays["cells"], [integer(count, 0, 1024) for count in header["heads"]]
+    layers = tuple(integer(layer, 0, 9999) for layer in header["layers"])
     require(cells.dtype == np.uint8 and cells.ndim == 3 and min(cells.shape) > 0 and max(cells.shape[1:]) <= 64
             and cells.shape[0] <= 16_384)
     require(len(layers) == len(counts) == len(set(layers)) and sum(counts) == cells.shape[0] > 0)
-    rows, wide = said["pool"]
+    rows, wide = header["pool"]
     overview = Overview(Kind.SELF, layers, tuple(np.split(cells, np.cumsum(counts)[:-1])),
                         (integer(rows, 1, 10**6), integer(wide, 1, 10**6)))
-    return SavedGrid(overview, integer(said["groups"], 1, 1024), integer(said["height"], 40, 4000),
+    return SavedGrid(overview, integer(header["groups"], 1, 1024), integer(header["height"], 40, 4000),
                      _grid_state(how, columns, grid_payload.head_ids(overview)))
 
 

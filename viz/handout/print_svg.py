@@ -39,7 +39,7 @@ def _plan(head: SavedHead) -> PicturePlan:
     """The picture in its lens; a difference is a matrix in any."""
     pictures, view = list(head.pictures), head.view
     if head.covered:
-        pictures = [replace(each, weights=np.zeros_like(each.weights)) for each in pictures]
+        pictures = [replace(picture, weights=np.zeros_like(picture.weights)) for picture in pictures]
     if head.bound is not None or view.lens == "matrix":
         return matrix.plan_of(pictures, view, False, head.bound, shapes=True)
     # curves however many there are: an image is what a vector file takes instead of them

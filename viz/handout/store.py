@@ -7,11 +7,11 @@ import logging
 import re
 import secrets
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 
 from model.core import files
+from model.core.byte_cache import byte_cache
 from model.core.query import UserError
 from viz.handout.files import Handout, load, save
 
@@ -26,7 +26,7 @@ class HandoutStore:
 
     def __init__(self, most: int = MOST, folder: Callable[[], Path | None] = lambda: None) -> None:
         self._most, self._folder, self._lock = most, folder, threading.Lock()
-        self._kept: OrderedDict[str, Handout] = OrderedDict()
+        self._kept = byte_cache(most)
 
     @staticmethod
     def name(wanted: str | None) -> str:
@@ -37,22 +37,18 @@ class HandoutStore:
         """The handout of this name; an empty one if there is none."""
         with self._lock:
             known = name in self._kept
-        found = None if known else self._read(name)   # not under the lock, for which others would wait
+        stored = None if known else self._read(name)   # not under the lock, for which others would wait
         with self._lock:
-            if found is not None:
-                self._kept.setdefault(name, found)
-            if name in self._kept:
-                self._kept.move_to_end(name)
-            return self._kept.get(name, Handout())
+            if stored is not None:
+                self._kept.setdefault(name, stored)
+            handout: Handout = self._kept.get(name, Handout())
+            return handout
 
     def change(self, name: str, how: Callable[[Handout], Handout]) -> Handout:
         """Puts how(handout) in its place. Raises what `how` raises, and then nothing has changed."""
         self.get(name)
         with self._lock:
             changed = self._kept[name] = how(self._kept.get(name, Handout()))
-            self._kept.move_to_end(name)
-            while sum(each.nbytes for each in self._kept.values()) > self._most and len(self._kept) > 1:
-                self._kept.popitem(last=False)
             self._write(name, changed)
             return changed
 

@@ -2,63 +2,67 @@
 import html
 import json
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from viz.handout.validation import require, safely, text
 from viz.text import show_invisibles
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 ROWS, COLUMNS, MOST = 2000, 40, 2 * 2**20   # bytes of one table
 NAME = 28   # letters of a name that is never broken
 
 
-def body_of(rows: Sequence[Mapping[str, Any]]) -> bytes:
-    """The body of a table: {"columns": [names], "rows": [[text, number or nothing]]}. Every row has the columns of the
-    first."""
-    names = list(rows[0])
-    cells = [[_cell(row[name]) for name in names] for row in rows]
-    return json.dumps({"columns": names, "rows": cells}, allow_nan=False, separators=(",", ":")).encode("ascii")
+def body_of(table: "DataFrame") -> bytes:
+    """The body of a table: {"columns": [names], "rows": [[text, number or nothing]]}, without its index."""
+    cells = [[_cell(cell) for cell in row] for row in table.itertuples(index=False, name=None)]
+    return json.dumps({"columns": list(table), "rows": cells}, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
 def _cell(value: Any) -> str | float | None:
     """numpy's numbers as numbers with the six digits that count; what is not finite as nothing."""
     if value is None or isinstance(value, str):
         return value
-    found = value.item() if hasattr(value, "item") else value
-    if isinstance(found, float):
-        return float(f"{found:.6g}") if math.isfinite(found) else None
-    return found if isinstance(found, int) else str(found)
+    plain = value.item() if hasattr(value, "item") else value
+    if isinstance(plain, float):
+        return float(f"{plain:.6g}") if math.isfinite(plain) else None
+    return plain if isinstance(plain, int) else str(plain)
 
 
 @safely
 def check_table(body: bytes, state: bytes) -> tuple[bytes, bytes]:
     """The body anew, and no state. Raises UserError for what is not such a table."""
     require(len(body) <= MOST and not state)
-    names, rows = table_of(body)
+    table = json.loads(body)
+    names, rows = table["columns"], table["rows"]
     require(0 < len(names) <= COLUMNS and len(set(names)) == len(names) and 0 < len(rows) <= ROWS)
     for row in rows:
         require(len(row) == len(names) and all(cell is None or isinstance(cell, (str, int, float)) for cell in row))
-    return body_of([dict(zip(map(text, names), row, strict=True)) for row in rows]), b""
+    return body_of(table_of(body).rename(columns=text)), b""
 
 
-def table_of(body: bytes) -> tuple[list[str], list[list[str | float | None]]]:
-    """Names of the columns, rows of cells."""
-    found = json.loads(body)
-    return found["columns"], found["rows"]
+def table_of(body: bytes) -> "DataFrame":
+    """The table of a body that was checked, each cell as it was written."""
+    from pandas import DataFrame
+
+    table = json.loads(body)
+    return DataFrame(table["rows"], columns=table["columns"], dtype=object)
 
 
 def as_html(body: bytes) -> str:
     """A table whose heads sort it (viz/components/handout/table.js); without scripts it is read as it is."""
-    names, rows = table_of(body)
-    numbers = [all(isinstance(row[place], (int, float)) or row[place] is None for row in rows)
-               for place in range(len(names))]
+    table = table_of(body)
+    columns = [table[name].tolist() for name in table]
+    numbers = [all(cell is None or isinstance(cell, (int, float)) for cell in cells) for cells in columns]
     heads = "".join(f'<th{_right(number)} scope="col"><button type="button">{_said(name)}</button></th>'
-                    for name, number in zip(names, numbers, strict=True))
-    digits = [_decimals([row[place] for row in rows]) for place in range(len(names))]
-    kinds = [_right(number) or _short([row[place] for row in rows]) for place, number in enumerate(numbers)]
+                    for name, number in zip(table, numbers, strict=True))
+    digits = [_decimals(cells) for cells in columns]
+    kinds = [_right(number) or _short(cells) for cells, number in zip(columns, numbers, strict=True)]
     lines = "".join("<tr>" + "".join(f"<td{kind}>{_said(cell, places)}</td>"
                                      for cell, kind, places in zip(row, kinds, digits, strict=True)) + "</tr>"
-                    for row in rows)
+                    for row in zip(*columns, strict=True))
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>"
 
 

@@ -96,7 +96,7 @@ def _reach(values: HeadValues) -> float:
 def _coarser(grid: SavedGrid) -> int:
     """How many cells of a thumbnail are one on paper, in each direction."""
     return next(size for size in itertools.count(1)
-                if sum(each.size for each in grid.overview.cells) / size**2 <= CELLS)
+                if sum(cell.size for cell in grid.overview.cells) / size**2 <= CELLS)
 
 
 def _strokes(steps: np.ndarray) -> str:
@@ -105,10 +105,10 @@ def _strokes(steps: np.ndarray) -> str:
     edges[:, 1:-1] = steps[:, 1:] != steps[:, :-1]
     rows, starts = np.nonzero(edges[:, :-1])
     ends = np.nonzero(edges[:, 1:])[1] + 1
-    found = steps[rows, starts]
+    run_steps = steps[rows, starts]
     return "".join(f"<path class='c{step}' d='" + "".join(f"M{start} {row}h{end - start}" for row, start, end in zip(
-        *(each[found == step] for each in (rows, starts, ends)), strict=True)) + "'/>"
-                   for step in np.unique(found[found > 0]))
+        *(each[run_steps == step] for each in (rows, starts, ends)), strict=True)) + "'/>"
+                   for step in np.unique(run_steps[run_steps > 0]))
 
 
 def _square(x: int, y: int, share: float, signed: bool) -> str:
@@ -151,19 +151,19 @@ def _legend(grid: SavedGrid, y: float) -> Iterator[str]:
     values = grid.state.values
     stops = theme.SIGNED["light"] if values is not None and values.signed else theme.RAMP["light"]
     if values is None:
-        said = _thumbnail_words(grid)
+        phrases = _thumbnail_words(grid)
     else:
         reach, words = _reach(values), strings("components")["grid"]
-        said = [f"{-reach if values.signed else 0:.3g} to {reach:.3g}", *([values.label] if values.label else []),
-                *([words["struck"]] if values.signed else [])]
+        phrases = [f"{-reach if values.signed else 0:.3g} to {reach:.3g}", *([values.label] if values.label else []),
+                   *([words["struck"]] if values.signed else [])]
     ends = "".join(f"<stop offset='{place / (len(stops) - 1):.3g}' stop-color='{colour}'/>"
                    for place, colour in enumerate(stops))
     yield (f"<linearGradient id='bar'>{ends}</linearGradient><rect x='0' y='{y}' width='80' height='6' "
            f"fill='url(#bar)' stroke='{theme.HAIRLINE}'/>")
-    yield f"<text x='88' y='{y + 6}' font-size='8'>{escape('; '.join(said))}</text>"
+    yield f"<text x='88' y='{y + 6}' font-size='8'>{escape('; '.join(phrases))}</text>"
 
 
 def _thumbnail_words(grid: SavedGrid) -> list[str]:
-    words, (rows, columns) = strings("components")["grid"], (each * _coarser(grid) for each in grid.overview.pool)
+    words, (rows, columns) = strings("components")["grid"], (size * _coarser(grid) for size in grid.overview.pool)
     pooled_words = [words["pooled"].format(rows=rows, columns=columns)] if max(rows, columns) > 1 else []
     return [f"0 to 1, {words['scale']}", words["thumbnail"], *pooled_words]

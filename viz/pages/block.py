@@ -3,9 +3,10 @@ layer, and depth."""
 import numpy as np
 import streamlit as st
 
+from model.core.models import TraceQuery
 from model.core.query import Kind, UserError
 from model.core.record import AttentionRecord, Tokens
-from model.core.trace import Block, Norm, Trace, TraceQuery
+from model.core.trace import Block, Norm, Trace
 from model.lessons import block
 from viz.components.block_diagram import DiagramBox, block_diagram
 from viz.figures.bars import bars, histogram
@@ -24,7 +25,7 @@ from viz.widgets.vector_heatmap import columns_switch, token_name, vector_strips
 BOXES = ("in", "attention", "cross", "feed_forward",
          *(f"{name}{number}" for name in ("norm", "behind", "add") for number in (1, 2, 3)))
 DEPTHS = (2, 4, 6, 8, 12, 16, 20, 24)
-PAGE = Page("One block", "Learn", 5, "nothing", controls=(
+PAGE = Page("One block", "Learn", 7, "head", controls=(
     GUESS, Choice("box", "attention", BOXES), Number("block", 0, 0, 999, whole=True),
     Number("word", 1, 0, 99_999, whole=True),
     Choice("which", "first", ("first", "last")), Number("depth", 12, 2, 24, whole=True)))
@@ -36,25 +37,29 @@ def render(page: PageContext) -> None:
     lesson = Lesson(page, "block")
     lesson.header()
     revealed = lesson.predict()
-    trace, record = lesson.fragment(_opened, page, lesson, depends_on=lesson.controls("block"))
-    if trace is not None:
-        each = _block(page, trace)
-        lesson.fragment(_norm, page, lesson, each, record[each.kind].queries, revealed)
+    opened = _opened(page, lesson)
+    if opened is not None:
+        trace, record = opened
+        this_block = _block(page, trace)
+        lesson.fragment(_norm, this_block, record[this_block.kind].queries, revealed)
         _feed_forward(page, lesson, trace, escape_markdown(record.card.title))
-    _depth(page, lesson)
-    lesson.next_lesson()
+    lesson.fragment(_depth)
 
 
-def _opened(page: PageContext, lesson: Lesson) -> tuple[Trace | None, AttentionRecord | None]:
-    """The diagram and the tensors behind its boxes. Gives what the other parts show too, None where there is none."""
+def _opened(page: PageContext, lesson: Lesson) -> tuple[Trace, AttentionRecord] | None:
+    """The block, its diagram and the tensors behind its boxes. Gives what the other parts show too, None where there is
+    none."""
     with lesson.section("parts"):
         try:
             record = page.record()
             trace = page.ask(TraceQuery(record.query))
         except UserError as error:
             st.info(escape_markdown(str(error)))
-            return None, None
-        _parts(page, lesson, trace, record)
+            return None
+        if len(trace.blocks) > 1:
+            slider_for(page, "block", lesson.prose["parts"]["block"], range(len(trace.blocks)),
+                       say=lambda place: _said(place, trace, lesson.prose["parts"]), closed=True)
+        lesson.fragment(_parts, trace, record)
     return trace, record
 
 
@@ -62,58 +67,56 @@ def _block(page: PageContext, trace: Trace) -> Block:
     return trace.blocks[min(page.controls["block"], len(trace.blocks) - 1)]
 
 
-def _tensors(box: block.Box, each: Block, words: dict) -> list[tuple[str, np.ndarray]]:
+def _tensors(box: block.Box, this_block: Block, words: dict) -> list[tuple[str, np.ndarray]]:
     """The tensors behind a box: (name, (t, …) or the weights by head), what leaves it first."""
-    found = [] if box.output is None else [(words["output"], box.output)]
+    tensors = [] if box.output is None else [(words["output"], box.output)]
     if box.kind in ("attention", "cross"):
-        around = next(one for one in each.attentions if (one.kind is Kind.CROSS) == (box.kind == "cross"))
-        found.append((words["input"], around.x))
-        found += [(words["memory"], around.memory)] if box.kind == "cross" else []
-        found += [("W_Q", around.query.weight), ("W_K", around.key.weight), ("W_V", around.value.weight),
-                  ("W_O", around.w_output)]
+        around = next(one for one in this_block.attentions if (one.kind is Kind.CROSS) == (box.kind == "cross"))
+        tensors.append((words["input"], around.x))
+        tensors += [(words["memory"], around.memory)] if box.kind == "cross" else []
+        tensors += [("W_Q", around.query.weight), ("W_K", around.key.weight), ("W_V", around.value.weight),
+                    ("W_O", around.w_output)]
     if box.norm is not None:
-        found += [(words["sum"] if box.kind == "add_norm" else words["input"], box.norm.input),
-                  (words["gain"], box.norm.gain)]
-        found += [] if box.norm.bias is None else [(words["bias"], box.norm.bias)]
-    if box.kind == "feed_forward" and each.feed_forward is not None:
-        found += [(words["before"], each.feed_forward.before), (words["active"], each.feed_forward.active)]
-    return found
+        tensors += [(words["sum"] if box.kind == "add_norm" else words["input"], box.norm.input),
+                    (words["gain"], box.norm.gain)]
+        tensors += [] if box.norm.bias is None else [(words["bias"], box.norm.bias)]
+    if box.kind == "feed_forward" and this_block.feed_forward is not None:
+        tensors += [(words["before"], this_block.feed_forward.before),
+                    (words["active"], this_block.feed_forward.active)]
+    return tensors
 
 
 def _said(place: int, trace: Trace, words: dict) -> str:
     """A block's name: its number, and its stack where there are two."""
-    each = trace.blocks[place]
+    this_block = trace.blocks[place]
     stacks = {one.kind for one in trace.blocks}
-    return f"{words['stacks'][each.kind]} {each.index}" if len(stacks) > 1 else str(each.index)
+    return f"{words['stacks'][this_block.kind]} {this_block.index}" if len(stacks) > 1 else str(this_block.index)
 
 
 def _parts(page: PageContext, lesson: Lesson, trace: Trace, record: AttentionRecord) -> None:
-    words, each = lesson.prose["parts"], _block(page, trace)
-    found = block.boxes(each)
-    names = {box.name: words["names"][box.kind] for box in found}
-    box = next((one for one in found if one.name == page.controls["box"]), found[1])
-    if len(trace.blocks) > 1:
-        slider_for(page, "block", words["block"], range(len(trace.blocks)),
-                   say=lambda place: _said(place, trace, words), closed=True)
+    words, this_block = lesson.prose["parts"], _block(page, trace)
+    boxes = block.boxes(this_block)
+    names = {box.name: words["names"][box.kind] for box in boxes}
+    box = next((one for one in boxes if one.name == page.controls["box"]), boxes[1])
     left, right = st.columns([2, 5], gap="medium")
     with left:
-        drawn = [DiagramBox(one.name, one.kind, names[one.name], _shape(one.output)) for one in found]
+        drawn = [DiagramBox(one.name, one.kind, names[one.name], _shape(one.output)) for one in boxes]
         picture_button(block_diagram(drawn, box.name, alt=words["alt_diagram"].format(order=", ".join(names.values())),
                                      key="block_diagram", on_open=lambda name: page.set_controls(box=name)),
                        (record,))
     with right:
-        tensors = _tensors(box, each, words)
-        _draw(lesson, names[box.name], box, record[each.kind].queries)
+        tensors = _tensors(box, this_block, words)
+        _draw(lesson, names[box.name], box, record[this_block.kind].queries)
         table = [words["table"], "|---|---|---|---|"]
         for label, tensor in tensors:
             table.append(f"| {label} | {_shape(tensor)} | {_length(tensor):.3g} | {np.abs(tensor).max():.3g} |")
         st.markdown("\n".join(table))
     lesson.explanation("parts", shown=(block.boxes,), shapes=dict(tensors), model=escape_markdown(record.card.title),
-                       d_model=each.before.shape[1], tokens=len(each.before),
-                       order=words["pre" if each.norm_first else "post"], before=_length(each.before),
-                       attention=_length(each.attentions[0].output), after=_length(each.after),
-                       number=_said(trace.blocks.index(each), trace, words),
-                       inner=_length(each.feed_forward.output) if each.feed_forward else float("nan"))
+                       d_model=this_block.before.shape[1], tokens=len(this_block.before),
+                       order=words["pre" if this_block.norm_first else "post"], before=_length(this_block.before),
+                       attention=_length(this_block.attentions[0].output), after=_length(this_block.after),
+                       number=_said(trace.blocks.index(this_block), trace, words),
+                       inner=_length(this_block.feed_forward.output) if this_block.feed_forward else float("nan"))
 
 
 def _draw(lesson: Lesson, name: str, box: block.Box, tokens: Tokens) -> None:
@@ -141,17 +144,17 @@ def _length(rows: np.ndarray) -> float:
     return float(np.linalg.norm(rows, axis=-1).mean())
 
 
-def _norm(page: PageContext, lesson: Lesson, each: Block, tokens: Tokens, revealed: bool) -> None:
+def _norm(page: PageContext, lesson: Lesson, this_block: Block, tokens: Tokens, revealed: bool) -> None:
     """One token through one normalisation, a strip a step."""
     words = lesson.prose["norm"]
     with lesson.section("norm"):
-        if not each.norms:
+        if not this_block.norms:
             st.info(words["none"])
             return
         with st.container(horizontal=True, vertical_alignment="bottom"):
             choice_for(page, "which", words["which"], words["whiches"])
             columns = columns_switch(page, words)
-        norm: Norm = each.norms[0 if page.controls["which"] == "first" else -1]
+        norm: Norm = this_block.norms[0 if page.controls["which"] == "first" else -1]
         word = min(page.controls["word"], len(norm.input) - 1)
         slider_for(page, "word", words["word"], range(len(norm.input)), closed=True,
                    say=lambda place: tokens.texts[place] if place < len(tokens) else str(place))
@@ -193,13 +196,13 @@ def _means(lesson: Lesson, norm: Norm, tokens: Tokens) -> None:
 
 
 def _feed_forward(page: PageContext, lesson: Lesson, trace: Trace, title: str) -> None:
-    words, each = lesson.prose["feed_forward"], _block(page, trace)
+    words, this_block = lesson.prose["feed_forward"], _block(page, trace)
     with lesson.section("feed_forward"):
         places = [place for place, one in enumerate(trace.blocks) if one.feed_forward is not None]
-        if each.feed_forward is None:
+        if this_block.feed_forward is None:
             st.info(words["unknown"])
             return
-        inner = each.feed_forward
+        inner = this_block.feed_forward
         left, right = st.columns(2, gap="medium")
         span = float(np.quantile(np.abs(inner.before), 0.999))
         edges = np.linspace(-span, span, 61)
@@ -209,12 +212,12 @@ def _feed_forward(page: PageContext, lesson: Lesson, trace: Trace, title: str) -
             figure(lambda theme: histogram(theme, edges, shares, axes=(words["value"], words["share"]),
                                            marks=[(0, "0")], height=320),
                    key="block-activations",
-                   alt=lesson.alt("feed_forward", activation=inner.activation, block=each.index))
-        found = np.array([block.inactive_shares(one.feed_forward.before, one.feed_forward.active)
-                          for one in trace.blocks if one.feed_forward is not None])
+                   alt=lesson.alt("feed_forward", activation=inner.activation, block=this_block.index))
+        inactive = np.array([block.inactive_shares(one.feed_forward.before, one.feed_forward.active)
+                             for one in trace.blocks if one.feed_forward is not None])
         names = [_said(place, trace, lesson.prose["parts"]) for place in places]
         with right:
-            figure(lambda theme: bars(theme, names, dict(zip(words["groups"], found.T, strict=True)),
+            figure(lambda theme: bars(theme, names, dict(zip(words["groups"], inactive.T, strict=True)),
                                       axes=(words["layer"], words["share"]), y_range=(0, 1), height=320),
                    key="block-silent", alt=words["alt_silent"].format(activation=inner.activation))
         zero, near, relu = block.inactive_shares(inner.before, inner.active)
@@ -222,11 +225,10 @@ def _feed_forward(page: PageContext, lesson: Lesson, trace: Trace, title: str) -
                            shapes={"before": inner.before, "active": inner.active}, activation=inner.activation,
                            d_ff=inner.before.shape[1], d_model=inner.output.shape[1],
                            wide=inner.before.shape[1] / inner.output.shape[1], zero=zero, near=near, relu=relu,
-                           model=title, number=_said(trace.blocks.index(each), trace, lesson.prose["parts"]),
+                           model=title, number=_said(trace.blocks.index(this_block), trace, lesson.prose["parts"]),
                            gated=words["gated" if inner.gated else "plain"])
 
 
-@st.fragment
 def _depth(page: PageContext, lesson: Lesson) -> None:
     """A fresh encoder of every depth, both ways: the stream and the gradient by layer, and the last layer's gradient by
     depth."""
@@ -234,21 +236,21 @@ def _depth(page: PageContext, lesson: Lesson) -> None:
     with lesson.section("depth"):
         slider_for(page, "depth", words["layers"], DEPTHS, say=str)
         with computing(), st.spinner(words["running"]):
-            found = {name: block.depth(layers, first) for name, first in (("post", False), ("pre", True))}
+            runs = {name: block.depth(layers, first) for name, first in (("post", False), ("pre", True))}
         first, second, third = st.columns(3, gap="small")
         for column, number, axis in ((first, 0, "stream"), (second, 1, "gradient")):
-            drawn = [Line(words["names"][name], each[number], colour)
-                     for colour, (name, each) in enumerate(found.items())]
-            ends = {name: each[number][-1] for name, each in found.items()}
+            drawn = [Line(words["names"][name], run[number], colour)
+                     for colour, (name, run) in enumerate(runs.items())]
+            ends = {name: run[number][-1] for name, run in runs.items()}
             with column:
                 figure(lambda theme, drawn=drawn, axis=axis: lines(theme, np.arange(1, layers + 1), drawn,
                                                                    axes=(words["layer"], words[axis]),
                                                                    log="y" if axis == "gradient" else "", height=340),
                        key=f"block-{axis}", alt=words[f"alt_{axis}"].format(layers=layers, **ends))
         with third, st.spinner(words["running_all"]):
-            last = {name: block.last_gradients(DEPTHS, name == "pre") for name in found}
+            last = {name: block.last_gradients(DEPTHS, name == "pre") for name in runs}
             _last(lesson, last, layers)
-        post, pre = found["post"], found["pre"]
+        post, pre = runs["post"], runs["pre"]
         six = DEPTHS.index(6)
         lesson.explanation("depth", shown=(block.depth, block.last_gradients),
                            shapes={"stream": post[0], "gradient": post[1]}, layers=layers,
@@ -261,7 +263,8 @@ def _depth(page: PageContext, lesson: Lesson) -> None:
 def _last(lesson: Lesson, last: dict[str, np.ndarray], layers: int) -> None:
     """The last layer's gradient over the depth, with what theory says of pre-LN, drawn through the deepest one."""
     words, depths = lesson.prose["depth"], np.array(DEPTHS)
-    drawn = [Line(words["names"][name], each, colour, "dots") for colour, (name, each) in enumerate(last.items())]
+    drawn = [Line(words["names"][name], gradients, colour, "dots")
+             for colour, (name, gradients) in enumerate(last.items())]
     drawn.append(Line("∝ 1/√N", last["pre"][-1] * np.sqrt(depths[-1] / depths), None, "dash"))
     figure(lambda theme: lines(theme, depths, drawn, axes=(words["layers_n"], words["last"]),
                                y_range=(0, 1.15 * float(last["post"].max())),

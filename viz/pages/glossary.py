@@ -24,11 +24,11 @@ def render(page: PageContext) -> None:
         with st.container(key="opened"):
             _card(opened, words, wide=True)
             st.button(words["close"], type="tertiary", key="close-term", on_click=lambda: page.set_controls(term=""))
-    found = [term for term in search(page.controls["find"]) if term is not opened]
-    st.caption(words["count"].format(count=len(found), total=len(terms())) if found else
+    matches = [term for term in search(page.controls["find"]) if term is not opened]
+    st.caption(words["count"].format(count=len(matches), total=len(terms())) if matches else
                words["none"].format(find=escape_markdown(page.controls["find"])))
-    for start in range(0, len(found), IN_A_ROW):
-        for column, term in zip(st.columns(IN_A_ROW, gap="medium"), found[start:start + IN_A_ROW], strict=False):
+    for start in range(0, len(matches), IN_A_ROW):
+        for column, term in zip(st.columns(IN_A_ROW, gap="medium"), matches[start:start + IN_A_ROW], strict=False):
             with column:
                 _card(term, words)
 

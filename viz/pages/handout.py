@@ -9,7 +9,7 @@ from model.ask import sources
 from model.core.files import name_for
 from model.core.query import UserError
 from viz.components import block_diagram, handles, head_grid, head_view, mask_editor, token_strip, transformer_diagram
-from viz.components.chart import draw_saved as replay_chart
+from viz.components.chart import draw_saved
 from viz.handout import pdf
 from viz.handout.files import ITEMS, TITLE, Handout, load, save
 from viz.handout.item import CAPTION, Item
@@ -18,12 +18,13 @@ from viz.handout.pictures import check_picture
 from viz.handout.tables import table_of
 from viz.page import Page, PageContext
 from viz.page_controls import Number
+from viz.session import session
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.fields import text_value
 from viz.widgets.handout_button import handout, set_cookie, update
 
-PAGE = Page("Handout", "Look", 99, "nothing", controls=(Number("figure", 1, 1, ITEMS, whole=True),))
+PAGE = Page("Handout", "Take away", 0, "nothing", controls=(Number("figure", 1, 1, ITEMS, whole=True),))
 STAGE = 390   # pixels of a picture, before it is enlarged: with its caption it fits a projector's 900
 COMPONENTS = {"head_view": head_view, "head_grid": head_grid, "block_diagram": block_diagram, "handles": handles,
               "mask_editor": mask_editor, "token_strip": token_strip, "transformer_diagram": transformer_diagram}
@@ -31,39 +32,44 @@ COMPONENTS = {"head_view": head_view, "head_grid": head_grid, "block_diagram": b
 
 def _replay_table(body: bytes, state: bytes, *, key: str, height: int | None = None) -> None:
     """Draws a table that was kept; it has no state. height: pixels, at most."""
-    names, rows = table_of(body)
-    high = min(38 + 35 * len(rows), height or 460)
-    st.dataframe([dict(zip(names, row, strict=True)) for row in rows], hide_index=True, height=high, key=key)
+    table = table_of(body)
+    high = min(38 + 35 * len(table), height or 460)
+    st.dataframe(table, hide_index=True, height=high, key=key)
+
+
+def _replay_chart(body: bytes, state: bytes, *, key: str, height: int | None = None) -> None:
+    draw_saved(body, state, key=key, height=height, large=session().state.present)
 
 
 REPLAY: dict[str, Callable] = {name: each.replay
-                               for name, each in COMPONENTS.items()} | {"chart": replay_chart, "table": _replay_table}
+                               for name, each in COMPONENTS.items()} | {"chart": _replay_chart, "table": _replay_table}
 
 
 def render(frame: PageContext) -> None:
     """Draws the page."""
-    words, kept = strings("handout"), handout()
+    words, figures = strings("handout"), handout()
     set_cookie()
-    if frame.state.present and kept.items:
-        _stage(frame, kept)
+    if frame.state.present and figures.items:
+        _stage(frame, figures)
         return
     st.markdown(f"#### {words['title']}")
     with st.container(width=READABLE):
         st.markdown(words["lead"])
-    if kept.items:
-        _title(kept)
+    if figures.items:
+        _title(figures)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        if kept.items:
-            _out(frame, kept)
-        _in(kept)
-    if "handout-error" in st.session_state:
-        st.error(escape_markdown(st.session_state.pop("handout-error")))
-    if not kept.items:
+        if figures.items:
+            _out(frame, figures)
+        _in(figures)
+    if session().handout_error:
+        st.error(escape_markdown(session().handout_error))
+        session().handout_error = ""
+    if not figures.items:
         st.info(words["how"])
     else:
         st.caption(words["memory" if sources.handout_folder() is None else "disk"])
-    for place, item in enumerate(kept.items):
-        _card(place, item, len(kept.items))
+    for place, item in enumerate(figures.items):
+        _card(place, item, len(figures.items))
 
 
 def _changes(how: Callable[[Handout], Handout]) -> None:
@@ -71,36 +77,32 @@ def _changes(how: Callable[[Handout], Handout]) -> None:
     try:
         update(how)
     except UserError as error:
-        st.session_state["handout-error"] = str(error)
+        session().handout_error = str(error)
 
 
-def _title(kept: Handout) -> None:
+def _title(figures: Handout) -> None:
     words = strings("handout")
-    st.session_state["handout-title"] = kept.title
+    st.session_state["handout-title"] = figures.title
     st.text_input(words["name"], max_chars=TITLE, key="handout-title", placeholder=words["name_hint"], width=READABLE,
                   on_change=lambda: _changes(lambda known: replace(known, title=st.session_state["handout-title"])))
 
 
-def _out(frame: PageContext, kept: Handout) -> None:
+def _out(frame: PageContext, figures: Handout) -> None:
     """The ways to take it away; each file is made when its button is pressed."""
-    words, name = strings("handout"), name_for(kept.title, "handout")
-    st.download_button(words["html"], lambda: page(kept), f"{name}.html", "text/html", type="primary",
+    words, name = strings("handout"), name_for(figures.title, "handout")
+    st.download_button(words["html"], lambda: page(figures), f"{name}.html", "text/html", type="primary",
                        on_click="ignore", key="handout-html")
     if pdf.browser():
-        st.download_button(words["pdf"], lambda: pdf.pdf(kept), f"{name}.pdf", "application/pdf", on_click="ignore",
+        st.download_button(words["pdf"], lambda: pdf.pdf(figures), f"{name}.pdf", "application/pdf", on_click="ignore",
                            key="handout-pdf")
-    st.download_button(words["save"], lambda: save(kept), f"{name}.handout.json", "application/json", on_click="ignore",
-                       key="handout-save", help=words["save_help"])
-    st.button(words["present"], key="handout-present", help=words["present_help"], on_click=_present)
+    st.download_button(words["save"], lambda: save(figures), f"{name}.handout.json", "application/json",
+                       on_click="ignore", key="handout-save", help=words["save_help"])
+    st.button(words["present"], key="handout-present", help=words["present_help"], on_click=frame.present, args=(True,))
     with st.popover(words["clear"], key="handout-empty"):
         st.button(words["clear_sure"], key="handout-clear", on_click=lambda: _changes(lambda known: Handout()))
 
 
-def _present() -> None:
-    st.session_state["state"] = replace(st.session_state["state"], present=True)
-
-
-def _in(kept: Handout) -> None:
+def _in(figures: Handout) -> None:
     words = strings("handout")
 
     def read() -> None:
@@ -108,11 +110,11 @@ def _in(kept: Handout) -> None:
         if given is None:
             return
         try:
-            found = load(given.getvalue())   # not inside the change, for which others would wait
+            loaded = load(given.getvalue())   # not inside the change, for which others would wait
         except UserError as error:
-            st.session_state["handout-error"] = str(error)
+            session().handout_error = str(error)
         else:
-            _changes(lambda known: found)
+            _changes(lambda known: loaded)
 
     with st.popover(words["load"], key="handout-load", help=words["load_help"]):
         st.file_uploader(words["load_label"], type="json", key="handout-file", on_change=read)
@@ -155,13 +157,13 @@ def _captioned(which: str, caption: str) -> Callable[[Handout], Handout]:
                                                     for item in known.items))
 
 
-def _stage(frame: PageContext, kept: Handout) -> None:
+def _stage(frame: PageContext, figures: Handout) -> None:
     """One figure, as large as the screen bears."""
-    words, place = strings("handout"), min(frame.controls["figure"], len(kept.items))
-    item = kept.items[place - 1]
+    words, place = strings("handout"), min(frame.controls["figure"], len(figures.items))
+    item = figures.items[place - 1]
     if item.kind in ("chart", "table"):
         REPLAY[item.kind](item.body, item.state, key=f"picture-{item.id}", height=STAGE)
     else:
         REPLAY[item.kind](*check_picture(item.kind, item.body, item.state, item.id, STAGE), key=f"picture-{item.id}")
     st.markdown(escape_markdown(item.caption))
-    st.caption(words["place"].format(at=place, of=len(kept.items)))
+    st.caption(words["place"].format(at=place, of=len(figures.items)))

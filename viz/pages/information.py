@@ -26,7 +26,7 @@ SIZES = (2, 4, 8, 16, 32, 64)
 SHARES = np.linspace(0, 3, 61)
 NEAREST = 5
 MOST_TEXTS = 50
-PAGE = Page("What heads share", "Learn", 12, "nothing",
+PAGE = Page("What heads share", "Learn", 12, "head",
             controls=(
     GUESS, Choice("toy", "causal", information.TOYS), Number("size", 8, min(SIZES), max(SIZES), whole=True),
     Number("sharp", 1.0, 0, 1), Choice("texts", "one", ("one", "set", "own")), Words("own", "", 1200),
@@ -38,10 +38,9 @@ def render(page: PageContext) -> None:
     lesson = Lesson(page, "information")
     lesson.header()
     revealed = lesson.predict()
-    lesson.fragment(_toy, page, lesson, revealed)
-    lesson.fragment(_not, page, lesson)
-    lesson.fragment(_heads, page, lesson, revealed)
-    lesson.next_lesson()
+    lesson.fragment(_toy, revealed)
+    lesson.fragment(_not)
+    lesson.fragment(_heads, revealed)
 
 
 def _toy(page: PageContext, lesson: Lesson, revealed: bool) -> None:
@@ -67,7 +66,7 @@ def _toy(page: PageContext, lesson: Lesson, revealed: bool) -> None:
                        key="information-bits", alt=words["alt_bits"].format(mean=mean, rows=rows, mutual=mean - rows))
             else:
                 lesson.placeholder("bits", height=400)
-        by_toy = {f"of_{each}": float(information.mutual(information.toy(each, n))) for each in information.TOYS}
+        by_toy = {f"of_{toy}": float(information.mutual(information.toy(toy, n))) for toy in information.TOYS}
         answer = words["shown" if revealed else "hidden"].format(name=words["names"][name], mean=mean, rows=rows,
                                                                  mutual=mean - rows, **by_toy)
         lesson.explanation("toy", shown=(x_log_x, entropy, information.mutual, information.toy),
@@ -77,7 +76,7 @@ def _toy(page: PageContext, lesson: Lesson, revealed: bool) -> None:
 def _not(page: PageContext, lesson: Lesson) -> None:
     """What training really raises a bound on."""
     words, learnt = lesson.prose["bound"], page.controls["learnt"]
-    found = information.bound(page.controls["bond"], SHARES)
+    bound = information.bound(page.controls["bond"], SHARES)
     here = information.bound(page.controls["bond"], np.array([learnt]))
     with lesson.section("bound"):
         left, right = st.columns(2, gap="medium")
@@ -85,26 +84,26 @@ def _not(page: PageContext, lesson: Lesson) -> None:
             slider_for(page, "bond", words["bond"], np.linspace(0, 4, 9))
         with right:
             slider_for(page, "learnt", words["learnt"], SHARES[::5].round(2))
-        shown = found.entropy - found.cross_entropy
-        drawn = [Line(words["cross_entropy"], found.cross_entropy, 1, "dash"),
-                 Line(f"H(Y) = {found.entropy:.3f}", np.full_like(SHARES, found.entropy), 1, "dot"),
+        shown = bound.entropy - bound.cross_entropy
+        drawn = [Line(words["cross_entropy"], bound.cross_entropy, 1, "dash"),
+                 Line(f"H(Y) = {bound.entropy:.3f}", np.full_like(SHARES, bound.entropy), 1, "dot"),
                  Line(words["bound"], shown, 0),
-                 Line(f"I(X;Y) = {found.information:.3f}", np.full_like(SHARES, found.information), 0, "dot")]
+                 Line(f"I(X;Y) = {bound.information:.3f}", np.full_like(SHARES, bound.information), 0, "dot")]
         figure(lambda theme: lines(theme, SHARES, drawn, axes=(words["share"], "bits"),
                                    marks=[(learnt, f"s = {learnt:g}")], height=380),
-               key="information-bound", alt=lesson.alt("bound", information=found.information, best=float(shown.max())))
-        lesson.explanation("bound", shown=(information.bound,), shapes={"cross_entropy": found.cross_entropy},
-                           information=found.information, learnt=learnt,
+               key="information-bound", alt=lesson.alt("bound", information=bound.information, best=float(shown.max())))
+        lesson.explanation("bound", shown=(information.bound,), shapes={"cross_entropy": bound.cross_entropy},
+                           information=bound.information, learnt=learnt,
                            bound=here.entropy - float(here.cross_entropy[0]),
                            cross_entropy=float(here.cross_entropy[0]))
 
 
 def _heads(page: PageContext, lesson: Lesson, revealed: bool) -> None:
     """The three sections about the same heads and texts."""
-    found = _asked(page, lesson)
-    if found is not None:
-        _layers(page, lesson, found, revealed)
-        lesson.fragment(_map, page, lesson, found)
+    pool = _asked(page, lesson)
+    if pool is not None:
+        _layers(page, lesson, pool, revealed)
+        lesson.fragment(_map, pool)
 
 
 def _asked(page: PageContext, lesson: Lesson) -> information.Information | None:
@@ -122,19 +121,16 @@ def _asked(page: PageContext, lesson: Lesson) -> information.Information | None:
         answers = page.ask_each([information.InformationQuery(query, view.kind) for query in queries],
                                 say=lambda number, text: words["progress"].format(number=number + 1, all=len(queries)),
                                 on_error=lambda number, error: wrong.append(f"{queries[number].text[:60]}: {error}"))
-        found = [each for each in answers if each is not None]
+        answered = [answer for answer in answers if answer is not None]
         if wrong:
             st.warning(words["left_out"].format(count=len(wrong), all=len(queries), first=escape_markdown(wrong[0])))
-        if not found:
+        if not answered:
             st.info(words["none"])
             return None
-        pool = information.mean_over_texts(found)
-        said = words["said_one" if pool.texts == 1 else "said"]
-        st.caption(said.format(texts=pool.texts, tokens=pool.tokens, heads=len(pool.places),
-                               model=escape_markdown(state.model)))
-        if page.controls["texts"] == "one":
-            page.prefetch("texts", [information.InformationQuery(sources.open_query(state.model, text), view.kind)
-                                    for text in words["set"]])
+        pool = information.mean_over_texts(answered)
+        sentence = words["said_one" if pool.texts == 1 else "said"]
+        st.caption(sentence.format(texts=pool.texts, tokens=pool.tokens, heads=len(pool.places),
+                                   model=escape_markdown(state.model)))
         return pool
 
 
@@ -146,58 +142,58 @@ def _queries(page: PageContext, words: dict) -> list[Query]:
     return [sources.open_query(page.state.model, text) for text in texts] or [page.query()]
 
 
-def _layers(page: PageContext, lesson: Lesson, found: information.Information, revealed: bool) -> None:
+def _layers(page: PageContext, lesson: Lesson, pool: information.Information, revealed: bool) -> None:
     words, view = lesson.prose["layers"], page.view()
     marked = (view.layer, view.head)
     with lesson.section("layers"):
-        names = [each for each in ("entropy", "mutual", "distance") if np.isfinite(found.values[each]).all()]
+        names = [name for name in ("entropy", "mutual", "distance") if np.isfinite(pool.values[name]).all()]
         for column, name in zip(st.columns(len(names), gap="small"), names, strict=True):
             with column:
-                values, blank = found.values[name], found.blank[name]
+                values, blank = pool.values[name], pool.blank[name]
                 line = None if name == "mutual" and not revealed else (words["lines"][name], blank)
                 figure(lambda theme, name=name, values=values, line=line: by_layer(
-                    theme, found.places, values, axes=(words["layer"], words["axes"][name]),
+                    theme, pool.places, values, axes=(words["layer"], words["axes"][name]),
                     names=(words["heads"], words["means"]), line=line, marked=marked, height=400),
                        key=f"information-{name}",
                        alt=words[f"alt_{name}"].format(low=values.min(), high=values.max(), blank=blank.mean()))
-        mutual, blank = found.values["mutual"], found.blank["mutual"]
+        mutual, blank = pool.values["mutual"], pool.blank["mutual"]
         most, least = int(mutual.argmax()), int(mutual.argmin())
         lesson.explanation("layers", shown=(information.measure_text, information.mutual, information.mean_over_texts),
-                           shapes={"I": mutual, "tokens": found.tokens}, heads=len(mutual),
-                           below=int((found.values["entropy"] < found.blank["entropy"] / 2).sum()),
-                           mutual=mutual.mean(), most=head_label(*found.places[most]), most_bits=mutual[most],
-                           least=head_label(*found.places[least]), least_bits=mutual[least],
+                           shapes={"I": mutual, "tokens": pool.tokens}, heads=len(mutual),
+                           below=int((pool.values["entropy"] < pool.blank["entropy"] / 2).sum()),
+                           mutual=mutual.mean(), most=head_label(*pool.places[most]), most_bits=mutual[most],
+                           least=head_label(*pool.places[least]), least_bits=mutual[least],
                            mask=words["mask" if blank.max() > 1e-9 else "no_mask"].format(
             blank=blank.mean(), under=int((mutual < blank).sum()), heads=len(mutual))
                                 if revealed else words["hidden"])
 
 
-def _map(page: PageContext, lesson: Lesson, found: information.Information) -> None:
+def _map(page: PageContext, lesson: Lesson, pool: information.Information) -> None:
     words, view = lesson.prose["map"], page.view()
     with lesson.section("map"):
         choice_for(page, "method", words["method"], words["methods"])
         with computing():
-            wanted = np.sqrt(found.divergence)
+            wanted = np.sqrt(pool.divergence)
             at = mds.plane(wanted, page.controls["method"])
-        here = found.places.index((view.layer, view.head))
+        here = pool.places.index((view.layer, view.head))
         near = [int(place) for place in np.argsort(wanted[here]) if place != here][:NEAREST]
         both = {method: mds.stress(mds.plane(wanted, method), wanted) for method in words["methods"]}
         left, right = st.columns([3, 2], gap="medium")
         with left:
-            figure(lambda theme: head_map(theme, found.places, at, marked=found.places[here], near=near,
+            figure(lambda theme: head_map(theme, pool.places, at, marked=pool.places[here], near=near,
                                           layer_word=words["layer"]),
                    key="information-map", alt=lesson.alt("map", heads=len(at), stress=both[page.controls["method"]]))
         with right:
             figure(lambda theme: shepard_diagram(theme, wanted, mds.between(at), axes=("√JS", words["in_plane"])),
                    key="information-kept", alt=words["alt_kept"].format(stress=both[page.controls["method"]]))
-        name = head_label(*found.places[here])
+        name = head_label(*pool.places[here])
         rows = [words["table_head"].format(head=name), "|---|---:|---:|"]
         apart = mds.between(at)
-        rows += [f"| {head_label(*found.places[other])} | {wanted[here, other]:.3f} | {apart[here, other]:.3f} |"
+        rows += [f"| {head_label(*pool.places[other])} | {wanted[here, other]:.3f} | {apart[here, other]:.3f} |"
                  for other in near]
         st.markdown("\n".join(rows))
-        same, other = information.within_and_between(found, wanted)
+        same, other = information.within_and_between(pool, wanted)
         lesson.explanation("map", shown=(information.divergences, mds.classical, mds.smacof, mds.stress),
                            shapes={"√JS": wanted, "plane": at}, same=same, other=other, head=name,
-                           closest=head_label(*found.places[near[0]]), distance=wanted[here, near[0]],
+                           closest=head_label(*pool.places[near[0]]), distance=wanted[here, near[0]],
                            **{f"stress_{method}": value for method, value in both.items()})

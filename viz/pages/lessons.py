@@ -7,7 +7,7 @@ from viz.page import Page, PageContext, pages
 from viz.text import FOLDER, strings
 from viz.theme import READABLE
 from viz.widgets.handout_button import picture_button
-from viz.widgets.lesson import handle_pending_navigation, lessons, open_page_next_run
+from viz.widgets.lesson import lessons
 
 PAGE = Page("Start here", "Learn", 0, "nothing")
 IN_A_ROW = 3     # cards
@@ -15,57 +15,72 @@ IN_A_ROW = 3     # cards
 
 def render(page: PageContext) -> None:
     """Draws the page."""
-    handle_pending_navigation(page)
     words, names = strings("lesson")["start"], lessons()
     prose = {name: strings(f"lessons/{name}") for name in names}
     st.markdown(f"## {words['question']}")
     with st.container(width=READABLE):
         st.markdown(words["lead"])
-    picture_button(transformer_diagram(_doors(prose), key="anatomy", on_open=open_page_next_run))
-    st.caption(words["figure_source"])
+    picture_button(transformer_diagram(_doors(prose), key="anatomy", on_open=page.open_next),
+                   beside=lambda: st.caption(words["figure_source"], width="content"))
     st.markdown(f"### {words['all']}")
     for start in range(0, len(names), IN_A_ROW):
         for column, name in zip(st.columns(IN_A_ROW), names[start:start + IN_A_ROW], strict=False):
             with column:
-                _card(name, names.index(name) + 1, prose[name], words)
+                _card(page, name, names.index(name) + 1, prose[name], words)
     _sheets(words)
+    _beside(page, words)
+
+
+def _beside(page: PageContext, words: dict) -> None:
+    """The other sections of the menu: the question of each, and its pages."""
+    st.markdown(f"### {words['beside']}")
+    for column, (section, question) in zip(st.columns(len(words["sections"])), words["sections"].items(), strict=True):
+        with column, st.container(border=True, height="stretch"):
+            st.markdown(f"**{section}**  \n{question}")
+            with st.container(gap=None):
+                for name, (other, _) in pages().items():
+                    if other.section == section:
+                        st.button(other.title, key=f"beside-{name}", type="tertiary",
+                                  icon=":material/arrow_forward:", icon_position="right", on_click=page.open_next,
+                                  args=(name,))
 
 
 def _doors(prose: dict[str, dict]) -> dict[str, Door]:
     """By the name of the box; where two lessons name a box, the first in the menu has it."""
-    found: dict[str, Door] = {}
-    for name, each in prose.items():
-        before = tuple(box for other in each["builds_on"] if other in prose for box in prose[other]["boxes"])
-        for box in each["boxes"]:
-            found.setdefault(box, Door(name, _about(name, each, prose), each["minutes"], before))
-    return found
+    doors: dict[str, Door] = {}
+    for name, lesson in prose.items():
+        before = tuple(box for other in lesson["builds_on"] if other in prose for box in prose[other]["boxes"])
+        for box in lesson["boxes"]:
+            doors.setdefault(box, Door(name, _about(name, lesson, prose), lesson["minutes"], before))
+    return doors
 
 
-def _about(name: str, each: dict, prose: dict[str, dict]) -> str:
+def _about(name: str, lesson: dict, prose: dict[str, dict]) -> str:
     """Title, question, minutes, and what it builds on."""
     shared, known = strings("lesson"), pages()
-    before = [known[other][0].title for other in each["builds_on"] if other in prose]
-    return " · ".join([f"{known[name][0].title}: {each['question']}", shared["minutes"].format(minutes=each["minutes"]),
+    before = [known[other][0].title for other in lesson["builds_on"] if other in prose]
+    return " · ".join([f"{known[name][0].title}: {lesson['question']}",
+                       shared["minutes"].format(minutes=lesson["minutes"]),
                        *([f"{shared['builds_on']} {', '.join(before)}"] if before else [])])
 
 
-def _card(name: str, number: int, each: dict, words: dict) -> None:
+def _card(page: PageContext, name: str, number: int, lesson: dict, words: dict) -> None:
     shared, known = strings("lesson"), pages()
-    before = ", ".join(known[other][0].title for other in each["builds_on"] if other in known)
+    before = ", ".join(known[other][0].title for other in lesson["builds_on"] if other in known)
     with st.container(border=True, height="stretch", key=f"card-{name}"):
-        st.markdown(f"**{number}. {known[name][0].title}**  \n{each['question']}")
-        st.caption(shared["minutes"].format(minutes=each["minutes"])
+        st.markdown(f"**{number}. {known[name][0].title}**  \n{lesson['question']}")
+        st.caption(shared["minutes"].format(minutes=lesson["minutes"])
                    + (f" · {shared['builds_on']} {before}" if before else ""))
-        st.button(words["open"], key=f"open-{name}", on_click=open_page_next_run, args=(name,))
+        st.button(words["open"], key=f"open-{name}", on_click=page.open_next, args=(name,))
 
 
 def _sheets(words: dict) -> None:
     """Each Markdown file of the folder is a sheet; its first line is its title."""
-    found = sorted((FOLDER / "sheets").glob("*.md"))
-    if not found:
+    sheets = sorted((FOLDER / "sheets").glob("*.md"))
+    if not sheets:
         return
     st.markdown(f"### {words['sheets']}")
-    for path in found:
+    for path in sheets:
         title, text = path.read_text(encoding="utf-8").split("\n", 1)
         with st.expander(title.lstrip("# ")), st.container(width=READABLE):
             st.markdown(text)

@@ -23,7 +23,7 @@ LENGTHS = (16, 32, 64, 128)              # tokens of the patterns
 WINDOWS = (1, 2, 3, 4, 6, 8, 12, 16)
 MOVED = np.linspace(-4, 4, 41)           # how far the forbidden score is moved
 SEEDS = 100
-PAGE = Page("Who may look where: masks", "Learn", 6, "nothing",
+PAGE = Page("Who may look where: masks", "Learn", 6, "head",
             controls=(
     GUESS, Number("pad", 2, 0, 4, whole=True), Switch("ahead", True), Places("flips", N * N, N * N),
     Number("row", 3, 0, N - 1, whole=True), Number("seed", 0, 0, SEEDS - 1, whole=True),
@@ -38,10 +38,9 @@ def render(page: PageContext) -> None:
     lesson = Lesson(page, "masks")
     lesson.header()
     revealed = lesson.predict()
-    lesson.fragment(_squares, page, lesson, revealed)
+    lesson.fragment(_squares, revealed)
     _blind(lesson)
-    lesson.fragment(_sparse, page, lesson)
-    lesson.next_lesson()
+    lesson.fragment(_sparse)
 
 
 def _squares(page: PageContext, lesson: Lesson, revealed: bool) -> None:
@@ -70,7 +69,7 @@ def _build(page: PageContext, lesson: Lesson, texts: list[str], rule: np.ndarray
         with left:
             picture_button(mask_editor(allowed, texts, marked=page.controls["row"], key="mask",
                                        on_paint=lambda painted: page.set_controls(
-                flips=tuple(int(each) for each in np.flatnonzero((painted ^ rule).ravel())))))
+                flips=tuple(int(cell) for cell in np.flatnonzero((painted ^ rule).ravel())))))
         with right, computing():
             weights = masking.masked_weights(scores, allowed, "before")
             figure(lambda theme: matrix(theme, np.where(allowed, weights, np.nan), texts, texts, height=400,
@@ -86,7 +85,7 @@ def _build(page: PageContext, lesson: Lesson, texts: list[str], rule: np.ndarray
 def _before_or_after(page: PageContext, lesson: Lesson, texts: list[str], allowed: np.ndarray, scores: np.ndarray,
                      revealed: bool) -> None:
     words, method, row = lesson.prose["methods"], page.controls["method"], page.controls["row"]
-    by_method = {each: masking.masked_weights(scores, allowed, each) for each in masking.METHODS}
+    by_method = {name: masking.masked_weights(scores, allowed, name) for name in masking.METHODS}
     with lesson.section("methods"):
         choice_for(page, "method", words["method"], words["names"])
         left, right = st.columns(2, gap="medium")
@@ -106,8 +105,8 @@ def _before_or_after(page: PageContext, lesson: Lesson, texts: list[str], allowe
 def _leak(lesson: Lesson, texts: list[str], allowed: np.ndarray, scores: np.ndarray, row: int, revealed: bool) -> None:
     """The largest allowed weight of the row while a score that it must not see is moved."""
     words = lesson.prose["methods"]
-    answers = {method: found for method in masking.METHODS
-               if (found := masking.leak(scores, allowed, row, MOVED, method)) is not None}
+    answers = {method: weights for method in masking.METHODS
+               if (weights := masking.leak(scores, allowed, row, MOVED, method)) is not None}
     if len(answers) < len(masking.METHODS):
         st.info(words["no_leak"])
         return
@@ -118,9 +117,9 @@ def _leak(lesson: Lesson, texts: list[str], allowed: np.ndarray, scores: np.ndar
     best = int(seen[scores[row, seen].argmax()])
     hidden = int(np.flatnonzero(~allowed[row])[0])
     style = {"before": ("solid", 0), "finite": ("dot", 2), "after": ("solid", 1), "renormalised": ("dash", 4)}
-    drawn = [Line(words["names"][method], found[:, int(np.searchsorted(seen, best))], style[method][1],
+    drawn = [Line(words["names"][method], weights[:, int(np.searchsorted(seen, best))], style[method][1],
                   style[method][0])
-             for method, found in answers.items()]
+             for method, weights in answers.items()]
     figure(lambda theme: lines(theme, MOVED, drawn,
                                axes=(words["moved"].format(token=f"{texts[hidden]} ({hidden})"),
                                      words["answer"].format(row=texts[row], token=f"{texts[best]} " f"({best})")),
@@ -150,10 +149,10 @@ def _table(words: dict, by_method: dict[str, np.ndarray], allowed: np.ndarray) -
 def _blind(lesson: Lesson) -> None:
     with lesson.section("blind"):
         words = lesson.prose["blind"]
-        found = masking.blind_row(N)
+        results = masking.blind_row(N)
         rows = [words["table_head"], "|---|---|"]
         rows += [f"| {lesson.prose['methods']['names'].get(name, f'`{name}`')} | {result} |"
-                 for name, result in found.items()]
+                 for name, result in results.items()]
         st.markdown("\n".join(rows))
         lesson.explanation("blind", shown=(masking.blind_row,), shapes={"row": f"({N},)"})
 
@@ -166,7 +165,7 @@ def _shape(page: PageContext) -> sparse_masks.Shape:
 def _sparse(page: PageContext, lesson: Lesson) -> None:
     """The two sections about one pattern; the real head's own controls leave the pattern's pictures alone."""
     _patterns(page, lesson)
-    lesson.fragment(_real, page, lesson)
+    lesson.fragment(_real)
 
 
 def _patterns(page: PageContext, lesson: Lesson) -> None:
@@ -178,8 +177,8 @@ def _patterns(page: PageContext, lesson: Lesson) -> None:
         with left:
             _pattern_controls(page, words, name)
         chosen = sparse_masks.pattern(name, n, shape, causal)
-        shares = {each: sparse_masks.reach(sparse_masks.pattern(each, n, shape, causal), causal)
-                  for each in sparse_masks.NAMES}
+        shares = {kind: sparse_masks.reach(sparse_masks.pattern(kind, n, shape, causal), causal)
+                  for kind in sparse_masks.NAMES}
         with right:
             figure(lambda theme: matrix(theme, chosen.astype(float), [str(place) for place in range(n)],
                                         [str(place) for place in range(n)], height=420, style=CellStyle(ruler=False)),
@@ -187,8 +186,8 @@ def _patterns(page: PageContext, lesson: Lesson) -> None:
         with left:
             st.markdown(_pattern_table(words, n, shape, causal, shares))
         layers = np.arange(1, 1 + max(map(len, shares.values())))
-        drawn = [Line(words["names"][each], np.pad(found, (0, len(layers) - len(found)), mode="edge"), place)
-                 for place, (each, found) in enumerate(shares.items())]
+        drawn = [Line(words["names"][kind], np.pad(reached, (0, len(layers) - len(reached)), mode="edge"), place)
+                 for place, (kind, reached) in enumerate(shares.items())]
         figure(lambda theme: lines(theme, layers, drawn, axes=(words["layers"], words["connected"]), y_range=(0, 1.03),
                                    log="x" if len(layers) > 8 else "", height=340),
                key="masks-reach", alt=words["alt_reach"].format(layers=len(shares[name]), name=words["names"][name]))
@@ -239,14 +238,14 @@ def _real(page: PageContext, lesson: Lesson) -> None:
             st.info(words["cross"])
             return
         n = len(attention_map.queries)
-        lost = {each: sparse_masks.lost_weight(attention_map, sparse_masks.pattern(each, n, shape))
-                for each in sparse_masks.NAMES}
+        lost = {kind: sparse_masks.lost_weight(attention_map, sparse_masks.pattern(kind, n, shape))
+                for kind in sparse_masks.NAMES}
         grid, layers = edit_effects.by_layer(lost[name])
         place, titles = (view.layer, view.head), lesson.prose["patterns"]["names"]
         left, right = st.columns(2, gap="medium")
         with left:
-            figure(lambda theme: bars(theme, [titles[each] for each in lost],
-                                      {words["lost"]: np.array([lost[each][place] for each in lost])},
+            figure(lambda theme: bars(theme, [titles[kind] for kind in lost],
+                                      {words["lost"]: np.array([lost[kind][place] for kind in lost])},
                                       axes=("", words["lost"]), y_range=(0, 1), height=390, angle=ASLANT),
                    key="masks-lost",
                    alt=lesson.alt("real", layer=view.layer, head=view.head, name=titles[name], lost=lost[name][place]))
@@ -256,7 +255,7 @@ def _real(page: PageContext, lesson: Lesson) -> None:
                                         height=390, title=words["lost_by"].format(name=titles[name]),
                                         style=CellStyle(square=False)),
                    key="masks-heads", alt=words["alt_heads"].format(name=titles[name]))
-        ranked = sorted(lost[name].items(), key=lambda each: each[1])
+        ranked = sorted(lost[name].items(), key=lambda item: item[1])
         (least, least_lost), (most, most_lost) = ranked[0], ranked[-1]
         lesson.explanation("real", shown=(sparse_masks.lost_weight,), shapes={"lost": grid}, layer=view.layer,
                            head=view.head, name=titles[name], n=n, lost=lost[name][place], least=head_label(*least),

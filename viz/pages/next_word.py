@@ -8,7 +8,8 @@ import streamlit as st
 from model.ask import sources
 from model.core import heads
 from model.core.displayed import displayed_head
-from model.core.query import Kind, NoNextWord, OverviewQuery, Query
+from model.core.heads import OverviewQuery
+from model.core.query import Kind, NoNextWord, Query
 from model.core.record import AttentionMap, AttentionRecord
 from model.core.view import View
 from model.studies.next_token import NextWord, NextWordQuery, distribution
@@ -23,7 +24,7 @@ from viz.widgets.figure import figure
 from viz.widgets.handout_button import picture_button
 from viz.widgets.sentence_strip import sentence_strip
 
-PAGE = Page("Next word", "Look", 5, "record",
+PAGE = Page("Next word", "Look", 2, "record",
             controls=(Steps("wrote", 10**7, 256), Number("t", 1.0, 0.05, 10), Number("top_k", 0, 0, 1000, whole=True),
                       Number("top_p", 1.0, 0.01, 1)))
 DRAWN = 16    # tokens in the chart

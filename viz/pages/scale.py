@@ -13,13 +13,13 @@ from viz.text import escape_markdown
 from viz.widgets.control_widgets import button_setting, choice_for, slider_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.head_picker import real_head
-from viz.widgets.lesson import GUESS, Lesson, computing, open_page_next_run
+from viz.widgets.lesson import GUESS, Lesson, computing
 
 KEYS = (8, 16, 32, 64)
 SEEDS = 100
 BINS = 41
 TEMPERATURES = np.geomspace(0.1, 100, 61)
-PAGE = Page("Why divide by √d_k", "Learn", 2, "nothing", controls=(
+PAGE = Page("Why divide by √d_k", "Learn", 3, "head", controls=(
     GUESS, Number("dk", 64, 1, 4096, whole=True), Number("keys", 64, min(KEYS), max(KEYS), whole=True),
     Number("seed", 0, 0, SEEDS - 1, whole=True),
     Choice("draw", "normal", sqrt_dk.KINDS), Switch("real")))
@@ -30,13 +30,12 @@ def render(page: PageContext) -> None:
     lesson = Lesson(page, "scale")
     lesson.header()
     revealed = lesson.predict()
-    survey, dots = lesson.fragment(_draws, page, lesson, depends_on=lesson.controls("dk", "keys", "seed", "draw"))
+    survey, dots = _draws(page, lesson)
     d_k, n_keys, seed, kind = (page.controls[name] for name in ("dk", "keys", "seed", "draw"))
     _softmax(lesson, survey, d_k, n_keys, revealed)
     _reasons(lesson, sqrt_dk.reasons(d_k, n_keys, seed, kind), d_k, revealed)
     _temperature(page, lesson, dots, d_k)
-    lesson.fragment(_real, page, lesson)
-    lesson.next_lesson()
+    lesson.fragment(_real)
 
 
 def _draws(page: PageContext, lesson: Lesson) -> tuple[sqrt_dk.Survey, np.ndarray]:
@@ -135,7 +134,7 @@ def _softmax(lesson: Lesson, survey: sqrt_dk.Survey, d_k: int, n_keys: int, reve
                      mean=float(survey.gradient["plain"][here].mean()))
 
 
-def _reasons(lesson: Lesson, found: sqrt_dk.Reasons, d_k: int, revealed: bool) -> None:
+def _reasons(lesson: Lesson, reasons: sqrt_dk.Reasons, d_k: int, revealed: bool) -> None:
     """The four reasons as a table: what is said, what was measured, what is true of it."""
     with lesson.section("reasons"):
         if not revealed:
@@ -143,8 +142,8 @@ def _reasons(lesson: Lesson, found: sqrt_dk.Reasons, d_k: int, revealed: bool) -
             return
         words = lesson.prose["reasons"]
         both = ("slope", "gradient", "gradient_mean", "spread", "output", "largest", "overflow")
-        numbers = {f"{name}_{which}": value for name in both for which, value in getattr(found, name).items()}
-        numbers |= {"grown": found.grown_overflow, "factor": sqrt_dk.GROWN, "end": sqrt_dk.FLOAT32_END}
+        numbers = {f"{name}_{which}": value for name in both for which, value in getattr(reasons, name).items()}
+        numbers |= {"grown": reasons.grown_overflow, "factor": sqrt_dk.GROWN, "end": sqrt_dk.FLOAT32_END}
         table = [words["table_head"].format(d_k=f"{d_k:,}"), "|---|---|---|---|"]
         table += ["| " + " | ".join(cell.format(**numbers) for cell in row) + " |" for row in words["rows"]]
         st.markdown("\n".join(table))
@@ -165,7 +164,7 @@ def _temperature(page: PageContext, lesson: Lesson, dots: np.ndarray, d_k: int) 
                                    bounds=[(np.log2(dots.shape[1]), f"log₂ {dots.shape[1]}")], height=320),
                key="scale-temperature", alt=lesson.alt("temperature", d_k=d_k, **at))
         st.button(lesson.prose["widgets"]["see"].format(root=f"{root:.3g}"), key="see-softmax",
-                  on_click=open_page_next_run, args=("softmax",), kwargs={"t": root})
+                  on_click=page.open_next, args=("softmax",), kwargs={"t": root})
         lesson.explanation("temperature", shown=(sqrt_dk.entropy_over, sqrt_dk.weights_of),
                            shapes={"dots": dots, "T": TEMPERATURES}, root=root, d_k=d_k, **at)
 
@@ -181,19 +180,19 @@ def _real(page: PageContext, lesson: Lesson) -> None:
         if not isinstance(layer, Layer):
             st.info(words["reported"])
             return
-        found = sqrt_dk_in_heads.head_scale(layer, view.head)
+        scale = sqrt_dk_in_heads.head_scale(layer, view.head)
         names = list(record[view.kind].queries.texts)
-        rows = {words["own"].format(divisor=found.divisor): found.entropy["own"],
-                words["undone"]: found.entropy["undone"]}
+        rows = {words["own"].format(divisor=scale.divisor): scale.entropy["own"],
+                words["undone"]: scale.entropy["undone"]}
         figure(lambda theme: bars(theme, names, rows, axes=("token that looks", "entropy in bits"), height=340),
                key="scale-real",
-               alt=lesson.alt("real", layer=view.layer, head=view.head, own=found.entropy["own"].mean(),
-                              undone=found.entropy["undone"].mean()))
+               alt=lesson.alt("real", layer=view.layer, head=view.head, own=scale.entropy["own"].mean(),
+                              undone=scale.entropy["undone"].mean()))
         lesson.explanation("real", shown=(sqrt_dk_in_heads.head_scale,),
                            shapes={"query": layer.query[view.head], "scale": f"{layer.scale:.6g}"},
-                           own=found.entropy["own"].mean(), undone=found.entropy["undone"].mean(),
-                           divisor=found.divisor, d_k=found.d_k, root=found.d_k**0.5, q=found.component[0],
-                           k=found.component[1], predicted=found.predicted, measured=found.measured,
-                           absorbed=found.absorbed, model=escape_markdown(record.card.title),
-                           divides=words["divides" if abs(found.divisor - found.d_k**0.5) < 1e-3 * found.divisor
-                                         else "not"].format(divisor=found.divisor, d_k=found.d_k, root=found.d_k**0.5))
+                           own=scale.entropy["own"].mean(), undone=scale.entropy["undone"].mean(),
+                           divisor=scale.divisor, d_k=scale.d_k, root=scale.d_k**0.5, q=scale.component[0],
+                           k=scale.component[1], predicted=scale.predicted, measured=scale.measured,
+                           absorbed=scale.absorbed, model=escape_markdown(record.card.title),
+                           divides=words["divides" if abs(scale.divisor - scale.d_k**0.5) < 1e-3 * scale.divisor
+                                         else "not"].format(divisor=scale.divisor, d_k=scale.d_k, root=scale.d_k**0.5))

@@ -27,7 +27,7 @@ from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import GUESS, Lesson, computing
 
 LOGITS = Numbers("z", (3.0, 2.0, 1.0, 0.0, -1.0), -10, 10, 5, 5)
-PAGE = Page("Softmax and temperature", "Learn", 1, "nothing", controls=(
+PAGE = Page("Softmax and temperature", "Learn", 2, "head", controls=(
     GUESS, Number("t", 1.0, 0.01, 100), LOGITS, Choice("row", "own", ("own", "head")), Places("masked", 5, 4),
     Switch("inside"), Choice("scope", "head", ("head", "layer", "all"))))
 GRID = np.geomspace(0.01, 100, 161)      # temperatures of the curves
@@ -51,12 +51,11 @@ def render(page: PageContext) -> None:
     lesson = Lesson(page, "softmax")
     lesson.header()
     revealed = lesson.predict()
-    row, weights, here = lesson.fragment(_row, page, lesson, depends_on=page.current_state)
+    row, weights, here = _row(page, lesson)
     _spread(page, lesson, row, weights, here)
     _slope(page, lesson, row, weights, here, revealed)
     _ends(page, lesson, row)
-    lesson.fragment(_inside, page, lesson)
-    lesson.next_lesson()
+    lesson.fragment(_inside)
 
 
 def _row(page: PageContext, lesson: Lesson) -> tuple[Row, np.ndarray, np.ndarray]:
@@ -227,12 +226,12 @@ def _ends(page: PageContext, lesson: Lesson, row: Row) -> None:
     cold, hot = softmax.limits(np.where(row.allowed, row.logits, -np.inf), row.allowed)
     words, temperature = lesson.prose["ends"], page.controls["t"]
     logits = row.logits[row.allowed]
-    found = {"float32": softmax.naive_softmax(logits, temperature, np.float32),
+    naive = {"float32": softmax.naive_softmax(logits, temperature, np.float32),
              "float64": softmax.naive_softmax(logits, temperature, np.float64)}
     with lesson.section("ends"):
         best = [_named(row, int(place)) for place in np.flatnonzero(cold)]
         lines_of = [words["table_head"], "|---|---|---|"]
-        for dtype, result in found.items():
+        for dtype, result in naive.items():
             says = words["nan"] if np.isnan(result).any() else words["fine"].format(top=float(result.max()))
             lines_of.append(f"| {words['written'].format(dtype=dtype)} | exp({logits.max() / temperature:.4g}) | "
                             f"{says} |")
@@ -280,7 +279,7 @@ def _changes(lesson: Lesson, before: AttentionRecord, after: AttentionRecord, vi
                                 style=CellStyle("plain", bound=max(0.05, float(np.nanmax(grid))), square=False)),
            key="softmax-inside", alt=lesson.alt("inside", t=temperature, layer=view.layer, head=view.head, own=own))
     answer = edit_effects.answer_change(before.prediction, after.prediction)
-    said = words["answers"][answer[0]].format(change=answer[1]) if answer else words["answers"]["none"]
+    sentence = words["answers"][answer[0]].format(change=answer[1]) if answer else words["answers"]["none"]
     lesson.explanation("inside", shown=(edit_effects.row_change, edit_effects.head_changes),
                        shapes={"share moved": grid}, t=temperature, layer=view.layer, head=view.head, own=own,
-                       later=max(later, default=0.0), answer=said, text=escape_markdown(strings("frame")["title"]))
+                       later=max(later, default=0.0), answer=sentence, text=escape_markdown(strings("frame")["title"]))

@@ -64,7 +64,7 @@ def _ordered(record: AttentionRecord, view: View) -> tuple[list[tuple[int, int]]
     layer."""
     if view.order == "pair" and view.pair:
         ranking = heads.rank_heads_for_pair(record[view.kind], *view.pair)
-    elif view.order in BY_NAME and (measured := measure(record[view.kind])).values.get(view.order):
+    elif view.order in BY_NAME and view.order in (measured := measure(record[view.kind])).values:
         ranking = measured.ranked(view.order)
     else:
         return [], {}

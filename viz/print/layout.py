@@ -71,16 +71,16 @@ def labels(units: tuple[AxisItem, ...], step: float, marked: tuple[int | None, .
     """The labels of tokens that stand `step` points apart."""
     size = min(10.0, max(6.5, 0.62 * step))
     every = math.ceil((size + 1.5) / step) if step < size + 1 else 1
-    kept = frozenset(place for place in marked if place is not None)
+    accented = frozenset(place for place in marked if place is not None)
     places = [place for place in range(len(units))
-              if place in kept or (place % every == 0 and all(abs(place - other) >= every for other in kept))]
+              if place in accented or (place % every == 0 and all(abs(place - other) >= every for other in accented))]
     texts = {place: fonts.label(units[place].text) for place in places}
     notes = [WORDS["thinned"].format(count=len(units), step=_ordinal(every))] if every > 1 else []
     if any(fonts.CODE_POINT.search(text) for text in texts.values()):
         notes.append(WORDS["code_points"])
     if any(len(text) == fonts.LONGEST and text.endswith("…") for text in texts.values()):
         notes.append(WORDS["cut"].format(size=fonts.LONGEST))
-    return Labels(texts, size, kept, frozenset(place for place in places if units[place].special),
+    return Labels(texts, size, accented, frozenset(place for place in places if units[place].special),
                   frozenset(place for place in places if units[place].unknown), tuple(notes))
 
 

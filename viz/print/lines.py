@@ -59,8 +59,8 @@ def plan_of(pictures: list[DisplayedHead], view: View, raster: bool) -> PictureP
         _column(sheet, (edges[0] - GAP, y), left, step, ("right", WORDS[_headings(view)[0]]))
         _column(sheet, (edges[1] + GAP, y), right, step, ("left", WORDS[_headings(view)[1]]))
 
-    legend = tuple((head_label(each.layer, each.head), colour)
-                   for each, colour in zip(pictures, theme.HEADS)) if len(pictures) > 1 else ()
+    legend = tuple((head_label(picture.layer, picture.head), colour)
+                   for picture, colour in zip(pictures, theme.HEADS)) if len(pictures) > 1 else ()
     orientation = f"{WORDS['right' if view.transpose else 'left']}; {sum_words(shown, WORDS['line_sums'])}"
     return PicturePlan(sum(sides) + 2 * GAP + between, HEADING + count * step, orientation,
                        (*shown.notes, *dict.fromkeys(looking.notes + looked_at.notes), *notes), view.scale, paint, None,

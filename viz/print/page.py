@@ -49,9 +49,9 @@ def bare_picture(plan: PicturePlan) -> "Figure":
     return sheet.close(inner + 2 * MARGIN, y + 6)
 
 
-def pictures_beside(plans: list[PicturePlan], titles: list[str], heading: str, said: list[str]) -> "Figure":
-    """Several pictures on one page: beside one another, or below one another where that would be wider than WIDE. said:
-    the caption."""
+def pictures_beside(plans: list[PicturePlan], titles: list[str], heading: str, caption: list[str]) -> "Figure":
+    """Several pictures on one page: beside one another, or below one another where that would be wider than WIDE.
+    caption: its lines, at the foot of the page."""
     sheet, across = Sheet(), sum(max(plan.width, BARE) for plan in plans) + 2 * MARGIN <= WIDE
     wide = sum(max(plan.width, BARE) + 2 * MARGIN for plan in plans) - 2 * MARGIN
     inner = wide if across else max(NARROW, *(plan.width for plan in plans))
@@ -65,7 +65,7 @@ def pictures_beside(plans: list[PicturePlan], titles: list[str], heading: str, s
         y = _bar(sheet, plan, (x, under + 18))
         x, top = (x + max(plan.width, BARE) + 2 * MARGIN, top) if across else (x, y + 28)
     notes = [note.rstrip(".") + "." for note in dict.fromkeys(note for plan in plans for note in plan.notes)]
-    y = _prose(sheet, _prose(sheet, y + 6, notes, 7.5, inner) + 4, list(map(show_invisibles, said)), 6.5, inner)
+    y = _prose(sheet, _prose(sheet, y + 6, notes, 7.5, inner) + 4, list(map(show_invisibles, caption)), 6.5, inner)
     return sheet.close(inner + 2 * MARGIN, y + MARGIN - 6)
 
 

@@ -103,7 +103,7 @@ class Sheet:
         from matplotlib.path import Path
 
         codes = [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4]
-        self.axes.add_collection(PathCollection([Path(each, codes) for each in points], facecolors="none",
+        self.axes.add_collection(PathCollection([Path(point, codes) for point in points], facecolors="none",
                                                 edgecolors=colours, linewidths=widths,
                                                 rasterized=as_image), autolim=False)
 

@@ -15,7 +15,7 @@ def log_steps(low: float, high: float, per_decade: int) -> list[float]:
     """Evenly spaced on a log axis from low to high, each rounded to two digits that count; low and high themselves are
     among them."""
     count = round(math.log10(high / low) * per_decade) + 1
-    return sorted({float(f"{each:.2g}") for each in np.geomspace(low, high, count)} | {low, high})
+    return sorted({float(f"{number:.2g}") for number in np.geomspace(low, high, count)} | {low, high})
 
 
 def slider_for(page: PageContext, name: str, label: str, options: Iterable[float],
@@ -25,15 +25,15 @@ def slider_for(page: PageContext, name: str, label: str, options: Iterable[float
     others (`closed`), the nearest stands for it, as the page has to take that, too."""
     value, options = page.controls[name], list(options)
     if closed:
-        value = min(options, key=lambda each: abs(each - value))
+        value = min(options, key=lambda option: abs(option - value))
     slider(label, sorted({*options, value}), value, say=say, help=help, key=f"slider-{name}",
            turn=lambda chosen: page.set_controls(**{name: chosen}))
 
 
 def choice_for(page: PageContext, name: str, label: str, options: dict[str, str], help: str | None = None) -> None:
     """One of a few, all in view, under its label; options is {value: words}."""
-    st.segmented_control(label, list(options), format_func=lambda each: options[each], required=True, help=help,
-                         **bind(page.set_controls, name, page.controls[name]))
+    st.segmented_control(label, list(options), format_func=lambda option: options[option], required=True, wrap=True,
+                         help=help, **bind(page.set_controls, name, page.controls[name]))
 
 
 def toggle_for(page: PageContext, name: str, label: str, help: str | None = None) -> None:
@@ -43,7 +43,7 @@ def toggle_for(page: PageContext, name: str, label: str, help: str | None = None
 
 def pills_for(page: PageContext, name: str, label: str, options: dict[int, str]) -> None:
     """Any of a few numbered things, as small buttons; options is {number: words}."""
-    st.pills(label, list(options), format_func=lambda each: options[each], selection_mode="multi",
+    st.pills(label, list(options), format_func=lambda option: options[option], selection_mode="multi",
              **bind(lambda **changes: page.set_controls(**{field: tuple(value) for field, value in changes.items()}),
                     name, list(page.controls[name])))
 

@@ -30,14 +30,14 @@ def bind(choose: Callable[..., None], field: str, value: Any) -> dict:
 
 def segments(label: str, options: dict[str, str], choose: Callable[..., None], field: str, value: str) -> None:
     """One of a few, all in view; options is {value: label}."""
-    st.segmented_control(label, list(options), format_func=lambda each: options[each], label_visibility="collapsed",
-                         required=True, **bind(choose, field, value))
+    st.segmented_control(label, list(options), format_func=lambda option: options[option], label_visibility="collapsed",
+                         required=True, wrap=True, **bind(choose, field, value))
 
 
 def select(label: str, options: dict[Any, str], choose: Callable[..., None], field: str, value: Any,
            quiet: bool = False) -> None:
     """One of many; options is {value: label}. `quiet` leaves the label to screen readers."""
-    st.selectbox(label, list(options), format_func=lambda each: options[each],
+    st.selectbox(label, list(options), format_func=lambda option: options[option],
                  label_visibility="collapsed" if quiet else "visible", **bind(choose, field, value))
 
 
@@ -51,5 +51,5 @@ def pills(label: str, options: Iterable[tuple[Any, str]], choose: Callable[..., 
     """Small buttons in a row, the chosen one marked: each opens something. options: (value, label)."""
     options = dict(options)
     st.session_state[key] = chosen if chosen in options else None
-    st.pills(label, list(options), format_func=lambda each: options[each], label_visibility="collapsed", key=key,
+    st.pills(label, list(options), format_func=lambda option: options[option], label_visibility="collapsed", key=key,
              wrap=True, on_change=_hand_on, args=(choose, field, key))

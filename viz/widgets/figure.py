@@ -14,12 +14,13 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from model.core.files import name_for
-from viz.components.chart import CONFIG, chart, scaled_for_presentation
+from viz.components.chart import CONFIG, chart
 from viz.export.csv import guard_cell
 from viz.figures import table
 from viz.figures.drawing import FigureSpec
 from viz.handout.item import Item
 from viz.handout.pdf import browser
+from viz.session import session
 from viz.text import strings
 from viz.widgets.handout_button import add_item, show_result
 
@@ -34,20 +35,20 @@ def figure(draw: Callable[..., FigureSpec], *, key: str, alt: str, name: str = "
     """Draws `draw(theme)`. `key` names the figure on the page, and its files where `name` does not; figures that take
     one another's place have one key: the browser changes a chart in less time than it builds one. `alt` says in a
     sentence what it shows, with its numbers. A fragment: its tools answer without the page."""
-    camera, saving, name = st.session_state.get("camera", "png"), f"saving-{key}", name_for(name or key, "figure")
+    camera, saving, name = session().camera, session().saving, name_for(name or key, "figure")
     saved = {"format": camera, "filename": f"clearhead-{name}", "scale": 2 if camera == "png" else 1}
 
     def use(tool: str) -> None:
         if tool == "keep":
-            add_item(key, lambda where, link: _kept(draw("light"), alt, where, link))
+            add_item(lambda where, link: _kept(draw("light"), alt, where, link))
         else:
-            st.session_state[saving] = not st.session_state.get(saving)
+            saving.symmetric_difference_update({key})
 
-    chart(scaled_for_presentation(draw(page_theme()).to_plotly_json()), key=f"chart-{key}", alt=alt,
-          config={"toImageButtonOptions": saved}, saving=bool(st.session_state.get(saving)), on_tool=use)
-    if st.session_state.get(saving):
+    chart(draw(page_theme()).to_plotly_json(), key=f"chart-{key}", alt=alt, large=session().state.present,
+          config={"toImageButtonOptions": saved}, saving=key in saving, on_tool=use)
+    if key in saving:
         _save(lambda: draw("light"), key, name, camera)
-    show_result(key)
+    show_result()
 
 
 def _kept(drawn: FigureSpec, alt: str, where: str, link: str) -> Item:
@@ -82,7 +83,7 @@ def _save(light: Callable[[], FigureSpec], key: str, name: str, camera: str) -> 
 
 
 def _set_camera(name: str) -> None:
-    st.session_state["camera"] = st.session_state[name]
+    session().camera = st.session_state[name]
 
 
 @functools.cache

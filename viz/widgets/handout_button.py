@@ -3,36 +3,41 @@
 A handout survives a reload because the server keeps it (viz/handout/store.py) under a random name that the browser
 holds in a cookie; the address bar holds nothing of it, so that a link that one sends away shows the state and not the
 sender's handout. """
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from model.ask import sources
 from model.core.query import UserError
 from model.core.record import AttentionRecord
-from viz.components.bundle import script
 from viz.components.component import Picture
+from viz.components.files import module_code
 from viz.handout.files import Handout
 from viz.handout.item import Item
 from viz.handout.store import HandoutStore
 from viz.link import address
 from viz.page import pages
-from viz.state import State
+from viz.session import session
 from viz.text import escape_markdown, strings
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 MakeItem = Callable[[str, str], Item]   # make(where, link): the item of a picture or a table
 
 COOKIE = "clearhead_handout"
 BETWEEN = " · "   # the parts of where a figure stands: the page's title, the model, the text
 STORE = HandoutStore(folder=sources.handout_folder)
-_CODE = st.components.v2.component("clearhead_cookie", js=script("js/cookie.js"))
+_CODE = st.components.v2.component("clearhead_cookie", js=module_code("js/cookie.js", "module.cookie", otherwise=""))
 
 
 def _name() -> str:
     """Under which name this session's handout is kept."""
-    return st.session_state.setdefault("handout", STORE.name(st.context.cookies.get(COOKIE)))
+    if not session().handout:
+        session().handout = STORE.name(st.context.cookies.get(COOKIE))
+    return session().handout
 
 
 def handout() -> Handout:
@@ -54,10 +59,9 @@ def set_cookie() -> None:
 def page_and_link() -> tuple[str, str]:
     """(where, link): where a figure stands, in words, and the address of exactly this state; both empty on a page
     without the frame."""
-    state: State | None = st.session_state.get("state")
-    if state is None or "page" not in st.session_state:
+    state, name = session().state, session().page
+    if not name:
         return "", ""
-    name = st.session_state["page"]
     page = pages()[name][0]
     asked = [state.model, f"“{state.text}”"] if page.needs == "record" else []
     return BETWEEN.join([page.title, *asked]), address(st.context.url or "", state, name, page.controls)
@@ -74,24 +78,25 @@ def add_to_handout(key: str, make: MakeItem, sign: bool = False) -> None:
 def _button(key: str, make: MakeItem, sign: bool) -> None:
     words = strings("handout")
     st.button("" if sign else words["add"], key=f"keep-{key}", type="tertiary", icon=":material/playlist_add:",
-              on_click=add_item, args=(key, make), help=words["add"] if sign else None)
-    show_result(key)
+              on_click=add_item, args=(make,), help=words["add"] if sign else None)
+    show_result()
 
 
-def add_item(key: str, make: MakeItem) -> None:
+def add_item(make: MakeItem) -> None:
     """For a callback: puts the item into the handout; what came of it waits for `show_result`."""
     try:
         item = make(*page_and_link())
         count = len(update(lambda known: replace(known, items=(*known.items, item))).items)
-        st.session_state[f"kept-{key}"] = strings("handout")["added"].format(count=count)
+        session().toast = strings("handout")["added"].format(count=count)
     except UserError as error:
-        st.session_state[f"kept-{key}"] = escape_markdown(str(error))
+        session().toast = escape_markdown(str(error))
 
 
-def show_result(key: str) -> None:
+def show_result() -> None:
     """Says once what came of `add_item`."""
-    if f"kept-{key}" in st.session_state:
-        st.toast(st.session_state.pop(f"kept-{key}"))
+    if session().toast:
+        st.toast(session().toast)
+        session().toast = ""
         set_cookie()
 
 
@@ -114,15 +119,12 @@ def item_maker(picture: Picture, records: tuple[AttentionRecord, ...] = ()) -> M
     return make
 
 
-def table_button(key: str, rows: Sequence[Mapping[str, Any]], alt: str, titles: Mapping[str, str] | None = None,
-                 beside: Callable[[], Any] | None = None) -> None:
-    """Draws the button under a table, whose rows are {column: cell}. titles: {column: words}, where a column is not
-    named by its key. beside: as of `picture_button`."""
+def table_button(key: str, table: "DataFrame", alt: str, beside: Callable[[], Any] | None = None) -> None:
+    """Draws the button under a table, whose index is left out. beside: as of `picture_button`."""
     def make(where: str, link: str) -> Item:
         from viz.handout.build import table_item
 
-        named = [{(titles or {}).get(column, column): cell for column, cell in row.items()} for row in rows]
-        return table_item(named, alt, where=where, link=link)
+        return table_item(table, alt, where=where, link=link)
 
     _button_row(key, make, beside)
 

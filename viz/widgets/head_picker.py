@@ -3,12 +3,14 @@ page Heads."""
 import streamlit as st
 
 from model.core.record import AttentionRecord
+from model.core.tables import head_ids
 from model.core.view import View
 from viz.components.token_strip import StripEvent
 from viz.page import PageContext
-from viz.text import strings
+from viz.text import escape_markdown, strings
 from viz.widgets.fields import bind, segments
 from viz.widgets.sentence_strip import sentence_strip
+from viz.widgets.verification import verdict
 
 
 def real_head(page: PageContext, *, token: bool = True) -> tuple[AttentionRecord, View]:
@@ -21,14 +23,15 @@ def real_head(page: PageContext, *, token: bool = True) -> tuple[AttentionRecord
     if token:
         sentence_strip(record[view.kind].queries, focus=view.token, pairs=False, key="lesson_strip",
                        on_event=lambda event: _take(page, event))
-    places = [(layer.index, head) for layer in record[view.kind].layers for head in range(layer.heads)]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if len(record.kinds) > 1:
             segments(words["kind"], {kind: words["kinds"][kind] for kind in record.kinds}, page.set_view, "kind",
                      view.kind)
-        st.selectbox(words["head"], places,
-                     format_func=lambda place: words["head_name"].format(layer=place[0], head=place[1]), width=220,
+        st.selectbox(words["head"], head_ids(record[view.kind]),
+                     format_func=lambda head: words["head_name"].format(layer=head[0], head=head[1]), width=220,
                      **bind(page.set_view, "head", (view.layer, view.head)))
+        # beside the picture, since a part of a page that answers alone leaves the sidebar's as it was
+        st.caption(f"{escape_markdown(record.card.title)} · {verdict(record)}", width="content")
     return record, view
 
 

@@ -1,20 +1,25 @@
-"""The table of heads on the page Measures: what fits, what it measures, what silencing does; a click on a row opens the
-head."""
+"""Tables of heads: the one of the page Every head measured (what fits, what it measures, what silencing does), in which
+a click on a row opens the head, and plain ones of other pages."""
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from model.core.measures import BY_NAME, HeadMeasures
 from model.core.query import UserError
+from model.core.types import HeadId
 from model.studies.patterns import PATTERNS, TITLES, HeadFits
 from model.studies.silencing import Silencing, SilencingQuery
 from viz import provenance
 from viz.export import head_table
+from viz.format import head_label, paper_head_label
 from viz.page import PageContext
+from viz.session import session
 from viz.text import strings
 from viz.widgets.handout_button import table_button
-from viz.widgets.waiting import ask
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 def measures_table(page: PageContext, measures: HeadMeasures, fits: HeadFits, silencing: Silencing | None) -> None:
@@ -22,77 +27,92 @@ def measures_table(page: PageContext, measures: HeadMeasures, fits: HeadFits, si
     words = strings("measures")
     st.markdown(f"##### {words['table']}")
     st.caption(words["table_about"])
-    rows = head_table.rows(measures, fits, silencing)
-    record, view, link = page.record(), page.view(), page.link(page.state)
-    clickable_table(page, [row | {"pattern": TITLES[row["pattern"]]} for row in rows],
-                    column_config(rows[0], silencing), key="head-table", alt=f"{words['table']}. {words['kept_about']}",
-                    beside=lambda: st.download_button(
+    table = head_table.head_table(measures, fits, silencing)
+    record, view, link = page.record(), page.view(), page.link()
+    clickable_table(page, table, column_config(table, silencing), key="head-table",
+                    alt=f"{words['table']}. {words['kept_about']}", beside=lambda: st.download_button(
         words["csv"], lambda: head_table.as_csv(measures, fits, silencing, provenance.dumps(record, view, link)),
         "clearhead-heads.csv", "text/csv", on_click="ignore", key="head-table-csv"))
 
 
-def column_config(row: Mapping[str, Any], silencing: Silencing | None = None) -> dict[str, Any]:
-    """How each column is named, written and explained."""
+def column_config(table: "DataFrame", silencing: Silencing | None = None) -> dict[str, Any]:
+    """How each column of a table of heads, and its index, is named, written and explained."""
     words = strings("measures")
-    titles = ", ".join(each.title for each in PATTERNS)
-    told = {"layer": st.column_config.NumberColumn(words["columns"]["layer"], width=60),
-            "head": st.column_config.NumberColumn(words["columns"]["head"], width=60),
-            "pattern": st.column_config.TextColumn(words["columns"]["pattern"],
-                                                   help=words["pattern_help"].format(titles=titles)),
-            "fit": st.column_config.ProgressColumn(words["columns"]["fit"], help=words["fit_help"], min_value=0,
-                                                   max_value=1, format="%.3f", color="gray")}
+    titles = ", ".join(pattern.title for pattern in PATTERNS)
+    columns = {"layer": st.column_config.NumberColumn(words["columns"]["layer"], width=60),
+               "head": st.column_config.NumberColumn(words["columns"]["head"], width=60),
+               "pattern": st.column_config.TextColumn(words["columns"]["pattern"],
+                                                      help=words["pattern_help"].format(titles=titles)),
+               "fit": st.column_config.ProgressColumn(words["columns"]["fit"], help=words["fit_help"], min_value=0,
+                                                      max_value=1, format="%.3f", color="gray")}
     if silencing is not None:
-        told["silenced"] = st.column_config.NumberColumn(words["columns"]["silenced"],
-                                                         help=words[f"silenced_{silencing.measure}"], format="%.5f")
-    for name in row:
+        columns["silenced"] = st.column_config.NumberColumn(words["columns"]["silenced"],
+                                                            help=words[f"silenced_{silencing.measure}"], format="%.5f")
+    for name in table:
         if name in BY_NAME:
-            each = BY_NAME[name]
-            told[name] = st.column_config.NumberColumn(words["measure_names"][name], format="%.3f",
-                                                       help=words["measure_help"].format(
-                title=each.title, unit=each.unit, paper=each.paper))
-    return told
+            measure = BY_NAME[name]
+            columns[name] = st.column_config.NumberColumn(words["measure_names"][name], format="%.3f",
+                                                          help=words["measure_help"].format(
+                title=measure.title, unit=measure.unit, paper=measure.paper))
+    return columns
 
 
-def clickable_table(page: PageContext, rows: Sequence[Mapping[str, Any]], told: Mapping[str, Any], *, key: str,
-                    alt: str, beside: Callable[[], Any] | None = None) -> None:
-    """Rows with a layer and a head each; a click on any cell opens that head on the page Heads. alt: the table in
-    words. beside: draws what stands beside "Add to handout"."""
+def clickable_table(page: PageContext, table: "DataFrame", columns: Mapping[str, Any], *, key: str, alt: str,
+                    beside: Callable[[], Any] | None = None) -> None:
+    """A table by (layer, head) with a column of patterns; a click on any cell opens that head on the page Heads. alt:
+    the table in words. beside: draws what stands beside "Add to handout"."""
+    heads = table.index.tolist()
+
     def clicked() -> None:
-        place = clicked_head(st.session_state[key], rows)
+        place = clicked_head(st.session_state[key], heads)
         if place is not None:
             page.set_view(head=place)
-            st.session_state["opening"] = key
+            page.open_next("heads")
 
-    st.dataframe(list(rows), hide_index=True, column_config=dict(told), key=key, on_select=clicked,
-                 selection_mode=("single-row", "single-cell"), height=min(38 + 35 * len(rows), 460))
-    table_button(key, rows, alt, {name: column["label"] or name for name, column in told.items()}, beside)
-    if st.session_state.pop("opening", None) == key:
-        page.open_page("heads")
+    shown = table.assign(pattern=table["pattern"].map(TITLES)).reset_index()
+    st.dataframe(shown, hide_index=True, column_config=dict(columns), key=key, on_select=clicked,
+                 selection_mode=("single-row", "single-cell"), height=min(38 + 35 * len(shown), 460))
+    table_button(key, shown.rename(columns={name: column["label"] or name for name, column in columns.items()}), alt,
+                 beside)
 
 
-def clicked_head(event: Any, rows: Sequence[Mapping[str, Any]]) -> tuple[int, int] | None:
-    """(layer, head) of the row that was clicked; None for whatever else a browser sends."""
+def clicked_head(event: Any, heads: Sequence[HeadId]) -> HeadId | None:
+    """The head whose row was clicked; None for whatever else a browser sends."""
     try:
         picked = [*event["selection"]["rows"], *(cell[0] for cell in event["selection"]["cells"])]
     except (KeyError, TypeError, IndexError):
         return None
-    if not picked or type(picked[-1]) is not int or not 0 <= picked[-1] < len(rows):
-        return None
-    return rows[picked[-1]]["layer"], rows[picked[-1]]["head"]
+    return heads[picked[-1]] if picked and type(picked[-1]) is int and 0 <= picked[-1] < len(heads) else None
+
+
+def plain_table(table: "DataFrame", titles: Mapping[str, str], *, key: str, alt: str,
+                config: Mapping[str, Any] | None = None) -> None:
+    """A table by (layer, head) with the columns of `titles` that it has, in their order and under these titles, and its
+    button; the columns head and paper are its index in words. config: how a title's column is written."""
+    names = {"head": [head_label(*head) for head in table.index],
+             "paper": [paper_head_label(*head) for head in table.index]}
+    shown = table.assign(**names)[[name for name in titles if name in names or name in table]].rename(columns=titles)
+    shown = shown.loc[:, ~shown.columns.duplicated()]   # a noun may be called as another column is
+    st.dataframe(shown, hide_index=True, column_config=config)
+    table_button(key, shown, alt)
 
 
 def silence_all(page: PageContext, question: SilencingQuery, heads: int) -> None:
     """The button that asks for the column, and the wait for it, which another button ends."""
     words = strings("measures")
-    if st.session_state.get("silencing") != question:
-        st.button(words["silence"], key="silence-all", on_click=lambda: st.session_state.update(silencing=question))
+    if session().silencing != question:
+        st.button(words["silence"], key="silence-all", on_click=_set_silencing, args=(question,))
         st.caption(words["silence_about"].format(n=heads))
         return
-    st.button(words["silence_stop"], key="silence-stop", on_click=lambda: st.session_state.pop("silencing", None))
+    st.button(words["silence_stop"], key="silence-stop", on_click=_set_silencing, args=(None,))
     try:
-        ask(question, height=0)
+        page.ask(question, height=0)
     except UserError:
-        st.session_state.pop("silencing", None)
+        _set_silencing(None)
         raise
-    st.session_state.pop("silencing", None)
+    _set_silencing(None)
     st.rerun()
+
+
+def _set_silencing(question: SilencingQuery | None) -> None:
+    session().silencing = question

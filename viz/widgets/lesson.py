@@ -9,10 +9,9 @@ The page:
         lesson = Lesson(page, "softmax")
         lesson.header()                                 # question, lead, minutes, link
         revealed = lesson.predict()                     # the prompt; True once somebody answered
-        lesson.fragment(_curves, page, lesson)          # what a control in it changes is drawn at once
-        lesson.next_lesson()
+        lesson.fragment(_curves)                        # a control in it draws it again, and nothing else
 
-    def _curves(page, lesson):
+    def _curves(page, lesson):                          # holds everything that its controls change
         with lesson.section("curves"):                  # heading and lead of [curves]
             ...widgets, then figure(lambda theme: curves(...), key="curves", alt=lesson.alt("curves", t=...))
             lesson.explanation("curves", shown=(softmax_rows, curves), shapes={"z": z}, t=t)
@@ -34,7 +33,7 @@ what one drags is `viz.components.handles`; a head of the record is chosen with 
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 import streamlit as st
@@ -44,7 +43,7 @@ from viz.page import PageContext, pages
 from viz.page_controls import Choice
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
-from viz.widgets.waiting import in_fragment_run, wait_for_paint
+from viz.widgets.fragment import fragment
 
 LETTERS = ("a", "b", "c", "d")
 # the control that holds the answer to the prompt; a link with it shows the answer
@@ -76,16 +75,16 @@ class Lesson:
         known = pages()
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             # a lecture shows no buttons
-            before = [each for each in self.prose["builds_on"] if each in known and not self.page.state.present]
+            before = [earlier for earlier in self.prose["builds_on"]
+                      if earlier in known and not self.page.state.present]
             minutes = self.words["minutes"].format(minutes=self.prose["minutes"])
             st.caption(f"{minutes} · {self.words['builds_on']}" if before else minutes, width="content")
             for other in before:
-                st.button(known[other][0].title, type="tertiary", key=f"before-{other}", on_click=open_page_next_run,
+                st.button(known[other][0].title, type="tertiary", key=f"before-{other}", on_click=self.page.open_next,
                           args=(other,))
             with st.popover(self.words["link"], type="tertiary", key="link", on_change="rerun") as opened:
                 if opened.open:
-                    st.code(self.page.link(self.page.state), language=None, wrap_lines=True)
-        handle_pending_navigation(self.page)
+                    st.code(self.page.link(), language=None, wrap_lines=True)
 
     def predict(self, table: str = "predict", control: str = "guess") -> bool:
         """The prompt. True once it is answered: the page then draws the answer onto its picture."""
@@ -101,7 +100,7 @@ class Lesson:
             st.markdown(f"**{self.words['predict']}.** {prompt['ask']}")
             if guess not in letters:
                 st.radio(prompt["ask"], letters,
-                         format_func=lambda each: prompt["answers"][letters.index(each)]["text"], key=key,
+                         format_func=lambda letter: prompt["answers"][letters.index(letter)]["text"], key=key,
                          on_change=answer, label_visibility="collapsed")
                 return False
             st.markdown("\n\n".join(self._judged(prompt, letters.index(guess))))
@@ -113,8 +112,8 @@ class Lesson:
         """Every answer with its sentence; whether it is right, and whose it was."""
         signs = ["✓" if place == prompt["right"] else "✗" for place in range(len(prompt["answers"]))]
         own = [f" *({self.words['yours']})*" if place == guess else "" for place in range(len(signs))]
-        return [f"{sign} **{each['text']}**{mine}  \n{each['why']}"
-                for sign, mine, each in zip(signs, own, prompt["answers"], strict=True)]
+        return [f"{sign} **{answer['text']}**{mine}  \n{answer['why']}"
+                for sign, mine, answer in zip(signs, own, prompt["answers"], strict=True)]
 
     @contextmanager
     def section(self, name: str) -> Iterator[None]:
@@ -124,28 +123,10 @@ class Lesson:
         with st.container(key=f"section-{name}"):
             yield
 
-    def fragment(self, draw: Callable[..., Any], *given: Any, depends_on: Callable[[], Any] | None = None) -> Any:
-        """Draws a part of the page whose own controls answer at once, and returns what draw(*given) returns. A control
-        in it draws the part alone; the other parts follow where depends_on() says something else than when the page was
-        drawn. `given` is as it was then, so what a control of the part changes is read inside. """
-        before = depends_on and depends_on()
-
-        @st.fragment
-        def part() -> Any:
-            if not in_fragment_run():
-                return draw(*given)
-            with suppress(Exception):   # the page's own run says what went wrong
-                draw(*given)
-                if not self.page.needs_full_run() and (depends_on is None or depends_on() == before):
-                    return None
-                wait_for_paint()
-            st.rerun()
-
-        return part()
-
-    def controls(self, *names: str) -> Callable[[], Any]:
-        """What these controls of the page say now: for `depends_on`."""
-        return lambda: [self.page.controls[name] for name in names]
+    def fragment(self, draw: Callable[..., None], *given: Any) -> None:
+        """Draws draw(page, lesson, *given), a part of the page that answers without the rest of it: it holds everything
+        that its controls change. `given` is what it was when the page ran."""
+        fragment(self.page, draw, self, *given)
 
     def alt(self, name: str, /, **numbers: Any) -> str:
         """The words for those who do not see the section's picture."""
@@ -158,10 +139,10 @@ class Lesson:
         prose = self.prose[name]
         if prose.get("notice"):
             st.markdown(f"**{self.words['notice']}**\n"
-                        + "\n".join(f"- {each.format(**numbers)}" for each in prose["notice"]), width=READABLE)
+                        + "\n".join(f"- {sentence.format(**numbers)}" for sentence in prose["notice"]), width=READABLE)
         drawn = {"formula": prose.get("formula"), "code": shown, "practice": prose.get("practice"),
                  "sources": prose.get("sources")}
-        names = [each for each, there in drawn.items() if there]
+        names = [tab for tab, there in drawn.items() if there]
         if names:
             self._tabs(name, names, shown, shapes or {})
 
@@ -178,7 +159,7 @@ class Lesson:
             st.code(source_listing(shown, shapes), language="python")
             return
         text = {"practice": prose.get("practice", ""),
-                "sources": "\n".join(f"- {each}" for each in prose.get("sources", ()))}
+                "sources": "\n".join(f"- {source}" for source in prose.get("sources", ()))}
         st.markdown(text.get(tab) or self._formula(name), width=READABLE)
 
     def _formula(self, name: str) -> str:
@@ -189,8 +170,8 @@ class Lesson:
         lines = ["$$", "\\begin{gathered}" + prose["formula"].replace("\\qquad", "\\\\[8pt]") + "\\end{gathered}",
                  "$$", ""]
         lines += [f"- {symbol}: {what}" for symbol, what in prose.get("symbols", ())]
-        terms = ", ".join(f"[{escape_markdown(each.title)}]({term_link(each)})"
-                          for each in terms_of_section(self.name, name))
+        terms = ", ".join(f"[{escape_markdown(term.title)}]({term_link(term)})"
+                          for term in terms_of_section(self.name, name))
         return "\n".join([*lines, "", f":small[{strings('glossary')['here'].format(terms=terms)}]" if terms else ""])
 
     def placeholder(self, key: str, height: int = 340) -> None:
@@ -198,28 +179,6 @@ class Lesson:
         with st.container(border=True, height=height, key=f"waits-{key}", horizontal_alignment="center",
                           vertical_alignment="center"):
             st.caption(self.words["waits"], width="content")
-
-    def next_lesson(self) -> None:
-        """The way to the next lesson."""
-        names = lessons()
-        following = names[names.index(self.name) + 1:][:1] if self.name in names else []
-        for other in following:
-            st.divider()
-            st.button(self.words["next"].format(title=pages()[other][0].title), key="next-lesson",
-                      on_click=open_page_next_run, args=(other,))
-
-
-def open_page_next_run(name: str, **controls: Any) -> None:
-    """For on_click: opens another page, with some of its controls turned. A callback cannot change the page, so it
-    leaves word, and `handle_pending_navigation` in the run after it does."""
-    st.session_state["go"] = name, controls
-
-
-def handle_pending_navigation(page: PageContext) -> None:
-    """Opens the page that `open_page_next_run` left word of; Lesson.header calls it."""
-    wanted = st.session_state.pop("go", None)
-    if wanted is not None:
-        page.open_page(wanted[0], **wanted[1])
 
 
 def lessons() -> list[str]:
@@ -232,7 +191,7 @@ def lessons() -> list[str]:
 
 def source_listing(functions: tuple[Callable, ...], shapes: Mapping[str, Any]) -> str:
     """The functions' source, each under the module it comes from, and the shapes now."""
-    parts = [f"# {each.__module__}\n{inspect.getsource(inspect.unwrap(each))}" for each in functions]
+    parts = [f"# {function.__module__}\n{inspect.getsource(inspect.unwrap(function))}" for function in functions]
     if shapes:
         parts.append("\n".join(f"# {name}: {_shape(value)}" for name, value in shapes.items()) + "\n")
     return "\n\n".join(parts)

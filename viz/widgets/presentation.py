@@ -8,21 +8,21 @@ from typing import Any
 
 import streamlit as st
 
-from viz.components.bundle import script, stylesheet
 from viz.components.component import component_value
+from viz.components.files import module_code
 from viz.text import strings
 from viz.theme import LARGER
 
 # on every page
-_KEYS = st.components.v2.component("clearhead_keys", js=script("js/presentation.js"), css=stylesheet("js/page.css"),
+_KEYS = st.components.v2.component("clearhead_keys", js=module_code("js/presentation.js", "module.keys", otherwise=""),
                                    isolate_styles=False)
 CONTROLS = ("stSidebar", "stHeader", "stExpandSidebarButton", "stSelectbox", "stMultiSelect", "stTextInput",
             "stTextArea", "stNumberInput", "stCheckbox", "stRadio", "stButtonGroup", "stPopover", "stButton",
             "stDownloadButton", "stFileUploader", "stExpander", "stPageLink")
 # no ring of the keyboard round the page: it would strike the title through
-STYLE = ("<style>" + ", ".join(['[class*="st-key-slider-"]', *(f'[data-testid="{each}"]' for each in CONTROLS)])
+STYLE = ("<style>" + ", ".join(['[class*="st-key-slider-"]', *(f'[data-testid="{control}"]' for control in CONTROLS)])
          + " { display: none !important; }"
-         f'[data-testid="stMainBlockContainer"] {{ max-width: none; padding: 1rem 2rem 0; zoom: {LARGER}; }}'
+         f'div[data-testid="stMainBlockContainer"] {{ max-width: none; padding: 1rem 2rem 0; zoom: {LARGER}; }}'
          '.clearhead-tools { display: none !important; }'
          '[data-testid="stMain"]::before { box-shadow: none !important; }'
          f'.clearhead-chart {{ zoom: calc(1 / {LARGER}); margin-bottom: 32px; }}</style>')
@@ -37,11 +37,13 @@ def listen_for_keys(on: bool, present: Callable[[bool], None], step: Callable[[i
     """Listens to the keys; the last thing on a page, for it takes a line. present(on or off) and step(+1 or -1) are
     called before the page runs."""
     def hand_on() -> None:
-        said = parse_event(component_value("presentation"))
-        if said is not None:
-            (present if said[0] == "on" else step)(said[1])
+        event = parse_event(component_value("presentation"))
+        if event is not None:
+            (present if event[0] == "on" else step)(event[1])
 
-    _KEYS(key="presentation", data={"on": on, "leave": strings("frame")["leave_presentation"]}, on_event_change=hand_on)
+    # in a list, as the slider's message
+    _KEYS(key="presentation", data=[{"on": on, "leave": strings("frame")["leave_presentation"]}],
+          on_event_change=hand_on)
 
 
 def parse_event(value: Any) -> tuple[str, Any] | None:

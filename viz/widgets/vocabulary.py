@@ -7,6 +7,7 @@ import streamlit as st
 from model.ask import small_models, sources
 from model.core.record import AttentionRecord
 from viz.page import PageContext
+from viz.session import session
 from viz.text import escape_markdown, strings
 
 READERS = {"translate": "en-fr", "read": "minilm"}   # pretrained models of the catalogue that know any word
@@ -14,7 +15,7 @@ READERS = {"translate": "en-fr", "read": "minilm"}   # pretrained models of the 
 
 def unknown_words(page: PageContext, record: AttentionRecord) -> None:
     """What the model says of words that it never saw, and a model that knows more; nothing if it knows them all."""
-    if any(any(each.keys.unknown) for each in record.maps):
+    if any(any(attention_map.keys.unknown) for attention_map in record.maps):
         for note in record.notes:
             st.warning(escape_markdown(note))
         another_reader(page, record)
@@ -37,7 +38,7 @@ def vocabulary(model: str, title: str, use: Callable[[str], None]) -> None:
     groups = small_models.vocabulary(model)
     if not groups:
         return
-    words, draft = strings("vocabulary"), st.session_state.setdefault("draft", [])
+    words, draft = strings("vocabulary"), session().draft
     with st.expander(words["title"].format(model=escape_markdown(title)), expanded=bool(draft)):
         st.markdown(words["lead"].format(n=sum(map(len, groups.values()))))
         for name, phrases in groups.items():
@@ -56,9 +57,9 @@ def vocabulary(model: str, title: str, use: Callable[[str], None]) -> None:
 
 def _add(key: str) -> None:
     if st.session_state[key] is not None:
-        st.session_state["draft"].append(st.session_state[key])
+        session().draft.append(st.session_state[key])
 
 
 def _use(use: Callable[[str], None], text: str) -> None:
     use(text)
-    st.session_state["draft"].clear()
+    session().draft.clear()

@@ -64,8 +64,8 @@ def exact(model: Transformer, sentences: list[grammar.Sentence]) -> list[bool]:
 def score(model: Transformer) -> dict[str, float]:
     """Share of sentences translated exactly, by split; nouns, adjectives and frames that were never trained have no
     French to be right with."""
-    return {split: sum(found) / len(found) for split in ("validation", "test")
-            for found in [exact(model, test_sentences(split))]}
+    return {split: sum(exactly) / len(exactly) for split in ("validation", "test")
+            for exactly in [exact(model, test_sentences(split))]}
 
 
 CONFIG = Config(vocabulary=len(WORDS), d_model=64, heads=4, d_ff=128, encoder_layers=2, decoder_layers=2, dropout=0.0)

@@ -35,26 +35,6 @@ class Case:
         return self.sentence[slice(*getattr(self, name))]
 
 
-@dataclass(frozen=True)
-class CasesQuery:
-    """A set of cases put to one model: answered by `model.studies.coreference.heads.SetAnswer`."""
-
-    model: str
-    revision: str
-    cases: tuple[Case, ...]
-
-
-@dataclass(frozen=True)
-class AnswersQuery:
-    """What the model itself would answer, with its edits: answered by
-    `model.studies.coreference.model_answers.Answers`."""
-
-    model: str
-    revision: str
-    cases: tuple[Case, ...]
-    edits: frozenset = frozenset()
-
-
 def occurrences(sentence: str, words: str) -> list[Span]:
     """Where these words stand in the sentence as whole words; as they are written if they occur so, else whatever their
     case."""
@@ -92,7 +72,7 @@ def _pronoun(sentence: str, pronoun: str, start: int | None, candidates: list[li
                             f"characters from 0.")
         return start, start + len(pronoun)
     spans = _found(sentence, pronoun, "pronoun")
-    behind = max(each[0][1] for each in candidates)
+    behind = max(candidate[0][1] for candidate in candidates)
     return next((span for span in spans if span[0] >= behind), spans[-1])
 
 

@@ -5,16 +5,30 @@ Pieces of a word are summed where it is looked at and averaged where it looks (C
 numbers of a set are worth is in `model.studies.coreference.statistics`. """
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from model.core import heads
 from model.core.masks import Mask
+from model.core.models import Models, OpenModel
 from model.core.query import Kind, Query, UserError
 from model.core.record import AttentionMap, AttentionRecord, Tokens
+from model.core.tables import head_ids
 from model.core.types import KindHeadId, Progress, Span, quiet
-from model.studies.coreference.cases import Case, CasesQuery
+from model.studies.coreference.cases import Case
+
+
+@dataclass(frozen=True)
+class CasesQuery:
+    """A set of cases put to one model."""
+
+    model: str
+    revision: str
+    cases: tuple[Case, ...]
+
+    def answer(self, models: Models, report: Progress) -> "SetAnswer":
+        """The weights of every head. Raises UserError where a case's words are not read."""
+        return run(self, models.open(self, report), report)
 
 
 @dataclass(frozen=True)
@@ -90,17 +104,16 @@ def map_of(record: AttentionRecord) -> AttentionMap:
 def noun_weights(attention_map: AttentionMap, words: Words) -> NounWeights:
     """The weights of every head. Only `received` needs more than a few rows."""
     behind = list(range(max(words.pronoun) + 1, words.last + 1)) or list(words.pronoun)
-    names: list[KindHeadId] = []
     rows: dict[str, list[np.ndarray]] = {"pronoun": [], "later": [], "received": []}
     for layer in attention_map.layers:
-        names += [(attention_map.kind, layer.index, head) for head in range(layer.heads)]
         weights = np.zeros(layer.shape, np.float32)
         for block, keys, numbers in heads.weight_blocks(layer):
             weights[:, block, keys] = numbers
         rows["pronoun"].append(_to(weights, words.pronoun, words))
         rows["later"].append(_to(weights, behind, words))
         rows["received"].append(_received(weights, layer.allowed, words))
-    return NounWeights(tuple(names), **{name: np.concatenate(each) for name, each in rows.items()})
+    heads_of_kind = tuple((attention_map.kind, *head) for head in head_ids(attention_map))
+    return NounWeights(heads_of_kind, **{name: np.concatenate(row) for name, row in rows.items()})
 
 
 def _to(weights: np.ndarray, rows: Sequence[int], words: Words) -> np.ndarray:
@@ -124,12 +137,12 @@ def _received(weights: np.ndarray, allowed: Mask, words: Words) -> np.ndarray:
     return got
 
 
-def run(question: CasesQuery, model: Any, report: Progress) -> SetAnswer:
+def run(question: CasesQuery, model: OpenModel, report: Progress) -> SetAnswer:
     """Every case put to an open model, one after the other. `report` may end it."""
     found, unknown = [], 0
     for number, case in enumerate(question.cases):
         report(number / len(question.cases), f"sentence {number + 1} of {len(question.cases)}")
-        record = model.answer(Query(question.model, question.revision, case.sentence), quiet)
+        record = model.record(Query(question.model, question.revision, case.sentence), quiet)
         attention_map = map_of(record)
         unknown += any(attention_map.queries.unknown)
         found.append(noun_weights(attention_map, words_of(attention_map.queries, case)))

@@ -7,17 +7,31 @@ pronoun. Where a case brings its own two words (agreement), those are compared i
 stands. """
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from model.core.query import Query, UserError
+from model.core.models import Models, OpenModel
+from model.core.query import Edit, Query, UserError
 from model.core.types import Progress, Span, quiet
-from model.studies.coreference.cases import AnswersQuery, Case
+from model.studies.coreference.cases import Case
 from model.studies.coreference.heads import map_of, words_of
 
 POSSESSIVE = ("his", "its", "their")
 DETERMINERS = ("the", "a", "an", "this", "that", "my", "your", "his", "her", "its", "our", "their")
+
+
+@dataclass(frozen=True)
+class AnswersQuery:
+    """What the model itself would answer, with its edits."""
+
+    model: str
+    revision: str
+    cases: tuple[Case, ...]
+    edits: frozenset[Edit] = frozenset()
+
+    def answer(self, models: Models, report: Progress) -> "Answers":
+        """What it says to each case. Raises UserError for a model that has no answer to compare."""
+        return run(self, models.open(self, report), report)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +55,7 @@ class Answers:
         return 1 / (1 + np.exp(np.clip(self.scores[:, 1] - self.scores[:, 0], -700, 700)))
 
 
-def run(question: AnswersQuery, model: Any, report: Progress) -> Answers:
+def run(question: AnswersQuery, model: OpenModel, report: Progress) -> Answers:
     """Every case put to an open model. Raises UserError for a model that has no answer to compare."""
     scores = []
     for number, case in enumerate(question.cases):
@@ -50,11 +64,11 @@ def run(question: AnswersQuery, model: Any, report: Progress) -> Answers:
     return Answers(_way(model), np.array(scores))
 
 
-def _way(model: Any) -> str:
+def _way(model: OpenModel) -> str:
     return getattr(model, "head", "label")
 
 
-def _likelihoods(question: AnswersQuery, model: Any, case: Case) -> tuple[float, float]:
+def _likelihoods(question: AnswersQuery, model: OpenModel, case: Case) -> tuple[float, float]:
     right, wrong = (model.log_probability(Query(question.model, question.revision, text, edits=question.edits), span)
                     for text, span in scored_texts(case, _way(model)))
     return right, wrong
@@ -96,9 +110,9 @@ def substitute(case: Case, name: str) -> str:
     return words[0].upper() + words[1:] if pronoun[:1].isupper() else words
 
 
-def _labels(question: AnswersQuery, model: Any, case: Case) -> tuple[float, float]:
+def _labels(question: AnswersQuery, model: OpenModel, case: Case) -> tuple[float, float]:
     """ln P of both nouns at the pronoun; one that is not among the twenty best counts as the last of them."""
-    record = model.answer(Query(question.model, question.revision, case.sentence, edits=question.edits), quiet)
+    record = model.record(Query(question.model, question.revision, case.sentence, edits=question.edits), quiet)
     prediction, place = record.prediction, words_of(map_of(record).queries, case).pronoun[0]
     if prediction is None or prediction.kind != "label" or place not in prediction.positions:
         raise UserError(f"{record.card.title} names no noun at {case.word('pronoun')!r}; choose a model that does, or "

@@ -2,15 +2,20 @@
 prints."""
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from model.core import tables
 from model.core.statistics import Luck, MeanInterval, accuracy_intervals, max_statistic_null
 from model.core.types import KindHeadId
 from model.studies.coreference import statistics
 from model.studies.coreference.cases import Case
 from model.studies.coreference.heads import SetAnswer
 from model.studies.coreference.statistics import HeldOut
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 CHANCE = 0.5
 
@@ -46,6 +51,15 @@ class Report:
     def named(self, number: int) -> HeadScore:
         """The head of this number, as `held_out` gives it."""
         return self.heads[number]
+
+    def frame(self) -> "DataFrame":
+        """One row a head, the most accurate first and of equals the one with more mass: accuracy with its interval, low
+        and high, then mass, both and received as in `HeadScore`."""
+        numbers = np.array([(head.accuracy.value, head.accuracy.low, head.accuracy.high, head.mass, head.both,
+                             head.received) for head in self.heads])
+        columns = dict(zip(("accuracy", "low", "high", "mass", "both", "received"), numbers.T, strict=True))
+        frame = tables.head_frame([(head.layer, head.head) for head in self.heads], columns)
+        return frame.sort_values(["accuracy", "mass"], ascending=False, kind="stable")
 
 
 def report(answer: SetAnswer, rows: str = "pronoun", select: SetAnswer | None = None) -> Report:

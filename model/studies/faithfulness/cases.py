@@ -52,8 +52,8 @@ def _agreement() -> tuple[Text, ...]:
 def questions(model: str, revision: str, kind: str, which: str) -> tuple[AttributionQuery, ...]:
     """The texts of a set, in their order, as questions for one that answers in this way (`Answer.kind`)."""
     found = []
-    for each in texts(which):
-        query = Query(model, revision, each.text)
-        asked = {"vector": AttributionQuery(query, other=each.other), "target": AttributionQuery(query)}
-        found.append(asked.get(kind, AttributionQuery(query, each.at, each.word, each.rival)))
+    for text in texts(which):
+        query = Query(model, revision, text.text)
+        asked = {"vector": AttributionQuery(query, other=text.other), "target": AttributionQuery(query)}
+        found.append(asked.get(kind, AttributionQuery(query, text.at, text.word, text.rival)))
     return tuple(found)

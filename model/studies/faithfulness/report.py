@@ -1,5 +1,5 @@
 """What measures of importance are worth over a set of texts: mean rank correlations with the measured effect, with
-intervals. numpy only."""
+intervals. numpy and pandas only."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -60,15 +60,15 @@ def by_head(found: Attribution) -> np.ndarray:
 
 def _held_out(found: Sequence[Attribution], groups: np.ndarray) -> tuple[MeanInterval, tuple[HeadId, ...]]:
     """Heads chosen on the groups of even number and scored on those of odd number, and the other way round."""
-    values = np.stack([by_head(one) for one in found])
-    places = [(layer, head) for layer, rows in zip(found[0].layers, found[0].by_head["weight"], strict=True)
-              for head in range(len(rows))]
+    from pandas import DataFrame
+
+    values = np.array([by_head(one) for one in found])
+    heads = [(layer, head) for layer, rows in zip(found[0].layers, found[0].by_head["weight"], strict=True)
+             for head in range(len(rows))]
     scores, chosen = np.full(len(found), np.nan), []
     for half in (0, 1):
-        there = np.isfinite(values[groups % 2 == half])
-        sums = np.where(there, values[groups % 2 == half], 0).sum(0)
-        best = int(np.argmax(np.where(there.any(0), sums / np.maximum(there.sum(0), 1), -2)))
-        chosen.append(places[best])
+        best = int(DataFrame(values[groups % 2 == half]).mean().fillna(-2).argmax())   # -2: below every correlation
+        chosen.append(heads[best])
         scores[groups % 2 != half] = values[groups % 2 != half, best]
     return mean_intervals(scores[:, None], groups)[0], tuple(chosen)
 
@@ -84,6 +84,6 @@ def by_layer(found: Sequence[Attribution], measure: str) -> list[float]:
             if scores and len(scores[place]):
                 values += [rank_agreement(scores[place][chosen], np.abs(one.removed[name][chosen]))
                            for name in REMOVALS]
-        values = [each for each in values if np.isfinite(each)]
+        values = [value for value in values if np.isfinite(value)]
         result.append(float(np.mean(values)) if values else float("nan"))
     return result

@@ -67,9 +67,15 @@ def painted(engine: Engine, quiet: int = 100) -> dict[str, Any]:
     return engine.run(PAINTED)
 
 
+def apart(one: str, other: str) -> str:
+    """Both texts round the place where they part."""
+    at = next((place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), 0)
+    return f"{one[max(0, at - 40):at + 160]} and {other[max(0, at - 40):at + 160]}"
+
+
 def differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
     """In what two engines differ, in words."""
-    told = [f"{name}: {str(one[name])[:300]} and {str(other[name])[:300]}"
+    told = [f"{name}: {apart(str(one[name]), str(other[name]))}"
             for name in ("charts", "marks", "told", "words", "broken")
             if one[name] != other[name]]
     for kind in ("canvases", "matrices"):

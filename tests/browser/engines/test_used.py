@@ -33,6 +33,14 @@ TIP = "() => {" + ALL + """
 }"""
 
 
+# the head that the address names stands over the open one: the address is there before the picture
+OPENED = """() => {
+  const at = new URLSearchParams(location.search);
+  return document.querySelector("[data-testid=stMain]").textContent.includes(
+    `layer ${at.get("layer")} · head ${at.get("head")}`);
+}"""
+
+
 def middle(engine: Engine, kind: str, at: int = 0) -> tuple[float, float, float, float]:
     """(x, y, width, height) of the place where it is pointed at."""
     return engine.until(f"() => ({MIDDLE})({json.dumps(kind)}, {at})")
@@ -54,13 +62,13 @@ def shown(engine: Engine, quiet: int) -> dict:
     return {**painted(engine, quiet), "search": engine.run("() => location.search")}
 
 
-def heads(engine: Engine, address: str, quiet: int = 200) -> list[dict]:
+def heads(engine: Engine, address: str, quiet: int = 600) -> list[dict]:
     """A head is clicked, then a token."""
     begin(engine, f"{address}/heads")
     middle(engine, ".view[data-drawn]")   # the last of the page
     painted(engine, quiet)
     engine.click(*cell(engine, ".grid canvas", 0.72, 0.3))
-    engine.until("() => location.search.includes('head=')")
+    engine.until(OPENED)
     first = shown(engine, quiet)
     click(engine, ".strip button", 4)
     engine.until("() => location.search.includes('token=')")

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 
 from model.ask import sources
-from model.ask.answers import source_of
+from model.ask.models import source_of
 from model.core import heads
 from model.core.query import Kind, UserError
 from model.core.record import AttentionRecord
@@ -148,7 +148,7 @@ def test_any_string_gives_a_record_or_one_sentence(readers, name):
     def ask(text):
         try:
             sources.open_query("scratch", text)   # whether it can be asked at all
-            record = opened.answer(replace(asked, text=text), quiet)
+            record = opened.record(replace(asked, text=text), quiet)
         except UserError as error:
             assert one_sentence(error), str(error)
         else:

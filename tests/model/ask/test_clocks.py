@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from model.ask.jobs import JobQueue
+from model.ask.jobs import Cache, JobQueue
 from model.lessons import cost
 
 STEP = 0.015625   # seconds
@@ -48,7 +48,7 @@ def test_sessions_that_ask_within_one_step_take_turns(monkeypatch, moving):
 
     if not moving:
         monkeypatch.setattr(time, "perf_counter", lambda: 1.0)
-    desk = JobQueue(answer, 10**6)
+    desk = JobQueue(answer, Cache(10**6))
     desk.ask("first", "first")
     assert busy.wait(10)
     jobs = [desk.ask(session + str(number), session) for session in "abc" for number in range(3)]

@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from model.ask.jobs import Cancelled, JobQueue
+from model.ask.jobs import Cache, Cancelled, JobQueue
 from model.core.query import UserError
 
 LONG = 10.0   # seconds; every wait below ends long before
@@ -24,15 +24,7 @@ def gated_desk(**kwargs):
         report(0.5, "half")
         return Answer(question)
 
-    return JobQueue(answer, 10**6, **kwargs), gate, taken
-
-
-def until(holds):
-    """Returns as soon as this holds."""
-    end = time.perf_counter() + LONG
-    while not holds():
-        assert time.perf_counter() < end
-        time.sleep(0.01)
+    return JobQueue(answer, Cache(10**6), **kwargs), gate, taken
 
 
 def test_equal_questions_share_a_job_and_are_computed_once():
@@ -87,56 +79,16 @@ def test_one_waiter_that_stays_keeps_the_job():
     assert job.result(LONG).question == "q"
 
 
-def test_what_is_answered_ahead_waits_for_everybody_and_is_then_there():
-    desk, gate, taken = gated_desk()
-    job = desk.ask("now", "a")
-    desk.prefetch(["one", "two"], "a")
-    desk.prefetch(["three"], "b")
-    desk.prefetch(["four"], "b")     # instead of what is left of three
-    desk.ask("soon", "b")
-    gate.release(5)
-    job.result(LONG)
-    until(lambda: desk.cache.get("two"))
-    assert taken == ["now", "soon", "one", "four", "two"]
+@pytest.mark.parametrize("nothing", [None, 0, (), {}])
+def test_an_answer_that_holds_nothing_is_computed_once(nothing):
+    taken = []
 
+    def answer(question, report):
+        taken.append(question)
+        return nothing
 
-def test_ones_own_question_stops_what_is_answered_ahead_unless_it_is_the_same():
-    desk, gate, taken = gated_desk()
-    desk.prefetch(["probably"], "a")
-    until(lambda: "probably" in taken)
-    job = desk.ask("other", "a")
-    gate.release(2)
-    assert job.result(LONG).question == "other" and desk.cache.get("probably") is None
-    gate.release()
-    until(lambda: desk.cache.get("probably"))   # it is answered after the other one
-    desk.prefetch(["this"], "a")
-    until(lambda: "this" in taken)
-    job = desk.ask("this", "a")
-    desk.ask("another", "b")
-    gate.release(2)
-    assert job.result(LONG).question == "this" and taken.count("this") == 1
-
-
-def test_what_was_stopped_is_not_answered_when_its_session_has_named_something_else():
-    desk, gate, taken = gated_desk()
-    desk.prefetch(["stopped", "next"], "a")
-    until(lambda: "stopped" in taken)
-    desk.ask("now", "a")
-    desk.prefetch(["other"], "a")
-    gate.release(4)
-    until(lambda: desk.cache.get("other"))
-    assert taken == ["stopped", "now", "other"]
-
-
-def test_nothing_is_answered_ahead_while_a_page_that_is_being_drawn_still_asks(monkeypatch):
-    monkeypatch.setattr("model.ask.jobs.PAUSE", 1.0)
-    desk, gate, taken = gated_desk()
-    gate.release(3)
-    desk.ask("one", "a").result(LONG)
-    desk.prefetch(["probably"], "a")
-    desk.ask("two", "a").result(LONG)
-    until(lambda: desk.cache.get("probably"))
-    assert taken == ["one", "two", "probably"]
+    desk = JobQueue(answer, Cache(10**6))
+    assert desk.ask("q").result(LONG) == desk.ask("q").result(LONG) == nothing and taken == ["q"]
 
 
 def test_an_exception_becomes_one_sentence_and_the_next_question_is_answered(caplog):
@@ -145,7 +97,7 @@ def test_an_exception_becomes_one_sentence_and_the_next_question_is_answered(cap
             raise ZeroDivisionError("first line\nsecond line")
         return Answer(question)
 
-    desk = JobQueue(answer, 10**6)
+    desk = JobQueue(answer, Cache(10**6))
     with pytest.raises(UserError, match=r"failed \(ZeroDivisionError: first line\)"):
         desk.ask("bad").result(LONG)
     assert desk.ask("good").result(LONG).question == "good"
@@ -153,12 +105,12 @@ def test_an_exception_becomes_one_sentence_and_the_next_question_is_answered(cap
 
 
 def test_the_cache_is_bounded_and_forgets_the_least_recently_used():
-    desk = JobQueue(lambda question, report: Answer(question, 400_000), 1_000_000)
+    desk = JobQueue(lambda question, report: Answer(question, 400_000), Cache(1_000_000))
     for question in ("one", "two"):
         desk.ask(question).result(LONG)
     desk.ask("one").result(LONG)
     desk.ask("three").result(LONG)
-    assert desk.cache.get("two") is None and desk.cache.get("one") is not None and desk.cache.used <= 1_000_000
+    assert desk.cache.get("two") is None and desk.cache.get("one") is not None
 
 
 def test_progress_travels_with_the_job():

@@ -17,7 +17,7 @@ VERIFIED = ("bert", "roberta", "distilbert", "albert", "modernbert", "gpt2", "ll
 
 
 def ask(model, text=TEXT, edits=(), **more):
-    return model.answer(Query("m", "r", text, edits=frozenset(edits), **more), lambda fraction, text: None)
+    return model.record(Query("m", "r", text, edits=frozenset(edits), **more), lambda fraction, text: None)
 
 
 def eager_weights(name, model, record):
@@ -51,25 +51,6 @@ def test_every_weight_equals_the_models_own_eager_weights(opened, name):
         for layer, expected in zip(record[kind].layers, layers, strict=True):
             ours = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
             np.testing.assert_allclose(ours, expected[0].numpy(), atol=2e-5)
-
-
-@pytest.mark.parametrize("name", (*VERIFIED, "bloom"))
-def test_the_first_layer_alone_is_the_records_from_a_pass_that_ends_there(opened, name):
-    model, told = opened(name), []
-    query = Query("m", "r", TEXT, edits=frozenset([Hide("source", 2)] if name in VERIFIED else []))
-    whole, first = model.answer(query,
-                                lambda fraction, text: None), model.first_layer(
-                                    query, lambda fraction, text: told.append(text))
-    assert (first.card, first.kinds, first.notes) == (whole.card, whole.kinds, whole.notes)
-    assert first.verification.status == whole.verification.status
-    for kind in whole.kinds:
-        np.testing.assert_array_equal(heads.weights(first[kind].layers[0], 1), heads.weights(whole[kind].layers[0], 1))
-        assert (first[kind].queries, first[kind].keys) == (whole[kind].queries, whole[kind].keys)
-    if len(whole.kinds) > 1 or name == "bloom":
-        assert len(first.maps[0].layers) == len(whole.maps[0].layers)
-    else:
-        assert len(first.maps[0].layers) == 1 and first.prediction is None
-        assert not any(text.startswith("attention layer 2 ") for text in told)
 
 
 def test_sinks_take_their_share_and_it_is_never_spread_over_the_rest(opened):
@@ -239,7 +220,7 @@ def test_a_wish_to_stop_is_heard_at_a_layer(opened):
             raise Stop
 
     with pytest.raises(Stop):
-        opened("llama").answer(Query("m", "r", TEXT), stop)
+        opened("llama").record(Query("m", "r", TEXT), stop)
 
 
 def test_two_threads_do_not_meet(opened):
@@ -247,19 +228,9 @@ def test_two_threads_do_not_meet(opened):
 
     model = opened("llama")
     questions = [Query("m", "r", "the cat sat on " + "a mat " * count) for count in range(1, 7)] * 3
-    alone = {question: model.answer(question, lambda fraction, text: None) for question in set(questions)}
+    alone = {question: model.record(question, lambda fraction, text: None) for question in set(questions)}
     with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(lambda question: model.answer(question, lambda fraction, text: None), questions))
+        together = list(pool.map(lambda question: model.record(question, lambda fraction, text: None), questions))
     for question, record in zip(questions, together, strict=True):
         assert dataclasses.asdict(record.prediction) == dataclasses.asdict(alone[question].prediction)
         assert record.verification.status == "verified"
-
-
-def test_large_arrays_get_pages_of_their_own_and_small_ones_are_not_copied():
-    from model.capture.attention_call import copy_to_mmap
-
-    small, large = np.zeros((2, 3, 5), np.float32), np.arange(2 * 7 * 11000,
-                                                              dtype=np.float32).reshape(2, 11000, 7).transpose(0, 2, 1)
-    assert copy_to_mmap(small, False) is small
-    kept = copy_to_mmap(large, True)
-    assert np.array_equal(kept, large) and not np.shares_memory(kept, large) and kept.flags.c_contiguous

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from model.ask import sources
 from model.core import heads
+from model.core.byte_cache import byte_cache
+from model.core.measures import MeasuresQuery
 from model.core.npz import write_npz
-from model.core.query import Kind, MeasuresQuery, Silence, UserError
+from model.core.query import Kind, Silence, UserError
 from model.core.record import AttentionMap
 from model.core.view import View
 from model.imported import reading, source
@@ -208,21 +210,22 @@ def test_it_is_asked_like_a_model_and_never_called_verified():
     assert record.verification.status == "imported" and record.prediction is None
     assert sources.imported_name(model) == "mine.npz"
     assert record.verification.rows_checked == 10 and record.verification.row_sum_error < 1e-6
-    assert sources.ask(MeasuresQuery(query, Kind.SELF)).result(60).values["entropy"][0, 1] > 0
+    assert sources.ask(MeasuresQuery(query, Kind.SELF)).result(60).by_head("entropy")[0, 1] > 0
     assert all(export(suffix, record, View(token=1)) for suffix in (".png", ".svg", ".pdf", ".csv", ".npz"))
 
 
 def test_what_needs_the_model_itself_is_refused_in_one_sentence():
-    from model.core.trace import TraceQuery
-    from model.studies.coreference.cases import CasesQuery, shipped_cases
+    from model.core.models import TraceQuery
+    from model.studies.coreference.cases import shipped_cases
+    from model.studies.coreference.heads import CasesQuery
     from model.studies.next_token import NextWordQuery
-    from model.studies.perplexity import ChainQuery
+    from model.studies.perplexity import LikelihoodQuery
 
     model, text = sources.import_file(saved(attention=GOOD, tokens=TOKENS), "mine.npz")
     query = sources.open_query(model, text)
     for question in (sources.open_query(model, text, edits=[Silence(Kind.SELF, 0, 0)]), TraceQuery(query),
                      NextWordQuery(query),
-                     ChainQuery(query), CasesQuery(model, query.revision, shipped_cases("coreference"))):
+                     LikelihoodQuery(query), CasesQuery(model, query.revision, shipped_cases("coreference"))):
         with pytest.raises(UserError, match="choose a model"):
             sources.ask(question).result(60)
     with pytest.raises(UserError, match="of one text only"):
@@ -230,7 +233,7 @@ def test_what_needs_the_model_itself_is_refused_in_one_sentence():
 
 
 def test_the_store_is_bounded_and_says_what_is_gone(monkeypatch):
-    monkeypatch.setattr(source, "STORE", GOOD.astype(np.float32).nbytes * 2)
+    monkeypatch.setattr(source, "_files", byte_cache(GOOD.astype(np.float32).nbytes * 2))
     models = [sources.import_file(saved(attention=softmax(1, 2, 5, 5, seed=seed), tokens=TOKENS), f"{seed}.npz")[0]
               for seed in range(3)]
     with pytest.raises(UserError, match="open it again"):

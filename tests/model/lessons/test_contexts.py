@@ -1,14 +1,19 @@
 """Neighbours against torch, the luck of a nearest neighbour against its distribution, and words found where they
-stand."""
+stand; the vectors against the network itself, run by transformers alone."""
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
 from scipy import integrate, stats
 
-from model.core.query import UserError
+from model.core.query import Query, UserError
 from model.core.record import Tokens
 from model.lessons import contexts
+from model.lessons.contexts import ContextsQuery, TableQuery
 
+TEXTS = ("He sat on the bank of the river.", "She put money into the bank.", "They fished from the bank.",
+         "Seven grey horses crossed an old bridge.")
 TEXT = "The bank, a bank!"
 TOKENS = Tokens(("[CLS]", "The", "ba", "nk", ",", "a", "bank", "!", "[SEP]"), tuple(range(9)),
                 (True, *[False] * 7, True),
@@ -56,3 +61,33 @@ def test_a_word_in_one_context_is_itself_and_unrelated_words_are_all_pairs_spell
     assert found.pairs == 3 * (1 + 2 + 1) and found.pieces == ("ba", "nk") and not found.unknown and not found.leads
     assert contexts.compare("the", (TEXT,) * 4, [TOKENS] * 4, [states[0]] * 4).leads
     assert (found.low < found.unrelated).all() and (found.unrelated < found.high).all()
+
+
+def test_rows_and_neighbours_are_the_networks_own(minilm, report):
+    weight = minilm.network.get_input_embeddings().weight.detach()
+    ids = tuple(minilm.tokenizer("the cat")["input_ids"])
+    found = contexts.look_up(minilm, TableQuery("minilm", "r", "bank", ids), report)
+    assert np.array_equal(found.rows, weight[list(ids)].numpy()) and found.piece == "bank"
+    bank = minilm.tokenizer.convert_tokens_to_ids("bank")
+    wanted = torch.nn.functional.cosine_similarity(weight[bank:bank + 1], weight, dim=-1)
+    best = wanted.argsort(descending=True)[1:4].tolist()
+    assert [name for name, _ in found.nearest[:3]] == minilm.tokenizer.convert_ids_to_tokens(best)
+    assert [each for _, each in found.nearest[:3]] == pytest.approx(wanted[best].tolist(), abs=1e-5)
+    for word, why in (("unbelievably", "not one piece"), ("样", "unknown")):
+        with pytest.raises(UserError, match=why):
+            contexts.look_up(minilm, TableQuery("minilm", "r", word, ()), report)
+
+
+def test_layers_are_the_hidden_states_of_the_network(minilm, report):
+    asked = [Query("minilm", "r", text) for text in TEXTS]
+    models = SimpleNamespace(open=lambda asked, report: minilm, trace=minilm.trace)
+    found = ContextsQuery(*asked, "bank").answer(models, report)
+    with torch.inference_mode():
+        read = [minilm.tokenizer(text, return_tensors="pt") for text in TEXTS]
+        states = [minilm.network(**each, output_hidden_states=True).hidden_states for each in read]
+    bank = minilm.tokenizer.convert_tokens_to_ids("bank")
+    places = [each["input_ids"][0].tolist().index(bank) for each in read[:3]]
+    for line, side in ((found.apart, 1), (found.alike, 2)):
+        wanted = [float(torch.nn.functional.cosine_similarity(one[0, places[0]], other[0, places[side]], dim=0))
+                  for one, other in zip(states[0], states[side], strict=True)]
+        assert line[1:] == pytest.approx(wanted, abs=1e-5) and line[0] == pytest.approx(1)

@@ -7,8 +7,8 @@ from torch.nn import functional
 
 from model.ask import sources
 from model.core import heads
-from model.core.query import FirstLayerQuery, Hide, Kind
-from model.core.trace import LastQuery, TraceQuery
+from model.core.models import LastVectorsQuery, TraceQuery
+from model.core.query import Hide, Kind
 from model.lessons import families
 
 TEXT = "The animal didn't cross the street because it was too tired."
@@ -31,16 +31,6 @@ def test_who_may_look_where_is_what_torch_draws(translated):
                 Kind.CAUSAL: (torch.nn.Transformer.generate_square_subsequent_mask(shapes[Kind.CAUSAL][0]) == 0)}
     for kind, square in expected.items():
         np.testing.assert_array_equal(families.allowed(record[kind]), square.bool().numpy())
-
-
-@pytest.mark.parametrize("model", ["minilm", "translator", "induction"])
-def test_who_may_look_where_is_known_from_the_first_layer_before_the_rest_and_after_it(model):
-    query = sources.open_query(model, f"A {model} reads this and nothing else.")
-    before, record, after = ask(FirstLayerQuery(query)), ask(query), ask(FirstLayerQuery(query))
-    for kind in record.kinds:
-        for each in (before, after):
-            np.testing.assert_array_equal(families.allowed(each[kind]), families.allowed(record[kind]))
-    assert (before.prediction is None) == (model == "minilm") and record.prediction is not None
 
 
 def test_keys_and_values_of_every_layer_are_made_of_one_memory(translated):
@@ -68,7 +58,7 @@ def test_a_model_without_cross_attention_has_no_such_wiring():
 @pytest.mark.parametrize(("model", "kind", "text"), [("minilm", Kind.SELF, TEXT), ("translator", Kind.SELF, TEXT),
                                                       ("induction", Kind.CAUSAL, "k7Qx2bVk7Qx")])
 def test_a_hidden_token_is_noticed_by_those_who_may_see_it(model, kind, text):
-    before, after = (ask(LastQuery(sources.open_query(model, text, edits=edits), kind)).vectors
+    before, after = (ask(LastVectorsQuery(sources.open_query(model, text, edits=edits), kind)).vectors
                      for edits in ([], [Hide("source", 4)]))
     change = families.moved(before, after)
     if kind is Kind.SELF:

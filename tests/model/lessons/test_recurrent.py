@@ -5,7 +5,7 @@ import torch
 
 from model.core.threads import one_thread
 from model.lessons import recurrent
-from model.lessons.copying import LENGTHS, LIVE
+from model.lessons.copying import LENGTHS, LIVE, run
 
 
 @pytest.mark.parametrize("kind", ["fixed", "wide"])
@@ -31,7 +31,7 @@ def test_the_attention_of_a_step_is_a_distribution_over_the_text():
 
 def test_a_short_training_copies_with_attention_and_forgets_without():
     with one_thread():
-        found = recurrent.run(LIVE, 120, 1, lambda fraction, text: None)
+        found = run(LIVE, 120, 1, lambda fraction, text: None)
     middle = LENGTHS.index(6)
     assert found.right["attention"][middle] > found.right["fixed"][middle] + 0.1
     assert found.right["fixed"][0] > 0.9 and found.alignment.sum(1) == pytest.approx(np.ones(len(found.text)), abs=1e-5)

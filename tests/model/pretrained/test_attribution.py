@@ -21,8 +21,8 @@ def asked(model, text=TEXT, target=None, **more) -> AttributionQuery:
 
 
 def parts(model, question, report):
-    subject = attribution.subject(model, question, report)
-    return subject, model.answer(subject.query, report), trace.trace(model, subject.query, report)
+    explained = attribution.explained_answer(model, question, report)
+    return explained, model.record(explained.query, report), trace.trace(model, explained.query, report)
 
 
 def answered(model, report, **more):
@@ -38,7 +38,7 @@ def close(one, other, share=1e-5):
 def test_the_vectors_sum_to_what_the_layer_puts_out_also_behind_residual_and_norm(family, opened, minilm, report):
     model = minilm if family == "minilm" else opened(family)
     query = asked(model).query
-    record, found = model.answer(query, report), trace.trace(model, query, report)
+    record, found = model.record(query, report), trace.trace(model, query, report)
     for layer in record.maps[0].layers:
         attention, block = found.attention(record.maps[0].kind,
                                            layer.index), found.block(record.maps[0].kind, layer.index)
@@ -62,7 +62,7 @@ def _bias(norm) -> np.ndarray:
 
 def test_lengths_of_one_head_are_those_of_its_vectors(minilm, report):
     query = asked(minilm).query
-    layer = minilm.answer(query, report)[Kind.SELF].layer(2)
+    layer = minilm.record(query, report)[Kind.SELF].layer(2)
     changed = value_norms.transformed_values(layer, trace.trace(minilm, query, report).attention(Kind.SELF, 2))
     weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
     rows = np.eye(layer.shape[1])[4]
@@ -123,15 +123,15 @@ def test_a_masked_word_is_asked_for_in_its_place(opened, report):
 
 def test_a_sentence_vector_is_compared_with_another_sentence(minilm, report):
     found = answered(minilm, report, other=OTHER)
-    vector, other = (minilm.answer(Query("minilm", "x", text), report).prediction.vector.astype(np.float64)
+    vector, other = (minilm.record(Query("minilm", "x", text), report).prediction.vector.astype(np.float64)
                      for text in (TEXT, OTHER))
     assert found.place is None and found.answer.value == pytest.approx(float(vector @ other), abs=1e-6)
-    without = minilm.answer(Query("minilm", "x", TEXT.replace("street ", "")), report).prediction.vector
+    without = minilm.record(Query("minilm", "x", TEXT.replace("street ", "")), report).prediction.vector
     token = found.tokens.texts.index("street")
     assert found.removed["deleted"][token] == pytest.approx(float(vector @ other - without @ other), abs=1e-5)
     assert not found.ranked[0] and not found.ranked[-1] and found.ranked[1:-1].all()   # [CLS] and [SEP] apart
     assert (np.array(list(agreement(found, 3, 1)["weight_head"])) <= 1).all() and ceiling(found).shape == (3,)
-    mean = np.mean([heads.weights(minilm.answer(found.query, report)[Kind.SELF].layer(3), 1)], axis=(0, 1))
+    mean = np.mean([heads.weights(minilm.record(found.query, report)[Kind.SELF].layer(3), 1)], axis=(0, 1))
     np.testing.assert_allclose(found.by_head["weight"][3][1], mean, atol=1e-6)
 
 
@@ -143,7 +143,7 @@ def test_gradient_times_input_is_autograds(family, opened, minilm, report):
     rows = model.network.get_input_embeddings().weight.detach()[ids].requires_grad_()
     output = model.network(inputs_embeds=rows, attention_mask=torch.ones_like(ids))
     if family == "minilm":
-        other = torch.tensor(model.answer(Query("minilm", "x", OTHER), report).prediction.vector)
+        other = torch.tensor(model.record(Query("minilm", "x", OTHER), report).prediction.vector)
         value = torch.nn.functional.cosine_similarity(output.last_hidden_state[0].mean(0), other, dim=0)
     else:
         value = output.logits[0, found.place].log_softmax(-1)[model.tokenizer.convert_tokens_to_ids("tired")]
@@ -155,16 +155,16 @@ def test_equal_weights_are_the_edit_of_a_high_temperature_and_ones_own_change_no
     model = opened("llama")
     hooks = lambda: [(len(module._forward_pre_hooks), len(module._forward_hooks)) for module in model.network.modules()]
     before, question = hooks(), asked(model, at=TEXT.index("tired"))
-    subject, record, found = parts(model, question, report)
-    swapped = swap_weights(SwapQuery(question, 1, 2, draws=5), subject, record, found, report)
+    explained, record, found = parts(model, question, report)
+    swapped = swap_weights(SwapQuery(question, 1, 2, draws=5), explained, record, found, report)
     session = forward_pass.Session(model.names, model.wiring.slots, frozenset([Temper(Kind.CAUSAL, 1, 2, 1e6)]))
-    even = forward_pass.run(session, lambda: model.network(**subject.tensors).logits[0, -1].softmax(-1))
-    plain = log_chances(model, list(subject.tokens.ids), -1).exp()
+    even = forward_pass.run(session, lambda: model.network(**explained.tensors).logits[0, -1].softmax(-1))
+    plain = log_chances(model, list(explained.tokens.ids), -1).exp()
     assert swapped.even == pytest.approx(float((even - plain).abs().sum() / 2), abs=1e-4)
     layer = record[Kind.CAUSAL].layer(1)
-    count = len(subject.tokens)
+    count = len(explained.tokens)
     own = heads.weights(layer, 2)[:count, :count] @ layer.value[1][:count]
-    distances, changes = subject.with_head_values((Kind.CAUSAL, 1, 2), found.attention(Kind.CAUSAL, 1).w_output,
+    distances, changes = explained.with_head_values((Kind.CAUSAL, 1, 2), found.attention(Kind.CAUSAL, 1).w_output,
                                                   own[None], report)
     assert distances[0] < 1e-5 and abs(changes[0]) < 1e-5 and len(swapped.permuted) == 5
     assert (swapped.permuted > 1e-4).all()
@@ -175,7 +175,7 @@ def test_equal_weights_are_the_edit_of_a_high_temperature_and_ones_own_change_no
 def test_an_encoder_decoder_is_asked_for_a_word_of_its_target(family, opened, report):
     model = opened(family)
     found = answered(model, report, at=2, rival="garden", target="a cat sat on the mat")
-    start = model.answer(found.query, report)[Kind.CROSS].queries.ids[:2]
+    start = model.record(found.query, report)[Kind.CROSS].queries.ids[:2]
     ids, wanted = model.tokenizer(TEXT)["input_ids"], [model.tokenizer.convert_tokens_to_ids(word)
                                                        for word in (found.answer.word, "garden")]
 
@@ -195,7 +195,7 @@ def test_an_encoder_decoder_is_asked_for_a_word_of_its_target(family, opened, re
     assert found.kind is Kind.CROSS and found.answer.value == pytest.approx(plain, abs=1e-4)
     assert found.removed["deleted"][3] == pytest.approx(plain - without, abs=1e-3)
     assert found.removed["hidden"][3] == pytest.approx(plain - hidden, abs=1e-3)
-    assert found.tokens.texts == tuple(model.answer(found.query, report)[Kind.SELF].keys.texts)
+    assert found.tokens.texts == tuple(model.record(found.query, report)[Kind.SELF].keys.texts)
 
 
 def test_what_cannot_be_asked_is_one_sentence(opened, minilm, report):
@@ -205,4 +205,4 @@ def test_what_cannot_be_asked_is_one_sentence(opened, minilm, report):
                                (opened("llama"), "too few tokens", {"at": 4}),
                                (opened("gpt2"), "too few tokens", {"at": 0}), (opened("bert"), "no word", {"at": 999})):
         with pytest.raises(UserError, match=words):
-            attribution.subject(model, asked(model, **more), report)
+            attribution.explained_answer(model, asked(model, **more), report)

@@ -4,12 +4,14 @@ import threading
 
 import pytest
 
-from model.ask import answers, sources
+from model.ask import sources
+from model.ask.models import models
 from model.core import memory
-from model.core.query import CardQuery, UserError
+from model.core.models import CardQuery
+from model.core.query import UserError
 from model.pretrained import fetch as fetching
 from tests.model import tiny
-from tests.model.pretrained.test_fetch import FakeHub
+from tests.model.hub import serve
 
 TEXT = "the cat sat on mat"
 
@@ -53,7 +55,7 @@ def test_weights_that_are_no_numbers_are_refused_by_name(sound, tmp_path, number
 
 def test_an_exception_inside_a_forward_pass(sound, caplog):
     assert answered(sound)
-    network = answers.models.open(str(sound), sources.revision(str(sound)), lambda fraction, text: None).network
+    network = models.open(CardQuery(str(sound), sources.revision(str(sound))), lambda fraction, text: None).network
 
     def fail(*ignored):
         raise RuntimeError("a planted fault")
@@ -72,33 +74,27 @@ def test_a_model_larger_than_memory_is_refused_before_it_is_read(sound, tmp_path
     assert answered(large)
 
 
-class FullDisk(FakeHub):
-    """Breaks off as a write to a full disk does, after so many blocks of a file."""
-
-    room: int | None = None
-
-    def read(self, hub_id, commit, name, start):
-        for count, block in enumerate(super().read(hub_id, commit, name, start)):
-            if count == self.room:
-                raise OSError(errno.ENOSPC, "No space left on device")
-            yield block
-
-
 def test_a_full_disk_says_so_and_what_arrived_is_kept(sound, tmp_path, monkeypatch, report):
+    from huggingface_hub import file_download
+
+    def fill(url, stream, **ignored):
+        stream.write(contents[url.rpartition("/")[2]][:200])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
     monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path / "home"))
-    hub = FullDisk({path.name: path.read_bytes() for path in sound.iterdir()})
-    hub.room = 2
-    with pytest.raises(UserError, match=r"disk of .*home is full; make room"):
-        fetching.fetch("owner/name", report, hub)
-    hub.room = None
-    assert fetching.fetch("owner/name", report, hub).is_dir() and any(start for _, start in hub.asked)
+    contents = {path.name: path.read_bytes() for path in sound.iterdir()}
+    with serve(contents) as hub:
+        with monkeypatch.context() as full, pytest.raises(UserError, match=r"disk of .*home is full; make room"):
+            full.setattr(file_download, "http_get", fill)
+            fetching.fetch("owner/name", report)
+        assert fetching.fetch("owner/name", report).is_dir() and hub.asked[0][1] == 200
 
 
 def test_a_home_that_cannot_be_written_to_says_which_setting_helps(tmp_path, monkeypatch, report):
     (tmp_path / "file").write_text("not a folder", encoding="utf-8")
     monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path / "file"))
     with pytest.raises(UserError, match="set CLEARHEAD_HOME"):
-        fetching.fetch("owner/name", report, FakeHub({}))
+        fetching.fetch("owner/name", report)
 
 
 def test_two_people_open_two_models_at_the_same_time(sound, tmp_path):

@@ -1,50 +1,36 @@
 """Fetching: checked, resumed, stopped, never more than it should take. The hub is one that the test serves on this
 machine."""
 import hashlib
-import http.server
 import json
-import threading
+import os
+import subprocess
+import sys
 import zipfile
-from typing import ClassVar
 
 import pytest
 
 from model.core.query import Query, UserError
 from model.pretrained import catalogue, load
 from model.pretrained import fetch as fetching
-from model.pretrained.hub import Remote, Unreachable, check_id, download
+from model.pretrained import hub as downloading
+from model.pretrained.hub import Unreachable, check_id, download
 from tests.model import tiny
+from tests.model.hub import COMMIT, PROPOSED, serve
 
-
-def blob(content: bytes) -> str:
-    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
-
-
-class FakeHub:
-    """Files in memory; counts what was asked, and can break off."""
-
-    def __init__(self, contents: dict[str, bytes], chunk: int = 1000):
-        self.contents, self.chunk, self.asked, self.limit = contents, chunk, [], None
-
-    def files(self, hub_id):
-        return "commit7", [Remote(name, len(content), hashlib.sha256(content).hexdigest()
-                                  if name.endswith(".safetensors") else "", blob(content))
-                           for name, content in self.contents.items()]
-
-    def read(self, hub_id, commit, name, start):
-        self.asked.append((name, start))
-        content = self.contents[name]
-        for begin in range(start, len(content), self.chunk):
-            if self.limit is not None and begin >= self.limit:
-                raise ConnectionResetError("gone")
-            yield content[begin:begin + self.chunk]
+UNWANTED = {"pytorch_model.bin": b"pickle", "run.py": b"raise SystemExit", "../evil.json": b"{}"}
 
 
 @pytest.fixture
 def contents(tmp_path):
     folder = tiny.save(tmp_path / "original", "llama")
-    unwanted = {"pytorch_model.bin": b"pickle", "run.py": b"raise SystemExit", "../evil.json": b"{}"}
-    return {path.name: path.read_bytes() for path in folder.iterdir()} | unwanted
+    return {path.name: path.read_bytes() for path in folder.iterdir()} | UNWANTED
+
+
+@pytest.fixture
+def hub(contents, monkeypatch):
+    monkeypatch.setattr(downloading, "BLOCK", 1000)
+    with serve(contents) as hub:
+        yield hub
 
 
 @pytest.fixture(autouse=True)
@@ -54,32 +40,42 @@ def home(tmp_path, monkeypatch):
     return tmp_path / "home"
 
 
-def test_a_model_is_fetched_with_progress_and_opens(contents, home, report):
-    told = []
-    folder = fetching.fetch("owner/name", lambda fraction, text: told.append((fraction, text)), FakeHub(contents))
+def test_a_model_is_fetched_with_progress_and_opens(contents, hub, home, report):
+    reports = []
+    folder = fetching.fetch("owner/name", lambda fraction, text: reports.append((fraction, text)))
     assert folder == home / "models" / "owner--name"
-    assert {path.name for path in folder.iterdir()} == set(contents) - {"pytorch_model.bin", "run.py",
-                                                                        "../evil.json"} | {"clearhead.json"}
-    assert json.loads((folder / "clearhead.json").read_text(encoding="utf-8"))["commit"] == "commit7"
-    fractions = [fraction for fraction, _ in told]
-    assert fractions == sorted(fractions) and fractions[-1] == 1.0 and "of" in told[-1][1]
+    assert {path.name for path in folder.iterdir()} == set(contents) - set(UNWANTED) | {"clearhead.json"}
+    origin = json.loads((folder / "clearhead.json").read_text(encoding="utf-8"))
+    assert origin == {"source": "hub", "id": "owner/name", "commit": COMMIT, "sha256": {
+        "model.safetensors": hashlib.sha256(contents["model.safetensors"]).hexdigest()}}
+    fractions = [fraction for fraction, _ in reports]
+    assert fractions == sorted(fractions) and fractions[-1] == 1.0 and "of" in reports[-1][1]
     model = load.open_model("owner/name", report)
-    assert model.answer(Query("owner/name", "r", "the cat sat"), report).verification.status == "verified"
-    hub = FakeHub(contents)
-    assert fetching.fetch("owner/name", report, hub) == folder and hub.asked == []
+    assert model.record(Query("owner/name", "r", "the cat sat"), report).verification.status == "verified"
+    hub.asked.clear()
+    assert fetching.fetch("owner/name", report) == folder and hub.asked == []
 
 
-def test_a_broken_download_goes_on_where_it_stopped(contents, report):
-    hub = FakeHub(contents)
-    hub.limit = 9000
+def test_a_connection_that_breaks_off_is_taken_up_again(contents, hub, home, report):
+    place = len([name for name in contents if name not in UNWANTED]) - 1   # the weights come last
+    hub.breaks[place] = 9000
+    folder = fetching.fetch("owner/name", report)
+    assert [start for name, start in hub.asked if name == "model.safetensors"] == [0, 9000]
+    assert (folder / "model.safetensors").read_bytes() == contents["model.safetensors"]
+
+
+def test_a_download_that_failed_goes_on_where_it_stopped(contents, hub, home, report):
+    whole = contents.pop("model.safetensors")
+    hub.listed = contents | {"model.safetensors": whole}
     with pytest.raises(Unreachable, match="cannot be reached"):
-        fetching.fetch("owner/name", report, hub)
-    hub.limit, hub.asked = None, []
-    fetching.fetch("owner/name", report, hub)
-    assert ("model.safetensors", 9000) in hub.asked
+        fetching.fetch("owner/name", report)
+    (home / "models" / "owner--name.partial" / "model.safetensors.part").write_bytes(whole[:777])
+    hub.contents, texts = hub.listed, len(hub.asked)
+    folder = fetching.fetch("owner/name", report)
+    assert hub.asked[texts:] == [("model.safetensors", 777)] and (folder / "model.safetensors").read_bytes() == whole
 
 
-def test_who_leaves_stops_it_and_nothing_half_is_opened(contents, report):
+def test_who_leaves_stops_it_and_nothing_half_is_opened(contents, hub, report):
     class Stop(Exception):
         pass
 
@@ -88,25 +84,25 @@ def test_who_leaves_stops_it_and_nothing_half_is_opened(contents, report):
             raise Stop
 
     with pytest.raises(Stop):
-        fetching.fetch("owner/name", stop, FakeHub(contents))
+        fetching.fetch("owner/name", stop)
     with pytest.raises(UserError, match="not on this disk"):
         load.locate("owner/name")
-    assert fetching.fetch("owner/name", report, FakeHub(contents)).is_dir()
+    hub.asked.clear()
+    assert fetching.fetch("owner/name", report).is_dir()
+    name, start = hub.asked[0]
+    assert name == "model.safetensors" and start > 0.3 * len(contents[name])
 
 
-def test_what_arrives_damaged_is_removed(contents, report):
-    hub = FakeHub(contents)
-    right = hub.files("owner/name")
-    hub.files = lambda hub_id: right
+def test_what_arrives_damaged_is_removed(contents, hub, report):
     hub.contents = contents | {"model.safetensors": contents["model.safetensors"][:-1] + b"!"}
     with pytest.raises(UserError, match=r"model\.safetensors of owner/name arrived damaged"):
-        fetching.fetch("owner/name", report, hub)
+        fetching.fetch("owner/name", report)
     hub.contents = contents
-    assert fetching.fetch("owner/name", report, hub).is_dir()
+    assert fetching.fetch("owner/name", report).is_dir()
 
 
-def test_weights_changed_after_fetching_are_refused(contents, report):
-    folder = fetching.fetch("owner/name", report, FakeHub(contents))
+def test_weights_changed_after_fetching_are_refused(hub, report):
+    folder = fetching.fetch("owner/name", report)
     weights = bytearray((folder / "model.safetensors").read_bytes())
     weights[-1] ^= 1
     (folder / "model.safetensors").write_bytes(weights)
@@ -114,10 +110,29 @@ def test_weights_changed_after_fetching_are_refused(contents, report):
         load.open_model("owner/name", report)
 
 
-def test_pickles_alone_are_refused(contents, report):
+def test_pickles_alone_are_refused(contents, hub, report):
     del contents["model.safetensors"]
     with pytest.raises(UserError, match="pickled"):
-        fetching.fetch("owner/name", report, FakeHub(contents))
+        fetching.fetch("owner/name", report)
+
+
+def test_where_the_hub_itself_proposes_safetensors_they_are_fetched(contents, hub, tmp_path, report):
+    hub.proposed = dict(contents)
+    del contents["model.safetensors"]
+    assert download("owner/name", tmp_path / "there", report)["commit"] == PROPOSED
+    assert (tmp_path / "there" / "model.safetensors").read_bytes() == hub.proposed["model.safetensors"]
+
+
+def test_the_hub_is_told_nothing_of_this_machine(tmp_path):
+    code = """if True:
+        import contextlib, pathlib
+        from model.pretrained.hub import Unreachable, download
+        with contextlib.suppress(Unreachable):
+            download("owner/name", pathlib.Path("there"), lambda fraction, text: None)
+        from huggingface_hub import constants
+        assert constants.HF_HUB_DISABLE_TELEMETRY"""
+    environment = {name: value for name, value in os.environ.items() if name != "HF_HUB_DISABLE_TELEMETRY"}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment | {"HF_HUB_OFFLINE": "1"})
 
 
 @pytest.mark.parametrize("name",
@@ -138,69 +153,10 @@ def test_without_a_network_it_says_so_in_one_sentence(report, monkeypatch):
 def test_a_server_for_strangers_fetches_its_catalogue_only(report, monkeypatch):
     monkeypatch.setenv("CLEARHEAD_CATALOGUE_ONLY", "1")
     with pytest.raises(UserError, match="catalogue only"):
-        fetching.fetch("owner/name", report, FakeHub({}))
+        fetching.fetch("owner/name", report)
 
 
-class Server(http.server.BaseHTTPRequestHandler):
-    """What the hub answers to the two questions that are asked of it."""
-
-    contents: ClassVar[dict[str, bytes]] = {}
-    ranges: ClassVar[list] = []
-
-    def do_GET(self):
-        if self.path.startswith("/api/models/owner/name"):
-            listed = [{"rfilename": name, "size": len(content), "blobId": blob(content)}
-                      for name, content in self.contents.items()]
-            return self._send(200, json.dumps({"id": "owner/name", "sha": "c0ffee", "siblings": listed}).encode())
-        name = self.path.removeprefix("/owner/name/resolve/c0ffee/")
-        if name not in self.contents:
-            return self._send(404, b"{}", {"X-Error-Code": "RepoNotFound"})
-        asked = self.headers.get("Range")
-        self.ranges.append(asked)
-        start = int(asked.removeprefix("bytes=").rstrip("-")) if asked else 0
-        return self._send(206 if asked else 200, self.contents[name][start:])
-
-    def _send(self, status, body, headers=None):
-        self.send_response(status)
-        for key, value in {"Content-Length": str(len(body)), **(headers or {})}.items():
-            self.send_header(key, value)
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *ignored):
-        pass
-
-
-@pytest.fixture
-def served(contents, monkeypatch):
-    import huggingface_hub.constants
-    import huggingface_hub.file_download
-    import huggingface_hub.hf_api
-
-    Server.contents, Server.ranges = {name: content for name, content in contents.items() if "/" not in name}, []
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    address = f"http://127.0.0.1:{server.server_port}"
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)   # whatever the environment says
-    monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", address)
-    monkeypatch.setattr(huggingface_hub.constants, "HUGGINGFACE_CO_URL_TEMPLATE",
-                        address + "/{repo_id}/resolve/{revision}/{filename}")
-    yield address
-    server.shutdown()
-    server.server_close()
-
-
-def test_the_hubs_own_protocol(served, tmp_path, report):
-    brought = download("owner/name", tmp_path / "there", report)
-    assert brought == {"source": "hub", "id": "owner/name", "commit": "c0ffee"}
-    whole = (tmp_path / "there" / "model.safetensors").read_bytes()
-    (tmp_path / "there" / "model.safetensors").unlink()
-    (tmp_path / "there" / "model.safetensors.part").write_bytes(whole[:777])
-    download("owner/name", tmp_path / "there", report)
-    assert (tmp_path / "there" / "model.safetensors").read_bytes() == whole and Server.ranges[-1] == "bytes=777-"
-
-
-def test_an_id_that_the_hub_does_not_know(served, tmp_path, report):
+def test_an_id_that_the_hub_does_not_know(hub, tmp_path, report):
     with pytest.raises(UserError, match="The hub has no model no/such"):
         download("no/such", tmp_path / "there", report)
 

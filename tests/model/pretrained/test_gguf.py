@@ -78,7 +78,7 @@ def test_ones_own_gguf_file_is_converted_once_and_opened_by_its_path(tmp_path, r
         load.open_model(str(path), report)
     folder = fetch(str(path), report)
     assert fetch(str(path), report) == folder
-    record = load.open_model(str(path), report).answer(Query("m", "r", "abba cab"), report)
+    record = load.open_model(str(path), report).record(Query("m", "r", "abba cab"), report)
     assert record.verification.status == "verified" and record.card.title == "mine, too"
     path.write_bytes(path.read_bytes()[:2000])
     for wanted, sentence in ((load.open_model, "converted once"), (fetch, "cut off")):

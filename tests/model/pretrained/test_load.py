@@ -178,7 +178,7 @@ def test_memory_grows_with_the_length_only_where_the_kernel_is_fused(opened):
 
 
 def test_a_text_longer_than_the_positions_is_cut_at_the_end_and_says_so(opened, report):
-    record = opened("llama").answer(Query("m", "r", "cat " * 70), report)
+    record = opened("llama").record(Query("m", "r", "cat " * 70), report)
     assert len(record.maps[0].queries) == 61 and record.maps[0].queries.texts[-1] == "[SEP]"
     assert record.omitted.count == 11 and record.omitted.limit == 61 and record.omitted.text.split() == ["cat"] * 11
 

@@ -10,7 +10,7 @@ from tests.headline import TIRED, near
 
 
 def ask(minilm, text, **more):
-    return minilm.answer(Query("minilm", "r", text, **more), lambda fraction, text: None)
+    return minilm.record(Query("minilm", "r", text, **more), lambda fraction, text: None)
 
 
 def test_the_headline_pair(minilm):

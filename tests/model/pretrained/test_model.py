@@ -60,5 +60,5 @@ def test_the_untrained_twin_has_the_same_shape_and_other_weights(opened, tmp_pat
     weight = "model.layers.1.self_attn.q_proj.weight"
     assert not (dict(twin.network.named_parameters())[weight] == ours[weight]).all()
     assert twin.card.revision == revision(folder + SUFFIX) != revision(folder)
-    record = twin.answer(Query(twin.card.id, twin.card.revision, TEXT), lambda *_: None)
+    record = twin.record(Query(twin.card.id, twin.card.revision, TEXT), lambda *_: None)
     assert record.verification.status == "verified"

@@ -19,7 +19,7 @@ def query(text, **more):
 
 
 def ask(model, text=TEXT, edits=(), **more):
-    return model.answer(query(text, edits=frozenset(edits), **more), quiet)
+    return model.record(query(text, edits=frozenset(edits), **more), quiet)
 
 
 def every(kind, layers, of_layer, other):
@@ -141,7 +141,7 @@ def test_the_effect_of_each_head_is_the_one_of_the_edit(opened, name, kind):
 
     assert read(ask(model, **side)) == pytest.approx(found.plain, abs=1e-4)
     checked = 0
-    for (layer, head), number in list(found.heads.items())[::2]:
+    for (layer, head), number in list(zip(found.heads, found.patched, strict=True))[::2]:
         seen = read(ask(model, edits=[Patch(kind, layer, head, query(TWIN, **side))], **side))
         checked += seen is not None
         assert seen is None or number == pytest.approx(seen, abs=1e-4)
@@ -155,13 +155,12 @@ def test_a_sentence_model_is_read_by_the_cosine_with_the_twins_vector(minilm):
     texts = [f"The animal didn't cross the street because it was too {word}." for word in ("tired", "wide")]
     first, second = (Query("minilm", minilm.card.revision, text) for text in texts)
     found = passes.patch_heads(minilm, PatchQuery(first, second, Kind.SELF), quiet)
-    vectors = [minilm.answer(each, quiet).prediction.vector for each in (first, second)]
-    edited = minilm.answer(Query("minilm", minilm.card.revision, texts[0],
+    vectors = [minilm.record(each, quiet).prediction.vector for each in (first, second)]
+    edited = minilm.record(Query("minilm", minilm.card.revision, texts[0],
                                  edits=frozenset({Patch(Kind.SELF, 3, 1, second)})), quiet)
     assert found.words is None and found.place is None and found.other == pytest.approx(1, abs=1e-6)
     assert len(found.heads) == 72
     assert found.plain == pytest.approx(float(np.dot(*vectors)), abs=1e-5)
-    assert found.heads[3, 1] == pytest.approx(float(edited.prediction.vector @ vectors[1]), abs=1e-5)
+    assert found.frame()["number"][3, 1] == pytest.approx(float(edited.prediction.vector @ vectors[1]), abs=1e-5)
     assert found.plain < found.whole < 1 and max(found.layers.values()) < found.whole
-    assert [each[:2] for each in found.ranked[:1]] == [max(found.effects, key=lambda place: abs(found.effects[place]))]
     assert heads.weights(edited[Kind.SELF].layer(3), 1).shape == (16, 16)

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from model.core.query import Query, UserError
-from model.pretrained.perplexity import chain
+from model.pretrained.perplexity import sequence_likelihood
 
 TEXT = "the cat sat on the mat"
 
@@ -16,7 +16,7 @@ def query(model, text: str = TEXT) -> Query:
 @pytest.mark.parametrize("family", ["llama", "gpt2"])
 def test_the_mean_is_the_loss_that_the_network_computes_for_its_own_text(opened, report, family):
     model = opened(family)
-    found = chain(model, query(model), report)
+    found = sequence_likelihood(model, query(model), report)
     ids = model.tokenizer(TEXT, return_tensors="pt")["input_ids"]
     with torch.no_grad():
         loss = model.network(input_ids=ids, labels=ids).loss
@@ -29,4 +29,4 @@ def test_the_mean_is_the_loss_that_the_network_computes_for_its_own_text(opened,
 def test_a_model_that_says_no_next_token_of_its_text_is_refused(opened, report, family):
     model = opened(family)
     with pytest.raises(UserError, match="no next token of a text"):
-        chain(model, query(model), report)
+        sequence_likelihood(model, query(model), report)

@@ -8,7 +8,7 @@ from tests.model import tiny
 
 
 def ask(model, text, **more):
-    return model.answer(Query("m", "r", text, **more), lambda fraction, words: None)
+    return model.record(Query("m", "r", text, **more), lambda fraction, words: None)
 
 
 def test_stepping_equals_generate(opened):

@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 import torch
 
+from model.core.models import LastVectorsQuery
 from model.core.query import Hide, Kind, Query, Silence, UserError
-from model.core.trace import LastQuery
 from model.pretrained import trace
 from model.pretrained.block_parts import pairs_of
 from model.scratch import positions
@@ -24,7 +24,7 @@ def close(one, other, share=1e-4):
 @pytest.mark.parametrize("family", FOLLOWED)
 def test_projections_make_the_records_vectors(opened, report, family):
     model = opened(family)
-    record, found = model.answer(asked(model), report), trace.trace(model, asked(model), report)
+    record, found = model.record(asked(model), report), trace.trace(model, asked(model), report)
     for each in (one for block in found.blocks for one in block.attentions):
         layer = record[each.kind].layer(each.index)
         for head in range(layer.heads):
@@ -41,7 +41,7 @@ def test_the_heads_through_w_output_sum_to_what_the_sub_layer_put_out(opened, re
     from model.core import heads
 
     model = opened(family)
-    record, found = model.answer(asked(model), report), trace.trace(model, asked(model), report)
+    record, found = model.record(asked(model), report), trace.trace(model, asked(model), report)
     for each in (one for block in found.blocks for one in block.attentions):
         layer = record[each.kind].layer(each.index)
         mixed = heads.head_outputs(layer, np.arange(layer.shape[1]))
@@ -162,18 +162,19 @@ def test_nothing_stays_behind_in_the_model(minilm, report):
 @pytest.mark.parametrize("family", FOLLOWED)
 def test_the_last_vectors_alone_are_those_of_the_trace_under_edits_too(opened, report, family):
     model = opened(family)
-    kinds = set(model.answer(asked(model), report).kinds) - {Kind.CROSS}
+    kinds = set(model.record(asked(model), report).kinds) - {Kind.CROSS}
     for edits in (frozenset(), frozenset([Hide("source", 3)])):
         query = asked(model, edits=edits)
         found = trace.trace(model, query, report)
         for kind in kinds:
-            close(trace.last(model, LastQuery(query, kind), report).vectors,
+            close(trace.last_vectors(model, LastVectorsQuery(query, kind), report).vectors,
                   [block.after for block in found.blocks if block.kind is kind][-1])
 
 
 def test_last_vectors_of_a_kind_or_a_token_that_is_not_there_are_refused(opened, report):
     model = opened("bert")
     with pytest.raises(UserError, match="no causal attention that can be followed"):
-        trace.last(model, LastQuery(asked(model), Kind.CAUSAL), report)
+        trace.last_vectors(model, LastVectorsQuery(asked(model), Kind.CAUSAL), report)
     with pytest.raises(UserError, match="There is no token 99"):
-        trace.last(model, LastQuery(asked(model, edits=frozenset([Hide("source", 99)])), Kind.SELF), report)
+        query = asked(model, edits=frozenset([Hide("source", 99)]))
+        trace.last_vectors(model, LastVectorsQuery(query, Kind.SELF), report)

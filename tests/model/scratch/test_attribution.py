@@ -28,8 +28,8 @@ def quiet(*_):
 
 def parts(model, text, **more):
     question = AttributionQuery(Query(model.card.id, model.card.revision, text), **more)
-    subject = attribution.subject(model, question, quiet)
-    return question, subject, model.answer(subject.query, quiet), trace.trace(model, subject.query, quiet)
+    explained = attribution.explained_answer(model, question, quiet)
+    return question, explained, model.record(explained.query, quiet), trace.trace(model, explained.query, quiet)
 
 
 def close(one, other, share=1e-5):
@@ -41,7 +41,7 @@ def close(one, other, share=1e-5):
 def test_the_vectors_sum_to_what_the_layer_puts_out_also_behind_residual_and_norm(opened, name, text):
     model = opened[name]
     query = Query(name, model.card.revision, text)
-    record, found = model.answer(query, quiet), trace.trace(model, query, quiet)
+    record, found = model.record(query, quiet), trace.trace(model, query, quiet)
     for layer in record.maps[0].layers:
         attention, block = found.attention(record.maps[0].kind,
                                            layer.index), found.block(record.maps[0].kind, layer.index)
@@ -56,10 +56,10 @@ def test_the_vectors_sum_to_what_the_layer_puts_out_also_behind_residual_and_nor
 
 def test_cross_attention_brings_the_source_to_the_word_that_is_written(opened):
     model = opened["translator"]
-    question, subject, record, seen = parts(model, RESOLVER)
-    found = attribute(question, subject, record, seen, quiet)
+    question, explained, record, seen = parts(model, RESOLVER)
+    found = attribute(question, explained, record, seen, quiet)
     words, target = model.tokenizer.words, record[Kind.CROSS].queries
-    place = len(subject.rows) - 1
+    place = len(explained.rows) - 1
     assert found.kind is Kind.CROSS and found.answer.word in ("il", "elle") and found.answer.rank == 1
     assert found.place is None
     assert target.ids[place + 1] == words.index(found.answer.word) and len(found.tokens) == len(record[Kind.SELF].keys)
@@ -85,7 +85,7 @@ def test_cross_attention_brings_the_source_to_the_word_that_is_written(opened):
         without = transformer(torch.cat([ids[:, :4], ids[:, 5:]], 1), french)[0, -1]
     assert found.removed["deleted"][4] == pytest.approx(float(value.detach() - (without[pair[0]] - without[pair[1]])),
                                                         abs=1e-3)
-    assert swap_weights(SwapQuery(question, 1, 0, draws=3), subject, record, seen, quiet).permuted.shape == (3,)
+    assert swap_weights(SwapQuery(question, 1, 0, draws=3), explained, record, seen, quiet).permuted.shape == (3,)
 
 
 def test_removals_of_the_resolver_are_the_transformer_asked_directly(opened):
@@ -114,8 +114,8 @@ def test_removals_of_the_resolver_are_the_transformer_asked_directly(opened):
 
 def test_gradient_times_input_and_a_hidden_key_are_torchs(opened):
     model = opened["induction"]
-    question, subject, record, seen = parts(model, INDUCTION)
-    found = attribute(question, subject, record, seen, quiet)
+    question, explained, record, seen = parts(model, INDUCTION)
+    found = attribute(question, explained, record, seen, quiet)
     transformer, words = model.transformer, model.tokenizer.words
     ids = torch.tensor([found.tokens.ids])
     rows = transformer.embedding.table.weight.detach()[ids].requires_grad_()
@@ -135,15 +135,15 @@ def test_gradient_times_input_and_a_hidden_key_are_torchs(opened):
 
 def test_a_head_whose_mix_is_zero_is_the_silenced_head(opened):
     model = opened["induction"]
-    question, subject, record, seen = parts(model, INDUCTION)
-    distances, _ = subject.with_head_values((Kind.CAUSAL, 1, 0), seen.attention(Kind.CAUSAL, 1).w_output,
-                                            np.zeros((1, len(subject.tokens), 32)), quiet)
+    question, explained, record, seen = parts(model, INDUCTION)
+    distances, _ = explained.with_head_values((Kind.CAUSAL, 1, 0), seen.attention(Kind.CAUSAL, 1).w_output,
+                                            np.zeros((1, len(explained.tokens), 32)), quiet)
     with torch.inference_mode():
-        plain = model.transformer(subject.tensors["input_ids"])[0, -1].softmax(-1)
+        plain = model.transformer(explained.tensors["input_ids"])[0, -1].softmax(-1)
         with edits.apply_edits(model.transformer, [Silence(Kind.CAUSAL, 1, 0)]):
-            silent = model.transformer(subject.tensors["input_ids"])[0, -1].softmax(-1)
+            silent = model.transformer(explained.tensors["input_ids"])[0, -1].softmax(-1)
     assert distances[0] == pytest.approx(float((plain - silent).abs().sum() / 2), abs=1e-5)
-    found = swap_weights(SwapQuery(question, 1, 0, draws=20), subject, record, seen, quiet)
+    found = swap_weights(SwapQuery(question, 1, 0, draws=20), explained, record, seen, quiet)
     assert found.permuted.shape == (20,) and found.permuted.min() >= 0 and found.permuted.max() <= 1
     assert found.largest <= 1
 

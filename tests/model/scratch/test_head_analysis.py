@@ -52,7 +52,7 @@ def test_looks_are_the_weights_of_the_record(encoder, sentences):
     found = head_analysis.noun_weights(encoder, sentences, resolver.batch, Kind.SELF, lambda sentence: sentence.pronoun)
     model = opened(models.Resolver, encoder, resolver.WORDS)
     for i in (0, 7, 33):
-        record = model.answer(Query("m", "r", grammar.join_words(sentences[i].english)), quiet)
+        record = model.record(Query("m", "r", grammar.join_words(sentences[i].english)), quiet)
         for layer in record[Kind.SELF].layers:
             expected = heads.row_weights(layer, sentences[i].pronoun)[:, list(sentences[i].places)]
             np.testing.assert_allclose(found[layer.index][i], expected, atol=1e-6)
@@ -63,7 +63,7 @@ def test_cross_looks_start_at_the_row_that_writes_the_pronoun(both, sentences):
                                        lambda sentence: sentence.french_pronoun)
     model = opened(models.Translator, both, translator.WORDS)
     sentence = sentences[9]
-    record = model.answer(Query("m", "r", grammar.join_words(sentence.english),
+    record = model.record(Query("m", "r", grammar.join_words(sentence.english),
                                 target=grammar.join_words(sentence.french)),
                           quiet)
     assert record[Kind.CROSS].queries.texts[sentence.french_pronoun + 1].lower() in ("il", "elle")
@@ -98,7 +98,7 @@ def test_silence_over_many_sentences_is_the_edit_on_one(encoder, sentences, mode
                                  [silence])
     model = opened(models.Resolver, encoder, resolver.WORDS)
     for i, sentence in enumerate(sentences):
-        record = model.answer(Query("m", "r", grammar.join_words(sentence.english), edits=frozenset({silence})), quiet)
+        record = model.record(Query("m", "r", grammar.join_words(sentence.english), edits=frozenset({silence})), quiet)
         assert found[i] == (record.prediction.texts[0][0] == sentence.antecedent.english)
 
 

@@ -28,7 +28,7 @@ def opened(name: str, limit: int = 64):
 
 
 def ask(model, text, **rest):
-    return model.answer(Query("m", "r", text, **rest), quiet)
+    return model.record(Query("m", "r", text, **rest), quiet)
 
 
 @pytest.fixture(scope="module")

@@ -97,7 +97,7 @@ def test_the_resolvers_answer_turns_as_if_asked_head_by_head(name):
 
     assert found.words == ("animal", "street") and found.plain < 0 < found.other and not found.same
     assert found.plain == pytest.approx(read(), abs=1e-4) and found.whole == pytest.approx(found.other, abs=1e-3)
-    for place, number in found.heads.items():
+    for place, number in zip(found.heads, found.patched, strict=True):
         assert number == pytest.approx(read([Patch(Kind.SELF, *place, second)]), abs=1e-3)
     width = opened.transformer.config.heads
     for layer, number in found.layers.items():
@@ -112,5 +112,5 @@ def test_the_translator_writes_on_under_a_patch_of_its_decoder():
         found = patching.patch_heads(opened, PatchQuery(first, second, kind), quiet)
         assert found.words == ("il", "elle") and found.plain < 0 < found.other
         edit = Patch(kind, 0, 0, second)
-        written = opened.answer(Query("translator", opened.card.revision, first.text, edits=frozenset({edit})), quiet)
+        written = opened.record(Query("translator", opened.card.revision, first.text, edits=frozenset({edit})), quiet)
         assert written.verification.status == "verified"

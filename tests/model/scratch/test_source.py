@@ -34,7 +34,7 @@ def model():
 
 
 def ask(model, text=TEXT, edits=(), **rest):
-    return model.answer(Query("scratch", "r", text, edits=frozenset(edits), **rest), quiet)
+    return model.record(Query("scratch", "r", text, edits=frozenset(edits), **rest), quiet)
 
 
 def test_the_catalogue_model_is_reproducible_and_says_that_it_is_untrained():
@@ -111,7 +111,7 @@ def test_a_target_that_does_not_fit_is_told(model):
 
 def test_progress_is_told_once_a_layer_and_can_stop_the_pass(model):
     seen = []
-    model.answer(Query("scratch", "r", TEXT, target=TARGET), lambda fraction, text: seen.append((fraction, text)))
+    model.record(Query("scratch", "r", TEXT, target=TARGET), lambda fraction, text: seen.append((fraction, text)))
     assert len(seen) == 2 + 3 + 3 and seen == sorted(seen, key=lambda each: each[0])
 
     def stop(fraction, _text):
@@ -119,7 +119,7 @@ def test_progress_is_told_once_a_layer_and_can_stop_the_pass(model):
             raise InterruptedError
 
     with pytest.raises(InterruptedError):
-        model.answer(Query("scratch", "r", TEXT), stop)
+        model.record(Query("scratch", "r", TEXT), stop)
     assert not [module for module in model.transformer.modules() if module._forward_hooks or module._forward_pre_hooks]
 
 

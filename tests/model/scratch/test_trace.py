@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 import torch
 
+from model.core.models import LastVectorsQuery
 from model.core.query import Hide, Kind, Query, UserError
-from model.core.trace import LastQuery
 from model.scratch import trace
 from model.scratch.probe import capture
 from model.scratch.source import open_model
@@ -20,7 +20,7 @@ def model():
 def test_the_stream_and_the_projections_are_those_of_the_pass(model):
     query = Query("scratch", model.card.revision, TEXT, target=TARGET)
     with capture(model.transformer) as seen:
-        record = model.answer(query, lambda *_: None)
+        record = model.record(query, lambda *_: None)
     found = trace.trace(model, query, lambda *_: None)
     assert len(found.blocks) == 12
     for block in found.blocks:
@@ -53,13 +53,13 @@ def test_the_last_vectors_alone_are_those_of_the_trace(model, edits):
     query = Query("scratch", model.card.revision, TEXT, target=TARGET, edits=edits)
     found = trace.trace(model, query, lambda *_: None)
     for kind in (Kind.SELF, Kind.CAUSAL):
-        last = trace.last(model, LastQuery(query, kind), lambda *_: None)
+        last = trace.last_vectors(model, LastVectorsQuery(query, kind), lambda *_: None)
         assert np.abs(last.vectors - [block.after for block in found.blocks if block.kind is kind][-1]).max() < 1e-5
 
 
 def test_a_decoder_that_was_given_nothing_has_no_last_vectors(model):
     query = Query("scratch", model.card.revision, TEXT)
     with pytest.raises(UserError, match="no block of causal attention here"):
-        trace.last(model, LastQuery(query, Kind.CAUSAL), lambda *_: None)
+        trace.last_vectors(model, LastVectorsQuery(query, Kind.CAUSAL), lambda *_: None)
     with pytest.raises(UserError, match="no block of cross attention here"):
-        trace.last(model, LastQuery(query, Kind.CROSS), lambda *_: None)
+        trace.last_vectors(model, LastVectorsQuery(query, Kind.CROSS), lambda *_: None)

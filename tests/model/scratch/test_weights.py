@@ -52,7 +52,7 @@ def test_the_translator_is_as_good_as_it_says():
 
 def test_a_word_never_seen_is_told_beside_the_answer():
     model = source.open_model("resolver-narrow")
-    record = model.answer(Query("resolver-narrow", model.card.revision,
+    record = model.record(Query("resolver-narrow", model.card.revision,
                                 "The wombat didn't cross the road because it was too wide."),
                           lambda fraction, text: None)
     tokens = record[Kind.SELF].queries

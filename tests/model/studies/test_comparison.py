@@ -63,16 +63,14 @@ def test_a_changed_word_is_compared_as_if_by_hand():
     _, _, change = difference(one, other, meet(first, second).rows, meet(first, second).columns)
     np.testing.assert_allclose(change, other.astype(np.float64) - one, atol=1e-7)
     expected = (jensenshannon(one.astype(np.float64), other.astype(np.float64), base=2, axis=-1) ** 2).mean()
-    assert found.changed[3, 1] == pytest.approx(expected, abs=1e-6) and len(found.changed) == 72
-    assert found.ranked[0][2] == max(found.changed.values())
+    assert found.frame()["changed"][3, 1] == pytest.approx(expected, abs=1e-6) and len(found.changed) == 72
 
 
 def test_the_same_question_changes_nothing_and_an_edit_nothing_before_itself():
     first = record("minilm", TIRED)
-    assert max(asked(first, first).changed.values()) == 0
-    found = asked(first, record("minilm", TIRED, edits=[Silence(Kind.SELF, 3, 1)])).changed
-    assert max(value for (layer, _), value in found.items()
-               if layer <= 3) < 1e-6 < max(value for (layer, _), value in found.items() if layer > 3)
+    assert asked(first, first).changed.max() == 0
+    found = asked(first, record("minilm", TIRED, edits=[Silence(Kind.SELF, 3, 1)])).frame()["changed"]
+    assert found[:3].max() < 1e-6 < found[4:].max()   # by layer
 
 
 def test_what_only_one_text_has_is_the_rest_of_a_row():
@@ -84,7 +82,7 @@ def test_what_only_one_text_has_is_the_rest_of_a_row():
     other = pool_weights(heads.weights(second[Kind.SELF].layer(0), 0), [each.second for each in both],
                    [each.second for each in both])
     p, q = (np.column_stack([each, np.clip(1 - each.sum(1), 0, None)]) for each in (one, other))
-    assert found.changed[0, 0] == pytest.approx((jensenshannon(p, q, base=2, axis=-1) ** 2).mean(), abs=1e-6)
+    assert found.frame()["changed"][0, 0] == pytest.approx((jensenshannon(p, q, base=2, axis=-1) ** 2).mean(), abs=1e-6)
 
 
 def test_models_of_other_shapes_need_an_open_head():
@@ -92,7 +90,7 @@ def test_models_of_other_shapes_need_an_open_head():
     with pytest.raises(UserError, match="open head"):
         asked(first, second)
     found = asked(first, second, head=(1, 2)).changed
-    assert len(found) == 72 and min(found.values()) > 0 and max(found.values()) <= 1
+    assert len(found) == 72 and found.min() > 0 and found.max() <= 1
 
 
 def test_texts_without_a_common_token_and_long_ones_are_refused():
@@ -127,7 +125,7 @@ def test_long_texts_are_aligned_and_compared_in_seconds():
     assert len(rows) == 700 and all(group.both for group in rows) and sum("⇄" in group.text for group in rows) == 234
     one, other = (heads.weights(each[Kind.SELF].layer(1), 2).astype(np.float64) for each in (first, second))
     expected = (jensenshannon(one, other, base=2, axis=-1) ** 2).mean()
-    assert found.changed[1, 2] == pytest.approx(expected, abs=1e-6)
+    assert found.frame()["changed"][1, 2] == pytest.approx(expected, abs=1e-6)
 
 
 def test_predictions_beside_each_other_are_the_records_own():

@@ -34,7 +34,7 @@ def test_merged_averages_are_those_of_all_texts_however_they_are_grouped(cut):
     first, second = (total(part) for part in (singles[:cut], singles[cut:]))
     found = merge(first, second)
     for row, name in enumerate(found.names):
-        for column, place in enumerate(found.places):
+        for column, place in enumerate(found.heads):
             numbers = [each.mean[row, column] for each in singles if each.count[row, column]]
             assert found.count[row, column] == len(numbers)
             if numbers:
@@ -54,18 +54,18 @@ def total(parts):
 def test_one_text_has_its_own_measures_and_fits_and_no_spread():
     record = fabricate.record(7)
     found = averages_of(record, Kind.SELF)
-    assert found.values("entropy") == measures.measure(record[Kind.SELF]).values["entropy"]
+    assert found.by_head("entropy") == measures.measure(record[Kind.SELF]).by_head("entropy")
     fitted = patterns.fit(record[Kind.SELF])
-    assert found.values(FIT + "even") == fitted.fits["even"] and np.isnan(found.spread).all()
-    assert [found.best(number) for number in range(len(found.places))] == [fitted.best(place) for place in found.places]
-    assert found.values(FIT + "equal") == {}   # one token of seven occurs twice: no room for the pattern
+    assert found.by_head(FIT + "even") == fitted.frame()["even"].to_dict() and np.isnan(found.spread).all()
+    assert found.best().equals(fitted.best())
+    assert found.by_head(FIT + "equal") == {}   # one token of seven occurs twice: no room for the pattern
 
 
 def test_averages_survive_json_bit_for_bit_and_nothing_else_does():
     found = averages_of(fabricate.record(7), Kind.SELF)
     back = from_object(json.loads(json.dumps(as_object(found))))
     assert all((getattr(back, name) == getattr(found, name)).all() for name in ("count", "mean", "squares"))
-    assert (back.kind, back.places, back.names, back.texts) == (found.kind, found.places, found.names, found.texts)
+    assert (back.kind, back.heads, back.names, back.texts) == (found.kind, found.heads, found.names, found.texts)
     for broken in ({}, as_object(found) | {"mean": [[1.0]]},
                    as_object(found) | {"mean": [[float("nan")] * 12] * len(found.names)}):
         with pytest.raises((ValueError, KeyError)):
@@ -139,7 +139,7 @@ def test_the_csv_holds_the_averages_of_every_head(file):
                                            newline="")))
     asked = TextsQuery("scratch", sources.revision("scratch"), Kind.SELF, tuple(enumerate(SENTENCES)))
     found = sources.ask(asked).result(60)
-    assert [(int(row["layer"]), int(row["head"])) for row in rows] == list(found.places)
+    assert [(int(row["layer"]), int(row["head"])) for row in rows] == list(found.heads)
     assert rows[0]["texts"] == str(len(SENTENCES))
     for name in ("entropy", "fit_even"):
         line = found.names.index(name)

@@ -4,7 +4,7 @@ import pytest
 
 from model.core.query import Kind, Patch, Query, UserError
 from model.core.statistics import cosine
-from model.studies.patching import PassAnswer, Patched, PatchQuery, check_lengths, measure_of, patch_effects
+from model.studies.patching import PassAnswer, PatchEffects, PatchQuery, check_lengths, measure_of, patch_effects
 
 FIRST = PassAnswer("target", (4, 7), np.array([[0.0, 3.0, 1.0], [5.0, 1.0, 2.0]], np.float32))
 SECOND = PassAnswer("target", (4, 7), np.array([[0.0, 2.0, 1.0], [1.0, 6.0, 2.0]], np.float32))
@@ -46,9 +46,9 @@ def test_each_head_each_layer_and_all_are_asked_once():
     assert found.words == ("a", "b") and found.place == 7 and not found.same and found.whole == found.other == 5
     assert found.layers == pytest.approx({0: 2, 2: -1}) and found.share(2) == pytest.approx(2 / 3)
     assert found.turns(found.layers[0]) and not found.turns(found.layers[2])
-    assert found.effects == pytest.approx(dict.fromkeys(found.heads, 3))
-    assert [each[:2] for each in found.ranked] == [(0, 0), (0, 1), (2, 0)] and found.nbytes > 0
-    assert np.isnan(Patched(None, False, None, 1.0, 1.0, {}, {}, 1.0).share(1.0))
+    assert found.heads == ((0, 0), (0, 1), (2, 0)) and found.nbytes == 3 * 8
+    assert found.frame()["effect"].tolist() == pytest.approx([3, 3, 3])
+    assert np.isnan(PatchEffects(None, False, None, 1.0, 1.0, (), np.zeros(0), {}, 1.0).share(1.0))
 
 
 def test_an_answer_that_is_none_and_edits_beside_are_refused():

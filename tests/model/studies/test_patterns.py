@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
 from model.core import heads
-from model.core.masks import Causal, Full
+from model.core.masks import Causal, Dense, Full
 from model.core.query import Kind
 from model.core.record import AttentionMap, Reported
 from model.studies.patterns import PATTERNS, KeyInfo, divergences, fit
@@ -49,8 +49,8 @@ def test_a_head_made_to_have_a_pattern_fits_it_exactly_and_best(pattern):
     rows = np.where(cells.any(1, keepdims=True), cells / np.maximum(cells.sum(1, keepdims=True), 1), np.eye(n)[:, ::-1])
     attention_map = AttentionMap(Kind.SELF, tokens, tokens, (Reported(3, rows[None].astype(np.float32), Full()),))
     found = fit(attention_map)
-    assert found.fits[pattern.name][3, 0] == pytest.approx(1, abs=1e-6)
-    assert found.best((3, 0)) == (pattern.name, found.fits[pattern.name][3, 0])
+    assert found.frame()[pattern.name][3, 0] == pytest.approx(1, abs=1e-6)
+    assert found.best().loc[(3, 0)].tolist() == [pattern.name, found.frame()[pattern.name][3, 0]]
 
 
 def test_a_pattern_without_room_is_left_out():
@@ -59,8 +59,20 @@ def test_a_pattern_without_room_is_left_out():
     found = fit(reported(causal, Kind.CAUSAL))
     # looking ahead is forbidden; one token of six occurs twice
     assert "next" not in found.fits and "equal" not in found.fits
-    assert found.best((0, 0)) == ("even", pytest.approx(1, abs=1e-6))
-    assert fit(reported(np.ones((1, 1)))).best((0, 0))[1] == 1
+    assert found.best().loc[(0, 0)].tolist() == ["even", pytest.approx(1, abs=1e-6)]
+    alone = fit(reported(np.ones((1, 1))))
+    assert alone.best().loc[(0, 0)].tolist() == [next(iter(alone.fits)), 1]   # of equals the first pattern
+
+
+def test_a_layer_without_room_for_a_pattern_has_no_fit_and_is_none_of_it():
+    n = 6
+    tokens, causal = fabricate.tokens(n), np.tril(np.ones((1, n, n))) / np.arange(1, n + 1)[:, None]
+    shut = np.zeros((n, n), bool)
+    shut[np.arange(n), 0] = True   # every token may look at the first only
+    layers = Reported(0, causal.astype(np.float32), Causal()), Reported(1, shut[None].astype(np.float32), Dense(shut))
+    found = fit(AttentionMap(Kind.CAUSAL, tokens, tokens, layers))
+    assert np.isnan(found.frame()["previous"][1, 0]) and found.frame()["previous"][0, 0] > 0
+    assert found.best()["pattern"].tolist() == ["even", "first"]
 
 
 def test_blocks_of_rows_add_up(monkeypatch):

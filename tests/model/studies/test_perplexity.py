@@ -9,7 +9,7 @@ from model.ask import sources
 from model.core.query import UserError
 from model.scratch.source import open_model
 from model.scratch.tokens import BEGIN, END
-from model.studies.perplexity import Chain, ChainQuery
+from model.studies.perplexity import LikelihoodQuery, SequenceLikelihood
 
 TEXT = "The animal didn't cross the street because it was too tired."
 
@@ -18,12 +18,12 @@ def ask(question):
     return sources.ask(question, "test").result(120)
 
 
-def chain(model: str, text: str = TEXT, **more) -> Chain:
-    return ask(ChainQuery(sources.open_query(model, text, **more)))
+def likelihood(model: str, text: str = TEXT, **more) -> SequenceLikelihood:
+    return ask(LikelihoodQuery(sources.open_query(model, text, **more)))
 
 
 def test_the_translators_factors_are_torchs_cross_entropy_token_by_token():
-    found, model = chain("translator"), open_model("translator")
+    found, model = likelihood("translator"), open_model("translator")
     source = torch.tensor([[piece.id for piece in model.tokenizer.pieces(TEXT)]])
     with torch.no_grad():
         logits = model.transformer(source, torch.tensor([[BEGIN, *found.ids[:-1]]]))[0]
@@ -36,7 +36,7 @@ def test_the_translators_factors_are_torchs_cross_entropy_token_by_token():
 
 def test_a_decoder_starts_behind_its_start_token_and_its_last_guess_is_the_records():
     text = "k7Qx2bVk7Qx"
-    found = chain("induction", text)
+    found = likelihood("induction", text)
     assert "".join(found.texts) == text
     guess = ask(sources.open_query("induction", text[:-1])).prediction
     assert np.exp(found.log_probabilities[-1]) == pytest.approx(guess.probabilities[-1][guess.texts[-1].index("x")],
@@ -44,24 +44,24 @@ def test_a_decoder_starts_behind_its_start_token_and_its_last_guess_is_the_recor
 
 
 def test_what_comes_later_changes_no_earlier_factor():
-    whole = chain("translator")
-    part = chain("translator", continuation=whole.ids[:4])
+    whole = likelihood("translator")
+    part = likelihood("translator", continuation=whole.ids[:4])
     np.testing.assert_allclose(part.log_probabilities[:4], whole.log_probabilities[:4], atol=1e-5)
 
 
 def test_another_target_is_less_probable_than_the_models_own():
-    own = chain("translator")
+    own = likelihood("translator")
     words = ["elle" if word == "il" else word for word in own.texts[:-1]]
-    other = chain("translator", target=" ".join(words).replace("' ", "'"))
+    other = likelihood("translator", target=" ".join(words).replace("' ", "'"))
     assert other.texts[:len(words)] == tuple(words) and other.products[-1] < own.products[-1]
 
 
 @pytest.mark.parametrize("model", ["minilm", "resolver-narrow"])
 def test_an_encoder_has_no_next_token(model):
     with pytest.raises(UserError, match="next token"):
-        chain(model)
+        likelihood(model)
 
 
 def test_a_chain_is_checked_where_it_is_born():
     with pytest.raises(ValueError, match="one number a token"):
-        Chain(("a", "b"), (1, 2), np.zeros(1))
+        SequenceLikelihood(("a", "b"), (1, 2), np.zeros(1))

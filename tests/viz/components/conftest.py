@@ -1,16 +1,19 @@
-"""The demo page, running, and open in a browser that fails on any console error."""
+"""The demo page, running, and open in a browser that fails on any console error; and modules alone in a browser."""
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
-from tests.conftest import Server
+from tests.conftest import ROOT, Server
+from viz.components.files import FOLDER, address
 
 RESTS = "[data-testid=stApp][data-test-script-state=notRunning]"
 
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory):
-    server = Server(Path(__file__).parent / "demo_app.py", tmp_path_factory.mktemp("demo") / "server.log").wait()
+    server = Server(ROOT / "tests" / "served.py", tmp_path_factory.mktemp("demo") / "server.log",
+                    CLEARHEAD_TEST_PAGE=str(Path(__file__).parent / "demo_app.py")).wait()
     yield server
     server.stop()
 
@@ -82,3 +85,44 @@ def runs(page) -> int | None:
     """How often the script has run; None where the page says nothing."""
     told = page.get_by_text("runs ", exact=False).all_inner_texts()
     return int(told[-1].removeprefix("runs ")) if told else None
+
+
+SITE = "http://modules.test"   # no machine: the browser's requests to it are answered here
+# stands for a component: notes what is asked of it
+PROBE = {"probe/probe.css": ".probe { color: red; }", "probe/probe.js": """export const seen = [], last = {};
+export const mount = (parent, bytes, send) => {
+  seen.push(["mount", bytes.length]);
+  last.send = send;
+  const destroy = () => seen.push(["destroy"]);
+  return { update: (message) => seen.push(["update", message.length]), destroy };
+};"""}
+
+
+def _file(route) -> None:
+    """Answers as the server does: a page, a module at its address, or 404."""
+    place, root = urlsplit(route.request.url).path, address("")
+    name = place.removeprefix(root)
+    if place == "/":
+        route.fulfill(body="<!doctype html><title>modules</title>", content_type="text/html")
+    elif place.startswith(root) and (name in PROBE or (FOLDER / name).is_file()):
+        text = PROBE.get(name) or (FOLDER / name).read_text(encoding="utf-8")
+        route.fulfill(body=text, content_type="text/css" if name.endswith("css") else "text/javascript")
+    else:
+        route.fulfill(status=404)
+
+
+@pytest.fixture
+def run_module(browser):
+    """run_module(module, function, *given) gives what a JavaScript function of a module, and of what is given, gives;
+    in a page of its own that has the modules at the addresses of a server, run_module.place."""
+    page = browser.new_page()
+    page.route(f"{SITE}/**", _file)
+    page.goto(SITE + "/")
+
+    def run(module: str, function: str, *given):
+        return page.evaluate(f"async ([place, given]) => ({function})(await import(place), ...given)",
+                             [address(module), list(given)])
+
+    run.place = address("")
+    yield run
+    page.close()

@@ -1,39 +1,42 @@
+"""Modules as one script and style sheets as one text, for pages without a server."""
 import re
-from pathlib import Path
 
 import pytest
 
 from viz.components import bundle
-from viz.components.bundle import script
 
 SCRIPTS = sorted(bundle.FOLDER.rglob("*.js"))
-COMPONENTS = [path.parent.name for path in SCRIPTS if path.stem == path.parent.name]
-NOT_COMPONENTS = ["handout"]   # a page's own script, which nobody imports
 
 
-def name_of(path: Path) -> str:
+def name_of(path):
     return path.relative_to(bundle.FOLDER).as_posix()
 
 
-@pytest.mark.parametrize("name", COMPONENTS)
-def test_a_component_is_one_module_that_imports_nothing_and_exports_one_function(name):
-    text = script(f"{name}/{name}.js")
-    assert not re.search(r"^\s*(import\b(?!\()|//)", text, re.MULTILINE)
-    assert len(re.findall(r"^export (?:function mount\(|default )", text, re.MULTILINE)) == (name not in NOT_COMPONENTS)
-
-
 @pytest.mark.parametrize("path", SCRIPTS, ids=name_of)
-def test_a_source_is_written_as_the_minifier_reads_it(path):
-    """It knows strings in double quotes and templates, both on one line and without a quote of their own kind."""
-    code = bundle.COMMENT.sub("", path.read_text(encoding="utf-8"))
-    bare = bundle.QUOTED.sub("", code)
-    assert not re.search("[\"'`]", bare), "a quote is left over: strings in double quotes, on one line, without \\\""
-    assert not re.search(r"`[^`]*\n[^`]*`", "".join(bundle.QUOTED.findall(code))), "a template over two lines"
+def test_a_source_says_what_it_imports_and_exports_as_the_bundle_reads_it(path):
+    text = path.read_text(encoding="utf-8")
+    assert len(bundle.IMPORT.findall(text)) == len(re.findall(r"^import\b", text, re.MULTILINE))
+    assert len(bundle.EXPORT.findall(text)) == len(re.findall(r"^export\b", text, re.MULTILINE))
+    assert not re.search(r"^import [^;]*\bas\b", text, re.MULTILINE)
 
 
-@pytest.mark.parametrize("path", SCRIPTS, ids=name_of)
-def test_what_is_quoted_travels_as_it_is(path):
-    quoted = [bundle.QUOTED.findall(text) for text in (bundle.COMMENT.sub("", path.read_text(encoding="utf-8")),
-                                                       script(name_of(path)))]
-    imported = re.findall(r'^import .* from (".*");$', path.read_text(encoding="utf-8"), re.MULTILINE)
-    assert set(quoted[0]) - set(imported) <= set(quoted[1])
+def test_each_module_stands_once_and_after_what_it_imports():
+    text = bundle.script("head_view/head_view.js", "head_grid/head_grid.js")
+    assert not re.search(r"^(import|export)\b", text, re.MULTILINE)
+    made = re.findall(r'^modules\["([^"]+)"\] = ', text, re.MULTILINE)
+    assert len(made) == len(set(made)) and made[-1] == "head_grid/head_grid.js" and "js/header.js" in made
+    for name in made:
+        before = text[:text.index(f'modules["{name}"] = ')]
+        imported = re.findall(r'^import .* from "([^"]+)";$', (bundle.FOLDER / name).read_text(encoding="utf-8"),
+                              re.MULTILINE)
+        assert all(f'modules["{place.rsplit("../")[-1].removeprefix("./")}"] = ' in before or place.startswith("./")
+                   for place in imported)
+
+
+def test_it_runs_and_gives_what_a_module_exports(browser):
+    page = browser.new_page()
+    text = bundle.script("head_grid/layout.js", "js/messages.js")
+    found = page.evaluate(f"""() => {{ {text}
+        return [modules["head_grid/layout.js"].groupGap(4, 9), modules["js/messages.js"].number(65534, 0, 2)]; }}""")
+    page.close()
+    assert found == [8, 2]

@@ -40,7 +40,7 @@ DOORS = {"box": Door("softmax", "words", 5, ()), "token": Door("inside", "words"
 BOXES = [DiagramBox("token", "in", "words", "4"), DiagramBox("pair", "norm", "words", "4")]
 CONTROL = Numbers("x", (0.0, 0.0, 0.0), -5, 5, 1, 9)
 WORDS = ["0", "the", "the"]
-ROWS = [{"layer": 3, "head": 1}, {"layer": 5, "head": 11}]
+HEADS = [(3, 1), (5, 11)]
 NEAR = st.integers(-2, 9) | JSON   # nearly right: what an attacker would try next
 MESSAGES = st.one_of(
     JSON, NEAR, st.fixed_dictionaries({"token": NEAR, "pair": NEAR | st.lists(NEAR, max_size=3)}),
@@ -74,7 +74,7 @@ def test_whatever_a_browser_sends_is_something_that_was_offered_or_nothing(messa
     assert at is None or (type(at) is int and 0 <= at < 3)
     heard = slider_message("x", WORDS, 0, None, message)["heard"]
     assert type(heard) is int and 0 <= heard <= LATEST
-    assert clicked_head(message, ROWS) in (None, (3, 1), (5, 11))
+    assert clicked_head(message, HEADS) in (None, *HEADS)
 
 
 @examples(200)

@@ -3,6 +3,7 @@ import csv
 import io
 import json
 
+import numpy as np
 import pytest
 
 from model.core.measures import measure
@@ -12,13 +13,13 @@ from model.studies.patterns import fit
 from model.studies.silencing import Silencing
 from tests.fabricate import record
 from viz import provenance
-from viz.export.head_table import as_csv, rows
+from viz.export.head_table import as_csv, head_table
 from viz.widgets.head_table import column_config
 
 MADE = record(7)
 MEASURES, FITS = measure(MADE[Kind.SELF]), fit(MADE[Kind.SELF])
-PLACES = list(MEASURES.values["entropy"])
-SILENCING = Silencing("vector", {place: 0.1 * number for number, place in enumerate(PLACES)})
+PLACES = list(MEASURES.heads)
+SILENCING = Silencing("vector", MEASURES.heads, 0.1 * np.arange(len(PLACES)))
 
 
 @pytest.mark.parametrize("silencing", [None, SILENCING])
@@ -27,17 +28,17 @@ def test_the_file_gives_back_every_number(silencing):
     table = list(csv.DictReader(io.StringIO(text, newline="")))
     assert [(int(row["layer"]), int(row["head"])) for row in table] == PLACES
     assert provenance.loads(table[0]["provenance"])[0] == MADE.query
-    for row, place in zip(table, PLACES, strict=True):
-        assert (row["pattern"], float(row["fit"])) == FITS.best(place)
-        assert all(float(row[name]) == each[place] and float(row[f"uniform_{name}"]) == MEASURES.uniform[name][place]
+    for number, (row, place) in enumerate(zip(table, PLACES, strict=True)):
+        assert [row["pattern"], float(row["fit"])] == FITS.best().loc[place].tolist()
+        assert all(float(row[name]) == each[number] and float(row[f"uniform_{name}"]) == MEASURES.uniform[name][number]
                    for name, each in MEASURES.values.items())
-        assert all(float(row[f"fit_{name}"]) == each[place] for name, each in FITS.fits.items())
-        assert silencing is None or float(row["silenced_vector"]) == silencing.changes[place]
+        assert all(float(row[f"fit_{name}"]) == each[number] for name, each in FITS.fits.items())
+        assert silencing is None or float(row["silenced_vector"]) == silencing.changes[number]
     assert ("silenced_vector" in table[0]) == (silencing is not None)
     assert json.loads(table[0]["provenance"])["made_by"] == "Clearhead"
 
 
 @pytest.mark.parametrize("silencing", [None, SILENCING])
 def test_every_column_of_the_page_is_named_and_explained(silencing):
-    first = rows(MEASURES, FITS, silencing)[0]
-    assert set(column_config(first, silencing)) == set(first)
+    table = head_table(MEASURES, FITS, silencing)
+    assert set(column_config(table, silencing)) == {"layer", "head", *table}

@@ -1,11 +1,13 @@
 """The two pictures of the page Measures: every head is drawn once, in its pattern's colour, where its numbers say."""
 import pytest
 
+from model.core.tables import head_frame
 from model.studies.patterns import TITLES
 from viz.figures.patterns import LARGEST, SMALLEST, colour_of, pattern_grid, silencing_effects
 
-BEST = {(0, 0): ("even", 0.9), (0, 1): ("first", 1.0), (2, 0): ("even", 0.3), (2, 1): ("previous", 0.7)}
-CHANGES = {(0, 0): 0.01, (0, 1): 0.5, (2, 0): 0.0, (2, 1): 0.02}
+BEST = head_frame([(0, 0), (0, 1), (2, 0), (2, 1)],
+                  {"pattern": ["even", "first", "even", "previous"], "fit": [0.9, 1.0, 0.3, 0.7],
+                   "silenced": [0.01, 0.5, 0.0, 0.02]})
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -18,7 +20,8 @@ def test_every_pattern_has_a_colour_of_its_own(theme):
 def test_the_largest_squares_stand_apart_on_a_phone(theme):
     """Of its 390 pixels 270 are the axis, for twelve heads and the room beside them; of more heads the edges stay, in
     the page's colour."""
-    figure = pattern_grid(theme, {(0, head): ("even", 1.0) for head in range(12)}, TITLES, axes=("head", "layer"))
+    wide = head_frame([(0, head) for head in range(12)], {"pattern": ["even"] * 12, "fit": [1.0] * 12})
+    figure = pattern_grid(theme, wide, TITLES, axes=("head", "layer"))
     low, high = figure.layout.xaxis.range
     marker = figure.data[0].marker
     assert max(marker.size) < 270 / (high - low) and marker.line.width == 1
@@ -38,7 +41,7 @@ def test_the_grid_has_every_head_once_at_its_place_and_larger_where_it_fits_bett
 
 
 def test_effects_stand_over_their_fits_and_the_largest_have_names():
-    figure = silencing_effects("light", BEST, CHANGES, TITLES, axes=("fit", "change"))
+    figure = silencing_effects("light", BEST, TITLES, axes=("fit", "change"))
     points = {name: (x, y) for trace in figure.data
               for name, x, y in zip(trace.customdata, trace.x, trace.y, strict=True)}
-    assert points == {f"{layer}·{head}": (BEST[layer, head][1], CHANGES[layer, head]) for layer, head in BEST}
+    assert points == {f"{layer}·{head}": (row["fit"], row["silenced"]) for (layer, head), row in BEST.iterrows()}

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from pandas import DataFrame
 
 from model.core.query import UserError
 from model.core.view import View
@@ -93,13 +94,13 @@ def test_a_deep_model_stands_in_blocks_that_fill_a_page():
 
 
 def test_a_table_writes_each_column_with_the_digits_of_its_largest_number():
-    body = table_item([{"head": 0, "fit": 0.5, "tiny": 6e-9, "of": "all"},
-                       {"head": 1, "fit": 0.98765, "tiny": 0.0123, "of": "x" * 60}], "").body
+    body = table_item(DataFrame([{"head": 0, "fit": 0.5, "tiny": 6e-9, "of": "all"},
+                                 {"head": 1, "fit": 0.98765, "tiny": 0.0123, "of": "x" * 60}]), "").body
     table = as_html(body)
     assert "<td class=\"number\">0.5000</td>" in table and "0.9877" in table and "0.00000<" in table
     assert "0.01230" in table
     assert table.count('class="name"') == 0
-    assert as_html(table_item([{"of": "the first token"}], "").body).count('class="name"') == 1
+    assert as_html(table_item(DataFrame([{"of": "the first token"}]), "").body).count('class="name"') == 1
 
 
 def changed(item: Item, part: str, **header) -> dict:

@@ -1,13 +1,11 @@
 """A chart on a page: the browser keeps it where it stands and draws other numbers into it."""
 import json
 import re
-from pathlib import Path
 
 import pytest
-import streamlit
 from streamlit.testing.v1 import AppTest
 
-from viz.components import chart
+from viz.components.bundle import stylesheet
 from viz.handout import page as handout
 
 
@@ -29,22 +27,10 @@ def test_a_chart_with_other_numbers_stands_where_it_stood_and_is_sent_them_and_i
     after = app.get("bidi_component")[0].proto
     assert not app.exception and before.component_name == "clearhead_chart" and before.id == after.id
     sent, then = json.loads(before.json), json.loads(after.json)
-    assert sent["data"] != then["data"] and then["alt"] == "Two bars, the first 2.0." and sent["file"] == then["file"]
+    assert sent["data"] != then["data"] and then["alt"] == "Two bars, the first 2.0." and len(before.js_content) < 600
 
 
-def test_the_file_that_brings_plotly_is_there_and_lays_it_on_the_window():
-    text = (Path(streamlit.__file__).parent / "static" / "static" / "js"
-            / chart.plotly_file()).read_text(encoding="utf-8")
-    assert "window.Plotly=" in text
-
-
-def test_where_plotly_is_gone_the_error_names_the_way_out(monkeypatch, tmp_path):
-    monkeypatch.setattr(chart.st, "__file__", str(tmp_path / "__init__.py"))
-    with pytest.raises(FileNotFoundError, match=r"requirements\.txt"):
-        chart.plotly_file.__wrapped__()
-
-
-@pytest.mark.parametrize("css", [chart.STYLE, handout.STYLE], ids=["page", "handout"])
+@pytest.mark.parametrize("css", [stylesheet("chart/numbers.css"), handout.STYLE], ids=["page", "handout"])
 def test_numbers_in_cells_that_nobody_could_read_are_left_out(css):
-    sizes = re.search(r"\.heatmap-label text:is\(([^)]*)\)\{display:none", css).group(1)
+    sizes = re.search(r"\.heatmap-label text:is\(([^)]*)\) \{ display: none", css).group(1)
     assert [int(size) for size in re.findall(r'\[style\*=" (\d+)px"\]', sizes)] == list(range(1, 9))

@@ -109,4 +109,4 @@ def test_the_prose_of_a_lesson_is_whole(name):
                            for each in prompts)
     assert all(set(answer) == {"text", "why"} for each in prompts for answer in each["answers"])
     assert any(isinstance(each, dict) and each.get("sources") for each in prose.values())
-    assert pages()[name][0].section == "Learn" and pages()[name][0].needs == "nothing"
+    assert pages()[name][0].section == "Learn" and pages()[name][0].needs in ("nothing", "head")

@@ -30,23 +30,23 @@ def body(boxes: Sequence[DiagramBox], *, room: str, alt: str) -> bytes:
     at = [high - 26 - STEP * (place + 0.5) for place in range(len(boxes))]
     return pack({"room": room, "part": "body", "size": [ACROSS, high], "box": [WIDE, HIGH], "colours": theme.COMPONENT,
                  "alt": alt, "wires": wires(boxes, at),
-                 "kinds": [each.kind for each in boxes],
-                 "boxes": [[each.name, MIDDLE, y, TINTS[each.kind], each.words, each.shape]
-                           for each, y in zip(boxes, at, strict=True)]}, {})
+                 "kinds": [box.kind for box in boxes],
+                 "boxes": [[box.name, MIDDLE, y, TINTS[box.kind], box.words, box.shape]
+                           for box, y in zip(boxes, at, strict=True)]}, {})
 
 
 def wires(boxes: Sequence[DiagramBox], at: Sequence[float]) -> list[list[float]]:
     """[x, y, x, y, …]: the stream through every box, and round each sub-layer the residual connection into the box that
     adds."""
-    found = [[MIDDLE, low - HIGH / 2, MIDDLE, high + HIGH / 2]
-             for low, high in pairwise(at)] + [[MIDDLE, at[-1] - HIGH / 2, MIDDLE, 4]]
+    polylines = [[MIDDLE, low - HIGH / 2, MIDDLE, high + HIGH / 2]
+                 for low, high in pairwise(at)] + [[MIDDLE, at[-1] - HIGH / 2, MIDDLE, 4]]
     start = 0
-    for place, each in enumerate(boxes):
-        if each.kind in ("add", "add_norm"):
+    for place, box in enumerate(boxes):
+        if box.kind in ("add", "add_norm"):
             leave = at[start] - HIGH / 2 - 7
-            found.append([MIDDLE, leave, ASIDE, leave, ASIDE, at[place], MIDDLE + WIDE / 2, at[place]])
+            polylines.append([MIDDLE, leave, ASIDE, leave, ASIDE, at[place], MIDDLE + WIDE / 2, at[place]])
             start = place
-    return found
+    return polylines
 
 
 def state(opened: str, *, room: str) -> bytes:
@@ -56,6 +56,6 @@ def state(opened: str, *, room: str) -> bytes:
 
 def parse_event(value: Any, boxes: Sequence[DiagramBox]) -> str | None:
     """The box in what a browser sent: {"box": name}; None for anything else."""
-    if not isinstance(value, dict) or set(value) != {"box"} or value["box"] not in [each.name for each in boxes]:
+    if not isinstance(value, dict) or set(value) != {"box"} or value["box"] not in [box.name for box in boxes]:
         return None
     return value["box"]

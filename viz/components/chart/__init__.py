@@ -1,17 +1,15 @@
 """plotly's charts on a page; a chart that was kept, drawn again; and charts for a lecture room.
 
 Streamlit's own plotly_chart makes a new chart whenever a number in it changes; this one changes in place, which is what
-makes a control feel immediate. plotly itself is the one that Streamlit brings: a browser loads it once. """
-import functools
+makes a control feel immediate. """
 import json
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from viz.components.bundle import script, stylesheet
 from viz.components.component import component_value
+from viz.components.files import PLOTLY, address, module_code
 from viz.text import strings
 from viz.theme import LARGER
 
@@ -19,36 +17,28 @@ CONFIG = {"displaylogo": False, "showSendToCloud": False}
 # buttons of plotly's that would only be in the way
 REMOVED = ["lasso2d", "select2d", "autoScale2d", "zoomIn2d", "zoomOut2d"]
 TOOLS = ("keep", "save")                                                     # of a chart that one can take away
-STYLE = stylesheet("chart/chart.css", "chart/numbers.css")
-_CHART = st.components.v2.component("clearhead_chart", js=script("chart/chart.js"), css=STYLE, isolate_styles=False)
-
-
-@functools.cache
-def plotly_file() -> str:
-    """The file of Streamlit's browser side that holds plotly, named with a hash of what is in it. Raises
-    FileNotFoundError."""
-    found = sorted((Path(st.__file__).parent / "static" / "static" / "js").glob("PlotlyChart.*.js"))
-    if not found:
-        raise FileNotFoundError("This version of Streamlit has its plotly somewhere else: install what "
-                                "requirements.txt says.")
-    return found[0].name
+_CHART = st.components.v2.component("clearhead_chart", isolate_styles=False,
+                                    js=module_code("chart/chart.js", f"module.chart({json.dumps(address(PLOTLY))})"))
 
 
 def chart(spec: Mapping[str, Any], *, key: str, alt: str = "", config: Mapping[str, Any] | None = None,
-          saving: bool = False, on_tool: Callable[[str], None] | None = None) -> None:
+          saving: bool = False, on_tool: Callable[[str], None] | None = None, large: bool = False) -> None:
     """Draws plotly's {"data", "layout"}. alt: what it shows, for those who do not see it. config: of plotly's, beside
     what every chart has. on_tool: gets the name of the tool (TOOLS) that is pressed, before the page runs again;
-    without it there are none. saving: whether *Save* is open. """
+    without it there are none. saving: whether *Save* is open. large: in a presentation a chart is larger by itself:
+    the page's zoom passes its inside by (presentation.STYLE), as under a zoom plotly would look for the pointer where
+    it is not. """
     def hand_on() -> None:
         tool = tool_from_event(component_value(key))
         if tool is not None and on_tool is not None:
             on_tool(tool)
 
-    text = {"full": strings("lesson")["full_screen"]}
+    text = {"full": strings("lesson")["full_screen"], "files_missing": strings("frame")["files_missing"]}
     if on_tool:
         text |= {"keep": strings("handout")["add"], "save": strings("lesson")["save"]}
-    said = CONFIG | {"displayModeBar": "hover", "modeBarButtonsToRemove": REMOVED} | dict(config or {})
-    _CHART(key=key, data={**spec, "config": said, "alt": alt, "file": plotly_file(), "text": text, "saving": saving},
+    settings = CONFIG | {"displayModeBar": "hover", "modeBarButtonsToRemove": REMOVED} | dict(config or {})
+    drawn = with_larger_letters(spec) if large else spec
+    _CHART(key=key, data={**drawn, "config": settings, "alt": alt, "text": text, "saving": saving},
            on_event_change=hand_on)
 
 
@@ -57,20 +47,13 @@ def tool_from_event(value: Any) -> str | None:
     return value if isinstance(value, str) and value in TOOLS else None
 
 
-def draw_saved(body: bytes, state: bytes, *, key: str, height: int | None = None) -> None:
+def draw_saved(body: bytes, state: bytes, *, key: str, height: int | None = None, large: bool = False) -> None:
     """Draws plotly's JSON, which the item has checked; it has no state. height: pixels, at most, before they are
-    enlarged."""
+    enlarged. large: as of `chart`."""
     spec = json.loads(body)
     if height is not None:
         spec["layout"]["height"] = min(height, spec["layout"].get("height", height))
-    chart(scaled_for_presentation(spec), key=key)
-
-
-def scaled_for_presentation(spec: dict) -> dict:
-    """The chart as it is, or in a presentation larger by itself: the page's zoom passes its inside by
-    (presentation.STYLE), as under a zoom plotly would look for the pointer where it is not."""
-    state = st.session_state.get("state")
-    return with_larger_letters(spec) if state is not None and state.present else spec
+    chart(spec, key=key, large=large)
 
 
 def with_larger_letters(value: Any, where: str = "") -> Any:

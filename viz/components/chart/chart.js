@@ -3,15 +3,22 @@
 // run of the page.
 import { mountOnce } from "../js/lifecycle.js";
 import { div, node } from "../js/shared.js";
+import { styles } from "../js/styles.js";
 
 const STRIP = 36;       // pixels below a chart that fills the screen, for plotly's buttons (chart.css)
 const QUIET = 100;      // milliseconds without a change after which a chart that nobody sees yet is drawn
 const FULL = { width: 24, height: 24, path: "M3 3h7v3H6v4H3zM14 3h7v7h-3V6h-4zM3 14h3v4h4v3H3zM18 14h3v7h-7v-3h4z" };
 
-// The plotly that Streamlit brings, from the file that holds it: as every build of plotly.js that a page loads it
-// lays itself on the window.
-const plotly = (file) => (globalThis.clearheadPlotly ??=
-  import(new URL(file, document.querySelector("script[type=module][src]").src)).then(() => globalThis.Plotly));
+let plotly;
+
+// plotly.js from its address, when the first chart is drawn: a classic script, which lays itself on the window.
+const loaded = (address) => (plotly ??= new Promise((resolve, reject) => {
+  const script = node("script");
+  script.onload = () => resolve(globalThis.Plotly);
+  script.onerror = reject;
+  script.src = address;
+  document.head.append(script);
+}));
 
 const ICONS = {
   keep: "M3 6h12v2H3zm0 5h12v2H3zm0 5h7v2H3zm13-2h2v3h3v2h-3v3h-2v-3h-3v-2h3z",
@@ -31,7 +38,7 @@ function tools(parent, text, tell) {
   return row;
 }
 
-function begin(parent) {
+function begin(address, parent) {
   const one = { root: div("clearhead-chart", parent) }, { root } = one;
   const fill = () => document.fullscreenElement === root ? innerHeight - STRIP : one.data.layout.height;
   const fit = () => {
@@ -68,8 +75,9 @@ function begin(parent) {
   }
 
   async function draw() {
-    const lib = globalThis.Plotly ?? await plotly(one.data.file), { data, layout, config } = one.data;
-    if (one.ended || !root.clientWidth) return;
+    const lib = await loaded(address).catch(() => undefined), { data, layout, config, text } = one.data;
+    if (!lib) root.textContent = text.files_missing;
+    if (!lib || one.ended || !root.clientWidth) return;
     clearTimeout(one.later);
     one.waits = false;
     [one.width, one.height] = [root.clientWidth, fill()];
@@ -109,4 +117,6 @@ function begin(parent) {
   return one;
 }
 
-export default mountOnce(begin);
+export async function chart(address) {
+  return mountOnce((parent) => begin(address, parent), await styles("chart/chart.css", "chart/numbers.css"));
+}

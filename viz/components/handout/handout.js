@@ -1,8 +1,7 @@
-// A handout without a server: every figure finds its messages beside it and its component's code registered; nothing is
-// asked of any machine.
+// A handout without a server: every figure finds its messages beside it, its component's code and style are handed in;
+// nothing is asked of any machine.
 import { header } from "../js/header.js";
 import { node } from "../js/shared.js";
-import { registeredCode } from "../js/code_registry.js";
 import { chart } from "./chart.js";
 import { fits, present } from "./present.js";
 import { table } from "./table.js";
@@ -67,10 +66,9 @@ function head(figure, body, state, update) {
   };
 }
 
-async function component(figure) {
+async function component(figure, { mount, css }) {
   const name = figure.dataset.kind, stage = figure.querySelector(".live").attachShadow({ mode: "open" });
-  const messages = ["body", "state"].map((each) => bytesIn(figure, each));
-  const [body, first, { mount, css }] = await Promise.all([...messages, registeredCode(name).promise]);
+  const [body, first] = await Promise.all(["body", "state"].map((each) => bytesIn(figure, each)));
   const state = header(first), content = header(body), whole = name === "head_view";
   const chosen = whole && head(figure, body, state, () => view.update(packed(state, first)));
   node("style", "", css, stage);
@@ -96,6 +94,12 @@ function jump(from, layer, head) {
   if (found && question) found.scrollIntoView({ behavior: "smooth", block: "center" });
 }
 
-const figures = [...document.querySelectorAll("figure[data-kind]")];
-const drawn = figures.map((figure) => ({ chart, table }[figure.dataset.kind] ?? component)(figure));
-Promise.all(drawn).finally(() => present(words));   // a presentation asks how long the tokens' names are
+// components: {mount, css} by their name.
+export function start(components) {
+  const figures = [...document.querySelectorAll("figure[data-kind]")];
+  const drawn = figures.map((figure) => {
+    const { kind } = figure.dataset, own = { chart, table }[kind];
+    return own ? own(figure) : component(figure, components[kind]);
+  });
+  Promise.all(drawn).finally(() => present(words));   // a presentation asks how long the tokens' names are
+}

@@ -57,7 +57,7 @@ def body(overview: Overview, *, room: str, heads_per_kv: int = 1, height: int = 
     heads_per_kv: how many query heads share a key head. height: pixels. silence: a head can be silenced with a click.
     """
     header = {"room": room, "part": "body", "layers": list(overview.layers),
-              "heads": [len(each) for each in overview.cells], "pool": list(overview.pool), "groups": heads_per_kv,
+              "heads": [len(cell) for cell in overview.cells], "pool": list(overview.pool), "groups": heads_per_kv,
               "height": height, "silence": silence, "colours": COLOURS, "text": strings("components")["grid"]}
     return pack(header, {"cells": np.concatenate(overview.cells)})
 

@@ -22,6 +22,6 @@ def head_view(shown: DisplayedHead, view: View, *, overlay: Sequence[DisplayedHe
     (matrix and text) or marked before. on_event gets what was chosen before the page runs again; its positions are
     tokens of the map's queries and keys, not rows and columns.
     """
-    messages = (body(shown, room=key, overlay=overlay, height=height, bound=bound),
-                state(shown, view, room=key, guess=guess))
-    return _COMPONENT.show(key, *messages, lambda value: parse_event(value, shown), on_event, view)
+    return _COMPONENT.show(key=key, read=lambda value: parse_event(value, shown), on_event=on_event, view=view,
+                           body=body(shown, room=key, overlay=overlay, height=height, bound=bound),
+                           state=state(shown, view, room=key, guess=guess))

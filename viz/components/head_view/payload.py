@@ -35,20 +35,20 @@ def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = 
     bound: the weights are differences from −bound to bound. A row or column of NaN is one that this side does not have.
     Raises ValueError for an overlay of another shape.
     """
-    for each in overlay:
-        if each.weights.shape != shown.weights.shape:
-            raise ValueError(f"overlay: expected {shown.weights.shape} as the open head, got {each.weights.shape}; "
+    for head in overlay:
+        if head.weights.shape != shown.weights.shape:
+            raise ValueError(f"overlay: expected {shown.weights.shape} as the open head, got {head.weights.shape}; "
                              f"display both with one view.")
-    heads = [(each.layer, each.head) for each in (shown, *overlay)]
+    heads = [(head.layer, head.head) for head in (shown, *overlay)]
     rows, columns = unit_axis(shown.rows), unit_axis(shown.columns)
     header = {"room": room, "part": "body", "kind": shown.kind.value, "heads": heads, "rows": rows,
               "columns": None if rows == columns and shown.kind is not Kind.CROSS else columns,
               "sums": bound is None and bool(np.abs(np.nansum(shown.weights, 1) - 1).max() < ROW_SUM_TOLERANCE),
               "bound": bound, "absent": _absent(shown.weights), "notes": list(shown.notes), "height": height or HEIGHT,
               "colours": COLOURS, "floor": theme.LOG_FLOOR, "text": strings("components")["view"]}
-    sections = {"weights": np.stack([root_codes(np.nan_to_num(each.weights)) if bound is None
-                                     else signed_codes(each.weights, bound)
-                                     for each in (shown, *overlay)])}
+    sections = {"weights": np.stack([root_codes(np.nan_to_num(head.weights)) if bound is None
+                                     else signed_codes(head.weights, bound)
+                                     for head in (shown, *overlay)])}
     if shown.scores is not None:
         sections["scores"], header["low"], header["high"] = range_codes(shown.scores)
     return pack(header, sections)
@@ -74,18 +74,11 @@ class Guess:
 def state(shown: DisplayedHead, view: View, *, room: str, guess: Guess | None = None) -> bytes:
     """The message of how the head is looked at: the token in focus as a row, the pair and marks as a row and a
     column."""
-    marks = [] if guess is None else [_cell(shown, each) for each in guess.marks]
+    guess = guess or Guess("", False)
     return pack({"room": room, "part": "state", "lens": view.lens, "scale": view.scale, "transpose": view.transpose,
-                 "focus": shown.row_of(view.token), "pair": None if view.pair is None else _cell(shown, view.pair),
-                 "round": "" if guess is None else guess.name,
-                 "marking": guess is not None and guess.marking, "alone": guess is not None and guess.alone,
-                 "marks": [each for each in marks if each is not None]}, {})
-
-
-def _cell(shown: DisplayedHead, pair: tuple[int, int]) -> tuple[int, int] | None:
-    """The row and column of a query and a key token, if both are shown."""
-    row, column = shown.row_of(pair[0]), shown.column_of(pair[1])
-    return None if row is None or column is None else (row, column)
+                 "round": guess.name, "marking": guess.marking, "alone": guess.alone,
+                 "focus": shown.row_of(view.token), "pair": None if view.pair is None else shown.cell_of(view.pair),
+                 "marks": [cell for mark in guess.marks if (cell := shown.cell_of(mark)) is not None]}, {})
 
 
 def parse_event(value: Any, shown: DisplayedHead) -> ViewEvent | None:
@@ -93,8 +86,8 @@ def parse_event(value: Any, shown: DisplayedHead) -> ViewEvent | None:
     key], …]}, of tokens that are shown; None for anything else."""
     queries, keys = (frozenset(unit.tokens[0] for unit in side) for side in (shown.rows, shown.columns))
     if isinstance(value, dict) and set(value) == {"marks"} and isinstance(value["marks"], list):
-        cells = [token_and_pair({"token": None, "pair": each}, queries, keys) for each in value["marks"]]
-        found = tuple(cell[1] for cell in cells if cell is not None and cell[1] is not None)
-        return ViewEvent(None, None, found) if len(found) == len(cells) else None
+        cells = [token_and_pair({"token": None, "pair": mark}, queries, keys) for mark in value["marks"]]
+        pairs = tuple(cell[1] for cell in cells if cell is not None and cell[1] is not None)
+        return ViewEvent(None, None, pairs) if len(pairs) == len(cells) else None
     places = token_and_pair(value, queries, keys)
     return None if places is None else ViewEvent(*places)

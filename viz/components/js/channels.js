@@ -2,8 +2,10 @@
 // name that both headers carry.
 import { header } from "./header.js";
 
+export const channels = new Map();
+
 export function channelOf(bytes) {
-  const channels = (globalThis.clearheadChannels ??= new Map()), { room: name } = header(bytes);
+  const { room: name } = header(bytes);
   if (!channels.has(name)) channels.set(name, {});
   const channel = channels.get(name);
   channel.tidy = () => channel.body || channel.state || channels.delete(name);

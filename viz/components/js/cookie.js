@@ -1,4 +1,4 @@
 // Keeps the name of this browser's handout, so that a reload finds it again.
-export default ({ data: [name, value] }) => {
+export const cookie = ({ data: [name, value] }) => {
   document.cookie = `${name}=${value}; path=/; max-age=31536000; samesite=strict`;
 };

@@ -6,7 +6,7 @@ const STEPS = { ArrowRight: 1, ArrowDown: 1, PageDown: 1, " ": 1, ArrowLeft: -1,
 const TYPED = "input, textarea, [contenteditable=true], [role=application]";
 const OTHERS = `${TYPED}, select, button, a, [role=slider], [role=radio]`;
 const LEAVE = "position: fixed; right: 16px; bottom: 12px; padding: 4px 12px; border: 1px solid currentColor;"
-  + "border-radius: 4px; background: none; color: var(--st-text-color); opacity: .6; font: 14px var(--st-font);"
+  + "border-radius: 4px; background: none; color: var(--st-text-color); opacity: .75; font: 14px var(--st-font);"
   + "cursor: pointer;";
 
 function pressed(event, on) {
@@ -18,7 +18,7 @@ function pressed(event, on) {
   return event.key === "Escape" ? { on: false } : STEPS[event.key] && { step: STEPS[event.key] };
 }
 
-export default ({ data, parentElement, setTriggerValue }) => {
+export const keys = ({ data: [data], parentElement, setTriggerValue }) => {
   globalThis.clearheadKeys?.abort();
   const ended = (globalThis.clearheadKeys = new AbortController()), tell = (said) => setTriggerValue("event", said);
   document.addEventListener("keydown", (event) => {

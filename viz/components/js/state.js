@@ -2,7 +2,7 @@
 // there.
 import { channelOf } from "./channels.js";
 
-export default ({ data }) => {
+export const state = ({ data }) => {
   const channel = channelOf(data);
   channel.state = data;
   channel.view?.update(data);

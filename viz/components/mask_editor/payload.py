@@ -16,7 +16,7 @@ def body(labels: list[str], *, room: str) -> bytes:
 
 def state(allowed: np.ndarray, *, room: str, marked: int | None = None) -> bytes:
     """The square now, bool (query, key)."""
-    return pack({"room": room, "part": "state", "allowed": [int(each) for each in allowed.ravel()], "marked": marked},
+    return pack({"room": room, "part": "state", "allowed": [int(cell) for cell in allowed.ravel()], "marked": marked},
                 {})
 
 
@@ -25,6 +25,6 @@ def parse_event(value: Any, n: int) -> np.ndarray | None:
     painted = value.get("allowed") if isinstance(value, dict) and len(value) == 1 else None
     if not isinstance(painted, list) or len(painted) != n * n:
         return None
-    if any(type(each) is not int or each not in (0, 1) for each in painted):
+    if any(type(cell) is not int or cell not in (0, 1) for cell in painted):
         return None
     return np.array(painted, bool).reshape(n, n)

@@ -5,14 +5,13 @@ from typing import Any
 
 import streamlit as st
 
-from viz.components.bundle import script, stylesheet
 from viz.components.component import component_value
+from viz.components.files import module_code
 from viz.components.slider.payload import message, parse_event
 
 __all__ = ["slider"]
 
-_SLIDER = st.components.v2.component("clearhead_slider", js=script("slider/slider.js"),
-                                     css=stylesheet("slider/slider.css"))
+_SLIDER = st.components.v2.component("clearhead_slider", js=module_code("slider/slider.js", "module.slider()"))
 
 
 def slider(label: str, options: Sequence[Any], value: Any, *, key: str, turn: Callable[[Any], None],
@@ -21,12 +20,13 @@ def slider(label: str, options: Sequence[Any], value: Any, *, key: str, turn: Ca
     turn(option) before the page runs again. While one drags or keeps a key pressed, a move is sent about twelve times a
     second. Arrow keys, Page Up and Page Down, Home and End move the thumb. The key begins with "slider-", by which a
     presentation finds what to hide. """
-    words = [say(each) for each in options]
+    words = [say(option) for option in options]
 
     def hand_on() -> None:
         at = parse_event(component_value(key, "moved"), words)
         if at is not None:
             turn(options[at])
 
-    _SLIDER(key=key, data=message(label, words, options.index(value), help, component_value(key, "moved")),
+    # in a list: a dict would be searched for tables by Streamlit, which imports pandas for that, half a second
+    _SLIDER(key=key, data=[message(label, words, options.index(value), help, component_value(key, "moved"))],
             on_moved_change=hand_on)

@@ -5,10 +5,10 @@ from typing import Any
 LATEST = 2**53   # numbers up to which JavaScript counts
 
 
-def message(label: str, words: Sequence[str], at: int, help: str | None, told: Any) -> dict[str, Any]:
-    """What is drawn: the thumb at the words' number `at`. told: what the browser said last, as it came; the browser
+def message(label: str, words: Sequence[str], at: int, help: str | None, event: Any) -> dict[str, Any]:
+    """What is drawn: the thumb at the words' number `at`. event: what the browser said last, as it came; the browser
     learns that it was heard."""
-    count = told.get("count") if isinstance(told, dict) else None
+    count = event.get("count") if isinstance(event, dict) else None
     heard = count if type(count) is int and 0 <= count <= LATEST else 0
     return {"label": label, "words": list(words), "at": at, "help": help or "", "heard": heard}
 

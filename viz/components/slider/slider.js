@@ -1,6 +1,7 @@
 // A thumb on a line over the words of its options. The server is told at once, then at most every PAUSE, and always
 // of the last place.
 import { mountOnce } from "../js/lifecycle.js";
+import { styles } from "../js/styles.js";
 
 const PAUSE = 80, PATIENCE = 20_000;
 
@@ -68,7 +69,7 @@ function begin(parent) {
   }
 
   one.update = (call) => {
-    data = call.data;
+    [data] = call.data;
     one.send = (moved) => call.setStateValue("moved", moved);
     take();
   };
@@ -80,4 +81,4 @@ function begin(parent) {
   return one;
 }
 
-export default mountOnce(begin);
+export const slider = async () => mountOnce(begin, await styles("slider/slider.css"));

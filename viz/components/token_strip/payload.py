@@ -51,7 +51,7 @@ def token_and_pair(value: Any, queries: range | frozenset[int],
         return None
     if pair is None:
         return token, None
-    if not isinstance(pair, list) or len(pair) != 2 or any(type(each) is not int for each in pair):
+    if not isinstance(pair, list) or len(pair) != 2 or any(type(place) is not int for place in pair):
         return None
     if pair[0] not in queries or pair[1] not in keys:
         return None

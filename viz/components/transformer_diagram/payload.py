@@ -73,10 +73,10 @@ def body(doors: Mapping[str, Door], *, room: str) -> bytes:
     """The message of boxes, lines and words, and of the door behind each box."""
     words = strings("lesson")["anatomy"]
     return pack({"room": room, "part": "body", "wide": WIDE, "sizes": [[470, 626], [240, 626]],
-                 "boxes": [list(each) for each in BOXES],
+                 "boxes": [list(box) for box in BOXES],
                  "wires": [[drawing, list(points)] for drawing, points in WIRES],
-                 "frames": [list(each) for each in FRAMES],
-                 "labels": [list(each) for each in LABELS], "colours": theme.COMPONENT, "text": words,
+                 "frames": [list(frame) for frame in FRAMES],
+                 "labels": [list(label) for label in LABELS], "colours": theme.COMPONENT, "text": words,
                  "doors": {box: {"words": door.words, "before": list(door.before), "minutes": door.minutes}
                            for box, door in doors.items()}}, {})
 

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 import streamlit as st
 
 from model.ask import sources
-from model.core.query import Kind, OverviewQuery, Patch, Query, Silence, Temper
+from model.core.heads import OverviewQuery
+from model.core.query import Kind, Patch, Query, Silence, Temper
 from model.core.record import AttentionRecord
+from model.core.tables import head_ids
 from model.core.view import View
 from model.studies.comparison import AlignmentQuery, ComparisonQuery
 from model.studies.patching import PatchQuery
@@ -19,12 +21,13 @@ from viz.text import escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.control_widgets import choice_for, log_steps, slider_for
 from viz.widgets.fields import bind
+from viz.widgets.folded import folded
 from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import source_listing
 
 WAYS, EDITS = ("text", "model", "edit", "head"), ("zero", "mean", "temper", "patch")
 LONGEST = 1500   # characters of the other sentence
-PAGE = Page("Compare", "Look", 4, "record", controls=(
+PAGE = Page("Compare two", "Look", 1, "record", controls=(
     Choice("versus", "text", WAYS), Words("other", "", LONGEST), Words("against", "", 120),
     Choice("edit", "zero", EDITS),
     Number("t", 2.0, 0.01, 100),
@@ -104,11 +107,11 @@ def _text(page: PageContext, label: str, shorter: bool = True) -> str:
 
 def _model(page: PageContext) -> str:
     """Another model that is on this disk; one that a link names and that is not is said to be missing."""
-    words, found, wanted = strings("compare"), alternatives(page.state.model), page.controls["against"]
-    chosen = wanted if wanted in found else next(iter(found))
-    st.selectbox(words["model"], found, format_func=found.__getitem__, **bind(page.set_controls, "against", chosen))
+    words, titles, wanted = strings("compare"), alternatives(page.state.model), page.controls["against"]
+    chosen = wanted if wanted in titles else next(iter(titles))
+    st.selectbox(words["model"], titles, format_func=titles.__getitem__, **bind(page.set_controls, "against", chosen))
     if wanted and wanted != chosen:
-        st.caption(words["model_missing"].format(model=escape_markdown(wanted), title=escape_markdown(found[chosen])))
+        st.caption(words["model_missing"].format(model=escape_markdown(wanted), title=escape_markdown(titles[chosen])))
     return chosen
 
 
@@ -157,25 +160,24 @@ def _place(label: str, record: AttentionRecord, kind: Kind, field: str, chosen: 
            choose: Callable[..., None]) -> None:
     """The choice of one head of a record; a new one goes to choose(field=…)."""
     name = strings("compare")["head_name"]
-    places = [(layer.index, head) for layer in record[kind].layers for head in range(layer.heads)]
-    st.selectbox(label, places, format_func=lambda place: name.format(layer=place[0], head=place[1]), width=220,
-                 **bind(choose, field, chosen))
+    st.selectbox(label, head_ids(record[kind]), format_func=lambda head: name.format(layer=head[0], head=head[1]),
+                 width=220, **bind(choose, field, chosen))
 
 
 def _unknown(records: tuple[AttentionRecord, AttentionRecord]) -> None:
     """What one of the two models cannot read: two texts may differ in nothing else."""
-    said = dict.fromkeys(strings("frame")["unknown_tokens"].format(count=sum(tokens.unknown), total=len(tokens),
-                                                                   model=escape_markdown(each.card.title))
-                         for each in records if any((tokens := each.maps[0].queries).unknown))
-    if said:
-        st.warning(" ".join(said))
+    warnings = dict.fromkeys(strings("frame")["unknown_tokens"].format(count=sum(tokens.unknown), total=len(tokens),
+                                                                       model=escape_markdown(record.card.title))
+                             for record in records if any((tokens := record.maps[0].queries).unknown))
+    if warnings:
+        st.warning(" ".join(warnings))
 
 
 def _link(page: PageContext) -> None:
     """The address of exactly this comparison."""
     with st.popover(strings("lesson")["link"], type="tertiary", key="link", on_change="rerun") as opened:
         if opened.open:
-            st.code(page.link(page.state), language=None, wrap_lines=True)
+            st.code(page.link(), language=None, wrap_lines=True)
 
 
 def _formula() -> None:
@@ -185,9 +187,12 @@ def _formula() -> None:
     from model.studies.patching import measure_of
 
     words = strings("compare")
-    with st.expander(words["formula_title"]):
+
+    def inside() -> None:
         st.latex(words["formula"])
         st.markdown(words["formula_words"])
         shown = (statistics.x_log_x, statistics.entropy, statistics.jensen_shannon, comparison.pool_weights,
                  comparison.difference, measure_of)
         st.code(source_listing(shown, {}), language="python")
+
+    folded(words["formula_title"], inside, key="compare-formula")

@@ -1,7 +1,7 @@
-"""The parts of the page Compare: the open head in both and their difference, which heads changed most, and what the two
-answer."""
+"""The parts of the page Compare two: the open head in both and their difference, which heads changed most, and what
+the two answer."""
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 
@@ -13,6 +13,7 @@ from model.core.displayed import DisplayedHead
 from model.core.heads import Overview
 from model.core.query import Hide, Kind
 from model.core.record import AttentionRecord
+from model.core.tables import largest_first
 from model.core.types import HeadId
 from model.core.view import SCALES, View
 from model.studies.comparison import Alignment, Comparison, cosine, difference_views, prediction_table
@@ -34,7 +35,7 @@ HIGH = (360, 520, 760)      # pixels of one of three, of one of two, of one alon
 
 def alternatives(model: str) -> dict[str, str]:
     """{id: title} of every other model that is here."""
-    return {each.id: each.title for each in sources.catalogue() if each.on_disk and each.id != model}
+    return {offer.id: offer.title for offer in sources.catalogue() if offer.on_disk and offer.id != model}
 
 
 def difference_section(page: PageContext, records: tuple[AttentionRecord, AttentionRecord], view: View,
@@ -59,7 +60,7 @@ def difference_section(page: PageContext, records: tuple[AttentionRecord, Attent
         _largest(shown, aligned, bound, bool(records[1].query.edits))
         grouped = replace(view, token=_focus(view, aligned), pair=None)   # places are groups here
         _save_menu(SavedComparison(shown, grouped, bound, tuple(map(" · ".join, titles)), records,
-                                   page.link(page.state)))
+                                   page.link()))
     with right:
         _answers(*records)
 
@@ -86,7 +87,7 @@ def _titles(page: PageContext, records: tuple[AttentionRecord, AttentionRecord],
     words = strings("compare")
     titles = [[words[name], head_label(layer, head)] for name, (layer, head) in zip(NAMES, places)]
     if records[0].card.id != records[1].card.id:
-        titles = [[*title, each.card.title] for title, each in zip(titles, records, strict=True)]
+        titles = [[*title, record.card.title] for title, record in zip(titles, records, strict=True)]
     for edit in records[1].query.edits:
         where = ""
         if not isinstance(edit, Hide) and (edit.layer, edit.head) != places[1]:
@@ -146,30 +147,29 @@ def grid_section(page: PageContext, overview: Overview, view: View, compared: Co
                  records: tuple[AttentionRecord, ...], choose: Callable[..., None] | None) -> None:
     """Every head of the first by how much it changed, or by how like the second's open head it is. choose(head=…) opens
     one that has a counterpart; None where the two have none."""
-    words, ranked, counterpart = strings("compare"), compared.ranked, choose is not None
+    words, counterpart = strings("compare"), choose is not None
+    ranked = largest_first(compared.frame()["changed"])
     st.markdown(f"##### {words['grid']}" if counterpart else f"##### {words['grid_alike']}")
     st.caption(words["grid_about"] + ("" if counterpart else " " + words["grid_against"]))
-    if counterpart and ranked[0][2] <= EQUAL:
+    if counterpart and ranked.iloc[0] <= EQUAL:
         st.markdown(words["grid_none"])
         return
     # dark is what the title asks for
-    values = compared.changed if counterpart else {place: 1 - each for place, each in compared.changed.items()}
-    best = (ranked if counterpart else ranked[::-1])[:SHOWN]
-    first = [(layer, head, values[layer, head]) for layer, head, value in best if value > EQUAL or not counterpart]
+    values = ranked if counterpart else 1 - ranked[::-1]
+    offered = (ranked[ranked > EQUAL] if counterpart else values)[:SHOWN]
     choose = choose or page.set_view
-    positive = {place: max(value, 0.0) for place, value in values.items()}
-    colours = HeadValues(positive, words["grid_value" if counterpart else "grid_likeness"],
-                         bound=max(max(map(abs, values.values())), EQUAL), ranked=True)
-    coloured_grid(overview, view, colours, first, key="compare-grid", records=records, choose=choose)
-    pills(words["open"], [((layer, head), f"{head_label(layer, head)}  {value:.3g}") for layer, head, value in first],
+    colours = HeadValues(values.clip(lower=0).to_dict(), words["grid_value" if counterpart else "grid_likeness"],
+                         bound=max(values.abs().max(), EQUAL), ranked=True)
+    coloured_grid(overview, view, colours, offered.index, key="compare-grid", records=records, choose=choose)
+    pills(words["open"], [(head, f"{head_label(*head)}  {value:.3g}") for head, value in offered.items()],
           choose, "head", None, "rank_changed")
 
 
-def coloured_grid(overview: Overview, view: View, values: HeadValues, offered: list[tuple[int, int, float]], *,
-                  key: str, records: tuple[AttentionRecord, ...], choose: Callable[..., None]) -> None:
-    """The grid of heads with a number as colour, the offered ones (layer, head, number) with their rank; a click opens
-    the head here, by choose(head=…)."""
-    badges = [(layer, head, rank) for rank, (layer, head, _) in enumerate(offered, 1)]
+def coloured_grid(overview: Overview, view: View, values: HeadValues, offered: Iterable[HeadId], *, key: str,
+                  records: tuple[AttentionRecord, ...], choose: Callable[..., None]) -> None:
+    """The grid of heads with a number as colour, the offered ones with their rank; a click opens the head here, by
+    choose(head=…)."""
+    badges = [(layer, head, rank) for rank, (layer, head) in enumerate(offered, 1)]
     drawn = head_grid(overview, GridState((view.layer, view.head), rank_badges=badges, values=values), height=340,
                       key=key, on_event=lambda event: choose(head=(event.layer, event.head)))
     picture_button(drawn, records)
@@ -178,14 +178,14 @@ def coloured_grid(overview: Overview, view: View, values: HeadValues, offered: l
 def _answers(first: AttentionRecord, second: AttentionRecord) -> None:
     """Both answers: probabilities beside each other, the texts that were written, or the angle between sentence
     vectors."""
-    words, kinds = strings("compare"), [getattr(each.prediction, "kind", "none") for each in (first, second)]
+    words, kinds = strings("compare"), [getattr(record.prediction, "kind", "none") for record in (first, second)]
     st.markdown(f"##### {words['answers']}")
     angle = cosine(first, second)
     if angle is not None:
         st.markdown(words["cosine"].format(cosine=angle))
     elif kinds == ["target", "target"]:
-        texts = [" ".join(escape_markdown(best[0]) for best in each.texts)
-                 for each in (first.prediction, second.prediction) if each is not None]
+        texts = [" ".join(escape_markdown(best[0]) for best in prediction.texts)
+                 for prediction in (first.prediction, second.prediction) if prediction is not None]
         st.markdown(words["answers_text"].format(first=texts[0], second=texts[1]))
     elif not prediction_table(first, second):
         st.markdown(words["answers_none"].format(first=words["kinds"][kinds[0]], second=words["kinds"][kinds[1]]))

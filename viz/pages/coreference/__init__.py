@@ -5,9 +5,11 @@ import numpy as np
 import streamlit as st
 
 from model.ask import sources
-from model.core.query import Kind, OverviewQuery
+from model.core.heads import OverviewQuery
+from model.core.query import Kind
 from model.core.record import AttentionMap
 from model.core.statistics import max_statistic_null
+from model.core.tables import by_head, head_frame
 from model.studies.coreference import statistics
 from model.studies.coreference.cases import Case
 from model.studies.coreference.heads import map_of, noun_weights, words_of
@@ -24,10 +26,12 @@ from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.fields import bind
 from viz.widgets.figure import figure
-from viz.widgets.handout_button import picture_button, table_button
+from viz.widgets.folded import folded
+from viz.widgets.handout_button import picture_button
+from viz.widgets.head_table import plain_table
 from viz.widgets.vocabulary import unknown_words, vocabulary
 
-PAGE = Page("Coreference", "Look", 10, "record", controls=(
+PAGE = Page("What “it” refers to", "Test", 0, "record", controls=(
     *(Words(role) for role in ROLES), Words("twin"), Choice("click", "correct", ROLES),
     Choice("rows", "", ("pronoun", "later")),
     Choice("set", "coreference", ("coreference", "agreement", "own")), Switch("run"), Switch("untrained"),
@@ -50,9 +54,9 @@ def render(page: PageContext) -> None:
     else:
         choose_words(page, attention_map, case)
         twins = _one_sentence(page, attention_map, case, rows)
-    found = case_set_section(page, record.card, rows)
+    set_report = case_set_section(page, record.card, rows)
     if case is not None and twins is not None:
-        silencing_section(page, case, twins, found)
+        silencing_section(page, case, twins, set_report)
     vocabulary(record.card.id, record.card.title, lambda text: page.set_question(text=text))
     _sources(words["source"])
 
@@ -64,11 +68,11 @@ def _one_sentence(page: PageContext, attention_map: AttentionMap, case: Case, ro
     other = None if case.answer else twin_case(page, case)
     rows = "pronoun" if case.answer else rows
     if attention_map.kind is Kind.CAUSAL and not case.answer:
-        said = words["ask"]["causal" if rows == "later" else "causal_pronoun"]
-        st.info(said.format(model=escape_markdown(page.record().card.title),
+        note = words["ask"]["causal" if rows == "later" else "causal_pronoun"]
+        st.info(note.format(model=escape_markdown(page.record().card.title),
                             it=f"*{escape_markdown(case.word('pronoun'))}*"))
         names = words["ask"]["row_names"]
-        st.segmented_control(words["ask"]["rows"], list(names), format_func=names.get, required=True,
+        st.segmented_control(words["ask"]["rows"], list(names), format_func=names.get, required=True, wrap=True,
                              **bind(page.set_controls, "rows", rows))
     place = words_of(attention_map.queries, case)
     here, there = noun_weights(attention_map, place), None
@@ -93,15 +97,15 @@ def _grids(page: PageContext, attention_map: AttentionMap, case: Case, other: Ca
     place, bold = _open(page, twins), {"a": f"*{escape_markdown(a)}*", "b": f"*{escape_markdown(b)}*"}
     sides = [("here", case, twins.here)] + ([] if other is None or twins.there is None
                                             else [("there", other, twins.there)])
-    reach = max(float(np.abs(each[:, 0] - each[:, 1]).max()) for _, _, each in sides)
-    for column, (side, each, weights) in zip(st.columns(len(sides), gap="large"), sides):
+    heads = [head[1:] for head in twins.heads]
+    reach = max(float(np.abs(weights[:, 0] - weights[:, 1]).max()) for _, _, weights in sides)
+    for column, (side, side_case, weights) in zip(st.columns(len(sides), gap="large"), sides):
         with column:
             st.markdown(f"##### {words[side].format(**bold)}", help=words["help"].format(**bold))
-            st.caption(escape_markdown(each.sentence))
-            numbers = {noun: {head[1:]: float(each) for head, each in zip(twins.heads, weights[:, side_of])}
-                       for side_of, noun in enumerate((a, b))}
-            values = {head[1:]: float(each) for head, each in zip(twins.heads, weights[:, 0] - weights[:, 1])}
-            query = sources.open_query(page.state.model, each.sentence)
+            st.caption(escape_markdown(side_case.sentence))
+            numbers = {noun: by_head(heads, column) for noun, column in zip((a, b), weights.T, strict=True)}
+            values = by_head(heads, weights[:, 0] - weights[:, 1])
+            query = sources.open_query(page.state.model, side_case.sentence)
             overview = page.ask(OverviewQuery(query, attention_map.kind))
             colours = HeadValues(values, f"{a} − {b}", signed=True, bound=reach)
             drawn = head_grid(overview, GridState(twins.heads[place][1:], tooltip_values=numbers, values=colours),
@@ -142,7 +146,7 @@ def _scatter(page: PageContext, twins: Twins, there: np.ndarray, counts: list[st
     st.markdown(f"### {words['title']}")
     st.markdown(words["lead"].format(a=f"*{escape_markdown(a)}*", b=f"*{escape_markdown(b)}*"), width=READABLE_WIDE)
     axes = words["x"].format(a=a, b=b), words["y"].format(a=a, b=b)
-    corners = tuple(each.format(a=a, b=b) for each in words["corners"])
+    corners = tuple(corner.format(a=a, b=b) for corner in words["corners"])
     names, chosen = [head_label(*head[1:]) for head in twins.heads], _open(page, twins)
     left, right = st.columns([6, 5], gap="large")
     with left:
@@ -155,27 +159,24 @@ def _scatter(page: PageContext, twins: Twins, there: np.ndarray, counts: list[st
 def _table(twins: Twins) -> None:
     """Every head by how far it prefers the right noun, with the weight on both."""
     words, (a, b, _) = strings("coreference")["table"], twins.words
-    columns = {key: title.format(a=a, b=b) for key, title in words["columns"].items()}
-    verdicts, rows = twins.verdicts(), []
-    for place in twins.order:
-        _, layer, head = twins.heads[place]
-        row = {"head": head_label(layer, head), "paper": paper_head_label(layer, head)}
-        row |= {"here_a": twins.here[place, 0], "here_b": twins.here[place, 1], "here_mass": twins.here[place].sum()}
-        if twins.there is not None:
-            row |= {"there_a": twins.there[place, 0], "there_b": twins.there[place, 1],
-                    "there_mass": twins.there[place].sum(),
-                    "verdict": words["verdicts"][verdicts[place]].format(a=a, b=b)}
-        rows.append({columns[key]: round(float(value), 4) if isinstance(value, np.floating) else value
-                     for key, value in row.items()})
-    with st.expander(words["title"].format(n=len(twins.heads))):
-        st.dataframe(rows, hide_index=True)
-        table_button("coref-table", rows, words["title"].format(n=len(twins.heads)))
+    sides = {"here": twins.here} | ({} if twins.there is None else {"there": twins.there})
+    table = head_frame([head[1:] for head in twins.heads], {
+        f"{side}_{name}": numbers.astype(float).round(4) for side, weights in sides.items()
+        for name, numbers in zip(("a", "b", "mass"), (*weights.T, weights.sum(1)), strict=True)})
+    if twins.there is not None:
+        table["verdict"] = [words["verdicts"][verdict].format(a=a, b=b) for verdict in twins.verdicts()]
+    title = words["title"].format(n=len(twins.heads))
+    with st.expander(title):
+        plain_table(table.iloc[twins.order], {key: column.format(a=a, b=b) for key, column in words["columns"].items()},
+                    key="coref-table", alt=title)
         st.caption(words["help"])
 
 
 def _sources(words: dict) -> None:
-    with st.expander(words["title"]):
+    def inside() -> None:
         st.markdown(words["formula"])
         st.code("\n\n".join([getsource(noun_weights), getsource(statistics.correctness),
                              getsource(max_statistic_null)]))
         st.markdown(words["sources"])
+
+    folded(words["title"], inside, key="coreference-formula")

@@ -51,24 +51,24 @@ class Twins:
 
 def sentence_claims(twins: Twins) -> tuple[list[str], list[str]]:
     """What the largest weight seems to say and what the twin says to it; and how many heads change their mind."""
-    words, (a, b, it) = strings("coreference")["claims"], (f"*{escape_markdown(each)}*" for each in twins.words)
+    words, (a, b, it) = strings("coreference")["claims"], (f"*{escape_markdown(word)}*" for word in twins.words)
     top = int(np.argmax(twins.here.max(1)))
     noun = (a, b)[int(twins.here[top].argmax())]
     facts = {"a": a, "b": b, "it": it, "head": head_label(*twins.heads[top][1:]),
              "paper": paper_head_label(*twins.heads[top][1:]),
              "weight": format_weight(float(twins.here[top].max())), "noun": noun}
-    said = [words["largest_right" if noun == a else "largest_wrong"].format(**facts)]
+    sentences = [words["largest_right" if noun == a else "largest_wrong"].format(**facts)]
     if twins.there is None:
-        return said, []
+        return sentences, []
     verdicts = twins.verdicts()
     held = "fails" if noun == a else "wrong_twin"
     if verdicts[top] == "flips":
         held = "holds"
-    said.append(words[held].format(**facts, there_a=format_weight(float(twins.there[top, 0])),
-                                   there_b=format_weight(float(twins.there[top, 1]))))
-    numbers = {f"n_{each}": verdicts.count(each) for each in ("flips", "a", "b", "against", "faint")}
-    return said, [words["counts"].format(**facts, **numbers, n=len(verdicts), uniform=format_weight(twins.uniform)),
-                  *_flipper(twins, verdicts)]
+    sentences.append(words[held].format(**facts, there_a=format_weight(float(twins.there[top, 0])),
+                                        there_b=format_weight(float(twins.there[top, 1]))))
+    numbers = {f"n_{outcome}": verdicts.count(outcome) for outcome in ("flips", "a", "b", "against", "faint")}
+    counts = words["counts"].format(**facts, **numbers, n=len(verdicts), uniform=format_weight(twins.uniform))
+    return sentences, [counts, *_flipper(twins, verdicts)]
 
 
 def _flipper(twins: Twins, verdicts: list[str]) -> list[str]:
@@ -82,13 +82,13 @@ def _flipper(twins: Twins, verdicts: list[str]) -> list[str]:
                                                                twin=twin)]
 
 
-def percent(each: MeanInterval) -> str:
+def percent(interval: MeanInterval) -> str:
     """A share with its interval."""
     words = strings("coreference")["claims"]
-    if np.isnan(each.low):
-        return words["share_alone"].format(value=format_share(each.value))
-    return words["share"].format(value=format_share(each.value), low=format_share(each.low, 0),
-                                 high=format_share(each.high, 0))
+    if np.isnan(interval.low):
+        return words["share_alone"].format(value=format_share(interval.value))
+    return words["share"].format(value=format_share(interval.value), low=format_share(interval.low, 0),
+                                 high=format_share(interval.high, 0))
 
 
 def verdict(report: Report) -> str:
@@ -112,14 +112,14 @@ def set_claims(report: Report) -> list[str]:
              "best": percent(best.accuracy), "n": len(report.heads), "luck": format_share(report.luck.mean),
              "high": format_share(report.luck.high), "p": f"{report.luck.p_value:.4f}",
              "mass": format_weight(best.mass), "both": "" if np.isnan(best.both) else format_share(best.both, 0),
-             **{each: format_share(value, 0) for each, value in report.baselines.items()}}
+             **{name: format_share(value, 0) for name, value in report.baselines.items()}}
     held_out = report.best.accuracy if report.held_out is None else report.held_out.accuracy
-    said = [words[f"set_{verdict(report)}"].format(**facts, held_out=percent(held_out)),
-            words["set_best"].format(**facts)]
+    sentences = [words[f"set_{verdict(report)}"].format(**facts, held_out=percent(held_out)),
+                 words["set_best"].format(**facts)]
     if report.held_out is not None:
         chosen = " and ".join(head_label(report.named(number).layer, report.named(number).head)
                               for number in dict.fromkeys(report.held_out.chosen))
-        said.append(words["set_held_out"].format(chosen=chosen, held_out=percent(report.held_out.accuracy)))
+        sentences.append(words["set_held_out"].format(chosen=chosen, held_out=percent(report.held_out.accuracy)))
     if facts["both"]:
-        said.append(words["set_both"].format(**facts))
-    return [*said, words["set_baselines"].format(**facts)]
+        sentences.append(words["set_both"].format(**facts))
+    return [*sentences, words["set_baselines"].format(**facts)]

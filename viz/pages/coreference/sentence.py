@@ -1,4 +1,4 @@
-"""The sentence of the page Coreference: which words are asked about, and its twin."""
+"""The sentence of the page What “it” refers to: which words are asked about, and its twin."""
 import streamlit as st
 
 from model.core.query import UserError
@@ -57,20 +57,20 @@ def _clicked(page: PageContext, attention_map: AttentionMap, case: Case, event: 
     word = next((case.sentence[slice(*span)] for span in words_in(case.sentence)
                  if token in pieces(attention_map.queries, span)), None)
     if word is not None:
-        kept = {role: case.word(role) for role in ROLES}
-        page.set_controls(**(kept | {page.controls["click"]: word}))
+        roles = {role: case.word(role) for role in ROLES}
+        page.set_controls(**(roles | {page.controls["click"]: word}))
 
 
 def twin_case(page: PageContext, case: Case) -> Case | None:
     """The twin's case: that of the example or of the set, or the one that is typed here."""
     words = strings("coreference")["ask"]
-    found = _known_twin(page, case)
+    known = _known_twin(page, case)
     with st.container(width=READABLE_WIDE):
         st.text_input(words["twin"].format(it=escape_markdown(case.word("pronoun")),
                                            b=escape_markdown(case.word("wrong"))), help=words["twin_help"],
                       placeholder=case.sentence,
-                      **bind(page.set_controls, "twin", page.controls["twin"] or (found or "")))
-    for text in (page.controls["twin"], found):
+                      **bind(page.set_controls, "twin", page.controls["twin"] or (known or "")))
+    for text in (page.controls["twin"], known):
         if text and text != case.sentence:
             try:
                 return make_case(text, case.word("pronoun"), case.word("wrong"), case.word("correct"))

@@ -1,12 +1,12 @@
-"""The proof of the page Coreference: the model is asked, and asked again with a head silenced."""
+"""The proof of the page What “it” refers to: the model is asked, and asked again with a head silenced."""
 import numpy as np
 import streamlit as st
 
 from model.ask import sources
 from model.core.query import Kind, Silence, UserError
 from model.core.statistics import accuracy_intervals
-from model.studies.coreference.cases import AnswersQuery, Case
-from model.studies.coreference.model_answers import Answers
+from model.studies.coreference.cases import Case
+from model.studies.coreference.model_answers import Answers, AnswersQuery
 from model.studies.coreference.report import Report
 from model.studies.coreference.statistics import correctness, frames_of
 from viz.figures.bars import bars
@@ -22,7 +22,7 @@ SILENCED = 8        # heads of the ranking that are silenced one by one
 LITTLE = 0.02       # a change of the probability that is called none
 
 
-def silencing_section(page: PageContext, case: Case, twins: Twins, found: Report | None) -> None:
+def silencing_section(page: PageContext, case: Case, twins: Twins, set_report: Report | None) -> None:
     """The section. A model that says no words is told so by its own sentence."""
     words = strings("coreference")["proof"]
     st.markdown(f"### {words['title']}")
@@ -42,8 +42,8 @@ def silencing_section(page: PageContext, case: Case, twins: Twins, found: Report
     toggle_for(page, "proof", words["switch"].format(n=min(SILENCED, len(twins.heads))))
     if page.controls["proof"]:
         _one_by_one(page, question, twins, (a, b), share)
-    if found is not None:
-        _whole_set(page, found)
+    if set_report is not None:
+        _whole_set(page, set_report)
 
 
 def _one_by_one(page: PageContext, question: AnswersQuery, twins: Twins, choice: tuple[str, str], share: float) -> None:
@@ -66,14 +66,14 @@ def _silenced(question: AnswersQuery, head: tuple[Kind, int, int]) -> AnswersQue
     return AnswersQuery(question.model, question.revision, question.cases, frozenset({Silence(*head)}))
 
 
-def _whole_set(page: PageContext, found: Report) -> None:
+def _whole_set(page: PageContext, set_report: Report) -> None:
     """The model's own answers to the whole set, with and without the best head."""
-    words, cases = strings("coreference")["proof"], found.cases
+    words, cases = strings("coreference")["proof"], set_report.cases
     toggle_for(page, "proof_set", words["set_switch"].format(n=len(cases)))
     if not page.controls["proof_set"]:
         return
     question = AnswersQuery(page.state.model, sources.revision(page.state.model), cases)
-    head = (Kind(found.best.kind), found.best.layer, found.best.head)
-    said = [percent(accuracy_intervals(correctness(page.ask(each).scores[:, None]), frames_of(cases))[0])
-            for each in (question, _silenced(question, head))]
-    st.markdown(words["set_said"].format(plain=said[0], silenced=said[1], head=head_label(*head[1:])))
+    head = (Kind(set_report.best.kind), set_report.best.layer, set_report.best.head)
+    accuracies = [percent(accuracy_intervals(correctness(page.ask(each).scores[:, None]), frames_of(cases))[0])
+                  for each in (question, _silenced(question, head))]
+    st.markdown(words["set_said"].format(plain=accuracies[0], silenced=accuracies[1], head=head_label(*head[1:])))

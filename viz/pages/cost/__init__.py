@@ -14,7 +14,7 @@ from viz.pages.cost.measurement import LENGTHS, measured_section
 from viz.widgets.control_widgets import button_setting, choice_for, slider_for
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import picture_button
-from viz.widgets.lesson import GUESS, Lesson, computing, open_page_next_run
+from viz.widgets.lesson import GUESS, Lesson, computing
 
 WIDTHS = (64, 128, 256, 512)             # d_model of the layer that is counted and measured
 SCORES = Numbers("s", (1.0, 2.5, 0.0, -1.0, 3.0, 0.5, -2.0, 4.0, 1.5, 5.5, 0.0, 2.0), -8, 8, 12, 12)
@@ -26,7 +26,7 @@ RANGE = "\u2060–\u2060"                 # from … to …, never broken over t
 N_S, D_S, K_S, R_S = (tuple(2**power for power in span)
                       for span in (range(4, 17), range(4, 13), range(1, 6), range(2, 13)))
 SPAN = np.geomspace(2, 65_536, 64)       # lengths of the table's curves
-PAGE = Page("What it costs", "Learn", 7, "nothing", controls=(
+PAGE = Page("What it costs", "Learn", 10, "nothing", controls=(
     GUESS, Number("width", 64, min(WIDTHS), max(WIDTHS), whole=True), Switch("run"),
     Number("again", 0, 0, 99, whole=True),
     SCORES, Number("tile", 3, 1, 12, whole=True), Number("step", 2, 0, 12, whole=True),
@@ -39,11 +39,10 @@ def render(page: PageContext) -> None:
     lesson = Lesson(page, "cost")
     lesson.header()
     revealed = lesson.predict()
-    lesson.fragment(_counted, page, lesson, revealed, depends_on=lesson.controls("width"))
+    _counted(page, lesson, revealed)
     measured_section(page, lesson, _width(page), revealed)
-    lesson.fragment(_tiles, page, lesson)
-    lesson.fragment(_types, page, lesson)
-    lesson.next_lesson()
+    lesson.fragment(_tiles)
+    lesson.fragment(_types)
 
 
 def _width(page: PageContext) -> int:
@@ -113,30 +112,30 @@ def _tiles(page: PageContext, lesson: Lesson) -> None:
                                         style=CellStyle(square=False, ruler=False)),
                    key="cost-tiles", alt=lesson.alt("tiles", step=step, all=len(taken), seen=seen, keys=keys))
             st.markdown(_steps(words, taken, step))
-        found = tiles.agreement(*CHECKED)
+        agreement = tiles.agreement(*CHECKED)
         row = float(plain @ np.arange(keys))
         lesson.explanation("tiles", shown=(tiles.steps, tiles.tiled_attention),
                            shapes={"scores": scores, "o": taken[-1].o}, keys=keys, tile=tile,
-                           off=abs(row - float(taken[-1].answer[0])), row=row, n=found.n, side=CHECKED[1],
-                           tiled=found.tiled, fused=found.fused, held_plain=found.held_plain,
-                           held_tiled=found.held_tiled)
+                           off=abs(row - float(taken[-1].answer[0])), row=row, n=agreement.n, side=CHECKED[1],
+                           tiled=agreement.tiled, fused=agreement.fused, held_plain=agreement.held_plain,
+                           held_tiled=agreement.held_tiled)
 
 
 def _so_far(scores: np.ndarray, taken: list[tiles.Step], step: int) -> np.ndarray:
     """The weights after each tile that was read, as if the text ended there, (tile, key); NaN for what is not read
     yet."""
-    found = np.full((len(taken), len(scores)), np.nan)
-    for row, each in zip(found[:step], taken, strict=False):
-        row[:each.keys[1]] = np.exp(scores[:each.keys[1]] - each.m) / each.l
-    return found
+    weights = np.full((len(taken), len(scores)), np.nan)
+    for row, state in zip(weights[:step], taken, strict=False):
+        row[:state.keys[1]] = np.exp(scores[:state.keys[1]] - state.m) / state.l
+    return weights
 
 
 def _steps(words: dict, taken: list[tiles.Step], step: int) -> str:
     rows = [words["table_head"], "|---|---:|---:|---:|---:|"]
-    for number, each in enumerate(taken[:step], 1):
-        kept = f"{each.kept:.4g}" if number > 1 else "–"
-        cells = [f"{each.keys[0]}{RANGE}{each.keys[1] - 1}", f"{each.m:.3g}", kept, f"{each.l:.4f}",
-                 f"{float(each.answer[0]):.4f}"]
+    for number, state in enumerate(taken[:step], 1):
+        factor = f"{state.kept:.4g}" if number > 1 else "–"
+        cells = [f"{state.keys[0]}{RANGE}{state.keys[1] - 1}", f"{state.m:.3g}", factor, f"{state.l:.4f}",
+                 f"{float(state.answer[0]):.4f}"]
         rows.append("| " + " | ".join(f"**{cell}**" if number == step else cell for cell in cells) + " |")
     return "\n".join(rows)
 
@@ -161,7 +160,7 @@ def _types(page: PageContext, lesson: Lesson) -> None:
         left, right = st.columns(2, gap="medium")
         left.markdown(_types_table(words, (n, d, k, r)))
         right.markdown(_assumed(words, moved))
-        st.button(words["shuffle"], key="see-positions", on_click=open_page_next_run, args=("positions",))
+        st.button(words["shuffle"], key="see-positions", on_click=page.open_next, args=("positions",))
         lesson.explanation("types", shown=(layer_types.table, layer_types.run, layer_types.order_sensitivity),
                            shapes={"shuffled tokens": f"float64 ({layer_types.TOKENS}, {layer_types.WIDTH})"}, n=n, d=d,
                            cheapest=words["names"][layer_types.cheapest(n, d, k, r)], tokens=layer_types.TOKENS,

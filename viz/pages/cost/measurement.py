@@ -105,7 +105,7 @@ def _drawn(lesson: Lesson, measured: Measured, field: str, width: int, theme: st
     drawn = [PowerSeries(names[way], *measured.series(way, field), colour, measured.fit(way, field))
              for colour, way in enumerate(cost.WAYS) if measured.found[way]]
     return power_law(theme, drawn, axes=("tokens n", words[field]),
-                     x_range=(50, 1.4 * max(max(each.x) for each in drawn)), marks=[(even, f"n = 6d = {even:,}")])
+                     x_range=(50, 1.4 * max(max(series.x) for series in drawn)), marks=[(even, f"n = 6d = {even:,}")])
 
 
 def _grows(measured: Measured, way: str, field: str) -> str:
@@ -126,10 +126,10 @@ def _table(lesson: Lesson, measured: Measured) -> str:
 
 def _say(lesson: Lesson, measured: Measured, width: int) -> None:
     words, machine = lesson.prose["measured"], cost.machine()
-    times = {way: {n: each.seconds for n, each in measured.found[way].items()} for way in cost.WAYS}
+    times = {way: {n: answer.seconds for n, answer in measured.found[way].items()} for way in cost.WAYS}
     crossings = {way: cost.crossing(times[way], times["linear"]) for way in ("plain", "fused")}
-    said = {way: words["no_crossing"] if at is None else words["crossing"].format(at=at)
-            for way, at in crossings.items()}
+    sentences = {way: words["no_crossing"] if at is None else words["crossing"].format(at=at)
+                 for way, at in crossings.items()}
     shared = max(set(times["plain"]) & set(times["fused"]))
     both = [measured.found[way][shared] for way in ("plain", "fused")]
     lesson.explanation("measured",
@@ -137,7 +137,7 @@ def _say(lesson: Lesson, measured: Measured, width: int) -> None:
                               cost.power),
                        shapes={"query, key, value": f"float32 ({width // cost.D_K}, n, {cost.D_K})",
                                "tokens": f"float32 (n, {width})"},
-                       even=cost.balanced_length(width), plain=said["plain"], fused=said["fused"], n=shared,
+                       even=cost.balanced_length(width), plain=sentences["plain"], fused=sentences["fused"], n=shared,
                        faster=both[0].seconds / both[1].seconds, smaller=both[0].peak / both[1].peak,
                        tiles=cost.FLOAT * cost.BLOCK / 2**20, fitted=cost.FITTED, side=cost.WINDOW,
                        limit=cost.bytes_allowed() / 2**20, longest=cost.LONGEST,

@@ -17,10 +17,11 @@ from viz.pages.explain.one_answer import (
 )
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
+from viz.widgets.folded import folded
 from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import source_listing
 
-PAGE = Page("Does attention explain?", "Look", 6, "record", controls=(
+PAGE = Page("Does attention explain?", "Test", 2, "record", controls=(
     Number("at", -1, -1, 99_999, whole=True), Words("word", "", 40), Words("rival", "", 40), Words("other", "", 300),
     Switch("flow"),
     Choice("set", "sentences", ("sentences", "agreement")), Switch("run"), Switch("swap"), Switch("share")))
@@ -39,14 +40,14 @@ def render(page: PageContext) -> None:
     question_controls(page, record)
     question = _question(page, answer_kind(record))
     try:
-        found: Attribution = page.ask(question)
+        attribution: Attribution = page.ask(question)
     except UserError as error:
         st.error(escape_markdown(str(error)))
     else:
-        importance_section(page, found, view)
-        agreement_section(found, view)
-        corpus_section(page, record, view, found.answer.kind)
-        permuted_weights(page, question, found, view)
+        importance_section(page, attribution, view)
+        agreement_section(attribution, view)
+        corpus_section(page, record, view, attribution.answer.kind)
+        permuted_weights(page, question, attribution, view)
     head_shares(page, record[view.kind], view)
     literature()
     _formulas()
@@ -71,10 +72,13 @@ def _formulas() -> None:
     from model.studies.weight_swap import permute_rows
 
     words = strings("explain")["formulas"]
-    with st.expander(words["title"]):
+
+    def inside() -> None:
         st.markdown(words["text"])
         st.code(source_listing((rollout.with_residual, rollout.rollout, rollout.flow, value_norms.transformed_values,
                          value_norms.contributions, value_norms.apply_norm, value_norms.by_stage,
                          statistics.rank_correlations, rank_agreement, permute_rows, heads.share_among_heads), {}),
                 language="python")
         st.markdown(words["sources"])
+
+    folded(words["title"], inside, key="explain-formula")

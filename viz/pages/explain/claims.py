@@ -25,76 +25,76 @@ def format_interval(mean: MeanInterval) -> str:
     return strings("explain")["set"]["interval"].format(value=mean.value, low=mean.low, high=mean.high)
 
 
-def answer_claims(found: Attribution, layer: int, head: int) -> list[str]:
+def answer_claims(attribution: Attribution, layer: int, head: int) -> list[str]:
     """What to notice about one answer. Sentences in Markdown; none where nothing can be correlated."""
-    words, top = strings("explain")["sentence"], float(ceiling(found).mean())
-    means = {name: float(each.mean()) for name, each in agreement(found, layer, head).items()
-             if np.isfinite(each).all()}
+    words, top = strings("explain")["sentence"], float(ceiling(attribution).mean())
+    means = {name: float(rhos.mean()) for name, rhos in agreement(attribution, layer, head).items()
+             if np.isfinite(rhos).all()}
     proposed = {name: mean for name, mean in means.items() if name in METHODS}
     if not proposed or not np.isfinite(top):
         return []
     best = max(proposed, key=lambda name: proposed[name])
-    said = [words["ceiling_said"].format(ceiling=top),
-            words["best"].format(best=sentence_label(best, layer, head), best_value=proposed[best],
-                                 **{name: f"{means[f'weight_{name}']:.2f}" if f"weight_{name}" in means else "–"
-                                    for name in ("head", "layer")})]
-    said += [line for name in ("rollout", "flow") if (line := _position(found, name))]
-    outside = float(found.by_method(layer, head)["weight_head"][~found.ranked].sum())
-    return [*said, words["sink"].format(share=outside), *_first(found, layer, head)]
+    sentences = [words["ceiling_said"].format(ceiling=top),
+                 words["best"].format(best=sentence_label(best, layer, head), best_value=proposed[best],
+                                      **{name: f"{means[f'weight_{name}']:.2f}" if f"weight_{name}" in means else "–"
+                                         for name in ("head", "layer")})]
+    sentences += [line for name in ("rollout", "flow") if (line := _position(attribution, name))]
+    outside = float(attribution.by_method(layer, head)["weight_head"][~attribution.ranked].sum())
+    return [*sentences, words["sink"].format(share=outside), *_first(attribution, layer, head)]
 
 
-def _first(found: Attribution, layer: int, head: int) -> list[str]:
+def _first(attribution: Attribution, layer: int, head: int) -> list[str]:
     """What leaving the first token out does to the comparison, and what putting it in would do."""
-    words, first = strings("explain")["sentence"], first_token(found, layer, head)
+    words, first = strings("explain")["sentence"], first_token(attribution, layer, head)
     if first is None or not np.isfinite([first.apart, first.ranked]).all():
         return []
     better = "flatters" if first.ranked > first.apart else "flatters_not"
-    return [words["first"].format(token=escape_markdown(found.tokens.texts[0]), head=first.head, layer=first.layer,
-                                  effect=first.effect, rank=first.rank,
+    return [words["first"].format(token=escape_markdown(attribution.tokens.texts[0]), head=first.head,
+                                  layer=first.layer, effect=first.effect, rank=first.rank,
                                   count=first.count, apart=first.apart, ranked=first.ranked) + " " + words[better]]
 
 
-def _position(found: Attribution, name: str) -> str:
+def _position(attribution: Attribution, name: str) -> str:
     """Whether a measure over all layers says more than where the words stand; nothing where the null is flat."""
-    words, chosen, null = strings("explain")["sentence"], found.ranked, f"{name}_even"
-    if name not in found.scores or null not in found.scores:
+    words, chosen, null = strings("explain")["sentence"], attribution.ranked, f"{name}_even"
+    if name not in attribution.scores or null not in attribution.scores:
         return ""
-    rho = rank_agreement(found.scores[name][chosen], found.scores[null][chosen])
+    rho = rank_agreement(attribution.scores[name][chosen], attribution.scores[null][chosen])
     if not np.isfinite(rho):
         return ""
     return words["position" if rho >= POSITION else "position_not"].format(name=sentence_label(name, 0, 0), rho=rho)
 
 
-def set_claims(said: Report, layer: int, head: int, heads: int) -> list[str]:
+def set_claims(report: Report, layer: int, head: int, heads: int) -> list[str]:
     """What to notice over many texts."""
     words = strings("explain")["set"]
-    proposed = {name: means[-1] for name, means in said.methods.items() if name in METHODS and means[-1].texts}
+    proposed = {name: means[-1] for name, means in report.methods.items() if name in METHODS and means[-1].texts}
     if not proposed:
         return [words["few"]]
     best = max(proposed, key=lambda name: proposed[name].value)
-    lines = [words["said"].format(texts=said.texts, words=said.words, used=said.ceiling[-1].texts),
-             words["ceiling"].format(value=format_interval(said.ceiling[-1])),
+    lines = [words["said"].format(texts=report.texts, words=report.words, used=report.ceiling[-1].texts),
+             words["ceiling"].format(value=format_interval(report.ceiling[-1])),
              words["best"].format(name=sentence_label(best, layer, head), value=format_interval(proposed[best]))]
     if {"weight_head", "weight_layer"} <= set(proposed):
         lines.append(words["raw"].format(head=head_label(layer, head), value=format_interval(proposed["weight_head"]),
                                          layer=format_interval(proposed["weight_layer"])))
     for null in NULLS:
         name = null.removesuffix("_even")
-        if name in proposed and null in said.methods and said.methods[null][-1].texts:
+        if name in proposed and null in report.methods and report.methods[null][-1].texts:
             lines.append(words["null"].format(name=sentence_label(name, layer, head),
                                               value=format_interval(proposed[name]),
-                                              null=format_interval(said.methods[null][-1])))
-    if heads > 1 and said.best.texts:
-        chosen = " and ".join(dict.fromkeys(head_label(*each) for each in said.chosen))
-        lines.append(words["held_out"].format(chosen=chosen, value=format_interval(said.best), count=heads))
+                                              null=format_interval(report.methods[null][-1])))
+    if heads > 1 and report.best.texts:
+        chosen = " and ".join(dict.fromkeys(head_label(*each) for each in report.chosen))
+        lines.append(words["held_out"].format(chosen=chosen, value=format_interval(report.best), count=heads))
     return lines
 
 
-def value_claim(found: Attribution) -> str:
+def value_claim(attribution: Attribution) -> str:
     """The number that is explained."""
-    words, answer = strings("explain")["value"], found.answer
+    words, answer = strings("explain")["value"], attribution.answer
     form = "rival" if answer.rival and answer.kind != "vector" else answer.kind
-    before = "" if found.place is None else escape_markdown(found.tokens.texts[found.place])
+    before = "" if attribution.place is None else escape_markdown(attribution.tokens.texts[attribution.place])
     return words[form].format(word=f"*{escape_markdown(answer.word)}*", rival=f"*{escape_markdown(answer.rival)}*",
                               value=answer.value, rank=answer.rank,
                               chance=np.exp(min(answer.value, 0)), before=f"“{before}”")

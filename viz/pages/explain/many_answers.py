@@ -47,22 +47,22 @@ def corpus_section(page: PageContext, record: AttentionRecord, view: View, kind:
     answers = list(page.ask_each(wanted,
                                  say=lambda number, text: words["progress"].format(number=number + 1, all=len(wanted)),
                                   on_error=lambda number, error: wrong.append(str(error))))
-    found = [each for each in answers if each is not None]
-    groups = [text.group for text, each in zip(texts(which), answers, strict=True) if each is not None]
+    answered = [answer for answer in answers if answer is not None]
+    groups = [text.group for text, answer in zip(texts(which), answers, strict=True) if answer is not None]
     if wrong:
         st.warning(words["left_out"].format(count=len(wrong), all=len(wanted), first=escape_markdown(wrong[0])))
-    if not found:
+    if not answered:
         st.info(words["nothing"])
         return
-    _result(report(found, groups, view.layer, view.head), view, len(np.concatenate(found[0].by_head["weight"])))
-    if len(found[0].layers) > 1:
-        _layers(found)
+    _result(report(answered, groups, view.layer, view.head), view, len(np.concatenate(answered[0].by_head["weight"])))
+    if len(answered[0].layers) > 1:
+        _layers(answered)
 
 
-def _result(said: Report, view: View, count: int) -> None:
+def _result(set_report: Report, view: View, count: int) -> None:
     """Every measure with its intervals over the texts, and what to notice."""
-    words, top = strings("explain")["set"], said.ceiling[-1].value
-    shown = {name: means for name, means in said.methods.items() if means[-1].texts}
+    words, top = strings("explain")["set"], set_report.ceiling[-1].value
+    shown = {name: means for name, means in set_report.methods.items() if means[-1].texts}
     if not shown:
         st.info(words["few"])
         return
@@ -70,15 +70,15 @@ def _result(said: Report, view: View, count: int) -> None:
     left, right = st.columns([7, 5], gap="large")
     with left:
         agreement_chart(list(shown), values, values[:, -1], view, top, key="explain-set",
-                        alt=words["alt"].format(rows=len(shown), texts=said.texts, ceiling=top))
+                        alt=words["alt"].format(rows=len(shown), texts=set_report.texts, ceiling=top))
     with right:
-        st.markdown("\n".join(f"- {line}" for line in set_claims(said, view.layer, view.head, count)))
+        st.markdown("\n".join(f"- {line}" for line in set_claims(set_report, view.layer, view.head, count)))
 
 
-def _layers(found: list[Attribution]) -> None:
+def _layers(attributions: list[Attribution]) -> None:
     """Attention and its norms layer by layer (as Abnar & Zuidema 2020 do)."""
-    words, layers = strings("explain")["set"], np.array(found[0].layers)
-    weight, norm = (np.array(by_layer(found, measure)) for measure in ("weight", "norm"))
+    words, layers = strings("explain")["set"], np.array(attributions[0].layers)
+    weight, norm = (np.array(by_layer(attributions, measure)) for measure in ("weight", "norm"))
     drawn = [Line(words["attention"], weight, 0), *([Line(words["norm"], norm, 1)] if np.isfinite(norm).any() else [])]
     best = int(np.nanargmax(weight)) if np.isfinite(weight).any() else 0
     with st.container(width=READABLE):
@@ -89,7 +89,7 @@ def _layers(found: list[Attribution]) -> None:
                key="explain-layers", alt=words["alt_layer"].format(layer=layers[best], most=weight[best]))
 
 
-def permuted_weights(page: PageContext, question: AttributionQuery, found: Attribution, view: View) -> None:
+def permuted_weights(page: PageContext, question: AttributionQuery, attribution: Attribution, view: View) -> None:
     """The open head with its rows shuffled and made equal."""
     words, place = strings("explain")["swap"], head_label(view.layer, view.head)
     st.markdown(f"##### {words['title']}")
@@ -97,21 +97,22 @@ def permuted_weights(page: PageContext, question: AttributionQuery, found: Attri
     toggle_for(page, "swap", words["switch"])
     if not page.controls["swap"]:
         return
-    said: Swapped = page.ask(SwapQuery(question, view.layer, view.head, DRAWS))
-    low, middle, high = np.quantile(said.permuted, [0.05, 0.5, 0.95])
-    edges = np.linspace(0, max(float(said.permuted.max()), said.even, 1e-9) * 1.02, 25)
-    shares = np.histogram(said.permuted, edges)[0] / len(said.permuted)
-    form = "vector" if found.answer.kind == "vector" else "word"
+    swapped: Swapped = page.ask(SwapQuery(question, view.layer, view.head, DRAWS))
+    low, middle, high = np.quantile(swapped.permuted, [0.05, 0.5, 0.95])
+    edges = np.linspace(0, max(float(swapped.permuted.max()), swapped.even, 1e-9) * 1.02, 25)
+    shares = np.histogram(swapped.permuted, edges)[0] / len(swapped.permuted)
+    form = "vector" if attribution.answer.kind == "vector" else "word"
     left, right = st.columns([7, 5], gap="large")
     with left:
         figure(lambda theme: histogram(theme, edges, {words["shuffled"]: shares},
-                                       axes=(words["axis"][form], words["share"]), marks=[(said.even, words["even"])]),
-               key="explain-swap", alt=words["alt"].format(draws=DRAWS, median=middle, even=said.even))
+                                       axes=(words["axis"][form], words["share"]),
+                                       marks=[(swapped.even, words["even"])]),
+               key="explain-swap", alt=words["alt"].format(draws=DRAWS, median=middle, even=swapped.even))
     with right:
         st.caption(words["about"][form])
-        st.markdown(words["said"].format(median=middle, low=low, high=high, draws=DRAWS, equal=said.even,
-                                         largest=said.largest, entropy=said.entropy))
-    st.markdown(words["answer"].format(heads=sum(map(len, found.by_head["weight"]))), width=READABLE)
+        st.markdown(words["said"].format(median=middle, low=low, high=high, draws=DRAWS, equal=swapped.even,
+                                         largest=swapped.largest, entropy=swapped.entropy))
+    st.markdown(words["answer"].format(heads=sum(map(len, attribution.by_head["weight"]))), width=READABLE)
 
 
 def head_shares(page: PageContext, attention_map: AttentionMap, view: View) -> None:
@@ -123,8 +124,8 @@ def head_shares(page: PageContext, attention_map: AttentionMap, view: View) -> N
     if not page.controls["share"]:
         return
     weights, share = heads.weights(layer, view.head), heads.share_among_heads(layer, view.head)
-    rows, columns = ([visible_token(text) for text in each.texts]
-                     for each in (attention_map.queries, attention_map.keys))
+    rows, columns = ([visible_token(text) for text in tokens.texts]
+                     for tokens in (attention_map.queries, attention_map.keys))
     names = (words["row"], words["shared"].format(heads=layer.heads))
     for column, name, numbers, key in zip(st.columns(2, gap="medium"), names, (weights, share), ("softmax", "share"),
                                           strict=True):
@@ -145,15 +146,15 @@ def _share_claims(attention_map: AttentionMap, view: View, weights: np.ndarray, 
     row, column = np.unravel_index(share.argmax(), share.shape)
     count, names = attention_map.layer(view.layer).heads, (attention_map.queries.texts, attention_map.keys.texts)
     loud = (share > 2 / count) & (weights < FAINT)
-    said = words["said"].format(low=sums.min(), high=sums.max(), row=escape_markdown(names[0][row]),
-                                column=escape_markdown(names[1][column]), share=share[row, column],
-                                weight=weights[row, column], loud=int(loud.sum()), cells=int((weights > 0).sum()),
-                                average=1 / count, faint=FAINT)
+    claim = words["said"].format(low=sums.min(), high=sums.max(), row=escape_markdown(names[0][row]),
+                                 column=escape_markdown(names[1][column]), share=share[row, column],
+                                 weight=weights[row, column], loud=int(loud.sum()), cells=int((weights > 0).sum()),
+                                 average=1 / count, faint=FAINT)
     if view.pair is not None:
-        said += " " + words["pair"].format(row=escape_markdown(names[0][view.pair[0]]),
-                                           column=escape_markdown(names[1][view.pair[1]]), weight=weights[view.pair],
-                                           share=share[view.pair])
-    return said
+        claim += " " + words["pair"].format(row=escape_markdown(names[0][view.pair[0]]),
+                                            column=escape_markdown(names[1][view.pair[1]]), weight=weights[view.pair],
+                                            share=share[view.pair])
+    return claim
 
 
 def literature() -> None:

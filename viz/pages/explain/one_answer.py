@@ -95,63 +95,64 @@ def _take(page: PageContext, tokens: Tokens, event: StripEvent) -> None:
         page.set_controls(at=tokens.spans[event.token][0])
 
 
-def importance_section(page: PageContext, found: Attribution, view: View) -> None:
+def importance_section(page: PageContext, attribution: Attribution, view: View) -> None:
     """Every measure of every token."""
-    words, answer = strings("explain")["picture"], found.answer
-    measured, count = found.by_method(view.layer, view.head), len(found.tokens)
-    flat = all(np.ptp(found.scores[name][found.ranked]) < 1e-9 for name in ("rollout_even", "flow_even")
-               if name in found.scores)
-    groups = [[(words["names"][name], found.removed[name]) for name in REMOVALS]]
+    words, answer = strings("explain")["picture"], attribution.answer
+    measured, count = attribution.by_method(view.layer, view.head), len(attribution.tokens)
+    flat = all(np.ptp(attribution.scores[name][attribution.ranked]) < 1e-9 for name in ("rollout_even", "flow_even")
+               if name in attribution.scores)
+    groups = [[(words["names"][name], attribution.removed[name]) for name in REMOVALS]]
     groups += [[(label(name, view.layer, view.head), measured[name]) for name in group
                 if name in measured and not (flat and name.endswith("_even"))] for group in GROUPS]
-    twice = {text for text in found.tokens.texts if found.tokens.texts.count(text) > 1}
+    twice = {text for text in attribution.tokens.texts if attribution.tokens.texts.count(text) > 1}
     names = [html.escape(visible_token(text)) + (f" {place}" if text in twice else "")
-             for place, text in enumerate(found.tokens.texts)]
-    apart = (~found.ranked).tolist()
-    most = int(np.abs(np.where(found.ranked, found.removed["deleted"], 0)).argmax())
+             for place, text in enumerate(attribution.tokens.texts)]
+    apart = (~attribution.ranked).tolist()
+    most = int(np.abs(np.where(attribution.ranked, attribution.removed["deleted"], 0)).argmax())
     st.markdown(f"##### {words['title']}")
-    st.markdown(value_claim(found))
+    st.markdown(value_claim(attribution))
     with st.container(width=READABLE):
         unit = words["unit"]["cosine" if answer.kind == "vector" else "nats"]
         st.caption(f"{words['lead'].format(neutral=f'“{escape_markdown(answer.neutral)}”')} {unit}")
-    figure(lambda theme: importance(theme, [each for each in groups if each], names, apart, title=words["tokens"],
+    figure(lambda theme: importance(theme, [group for group in groups if group], names, apart, title=words["tokens"],
                                     apart_title=words["apart"]),
            key="explain-picture",
-           alt=words["alt"].format(rows=sum(map(len, groups)), tokens=count, most=found.tokens.texts[most]))
-    _picture_caption(page, found, flat)
+           alt=words["alt"].format(rows=sum(map(len, groups)), tokens=count, most=attribution.tokens.texts[most]))
+    _picture_caption(page, attribution, flat)
 
 
-def _picture_caption(page: PageContext, found: Attribution, flat: bool) -> None:
+def _picture_caption(page: PageContext, attribution: Attribution, flat: bool) -> None:
     """Which tokens stand apart and why, what the even rows are, and which measures are missing."""
     words = strings("explain")["picture"]
-    there = {"special": any(found.tokens.special), "place": found.place is not None,
-             "first": not found.tokens.special[0] and np.isnan(found.removed["hidden"][0]) and found.place != 0}
+    there = {"special": any(attribution.tokens.special), "place": attribution.place is not None,
+             "first": not attribution.tokens.special[0] and np.isnan(attribution.removed["hidden"][0])
+             and attribution.place != 0}
     apart = "; ".join(words["apart_what"][name] for name, holds in there.items() if holds)
-    said = [words["apart_said"].format(what=apart)] if apart else []
+    sentences = [words["apart_said"].format(what=apart)] if apart else []
     if not flat:
-        said.append(words["even"])
-    for why in dict.fromkeys(found.missing.values()):
+        sentences.append(words["even"])
+    for why in dict.fromkeys(attribution.missing.values()):
         names = [escape_markdown(words["told"].get(name, words["names"][name]).format(head="", layer="").strip(" ,"))
-                 for name, each in found.missing.items() if each == why]
-        said.append(words["missing"].format(name=words["and"].join(names), why=escape_markdown(why)))
+                 for name, reason in attribution.missing.items() if reason == why]
+        sentences.append(words["missing"].format(name=words["and"].join(names), why=escape_markdown(why)))
     with st.container(width=READABLE):
-        st.caption(" ".join(said))
-    if len(found.tokens) > FLOW_LONGEST:
+        st.caption(" ".join(sentences))
+    if len(attribution.tokens) > FLOW_LONGEST:
         toggle_for(page, "flow", words["long_flow"], help=words["long_flow_help"])
 
 
-def agreement_section(found: Attribution, view: View) -> None:
+def agreement_section(attribution: Attribution, view: View) -> None:
     """The rank correlations of this one answer, and how little one sentence says."""
-    words, count = strings("explain")["sentence"], int(found.ranked.sum())
+    words, count = strings("explain")["sentence"], int(attribution.ranked.sum())
     st.markdown(f"##### {words['title']}")
     if count < FEWEST:
         st.info(words["few"].format(count=count))
         return
-    top, luck = float(ceiling(found).mean()), critical_rho(count)
+    top, luck = float(ceiling(attribution).mean()), critical_rho(count)
     if not np.isfinite(top):
         st.info(words["flat"])
         return
-    rhos = {name: rho for name, rho in agreement(found, view.layer, view.head).items() if np.isfinite(rho).any()}
+    rhos = {name: rho for name, rho in agreement(attribution, view.layer, view.head).items() if np.isfinite(rho).any()}
     st.markdown(words["lead"].format(count=count), width=READABLE)
     values = np.array(list(rhos.values()))
     left, right = st.columns([7, 5], gap="large")
@@ -160,8 +161,8 @@ def agreement_section(found: Attribution, view: View) -> None:
                         key="explain-agreement", alt=words["alt"].format(rows=len(rhos), ceiling=top, chance=luck))
     with right:
         st.warning(words["warning"].format(count=count, chance=luck))
-        st.markdown(f"**{words['notice']}**\n" + "\n".join(f"- {line}"
-                                                           for line in answer_claims(found, view.layer, view.head)))
+        st.markdown(f"**{words['notice']}**\n"
+                    + "\n".join(f"- {line}" for line in answer_claims(attribution, view.layer, view.head)))
 
 
 def agreement_chart(measures: list[str], values: np.ndarray, mean: np.ndarray, view: View, top: float, *, key: str,

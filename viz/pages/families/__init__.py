@@ -8,10 +8,10 @@ import numpy as np
 import streamlit as st
 
 from model.ask import sources
+from model.core.models import TraceQuery
 from model.core.query import Kind
-from model.core.trace import TraceQuery
 from model.lessons import families
-from model.studies.perplexity import Chain, ChainQuery
+from model.studies.perplexity import LikelihoodQuery, SequenceLikelihood
 from viz.figures.bars import bars
 from viz.figures.base import UPRIGHT
 from viz.figures.lines import Line, lines
@@ -25,7 +25,7 @@ from viz.widgets.fields import bind
 from viz.widgets.figure import figure
 from viz.widgets.lesson import GUESS, Lesson, computing
 
-PAGE = Page("Encoder, decoder, or both", "Learn", 11, "nothing", controls=(
+PAGE = Page("Encoder, decoder, or both", "Learn", 8, "nothing", controls=(
     GUESS, Words("say", TEXT, 120), Choice("part", "cross", ("encoder", "decoder", "cross")),
     Number("hide", 4, 1, 60, whole=True),
     Words("french", "", 160), Number("upto", 11, 1, 60, whole=True), Choice("whose", "both", ("both", "decoder"))))
@@ -39,23 +39,22 @@ def render(page: PageContext) -> None:
     lesson.header()
     revealed = lesson.predict()
     with computing():
-        lesson.fragment(three_families, page, lesson, depends_on=lesson.controls("say"))
-        lesson.fragment(hidden_word, page, lesson)
-        lesson.fragment(_inputs, page, lesson, revealed)
-        lesson.fragment(_factors, page, lesson)
+        three_families(page, lesson)
+        lesson.fragment(hidden_word)
+        lesson.fragment(_inputs, revealed)
+        lesson.fragment(_factors)
     _open(lesson)
-    lesson.next_lesson()
 
 
 def _inputs(page: PageContext, lesson: Lesson, revealed: bool) -> None:
     """The three inputs of the decoder's cross-attention, with the tensors of this sentence."""
     words, query = lesson.prose["inputs"], sources.open_query(BOTH, sentence(page))
     record = page.ask(query)
-    found = families.wiring(page.ask(TraceQuery(query)), record)
-    target, layers = record[Kind.CAUSAL].queries, found.layers
-    n, m, d = len(found.memory), len(found.stream), found.memory.shape[1]
+    tensors = families.wiring(page.ask(TraceQuery(query)), record)
+    target, layers = record[Kind.CAUSAL].queries, tensors.layers
+    n, m, d = len(tensors.memory), len(tensors.stream), tensors.memory.shape[1]
     begins = html.escape(textwrap.shorten(" ".join(target.texts), BEGIN, placeholder=" …"))
-    boxes = {name: each.format(n=n, m=m, d=d, layers=layers, said=begins) for name, each in words["boxes"].items()}
+    boxes = {name: box.format(n=n, m=m, d=d, layers=layers, said=begins) for name, box in words["boxes"].items()}
     arrows = words["arrows"] if revealed else ["?", "?", "?"]
     with lesson.section("inputs"):
         left, right = st.columns([3, 2], gap="medium")
@@ -63,26 +62,26 @@ def _inputs(page: PageContext, lesson: Lesson, revealed: bool) -> None:
             figure(lambda theme: wiring(theme, boxes, arrows), key="families-wiring",
                    alt=lesson.alt("inputs", n=n, m=m, d=d))
         with right:
-            st.markdown(words["table"].format(query=found.query, key=found.key, value=found.value,
-                                              memory=found.memory.shape, stream=found.stream.shape, d=d))
-            st.metric(words["apart"], f"{found.apart:.1e}")
+            st.markdown(words["table"].format(query=tensors.query, key=tensors.key, value=tensors.value,
+                                              memory=tensors.memory.shape, stream=tensors.stream.shape, d=d))
+            st.metric(words["apart"], f"{tensors.apart:.1e}")
         same = _prefix(page, lesson)
         lesson.explanation("inputs", shown=(families.wiring,),
-                           shapes={"H": found.memory, "decoder's stream": found.stream}, n=n, m=m, d=d, layers=layers,
-                           apart=found.apart, **same)
+                           shapes={"H": tensors.memory, "decoder's stream": tensors.stream}, n=n, m=m, d=d,
+                           layers=layers, apart=tensors.apart, **same)
 
 
 def _prefix(page: PageContext, lesson: Lesson) -> dict:
     """y_t from the tokens before it alone, beside y_t from one pass over the whole target: teacher forcing changes
     nothing."""
     words, text = lesson.prose["inputs"], sentence(page)
-    whole: Chain = page.ask(ChainQuery(sources.open_query(BOTH, text)))
+    whole: SequenceLikelihood = page.ask(LikelihoodQuery(sources.open_query(BOTH, text)))
     steps = len(whole.ids) - 1
     at = min(page.controls["upto"], steps)
     slider_for(page, "upto", words["upto"], range(1, steps + 1),
                say=lambda place: f"{place}: {whole.texts[place - 1]}", closed=True)
-    part: Chain = page.ask(ChainQuery(sources.open_query(BOTH, text, continuation=whole.ids[:at])))
-    first, second = (float(each.log_probabilities[at - 1]) for each in (whole, part))
+    part: SequenceLikelihood = page.ask(LikelihoodQuery(sources.open_query(BOTH, text, continuation=whole.ids[:at])))
+    first, second = (float(likelihood.log_probabilities[at - 1]) for likelihood in (whole, part))
     return {"t": at, "word": escape_markdown(whole.texts[at - 1]), "whole": first, "part": second,
             "difference": abs(first - second)}
 
@@ -96,17 +95,16 @@ def _factors(page: PageContext, lesson: Lesson) -> None:
         if not both:
             if not there:
                 st.caption(lesson.prose["three"]["missing"])
-            chain: Chain = page.ask(ChainQuery(sources.open_query(model, text)))
+            chain: SequenceLikelihood = page.ask(LikelihoodQuery(sources.open_query(model, text)))
             _product(lesson, {words["this"]: chain}, words["alone"])
             return
-        page.prefetch("factors", [ChainQuery(sources.open_query(model, text))])
-        own: Chain = page.ask(ChainQuery(sources.open_query(BOTH, text)))
+        own: SequenceLikelihood = page.ask(LikelihoodQuery(sources.open_query(BOTH, text)))
         st.text_input(words["french"], max_chars=160, help=words["french_help"],
                       placeholder=swap_gender(french_of(own)),
                       **bind(page.set_controls, "french", page.controls["french"]))
         button_setting(page, words["swapped"], "swapped", french="")
         typed = page.controls["french"].strip() or swap_gender(french_of(own))
-        other: Chain = page.ask(ChainQuery(sources.open_query(BOTH, text, target=typed)))
+        other: SequenceLikelihood = page.ask(LikelihoodQuery(sources.open_query(BOTH, text, target=typed)))
         same = min(len(own.ids), len(other.ids))
         parted = next((place for place in range(same) if own.ids[place] != other.ids[place]), None)
         says = words["equal"] if parted is None else words["parts"].format(
@@ -115,7 +113,7 @@ def _factors(page: PageContext, lesson: Lesson) -> None:
         _product(lesson, {words["own"]: own, words["other"]: other}, says)
 
 
-def french_of(chain: Chain) -> str:
+def french_of(chain: SequenceLikelihood) -> str:
     """Its words as one writes them, without the end; an elision takes no space."""
     return " ".join(chain.texts[:-1]).replace("' ", "'").replace(" .", ".")
 
@@ -123,18 +121,18 @@ def french_of(chain: Chain) -> str:
 def swap_gender(french: str) -> str:
     """The same French with every pronoun of the other gender."""
     other = {"il": "elle", "elle": "il"}
-    return re.sub(r"\b(il|elle)\b", lambda found: other[found[0]], french)
+    return re.sub(r"\b(il|elle)\b", lambda match: other[match[0]], french)
 
 
-def _product(lesson: Lesson, chains: dict[str, Chain], says: str) -> None:
+def _product(lesson: Lesson, chains: dict[str, SequenceLikelihood], says: str) -> None:
     """Bars and running product of one or two texts; the prose tells the numbers of the last."""
     words, (name, chain) = lesson.prose["factors"], list(chains.items())[-1]
     chances, least = np.exp(chain.log_probabilities), int(chain.log_probabilities.argmin())
-    longest = max(chains.values(), key=lambda each: len(each.ids))
+    longest = max(chains.values(), key=lambda one: len(one.ids))
     steps = np.arange(1, len(longest.ids) + 1)
-    padded = {each: np.pad(one.log_probabilities, (0, len(steps) - len(one.ids)), constant_values=np.nan)
-              for each, one in chains.items()}
-    factors = {each: np.exp(one) for each, one in padded.items()}
+    padded = {title: np.pad(one.log_probabilities, (0, len(steps) - len(one.ids)), constant_values=np.nan)
+              for title, one in chains.items()}
+    factors = {title: np.exp(one) for title, one in padded.items()}
     labels = [" / ".join(dict.fromkeys(html.escape(one.texts[place]) for one in chains.values()
                                        if place < len(one.texts)))
               for place in range(len(steps))]
@@ -144,13 +142,13 @@ def _product(lesson: Lesson, chains: dict[str, Chain], says: str) -> None:
                                   angle=UPRIGHT),
                key="families-chances",
                alt=lesson.alt("factors", n=len(chances), least=chain.texts[least], p=chances[least]))
-    drawn = [Line(each, np.cumsum(one) / np.log(10), place) for place, (each, one) in enumerate(padded.items())]
+    drawn = [Line(title, np.cumsum(one) / np.log(10), place) for place, (title, one) in enumerate(padded.items())]
     lowest = min(-1.0, 1.05 * min(float(one.products[-1]) for one in chains.values()) / np.log(10))
     with right:
         figure(lambda theme: lines(theme, steps, drawn, axes=("t", words["product"]), y_range=(lowest, -0.03 * lowest),
                                    height=340),
                key="families-product", alt=words["alt_product"].format(product=chain.products[-1] / np.log(10)))
-    lesson.explanation("factors", shown=(Chain,), shapes={"ln P(y_t | y_<t, x)": chain.log_probabilities},
+    lesson.explanation("factors", shown=(SequenceLikelihood,), shapes={"ln P(y_t | y_<t, x)": chain.log_probabilities},
                        n=len(chances), says=says, name=name, least=escape_markdown(chain.texts[least]),
                        p=chances[least], total=chain.products[-1], power=chain.products[-1] / np.log(10),
                        perplexity=chain.perplexity, mean=-chain.log_probabilities.mean())

@@ -8,9 +8,9 @@ import numpy as np
 import streamlit as st
 
 from model.ask import sources
-from model.core.query import FirstLayerQuery, Hide, Kind, Query
+from model.core.models import LastVectorsQuery
+from model.core.query import Hide, Kind, Query
 from model.core.record import AttentionRecord, Tokens
-from model.core.trace import LastQuery
 from model.lessons import families
 from viz.figures.bars import bars
 from viz.figures.base import UPRIGHT
@@ -32,7 +32,7 @@ KINDS = {"encoder": Kind.SELF, "decoder": Kind.CAUSAL, "cross": Kind.CROSS}
 def decoder() -> tuple[str, bool]:
     """The decoder to show, and whether it is SmolLM2: where that is not on disk, the one that was trained here stands
     in."""
-    there = any(each.id == "smollm2" and each.on_disk for each in sources.catalogue())
+    there = any(offer.id == "smollm2" and offer.on_disk for offer in sources.catalogue())
     return ("smollm2", True) if there else (STANDS_IN, False)
 
 
@@ -48,8 +48,8 @@ def family_queries(text: str) -> list[Query]:
 
 def family_columns() -> list:
     """The columns of FAMILIES."""
-    found = st.columns(3, gap="medium")
-    return [found[place] for place in PLACES]
+    columns = st.columns(3, gap="medium")
+    return [columns[place] for place in PLACES]
 
 
 def three_families(page: PageContext, lesson: Lesson) -> None:
@@ -60,24 +60,24 @@ def three_families(page: PageContext, lesson: Lesson) -> None:
                       **bind(page.set_controls, "say", page.controls["say"]))
         if not decoder()[1]:
             st.caption(words["missing"])
-        choice_for(page, "part", words["part"], words["parts"])
-        queries, captions, cards, seen = family_queries(sentence(page)), {}, {}, {}
-        # each is drawn while the next one is computed
-        with closing(page.ask_each(map(FirstLayerQuery, queries), height=330)) as answers:
-            for column, name, query, record in zip(family_columns(), FAMILIES, queries, answers, strict=True):
-                cards[name] = record.card
-                kind = KINDS[page.controls["part"]] if name == "both" else record.kinds[0]
-                with column:
-                    seen[name] = _may(lesson, name, record, kind)
-                    captions[name] = st.empty()
-                    captions[name].caption(words["says"][name].format(
-                        says=best_guess(sources.cached(query) or record, name), tokens=len(seen[name])))
-        whole = page.ask(queries[FAMILIES.index("decoder")], height=0)   # what it says needs every layer
-        captions["decoder"].caption(words["says"]["decoder"].format(says=best_guess(whole, "decoder"),
-                                                                    tokens=len(seen["decoder"])))
-        lesson.explanation("three", shown=(families.allowed,), shapes={"allowed": seen["decoder"]},
-                           encoder=seen["encoder"].mean(), decoder=seen["decoder"].mean(), tokens=len(seen["decoder"]),
-                           vector=cards["encoder"].d_model, title=cards["decoder"].title)
+        lesson.fragment(_who_sees_what)
+
+
+def _who_sees_what(page: PageContext, lesson: Lesson) -> None:
+    """The three pictures, and what each model makes of the sentence."""
+    words, cards, seen = lesson.prose["three"], {}, {}
+    choice_for(page, "part", words["part"], words["parts"])
+    # each is drawn while the next one is computed
+    with closing(page.ask_each(family_queries(sentence(page)), height=330)) as answers:
+        for column, name, record in zip(family_columns(), FAMILIES, answers, strict=True):
+            cards[name] = record.card
+            kind = KINDS[page.controls["part"]] if name == "both" else record.kinds[0]
+            with column:
+                seen[name] = _may(lesson, name, record, kind)
+                st.caption(words["says"][name].format(says=best_guess(record, name), tokens=len(seen[name])))
+    lesson.explanation("three", shown=(families.allowed,), shapes={"allowed": seen["decoder"]},
+                       encoder=seen["encoder"].mean(), decoder=seen["decoder"].mean(), tokens=len(seen["decoder"]),
+                       vector=cards["encoder"].d_model, title=cards["decoder"].title)
 
 
 def _may(lesson: Lesson, name: str, record: AttentionRecord, kind: Kind) -> np.ndarray:
@@ -99,7 +99,7 @@ def _short(tokens: Tokens) -> list[str]:
 
 
 def best_guess(record: AttentionRecord, name: str) -> str:
-    """The best guess at the last position, "…" as long as it is not known; of an encoder the size of the vector."""
+    """The best guess at the last position, "…" where there is none; of an encoder the size of the vector."""
     answer = record.prediction
     if name == "encoder":
         return str(record.card.d_model)
@@ -112,7 +112,7 @@ def best_guess(record: AttentionRecord, name: str) -> str:
 
 def word_spans(text: str) -> list[tuple[int, int]]:
     """(start, end) of each word."""
-    return [each.span() for each in re.finditer(r"\S+", text)]
+    return [word.span() for word in re.finditer(r"\S+", text)]
 
 
 def hiding_edits(tokens: Tokens, span: tuple[int, int]) -> list[Hide]:
@@ -125,24 +125,22 @@ def hiding_edits(tokens: Tokens, span: tuple[int, int]) -> list[Hide]:
 def hidden_word(page: PageContext, lesson: Lesson) -> None:
     """One word is hidden from everybody: how far each token's last vector moves tells who could see it."""
     words, text = lesson.prose["hidden"], sentence(page)
-    found = word_spans(text)
+    spans = word_spans(text)
     with lesson.section("hidden"):
-        if len(found) < 2:
+        if len(spans) < 2:
             st.info(words["short"])
             return
-        at = min(max(1, page.controls["hide"]), len(found) - 1)
-        slider_for(page, "hide", words["hide"], range(1, len(found)), say=lambda place: text[slice(*found[place])],
+        at = min(max(1, page.controls["hide"]), len(spans) - 1)
+        slider_for(page, "hide", words["hide"], range(1, len(spans)), say=lambda place: text[slice(*spans[place])],
                    closed=True)
-        records, touched, word = list(page.ask_each(family_queries(text))), {}, escape_markdown(text[slice(*found[at])])
-        with closing(page.ask_each([each for record in records
-                                    for each in _before_and_after(record, found[at])])) as answers:
+        records, touched, word = list(page.ask_each(family_queries(text))), {}, escape_markdown(text[slice(*spans[at])])
+        with closing(page.ask_each([question for record in records
+                                    for question in _before_and_after(record, spans[at])])) as answers:
             for column, name, record in zip(family_columns(), FAMILIES, records, strict=True):
                 change = families.moved(next(answers).vectors, next(answers).vectors)
                 touched[name] = f"{int((change > 1e-4).sum())} of {len(change)}"
                 with column:
                     _change(lesson, name, record, change, word, touched[name])
-        near = [found[place] for place in (at - 1, at + 1, at - 2, at + 2) if 1 <= place < len(found)]
-        page.prefetch("hidden", [_before_and_after(record, span)[1] for span in near for record in records])
         lesson.explanation("hidden", shown=(families.moved,), shapes={"moved": change}, word=word, **touched)
 
 
@@ -154,9 +152,9 @@ def _change(lesson: Lesson, name: str, record: AttentionRecord, change: np.ndarr
            key=f"families-hidden-{name}", alt=lesson.alt("hidden", word=word, touched=touched, name=name))
 
 
-def _before_and_after(record: AttentionRecord, span: tuple[int, int]) -> tuple[LastQuery, LastQuery]:
+def _before_and_after(record: AttentionRecord, span: tuple[int, int]) -> tuple[LastVectorsQuery, LastVectorsQuery]:
     """The questions for the last vectors of the stack that reads the sentence: as it is, and with the word at `span`
     hidden."""
     query, kind = record.query, record.kinds[0]
     other = sources.open_query(query.model, query.text, edits=hiding_edits(record[kind].queries, span))
-    return LastQuery(query, kind), LastQuery(other, kind)
+    return LastVectorsQuery(query, kind), LastVectorsQuery(other, kind)

@@ -1,79 +1,86 @@
 """What does each attention head look at? The sentence, every head at once, one head open."""
 import inspect
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from model.ask import sources
 from model.core import heads
-from model.core.displayed import displayed_head
-from model.core.measures import BY_NAME, HeadMeasures
-from model.core.query import Kind, MeasuresQuery, OverviewQuery, UserError
+from model.core.displayed import displayed_head, overlaid_heads
+from model.core.heads import OverviewQuery
+from model.core.measures import BY_NAME, HeadMeasures, MeasuresQuery
+from model.core.query import Kind, UserError
 from model.core.record import AttentionMap, AttentionRecord, Layer
 from model.core.view import View
+from viz.components.component import Picture
 from viz.components.head_grid import GridEvent, GridState, HeadValues, head_grid
 from viz.components.head_view import head_view
 from viz.examples import Example, example_for, other_twin, word_at
-from viz.handout.build import head_item
 from viz.page import Page, PageContext
 from viz.pages.heads.claims import head_claims
 from viz.pages.heads.colours import COLOUR, grid_colours
-from viz.pages.heads.display import export_menu, filters, lens_bar, overlays
+from viz.pages.heads.display import export_menu, filters, lens_bar
 from viz.pages.heads.prediction import PREDICT, covered_head, is_covered, marked_cells, score_panel, start_button
 from viz.pages.heads.ranking import SHOWN, look_here_first, tooltip_numbers
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import segments, select
-from viz.widgets.handout_button import add_to_handout, picture_button
+from viz.widgets.folded import folded
+from viz.widgets.fragment import fragment
+from viz.widgets.handout_button import add_to_handout, item_maker, picture_button
 from viz.widgets.sentence_strip import sentence_strip
 from viz.widgets.vocabulary import vocabulary
-from viz.widgets.waiting import in_fragment_run, wait_for_paint
 
 PAGE = Page("Heads", "Look", 0, "record", controls=(COLOUR, *PREDICT))
-HEAD_DRAWN = 0.12   # seconds that the open head takes the browser, before the other parts may come
 PICTURE = 430   # pixels: the open head and what is true of it fit under the sentence on a screen of 900
 
 
 def render(page: PageContext) -> None:
     """Draws the page."""
-    record, view = page.record(), page.view()
-    st.markdown(f"#### {strings('heads')['question']}")
+    record = page.record()
+    _title(page)
     _warnings(page, record)
+    fragment(page, _picture, record)
+    _formula()
+
+
+def _title(page: PageContext) -> None:
+    """The question, and beside it tired ⇄ wide: the same sentence with the other word, one click away."""
+    texts = _twins(page)
+
+    def swapped() -> None:
+        page.set_question(text=st.session_state["twin"] or next(text for text in texts if text != page.state.text))
+
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.markdown(f"#### {strings('heads')['question']}", width="content")
+        if texts:
+            st.session_state["twin"] = page.state.text
+            st.segmented_control(strings("heads")["swap"], list(texts), format_func=texts.__getitem__, key="twin",
+                                 on_change=swapped, label_visibility="collapsed")
+
+
+def _picture(page: PageContext, record: AttentionRecord) -> None:
+    """The sentence, every head and the open one, or the covered head that is to be predicted."""
+    page.follow()
+    view = page.view()
     if is_covered(page, record, view):
         _sentence(page, record, view, True)
         covered_head(page, record)
         return
-    _picture(page, record)
-    _formula()
-    if sources.cached(MeasuresQuery(page.query(), view.kind)) is None:
-        page.ask(MeasuresQuery(page.query(), view.kind))
-        st.rerun()
-
-
-@st.fragment
-def _picture(page: PageContext, record: AttentionRecord) -> None:
-    """The sentence, every head and the open one. A click in them draws them alone, and first the open head, which it
-    waits for: the browser has it drawn before the others come."""
-    if in_fragment_run() and page.current_state().question != page.state.question:   # the twin's sentence was chosen
-        st.rerun()
-    page = replace(page, state=page.current_state())
-    view = page.view()
-    measures = sources.cached(MeasuresQuery(page.query(), view.kind))
-    if in_fragment_run() and (measures is None or is_covered(page, record, view)):
-        st.rerun()
-    sentence = st.container()
+    _sentence(page, record, view, False)
+    question = MeasuresQuery(page.query(), view.kind)
+    measures = sources.cached(question)
     left, right = st.columns([11, 13], gap="medium")
-    parts = [(sentence, partial(_sentence, page, record, view, False)),
-             (left, partial(_grid, page, record, view, measures)), (right, partial(_open_head, page, record, view)),
-             (left, partial(look_here_first, record[view.kind], view, measures, page.set_view))]
-    if in_fragment_run():
-        parts.insert(0, parts.pop(2))
-    for number, (place, draw) in enumerate(parts):
-        with place:
-            draw()
-        if in_fragment_run() and number == 0:
-            wait_for_paint(HEAD_DRAWN)
+    with left:
+        _grid(page, record, view, measures)
+        look_here_first(record[view.kind], view, measures, page.set_view)
+    with right:
+        picture = _open_head(page, record, view)
+        _what_holds(page, record, view)
+        _ways_on(page, record, view, picture)
+    if measures is None:   # of a long text they take longer than the picture, which is there before them
+        page.ask(question, height=0)
+        st.rerun()
 
 
 def _formula() -> None:
@@ -81,11 +88,14 @@ def _formula() -> None:
     from model.core import attention
 
     words = strings("heads")
-    with st.expander(words["formula_title"]):
+
+    def inside() -> None:
         st.latex(words["formula"])
         st.markdown(words["formula_words"])
         st.code("\n\n".join(inspect.getsource(each) for each in (attention.scores, attention.softmax, heads.weights)),
                 language="python")
+
+    folded(words["formula_title"], inside, key="heads-formula")
 
 
 def _warnings(page: PageContext, record: AttentionRecord) -> None:
@@ -118,17 +128,10 @@ def _sentence(page: PageContext, record: AttentionRecord, view: View, hidden: bo
     cross = view.kind is Kind.CROSS
     # a token that is in focus only because nobody chose one yet must not become the first of a pair
     focus = view.token if view.pair or hidden or "token" in page.state.user_set else None
-    twins = _twins(page)
-    # columns: stacked on a phone
-    tokens, toggle = st.columns([6, 1], vertical_alignment="center") if twins else (st.container(), None)
-    with tokens:
-        sentence_strip(attention_map.queries, focus=focus, pair=None if cross or hidden else view.pair,
-                       pairs=not (cross or hidden), key="strip",
-                       on_event=lambda event: page.set_view(token=event.token,
-                                                            pair=view.pair if cross or hidden else event.pair))
-    if toggle:
-        with toggle:
-            _twin_toggle(page, twins)
+    sentence_strip(attention_map.queries, focus=focus, pair=None if cross or hidden else view.pair,
+                   pairs=not (cross or hidden), key="strip",
+                   on_event=lambda event: page.set_view(token=event.token,
+                                                        pair=view.pair if cross or hidden else event.pair))
     if cross and not hidden:
         sentence_strip(attention_map.keys, focus=view.pair[1] if view.pair else None, pairs=False, key="strip_keys",
                        on_event=lambda event: page.set_view(pair=None if event.token is None
@@ -141,16 +144,6 @@ def _twins(page: PageContext) -> dict[str, str]:
     if example is None or not example.twin or not example.swap:
         return {}
     return {example.text: example.swap[0], example.twin: example.swap[1]}
-
-
-def _twin_toggle(page: PageContext, texts: dict[str, str]) -> None:
-    """tired ⇄ wide: the same sentence with the other word, one click away."""
-    def swapped() -> None:
-        page.set_question(text=st.session_state["twin"] or next(text for text in texts if text != page.state.text))
-
-    st.session_state["twin"] = page.state.text
-    st.segmented_control(strings("heads")["swap"], list(texts), format_func=texts.__getitem__, key="twin",
-                         on_change=swapped, label_visibility="collapsed")
 
 
 def _grid(page: PageContext, record: AttentionRecord, view: View, measures: HeadMeasures | None) -> None:
@@ -175,8 +168,6 @@ def _grid(page: PageContext, record: AttentionRecord, view: View, measures: Head
     drawn = head_grid(overview, shown, heads_per_kv=_heads_per_kv(attention_map), key="grid",
                       on_event=lambda event: _take(page, event))
     picture_button(drawn, (record,), beside=None if silences is None else _silencing_switch)
-    if st.session_state.pop("silenced", False):
-        _edit(page, "zero")
 
 
 def _silencing_switch() -> None:
@@ -188,7 +179,8 @@ def _silencing_switch() -> None:
 def _take(page: PageContext, event: GridEvent) -> None:
     """A head that was clicked; one to be silenced is compared as soon as the page runs."""
     page.set_view(head=(event.layer, event.head))
-    st.session_state["silenced"] = event.silence
+    if event.silence:
+        page.open_next("compare", **_edited("zero"))
 
 
 def _heads_per_kv(attention_map: AttentionMap) -> int:
@@ -197,50 +189,51 @@ def _heads_per_kv(attention_map: AttentionMap) -> int:
     return sizes.pop() if len(sizes) == 1 else 1
 
 
-def _open_head(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """The open head in its lens, and what is true of it."""
-    words, above = strings("heads"), st.container(horizontal=True, vertical_alignment="center")
-    guess = marked_cells(page, record, view)
-    head_view(displayed_head(record, view), replace(view, pair=None) if guess else view,
-              overlay=overlays(record, view), height=PICTURE, guess=guess, key="head",
-              on_event=lambda event: page.set_view(token=event.token, pair=event.pair))
-    with above:
+def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Picture:
+    """The open head in its lens, under the ways to show it and to take it away."""
+    words = strings("heads")
+    with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"##### {words['head_title'].format(layer=view.layer, head=view.head)}")
         lens_bar(view, page.set_view)
         filters(record, view, page.set_view)
-        export_menu(record, view, page.link(page.state))
-    if guess is not None:
+        export_menu(record, view, page.link())
+    guess = marked_cells(page, record, view)
+    return head_view(displayed_head(record, view), replace(view, pair=None) if guess else view,
+                     overlay=overlaid_heads(record, view), height=PICTURE, guess=guess, key="head",
+                     on_event=lambda event: page.set_view(token=event.token, pair=event.pair))
+
+
+def _what_holds(page: PageContext, record: AttentionRecord, view: View) -> None:
+    """What is true of the open head: the score of a prediction, and sentences."""
+    if page.controls["predict"] == "shown":
         score_panel(page, record, view)
-    said = head_claims(record, view, *_twin(page))
-    if said:
-        st.markdown(" ".join(said))
-    _ways_on(page, record, view)
+    st.markdown(" ".join(head_claims(record, view, *_twin(page))))
 
 
-def _ways_on(page: PageContext, record: AttentionRecord, view: View) -> None:
+def _ways_on(page: PageContext, record: AttentionRecord, view: View, picture: Picture) -> None:
     """One action to the same question with this head silenced, with another word, or with this head taken from the
     twin; and to predicting it."""
     words, example = strings("heads"), example_for(page.state.text, page.state.text_b)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         start_button(page, record, view)
-        add_to_handout("head", lambda where, link: head_item(record, view, where=PAGE.title, link=link))
+        add_to_handout("head", item_maker(picture, (record,)))
         asks = record.verification.status != "imported"   # a file has no model that could be asked anew
         if asks and st.button(words["compare_silenced"], key="compare-silenced", type="tertiary",
                               help=words["compare_help"]):
-            _edit(page, "zero")
+            page.open_page("compare", **_edited("zero"))
         if example is not None and example.twin and st.button(words["compare_swapped"], key="compare-swapped",
                                                               type="tertiary"):
             page.open_page("compare", versus="text", other=other_twin(example, page.state.text))
         if example is not None and example.twin and st.button(words["compare_patched"], key="compare-patched",
                                                               type="tertiary"):
-            _edit(page, "patch", other=other_twin(example, page.state.text))
+            page.open_page("compare", **_edited("patch"), other=other_twin(example, page.state.text))
         if asks:
             _swap(page, record, view)
 
 
-def _edit(page: PageContext, edit: str, **more: Any) -> None:
-    """Compares with an edit of the open head, whatever head was edited before."""
-    page.open_page("compare", versus="edit", edit=edit, edit_layer=-1, edit_head=-1, **more)
+def _edited(edit: str) -> dict[str, Any]:
+    """The controls of the page Compare two for an edit of the open head, whatever head was edited before."""
+    return {"versus": "edit", "edit": edit, "edit_layer": -1, "edit_head": -1}
 
 
 def _swap(page: PageContext, record: AttentionRecord, view: View) -> None:

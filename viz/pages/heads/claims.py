@@ -29,10 +29,10 @@ def head_claims(record: AttentionRecord, view: View, twin: AttentionRecord | Non
     facts = {"head": head_label(*here), "weight": format_weight(weights[here]), "n": len(order), "rank": places[here],
              "a": token_label(attention_map.queries, view.pair[0]), "b": token_label(attention_map.keys, view.pair[1]),
              "uniform": format_weight(1 / max(1, int(allowed.reshape(-1, allowed.shape[-1])[0].sum())))}
-    said = [words["largest" if places[here] == 1 else "ranked"].format(**facts)]
+    sentences = [words["largest" if places[here] == 1 else "ranked"].format(**facts)]
     if twin is not None and example is not None:
-        said += _twin_claims(record, view, twin, example, weights)
-    return said
+        sentences += _twin_claims(record, view, twin, example, weights)
+    return sentences
 
 
 def _twin_claims(record: AttentionRecord, view: View, twin: AttentionRecord, example: Example,
@@ -42,31 +42,46 @@ def _twin_claims(record: AttentionRecord, view: View, twin: AttentionRecord, exa
         return []
     tokens, texts = twin[view.kind].queries, (twin.query.text, twin.query.text_b)
     query, key, rival = (token_of(tokens, texts, word) for word in (*example.pair, example.rival))
-    mine = tuple(token_of(record[view.kind].queries, (record.query.text, record.query.text_b), word)
-                 for word in example.pair)
-    if query is None or key is None or rival is None or mine != view.pair:
+    *pair, rival_here = (token_of(record[view.kind].queries, (record.query.text, record.query.text_b), word)
+                         for word in (*example.pair, example.rival))
+    if query is None or key is None or rival is None or rival_here is None:
+        return []
+    if view.pair is None or tuple(pair) != view.pair:
         return []
     words, here = strings("heads")["claims"], (view.layer, view.head)
-    to_key, to_rival = heads.pair_weights(twin[view.kind], query,
-                                          key), heads.pair_weights(twin[view.kind], query, rival)
+    to_key, to_rival = (heads.pair_weights(twin[view.kind], query, noun) for noun in (key, rival))
+    rival_now = heads.pair_weights(record[view.kind], view.pair[0], rival_here)
     new_word = example.swap[1] if record.query.text == example.text else example.swap[0]
     facts = {"word": f"*{escape_markdown(new_word)}*", "rival": f"*{escape_markdown(example.rival)}*",
-             "twin": format_weight(to_key[here]), "rival_twin": format_weight(to_rival[here])}
+             "rival_now": format_weight(rival_now[here]), "twin": format_weight(to_key[here]),
+             "rival_twin": format_weight(to_rival[here])}
     if view.kind is Kind.CAUSAL and all(abs(to_key[place] - weight) < BLIND for place, weight in weights.items()):
         return [words["blind"].format(**facts)]
     other = next((layer, head) for layer, head, _ in heads.rank_heads_for_pair(record[view.kind], *view.pair)
                  if (layer, head) != here)
     place = sorted(weights.values(), reverse=True).index(weights[other]) + 1
-    return [words[verdict(weights[here], to_key[here], to_rival[here])].format(**facts),
+    return [words[verdict((weights[here], rival_now[here]), (to_key[here], to_rival[here]))].format(**facts),
             words["other"].format(head=head_label(*other), place=PLACES.get(place, str(place)),
                                   weight=format_weight(weights[other]), twin=format_weight(to_key[other])),
             words["caution"]]
 
 
-def verdict(weight: float, twin: float, rival: float) -> str:
-    """Which sentence fits: what the weight to the first noun and to its rival did when the word was swapped."""
-    if rival > twin:
-        return "switches"
-    if twin > weight * (1 + HARDLY):
+# (who leads in this sentence, who in the twin): the sentence; 1 the first noun, −1 its rival, 0 both print the same
+LEADS = {(1, -1): "switches", (-1, 1): "returns", (-1, -1): "behind", (0, 1): "even_now", (0, -1): "even_now",
+         (0, 0): "even_now", (1, 0): "even_then", (-1, 0): "even_then"}
+
+
+def verdict(now: tuple[float, float], then: tuple[float, float]) -> str:
+    """Which sentence fits. now, then: the weights to the first noun and to its rival in this sentence and in the
+    twin. Who leads is told from the digits that are printed."""
+    lead_now, lead_then = (_lead(float(format_weight(first)), float(format_weight(rival)))
+                           for first, rival in (now, then))
+    if (lead_now, lead_then) in LEADS:
+        return LEADS[lead_now, lead_then]
+    if then[0] > now[0] * (1 + HARDLY):
         return "grows"
-    return "weakens" if twin < weight * (1 - HARDLY) else "stays"
+    return "weakens" if then[0] < now[0] * (1 - HARDLY) else "stays"
+
+
+def _lead(first: float, rival: float) -> int:
+    return (first > rival) - (first < rival)

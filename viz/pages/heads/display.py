@@ -1,16 +1,16 @@
 """How the open head is shown, and how it is taken away: lens, filters, export, link."""
 from collections.abc import Callable
-from dataclasses import replace
 
 import streamlit as st
 
-from model.core.displayed import DisplayedHead, displayed_head
 from model.core.query import Kind
 from model.core.record import AttentionRecord
+from model.core.tables import head_ids
 from model.core.view import LENSES, QUADRANTS, SCALES, View
 from viz.components.slider import slider
 from viz.format import format_share, head_label
 from viz.print.options import Options
+from viz.session import session
 from viz.text import strings
 from viz.widgets.fields import bind, segments, select, toggle
 
@@ -35,22 +35,15 @@ def filters(record: AttentionRecord, view: View, choose: Callable[..., None]) ->
                key="slider-keep", turn=lambda share: choose(keep=share))
         toggle(words["renormalise"], choose, "renormalise", view.renormalise)
         if 1 in record[view.kind].queries.segments and view.kind is not Kind.CROSS:
-            segments(words["quadrant"], {each: words["quadrants"][each or "all"] for each in QUADRANTS}, choose,
-                     "quadrant", view.quadrant)
-        places = [(layer.index, head) for layer in record[view.kind].layers for head in range(layer.heads)]
-        st.multiselect(words["overlay"], [place for place in places if place != (view.layer, view.head)],
-                       max_selections=7, format_func=lambda place: head_label(*place),
+            segments(words["quadrant"], {quadrant: words["quadrants"][quadrant or "all"] for quadrant in QUADRANTS},
+                     choose, "quadrant", view.quadrant)
+        others = [head for head in head_ids(record[view.kind]) if head != (view.layer, view.head)]
+        st.multiselect(words["overlay"], others, max_selections=7, format_func=lambda head: head_label(*head),
                        **bind(_tuples(choose), "overlay", list(view.overlay)))
 
 
 def _tuples(choose: Callable[..., None]) -> Callable[..., None]:
     return lambda **changes: choose(**{name: tuple(value) for name, value in changes.items()})
-
-
-def overlays(record: AttentionRecord, view: View) -> tuple[DisplayedHead, ...]:
-    """The further heads that the lines lens draws with the open one."""
-    return tuple(displayed_head(record, replace(view, layer=layer, head=head))
-                 for layer, head in view.overlay) if view.lens == "lines" else ()
 
 
 def export_menu(record: AttentionRecord, view: View, link: str) -> None:
@@ -61,9 +54,8 @@ def export_menu(record: AttentionRecord, view: View, link: str) -> None:
     with st.popover(words["export"]):
         st.caption(words["link"])
         st.code(link, language=None, wrap_lines=True)
-        zoom = st.session_state.get("export_zoom", 2)
-        slider(words["export_zoom"], (1, 2, 3, 4), zoom, key="slider-zoom",
-               turn=lambda times: st.session_state.update(export_zoom=times))
+        zoom = session().export_zoom
+        slider(words["export_zoom"], (1, 2, 3, 4), zoom, key="slider-zoom", turn=_set_zoom)
         caption = st.toggle(words["export_caption"], value=True, key="export_caption")
         for subject in (view.lens, "grid", "numbers"):
             st.caption(words["subjects"][subject])
@@ -72,6 +64,10 @@ def export_menu(record: AttentionRecord, view: View, link: str) -> None:
                 for suffix, (form, _) in export.formats().items():
                     if subject in form.subjects:
                         _button(suffix, record, view, options)
+
+
+def _set_zoom(times: int) -> None:
+    session().export_zoom = times
 
 
 def _button(suffix: str, record: AttentionRecord, view: View, options: Options) -> None:

@@ -15,6 +15,7 @@ from viz.format import format_weight
 from viz.handout.build import head_item
 from viz.page import PageContext
 from viz.page_controls import Choice, Places
+from viz.session import session
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import segments
 from viz.widgets.handout_button import BETWEEN, add_to_handout
@@ -42,20 +43,22 @@ def is_covered(page: PageContext, record: AttentionRecord, view: View) -> bool:
     """Whether the head is to be predicted; one that was revealed is covered again as soon as another head or text is
     open."""
     phase, name = page.controls["predict"], _name(record, view)
-    if phase == "shown" and st.session_state.setdefault("predicted", name) != name:
-        restart(page)
-        phase = "cover"
+    if phase == "shown":
+        session().predicted = session().predicted or name   # "" where a link brought the marks
+        if session().predicted != name:
+            restart(page)
+            phase = "cover"
     return phase == "cover"
 
 
 def restart(page: PageContext) -> None:
     """Covers the head."""
-    st.session_state.pop("predicted", None)
+    session().predicted = ""
     page.set_controls(predict="cover", marks=())
 
 
 def _leave(page: PageContext) -> None:
-    st.session_state.pop("predicted", None)
+    session().predicted = ""
     page.set_controls(predict="", marks=())
 
 
@@ -102,7 +105,7 @@ def _take(page: PageContext, name: str, event: ViewEvent) -> None:
     if event.marks is None:
         page.set_view(token=event.token)
         return
-    st.session_state["predicted"] = name
+    session().predicted = name
     page.set_controls(predict="shown", marks=tuple(query * STRIDE + key for query, key in event.marks[:MOST]))
 
 
@@ -120,10 +123,10 @@ def _marks(page: PageContext) -> tuple[tuple[int, int], ...]:
 def score_panel(page: PageContext, record: AttentionRecord, view: View) -> None:
     """The score, below the head that was revealed."""
     words, (shown, may) = strings("predict"), _shown(record, view)
-    found = score(shown, may, _marks(page))
+    result = score(shown, may, _marks(page))
     with st.container(border=True, key="predict-score"):
-        if found.rows:
-            _score(found, shown)
+        if result.rows:
+            _score(result, shown)
         else:
             st.markdown(words["nothing"])
         with st.container(horizontal=True, gap="small"):
@@ -131,19 +134,19 @@ def score_panel(page: PageContext, record: AttentionRecord, view: View) -> None:
             st.button(words["leave"], key="predict-leave", type="tertiary", on_click=_leave, args=(page,))
 
 
-def _score(found: Score, shown: DisplayedHead) -> None:
-    words, several = strings("predict"), len(found.rows) > 1
+def _score(result: Score, shown: DisplayedHead) -> None:
+    words, several = strings("predict"), len(result.rows) > 1
     labels = words["labels_rows"] if several else words["labels"]
     for place, name, label in zip(st.columns(3), ("found", "best", "uniform"), labels, strict=True):
-        place.metric(label.format(count=found.count, rows=len(found.rows)), format_weight(found.mean(name)))
-    far = "" if math.isnan(found.above_chance) else " " + words["far"].format(far=found.above_chance)
+        place.metric(label.format(count=result.count, rows=len(result.rows)), format_weight(result.mean(name)))
+    far = "" if math.isnan(result.above_chance) else " " + words["far"].format(far=result.above_chance)
     st.markdown((words["rows"] if several else words["row"]).format(
-        count=found.count, rows=len(found.rows), token=escape_markdown(shown.rows[found.rows[0].row].text),
-        allowed=found.rows[0].allowed) + far)
+        count=result.count, rows=len(result.rows), token=escape_markdown(shown.rows[result.rows[0].row].text),
+        allowed=result.rows[0].allowed) + far)
     if several:
         lines = [f"| {escape_markdown(shown.rows[row.row].text)} | {row.count} | "
                  f"{' | '.join(map(format_weight, (row.found, row.best, row.uniform)))} |"
-                 for row in found.rows]
+                 for row in result.rows]
         st.markdown("\n".join([f"| {' | '.join(words['head'])} |", "|---|---|---|---|---|", *lines]))
 
 

@@ -39,13 +39,14 @@ def _one_measure(measures: HeadMeasures, name: str, view: View, choose: Callable
     """One measure: the open head's value and rank, what a uniform row gives, and the heads with most of it."""
     words, measure, order = strings("heads"), BY_NAME[name], measures.ranked(name)
     here = (view.layer, view.head)
+    number = measures.heads.index(here)
     rank = next(place for place, (layer, head, _) in enumerate(order, 1) if (layer, head) == here)
     left, right = st.columns([5, 6], vertical_alignment="center")
     title = f"[{measure.title}]({term_link(terms()[name])})"
     left.markdown(words["measure_line"].format(title=title, here=head_label(*here),
-                                               value=format_weight(measures.values[name][here]),
+                                               value=format_weight(measures.values[name][number]),
                                                unit=measure.unit, rank=rank, n=len(order),
-                                               uniform=format_weight(measures.uniform[name][here])))
+                                               uniform=format_weight(measures.uniform[name][number])))
     with right:
         pills(measure.title, [((layer, head), f"{head_label(layer, head)}  {format_weight(value)}")
                               for layer, head, value in order[:2]],
@@ -55,4 +56,5 @@ def _one_measure(measures: HeadMeasures, name: str, view: View, choose: Callable
 def tooltip_numbers(measures: HeadMeasures | None,
                   pair_weights: dict[tuple[int, int], float]) -> dict[str, dict[tuple[int, int], float]]:
     """What the grid says under the pointer: the weight for the pair, if there is one, and the measures of that head."""
-    return ({strings("heads")["pair"]: pair_weights} if pair_weights else {}) | (measures.values if measures else {})
+    return ({strings("heads")["pair"]: pair_weights} if pair_weights else {}) | (
+        {name: measures.by_head(name) for name in measures.values} if measures else {})

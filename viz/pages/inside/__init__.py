@@ -22,7 +22,7 @@ from viz.widgets.sentence_strip import sentence_strip
 from viz.widgets.vector_heatmap import columns_switch
 
 NAMES = tuple(STEPS)
-PAGE = Page("Inside one head", "Learn", 4, "nothing",
+PAGE = Page("Inside one head", "Learn", 4, "head",
             controls=(GUESS, Choice("step", "in", NAMES), Number("to", -1, -1, 99_999, whole=True)))
 LARGEST = 2048    # tokens up to which a head's matrix is squared for the number ‖A² − A‖
 
@@ -32,16 +32,10 @@ def render(page: PageContext) -> None:
     lesson = Lesson(page, "inside")
     lesson.header()
     revealed = lesson.predict()
-    here = lesson.fragment(_journey, page, lesson, depends_on=lambda: _question(page))
+    here = _journey(page, lesson)
     if here is not None:
         _geometry(lesson, here)
         _average(lesson, here, revealed)
-    lesson.next_lesson()
-
-
-def _question(page: PageContext) -> tuple:
-    """Head, token and key: what the other sections are about, too."""
-    return replace(page.current_state().view, transpose=False), page.controls["to"]
 
 
 def _journey(page: PageContext, lesson: Lesson) -> StepContext | None:
@@ -50,7 +44,7 @@ def _journey(page: PageContext, lesson: Lesson) -> StepContext | None:
         if here is None:
             st.info(lesson.prose["widgets"]["reported"])
             return None
-        lesson.fragment(_walk, page, lesson, here)
+        lesson.fragment(_walk, here)
     return here
 
 
@@ -114,7 +108,7 @@ def _geometry(lesson: Lesson, here: StepContext) -> None:
     """Queries and keys as lengths and angles: the score is the query's length times how far the key reaches in its
     direction."""
     path, key = here.path, here.key
-    angles = np.array([head_steps.angle(path.query, each) for each in path.keys])
+    angles = np.array([head_steps.angle(path.query, vector) for vector in path.keys])
     lengths, long = np.linalg.norm(path.keys, axis=-1), float(np.linalg.norm(path.query))
     at = lengths[:, None] * np.stack([np.cos(np.radians(angles)), np.sin(np.radians(angles))], -1)
     words = lesson.prose["geometry"]
@@ -148,10 +142,10 @@ def _average(lesson: Lesson, here: StepContext, revealed: bool) -> None:
                    key="inside-hull", alt=lesson.alt("average", values=len(values), share=share))
         else:
             lesson.placeholder("average")
-        said = words["squared"].format(change=head_steps.not_a_projection(weights)) if weights is not None else words[
-            "not_square"]
+        sentence = words["not_square"] if weights is None else words["squared"].format(
+            change=head_steps.not_a_projection(weights))
         lesson.explanation("average", shown=(head_steps.plane, head_steps.hull, head_steps.not_a_projection),
-                           shapes={"values": values}, share=share, squared=said, sum=path.weights.sum(),
+                           shapes={"values": values}, share=share, squared=sentence, sum=path.weights.sum(),
                            length=np.linalg.norm(path.mixed), longest=np.linalg.norm(values, axis=-1).max(),
                            d_k=len(path.query), d_v=len(path.mixed), token=here.query_name())
 

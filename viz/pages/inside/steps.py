@@ -5,9 +5,10 @@ from typing import cast
 import numpy as np
 import streamlit as st
 
+from model.core.models import TraceQuery
 from model.core.query import UserError
 from model.core.record import AttentionRecord, Layer
-from model.core.trace import AttentionTrace, Block, Trace, TraceQuery
+from model.core.trace import AttentionTrace, Block, Trace
 from model.core.view import View
 from model.lessons import head_steps
 from model.lessons.head_steps import HeadSteps
@@ -86,7 +87,7 @@ def _vectors(here: StepContext, rows: list[tuple[str, np.ndarray]], name: str, a
 def step_in(here: StepContext, lesson: Lesson, words: dict) -> dict:
     """Draws what enters the head; returns the numbers of its sentence."""
     start, x = here.whole.start(here.view.kind), here.around.x[here.token]
-    first = here.block is next(each for each in here.whole.blocks if each.kind is here.block.kind)
+    first = here.block is next(block for block in here.whole.blocks if block.kind is here.block.kind)
     rows = [(words["start"], start.output[here.token])]
     if first:
         rows = [(words["parts"].get(name, name), part[here.token]) for name, part in start.parts]
@@ -118,7 +119,7 @@ def step_qkv(here: StepContext, lesson: Lesson, words: dict) -> dict:
     weight = here.around.query.weight[here.view.head]
     drawn = weight.T if here.columns else weight
     axes = ("d_model", "d_k") if here.columns else ("d_k", "d_model")
-    down, across = ([str(each) for each in range(count)] for count in drawn.shape)
+    down, across = ([str(place) for place in range(count)] for count in drawn.shape)
     figure(lambda theme: matrix(theme, drawn, down, across, axes=axes, height=320, title=words["matrix"],
                                 style=CellStyle("signed", square=False)),
            key="inside-wq", alt=words["alt_matrix"].format(rows=drawn.shape[0], columns=drawn.shape[1]))
@@ -132,12 +133,13 @@ def step_products(here: StepContext, lesson: Lesson, words: dict) -> dict:
     products = here.path.products[here.key]
     _vectors(here, [("q", here.path.query), ("k", here.path.keys[here.key]), (words["product"], products)], "qk",
              words["alt"].format(token=here.query_name(), key=here.key_name(), dot=products.sum()))
-    found = head_steps.ranked_products(products, KEPT, pairs)
-    figure(lambda theme: bars(theme, [name for name, _ in found],
-                              {words["share"]: np.array([value for _, value in found])},
+    ranked = head_steps.ranked_products(products, KEPT, pairs)
+    figure(lambda theme: bars(theme, [name for name, _ in ranked],
+                              {words["share"]: np.array([value for _, value in ranked])},
                               axes=(words["pairs"] if pairs else words["dimensions"], words["share"]), height=300),
-           key="inside-products", alt=words["alt_bars"].format(name=found[0][0], value=found[0][1], dot=products.sum()))
-    return {"first": found[0][0], "value": found[0][1], "rest": found[-1][1], "dot": products.sum(),
+           key="inside-products",
+           alt=words["alt_bars"].format(name=ranked[0][0], value=ranked[0][1], dot=products.sum()))
+    return {"first": ranked[0][0], "value": ranked[0][1], "rest": ranked[-1][1], "dot": products.sum(),
             "positive": products[products > 0].sum(), "negative": products[products < 0].sum()}
 
 
@@ -145,8 +147,8 @@ def _over_keys(here: StepContext, groups: dict[str, np.ndarray], axis: str, name
     """A step's bars over the keys, which take the place of those of the step before."""
     shown = here.shown
     names = [here.key_name(place) for place in shown]
-    figure(lambda theme: bars(theme, names, {group: each[shown] for group, each in groups.items()}, axes=("key", axis),
-                              height=320),
+    figure(lambda theme: bars(theme, names, {group: values[shown] for group, values in groups.items()},
+                              axes=("key", axis), height=320),
            key="inside-keys", name=f"inside-{name}", alt=alt)
 
 
@@ -204,8 +206,8 @@ def mixed_of_all(here: StepContext) -> np.ndarray:
 def step_concat(here: StepContext, lesson: Lesson, words: dict) -> dict:
     """Draws what each head of the layer mixed; returns the numbers of its sentence."""
     mixed = mixed_of_all(here)
-    rows = [(f"{words['own']} {head}" if head == here.view.head else f"head {head}", each)
-            for head, each in enumerate(mixed)]
+    rows = [(f"{words['own']} {head}" if head == here.view.head else f"head {head}", output)
+            for head, output in enumerate(mixed)]
     _vectors(here, rows, "concat", words["alt"].format(heads=len(mixed), d_v=mixed.shape[1]))
     return {"heads": len(mixed), "d_v": mixed.shape[1], "width": mixed.size, "head": here.view.head,
             "start": here.view.head * mixed.shape[1], "stop": (here.view.head + 1) * mixed.shape[1] - 1}

@@ -30,7 +30,7 @@ WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
 X = np.round(np.linspace(-3, 3, 121), 3)                 # places of the curves
 BANDWIDTHS = np.geomspace(0.1, 5, 41)
 TEMPERATURES = np.geomspace(0.1, 100, 41)
-PAGE = Page("From kernels to attention", "Learn", 8, "nothing", controls=(
+PAGE = Page("From kernels to attention", "Learn", 11, "nothing", controls=(
     GUESS, POINTS, Choice("kernel", "gaussian", kernels.KERNELS), Number("h", 0.5, 0.1, 5), Number("q", 0.5, -3, 3),
     Choice("keys", "line", kernels.LIFTS), Number("dk", 64, min(WIDTHS), max(WIDTHS), whole=True),
     Number("seed", 0, 0, SEEDS - 1, whole=True),
@@ -44,13 +44,12 @@ def render(page: PageContext) -> None:
     lesson = Lesson(page, "kernels")
     lesson.header()
     revealed = lesson.predict()
-    lesson.fragment(_regression, page, lesson, depends_on=lesson.controls("p", "h", "q"))
+    _regression(page, lesson)
     with computing():
-        lesson.fragment(_relabelled, page, lesson, revealed)
-    lesson.fragment(scores_section, page, lesson, WIDTHS, SEEDS)
-    lesson.fragment(copying_section, page, lesson, SEEDS)
-    lesson.fragment(_memory, page, lesson)
-    lesson.next_lesson()
+        lesson.fragment(_relabelled, revealed)
+    lesson.fragment(scores_section, WIDTHS, SEEDS)
+    lesson.fragment(copying_section, SEEDS)
+    lesson.fragment(_memory)
 
 
 def _points(page: PageContext) -> tuple[np.ndarray, np.ndarray]:
@@ -68,7 +67,7 @@ def _regression(page: PageContext, lesson: Lesson) -> None:
             points = HandleSet([str(place) for place in range(len(x))], words["points"], mode="points", height=320)
             picture_button(handles(POINTS, turned["p"], points, key="points", turn=page.set_controls))
             slider_for(page, "h", words["h"], log_steps(0.1, 5, 12), help=words["h_help"])
-            slider_for(page, "q", words["q"], [float(f"{each:.2f}") for each in np.arange(-3, 3.01, 0.1)])
+            slider_for(page, "q", words["q"], [float(f"{value:.2f}") for value in np.arange(-3, 3.01, 0.1)])
         kernel, h = turned["kernel"], turned["h"]
         curve = kernels.kernel_weights(X[:, None], x[:, None], h, kernel) @ y
         weights = kernels.kernel_weights(np.array([[turned["q"]]]), x[:, None], h, kernel)[0]
@@ -78,7 +77,7 @@ def _regression(page: PageContext, lesson: Lesson) -> None:
                                             (turned["q"], answer, f"x = {turned['q']:g}"), axes=("x", "y"),
                                             y_range=(-3, 3), height=440),
                    key="kernels-regression", alt=lesson.alt("regression", q=turned["q"], answer=answer, h=h))
-        error = [kernels.leave_one_out(x[:, None], y, float(each), kernel) for each in BANDWIDTHS]
+        error = [kernels.leave_one_out(x[:, None], y, float(bandwidth), kernel) for bandwidth in BANDWIDTHS]
         figure(lambda theme: lines(theme, BANDWIDTHS, [Line("left out", np.array(error))],
                                    axes=(words["h_axis"], words["error"]), log="x",
                                    marks=[(h, f"h = {h:g}")], height=240),
@@ -100,8 +99,8 @@ def _relabelled(page: PageContext, lesson: Lesson, revealed: bool) -> None:
             "dot": kernels.dot_product_weights(query, keys, temperature)[0],
             "bias": kernels.dot_product_weights(query, keys, temperature, kernels.length_bias(keys))[0]}
     with lesson.section("relabel"):
-        st.markdown(words["table"].format(q=q, h=h, t=temperature, keys=", ".join(f"{each:g}" for each in x),
-                                          values=", ".join(f"{each:g}" for each in y), answer=rows["kernel"] @ y))
+        st.markdown(words["table"].format(q=q, h=h, t=temperature, keys=", ".join(f"{key:g}" for key in x),
+                                          values=", ".join(f"{value:g}" for value in y), answer=rows["kernel"] @ y))
         choice_for(page, "keys", words["keys"], words["key_names"])
         if not revealed:
             lesson.placeholder("relabel")
@@ -150,7 +149,7 @@ def _memory(page: PageContext, lesson: Lesson) -> None:
         with right:
             _pictures(lesson, query[0], mixed[0], keys, values, weights[0], asked)
         best = associative_memory.best_temperature(share)
-        squared, found = _errors(pairs, share)
+        squared, on_right = _errors(pairs, share)
         one, other = st.columns(2, gap="medium")
         with one:
             names = [f"{associative_memory.KEYS[place]} → {associative_memory.VALUES[place]}" for place in range(pairs)]
@@ -160,7 +159,7 @@ def _memory(page: PageContext, lesson: Lesson) -> None:
         with other:
             marks = [(temperature, f"T = {temperature:g}"), (best, words["best"].format(best=best))]
             figure(lambda theme: lines(theme, TEMPERATURES,
-                                       [Line(words["error"], squared), Line(words["on_right"], found, 2)],
+                                       [Line(words["error"], squared), Line(words["on_right"], on_right, 2)],
                                        axes=("temperature T", ""), log="x", marks=marks, height=320),
                    key="kernels-sharpness", alt=words["alt_curve"].format(best=best, share=share))
         lesson.explanation("memory",

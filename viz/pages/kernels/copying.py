@@ -30,43 +30,43 @@ def copying_section(page: PageContext, lesson: Lesson, seeds: int) -> None:
     """Accuracy by length of the runs in assets/lessons or of one's own, and where attention looked while it copied."""
     from model.lessons.recurrent import Copier
 
-    words, turned, kept = lesson.prose["copying"], page.controls, shipped_runs()
+    words, turned, shipped = lesson.prose["copying"], page.controls, shipped_runs()
     with lesson.section("copying"):
-        told = lesson.predict("copying", "guess_copy")
+        revealed = lesson.predict("copying", "guess_copy")
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             toggle_for(page, "copy", words["switch"].format(steps=copying.SHORT), help=words["switch_help"])
             button_setting(page, words["again"], "copy-again", again=(turned["again"] + 1) % seeds)
-        if not told:
+        if not revealed:
             lesson.placeholder("copying", height=380)
             return
         left, right = st.columns([3, 2], gap="medium")
         with left:
             own = page.ask(copying.CopyQuery(turned["again"])) if turned["copy"] else None
-            right_of = {kind: np.array(runs) for kind, runs in kept["copying"]["right"].items()}
+            right_of = {kind: np.array(runs) for kind, runs in shipped["copying"]["right"].items()}
             if own is not None:
                 right_of = {kind: runs[None] for kind, runs in own.right.items()}
             _by_length(lesson, right_of)
-        shown = own or _first(kept)
+        shown = own or _first(shipped)
         with right:
             _alignment(lesson, shown)
-        numbers = {"date": kept["date"], "command": kept["command"], "machine": kept["machine"],
-                   "seeds": len(kept["copy_seeds"]), "steps": kept["copy_steps"]}
+        numbers = {"date": shipped["date"], "command": shipped["command"], "machine": shipped["machine"],
+                   "seeds": len(shipped["copy_seeds"]), "steps": shipped["copy_steps"]}
         st.caption(words["from"].format(**numbers) if own is None else
                    words["own"].format(steps=copying.SHORT,
-                                        seconds=", ".join(f"{words['names'][kind]} {each:.1f} s"
-                                                          for kind, each in own.seconds.items())))
+                                        seconds=", ".join(f"{words['names'][kind]} {second:.1f} s"
+                                                          for kind, second in own.seconds.items())))
         long = list(copying.LENGTHS).index(20)
         short, trained = list(copying.LENGTHS).index(4), list(copying.LENGTHS).index(copying.TRAINED)
         at = {f"{kind}_{name}": right_of[kind].mean(0)[place] for kind in copying.LIVE
               for name, place in (("short", short), ("trained", trained), ("long", long))}
         lesson.explanation("copying", shown=(Copier.forward, Copier.weights), shapes={"alignment": shown.alignment},
-                           trained=copying.TRAINED, **at, **kept["copying"]["parameters"],
-                           wide_trained=np.array(kept["copying"]["right"]["wide"]).mean(0)[trained])
+                           trained=copying.TRAINED, **at, **shipped["copying"]["parameters"],
+                           wide_trained=np.array(shipped["copying"]["right"]["wide"]).mean(0)[trained])
 
 
-def _first(kept: dict) -> copying.Copying:
+def _first(shipped: dict) -> copying.Copying:
     """The first seed's alignment among the shipped runs, as an answer."""
-    part = kept["copying"]
+    part = shipped["copying"]
     return copying.Copying({}, {}, {}, np.array(part["alignment"]), tuple(part["text"]), tuple(part["written"]))
 
 
@@ -85,7 +85,7 @@ def _by_length(lesson: Lesson, right_of: dict[str, np.ndarray]) -> None:
 
 def _alignment(lesson: Lesson, shown: copying.Copying) -> None:
     words = lesson.prose["copying"]
-    read, written = ([chr(ord("a") + each) for each in side] for side in (shown.text, shown.written))
+    read, written = ([chr(ord("a") + number) for number in side] for side in (shown.text, shown.written))
     figure(lambda theme: matrix(theme, shown.alignment, written, read, axes=(words["read"], words["written"]),
                                 height=380),
            key="kernels-alignment", alt=words["alt_alignment"].format(text=" ".join(read), written=" ".join(written)))

@@ -18,7 +18,7 @@ COLOURS = {"additive": 2, "scaled": 0, "plain": 1}
 def scores_section(page: PageContext, lesson: Lesson, widths: tuple[int, ...], seeds: int) -> None:
     """The runs in assets/lessons over d_k, and beside them a training of one's own at the chosen d_k."""
     words, turned = lesson.prose["scores"], page.controls
-    kept = shipped_runs()
+    shipped = shipped_runs()
     with lesson.section("scores"):
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             with st.container(width=320):
@@ -27,61 +27,62 @@ def scores_section(page: PageContext, lesson: Lesson, widths: tuple[int, ...], s
             button_setting(page, words["again"], "another-start", seed=(turned["seed"] + 1) % seeds)
         left, right = st.columns(2, gap="medium")
         with left:
-            _over_widths(lesson, kept, turned["dk"])
-        numbers = {"seeds": len(kept["score_seeds"]), "date": kept["date"], "command": kept["command"],
-                   "machine": kept["machine"]}
+            _over_widths(lesson, shipped, turned["dk"])
+        numbers = {"seeds": len(shipped["score_seeds"]), "date": shipped["date"], "command": shipped["command"],
+                   "machine": shipped["machine"]}
         with right:
             if turned["train"]:
-                found = page.ask(scores.ScoresQuery(turned["dk"], turned["seed"]))
-                _live(lesson, found, turned["dk"])
+                trained = page.ask(scores.ScoresQuery(turned["dk"], turned["seed"]))
+                _live(lesson, trained, turned["dk"])
             else:
                 with st.container(border=True, height=360, horizontal_alignment="center", vertical_alignment="center"):
                     st.caption(words["off"], width="content")
         st.caption(words["from"].format(**numbers))
         if turned["train"]:
-            st.markdown(_table(words, found))
+            st.markdown(_table(words, trained))
             st.caption(words["table_about"].format(timed=scores.TIMED))
         counts = {f"{short}_{what}": number for short, kind in (("add", "additive"), ("dot", "scaled"))
                   for what, number in scores.operations(kind, turned["dk"]).items()}
-        ends = {kind: _means(kept, kind, 0)[-1] for kind in scores.KINDS}
+        ends = {kind: _means(shipped, kind, 0)[-1] for kind in scores.KINDS}
         lesson.explanation("scores", shown=(scores.score, scores.train),
-                           shapes={"W_q": f"float32 ({scores.SYMBOLS}, {turned['dk']})"}, widest=kept["widths"][-1],
+                           shapes={"W_q": f"float32 ({scores.SYMBOLS}, {turned['dk']})"}, widest=shipped["widths"][-1],
                            chance=np.log(scores.CLASSES), steps=scores.STEPS, d_k=turned["dk"], **ends, **counts)
 
 
-def _means(kept: dict, kind: str, which: int) -> np.ndarray:
+def _means(shipped: dict, kind: str, which: int) -> np.ndarray:
     """Mean over the seeds (d_k) of the final loss (0) or accuracy (1)."""
-    return np.array(kept["scores"][kind])[..., which].mean(1)
+    return np.array(shipped["scores"][kind])[..., which].mean(1)
 
 
-def _over_widths(lesson: Lesson, kept: dict, d_k: int) -> None:
+def _over_widths(lesson: Lesson, shipped: dict, d_k: int) -> None:
     words, drawn = lesson.prose["scores"], []
     for kind in scores.KINDS:
-        runs = np.maximum(np.array(kept["scores"][kind])[..., 0], 1e-4)
+        runs = np.maximum(np.array(shipped["scores"][kind])[..., 0], 1e-4)
         drawn.append(Line(words["names"][kind], runs.mean(1), COLOURS[kind], band=(runs.min(1), runs.max(1))))
-    widths = np.array(kept["widths"])
+    widths = np.array(shipped["widths"])
     figure(lambda theme: lines(theme, widths, drawn, axes=("d_k", words["loss"]), log="x",
                                marks=[(d_k, f"d_k = {d_k}")], height=360,
                                bounds=[(float(np.log(scores.CLASSES)), words["guessing"])]),
            key="kernels-widths",
-           alt=lesson.alt("scores", **{kind: _means(kept, kind, 0)[-1] for kind in scores.KINDS}, widest=widths[-1]))
+           alt=lesson.alt("scores", **{kind: _means(shipped, kind, 0)[-1] for kind in scores.KINDS}, widest=widths[-1]))
 
 
-def _live(lesson: Lesson, found: scores.Scores, d_k: int) -> None:
+def _live(lesson: Lesson, trained: scores.Scores, d_k: int) -> None:
     words = lesson.prose["scores"]
     steps = np.arange(SMOOTH, scores.STEPS + 1, SMOOTH)
-    drawn = [Line(words["names"][kind], found.loss[kind].reshape(-1, SMOOTH).mean(1), COLOURS[kind])
+    drawn = [Line(words["names"][kind], trained.loss[kind].reshape(-1, SMOOTH).mean(1), COLOURS[kind])
              for kind in scores.KINDS]
     figure(lambda theme: lines(theme, steps, drawn, axes=(words["step"], words["loss"]), height=360,
                                bounds=[(float(np.log(scores.CLASSES)), words["guessing"])]),
            key="kernels-training",
-           alt=words["alt_live"].format(d_k=d_k, **{kind: found.loss[kind][-SMOOTH:].mean() for kind in scores.KINDS}))
+           alt=words["alt_live"].format(d_k=d_k, **{kind: trained.loss[kind][-SMOOTH:].mean()
+                                                    for kind in scores.KINDS}))
 
 
-def _table(words: dict, found: scores.Scores) -> str:
+def _table(words: dict, trained: scores.Scores) -> str:
     rows = [words["table_head"], "|---|---:|---:|---:|---:|"]
     for kind in scores.KINDS:
-        cells = [words["names"][kind], format_share(found.accuracy[kind][-SMOOTH:].mean(), 0),
-                 f"{found.entropy[kind]:.2f}", f"{found.seconds[kind]:.2f}", f"{found.scoring[kind] * 1e6:,.0f}"]
+        cells = [words["names"][kind], format_share(trained.accuracy[kind][-SMOOTH:].mean(), 0),
+                 f"{trained.entropy[kind]:.2f}", f"{trained.seconds[kind]:.2f}", f"{trained.scoring[kind] * 1e6:,.0f}"]
         rows.append("| " + " | ".join(cells) + " |")
     return "\n".join(rows)

@@ -14,7 +14,7 @@ from viz.figures.loss_surface import loss_surface
 from viz.figures.stacked_bars import stacked_bars
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Switch, Words
-from viz.pages.learning.short_run import real_run, run_question
+from viz.pages.learning.short_run import real_run
 from viz.pages.learning.targets import three_targets
 from viz.widgets.control_widgets import button_setting, choice_for, slider_for, toggle_for
 from viz.widgets.figure import figure
@@ -24,7 +24,7 @@ from viz.widgets.lesson import GUESS, Lesson, computing
 P = Numbers("p", (0.5, 0.25, 0.15, 0.1), 0, 1, 4, 4)
 Q = Numbers("q", (0.25, 0.25, 0.25, 0.25), 0, 1, 4, 4)
 START = Numbers("start", (0.56, 0.54), 0, 1, 2, 2)
-PAGE = Page("How it learns", "Learn", 10, "nothing", controls=(
+PAGE = Page("How it is trained", "Learn", 9, "nothing", controls=(
     GUESS, P, Q, Words("signs", "k7Qx2bVk7Qx", 60), Number("step", 408, 0, 10**6, whole=True),
     Number("soft", 2.0, 0.5, 10), Words("wish", "Z", 1),
     Number("eps", 0.1, 0, 0.9), Number("size", 10, 2, 37_000, whole=True),
@@ -44,20 +44,24 @@ def render(page: PageContext) -> None:
     lesson = Lesson(page, "learning")
     lesson.header()
     revealed = lesson.predict()
-    lesson.fragment(_lengths, page, lesson, revealed)
+    lesson.fragment(_lengths, revealed)
     with computing():
-        lesson.fragment(three_targets, page, lesson)
-    for part in (_smoothing, _adam, _rate):   # the run at the end takes their settings
-        lesson.fragment(part, page, lesson, depends_on=lambda: run_question(page.controls))
-    lesson.fragment(_cliff, page, lesson)
-    lesson.fragment(real_run, page, lesson)
-    lesson.next_lesson()
+        lesson.fragment(three_targets)
+    lesson.fragment(_optimiser)
+
+
+def _optimiser(page: PageContext, lesson: Lesson) -> None:
+    """Smoothing, Adam and the rate, and the run that takes their settings."""
+    for part in (_smoothing, _adam, _rate):
+        part(page, lesson)
+    lesson.fragment(_cliff)
+    real_run(page, lesson)
 
 
 def _whole(values: tuple[float, ...]) -> np.ndarray:
     """Shares as they were dragged, in hundredths, as a distribution."""
-    found = np.array(values, np.float64)
-    return found / found.sum() if found.sum() else np.full(len(found), 1 / len(found))
+    shares = np.array(values, np.float64)
+    return shares / shares.sum() if shares.sum() else np.full(len(shares), 1 / len(shares))
 
 
 def _lengths(page: PageContext, lesson: Lesson, revealed: bool) -> None:
@@ -74,8 +78,8 @@ def _lengths(page: PageContext, lesson: Lesson, revealed: bool) -> None:
                     button_setting(page, words["presets"][preset], f"preset-{preset}",
                                    q=page.controls["p"] if preset == "same" else values)
         p, q = _whole(page.controls["p"]), _whole(page.controls["q"])
-        floor, gap, loss = (float(each) for each in (entropy(p, base=math.e), divergence.divergence(p, q),
-                                                     divergence.cross_entropy(p, q)))
+        floor, gap, loss = (float(value) for value in (entropy(p, base=math.e), divergence.divergence(p, q),
+                                                       divergence.cross_entropy(p, q)))
         back = float(divergence.divergence(q, p))
         with right:
             marks = [(floor, words["mark"].format(floor=floor))] if revealed else []
@@ -121,9 +125,9 @@ def _smoothing(page: PageContext, lesson: Lesson) -> None:
                                        height=360),
                    key="learning-smooth", alt=lesson.alt("smoothing", floor=floor, peak=peak, epsilon=epsilon))
         with right:
-            floors = [Line(words["wheres"][each], np.array([divergence.floor(size, one, each) for one in EPSILONS]),
+            floors = [Line(words["wheres"][kind], np.array([divergence.floor(size, one, kind) for one in EPSILONS]),
                            place)
-                      for place, each in enumerate(divergence.DEFINITIONS)]
+                      for place, kind in enumerate(divergence.DEFINITIONS)]
             figure(lambda theme: lines(theme, EPSILONS, floors, axes=("ε", words["floor_axis"]),
                                        marks=[(epsilon, f"ε = {epsilon:g}")], height=360),
                    key="learning-floor", alt=words["alt_floor"].format(size=size, epsilon=epsilon, floor=floor))

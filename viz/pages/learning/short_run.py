@@ -1,5 +1,5 @@
-"""The part of *How it learns* that trains: a run of seconds with the settings of the page, beside the same run under
-the paper's optimiser."""
+"""The part of *How it is trained* that trains: a run of seconds with the settings of the page, beside the same run
+under the paper's optimiser."""
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -69,18 +69,19 @@ def _draw(lesson: Lesson, question: RunQuery, own: ShortRun, other: RunQuery, re
     steps, tested = np.arange(1, len(own.loss) + 1), own.tested.astype(int)
     floor = [Line(words["floor"], own.floor, None, "dot")] if own.floor.any() else []
     pictures = {
-        "right": (tested, [Line(each, run.right, colour, style) for each, run, colour, style in pair], ""),
-        "nats": (tested, [Line(each, run.nats, colour, style) for each, run, colour, style in pair], ""),
-        "loss": (steps, [Line(each, run.loss, colour, style) for each, run, colour, style in pair] + floor, ""),
-        "gradient": (steps, [Line(each, run.gradient, colour, style) for each, run, colour, style in pair], "y")}
+        "right": (tested, [Line(label, run.right, colour, style) for label, run, colour, style in pair], ""),
+        "nats": (tested, [Line(label, run.nats, colour, style) for label, run, colour, style in pair], ""),
+        "loss": (steps, [Line(label, run.loss, colour, style) for label, run, colour, style in pair] + floor, ""),
+        "gradient": (steps, [Line(label, run.gradient, colour, style) for label, run, colour, style in pair], "y")}
     for row in (("right", "nats"), ("loss", "gradient")):
-        for column, each in zip(st.columns(2, gap="medium"), row, strict=True):
-            x, drawn, log = pictures[each]
+        for column, field in zip(st.columns(2, gap="medium"), row, strict=True):
+            x, drawn, log = pictures[field]
             with column:
-                figure(lambda theme, x=x, drawn=drawn, log=log, each=each: lines(
-                    theme, x, drawn, axes=(words["step"], words["axes"][each]), log=log, height=280),
-                       key=f"learning-run-{each}",
-                       alt=words["alts"][each].format(own=getattr(own, each)[-1], other=getattr(reference, each)[-1]))
+                figure(lambda theme, x=x, drawn=drawn, log=log, field=field: lines(
+                    theme, x, drawn, axes=(words["step"], words["axes"][field]), log=log, height=280),
+                       key=f"learning-run-{field}",
+                       alt=words["alts"][field].format(own=getattr(own, field)[-1],
+                                                       other=getattr(reference, field)[-1]))
     lesson.explanation("run", shown=(short_run.targets, short_run.train), shapes={"loss": own.loss, "right": own.right},
                        right=own.right[-1], nats=own.nats[-1], other_right=reference.right[-1],
                        other_nats=reference.nats[-1], longest=own.gradient.max(), other=name, start=own.nats[0],

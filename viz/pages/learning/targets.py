@@ -1,4 +1,4 @@
-"""The part of *How it learns* that shows one loss with three targets, on a real student and its teacher."""
+"""The part of *How it is trained* that shows one loss with three targets, on a real student and its teacher."""
 import numpy as np
 import streamlit as st
 
@@ -39,27 +39,27 @@ def three_targets(page: PageContext, lesson: Lesson) -> None:
         if right is None or wished is None or len(text) < 2:
             st.info(words["unknown"])
             return
-        said, taught = (page.ask(NextWordQuery(sources.open_query(model, text[:-1]))).logits
-                        for model in (distillation.student(step), distillation.TEACHER))
-        _draw(lesson, text, (right, wished), said, taught, step)
+        logits, taught = (page.ask(NextWordQuery(sources.open_query(model, text[:-1]))).logits
+                          for model in (distillation.student(step), distillation.TEACHER))
+        _draw(lesson, text, (right, wished), logits, taught, step)
 
 
-def _draw(lesson: Lesson, text: str, signs: tuple[int, int], said: np.ndarray, taught: np.ndarray, step: int) -> None:
+def _draw(lesson: Lesson, text: str, signs: tuple[int, int], logits: np.ndarray, taught: np.ndarray, step: int) -> None:
     words, soft, wish = lesson.prose["targets"], lesson.page.controls["soft"], lesson.page.controls["wish"]
-    student = distribution(said)
-    next_sign, wished = (distillation.one_hot(sign, len(said)) for sign in signs)
+    student = distribution(logits)
+    next_sign, wished = (distillation.one_hot(sign, len(logits)) for sign in signs)
     chosen = next_sign, distillation.soften(taught, soft), wished
     wanted = dict(zip(words["rows"], chosen, strict=True))
     split = {name: distillation.parts(target, student) for name, target in wanted.items()}
     names = [*dict.fromkeys([*signs,
-                             *(int(each) for each in np.argsort(-(student + wanted[words["rows"][1]]),
+                             *(int(sign) for sign in np.argsort(-(student + wanted[words["rows"][1]]),
                                                                 kind="stable")[:SHOWN])])][:SHOWN]
     labels = distillation.signs(names)
     left, right = st.columns(2, gap="medium")
     with left:
         figure(lambda theme: stacked_bars(theme, list(wanted),
-                                          [(words["floor"], 0, np.array([each[0] for each in split.values()])),
-                                           (words["gap"], 1, np.array([each[1] for each in split.values()]))],
+                                          [(words["floor"], 0, np.array([parts[0] for parts in split.values()])),
+                                           (words["gap"], 1, np.array([parts[1] for parts in split.values()]))],
                                           axis=words["axis"], height=320),
                key="learning-targets",
                alt=lesson.alt("targets",
@@ -71,8 +71,8 @@ def _draw(lesson: Lesson, text: str, signs: tuple[int, int], said: np.ndarray, t
     teacher = wanted[words["rows"][1]]
     lesson.explanation("targets",
                        shown=(distillation.parts, distillation.slope, distillation.one_hot, distillation.soften),
-                       shapes={"logits": said, "student": student, "teacher": teacher}, step=step,
+                       shapes={"logits": logits, "student": student, "teacher": teacher}, step=step,
                        sign=escape_markdown(text[-1]), before=escape_markdown(text[:-1]), p=student[signs[0]],
                        teacher=teacher[signs[0]], wish=escape_markdown(wish), word=split[words["rows"][0]][2],
                        floor=split[words["rows"][1]][0], distil=split[words["rows"][1]][2],
-                       tune=split[words["rows"][2]][2], size=len(said), soft=soft)
+                       tune=split[words["rows"][2]][2], size=len(logits), soft=soft)

@@ -1,13 +1,12 @@
 """What does every head do? All of them in one table: the pattern that fits best, the measures, what silencing does; for
 one text and for many."""
-from collections import Counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
 from model.ask import sources
-from model.core.measures import HeadMeasures
-from model.core.query import MeasuresQuery
+from model.core.measures import HeadMeasures, MeasuresQuery
 from model.core.statistics import spearman, x_log_x
 from model.studies import patterns
 from model.studies.patterns import PATTERNS, TITLES, FitsQuery, HeadFits
@@ -20,10 +19,14 @@ from viz.text import escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.fields import segments
 from viz.widgets.figure import figure
+from viz.widgets.folded import folded
 from viz.widgets.head_table import measures_table, silence_all
 from viz.widgets.lesson import source_listing
 
-PAGE = Page("Measures", "Look", 3, "record")
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+PAGE = Page("Every head measured", "Test", 1, "record")
 POOR = 0.6     # a fit below which the best pattern says little
 
 
@@ -40,7 +43,7 @@ def render(page: PageContext) -> None:
     measures: HeadMeasures = page.ask(MeasuresQuery(record.query, view.kind))
     question = SilencingQuery(record.query, view.kind)
     silencing: Silencing | None = sources.cached(question)
-    best = {place: fitted.best(place) for place in next(iter(measures.values.values()))}
+    best = fitted.best()
     left, right = st.columns([7, 5], gap="large")
     with left:
         _grid(best)
@@ -48,57 +51,56 @@ def render(page: PageContext) -> None:
         _notice(best)
     measures_table(page, measures, fitted, silencing)
     if silencing is not None:
-        _effects(best, silencing)
+        _effects(best.join(silencing.frame()), silencing.measure)
     elif record.prediction is not None and record.verification.status == "verified":
         silence_all(page, question, len(best))
     many_texts(page, record.query.model, record.query.revision, view.kind)
     _formula()
 
 
-def _grid(best: dict) -> None:
-    words, counts = strings("measures"), Counter(name for name, _ in best.values())
+def _grid(best: "DataFrame") -> None:
+    words, counts = strings("measures"), best["pattern"].value_counts()
     st.markdown(f"##### {words['grid']}")
     alt = words["grid_alt"].format(n=len(best),
-                                   counts=", ".join(f"{TITLES[name]} {count}" for name, count in counts.most_common()))
+                                   counts=", ".join(f"{TITLES[name]} {count}" for name, count in counts.items()))
     figure(lambda theme: pattern_grid(theme, best, TITLES, axes=tuple(words["axes"])), key="measures-grid", alt=alt)
     st.caption(words["grid_about"].format(worst=WORST))
 
 
-def _notice(best: dict) -> None:
+def _notice(best: "DataFrame") -> None:
     """What holds of all heads together, counted here."""
-    words, counts = strings("measures"), Counter(name for name, _ in best.values())
-    (layer, head), (name, fit) = max(best.items(), key=lambda each: each[1][1])
-    said = [words["counts"].format(counts=", ".join(words["count"].format(title=TITLES[each], count=count)
-                                                    for each, count in counts.most_common(3)),
-                                   n=len(best)),
-            words["top"].format(head=head_label(layer, head), title=TITLES[name], fit=fit)]
-    poor = sum(fit < POOR for _, fit in best.values())
-    said += [words["poor"].format(count=poor, limit=POOR)] if poor else []
-    said += [words["even"].format(title=TITLES["even"])] if "even" in counts else []
+    words, counts = strings("measures"), best["pattern"].value_counts()
+    top = best["fit"].idxmax()
+    sentences = [words["counts"].format(counts=", ".join(words["count"].format(title=TITLES[pattern], count=count)
+                                                         for pattern, count in counts[:3].items()),
+                                        n=len(best)),
+                 words["top"].format(head=head_label(*top), title=TITLES[best["pattern"][top]], fit=best["fit"][top])]
+    poor = (best["fit"] < POOR).sum()
+    sentences += [words["poor"].format(count=poor, limit=POOR)] if poor else []
+    sentences += [words["even"].format(title=TITLES["even"])] if "even" in counts else []
     st.markdown(f"##### {words['notice']}")
-    st.markdown("\n".join(f"- {each}" for each in [*said, words["one_text"]]))
+    st.markdown("\n".join(f"- {sentence}" for sentence in [*sentences, words["one_text"]]))
 
 
-def _effects(best: dict, silencing: Silencing) -> None:
-    """What silencing did, beside how well a pattern fits: two different things."""
-    words, changes = strings("measures"), silencing.changes
-    place = max(changes, key=lambda each: changes[each])
-    facts = {"head": head_label(*place), "most": changes[place], "title": escape_markdown(TITLES[best[place][0]]),
-             "fit": best[place][1]}
+def _effects(effects: "DataFrame", measure: str) -> None:
+    """What silencing did, beside how well a pattern fits: two different things. measure: of the change."""
+    words, changes = strings("measures"), effects["silenced"]
+    place = changes.idxmax()
+    facts = {"head": head_label(*place), "most": changes[place],
+             "title": escape_markdown(TITLES[effects["pattern"][place]]), "fit": effects["fit"][place]}
     st.markdown(f"##### {words['effects']}")
-    axes = (words["effects_axes"]["x"], words["effects_axes"][silencing.measure])
+    axes = (words["effects_axes"]["x"], words["effects_axes"][measure])
     left, right = st.columns([7, 5], gap="large")
     with left:
-        figure(lambda theme: silencing_effects(theme, best, changes, TITLES, axes=axes), key="measures-effects",
+        figure(lambda theme: silencing_effects(theme, effects, TITLES, axes=axes), key="measures-effects",
                alt=words["effects_alt"].format(n=len(changes), **facts))
     with right:
-        rho = spearman(*(np.array([each[place] for place in changes])
-                         for each in ({key: fit for key, (_, fit) in best.items()}, changes)))
-        st.markdown(words[f"silenced_{silencing.measure}"])
+        rho = spearman(effects["fit"].to_numpy(), changes.to_numpy())
+        st.markdown(words[f"silenced_{measure}"])
         st.markdown(words["effects_most"].format(**facts))
         if np.isfinite(rho):
             st.markdown(words["effects_rank"].format(n=len(changes), rho=rho))
-        st.markdown(words["effects_quiet"].format(median=float(np.median(list(changes.values())))))
+        st.markdown(words["effects_quiet"].format(median=changes.median()))
 
 
 def _formula() -> None:
@@ -107,10 +109,13 @@ def _formula() -> None:
     from model.studies import silencing
 
     words = strings("measures")
-    with st.expander(words["formula_title"]):
+
+    def inside() -> None:
         st.latex(words["formula"])
         st.markdown(words["formula_words"])
         st.markdown(f"**{words['patterns_title']}**\n"
-                    + "\n".join(f"- {each.title}: {each.paper}" for each in PATTERNS))
+                    + "\n".join(f"- {pattern.title}: {pattern.paper}" for pattern in PATTERNS))
         st.code(source_listing((x_log_x, patterns.divergences, patterns.fit, measures.measure, silencing.change,
                          silencing.run), {}), language="python")
+
+    folded(words["formula_title"], inside, key="measures-formula")

@@ -3,9 +3,9 @@ buckets."""
 import numpy as np
 import streamlit as st
 
+from model.core.models import TraceQuery
 from model.core.query import UserError
 from model.core.statistics import cosines, unit_rows
-from model.core.trace import TraceQuery
 from model.lessons import positions
 from viz.figures.bars import bars
 from viz.figures.lines import Line, lines
@@ -30,7 +30,7 @@ SHOWN = 16   # dimensions of an output that are drawn
 ORDERS = {"first": (2, 1, 0, 3, 4, 5), "all": (5, 3, 1, 0, 4, 2), "end": (0, 1, 2, 3, 5, 4)}
 SCHEMES = ("none", "sinusoidal", "learned", "rotary", "alibi")
 SOURCES = ("waves", "model", "here")
-PAGE = Page("Where am I? Positions", "Learn", 3, "nothing", controls=(
+PAGE = Page("Where am I? Positions", "Learn", 5, "head", controls=(
     GUESS, Choice("guess_far", "", LETTERS), Choice("scheme", "none", SCHEMES),
     Choice("stack", "encoder", ("encoder", "decoder")),
     Steps("shuffle", len(WORDS), len(WORDS), ORDERS["first"]), Choice("source", "waves", SOURCES),
@@ -46,14 +46,13 @@ def render(page: PageContext) -> None:
     lesson = Lesson(page, "positions")
     lesson.header()
     revealed = lesson.predict()
-    lesson.fragment(_shuffle, page, lesson, revealed)
-    lesson.fragment(_table, page, lesson, depends_on=lesson.controls("source", "d"))
-    lesson.fragment(_distance, page, lesson)
-    lesson.fragment(_turned, page, lesson)
-    lesson.fragment(alibi_section, page, lesson)
+    lesson.fragment(_shuffle, revealed)
+    _table(page, lesson)
+    lesson.fragment(_distance)
+    lesson.fragment(_turned)
+    lesson.fragment(alibi_section)
     bucket_section(lesson)
     _beyond(lesson)
-    lesson.next_lesson()
 
 
 def _turned(page: PageContext, lesson: Lesson) -> None:
@@ -72,9 +71,9 @@ def _shuffle(page: PageContext, lesson: Lesson, revealed: bool) -> None:
             choice_for(page, "scheme", words["scheme"], words["schemes"])
             choice_for(page, "stack", words["stack"], words["stacks"])
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"{' '.join(WORDS)} → **{' '.join(WORDS[each] for each in order)}**", width="content")
-            for name, each in ORDERS.items():
-                button_setting(page, words["orders"][name], f"shuffle-{name}", shuffle=each)
+            st.markdown(f"{' '.join(WORDS)} → **{' '.join(WORDS[place] for place in order)}**", width="content")
+            for name, shuffled in ORDERS.items():
+                button_setting(page, words["orders"][name], f"shuffle-{name}", shuffle=shuffled)
         if not revealed:
             lesson.placeholder("shuffle")
             return
@@ -98,7 +97,7 @@ def _shuffle(page: PageContext, lesson: Lesson, revealed: bool) -> None:
 def _before_and_after(words: dict, order: tuple[int, ...], before: np.ndarray, after: np.ndarray) -> None:
     """The outputs in both orders, a row a word."""
     style = CellStyle("signed", bound=float(np.abs(before[:, :SHOWN]).max()), square=False)
-    columns = [str(each) for each in range(SHOWN)]
+    columns = [str(dimension) for dimension in range(SHOWN)]
     pictures = (("before", range(len(order)), before), ("after", order, after))
     for place, (name, places, rows) in zip(st.columns(2, gap="medium"), pictures, strict=True):
         names, drawn = [WORDS[word] for word in places], rows[list(places), :SHOWN]
@@ -116,12 +115,12 @@ def _table(page: PageContext, lesson: Lesson) -> None:
             choice_for(page, "source", words["source"], words["sources_of"])
             if page.controls["source"] == "waves":
                 # the waves come in pairs
-                slider_for(page, "d", words["d"], WIDTHS, say=lambda each: str(each - each % 2))
-            table, said = _vectors(page, words)
-        st.caption(said)
+                slider_for(page, "d", words["d"], WIDTHS, say=lambda value: str(value - value % 2))
+            table, caption = _vectors(page, words)
+        st.caption(caption)
         bound = float(np.quantile(np.abs(table), 0.995))
         every = [str(place) for place in range(len(table))]
-        figure(lambda theme: matrix(theme, table, every, [str(each) for each in range(table.shape[1])],
+        figure(lambda theme: matrix(theme, table, every, [str(dimension) for dimension in range(table.shape[1])],
                                     axes=("dimension", "position"), height=420,
                                     style=CellStyle("signed", bound=bound, square=False)),
                key="positions-table",
@@ -162,8 +161,8 @@ def _vectors(page: PageContext, words: dict) -> tuple[np.ndarray, str]:
     model moves no picture."""
     source, waves = page.controls["source"], positions.sinusoidal(np.arange(LENGTH), 64)
     if source == "here":
-        found = positions.beyond()
-        return np.array(found["learned"]), words["said_here"].format(trained=found["trained"], tested=found["tested"])
+        study = positions.beyond()
+        return np.array(study["learned"]), words["said_here"].format(trained=study["trained"], tested=study["tested"])
     if source == "waves":
         return positions.sinusoidal(np.arange(LENGTH), wave_width(page)), words["said_waves"]
     try:
@@ -179,7 +178,7 @@ def _vectors(page: PageContext, words: dict) -> tuple[np.ndarray, str]:
 
 def _distance(page: PageContext, lesson: Lesson) -> None:
     """The similarity of any two places, and what a matrix between the two makes of it."""
-    words, said, waves = lesson.prose["distance"], _signed(page.controls["back"]), page.controls["source"] == "waves"
+    words, back, waves = lesson.prose["distance"], _signed(page.controls["back"]), page.controls["source"] == "waves"
     with lesson.section("distance"):
         with st.container(horizontal=True):
             if waves:
@@ -188,15 +187,16 @@ def _distance(page: PageContext, lesson: Lesson) -> None:
         square = cosines(table, table)
         mean, low, high = positions.by_distance(square)
         distance = np.arange(1 - len(table), len(table))
-        kept = np.abs(distance) <= 3 * len(table) // 4
-        drawn = [Line(words["cosine"], mean[kept], 0, band=(low[kept], high[kept]))]
+        shown = np.abs(distance) <= 3 * len(table) // 4
+        drawn = [Line(words["cosine"], mean[shown], 0, band=(low[shown], high[shown]))]
         if waves:
             moved = positions.compare_rows(table, positions.shift(page.controls["back"], table.shape[1]))
             through = positions.by_distance(moved)[0]
-            drawn.append(Line(words["through"].format(k=said), through[kept], 1, "dash"))
+            drawn.append(Line(words["through"].format(k=back), through[shown], 1, "dash"))
         left, right = st.columns(2, gap="medium")
         with left:
-            figure(lambda theme: lines(theme, distance[kept], drawn, axes=(words["axis"], words["cosine"]), height=360),
+            figure(lambda theme: lines(theme, distance[shown], drawn, axes=(words["axis"], words["cosine"]),
+                                       height=360),
                    key="positions-distance", alt=lesson.alt("distance", near=mean[len(table)], far=mean[-1]))
         with right:
             names = [str(place) for place in range(len(table))]
@@ -204,7 +204,7 @@ def _distance(page: PageContext, lesson: Lesson) -> None:
                                         style=CellStyle("signed", bound=1.0)),
                    key="positions-cosines", alt=words["alt_matrix"])
         lesson.explanation("distance", shown=(unit_rows, cosines, positions.compare_rows, positions.by_distance),
-                           shapes={"table": table, "cosines": square}, near=mean[len(table)], back=said,
+                           shapes={"table": table, "cosines": square}, near=mean[len(table)], back=back,
                            width=float((high - low).max()), asymmetry=float(np.abs(mean - mean[::-1]).max()))
 
 
@@ -214,30 +214,30 @@ def _signed(steps: int) -> str:
 
 def _beyond(lesson: Lesson) -> None:
     """Trained to 32 tokens, tested to 128: the accuracy at each position, the mean over seeds with their range."""
-    words, found = lesson.prose["beyond"], positions.beyond()
-    place = np.arange(found["back"], found["tested"])
+    words, study = lesson.prose["beyond"], positions.beyond()
+    place = np.arange(study["back"], study["tested"])
     with lesson.section("beyond"):
         seen = lesson.predict("predict_far", "guess_far")
-        runs = {name: np.array(each) for name, each in found["accuracy"].items()}
-        chance = 1 / (found["vocabulary"] - 1)
+        runs = {name: np.array(run) for name, run in study["accuracy"].items()}
+        chance = 1 / (study["vocabulary"] - 1)
         if seen:
-            drawn = [Line(words["names"][name], each.mean(0), colour, band=(each.min(0), each.max(0)))
-                     for colour, (name, each) in enumerate(runs.items())]
+            drawn = [Line(words["names"][name], run.mean(0), colour, band=(run.min(0), run.max(0)))
+                     for colour, (name, run) in enumerate(runs.items())]
             figure(lambda theme: lines(theme, place, drawn, axes=("position", words["accuracy"]), y_range=(0, 1.03),
                                        height=380,
-                                       marks=[(found["trained"], words["trained"].format(trained=found["trained"]))],
+                                       marks=[(study["trained"], words["trained"].format(trained=study["trained"]))],
                                        bounds=[(chance, words["chance"])]), key="positions-beyond",
-                   alt=lesson.alt("beyond", **accuracy_by_length(runs, found)))
+                   alt=lesson.alt("beyond", **accuracy_by_length(runs, study)))
             lesson.explanation("beyond", shown=(positions.beyond,), shapes=runs, chance=chance,
-                               **{name: found[name]
+                               **{name: study[name]
                                         for name in ("command", "machine", "date", "steps", "torch", "trained")},
-                               seeds=len(found["seeds"]), **accuracy_by_length(runs, found))
+                               seeds=len(study["seeds"]), **accuracy_by_length(runs, study))
         else:
             lesson.placeholder("beyond")
 
 
-def accuracy_by_length(runs: dict[str, np.ndarray], found: dict) -> dict[str, float]:
+def accuracy_by_length(runs: dict[str, np.ndarray], study: dict) -> dict[str, float]:
     """The mean accuracy of each scheme on the trained positions and on the last ones, by NAME_in and NAME_out."""
-    edge = found["trained"] - found["back"]
-    inside = {f"{name}_in": float(each[:, :edge].mean()) for name, each in runs.items()}
-    return inside | {f"{name}_out": float(each[:, 64 - found["back"]:].mean()) for name, each in runs.items()}
+    edge = study["trained"] - study["back"]
+    inside = {f"{name}_in": float(run[:, :edge].mean()) for name, run in runs.items()}
+    return inside | {f"{name}_out": float(run[:, 64 - study["back"]:].mean()) for name, run in runs.items()}

@@ -34,7 +34,7 @@ def shift_section(page: PageContext, lesson: Lesson) -> None:
         ring = positions.sinusoidal(np.arange(min(33, int(positions.wavelengths(width)[pair]) + 1)),
                                     width)[:, [2 * pair + 1, 2 * pair]]
         hands = positions.sinusoidal([place, place + steps], width)[:, [2 * pair + 1, 2 * pair]]
-        names = [str(each) for each in range(len(ring))]
+        names = [str(number) for number in range(len(ring))]
         with right:
             figure(lambda theme: vector_plane(theme, Points(ring, names), axes=(words["cosine"], words["sine"]),
                                               height=380,
@@ -91,7 +91,7 @@ def alibi_section(page: PageContext, lesson: Lesson) -> None:
     slopes, distance = positions.alibi_slopes(count), np.arange(0, 65)
     with lesson.section("alibi"):
         slider_for(page, "heads", words["heads"], (1, 2, 4, 8, 12, 16, 32), say=str)
-        shown = range(count) if count <= 8 else [round(each) for each in np.linspace(0, count - 1, 8)]
+        shown = range(count) if count <= 8 else [round(head) for head in np.linspace(0, count - 1, 8)]
         drawn = [Line(words["head"].format(h=str(h).translate(BELOW), m=slopes[h]), np.exp(-slopes[h] * distance),
                       place)
                  for place, h in enumerate(shown)]

@@ -1,6 +1,6 @@
 """How does a head come to mean something? The film of a training, and a training of one's own."""
 import inspect
-import time
+from functools import partial
 
 import streamlit as st
 
@@ -12,12 +12,15 @@ from viz.page_controls import Choice, Number, Words
 from viz.pages.training.film import film_stage
 from viz.pages.training.induction_scores import induction_section
 from viz.pages.training.own_run import HEADS, LAYERS, background_training, end_training, own_training
+from viz.session import session
 from viz.text import strings
 from viz.theme import READABLE_WIDE
+from viz.widgets.folded import folded
+from viz.widgets.fragment import pause, repeat
 
 OWN = "own"
 FRAME_SECONDS = 0.6   # of a film that plays
-PAGE = Page("Learning", "Look", 12, "nothing", leave=end_training, controls=(
+PAGE = Page("How heads form", "Test", 3, "nothing", leave=end_training, controls=(
     Words("film", "induction", 40), Number("step", -1, -1, 10**6, whole=True), Words("open", "", 20),
     Words("says", "", 300),
     Words("decoder", "", 200), Choice("task", "induction", ("induction", "resolver")), Choice("layers", "2", LAYERS),
@@ -34,18 +37,22 @@ def render(page: PageContext) -> None:
     if chosen == OWN:
         own_training(page)
     else:
-        if "training" in st.session_state:
-            background_training(st.session_state["training"])
+        if (training := session().training) is not None:
+            background_training(training)
         film = small_models.film(chosen)
         film_stage(page, chosen, film, film.about["steps"], growing=False)
     induction_section(page)
-    with st.expander(words["source"]["title"]):
-        st.markdown(words["source"]["formula"])
-        st.code("\n\n".join([inspect.getsource(induction.scores), inspect.getsource(films.emergence_interval),
-                             inspect.getsource(films.loss_drop_step)]))
-        st.markdown(words["source"]["sources"])
-    if chosen != OWN and st.session_state.get("playing"):
-        _next(page, film.frames)
+    folded(words["source"]["title"], partial(_sources, words["source"]), key="training-formula")
+    if chosen != OWN and session().playing:
+        repeat(FRAME_SECONDS, partial(_next, page, film.frames))
+
+
+def _sources(words: dict) -> None:
+    """The formula of the scores, the functions, and the papers."""
+    st.markdown(words["formula"])
+    st.code("\n\n".join([inspect.getsource(induction.scores), inspect.getsource(films.emergence_interval),
+                         inspect.getsource(films.loss_drop_step)]))
+    st.markdown(words["sources"])
 
 
 def _chosen(page: PageContext) -> str:
@@ -55,22 +62,20 @@ def _chosen(page: PageContext) -> str:
     chosen = page.controls["film"] if page.controls["film"] in known else next(iter(known))
 
     def changed() -> None:
-        st.session_state["playing"] = False
+        pause()
         page.set_controls(film=st.session_state["view_film"], step=-1, open="", says="")
 
     st.session_state["view_film"] = chosen
-    st.segmented_control(words["film"], list(known), format_func=known.__getitem__, required=True, key="view_film",
-                         on_change=changed)
+    st.segmented_control(words["film"], list(known), format_func=known.__getitem__, required=True, wrap=True,
+                         key="view_film", on_change=changed)
     return chosen
 
 
 def _next(page: PageContext, frames: tuple[int, ...]) -> None:
-    """The next picture of a film that plays; any click takes over at the end of the pause."""
+    """The next picture of a film that plays."""
     step = frames[-1] if page.controls["step"] < 0 else page.controls["step"]
-    following = next((each for each in frames if each > step), None)
+    following = next((frame for frame in frames if frame > step), None)
     if following is None:
-        st.session_state["playing"] = False
+        pause()
     else:
-        time.sleep(FRAME_SECONDS)
         page.set_controls(step=following)
-    st.rerun()

@@ -43,8 +43,8 @@ class Story:
         """What the third panel draws: every head's main score, and the best one's of each further score; and the names
         that stand out."""
         words = strings("training")["traits"]
-        drawn = {words[self.main].format(head=head_name(head)): each
-                 for head, each in zip(self.traits.heads, self.traits.of(self.main).T)}
+        drawn = {words[self.main].format(head=head_name(head)): scores
+                 for head, scores in zip(self.traits.heads, self.traits.of(self.main).T)}
         bold = []
         for trait in self.traits.names:
             best = self.best(trait)
@@ -60,15 +60,16 @@ def claims(story: Story, step: int) -> list[str]:
              "score": words["scores"][story.main], "value": float(story.traits.of(story.main)[-1, best])}
     moment, half = story.moment, loss_drop_step(story.film)
     if moment is not None and half is not None:
-        said = [words["formed"].format(start=moment[0], end=moment[1], fall=half, **facts)]
+        sentences = [words["formed"].format(start=moment[0], end=moment[1], fall=half, **facts)]
         if "previous" in story.traits.names:
-            said += _partner(story, moment)
+            sentences += _partner(story, moment)
     else:
-        said = [words["unformed" if facts["value"] < 0.5 else "always"].format(**facts)]
+        sentences = [words["unformed" if facts["value"] < 0.5 else "always"].format(**facts)]
     if len(story.film.step):
         at = int(np.abs(story.film.step - step).argmin())
-        said.append(words["now"].format(step=step, loss=float(story.film.loss[at]), right=float(story.film.right[at])))
-    return said
+        sentences.append(words["now"].format(step=step, loss=float(story.film.loss[at]),
+                                             right=float(story.film.right[at])))
+    return sentences
 
 
 def _partner(story: Story, moment: tuple[int, int]) -> list[str]:

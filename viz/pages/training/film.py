@@ -1,5 +1,5 @@
-"""The stage of the page Learning: the curves of a training with the step on screen, every head at that step, one of
-them open."""
+"""The stage of the page How heads form: the curves of a training with the step on screen, every head at that step,
+one of them open."""
 from dataclasses import replace
 
 import numpy as np
@@ -7,7 +7,8 @@ import streamlit as st
 
 from model.ask import sources
 from model.core.displayed import displayed_head
-from model.core.query import Kind, OverviewQuery
+from model.core.heads import OverviewQuery
+from model.core.query import Kind
 from model.core.record import AttentionRecord
 from model.core.types import KindHeadId
 from model.core.view import View
@@ -18,9 +19,11 @@ from viz.components.slider import slider
 from viz.figures.training import training
 from viz.page import PageContext
 from viz.pages.training.claims import Story, claims, head_name, pair_of
+from viz.session import session
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import bind, segments
 from viz.widgets.figure import figure
+from viz.widgets.fragment import pause
 from viz.widgets.handout_button import picture_button
 
 ANSWERS = 3      # of a snapshot that are told
@@ -31,13 +34,13 @@ def film_stage(page: PageContext, model: str, film: Film, last: int, growing: bo
     one by one."""
     words = strings("training")
     chosen = page.controls["step"]
-    step = film.frames[-1] if chosen < 0 else min(film.frames, key=lambda each: abs(each - chosen))
+    step = film.frames[-1] if chosen < 0 else min(film.frames, key=lambda frame: abs(frame - chosen))
     story = Story(film, _traits(page, model, film.frames, growing), film.frames)
     left, right = st.columns([6, 5], gap="large")
     with left:
         _steps(page, film.frames, step, growing)
         _curves(story, step, last)
-        st.markdown(f"**{words['claims']['title']}**\n" + "\n".join(f"- {each}" for each in claims(story, step)))
+        st.markdown(f"**{words['claims']['title']}**\n" + "\n".join(f"- {claim}" for claim in claims(story, step)))
     with right:
         _heads(page, model, story, step)
 
@@ -46,8 +49,8 @@ def _traits(page: PageContext, model: str, steps: tuple[int, ...], growing: bool
     revision = sources.revision(f"{model}@{steps[-1]}")
     if not growing:
         return page.ask(HeadScoresQuery(model, revision, steps))
-    found = list(page.ask_each(HeadScoresQuery(model, revision, (step,)) for step in steps))
-    return replace(found[0], values=np.concatenate([each.values for each in found]))
+    parts = list(page.ask_each(HeadScoresQuery(model, revision, (step,)) for step in steps))
+    return replace(parts[0], values=np.concatenate([part.values for part in parts]))
 
 
 def _steps(page: PageContext, frames: tuple[int, ...], step: int, growing: bool) -> None:
@@ -55,21 +58,21 @@ def _steps(page: PageContext, frames: tuple[int, ...], step: int, growing: bool)
     words = strings("training")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if len(frames) > 1:
-            slider(words["step"], frames, step, say=lambda each: f"{each:,}", key="slider-step",
+            slider(words["step"], frames, step, say=lambda value: f"{value:,}", key="slider-step",
                    # its end is the newest, also of one that grows
                    turn=lambda chosen: page.set_controls(step=-1 if chosen == frames[-1] else chosen))
         if growing:
             if page.controls["step"] >= 0:
                 st.button(words["newest"], key="newest", on_click=lambda: page.set_controls(step=-1))
-        elif st.session_state.get("playing"):
-            st.button(words["pause"], key="pause", on_click=lambda: st.session_state.update(playing=False))
+        elif session().playing:
+            st.button(words["pause"], key="pause", on_click=pause)
         else:
             st.button(words["play"], key="play", icon=":material/play_arrow:", on_click=_play,
                       args=(page, frames, step))
 
 
 def _play(page: PageContext, frames: tuple[int, ...], step: int) -> None:
-    st.session_state["playing"] = True
+    session().playing = True
     if step == frames[-1]:
         page.set_controls(step=frames[0])
 
@@ -104,7 +107,7 @@ def _heads(page: PageContext, model: str, story: Story, step: int) -> None:
     st.text_input(words["text"], help=words["text_help"], placeholder=words["texts"][task],
                   **bind(page.set_controls, "says", page.controls["says"] or words["texts"][task]))
     if len(record.kinds) > 1:
-        segments(words["kind"], {each: words["kinds"][each] for each in record.kinds},
+        segments(words["kind"], {name: words["kinds"][name] for name in record.kinds},
                  lambda which: page.set_controls(open=f"{which}.0.0"), "which", kind)
     st.markdown(f"##### {words['grid'].format(step=step)}", help=words["grid_help"])
     drawn = head_grid(page.ask(OverviewQuery(query, kind)), GridState((layer, head)), height=190, key="film_grid",
@@ -120,7 +123,7 @@ def _heads(page: PageContext, model: str, story: Story, step: int) -> None:
 def open_head_id(page: PageContext, record: AttentionRecord, story: Story) -> KindHeadId:
     """The head that was chosen; without a choice the one with the best score at the film's end."""
     parts = page.controls["open"].split(".")
-    if len(parts) == 3 and parts[0] in record.kinds and all(each.isdecimal() for each in parts[1:]):
+    if len(parts) == 3 and parts[0] in record.kinds and all(part.isdecimal() for part in parts[1:]):
         kind, layer, head = Kind(parts[0]), int(parts[1]), int(parts[2])
         if record[kind].has(layer, head):
             return kind, layer, head

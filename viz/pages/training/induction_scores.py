@@ -1,4 +1,4 @@
-"""The scores of the induction circuit for any decoder, on random tokens; for the page Learning."""
+"""The scores of the induction circuit for any decoder, on random tokens; for the page How heads form."""
 import numpy as np
 import streamlit as st
 
@@ -12,7 +12,7 @@ from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.control_widgets import choice_for
 from viz.widgets.figure import figure
-from viz.widgets.handout_button import table_button
+from viz.widgets.head_table import plain_table
 
 NAMED = 2   # heads with the highest score of either kind that have their name in the picture
 OURS = "induction"
@@ -25,8 +25,8 @@ def induction_section(page: PageContext) -> None:
     st.markdown(words["lead"], width=READABLE_WIDE)
     titles = {offer.id: offer.title for offer in sources.catalogue()
               if offer.id in (OURS, "smollm2") or offer.id == page.state.model}
-    options = {"": words["none"]} | {each: titles.get(each, each)
-                                     for each in dict.fromkeys((OURS, "smollm2", page.state.model))}
+    options = {"": words["none"]} | {model: titles.get(model, model)
+                                     for model in dict.fromkeys((OURS, "smollm2", page.state.model))}
     if page.controls["decoder"] not in options:
         options[page.controls["decoder"]] = page.controls["decoder"]
     choice_for(page, "decoder", words["which"], options)
@@ -34,44 +34,42 @@ def induction_section(page: PageContext) -> None:
     if not chosen:
         return
     try:
-        found: InductionScores = page.ask(InductionMeanQuery(chosen, sources.revision(chosen)))
+        scores: InductionScores = page.ask(InductionMeanQuery(chosen, sources.revision(chosen)))
     except UserError as error:
         st.info(escape_markdown(str(error)))
         return
     left, right = st.columns([6, 5], gap="large")
     with left:
-        _picture(found)
+        _picture(scores)
     with right:
-        _notice(found, options[chosen])
+        _notice(scores, options[chosen])
 
 
-def _names(found: InductionScores) -> list[str]:
-    return [head_label(layer, head) for layer, head in found.heads]
+def _names(scores: InductionScores) -> list[str]:
+    return [head_label(layer, head) for layer, head in scores.heads]
 
 
-def _picture(found: InductionScores) -> None:
-    words, names = strings("training")["habits"], _names(found)
-    loud = list(dict.fromkeys(int(place) for score in (found.previous, found.prefix)
+def _picture(scores: InductionScores) -> None:
+    words, names = strings("training")["habits"], _names(scores)
+    loud = list(dict.fromkeys(int(place) for score in (scores.previous, scores.prefix)
                               for place in np.argsort(-score)[:NAMED]))
-    most = int(found.prefix.argmax())
-    figure(lambda theme: drawn(theme, names, found.previous, found.prefix, loud,
+    most = int(scores.prefix.argmax())
+    figure(lambda theme: drawn(theme, names, scores.previous, scores.prefix, loud,
                                axes=(words["previous"], words["prefix"])), key="training-habits",
-           alt=words["alt"].format(heads=len(names), head=names[most], prefix=found.prefix[most],
-                                   previous=found.previous.max()))
+           alt=words["alt"].format(heads=len(names), head=names[most], prefix=scores.prefix[most],
+                                   previous=scores.previous.max()))
 
 
-def _notice(found: InductionScores, title: str) -> None:
-    words, names = strings("training")["habits"], _names(found)
-    back, match = int(found.previous.argmax()), int(found.prefix.argmax())
-    facts = {"model": escape_markdown(title), "match": names[match], "prefix": found.prefix[match], "back": names[back],
-             "previous": found.previous[back], "uniform": found.uniform}
+def _notice(scores: InductionScores, title: str) -> None:
+    words, names = strings("training")["habits"], _names(scores)
+    back, match = int(scores.previous.argmax()), int(scores.prefix.argmax())
+    facts = {"model": escape_markdown(title), "match": names[match], "prefix": scores.prefix[match],
+             "back": names[back], "previous": scores.previous[back], "uniform": scores.uniform}
     st.markdown(words["best"].format(**facts))
-    if found.copying is not None:
-        st.markdown(words["copies"].format(head=names[match], copying=found.copying[match]))
-    scores = {words["prefix"]: found.prefix,
-              words["previous"]: found.previous} | ({} if found.copying is None else {words["copying"]: found.copying})
-    rows = [{words["head"]: names[place]} | {name: round(float(score[place]), 3) for name, score in scores.items()}
-            for place in np.argsort(-found.prefix)]
-    with st.expander(words["table"].format(heads=len(names))):
-        st.dataframe(rows, hide_index=True)
-        table_button("training-habits-table", rows, words["table"].format(heads=len(names)))
+    if scores.copying is not None:
+        st.markdown(words["copies"].format(head=names[match], copying=scores.copying[match]))
+    title = words["table"].format(heads=len(names))
+    with st.expander(title):
+        plain_table(scores.frame().sort_values("prefix", ascending=False, kind="stable").round(3),
+                    {name: words[name] for name in ("head", "prefix", "previous", "copying")},
+                    key="training-habits-table", alt=title)

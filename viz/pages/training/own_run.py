@@ -1,7 +1,6 @@
-"""A training of one's own on the page Learning: four settings, a process beside the server, and the film while it is
-made."""
+"""A training of one's own on the page How heads form: four settings, a process beside the server, and the film while
+it is made."""
 from collections.abc import Hashable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from model.training.film import Film
 from model.training.processes import Settings, Status, Training
 from viz.page import PageContext
 from viz.pages.training.film import film_stage
+from viz.session import session
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.control_widgets import choice_for, slider_for
@@ -27,7 +27,7 @@ REST = 5.0       # and at one that has ended, so that it is not forgotten
 
 def end_training() -> None:
     """The page was left: the training ends."""
-    training = st.session_state.pop("training", None)
+    training, session().training = session().training, None
     if training is not None:
         processes.end(training)
 
@@ -36,11 +36,12 @@ def own_training(page: PageContext) -> None:
     """Settings, start and stop, and the film as far as it goes."""
     words = strings("training")["settings"]
     st.markdown(words["lead"], width=READABLE_WIDE)
-    training: Training | None = st.session_state.get("training")
+    training = session().training
     running = training is not None and training.running
     _settings(page, running)
-    if "training_refused" in st.session_state:
-        st.warning(escape_markdown(st.session_state.pop("training_refused")))
+    if session().training_error:
+        st.warning(escape_markdown(session().training_error))
+        session().training_error = ""
     with st.container(key="own-training"):   # a place that stays, however often what is in it is drawn
         if training is not None:
             st.fragment(_watch, run_every=LOOK if running else REST)(page, training, running)
@@ -51,14 +52,14 @@ def _settings(page: PageContext, running: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         choice_for(page, "task", words["task"], words["tasks"])
         for field, options in (("layers", LAYERS), ("heads", HEADS)):
-            choice_for(page, field, words[field], {each: each for each in options})
+            choice_for(page, field, words[field], {option: option for option in options})
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         with st.container(width=260):
             slider_for(page, "rate", words["rate"], RATES)
         with st.container(width=260):
             slider_for(page, "steps", words["steps"], STEPS, say=lambda value: f"{value:,}")
         if not running:
-            st.button(words["again" if "training" in st.session_state else "start"], type="primary", key="train",
+            st.button(words["start" if session().training is None else "again"], type="primary", key="train",
                       on_click=_start, args=(page,))
     st.caption(f"{words['about'][page.controls['task']]} {words['limit'].format(most=processes.MAX_RUNNING)}",
                width=READABLE_WIDE)
@@ -68,17 +69,16 @@ def _start(page: PageContext) -> None:
     end_training()
     chosen = page.controls
     try:
-        st.session_state["training"] = processes.start(Settings(chosen["task"], int(chosen["layers"]),
-                                                                int(chosen["heads"]), chosen["rate"], chosen["steps"]))
+        session().training = processes.start(Settings(chosen["task"], int(chosen["layers"]), int(chosen["heads"]),
+                                                      chosen["rate"], chosen["steps"]))
         page.set_controls(step=-1, open="", says="")
     except UserError as error:
-        st.session_state["training_refused"] = str(error)
+        session().training_error = str(error)
 
 
 def _watch(page: PageContext, training: Training, was_running: bool) -> None:
-    """One look at the training; it renews the lease. What was clicked in it, and its end, are drawn by a run of the
-    whole page."""
-    if st.session_state["state"] is not page.state or st.session_state.get("training") is not training:
+    """One look at the training; it renews the lease. Its end is drawn by a run of the whole page."""
+    if session().training is not training:
         st.rerun()
     training.renew()
     news = training.status()
@@ -90,19 +90,24 @@ def _watch(page: PageContext, training: Training, was_running: bool) -> None:
     except UserError:
         return   # before the first snapshot there is none
     try:
-        film_stage(_renewing(page, training), training.name, _with_news(film, news), news.steps, growing=True)
+        film_stage(_LeasedPage(page, training), training.name, _with_news(film, news), news.steps, growing=True)
     except UserError as error:
         st.error(escape_markdown(str(error)))
 
 
-def _renewing(page: PageContext, training: Training) -> PageContext:
-    """The frame, but a long wait for an answer never costs the lease."""
-    def ask(question: Hashable) -> Any:
-        training.renew()
-        answer = page.ask(question)
-        training.renew()
+class _LeasedPage(PageContext):
+    """The page, but a long wait for an answer never costs the lease."""
+
+    def __init__(self, page: PageContext, training: Training) -> None:
+        super().__init__(page.name, page.page, page.menu)
+        self.training = training
+
+    def ask(self, question: Hashable, height: int = 420) -> Any:
+        """The answer, and a lease that is new before and after."""
+        self.training.renew()
+        answer = super().ask(question, height)
+        self.training.renew()
         return answer
-    return replace(page, ask=ask)
 
 
 def _progress(training: Training, news: Status) -> None:
@@ -114,8 +119,8 @@ def _progress(training: Training, news: Status) -> None:
     else:
         _, loss, right = news.curves[-1] if news.curves else (0, 0.0, 0.0)
         with st.container(horizontal=True, vertical_alignment="center"):
-            said = words["running"].format(step=news.step, steps=news.steps, loss=loss, right=right)
-            st.progress(news.step / news.steps, text=words["waiting"] if news.state == "starting" else said)
+            running = words["running"].format(step=news.step, steps=news.steps, loss=loss, right=right)
+            st.progress(news.step / news.steps, text=words["waiting"] if news.state == "starting" else running)
             st.button(words["stop"], key="stop_training", on_click=training.stop)
 
 

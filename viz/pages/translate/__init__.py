@@ -1,7 +1,7 @@
 """What does a decoder look at when it writes the next word? A translation word by word, and where il or elle is
 decided."""
 import inspect
-import time
+from functools import partial
 
 import streamlit as st
 
@@ -14,14 +14,24 @@ from model.studies.pronoun_choice import pronoun_of
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, Words
 from viz.pages.translate.decision import decision_section
-from viz.pages.translate.word import WordView, head_rows, open_head, probabilities, selected_word, sentence_strips
+from viz.pages.translate.word import (
+    WordView,
+    head_rows,
+    open_head,
+    probabilities,
+    selected_word,
+    sentence_strips,
+)
+from viz.session import session
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
+from viz.widgets.folded import folded
+from viz.widgets.fragment import pause, repeat
 from viz.widgets.vocabulary import unknown_words, vocabulary
 
 OURS = "translator"
 WORD_SECONDS = 0.7   # of a translation that is played
-PAGE = Page("Translate", "Look", 11, "record", controls=(
+PAGE = Page("Translate", "Look", 3, "record", controls=(
     Number("word", -1, -1, 10**4, whole=True), Switch("stepping"), Choice("side", "cross", ("cross", "causal")),
     Words("open", "", 12),
     Choice("mode", "zero", ("zero", "mean")), Switch("set")))
@@ -55,8 +65,8 @@ def render(page: PageContext) -> None:
     decision_section(page, model, state.text, "" if swap is None else swap.twin)
     vocabulary(model, record.card.title, lambda text: page.set_question(text=text))
     _sources(words["source"])
-    if st.session_state.get("writing"):
-        _next(page, now)
+    if session().playing:
+        repeat(WORD_SECONDS, partial(_next, page, now))
 
 
 def _model(page: PageContext) -> tuple[str, dict[str, Entry]]:
@@ -76,9 +86,10 @@ def _twins(page: PageContext, model: str, swap: small_models.Swap, record: Atten
         st.pills(words["role"].format(noun=swap.nouns[role]), adjectives, key=key, wrap=True, on_change=_swapped,
                  args=(page, swap, key))
     lines = [(words["this"], swap.text, record), (words["twin"], swap.twin, other)]
-    st.markdown("\n".join(f"- {label}: {escape_markdown(text)} → {_french(each)}" for label, text, each in lines))
-    said = {_pronoun(each) for _, _, each in lines}
-    if len(said) == 1 and page.state.target is None:
+    st.markdown("\n".join(f"- {label}: {escape_markdown(text)} → {_french(translated)}"
+                          for label, text, translated in lines))
+    pronouns = {_pronoun(translated) for _, _, translated in lines}
+    if len(pronouns) == 1 and page.state.target is None:
         st.caption(words["same"])
 
 
@@ -106,17 +117,17 @@ def _french(record: AttentionRecord) -> str:
 
 
 def _next(page: PageContext, now: WordView) -> None:
-    """The next word of a translation that is played; any click takes over at the end of the pause."""
+    """The next word of a translation that is played."""
     if now.word + 1 >= len(now.shown.queries):
-        st.session_state["writing"] = False
+        pause()
     else:
-        time.sleep(WORD_SECONDS)
         page.set_controls(word=now.word + 1)
-    st.rerun()
 
 
 def _sources(words: dict) -> None:
-    with st.expander(words["title"]):
+    def inside() -> None:
         st.markdown(words["formula"])
         st.code(inspect.getsource(pronoun_choice.rows_by_produced_token))
         st.markdown(words["sources"])
+
+    folded(words["title"], inside, key="translate-formula")

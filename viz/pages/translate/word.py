@@ -17,9 +17,11 @@ from viz.figures.bars import bars
 from viz.figures.matrix import CellStyle, matrix
 from viz.format import head_label
 from viz.page import PageContext
+from viz.session import session
 from viz.text import escape_markdown, strings
 from viz.widgets.control_widgets import button_setting, choice_for
 from viz.widgets.figure import figure
+from viz.widgets.fragment import pause
 from viz.widgets.handout_button import picture_button
 from viz.widgets.sentence_strip import sentence_strip
 
@@ -43,13 +45,13 @@ class WordView:
     @property
     def rows(self) -> list[tuple[tuple[int, int], np.ndarray]]:
         """((layer, head), weights over the keys) of this word, in the model's order."""
-        return [((layer.index, head), each) for layer in self.shown.layers
-                for head, each in enumerate(heads.row_weights(layer, self.word))]
+        return [((layer.index, head), weight) for layer in self.shown.layers
+                for head, weight in enumerate(heads.row_weights(layer, self.word))]
 
     @property
     def largest(self) -> tuple[tuple[int, int], int, float]:
         """(layer, head), key and weight of the largest weight."""
-        place, weights = max(self.rows, key=lambda each: each[1].max())
+        place, weights = max(self.rows, key=lambda row: row[1].max())
         return place, int(weights.argmax()), float(weights.max())
 
 
@@ -77,8 +79,8 @@ def sentence_strips(page: PageContext, now: WordView) -> None:
             button_setting(page, words["back"], "word-back", word=now.word - 1)
         if now.word + 1 < len(tokens):
             button_setting(page, words["forward"], "word-forward", word=now.word + 1)
-        if st.session_state.get("writing"):
-            st.button(words["pause"], key="word-pause", on_click=lambda: st.session_state.update(writing=False))
+        if session().playing:
+            st.button(words["pause"], key="word-pause", on_click=pause)
         else:
             st.button(words["play"], key="word-play", icon=":material/play_arrow:", on_click=_play, args=(page,))
         if page.controls["stepping"]:
@@ -91,7 +93,7 @@ def _choose_word(page: PageContext, event: StripEvent | ViewEvent) -> None:
 
 
 def _play(page: PageContext) -> None:
-    st.session_state["writing"] = True
+    session().playing = True
     page.set_controls(word=0, stepping=True)
 
 
@@ -104,7 +106,7 @@ def head_rows(page: PageContext, now: WordView) -> None:
     words, place = strings("translate"), now.largest
     names, keys = [head_label(layer, head)
                    for (layer, head), _ in now.rows], [html.escape(text) for text in now.shown.keys.texts]
-    weights = np.stack([each for _, each in now.rows])
+    weights = np.stack([weights for _, weights in now.rows])
     word, side = escape_markdown(now.text), page.controls["side"]
     choice_for(page, "side", words["side"], words["sides"])
     st.markdown(f"##### {words['heads_title'].format(word=word)}", help=words["heads_help"].format(word=word))
@@ -121,7 +123,7 @@ def open_head(page: PageContext, now: WordView) -> None:
     """One head over all words that were produced."""
     words, kind = strings("translate"), now.shown.kind
     layer, head = open_head_id(page, now)
-    options = {f"{each[0]}.{each[1]}": head_label(*each) for each, _ in now.rows}
+    options = {f"{place[0]}.{place[1]}": head_label(*place) for place, _ in now.rows}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.markdown(f"##### {words['open_head'].format(layer=layer, head=head)}", help=words["open_help"],
                     width="content")
@@ -140,7 +142,7 @@ def open_head(page: PageContext, now: WordView) -> None:
 def open_head_id(page: PageContext, now: WordView) -> tuple[int, int]:
     """The head that was chosen; without a choice the one with the largest weight for this word."""
     parts = page.controls["open"].split(".")
-    if len(parts) == 2 and all(each.isdecimal() for each in parts) and now.shown.has(int(parts[0]), int(parts[1])):
+    if len(parts) == 2 and all(part.isdecimal() for part in parts) and now.shown.has(int(parts[0]), int(parts[1])):
         return int(parts[0]), int(parts[1])
     return now.largest[0]
 

@@ -3,13 +3,13 @@ word in two contexts."""
 from model.lessons.tokenization import LARGEST, MODELS
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, Words
-from viz.pages.vectors.embeddings import drift, prefetch_tables, table
+from viz.pages.vectors.embeddings import drift, table
 from viz.pages.vectors.tokenization import chinese, merges, own_text
 from viz.text import strings
 from viz.widgets.lesson import GUESS, Lesson
 
 PRESETS = strings("lessons/vectors")["presets"]
-PAGE = Page("From text to vectors", "Learn", 9, "nothing", controls=(
+PAGE = Page("From text to vectors", "Learn", 1, "nothing", controls=(
     GUESS, Words("typed", PRESETS["texts"]["english"], 200), Words("book", PRESETS["books"]["low"], 400),
     Number("done", 3, 0, LARGEST, whole=True), Choice("table", "minilm", MODELS), Switch("open"),
     Words("word", "bank", 40),
@@ -23,10 +23,8 @@ def render(page: PageContext) -> None:
     lesson = Lesson(page, "vectors")
     lesson.header()
     revealed = lesson.predict()
-    lesson.fragment(own_text, page, lesson, depends_on=lesson.controls("typed"))
+    own_text(page, lesson)
     chinese(lesson, revealed)
-    lesson.fragment(merges, page, lesson, depends_on=lesson.controls("book"))
-    lesson.fragment(table, page, lesson, depends_on=lesson.controls("table", "open"))
-    lesson.fragment(drift, page, lesson)
-    prefetch_tables(page)
-    lesson.next_lesson()
+    lesson.fragment(merges)
+    table(page, lesson)
+    lesson.fragment(drift)

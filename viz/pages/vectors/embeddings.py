@@ -29,13 +29,6 @@ RULED = 96                          # dimensions from one written number to the 
 BEYOND = 99.5                       # per cent of the rows' numbers that the colours reach
 
 
-def prefetch_tables(page: PageContext) -> None:
-    """Once a model may be opened, the other one is opened, too, while nobody waits."""
-    found = page.controls["open"] and [each for each in pieces.MODELS
-                                       if each != page.controls["table"] and pieces.on_disk(each)]
-    page.prefetch("table", [_table_query(page, each) for each in found or ()])
-
-
 def _table_query(page: PageContext, model: str) -> contexts.TableQuery:
     return contexts.TableQuery(model, sources.revision(model), page.controls["word"].strip(),
                                pieces.cut(page.controls["typed"], model).ids[:ROWS])
@@ -57,12 +50,12 @@ def table(page: PageContext, lesson: Lesson) -> None:
         cut = pieces.cut(page.controls["typed"], model)
         word = field(page, "word", words["word"], 40).strip()
         try:
-            found = page.ask(_table_query(page, model))
+            vectors = page.ask(_table_query(page, model))
         except UserError as error:
             st.info(escape_markdown(str(error)))
             return
-        _rows(lesson, cut, found)
-        _near(lesson, word, found)
+        _rows(lesson, cut, vectors)
+        _near(lesson, word, vectors)
 
 
 def _closed(words: str) -> None:
@@ -70,41 +63,42 @@ def _closed(words: str) -> None:
         st.caption(words, width="content")
 
 
-def _rows(lesson: Lesson, cut: pieces.Cut, found: contexts.Table) -> None:
+def _rows(lesson: Lesson, cut: pieces.Cut, vectors: contexts.Table) -> None:
     words = lesson.prose["table"]
-    shown, d_model = found.rows.shape
+    shown, d_model = vectors.rows.shape
     names = [f"{html.escape(label)} {id}" for label, id in zip(cut.labels[:shown], cut.ids, strict=False)]
     columns = [str(place) if place % RULED == 0 else "" for place in range(d_model)]
     st.markdown(words["rows"].format(shown=shown, d_model=d_model))
     if shown:
-        bound = float(np.percentile(np.abs(found.rows), BEYOND))
-        figure(lambda theme: matrix(theme, found.rows, names, columns, axes=(words["dimension"], ""),
+        bound = float(np.percentile(np.abs(vectors.rows), BEYOND))
+        figure(lambda theme: matrix(theme, vectors.rows, names, columns, axes=(words["dimension"], ""),
                                     height=112 + 25 * shown, style=CellStyle("signed", bound=bound, square=False)),
                key="vectors-rows", alt=words["alt_rows"].format(shown=shown, d_model=d_model))
 
 
-def _near(lesson: Lesson, word: str, found: contexts.Table) -> None:
-    words, (vocabulary, d_model) = lesson.prose["table"], (len(found.cosines) + 1, found.rows.shape[1])
-    names = [html.escape(name) for name, _ in found.nearest]
+def _near(lesson: Lesson, word: str, vectors: contexts.Table) -> None:
+    words, (vocabulary, d_model) = lesson.prose["table"], (len(vectors.cosines) + 1, vectors.rows.shape[1])
+    names = [html.escape(name) for name, _ in vectors.nearest]
     left, right = st.columns(2, gap="medium")
     with left:
-        near = np.array([each for _, each in found.nearest])
+        near = np.array([cosine for _, cosine in vectors.nearest])
         axes = words["near"].format(word=html.escape(word)), words["cosine"]
         figure(lambda theme: bars(theme, names, {words["cosine"]: near}, axes=axes, y_range=(0, 1), height=360,
                                   angle=ASLANT),
-               key="vectors-nearest", alt=lesson.alt("table", word=word, nearest=found.nearest[0][0], cosine=near[0]))
+               key="vectors-nearest", alt=lesson.alt("table", word=word, nearest=vectors.nearest[0][0], cosine=near[0]))
     with right:
-        drawn = {words["word_to_all"].format(word=html.escape(word)): found.cosines, words["pairs"]: found.pairs}
-        shares = {name: np.histogram(each, BINS)[0] / len(each) for name, each in drawn.items()}
+        drawn = {words["word_to_all"].format(word=html.escape(word)): vectors.cosines, words["pairs"]: vectors.pairs}
+        shares = {name: np.histogram(cosines, BINS)[0] / len(cosines) for name, cosines in drawn.items()}
         figure(lambda theme: histogram(theme, BINS, shares, axes=(words["cosine"], words["share"]), height=360,
-                                       marks=[(found.luck, words["luck"].format(luck=found.luck))]),
-               key="vectors-baseline", alt=words["alt_baseline"].format(mean=found.pairs.mean(), luck=found.luck))
+                                       marks=[(vectors.luck, words["luck"].format(luck=vectors.luck))]),
+               key="vectors-baseline", alt=words["alt_baseline"].format(mean=vectors.pairs.mean(), luck=vectors.luck))
     lesson.explanation("table", shown=(contexts.to_all, contexts.neighbours, contexts.luck), word=escape_markdown(word),
-                       nearest=escape_markdown(found.nearest[0][0]),
-                       shapes={"table": f"float32 ({vocabulary}, {d_model})", "rows": found.rows,
-                               "cosines": found.cosines},
-                       cosine=near[0], mean=found.pairs.mean(), high=np.percentile(found.pairs, 99), luck=found.luck,
-                       vocabulary=vocabulary, d_model=d_model, above=int((found.cosines > found.luck).sum()))
+                       nearest=escape_markdown(vectors.nearest[0][0]),
+                       shapes={"table": f"float32 ({vocabulary}, {d_model})", "rows": vectors.rows,
+                               "cosines": vectors.cosines},
+                       cosine=near[0], mean=vectors.pairs.mean(), high=np.percentile(vectors.pairs, 99),
+                       luck=vectors.luck, vocabulary=vocabulary, d_model=d_model,
+                       above=int((vectors.cosines > vectors.luck).sum()))
 
 
 def drift(page: PageContext, lesson: Lesson) -> None:
@@ -117,30 +111,30 @@ def drift(page: PageContext, lesson: Lesson) -> None:
             texts = [field(page, name, words[name], 200) for name in ("first", "second", "third")]
         else:
             word, *texts = words["texts"][pair]
-            st.markdown("\n".join(f"{number}. {escape_markdown(each)}" for number, each in enumerate(texts, 1)))
+            st.markdown("\n".join(f"{number}. {escape_markdown(text)}" for number, text in enumerate(texts, 1)))
         if not (page.controls["open"] and pieces.on_disk(model)):
             _closed(words["closed"] if pieces.on_disk(model) else lesson.prose["table"]["absent"])
             return
-        others = words["others_chinese" if any(each > "\u2e80" for each in word) else "others"]
+        others = words["others_chinese" if any(sign > "\u2e80" for sign in word) else "others"]
         try:
-            first, second, third, unrelated = (sources.open_query(model, each) for each in (*texts, others))
-            found = page.ask(contexts.ContextsQuery(first, second, third, unrelated, word))
+            first, second, third, unrelated = (sources.open_query(model, text) for text in (*texts, others))
+            senses = page.ask(contexts.ContextsQuery(first, second, third, unrelated, word))
         except UserError as error:
             st.info(escape_markdown(str(error)))
             return
-        if found.unknown:
+        if senses.unknown:
             st.info(words["unknown"].format(word=escape_markdown(word), model=lesson.prose["table"]["models"][model]))
             return
-        if found.leads and model == "smollm2":
+        if senses.leads and model == "smollm2":
             st.caption(words["leads"])
-        _layers(lesson, found, word, lesson.prose["table"]["models"][model])
+        _layers(lesson, senses, word, lesson.prose["table"]["models"][model])
 
 
-def _layers(lesson: Lesson, found: contexts.Contexts, word: str, title: str) -> None:
-    words, places = lesson.prose["contexts"], np.arange(len(found.apart))
+def _layers(lesson: Lesson, senses: contexts.Contexts, word: str, title: str) -> None:
+    words, places = lesson.prose["contexts"], np.arange(len(senses.apart))
     names = [*words["before"], *(str(layer) for layer in range(len(places) - 2))]
-    drawn = [Line(words["alike"], found.alike, 2), Line(words["apart"], found.apart, 1),
-             Line(words["unrelated"], found.unrelated, 0, band=(found.low, found.high))]
+    drawn = [Line(words["alike"], senses.alike, 2), Line(words["apart"], senses.apart, 1),
+             Line(words["unrelated"], senses.unrelated, 0, band=(senses.low, senses.high))]
 
     def draw(theme: str) -> FigureSpec:
         drawing = lines(theme, places, drawn, axes=(words["layer"], words["cosine"]), height=420)
@@ -151,14 +145,14 @@ def _layers(lesson: Lesson, found: contexts.Contexts, word: str, title: str) -> 
         return drawing
 
     figure(draw, key="vectors-contexts",
-           alt=lesson.alt("contexts", word=word, first=found.apart[0], apart=found.apart[-1], alike=found.alike[-1],
-                          base=found.unrelated[-1]))
-    cut = words["whole"] if len(found.pieces) == 1 else words["several"].format(
-        pieces=" · ".join(map(escape_markdown, found.pieces)))
-    low, high = int(found.apart.argmin()), int(found.unrelated.argmax())
+           alt=lesson.alt("contexts", word=word, first=senses.apart[0], apart=senses.apart[-1], alike=senses.alike[-1],
+                          base=senses.unrelated[-1]))
+    cut = words["whole"] if len(senses.pieces) == 1 else words["several"].format(
+        pieces=" · ".join(map(escape_markdown, senses.pieces)))
+    low, high = int(senses.apart.argmin()), int(senses.unrelated.argmax())
     lesson.explanation("contexts", shown=(contexts.layers, contexts.compare, statistics.unit_rows, statistics.cosines),
-                       shapes={"apart": found.apart, "unrelated": found.unrelated}, word=escape_markdown(word),
-                       model=title, cut=cut, first=found.apart[0], last=found.apart[-1], least=found.apart[low],
-                       at=names[low], alike=found.alike[-1], pairs=found.pairs, base=found.unrelated[high],
-                       base_at=names[high], base_first=found.unrelated[0], base_last=found.unrelated[-1],
-                       left=found.apart[-1] - found.unrelated[-1], left_alike=found.alike[-1] - found.unrelated[-1])
+                       shapes={"apart": senses.apart, "unrelated": senses.unrelated}, word=escape_markdown(word),
+                       model=title, cut=cut, first=senses.apart[0], last=senses.apart[-1], least=senses.apart[low],
+                       at=names[low], alike=senses.alike[-1], pairs=senses.pairs, base=senses.unrelated[high],
+                       base_at=names[high], base_first=senses.unrelated[0], base_last=senses.unrelated[-1],
+                       left=senses.apart[-1] - senses.unrelated[-1], left_alike=senses.alike[-1] - senses.unrelated[-1])

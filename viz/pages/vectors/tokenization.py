@@ -32,22 +32,22 @@ def field(page: PageContext, name: str, label: str, longest: int) -> str:
 def cuts(text: str, book: str) -> dict[str, tokenization.Cut]:
     """By WordPiece and by byte-level BPE, of a BPE that learnt from `book` ("own") where SmolLM2's tokenizer is not on
     this disk."""
-    found = {"minilm": tokenization.cut(text, "minilm")}
-    return found | ({"smollm2": tokenization.cut(text, "smollm2")} if tokenization.on_disk("smollm2")
-                    else {"own": tokenization.cut_by_own(text, book)})
+    wordpiece = {"minilm": tokenization.cut(text, "minilm")}
+    return wordpiece | ({"smollm2": tokenization.cut(text, "smollm2")} if tokenization.on_disk("smollm2")
+                        else {"own": tokenization.cut_by_own(text, book)})
 
 
 def chips(cut: tokenization.Cut, ids: bool = True) -> str:
     """Pieces as Markdown on alternating grounds, each with its number; unknown ones red, those that the model adds
     grey."""
-    found = []
+    pieces = []
     for place, (label, unknown, special) in enumerate(zip(cut.labels[:SHOWN], cut.unknown, cut.special, strict=False)):
         colour = "gray" if special else COLOURS[place % len(COLOURS)]
         if unknown:
             colour = "red"
         number = f"{NO_BREAK}:small[:gray[{cut.ids[place]}]]" if ids else ""
-        found.append(f":{colour}-background[{escape_markdown(label)}{number}]")
-    return " ".join(found) + (" …" if len(cut.labels) > SHOWN else "")
+        pieces.append(f":{colour}-background[{escape_markdown(label)}{number}]")
+    return " ".join(pieces) + (" …" if len(cut.labels) > SHOWN else "")
 
 
 def own_text(page: PageContext, lesson: Lesson) -> None:
@@ -58,15 +58,15 @@ def own_text(page: PageContext, lesson: Lesson) -> None:
         with st.container(horizontal=True, gap="small"):
             for name, preset in presets["texts"].items():
                 button_setting(page, words["names"][name], f"text-{name}", typed=preset)
-        found = cuts(text, presets["books"]["english"])
-        for column, (name, cut) in zip(st.columns(2, gap="medium"), found.items(), strict=True):
+        by_tokenizer = cuts(text, presets["books"]["english"])
+        for column, (name, cut) in zip(st.columns(2, gap="medium"), by_tokenizer.items(), strict=True):
             with column, st.container(border=True, height="stretch", key=f"pieces-{name}"):
                 _steps(words, name, cut)
-        if "own" in found:
+        if "own" in by_tokenizer:
             st.info(words["absent"])
-        first, second = found.values()
+        first, second = by_tokenizer.values()
         lesson.explanation("pieces", shown=(tokenization.cut, tokenization._cut),
-                           shapes={f"ids of {name}": f"({len(cut.ids)},)" for name, cut in found.items()},
+                           shapes={f"ids of {name}": f"({len(cut.ids)},)" for name, cut in by_tokenizer.items()},
                            first=first.count, second=second.count, signs=len(text), unknown=sum(first.unknown),
                            bytes=len(text.encode()), known=_pieces_of(first), vocabulary=first.vocabulary,
                            other=second.vocabulary)
@@ -74,7 +74,7 @@ def own_text(page: PageContext, lesson: Lesson) -> None:
 
 def _pieces_of(cut: tokenization.Cut) -> str:
     """A word of several pieces as an example, or none."""
-    inside = [place for place, each in enumerate(cut.pieces) if each.startswith("##")]
+    inside = [place for place, piece in enumerate(cut.pieces) if piece.startswith("##")]
     pair = cut.pieces[inside[0] - 1:inside[0] + 1] if inside else None
     return " ".join(map(escape_markdown, pair)) if pair else "token ##izer"
 
@@ -98,13 +98,13 @@ def chinese(lesson: Lesson, revealed: bool) -> None:
             lesson.placeholder("chinese", height=160)
             return
         sentence = "".join(words["textbook"])
-        found = cuts(sentence, lesson.prose["presets"]["books"]["english"])
-        textbook = " ".join(f":gray-background[{each}]" for each in words["textbook"])
+        by_tokenizer = cuts(sentence, lesson.prose["presets"]["books"]["english"])
+        textbook = " ".join(f":gray-background[{piece}]" for piece in words["textbook"])
         rows = [words["head"], "|---|---|---:|", f"| {words['split']} | {textbook} | {len(words['textbook'])} |"]
         rows += [f"| {lesson.prose['pieces']['by'][name]} | {chips(cut, ids=False)} | {cut.count} |"
-                 for name, cut in found.items()]
+                 for name, cut in by_tokenizer.items()]
         st.markdown("\n".join(rows))
-        minilm, other = found.values()
+        minilm, other = by_tokenizer.values()
         lesson.explanation("chinese", unknown=sum(minilm.unknown), signs=len(sentence), count=other.count,
                            bytes=len(sentence.encode()))
 
@@ -118,35 +118,35 @@ def merges(page: PageContext, lesson: Lesson) -> None:
         with st.container(horizontal=True, gap="small"):
             for name, preset in presets.items():
                 button_setting(page, words["names"][name], f"book-{name}", book=preset, done=3)
-        found = tokenization.merges(book)
-        if not found.pairs:
+        learnt = tokenization.merges(book)
+        if not learnt.pairs:
             st.info(words["none"])
             return
-        done = min(page.controls["done"], len(found.pairs))
+        done = min(page.controls["done"], len(learnt.pairs))
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             with st.container(width=420):
-                slider_for(page, "done", words["done"], range(len(found.pairs) + 1), closed=True)
+                slider_for(page, "done", words["done"], range(len(learnt.pairs) + 1), closed=True)
             button_setting(page, words["back"], "merge-back", done=max(0, done - 1))
-            button_setting(page, words["on"], "merge-on", done=min(len(found.pairs), done + 1))
-        st.markdown(_split(found, done))
-        _candidates(lesson, found, done)
+            button_setting(page, words["on"], "merge-on", done=min(len(learnt.pairs), done + 1))
+        st.markdown(_split(learnt, done))
+        _candidates(lesson, learnt, done)
         lesson.explanation("merges",
                            shown=(tokenization.train_bpe, tokenization.merges, tokenization.merge_pair,
                                   tokenization.pair_counts),
-                           shapes={"pairs": f"({len(found.pairs)}, 2)", "words": f"({len(found.words)},)"}, done=done,
-                           now=found.lengths[done], before=found.lengths[0], all=len(found.pairs),
-                           vocabulary=256 + done, last=_named(found.pairs[done - 1]) if done else words["nothing_yet"])
+                           shapes={"pairs": f"({len(learnt.pairs)}, 2)", "words": f"({len(learnt.words)},)"}, done=done,
+                           now=learnt.lengths[done], before=learnt.lengths[0], all=len(learnt.pairs),
+                           vocabulary=256 + done, last=_named(learnt.pairs[done - 1]) if done else words["nothing_yet"])
 
 
 def _named(pair: tokenization.Pair) -> str:
-    return " + ".join(escape_markdown(tokenization.show_piece(each)) for each in pair)
+    return " + ".join(escape_markdown(tokenization.show_piece(piece)) for piece in pair)
 
 
-def _split(found: tokenization.Merges, done: int) -> str:
+def _split(learnt: tokenization.Merges, done: int) -> str:
     """The distinct words after so many merges, each with how often it stands in the text."""
     rows = []
-    for word, times in found.words[:WORDS]:
-        cut = tokenization.apply(word, found.pairs[:done])
+    for word, times in learnt.words[:WORDS]:
+        cut = tokenization.apply(word, learnt.pairs[:done])
         rows.append(
             " ".join(f":{COLOURS[place % len(COLOURS)]}-background[{escape_markdown(tokenization.show_piece(piece))}]"
                      for place, piece in enumerate(cut))
@@ -154,11 +154,11 @@ def _split(found: tokenization.Merges, done: int) -> str:
     return " &emsp; ".join(rows)
 
 
-def _candidates(lesson: Lesson, found: tokenization.Merges, done: int) -> None:
+def _candidates(lesson: Lesson, learnt: tokenization.Merges, done: int) -> None:
     """Left the most frequent pairs now, the one that is merged next first; right the text's length over the merges."""
     words = lesson.prose["merges"]
-    counts = tokenization.pair_counts(found.words, found.pairs[:done])
-    following = found.pairs[done:done + 1]
+    counts = tokenization.pair_counts(learnt.words, learnt.pairs[:done])
+    following = learnt.pairs[done:done + 1]
     order = [*following, *(pair for pair, _ in counts.most_common(PAIRS + 1) if pair not in following)][:PAIRS]
     left, right = st.columns(2, gap="medium")
     with left:
@@ -171,9 +171,9 @@ def _candidates(lesson: Lesson, found: tokenization.Merges, done: int) -> None:
         else:
             st.info(words["whole"])
     with right:
-        figure(lambda theme: lines(theme, np.arange(len(found.lengths)),
-                                   [Line(words["length"], np.array(found.lengths, float))],
+        figure(lambda theme: lines(theme, np.arange(len(learnt.lengths)),
+                                   [Line(words["length"], np.array(learnt.lengths, float))],
                                    axes=(words["axis"], words["length"]),
                                    marks=[(done, words["here"].format(done=done))], height=320),
                key="vectors-merges",
-               alt=words["alt_length"].format(done=done, now=found.lengths[done], before=found.lengths[0]))
+               alt=words["alt_length"].format(done=done, now=learnt.lengths[done], before=learnt.lengths[0]))

@@ -4,9 +4,10 @@ import pytest
 
 from model.ask import sources
 from model.core import heads
-from model.core.query import CardQuery, Kind, UserError
-from model.studies.coreference.cases import Case, CasesQuery, make_case, shipped_cases
-from model.studies.coreference.heads import Words, noun_weights, pieces, run, words_of
+from model.core.models import CardQuery
+from model.core.query import Kind, UserError
+from model.studies.coreference.cases import Case, make_case, shipped_cases
+from model.studies.coreference.heads import CasesQuery, Words, noun_weights, pieces, run, words_of
 from tests import headline
 from tests.fabricate import record, tokens
 
@@ -54,7 +55,7 @@ def test_a_set_is_its_sentences_one_after_the_other_and_can_be_stopped():
     cases = (Case(text, (15, 17), (3, 5), (6, 8), pair="a"), Case(text, (15, 17), (6, 8), (3, 5), pair="a"))
 
     class Model:
-        def answer(self, query, report):
+        def record(self, query, report):
             asked.append(query.text)
             return record(7)
 

@@ -7,8 +7,8 @@ import pytest
 
 from model.core.query import Kind, Silence, UserError
 from model.core.record import AttentionRecord, Prediction
-from model.studies.coreference.cases import AnswersQuery, make_case, shipped_cases
-from model.studies.coreference.model_answers import Answers, run, scored_texts, substitute
+from model.studies.coreference.cases import make_case, shipped_cases
+from model.studies.coreference.model_answers import Answers, AnswersQuery, run, scored_texts, substitute
 from tests.fabricate import record
 
 TIRED = make_case("The animal didn't cross the street because it was too tired.", "it", "animal", "street")
@@ -51,13 +51,13 @@ def test_a_resolver_names_a_noun_at_the_pronoun_and_an_edit_reaches_it():
     case = make_case("aa bb cc dd ee it gg", "it", "bb", "cc")
     seen = []
 
-    def answer(query, report):
+    def record_of(query, report):
         seen.append(query.edits)
         plain = record(7)
         said = labelled(bb=0.7, cc=0.2) if not query.edits else labelled(cc=0.6, dd=0.1)
         return AttentionRecord(query, plain.card, plain.maps, plain.verification, said)
 
-    model = SimpleNamespace(answer=answer)
+    model = SimpleNamespace(record=record_of)
     edits = frozenset({Silence(Kind.SELF, 1, 3)})
     plain, silenced = (run(AnswersQuery("fake", "0", (case,), each), model, lambda *_: None)
                        for each in (frozenset(), edits))
@@ -71,7 +71,7 @@ def test_a_resolver_names_a_noun_at_the_pronoun_and_an_edit_reaches_it():
 def test_a_model_that_names_nothing_says_so():
     case = make_case("aa bb cc dd ee it gg", "it", "bb", "cc")
     with pytest.raises(UserError, match="names no noun at 'it'"):
-        run(AnswersQuery("fake", "0", (case,)), SimpleNamespace(answer=lambda query, report: record(7)),
+        run(AnswersQuery("fake", "0", (case,)), SimpleNamespace(record=lambda query, report: record(7)),
             lambda *_: None)
 
 

@@ -4,7 +4,6 @@ import pytest
 from model.core.heads import Overview
 from model.core.query import Kind
 from tests import fabricate
-from viz.components.bundle import script
 from viz.components.head_grid.payload import GridEvent, GridState, HeadValues, body, head_ids, parse_event, state
 from viz.components.messages import NAN_CODE, unpack
 
@@ -30,7 +29,7 @@ def test_a_question_sends_at_most_4100_bytes_a_head_and_20_kilobytes(layers, hea
     hover = {f"a measure with quite a name {number}": dict.fromkeys(every, number / 7) for number in range(8)}
     shown = GridState((0, 0), every[::-1], [(0, head, head + 1) for head in range(8)], hover)
     state_bytes = state(overview, shown, room="heads")
-    sent = len(body(overview, room="heads")) + len(state_bytes) + len(script("js/body.js")) + len(script("js/state.js"))
+    sent = len(body(overview, room="heads")) + len(state_bytes)
     assert sent <= layers * heads * min(4100, cells * cells + 4) + 20_000
     assert sent - layers * heads * cells * cells < 12_000
 

@@ -5,7 +5,9 @@ from playwright.sync_api import expect
 
 from tests import fabricate
 from tests.viz.components.conftest import events, rest, runs
+from viz.components.files import address
 
+CHANNELS = "async (place) => [...(await import(place)).channels.keys()].sort()"
 SMALL = {"heads": (12,) * 6}   # as the demo page's case "small"
 
 
@@ -172,4 +174,4 @@ def test_leaving_and_coming_back_leaves_nothing_behind(visit):
     expect(page.locator(".ch.view canvas")).to_have_count(2)
     assert after["jsEventListeners"] <= before["jsEventListeners"] + 4, (before, after)
     assert after["nodes"] <= before["nodes"] + 150, (before, after)
-    assert page.evaluate("() => [...clearheadChannels.keys()].sort()") == ["grid", "strip", "view"]
+    assert page.evaluate(CHANNELS, address("js/channels.js")) == ["grid", "strip", "view"]

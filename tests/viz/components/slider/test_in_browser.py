@@ -4,18 +4,17 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.conftest import Server
-from viz.components.bundle import script
+from tests.conftest import ROOT, Server
 from viz.components.slider.payload import message, parse_event
 
 WORDS = ["none", "1", "2", "the", "the"]
 # what is sent, and where the thumb stands, as one drags while answers are on their way
-PLAY = """async (code) => {
-    const draw = (await import(URL.createObjectURL(new Blob([code], {type: "text/javascript"})))).default;
+PLAY = """async ({ slider }) => {
+    const draw = await slider();
     const parentElement = document.body, setStateValue = (_, value) => sent.push(value);
     const sent = [], counts = [], places = {};
     const answer = (at, heard, name = "", words = [..."abcdefgh"]) => {
-        draw({data: {label: "x", help: "", words, at, heard}, parentElement, setStateValue});
+        draw({data: [{label: "x", help: "", words, at, heard}], parentElement, setStateValue});
         places[name] = +document.querySelector("input").value;
     };
     const move = (to) => {
@@ -53,7 +52,8 @@ def test_what_was_sent_is_an_option_of_now_or_nothing():
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    server = Server(Path(__file__).parent / "slider_app.py", tmp_path_factory.mktemp("slider") / "server.log").wait()
+    server = Server(ROOT / "tests" / "served.py", tmp_path_factory.mktemp("slider") / "server.log",
+                    CLEARHEAD_TEST_PAGE=str(Path(__file__).parent / "slider_app.py")).wait()
     yield server
     server.stop()
 
@@ -119,10 +119,8 @@ def test_it_tells_while_one_drags(visit):
     shows(page, "12 rows", "10 12")
 
 
-def test_an_answer_on_its_way_does_not_pull_the_thumb_back_and_the_last_place_is_told(browser):
-    page = browser.new_page()
-    counts, places, sent = page.evaluate(PLAY, script("slider/slider.js"))
-    page.close()
+def test_an_answer_on_its_way_does_not_pull_the_thumb_back_and_the_last_place_is_told(run_module):
+    counts, places, sent = run_module("slider/slider.js", PLAY)
     assert counts == [1, 1, 1, 2], "at once, then not more than one in a while, and the last one"
     assert [(each["at"], each["word"]) for each in sent] == [(4, "e"), (6, "g")] and sent[0]["count"] < sent[1]["count"]
     assert places == {"while it waits to tell": 6, "before it was heard": 6, "heard": 6, "moved by another control": 2,

@@ -7,13 +7,13 @@ import numpy as np
 
 from model.core.displayed import displayed_head
 from model.core.view import View
-from model.studies.patching import Patched
+from model.studies.patching import PatchEffects
 from tests import fabricate
 from viz.export.comparison import as_csv
 from viz.pages.compare.patching import patching_claims
 
-FOUND = Patched(("animal", "street"), False, 7, -10.0, 10.0, {(0, 0): 8.0, (0, 1): -9.0, (1, 0): 0.5, (1, 1): -10.5},
-                {0: 9.0, 1: -2.0}, 10.0)
+FOUND = PatchEffects(("animal", "street"), False, 7, -10.0, 10.0, ((0, 0), (0, 1), (1, 0), (1, 1)),
+                     np.array([8.0, -9.0, 0.5, -10.5]), {0: 9.0, 1: -2.0}, 10.0)
 
 
 def test_heads_and_layers_that_turn_the_answer_are_named_with_their_share():
@@ -24,14 +24,15 @@ def test_heads_and_layers_that_turn_the_answer_are_named_with_their_share():
 
 
 def test_where_no_head_and_no_layer_turns_it_that_is_said():
-    said = patching_claims(replace(FOUND, heads={(0, 0): -8.0, (1, 0): -9.0}, layers={0: -8.0, 1: -9.0}))
+    said = patching_claims(replace(FOUND, heads=((0, 0), (1, 0)), patched=np.array([-8.0, -9.0]),
+                                   layers={0: -8.0, 1: -9.0}))
     assert said[0] == "No head of 2 turns the answer alone; **0·0** comes farthest, 10% of the way."
     assert said[1].startswith("Not even all heads")
 
 
 def test_a_sentence_vector_is_never_turned():
     said = patching_claims(replace(FOUND, words=None, place=None, plain=0.8, other=1.0,
-                                   heads={(0, 0): 0.85, (1, 0): 0.81}))
+                                   heads=((0, 0), (1, 0)), patched=np.array([0.85, 0.81])))
     assert said[0] == "Of 2 heads **0·0** alone comes farthest, 25% of the way." and len(said) == 2
 
 

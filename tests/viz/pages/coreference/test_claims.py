@@ -3,8 +3,8 @@ import numpy as np
 
 from model.core.query import Kind
 from model.studies.coreference import statistics
-from model.studies.coreference.cases import Case, CasesQuery
-from model.studies.coreference.heads import SetAnswer
+from model.studies.coreference.cases import Case
+from model.studies.coreference.heads import CasesQuery, SetAnswer
 from model.studies.coreference.report import report
 from viz.pages.coreference.claims import Twins, sentence_claims, set_claims, verdict
 

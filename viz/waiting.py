@@ -1,50 +1,19 @@
 """Waiting for an answer with something to see: progress and a skeleton; another click ends the wait."""
 import time
-import uuid
 from collections.abc import Callable, Generator, Hashable, Iterable
 from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from model.ask import sources
 from model.ask.jobs import Job
 from model.core.query import UserError
+from viz.session import session
 
 # seconds between two looks at the job, at first and in a long wait; the end of it is seen at once
 POLL, SLOWEST = 0.05, 0.5
-# seconds that a fragment's pictures take the browser, and between two looks for another click
-DRAWN, LOOK = 0.3, 0.02
 PATIENCE = 0.25             # seconds before progress appears, so that quick answers do not flicker
-
-
-def session() -> str:
-    """The name under which this session waits."""
-    return st.session_state.setdefault("session", uuid.uuid4().hex)
-
-
-def in_fragment_run() -> bool:
-    """Whether a fragment answers a click, and the page around it does not run."""
-    running = get_script_run_ctx()
-    return running is not None and bool(running.fragment_ids_this_run)
-
-
-def wait_for_paint(seconds: float = DRAWN) -> None:
-    """Gives the browser time to draw what a fragment sent, before the next messages come: it would draw all at once,
-    late.
-
-    A click that runs the page ends the wait; one that a fragment answers does not: the page that follows answers it,
-    too. """
-    for _ in range(int(seconds / LOOK)):
-        time.sleep(LOOK)
-        session()   # Streamlit looks for such a click whenever the session is asked for something
-
-
-def progress_slot() -> DeltaGenerator:
-    """An empty element where progress may appear. It is there in every run: without it what follows would stand at
-    another place, and the browser would build it anew beside what it had."""
-    return st.empty()
 
 
 def ask(question: Hashable, height: int = 420) -> Any:
@@ -61,8 +30,10 @@ def ask_each(questions: Iterable[Hashable], height: int = 0, say: Callable[[int,
 
     on_error(number, error) is told of a question without an answer, which is then None among them; without it the first
     such error is raised. """
-    who, start = session(), time.perf_counter()
-    jobs, place, bar = [sources.ask(each, who) for each in questions], progress_slot(), None
+    who, start = session().id, time.perf_counter()
+    # the place is there also where nothing is waited for: what follows stands at the same place in every run, and the
+    # browser changes it instead of building it anew
+    jobs, place, bar = [sources.ask(question, who) for question in questions], st.empty(), None
     try:
         for number, job in enumerate(jobs):
             answered = False
@@ -85,10 +56,10 @@ def ask_each(questions: Iterable[Hashable], height: int = 0, say: Callable[[int,
             job.withdraw(who)
 
 
-def _start_bar(place: DeltaGenerator, height: int, **told: Any) -> DeltaGenerator:
+def _start_bar(place: DeltaGenerator, height: int, **options: Any) -> DeltaGenerator:
     """The bar, and the skeleton below it."""
     with place.container():
-        bar = st.progress(**told)
+        bar = st.progress(**options)
         if height:
             st.skeleton(height=height)
     return bar
@@ -102,9 +73,3 @@ def _answer(job: Job, number: int, on_error: Callable[[int, UserError], None] | 
             raise
         on_error(number, error)
         return None
-
-
-def prefetch(part: str, questions: Iterable[Hashable]) -> None:
-    """Has answered what a part of this session's page will probably ask next, while nobody waits for anything; instead
-    of what it named before."""
-    sources.prefetch(questions, f"{session()} {part}")

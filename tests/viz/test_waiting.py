@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from model.ask.jobs import Job
-from viz.widgets import waiting
+from viz import waiting
 
 
 @pytest.fixture
@@ -17,8 +17,8 @@ def told(monkeypatch):
     bar = SimpleNamespace(progress=lambda **how: found.append(how["text"]) or bar)
     place = SimpleNamespace(container=nullcontext, empty=lambda: found.append("gone"))
     monkeypatch.setattr(waiting, "st",
-                        SimpleNamespace(empty=lambda: place, progress=bar.progress, skeleton=lambda height: None,
-                                        session_state={"session": "me"}))
+                        SimpleNamespace(empty=lambda: place, progress=bar.progress, skeleton=lambda height: None))
+    monkeypatch.setattr(waiting, "session", lambda: SimpleNamespace(id="me"))
     return found
 
 

@@ -1,0 +1,159 @@
+"""What a browser gets over the wire: `python -m benchmarks.transfer [--json FILE] [--page FILE]`.
+
+A browser with an empty cache opens *Heads* (MiniLM, the headline sentence), then *How sure should a softmax be?*, then
+*Heads* again in a new tab. Between it and `streamlit run app.py` stands a relay that counts every byte the server sends
+and on which connection, so headers and compression are in the numbers, and what the browser has already is not.
+"""
+import argparse
+import datetime
+import json
+import os
+import platform
+import socket
+import socketserver
+import tempfile
+import threading
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+VISITS = {"Heads, first visit": "/", "the first lesson after it": "/softmax", "Heads, second visit": "/"}
+BARS = {"Heads, first visit": 2.2, "the first lesson after it": 1.9}   # MB
+DRAWN = {"/": ".st-key-head .board", "/softmax": ".clearhead-chart[data-drawn]"}
+QUIET = 2_000   # milliseconds after which nothing more is expected
+INTRODUCTION = """# What a browser gets over the wire
+
+Written by `python -m benchmarks.transfer --page benchmarks/transfer.md`: a browser with an empty cache, MiniLM and the
+headline sentence; bytes that the server sent, headers with them. Before files were compressed and had addresses of
+their own (2026-11-23) the three visits moved 5.49, 4.99 and 0.16 MB with 120, 21 and 4 requests.
+
+"""
+STREAM = b"/_stcore/stream"   # the address of Streamlit's WebSocket
+
+
+@dataclass
+class Traffic:
+    """What came since the last visit: bytes that the server sent, by the kind of their connection, and requests."""
+
+    files: int = 0       # bytes over HTTP
+    messages: int = 0    # bytes over the WebSocket
+    requests: int = 0    # that reached the server, the WebSocket's own among them
+
+    @property
+    def megabytes(self) -> float:
+        return (self.files + self.messages) / 1e6
+
+
+class Relay(socketserver.ThreadingTCPServer):
+    """Hands connections on to a server and counts what comes back."""
+
+    daemon_threads, allow_reuse_address = True, True
+
+    def __init__(self, port: int) -> None:
+        super().__init__(("127.0.0.1", 0), Connection)
+        self.target, self.traffic = ("127.0.0.1", port), Traffic()
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class Connection(socketserver.BaseRequestHandler):
+    """One connection of the browser and its fellow to the server."""
+
+    server: Relay
+    streams = False   # the connection has become a WebSocket
+
+    def handle(self) -> None:
+        with socket.create_connection(self.server.target) as fellow:
+            back = threading.Thread(target=self._come_back, args=(fellow,), daemon=True)
+            back.start()
+            while data := received(self.request):
+                if not self.streams:
+                    self.server.traffic.requests += data.count(b" HTTP/1.1\r\n")
+                    self.streams = STREAM in data
+                fellow.sendall(data)
+            end(fellow)
+            back.join()
+
+    def _come_back(self, fellow: socket.socket) -> None:
+        while data := received(fellow):
+            kind = "messages" if self.streams else "files"
+            setattr(self.server.traffic, kind, getattr(self.server.traffic, kind) + len(data))
+            self.request.sendall(data)
+        end(self.request)   # a browser that is not told would ask on this connection again
+
+
+def end(connection: socket.socket) -> None:
+    """Ends both directions, if the other side has not."""
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
+
+
+def received(connection: socket.socket) -> bytes:
+    """The next bytes; none at the end."""
+    try:
+        return connection.recv(1 << 16)
+    except OSError:
+        return b""
+
+
+def visits(playwright, relay: Relay, profile: str) -> dict[str, Traffic]:
+    """What each visit moved."""
+    from tests.browser.watch import Watch
+    from tests.conftest import FLAGS, chromium
+
+    context = playwright.chromium.launch_persistent_context(
+        profile, executable_path=chromium(), args=FLAGS, viewport={"width": 1440, "height": 900})
+    found = {}
+    for name, path in VISITS.items():
+        relay.traffic = Traffic()
+        page = context.new_page()
+        watch = Watch(page, relay.address)
+        page.goto(relay.address + path)
+        page.wait_for_selector(DRAWN[path], timeout=120_000)
+        watch.rest()
+        page.wait_for_timeout(QUIET)
+        found[name] = relay.traffic
+        page.close()
+    context.close()
+    return found
+
+
+def table(found: dict[str, Traffic], machine: str) -> str:
+    """The page's table."""
+    rows = "".join(f"| {name} | {each.requests} | {each.files / 1e6:.2f} | {each.messages / 1e6:.2f} | "
+                   f"{each.megabytes:.2f} | {BARS.get(name, '')} | {machine} |\n" for name, each in found.items())
+    return ("| visit | requests | files, MB | messages, MB | together, MB | bar, MB | machine, day |\n"
+            f"| --- | --- | --- | --- | --- | --- | --- |\n{rows}")
+
+
+def main() -> None:
+    from playwright.sync_api import sync_playwright
+
+    from tests.conftest import ROOT, Server
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path, help="file that gets the numbers, with machine and versions")
+    parser.add_argument("--page", type=Path, help="Markdown file that gets the table")
+    wanted = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        server = Server(ROOT / "app.py", Path(folder) / "server.log").wait()
+        try:
+            found = visits(playwright, Relay(server.port), f"{folder}/profile")
+        finally:
+            server.stop()
+    machine = f"{os.cpu_count()} cores, {platform.system()}, {datetime.date.today()}"
+    written = table(found, machine)
+    print(written, end="")
+    if wanted.json:
+        told = {name: asdict(each) for name, each in found.items()}
+        wanted.json.write_text(json.dumps({"bytes": told, "machine": machine, "python": platform.python_version()})
+                               + "\n", encoding="utf-8")
+    if wanted.page:
+        wanted.page.write_text(INTRODUCTION + written, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

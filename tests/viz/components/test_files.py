@@ -1,0 +1,79 @@
+"""The addresses of what a browser gets, and what is there."""
+import gzip
+import hashlib
+
+import pytest
+from plotly.offline import get_plotlyjs
+from starlette.applications import Starlette
+
+from tests.asgi import ask
+from viz.components import files
+
+NAMES = sorted(path.relative_to(files.FOLDER).as_posix() for path in files.FOLDER.rglob("*")
+               if path.suffix in (".js", ".css"))
+
+
+@pytest.fixture(scope="module")
+def app():
+    return Starlette(routes=files.routes())
+
+
+@pytest.mark.parametrize("name", [*NAMES, files.PLOTLY])
+def test_a_file_comes_as_it_is_compressed_and_for_a_year(app, name):
+    there = get_plotlyjs().encode() if name == files.PLOTLY else (files.FOLDER / name).read_bytes()
+    status, headers, body = ask(app, files.address(name), accept_encoding="gzip, br")
+    assert (status, headers["content-encoding"], headers["vary"]) == (200, "gzip", "Accept-Encoding")
+    assert headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert headers["content-type"].startswith("text/css" if name.endswith("css") else "text/javascript")
+    assert int(headers["content-length"]) == len(body) and gzip.decompress(body) == there
+    status, headers, body = ask(app, files.address(name))
+    assert status == 200 and "content-encoding" not in headers and body == there
+
+
+def test_nothing_is_at_the_address_of_another_version_and_no_browser_remembers_that(app):
+    for name in ("js/shared.js", files.PLOTLY):
+        old = files.address(name).replace(files.version(name), "0123456789abcdef")
+        status, headers, body = ask(app, old, accept_encoding="gzip")
+        assert (status, headers["cache-control"]) == (404, "no-store") and b"<" not in body
+    for name in ("js/none.js", "component.py", "../theme.py", "../../README.md", ""):
+        assert ask(app, f"/browser/{files.version('js/shared.js')}/{name}")[0] == 404
+    assert ask(app, files.address("js/shared.js"), "POST")[0] == 405
+
+
+def test_it_is_there_under_any_path(app, monkeypatch):
+    for path, start in (("demo", "/demo/browser/"), ("/a/b/", "/a/b/browser/"), ("", "/browser/")):
+        monkeypatch.setattr(files.st, "get_option", lambda name, path=path: {"server.baseUrlPath": path}[name])
+        assert files.address("js/svg.js").startswith(start) and ask(app, files.address("js/svg.js"))[0] == 200
+
+
+def test_a_version_is_a_hash_of_what_is_in_the_files(monkeypatch):
+    assert len({files.version(name) for name in NAMES}) == 1, "modules find one another by their places"
+    assert files.version(files.PLOTLY) != files.version(NAMES[0])
+    whole = hashlib.sha256(b"plotly.min.js %d\n" % len(get_plotlyjs().encode()) + get_plotlyjs().encode())
+    assert files.version(files.PLOTLY) == whole.hexdigest()[:16]
+    before = files._version_of.__wrapped__("modules")
+    monkeypatch.setattr(files, "_modules", lambda: {name: files.content(name) for name in NAMES[1:]})
+    monkeypatch.setattr(files, "content", lambda name: (files.FOLDER / name).read_bytes())
+    assert before != files._version_of.__wrapped__("modules")
+
+
+RUN = """async (_, code) => {
+    const { default: draw } = await import(URL.createObjectURL(new Blob([code], { type: "text/javascript" })));
+    const parentElement = document.createElement("div"), data = ["kept", "1"];
+    const ended = await draw({ parentElement, data });
+    ended?.();
+    return [parentElement.textContent, document.cookie];
+}"""
+
+
+def test_the_inline_code_takes_its_function_from_the_file(run_module):
+    code = files.module_code("js/cookie.js", "module.cookie")
+    assert code.count("\n") == 3 and run_module("js/svg.js", RUN, code) == ["", "kept=1"]
+
+
+def test_where_the_file_is_gone_a_sentence_says_what_to_do(run_module):
+    code = files.module_code("js/cookie.js", "module.cookie").replace(files.version("js/cookie.js"), "0" * 16)
+    said, cookie = run_module("js/svg.js", RUN, code)
+    assert said.endswith("Reload the page.") and cookie == ""
+    silent = files.module_code("js/gone.js", "module.gone", otherwise="")
+    assert run_module("js/svg.js", RUN, silent) == ["", ""]

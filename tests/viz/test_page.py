@@ -1,0 +1,94 @@
+"""The menu: what stands in it, in which order, and which way leads on."""
+from streamlit.testing.v1 import AppTest
+
+from viz import page as page_contract
+from viz.page import NEEDS, SECTIONS, PageContext, page_after, pages
+from viz.session import Session
+from viz.text import FOLDER, escape_markdown, strings
+from viz.widgets.lesson import lessons
+
+ADDRESSES = {
+    "Look": ["heads", "compare", "next_word", "translate"],
+    "Test": ["coreference", "measures", "explain", "training"],
+    "Learn": ["lessons", *lessons(), "glossary"],
+    "Take away": ["handout"],
+}
+
+
+def test_every_page_stands_in_its_section_and_no_two_have_one_title():
+    found = {section: [name for name, (page, _) in pages().items() if page.section == section] for section in SECTIONS}
+    assert found == ADDRESSES
+    titles = [page.title for page, _ in pages().values()]
+    assert len(set(titles)) == len(titles) and all(page.needs in NEEDS for page, _ in pages().values())
+
+
+def test_no_lesson_builds_on_a_later_one():
+    order = lessons()
+    assert len(order) == len(list((FOLDER / "lessons").glob("*.toml"))) >= 12
+    for place, name in enumerate(order):
+        assert set(strings(f"lessons/{name}")["builds_on"]) <= set(order[:place]), name
+
+
+def test_the_way_on_passes_every_page_once_and_comes_back():
+    name, seen = "heads", []
+    while name not in seen:
+        seen.append(name)
+        name = page_after(name)
+    assert seen == list(pages()) and name == "heads"
+
+
+def erring():
+    """A page of three parts, of which two fail."""
+    import streamlit as st
+
+    from model.core.query import UserError
+    from viz.page import Page, PageContext
+    from viz.widgets.fragment import fragment
+
+    page = PageContext("masks", Page("Masks", "Learn", 1, "nothing"), {})
+
+    def known(page: PageContext) -> None:
+        st.button("again")
+        raise UserError("The text is too *long*; shorten it.")
+
+    def unknown(page: PageContext) -> None:
+        raise KeyError("x")
+
+    fragment(page, known)
+    fragment(page, unknown)
+    fragment(page, lambda page: st.write(f"present: {page.state.present}"))
+    st.button("present", on_click=page.present, args=(True,))
+
+
+def test_what_goes_wrong_in_a_part_is_a_sentence_in_its_place_and_the_others_are_drawn():
+    app = AppTest.from_function(erring).run(timeout=30)
+    assert not app.exception
+    assert [error.value for error in app.error] == [escape_markdown("The text is too *long*; shorten it."),
+                                                    strings("frame")["unknown_page_error"]]
+    assert app.markdown[-1].value == "present: False"
+    app.button[1].click().run(timeout=30)
+    assert app.markdown[-1].value == "present: True"   # the state that a callback changed is the one that a part sees
+
+
+def test_a_callback_leaves_word_of_the_page_that_is_to_be_opened_and_it_is_opened_once(monkeypatch):
+    session, opened = Session(), []
+    monkeypatch.setattr(page_contract, "session", lambda: session)
+    monkeypatch.setattr(page_contract.st, "switch_page", opened.append)
+    page = PageContext("heads", pages()["heads"][0], {"compare": "the entry"})
+    page.follow()
+    page.open_next("compare", versus="edit", other="The cat sat.")
+    assert opened == []
+    page.follow()
+    page.follow()
+    assert opened == ["the entry"]
+    assert session.state.controls_of("compare") == {"versus": "edit", "other": "The cat sat."}
+
+
+def test_an_edited_text_keeps_the_head_that_was_open_and_another_model_does_not(monkeypatch):
+    session = Session(open_head=(3, 1))
+    monkeypatch.setattr(page_contract, "session", lambda: session)
+    page = PageContext("heads", pages()["heads"][0], {})
+    page.set_question(text="The cat sat.")
+    assert (session.state.view.layer, session.state.view.head) == (3, 1) and "head" in session.state.user_set
+    page.set_question(model="smollm2")
+    assert session.state.user_set == frozenset()

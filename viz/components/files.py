@@ -1,0 +1,108 @@
+"""What a browser gets from this server beside Streamlit's own files: the components' modules and style sheets, and
+plotly.js, the one of the plotly package, with which handouts and exports draw too.
+
+The address of each holds a hash of what is in it, the modules' one hash of them all, as they import one another by
+their places in the folder. So a browser keeps them for a year, and a page never meets modules of another version: at
+an address with another hash there is nothing.
+"""
+import asyncio
+import functools
+import gzip
+import hashlib
+import json
+from pathlib import Path
+
+import streamlit as st
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from viz.text import strings
+
+FOLDER = Path(__file__).parent
+PLACE = "browser"   # the folder in every address
+PLOTLY = "plotly.min.js"
+TYPES = {".js": "text/javascript", ".css": "text/css"}
+YEAR = "public, max-age=31536000, immutable"
+_LOCK = asyncio.Lock()
+
+
+@functools.cache
+def _modules() -> dict[str, bytes]:
+    """Every module and style sheet of this folder by its path in it, as they were when they were first wanted."""
+    return {path.relative_to(FOLDER).as_posix(): path.read_bytes()
+            for path in sorted(FOLDER.rglob("*")) if path.suffix in TYPES}
+
+
+def content(name: str) -> bytes:
+    """A file as it is. Raises KeyError for a name that none has."""
+    if name != PLOTLY:
+        return _modules()[name]
+    from plotly.offline import get_plotlyjs
+
+    return get_plotlyjs().encode()
+
+
+@functools.cache
+def _version_of(group: str) -> str:
+    files = {PLOTLY: content(PLOTLY)} if group == PLOTLY else _modules()
+    digest = hashlib.sha256()
+    for name, text in files.items():
+        digest.update(f"{name} {len(text)}\n".encode() + text)
+    return digest.hexdigest()[:16]
+
+
+def version(name: str) -> str:
+    """The hash in a file's address: plotly's own, or that of all modules."""
+    return _version_of(PLOTLY if name == PLOTLY else "modules")
+
+
+def address(name: str) -> str:
+    """Where a browser finds a file, under the path of the server if it has one."""
+    base = st.get_option("server.baseUrlPath").strip("/")
+    return f"{'/' + base if base else ''}/{PLACE}/{version(name)}/{name}"
+
+
+def module_code(name: str, function: str, otherwise: str | None = None, beside: str = "") -> str:
+    """The inline code of a component of Streamlit's, whose function comes from a module.
+
+    function: JavaScript that gives it, or a promise of it, from `module`. otherwise: what stands in its place where
+    the files cannot be had, the advice to load the page anew unless it says something else. beside: a module that
+    `function` will import, to be fetched meanwhile: each step of a chain of imports waits for the server.
+
+    No await at the top: in Safari a second import of a module that waits so does not wait for it. """
+    message = strings("frame")["files_missing"] if otherwise is None else otherwise
+    fetched = f"import(new URL({json.dumps(address(beside))}, document.baseURI)).catch(() => {{}});\n" if beside else ""
+    return (f"// {name}, from the server's own files\n{fetched}"
+            f"const drawing = import(new URL({json.dumps(address(name))}, document.baseURI))"
+            f".then((module) => {function})"
+            f".catch(() => ({{ parentElement }}) => {{ parentElement.textContent = {json.dumps(message)}; }});\n"
+            "export default async (call) => (await drawing)(call);\n")
+
+
+@functools.cache
+def _compressed(name: str) -> bytes:
+    return gzip.compress(content(name), mtime=0)
+
+
+async def answer(request: Request) -> Response:
+    """The file that an address names, or 404."""
+    name = request.path_params["name"]
+    if name not in {PLOTLY, *_modules()} or request.path_params["version"] != version(name):
+        return Response("There is no such file in this version.", 404, {"Cache-Control": "no-store"})
+    headers = {"Cache-Control": YEAR, "Vary": "Accept-Encoding"}
+    if "gzip" in request.headers.get("Accept-Encoding", ""):
+        headers["Content-Encoding"] = "gzip"
+        if name == PLOTLY:   # 0.15 s, once, also for a class that comes at once
+            async with _LOCK:
+                await run_in_threadpool(_compressed, name)
+        body = _compressed(name)
+    else:
+        body = content(name)
+    return Response(body, 200, headers, TYPES[Path(name).suffix])
+
+
+def routes() -> list[Route]:
+    """For st.App, which gives its routes no base path: these answer under any."""
+    return [Route("/{base:path}" + PLACE + "/{version}/{name:path}", answer)]

@@ -1,0 +1,8 @@
+// Style sheets of the folder that this module's folder stands in, as one text.
+const sheet = async (name) => {
+  const answer = await fetch(new URL(`../${name}`, import.meta.url));
+  if (!answer.ok) throw new Error(`${answer.status} ${answer.url}`);
+  return answer.text();
+};
+
+export const styles = async (...names) => (await Promise.all(names.map(sheet))).join("\n");

@@ -1,0 +1,41 @@
+"""Parts of a page that answer without the rest of it."""
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from viz.page import PageContext
+from viz.session import session
+from viz.widgets.errors import errors_as_sentences
+
+
+def fragment(page: PageContext, draw: Callable[..., None], *given: Any) -> None:
+    """Draws draw(page, *given). A control in it draws it again and nothing else, so it holds everything that its
+    controls change; what goes wrong in it is one sentence in its place. `given` is what it was when the page ran."""
+    @st.fragment
+    def part() -> None:
+        with errors_as_sentences(page, draw.__name__):
+            draw(page, *given)
+
+    part()
+
+
+def repeat(seconds: float, act: Callable[[], None]) -> None:
+    """Calls `act` every so many seconds for as long as the page draws this, and runs the page after it; the last thing
+    that a page draws, so that the time begins when all of it is drawn."""
+    page_has_run = False
+
+    @st.fragment(run_every=seconds)
+    def tick() -> None:
+        nonlocal page_has_run
+        if page_has_run:
+            act()
+            st.rerun()
+        page_has_run = True
+
+    tick()
+
+
+def pause() -> None:
+    """Ends what goes on by itself, a film or a translation."""
+    session().playing = False
