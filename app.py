@@ -51,7 +51,7 @@ def badge_drawn(place: DeltaGenerator, page: PageContext) -> bool:
 
 def draw(page: PageContext, render: Callable[[PageContext], None]) -> None:
     """The sidebar and the page; whatever goes wrong is one sentence, and what was typed stays."""
-    if page.page.needs == "nothing":
+    if page.about.needs == "nothing":
         with errors_as_sentences(page):
             render(page)
         return

@@ -51,9 +51,9 @@ class PageContext:
     changes it is called from a widget; the page, or the fragment around the widget, then runs again.
     """
 
-    def __init__(self, name: str, page: Page, menu: Mapping[str, StreamlitPage]) -> None:
-        """name: the page's. menu: the entries of Streamlit's menu by the page's name."""
-        self.name, self.page, self.menu = name, page, menu
+    def __init__(self, name: str, about: Page, menu: Mapping[str, StreamlitPage]) -> None:
+        """name: the page's. about: what it says of itself. menu: the entries of Streamlit's menu by the page's name."""
+        self.name, self.about, self.menu = name, about, menu
 
     @property
     def state(self) -> State:
@@ -63,7 +63,7 @@ class PageContext:
     @property
     def controls(self) -> dict[str, Any]:
         """This page's own controls by name."""
-        return {control.name: control.start for control in self.page.controls} | self.state.controls_of(self.name)
+        return {control.name: control.start for control in self.about.controls} | self.state.controls_of(self.name)
 
     def query(self) -> Query:
         """The question of the sidebar. Raises UserError where it cannot be asked."""
@@ -103,7 +103,7 @@ class PageContext:
 
     def set_controls(self, **changes: Any) -> None:
         """Changes some of this page's own controls; what a control cannot be is ignored."""
-        session().state = with_controls(self.state, self.name, self.page, changes)
+        session().state = with_controls(self.state, self.name, self.about, changes)
         self.update_address()
 
     def open_page(self, name: str, **controls: Any) -> None:
@@ -123,11 +123,11 @@ class PageContext:
 
     def link(self, state: State | None = None) -> str:
         """The address of this page in a state, by default in its own."""
-        return address(st.context.url or "", state or self.state, self.name, self.page.controls)
+        return address(st.context.url or "", state or self.state, self.name, self.about.controls)
 
     def update_address(self) -> None:
         """Writes the state into the address bar."""
-        wanted = to_params(self.state, self.name, self.page.controls)
+        wanted = to_params(self.state, self.name, self.about.controls)
         if dict(st.query_params) != wanted:
             st.query_params.from_dict(wanted)
 

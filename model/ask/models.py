@@ -18,6 +18,7 @@ from model.scratch import catalogue as scratch_catalogue
 CACHE_BYTES = int(os.environ.get("CLEARHEAD_CACHE_MB", "1024")) * 2**20
 MODEL_BYTES = int(os.environ.get("CLEARHEAD_MODELS_MB", "6144")) * 2**20
 
+
 class Source(Protocol):
     """A module where models come from."""
 

@@ -25,7 +25,7 @@ def errors_as_sentences(page: PageContext, part: str = "page") -> Iterator[None]
     except UserError as error:
         st.error(escape_markdown(str(error)))
     except Exception:
-        log.exception("page %s failed", page.page.title)
+        log.exception("page %s failed", page.about.title)
         st.error(strings("frame")["unknown_page_error"])
 
 

@@ -99,7 +99,7 @@ class _LeasedPage(PageContext):
     """The page, but a long wait for an answer never costs the lease."""
 
     def __init__(self, page: PageContext, training: Training) -> None:
-        super().__init__(page.name, page.page, page.menu)
+        super().__init__(page.name, page.about, page.menu)
         self.training = training
 
     def ask(self, question: Hashable, height: int = 420) -> Any:
