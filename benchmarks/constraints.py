@@ -1,0 +1,68 @@
+"""The versions that constraints.txt fixes, from the packages installed here: python -m benchmarks.constraints"""
+import re
+import sys
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+import click
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+from benchmarks.licences import ROOT, brought, named
+
+FILES = ROOT / "requirements.txt", ROOT / "requirements-dev.txt"
+TOOLS = {"pip", "setuptools"}   # each Python comes with its own
+# where Clearhead is said to run beside the system on which the file is made
+NAMES = ("sys_platform", "platform_system", "os_name", "platform_machine")
+SYSTEMS = [dict(zip(NAMES, system)) | {"python_version": python, "python_full_version": f"{python}.0", "extra": ""}
+           for system in (("linux", "Linux", "posix", "x86_64"), ("win32", "Windows", "nt", "AMD64"),
+                          ("darwin", "Darwin", "posix", "arm64"))
+           for python in ("3.11", "3.12", "3.13")]
+
+
+def versions(paths: tuple[Path, ...] = FILES) -> dict[str, str]:
+    """The version of every package that the requirements bring here, by name; a local part (torch's +cpu) is left out,
+    as other systems have another."""
+    return {package.name: Version(package.version).public for path in paths for package in brought(path)
+            if package.name not in TOOLS}
+
+
+def elsewhere(paths: tuple[Path, ...] = FILES) -> list[str]:
+    """The names of what other systems or Pythons need beside that, as the installed packages announce it; what those
+    need in turn cannot be read here."""
+    fixed = versions(paths)
+    requirements = [requirement for path in paths for requirement in named(path)]
+    more = [Requirement(line) for name in [*fixed, *(one.name for one in requirements)] for line in _requires(name)]
+    return sorted({_plain(one.name) for one in more
+                   if one.marker is not None and any(one.marker.evaluate(system) for system in SYSTEMS)}
+                  - fixed.keys() - TOOLS)
+
+
+def constraints() -> str:
+    """The text of constraints.txt."""
+    python = ".".join(map(str, sys.version_info[:2]))
+    head = (f"Made by .ci/constraints with Python {python} on {sys.platform}: all that the requirements bring there.",
+            "Not fixed are pip and setuptools, what PyPI's torch for Linux adds for GPUs (nvidia-*, triton), and what",
+            f"other systems need beside it: {', '.join(elsewhere())}.")
+    return "".join(f"# {line}\n" for line in head) + "".join(f"{name}=={version}\n" for name, version in sorted(versions().items()))
+
+
+def _requires(name: str) -> list[str]:
+    try:
+        return distribution(name).requires or []
+    except PackageNotFoundError:
+        return []
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+@click.command()
+def main() -> None:
+    """Prints what constraints.txt holds when it is made from the packages installed here."""
+    click.echo(constraints(), nl=False)
+
+
+if __name__ == "__main__":
+    main()
