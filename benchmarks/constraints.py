@@ -44,7 +44,8 @@ def constraints() -> str:
     head = (f"Made by .ci/constraints with Python {python} on {sys.platform}: all that the requirements bring there.",
             "Not fixed are pip and setuptools, what PyPI's torch for Linux adds for GPUs (nvidia-*, triton), and what",
             f"other systems need beside it: {', '.join(elsewhere())}.")
-    return "".join(f"# {line}\n" for line in head) + "".join(f"{name}=={version}\n" for name, version in sorted(versions().items()))
+    lines = [f"# {line}" for line in head] + [f"{name}=={version}" for name, version in sorted(versions().items())]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _requires(name: str) -> list[str]:
