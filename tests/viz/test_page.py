@@ -1,10 +1,8 @@
 """The menu: what stands in it, in which order, and which way leads on."""
-from streamlit.testing.v1 import AppTest
-
 from viz import page as page_contract
 from viz.page import NEEDS, SECTIONS, PageContext, page_after, pages
 from viz.session import Session
-from viz.text import FOLDER, escape_markdown, strings
+from viz.text import FOLDER, strings
 from viz.widgets.lesson import lessons
 
 ADDRESSES = {
@@ -35,39 +33,6 @@ def test_the_way_on_passes_every_page_once_and_comes_back():
         seen.append(name)
         name = page_after(name)
     assert seen == list(pages()) and name == "heads"
-
-
-def erring():
-    """A page of three parts, of which two fail."""
-    import streamlit as st
-
-    from model.core.query import UserError
-    from viz.page import Page, PageContext
-    from viz.widgets.fragment import fragment
-
-    page = PageContext("masks", Page("Masks", "Learn", 1, "nothing"), {})
-
-    def known(page: PageContext) -> None:
-        st.button("again")
-        raise UserError("The text is too *long*; shorten it.")
-
-    def unknown(page: PageContext) -> None:
-        raise KeyError("x")
-
-    fragment(page, known)
-    fragment(page, unknown)
-    fragment(page, lambda page: st.write(f"present: {page.state.present}"))
-    st.button("present", on_click=page.present, args=(True,))
-
-
-def test_what_goes_wrong_in_a_part_is_a_sentence_in_its_place_and_the_others_are_drawn():
-    app = AppTest.from_function(erring).run(timeout=30)
-    assert not app.exception
-    assert [error.value for error in app.error] == [escape_markdown("The text is too *long*; shorten it."),
-                                                    strings("frame")["unknown_page_error"]]
-    assert app.markdown[-1].value == "present: False"
-    app.button[1].click().run(timeout=30)
-    assert app.markdown[-1].value == "present: True"   # the state that a callback changed is the one that a part sees
 
 
 def test_a_callback_leaves_word_of_the_page_that_is_to_be_opened_and_it_is_opened_once(monkeypatch):

@@ -1,0 +1,33 @@
+"""What a session remembers is one object, and a file's measures are shown for what they were measured on alone."""
+from types import SimpleNamespace
+
+from streamlit.testing.v1 import AppTest
+
+from model.core.query import Kind
+from viz.session import CorpusResult, Session
+
+
+def remembering():
+    """A page that shows whether the second run meets the first one's object."""
+    import streamlit as st
+
+    from viz.session import session
+
+    session().draft.append("a word")
+    st.write(" ".join([str(len(session().draft)), session().id]))
+
+
+def test_it_lasts_from_run_to_run_and_belongs_to_one_visitor():
+    app, other = AppTest.from_function(remembering).run(timeout=30), AppTest.from_function(remembering).run(timeout=30)
+    count, name = app.markdown[0].value.split()
+    assert count == "1" and app.run(timeout=30).markdown[0].value == f"2 {name}"
+    assert other.markdown[0].value.split()[0] == "1" and other.markdown[0].value.split()[1] != name
+
+
+def test_measures_of_a_file_are_those_of_model_revision_and_kind():
+    corpus = CorpusResult("texts.txt", "minilm", "r1", SimpleNamespace(kind=Kind.SELF), 20)
+    session = Session(corpus=corpus)
+    assert session.saved_corpus("minilm", "r1", Kind.SELF) is corpus
+    for asked in (("smollm2", "r1", Kind.SELF), ("minilm", "r2", Kind.SELF), ("minilm", "r1", Kind.CAUSAL)):
+        assert session.saved_corpus(*asked) is None
+    assert Session().saved_corpus("minilm", "r1", Kind.SELF) is None

@@ -1,0 +1,65 @@
+"""Parts of a page that run by themselves."""
+from streamlit.testing.v1 import AppTest
+
+from viz.session import Session
+from viz.text import escape_markdown, strings
+from viz.widgets import fragment as widgets_fragment
+from viz.widgets.fragment import pause, repeat
+
+
+def erring():
+    """A page of three parts, of which two fail."""
+    import streamlit as st
+
+    from model.core.query import UserError
+    from viz.page import Page, PageContext
+    from viz.widgets.fragment import fragment
+
+    page = PageContext("masks", Page("Masks", "Learn", 1, "nothing"), {})
+
+    def known(page: PageContext) -> None:
+        st.button("again")
+        raise UserError("The text is too *long*; shorten it.")
+
+    def unknown(page: PageContext) -> None:
+        raise KeyError("x")
+
+    fragment(page, known)
+    fragment(page, unknown)
+    fragment(page, lambda page: st.write(f"present: {page.state.present}"))
+    st.button("present", on_click=page.present, args=(True,))
+
+
+def test_what_goes_wrong_in_a_part_is_a_sentence_in_its_place_and_the_others_are_drawn():
+    app = AppTest.from_function(erring).run(timeout=30)
+    assert not app.exception
+    assert [error.value for error in app.error] == [escape_markdown("The text is too *long*; shorten it."),
+                                                    strings("frame")["unknown_page_error"]]
+    assert app.markdown[-1].value == "present: False"
+    app.button[1].click().run(timeout=30)
+    assert app.markdown[-1].value == "present: True"   # the state that a callback changed is the one that a part sees
+
+
+def test_what_repeats_acts_after_its_seconds_and_never_while_the_page_runs(monkeypatch):
+    happened, timers = [], []
+
+    def timed(run_every: float):
+        def decorate(tick):
+            timers.append((run_every, tick))
+            return tick
+        return decorate
+
+    monkeypatch.setattr(widgets_fragment.st, "fragment", timed)
+    monkeypatch.setattr(widgets_fragment.st, "rerun", lambda: happened.append("run"))
+    for _ in range(2):   # each run of the page begins its time anew
+        repeat(0.5, lambda: happened.append("act"))
+    assert happened == [] and [seconds for seconds, _ in timers] == [0.5, 0.5]
+    timers[-1][1]()   # as the browser asks for it half a second later
+    assert happened == ["act", "run"]
+
+
+def test_what_plays_is_paused(monkeypatch):
+    session = Session(playing=True)
+    monkeypatch.setattr(widgets_fragment, "session", lambda: session)
+    pause()
+    assert session.playing is False
