@@ -76,7 +76,7 @@ def fused(query: "Tensor", key: "Tensor", value: "Tensor") -> "Tensor":
 
 def window(query: "Tensor", key: "Tensor", value: "Tensor", side: int = WINDOW) -> "Tensor":
     """Keys at most `side` tokens away, (head, n, d_k): blocks of `side` queries over the three blocks of keys round
-    them, as Longformer does."""
+    them, as LongT5 and BigBird do."""
     import torch
     from torch.nn.functional import pad
 

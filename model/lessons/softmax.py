@@ -53,8 +53,8 @@ def jacobian_norm(weights: np.ndarray, temperatures: np.ndarray | float) -> np.n
     others = 1 - ranked
     others[..., 0] = ranked[..., 1:].sum(-1)
     squares = ranked**2
-    behind = np.cumsum(squares[..., ::-1], axis=-1)[..., ::-1] - squares
-    return np.sqrt((squares * others**2).sum(-1) + 2 * (squares * np.maximum(behind, 0)).sum(-1)) / temperatures
+    behind = np.cumsum(squares[..., :0:-1], axis=-1)[..., ::-1]   # of all smaller ones, for each but the last
+    return np.sqrt((squares * others**2).sum(-1) + 2 * (squares[..., :-1] * behind).sum(-1)) / temperatures
 
 
 def limits(logits: np.ndarray, allowed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

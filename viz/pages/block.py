@@ -181,8 +181,9 @@ def _norm(page: PageContext, lesson: Lesson, this_block: Block, tokens: Tokens, 
                            kind=words["kinds"][norm.kind], scale=norm.scales[word],
                            error=float(np.abs(steps.output - norm.output[word]).max()),
                            unbiased=float(np.sqrt(len(x) / (len(x) - 1))), other=other_name,
-                           differs=float(np.linalg.norm(other.output - steps.output + bias)
-                                         / np.linalg.norm(steps.output)))
+                           differs=float(np.linalg.norm(other.output - steps.output) / np.linalg.norm(steps.output)),
+                           same_bias=float(np.linalg.norm(other.output - steps.output + bias)
+                                           / np.linalg.norm(steps.output)))
 
 
 def _means(lesson: Lesson, norm: Norm, tokens: Tokens) -> None:

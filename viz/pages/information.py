@@ -26,6 +26,7 @@ SIZES = (2, 4, 8, 16, 32, 64)
 SHARES = np.linspace(0, 3, 61)
 NEAREST = 5
 MOST_TEXTS = 50
+KRUSKAL = (0.05, 0.1, 0.2)   # stress that he called good, fair, poor (1964)
 PAGE = Page("What heads share", "Learn", 12, "head",
             controls=(
     GUESS, Choice("toy", "causal", information.TOYS), Number("size", 8, min(SIZES), max(SIZES), whole=True),
@@ -168,6 +169,11 @@ def _layers(page: PageContext, lesson: Lesson, pool: information.Information, re
                                 if revealed else words["hidden"])
 
 
+def _verdict(verdicts: list[str], stress: float) -> str:
+    """What Kruskal's names say of this stress; verdicts: from the best to the worst."""
+    return verdicts[sum(stress > bound for bound in KRUSKAL)]
+
+
 def _map(page: PageContext, lesson: Lesson, pool: information.Information) -> None:
     words, view = lesson.prose["map"], page.view()
     with lesson.section("map"):
@@ -196,4 +202,5 @@ def _map(page: PageContext, lesson: Lesson, pool: information.Information) -> No
         lesson.explanation("map", shown=(information.divergences, mds.classical, mds.smacof, mds.stress),
                            shapes={"√JS": wanted, "plane": at}, same=same, other=other, head=name,
                            closest=head_label(*pool.places[near[0]]), distance=wanted[here, near[0]],
+                           stress_verdict=_verdict(lesson.prose["map"]["verdicts"], both["smacof"]),
                            **{f"stress_{method}": value for method, value in both.items()})

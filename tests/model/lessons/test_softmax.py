@@ -1,4 +1,6 @@
 """Softmax, entropy and slope against scipy, torch and closed forms."""
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import torch
@@ -43,7 +45,15 @@ def test_the_norm_is_right_where_it_is_tiny():
     """Two keys: the norm is 2 p (1 − p) / T with p = 1 / (1 + e^(gap/T)); 1 − 1 would give 0 here."""
     other = 1 / (1 + np.exp(45.0))
     row = softmax.softmax_rows([4.5, 0.0], [0.1])[0]
-    assert softmax.jacobian_norm(row, 0.1) == pytest.approx(2 * other * (1 - other) / 0.1, rel=1e-9)
+    assert softmax.jacobian_norm(row, 0.1) == pytest.approx(2 * other * (1 - other) / 0.1, rel=1e-9, abs=0)
+
+
+def test_the_norm_is_right_where_two_small_weights_meet_a_large_one():
+    """Against the whole matrix in exact fractions, which cancels nothing."""
+    weights = [Fraction(1) - Fraction(1, 10**30) - Fraction(1, 10**31), Fraction(1, 10**30), Fraction(1, 10**31)]
+    square = sum((p * ((i == j) - q)) ** 2 for i, p in enumerate(weights) for j, q in enumerate(weights))
+    norm = softmax.jacobian_norm(np.array([float(p) for p in weights]), 1.0)
+    assert norm == pytest.approx(float(square * 10**60) ** 0.5 / 1e30, rel=1e-12, abs=0)
 
 
 def test_the_slope_vanishes_at_both_ends_unless_the_largest_tie():

@@ -81,7 +81,7 @@ def _prefix(page: PageContext, lesson: Lesson) -> dict:
     slider_for(page, "upto", words["upto"], range(1, steps + 1),
                say=lambda place: f"{place}: {whole.texts[place - 1]}", closed=True)
     part: SequenceLikelihood = page.ask(LikelihoodQuery(sources.open_query(BOTH, text, continuation=whole.ids[:at])))
-    first, second = (float(likelihood.log_probabilities[at - 1]) for likelihood in (whole, part))
+    first, second = (float(np.exp(likelihood.log_probabilities[at - 1])) for likelihood in (whole, part))
     return {"t": at, "word": escape_markdown(whole.texts[at - 1]), "whole": first, "part": second,
             "difference": abs(first - second)}
 

@@ -139,7 +139,8 @@ def step_products(here: StepContext, lesson: Lesson, words: dict) -> dict:
                               axes=(words["pairs"] if pairs else words["dimensions"], words["share"]), height=300),
            key="inside-products",
            alt=words["alt_bars"].format(name=ranked[0][0], value=ranked[0][1], dot=products.sum()))
-    return {"first": ranked[0][0], "value": ranked[0][1], "rest": ranked[-1][1], "dot": products.sum(),
+    return {"within": words["within"] if pairs else "",
+            "first": ranked[0][0], "value": ranked[0][1], "rest": ranked[-1][1], "dot": products.sum(),
             "positive": products[products > 0].sum(), "negative": products[products < 0].sum()}
 
 

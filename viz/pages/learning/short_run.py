@@ -1,5 +1,6 @@
 """The part of *How it is trained* that trains: a run of seconds with the settings of the page, beside the same run
 under the paper's optimiser."""
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -84,6 +85,7 @@ def _draw(lesson: Lesson, question: RunQuery, own: ShortRun, other: RunQuery, re
                                                        other=getattr(reference, field)[-1]))
     lesson.explanation("run", shown=(short_run.targets, short_run.train), shapes={"loss": own.loss, "right": own.right},
                        right=own.right[-1], nats=own.nats[-1], other_right=reference.right[-1],
-                       other_nats=reference.nats[-1], longest=own.gradient.max(), other=name, start=own.nats[0],
+                       other_nats=reference.nats[-1], even=math.log(2), longest=own.gradient.max(), other=name,
+                       start=own.nats[0],
                        cut=float((own.gradient > question.clip).mean()) if question.clip else 0.0,
                        floor=float(own.floor.mean()), loss=float(own.loss[-20:].mean()))

@@ -205,7 +205,15 @@ def _distance(page: PageContext, lesson: Lesson) -> None:
                    key="positions-cosines", alt=words["alt_matrix"])
         lesson.explanation("distance", shown=(unit_rows, cosines, positions.compare_rows, positions.by_distance),
                            shapes={"table": table, "cosines": square}, near=mean[len(table)], back=back,
-                           width=float((high - low).max()), asymmetry=float(np.abs(mean - mean[::-1]).max()))
+                           width=float((high - low).max()), falls=_falls(words, mean[len(table) - 1:]),
+                           asymmetry=float(np.abs(mean - mean[::-1]).max()))
+
+
+def _falls(words: dict, mean: np.ndarray) -> str:
+    """How the mean similarity goes on, from distance 0 to the farthest drawn."""
+    rises = np.flatnonzero(np.diff(mean[:1 + 3 * (len(mean) + 1) // 4]) > 0)
+    return words["falls"] if not len(rises) else words["rises"].format(first=rises[0], then=rises[0] + 1,
+                                                                       low=mean[rises[0]], high=mean[rises[0] + 1])
 
 
 def _signed(steps: int) -> str:

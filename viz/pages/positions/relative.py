@@ -115,4 +115,5 @@ def bucket_section(lesson: Lesson) -> None:
                alt=lesson.alt("buckets", count=len(set(both.tolist()))))
         exact = int(sum((both == bucket).sum() == 1 for bucket in set(both.tolist())))
         lesson.explanation("buckets", shown=(positions.t5_bucket,), shapes={"buckets": both}, exact=exact,
-                           used=len(set(both.tolist())))
+                           used=len(set(both.tolist())), last_encoder=int(-offset[both == both[0]].max()),
+                           last_decoder=int(-offset[back == back[0]].max()))
