@@ -1,8 +1,9 @@
 r"""Why attention divides by √d_k: random queries and keys of unit variance, with the division and without.
 
-Shapes: queries float32 (draw, d_k), keys float32 (draw, key, d_k), dots float64 (draw, key). A draw is one query with
-all its keys, that is, one row of an attention matrix. Vaswani et al. 2017, footnote 4: if the components are
-independent with mean 0 and variance 1, q · k has mean 0 and variance d_k. """
+Shapes: queries float32 (head, query, d_k), keys float32 (head, key, d_k), dots float64 (head, query, key): as in
+attention, the queries of a head share its keys. A draw is one query with all its keys, that is, one row of a matrix.
+Vaswani et al. 2017, footnote 4: if the components are independent with mean 0 and variance 1, q · k has mean 0 and
+variance d_k. """
 import functools
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ import numpy as np
 from model.core.statistics import entropy
 from model.lessons import softmax
 
-DRAWS = 20
+DRAWS = 1000
 WIDTHS = tuple(2**power for power in range(13))                # d_k from 1 to 4,096
 KINDS = ("normal", "uniform", "sign")
 FLOAT32_END = float(np.log(np.finfo(np.float32).max))          # 88.72: the largest exponent of a float32 exponential
@@ -28,16 +29,16 @@ def components(shape: tuple[int, ...], rng: np.random.Generator, kind: str) -> n
     return rng.integers(0, 2, shape, np.int8).astype(np.float32) * 2 - 1
 
 
-def rows_of(d_k: int, n_keys: int, seed: int, kind: str,
-            draws: int = DRAWS) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Queries, keys and their dots q · k for `draws` rows, always the same for the same seed."""
-    rng = np.random.default_rng([seed, d_k, n_keys, KINDS.index(kind)])
-    queries, keys = components((draws, d_k), rng, kind), components((draws, n_keys, d_k), rng, kind)
-    return queries, keys, np.einsum("rd,rkd->rk", queries, keys, optimize=True).astype(np.float64)
+def rows_of(d_k: int, n_keys: int, seed: int, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Queries, keys and their dots q · k for DRAWS draws, always the same for the same seed. The wider the heads, the
+    fewer there are (200 to 20), as the time goes with their numbers; each has as many more queries."""
+    rng, heads = np.random.default_rng([seed, d_k, n_keys, KINDS.index(kind)]), np.clip(51_200 // d_k, 20, 200)
+    queries, keys = (components((heads, count, d_k), rng, kind) for count in (DRAWS // heads, n_keys))
+    return queries, keys, (queries @ keys.transpose(0, 2, 1)).astype(np.float64)
 
 
 def weights_of(dots: np.ndarray, divisor: float) -> np.ndarray:
-    """softmax(q · k / divisor), float64 (draw, key), by the function that draws every head."""
+    """softmax(q · k / divisor), float64 (head, query, key), by the function that draws every head."""
     import torch
 
     from model.core import attention
@@ -46,19 +47,19 @@ def weights_of(dots: np.ndarray, divisor: float) -> np.ndarray:
 
 
 def distances(keys: np.ndarray) -> np.ndarray:
-    """|k_i − k_j|², float64 (draw, key, key)."""
+    """|k_i − k_j|², float64 (head, key, key)."""
     products = (keys @ keys.transpose(0, 2, 1)).astype(np.float64)
-    squares = np.einsum("rkk->rk", products)
+    squares = np.einsum("hkk->hk", products)
     return np.maximum(squares[:, :, None] + squares[:, None, :] - 2 * products, 0)
 
 
 def gradient_norm(weights: np.ndarray, apart: np.ndarray, divisor: float) -> np.ndarray:
-    """Frobenius norm of ∂p/∂q = (diag p − p pᵀ) K / divisor, (draw): what reaches the query, and through it W_Q.
+    """Frobenius norm of ∂p/∂q = (diag p − p pᵀ) K / divisor, (head, query): what reaches the query, and through it W_Q.
 
-    Its rows are p_i (k_i − m) with the mean key m = Σ p_j k_j; |k_i − m|² comes from the keys' distances `apart` (draw,
+    Its rows are p_i (k_i − m) with the mean key m = Σ p_j k_j; |k_i − m|² comes from the keys' distances `apart` (head,
     key, key). """
-    from_mean = np.einsum("rkj,rj->rk", apart, weights)
-    squares = from_mean - np.einsum("rk,rk->r", from_mean, weights)[:, None] / 2
+    from_mean = weights @ apart
+    squares = from_mean - (from_mean * weights).sum(-1, keepdims=True) / 2
     return np.sqrt((weights**2 * np.maximum(squares, 0)).sum(-1)) / divisor
 
 
@@ -74,7 +75,7 @@ class Survey:
 
 @functools.lru_cache(maxsize=8)
 def survey(n_keys: int, seed: int, kind: str) -> Survey:
-    """Every width of WIDTHS, DRAWS rows each. variance: of the row's dots; entropy in bits; slope: ‖diag p − p pᵀ‖;
+    """Every width of WIDTHS, DRAWS each. variance: of the row's dots; entropy in bits; slope: ‖diag p − p pᵀ‖;
     gradient: ‖∂p/∂q‖."""
     curves: dict[str, dict[str, list]] = {name: {"plain": [], "scaled": []}
                                           for name in ("entropy", "slope", "gradient")}
@@ -82,12 +83,12 @@ def survey(n_keys: int, seed: int, kind: str) -> Survey:
     for d_k in WIDTHS:
         _, keys, dots = rows_of(d_k, n_keys, seed, kind)
         apart = distances(keys)
-        variances.append(dots.var(1))
+        variances.append(dots.var(-1).ravel())
         for name, divisor in (("plain", 1.0), ("scaled", d_k**0.5)):
             weights = weights_of(dots, divisor)
-            curves["entropy"][name].append(entropy(weights, base=2))
-            curves["slope"][name].append(softmax.jacobian_norm(weights, 1.0))
-            curves["gradient"][name].append(gradient_norm(weights, apart, divisor))
+            curves["entropy"][name].append(entropy(weights, base=2).ravel())
+            curves["slope"][name].append(softmax.jacobian_norm(weights, 1.0).ravel())
+            curves["gradient"][name].append(gradient_norm(weights, apart, divisor).ravel())
     arrays = {name: {which: np.array(values) for which, values in curve.items()} for name, curve in curves.items()}
     return Survey(np.array(variances), **arrays)
 
@@ -115,12 +116,13 @@ def t5_variance(d_model: int = 32, draws: int = 20, n_keys: int = 32) -> np.ndar
 
 def overflows(dots: np.ndarray, divisor: float) -> float:
     """Share of rows in which e^(dot/divisor), as written and in float32, overflows."""
-    return float(np.mean([not np.isfinite(softmax.naive_softmax(row, divisor, np.float32)).all() for row in dots]))
+    rows = dots.reshape(-1, dots.shape[-1])
+    return float(np.mean([not np.isfinite(softmax.naive_softmax(row, divisor, np.float32)).all() for row in rows]))
 
 
 def entropy_over(dots: np.ndarray, temperatures: np.ndarray) -> np.ndarray:
     """Entropy in bits of softmax(q · k / T), (temperature, draw): √d_k is one of these temperatures."""
-    return np.array([entropy(weights_of(dots, temperature), base=2) for temperature in temperatures])
+    return np.array([entropy(weights_of(dots, temperature), base=2).ravel() for temperature in temperatures])
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,15 +143,15 @@ class Reasons:
 def reasons(d_k: int, n_keys: int, seed: int, kind: str) -> Reasons:
     """All four on the rows of one width."""
     _, keys, dots = rows_of(d_k, n_keys, seed, kind)
-    apart, values = distances(keys), components((*dots.shape, 64), np.random.default_rng(seed + 1), kind)
+    apart, values = distances(keys), components((len(keys), n_keys, 64), np.random.default_rng(seed + 1), kind)
     by_reason: dict[str, dict[str, float]] = {name: {} for name in list(Reasons.__dataclass_fields__)[:-1]}
     for name, divisor in (("plain", 1.0), ("scaled", d_k**0.5)):
         weights = weights_of(dots, divisor)
         gradients = gradient_norm(weights, apart, divisor)
-        output = np.einsum("rk,rkd->rd", weights, values)
+        output = weights @ values
         numbers = (np.median(softmax.jacobian_norm(weights, 1.0)), np.median(gradients), gradients.mean(),
                    (dots / divisor).std(),
-                   np.sqrt((output**2).mean()), np.median(weights.max(1)), overflows(dots, divisor))
+                   np.sqrt((output**2).mean()), np.median(weights.max(-1)), overflows(dots, divisor))
         for each, number in zip(by_reason, numbers, strict=True):
             by_reason[each][name] = float(number)
     return Reasons(**by_reason, grown_overflow=overflows(GROWN * dots, d_k**0.5))

@@ -9,6 +9,7 @@ from viz.figures.bars import bars, histogram
 from viz.figures.lines import Line, lines
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch
+from viz.pages.scale.claims import softmax_claims
 from viz.text import escape_markdown
 from viz.widgets.control_widgets import button_setting, choice_for, slider_for, toggle_for
 from viz.widgets.figure import figure
@@ -85,7 +86,7 @@ def _variance(lesson: Lesson, survey: sqrt_dk.Survey, dots: np.ndarray, d_k: int
                                                                         spread=(dots / divisor).std()))
     lesson.explanation("variance", shown=(sqrt_dk.components, sqrt_dk.rows_of, sqrt_dk.t5_variance),
                        shapes={"dots": dots, "survey.variance": survey.variance}, d_k=d_k, measured=dots.var(),
-                       spread=dots.std(), root=d_k**0.5, rows=len(dots), divided=(dots / d_k**0.5).var())
+                       spread=dots.std(), root=d_k**0.5, rows=sqrt_dk.DRAWS, divided=(dots / d_k**0.5).var())
 
 
 def score_histogram(numbers: np.ndarray, deviation: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -127,11 +128,7 @@ def _softmax(lesson: Lesson, survey: sqrt_dk.Survey, d_k: int, n_keys: int, reve
                                                                             scaled=np.median(numbers["scaled"][here]),
                                                                             d_k=int(widths[here])))
         lesson.explanation("softmax", shown=(sqrt_dk.survey, sqrt_dk.gradient_norm),
-                     shapes={"entropy": survey.entropy["plain"]}, n_keys=n_keys,
-                     bits=np.log2(n_keys), d_k=int(widths[here]),
-                     **{f"{name}_{which}": float(np.median(getattr(survey, name)[which][here]))
-                         for name in ("entropy", "slope", "gradient") for which in ("plain", "scaled")},
-                     mean=float(survey.gradient["plain"][here].mean()))
+                           shapes={"entropy": survey.entropy["plain"]}, **softmax_claims(survey, d_k, n_keys))
 
 
 def _reasons(lesson: Lesson, reasons: sqrt_dk.Reasons, d_k: int, revealed: bool) -> None:
@@ -148,7 +145,7 @@ def _reasons(lesson: Lesson, reasons: sqrt_dk.Reasons, d_k: int, revealed: bool)
         table += ["| " + " | ".join(cell.format(**numbers) for cell in row) + " |" for row in words["rows"]]
         st.markdown("\n".join(table))
         lesson.explanation("reasons", shown=(sqrt_dk.reasons, sqrt_dk.overflows),
-                           shapes={"keys": f"float32 ({sqrt_dk.DRAWS}, keys, {d_k})"}, **numbers)
+                           shapes={"keys": f"float32 (heads, keys, {d_k})"}, **numbers)
 
 
 def _temperature(page: PageContext, lesson: Lesson, dots: np.ndarray, d_k: int) -> None:
@@ -161,7 +158,7 @@ def _temperature(page: PageContext, lesson: Lesson, dots: np.ndarray, d_k: int) 
                                    axes=("temperature T", "entropy in bits"),
                                    log="x", marks=[(1.0, "T = 1: no division"),
                                                    *([(root, f"T = √{d_k:,} = {root:.3g}")] if d_k > 1 else [])],
-                                   bounds=[(np.log2(dots.shape[1]), f"log₂ {dots.shape[1]}")], height=320),
+                                   bounds=[(np.log2(dots.shape[-1]), f"log₂ {dots.shape[-1]}")], height=320),
                key="scale-temperature", alt=lesson.alt("temperature", d_k=d_k, **at))
         st.button(lesson.prose["widgets"]["see"].format(root=f"{root:.3g}"), key="see-softmax",
                   on_click=page.open_next, args=("softmax",), kwargs={"t": root})
