@@ -1,4 +1,4 @@
-"""The command line: python -m model list | ask | verify | fetch | coref | train | measures.
+"""The command line: python -m model list | ask | verify | fetch | coref | train | measures | limits.
 
 Exit codes: 0 done, 1 not possible (one sentence on standard error says why), 2 wrong usage.
 """
@@ -13,6 +13,7 @@ import click
 from model.ask import sources
 from model.cli.coreference import coref_command
 from model.cli.corpus import measures_command
+from model.cli.limits import limits_command
 from model.cli.progress import answer_to, use_utf8_output
 from model.cli.train import train_command
 from model.core.query import UserError
@@ -49,6 +50,7 @@ def main() -> None:
 main.add_command(coref_command)
 main.add_command(train_command)
 main.add_command(measures_command)
+main.add_command(limits_command)
 
 
 @main.command("list")
