@@ -92,6 +92,8 @@ def setting_of(name: str) -> str:
 
 
 def _written(amount: float, unit: str) -> str:
+    if amount > MOST:
+        return f"more than {MOST:,} {unit}"
     if unit == "bytes" and amount >= MB:
         amount, unit = math.ceil(100 * amount / MB) / 100, "MB"
     return f"{amount:,.2f}".rstrip("0").rstrip(".") + f" {unit}"

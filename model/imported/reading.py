@@ -3,7 +3,7 @@
 Two ways to name the arrays: Clearhead's own export (model/core/npz.py), or `attention` (layer, head, query, key) with
 `tokens`, or with `queries` and `keys` where those differ. Square attention without a weight above the diagonal is taken
 for a decoder's. """
-import os
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,13 +11,12 @@ from typing import BinaryIO, cast
 
 import numpy as np
 
+from model.core.limits import LIMITS
 from model.core.masks import Causal, Full
 from model.core.query import Kind, UserError
 from model.core.record import ROW_SUM_TOLERANCE, AttentionMap, Reported, Tokens
 from model.imported.arrays import Arrays
 
-LIMIT = int(os.environ.get("CLEARHEAD_IMPORT_MB", "256")) * 2**20   # bytes of weights as float32
-TOKENS = 4096                # a side
 PLAIN = ("attention", "attentions")
 SPECIAL = re.compile(r"\[[A-Z0-9]{2,12}\]|<[^<>\s]{1,24}>")          # [CLS], <s>, <|endoftext|>
 UNKNOWN = ("[UNK]", "<unk>")
@@ -47,6 +46,8 @@ def read_attention(file: BinaryIO, name: str) -> ImportedFile:
     if plain is None and not kinds:
         raise UserError(f"{name} has no array named attention; save attention (layer, head, query, key) and tokens "
                         f"with numpy.savez.")
+    names = [plain] if plain is not None else [array for kind in kinds for array in _arrays_of(arrays, kind)]
+    LIMITS.refuse_above("heads", sum(math.prod(arrays.shape(array)[:-2]) for array in names), name, "save fewer layers")
     maps = (_plain(arrays, plain),) if plain is not None else tuple(_ours(arrays, kinds))
     error = max(float(np.abs(cast(Reported, layer).weights.sum(-1) - 1).max())
                 for part in maps for layer in part.layers)
@@ -60,12 +61,17 @@ def _layer_arrays(arrays: Arrays, kind: Kind) -> dict[int, str]:
     return {int(match[1]): match[0] for match in matches if match}
 
 
+def _arrays_of(arrays: Arrays, kind: Kind) -> list[str]:
+    """The names of all arrays of this kind's weights."""
+    return [kind.value] if kind.value in arrays.names else list(_layer_arrays(arrays, kind).values())
+
+
 def _plain(arrays: Arrays, array: str) -> AttentionMap:
     """The map of a file with one array of attention."""
     sides = ("queries", "keys") if {"queries", "keys"} <= arrays.names else ("tokens", "tokens")
     if not set(sides) <= arrays.names:
         raise UserError(f"{arrays.name} has no array named tokens; save the tokens' texts beside the attention.")
-    weights = _weights(arrays, array, LIMIT)
+    weights = _weights(arrays, array)
     if sides[0] == "queries":
         kind = Kind.CROSS
     else:
@@ -76,21 +82,21 @@ def _plain(arrays: Arrays, array: str) -> AttentionMap:
 
 def _ours(arrays: Arrays, kinds: list[Kind]) -> Iterator[AttentionMap]:
     """The maps of a file that Clearhead exported."""
-    left = LIMIT
+    used = 0
     for kind in kinds:
         sides = (f"queries_{kind}", f"keys_{kind}")
         if not set(sides) <= arrays.names:
             raise UserError(f"{arrays.name} has no arrays named {sides[0]} and {sides[1]}; save the tokens' texts "
                             f"beside the attention.")
         if kind.value in arrays.names:
-            weights = _weights(arrays, kind.value, left)
+            weights = _weights(arrays, kind.value, used)
             layers = dict(zip(_layer_numbers(arrays, kind, len(weights)), weights, strict=True))
-            left -= weights.nbytes
+            used += weights.nbytes
         else:
             layers = {}
             for index, name in _layer_arrays(arrays, kind).items():
-                layers[index] = _weights(arrays, name, left, axes=3)
-                left -= layers[index].nbytes
+                layers[index] = _weights(arrays, name, used, axes=3)
+                used += layers[index].nbytes
         yield _map(arrays, kind, sides, dict(sorted(layers.items())))
 
 
@@ -102,14 +108,14 @@ def _layer_numbers(arrays: Arrays, kind: Kind, count: int) -> list[int]:
     return numbers
 
 
-def _weights(arrays: Arrays, array: str, limit: int, axes: int = 4) -> np.ndarray:
-    """An array of weights, float32. Raises UserError for other axes than expected."""
+def _weights(arrays: Arrays, array: str, used: int = 0, axes: int = 4) -> np.ndarray:
+    """An array of weights, float32, beside `used` bytes of others. Raises UserError for other axes than expected."""
     shape = arrays.shape(array)
-    if len(shape) != axes or 0 in shape or max(shape[-2:]) > TOKENS:
+    if len(shape) != axes or 0 in shape or max(shape[-2:]) > LIMITS.tokens:
         wanted = ("layer, " if axes == 4 else "") + "head, query, key"
-        raise UserError(f"{arrays.name}: {array} has the shape {shape}, and ({wanted}) with 1 to {TOKENS:,} tokens is "
-                        f"expected; stack the layers and drop the batch.")
-    return arrays.numbers(array, limit)
+        raise UserError(f"{arrays.name}: {array} has the shape {shape}, and ({wanted}) with 1 to {LIMITS.tokens:,} "
+                        f"tokens is expected; stack the layers and drop the batch.")
+    return arrays.numbers(array, used)
 
 
 def _map(arrays: Arrays, kind: Kind, sides: tuple[str, str], layers: dict[int, np.ndarray]) -> AttentionMap:

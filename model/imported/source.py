@@ -6,18 +6,18 @@ import threading
 from typing import Any
 
 from model.core.byte_cache import byte_cache
+from model.core.limits import LIMITS
 from model.core.query import Query, UserError
 from model.core.record import ROW_SUM_TOLERANCE, AttentionRecord, Card, Verification
 from model.core.types import Progress, quiet
-from model.imported.reading import LIMIT, ImportedFile, read_attention
+from model.imported.reading import ImportedFile, read_attention
 
 PREFIX = "imported:"
-STORE = 2 * LIMIT    # bytes of all files together; the least recently used goes first
 ONLY_WEIGHTS = ("An imported file holds weights and tokens and not the model, so that nothing else can be computed; "
                 "choose a model.")
 GONE = "That imported file is no longer in this server's memory; open it again, or choose a model."
 
-_files = byte_cache(STORE)
+_files = byte_cache(LIMITS.total_bytes)   # the least recently used goes first
 _lock = threading.Lock()
 
 
@@ -29,6 +29,7 @@ def is_imported(model_id: str) -> bool:
 def store(content: bytes, name: str) -> tuple[str, str]:
     """(model id, text) under which the file can be asked for from now on. Raises UserError for one that is no attention
     or too large."""
+    LIMITS.refuse_above("file_bytes", len(content), name, "save fewer layers")
     file = read_attention(io.BytesIO(content), name)
     fingerprint = hashlib.sha256(content).hexdigest()
     with _lock:

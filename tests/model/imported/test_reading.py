@@ -4,6 +4,7 @@ import io
 import re
 import tracemalloc
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +15,13 @@ from hypothesis import strategies as st
 from model.ask import sources
 from model.core import heads
 from model.core.byte_cache import byte_cache
+from model.core.limits import LIMITS
 from model.core.measures import MeasuresQuery
 from model.core.npz import write_npz
 from model.core.query import Kind, Silence, UserError
 from model.core.record import AttentionMap
 from model.core.view import View
-from model.imported import reading, source
+from model.imported import arrays, source
 from model.imported.reading import read_attention
 from tests import fabricate
 from viz.export import export
@@ -145,12 +147,26 @@ def zipped(**entries: bytes) -> bytes:
     (b"", "cannot be read|can be read"), (b"PK\x03\x04 broken", "can be read"), (b"\x93NUMPY", "can be read"),
     (zipped(attention=b"\x93NUMPY\x09\x00zz", tokens=b""), "can be read|version"),
     (zipped(attention=b"no header", tokens=b""), "can be read"),
-    (zipped(attention=header((60, 64, 4000, 4000)), tokens=b""), "MB that are left"),
+    (zipped(attention=header((60, 64, 4000, 4000)), tokens=b""), "CLEARHEAD_IMPORT_MB"),
     (zipped(attention=header((1, 1, 10**9, 10**9))), "tokens"),
-    (zipped(attention=header((10**30, 1, 2, 2)), tokens=b""), "MB that are left"),
+    (zipped(attention=header((10**30, 1, 2, 2)), tokens=b""), "CLEARHEAD_HEADS"),
     (zipped(attention=header((1, 1, 2, 2)) + b"1234", tokens=b""), "other bytes"),
     (zipped(attention=header((1, 1, 2, 2)) + b"\0" * 999, tokens=b""), "other bytes"),
-    (zipped(attention=header((1, 1, -2, 2)), tokens=b""), "shape")])
+    (zipped(attention=header((1, 1, -2, 2)), tokens=b""), "shape"),
+    (zipped(attention=header((True, True, 3, 3)) + bytes(36), tokens=b""), "shape"),
+    (zipped(attention=header((1, 1, 1, 1)) + np.ones(1, "<f4").tobytes(), tokens=header((1,), "<U0")), "of <U0"),
+    (zipped(attention=header((1, 1, 1, 1)) + np.ones(1, "<f4").tobytes(),
+            tokens=header((1,), "<U1") + (0x110000).to_bytes(4, "little")), "beyond Unicode"),
+    (zipped(attention=header((1, 8_000_000, 1, 1)), tokens=b""), "8,000,000 heads where 20,000"),
+    (zipped(attention=header((2_000_000, 1, 1, 1)), tokens=b""), "CLEARHEAD_HEADS"),
+    (zipped(self_1=header((11_000, 2, 2)), self_2=header((11_000, 2, 2))), "22,000 heads"),
+    (zipped(attention=header((1, 1, 1, 1)) + np.ones(1, "<f4").tobytes(),
+            tokens=header((4_000_000,), "<U1") + bytes(16_000_000)), "CLEARHEAD_TOKENS"),
+    (zipped(attention=b"\x93NUMPY\x02\x00\xff\xff\xff\xff" + bytes(10_000_000), tokens=b""),
+     "CLEARHEAD_ARRAY_HEADER"),
+    (zipped(attention=b"\x93NUMPY\x01\x00\xff\x00" + b"[" * 255, tokens=b""), "255 levels where 64"),
+    (zipped(attention=b"\x93NUMPY\x01\x00\xff\x00" + b"-" * 255, tokens=b""), "can be read"),
+    (zipped(**{f"a{place}": b"" for place in range(5_001)}), "5,001 arrays where 5,000")])
 def test_broken_and_boastful_files_are_one_sentence_and_little_memory(content, said):
     tracemalloc.start()
     try:
@@ -161,11 +177,23 @@ def test_broken_and_boastful_files_are_one_sentence_and_little_memory(content, s
 
 
 def test_a_bomb_is_not_unpacked():
-    bomb = zipped(attention=header((1, 1, 4, 4)) + b"\0" * 200_000_000, tokens=b"")
+    bomb = zipped(attention=header((1, 1, 4, 4)) + b"\0" * 50_000_000, tokens=b"")
     assert len(bomb) < 300_000
     tracemalloc.start()
     try:
         assert "other bytes" in refusal(bomb) and tracemalloc.get_traced_memory()[1] < 5_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("packing", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_what_is_unpacked_whole_is_not_unpacked(packing):
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", packing) as archive:
+        archive.writestr("attention.npy", header((1, 1, 4, 4)) + bytes(8_000_000))
+    tracemalloc.start()
+    try:
+        assert "packed in a way" in refusal(target.getvalue()) and tracemalloc.get_traced_memory()[1] < 5_000_000
     finally:
         tracemalloc.stop()
 
@@ -175,9 +203,9 @@ def test_a_pickle_is_never_run(tmp_path):
         def __reduce__(self):
             return (open, (str(tmp_path / "ran"), "w"))
 
-    for arrays in ({"attention": np.array([Runs()], object), "tokens": TOKENS},
-                   {"attention": GOOD, "tokens": np.array([Runs()] * 5, object)}):
-        refusal(saved(**arrays))
+    for content in ({"attention": np.array([Runs()], object), "tokens": TOKENS},
+                    {"attention": GOOD, "tokens": np.array([Runs()] * 5, object)}):
+        refusal(saved(**content))
     assert not (tmp_path / "ran").exists()
 
 
@@ -240,8 +268,8 @@ def test_the_store_is_bounded_and_says_what_is_gone(monkeypatch):
         sources.open_query(models[0], "x")
     assert sources.revision(models[2]) == models[2].removeprefix("imported:")
     assert "gone" in sources.imported_name(models[0])
-    monkeypatch.setattr(reading, "LIMIT", 100)
-    with pytest.raises(UserError, match="MB that are left"):
+    monkeypatch.setattr(arrays, "LIMITS", replace(LIMITS, import_bytes=100))
+    with pytest.raises(UserError, match=r"where 100 bytes are the limit .* CLEARHEAD_IMPORT_MB"):
         sources.import_file(saved(attention=GOOD, tokens=TOKENS), "mine.npz")
 
 
