@@ -1,0 +1,28 @@
+"""JSON that a stranger wrote, held against the limits before anything is made of it."""
+import json
+from typing import Any
+
+from model.core.limits import LIMITS
+
+
+def parse_json(content: bytes | str, whose: str) -> Any:
+    """What `json.loads` makes of it. Raises UserError, beginning with `whose`, above the limits of bytes and of depth,
+    and ValueError for what is no JSON."""
+    LIMITS.refuse_above("json_bytes", len(content), whose, "choose a smaller one")
+    try:
+        value = json.loads(content)
+    except RecursionError:
+        value, levels = None, LIMITS.depth + 1
+    else:
+        levels = depth_of(value)
+    LIMITS.refuse_above("depth", levels, whose, "choose one that Clearhead or transformers wrote")
+    return value
+
+
+def depth_of(value: Any) -> int:
+    """How many lists and objects stand within one another: 0 for a number, 1 for a list of numbers."""
+    level, depth = [value], 0
+    while level := [each for each in level if isinstance(each, dict | list)]:
+        level = [inner for outer in level for inner in (outer.values() if isinstance(outer, dict) else outer)]
+        depth += 1
+    return depth
