@@ -6,19 +6,19 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
+from model.core.limits import LIMITS
 from model.core.measures import BY_NAME
 from model.core.query import Kind
 from model.core.view import LENSES, QUADRANTS, SCALES, View
 from viz.page_controls import Control
 from viz.state import State
 
-LONGEST = 1500  # bytes of text in a URL: with everything else it stays under the 8 kB that proxies pass on
 NUMBER = r"\d{1,6}"
 START = State()
 
 
 def to_params(state: State, page: str = "", controls: Iterable[Control] = ()) -> dict[str, str]:
-    """The parameters that bring this state back, with the page's own controls. Texts over LONGEST bytes stay out;
+    """The parameters that bring this state back, with the page's own controls. Texts over LIMITS.link_text stay out;
     `too_long` tells."""
     view, params = state.view, {}
     for name in ("model", "text", "text_b", "target"):
@@ -54,7 +54,8 @@ def too_long(state: State) -> bool:
 
 
 def _too_long(text: str) -> bool:
-    return len(text.encode("utf-8", "surrogatepass")) > LONGEST or any("\ud800" <= sign <= "\udfff" for sign in text)
+    return len(text.encode("utf-8", "surrogatepass")) > LIMITS.link_text or any(
+        "\ud800" <= sign <= "\udfff" for sign in text)
 
 
 def from_params(params: Mapping[str, str], page: str = "", controls: Iterable[Control] = ()) -> State:

@@ -2,11 +2,11 @@
 
 What needs torch is imported where a model is opened, so that the first page waits for none of it.
 """
-import os
 from typing import Any, Protocol, cast
 
 from model.ask.jobs import MISSING, Cache, JobQueue
 from model.core.byte_cache import byte_cache
+from model.core.limits import LIMITS
 from model.core.models import NamesModel, OpenModel, TraceQuery
 from model.core.query import Query
 from model.core.record import AttentionRecord
@@ -14,9 +14,6 @@ from model.core.trace import Trace
 from model.core.types import Progress
 from model.imported import source as imported_source
 from model.scratch import catalogue as scratch_catalogue
-
-CACHE_BYTES = int(os.environ.get("CLEARHEAD_CACHE_MB", "1024")) * 2**20
-MODEL_BYTES = int(os.environ.get("CLEARHEAD_MODELS_MB", "6144")) * 2**20
 
 
 class Source(Protocol):
@@ -77,6 +74,6 @@ def delay_of(question: Any) -> float:
     return len(getattr(getattr(question, "query", question), "text", "")) / 1000
 
 
-cache = Cache(CACHE_BYTES)
-models = CachedModels(MODEL_BYTES, cache)
+cache = Cache(LIMITS.cache_bytes)
+models = CachedModels(LIMITS.models_bytes, cache)
 desk = JobQueue(lambda question, report: question.answer(models, report), cache, delay_of)

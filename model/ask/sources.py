@@ -11,11 +11,9 @@ from typing import Any
 
 from model.ask.jobs import Cache, Job, JobQueue
 from model.ask.models import desk, source_of
+from model.core.limits import LIMITS
 from model.core.query import Edit, Query, UserError
 from model.core.types import Progress
-
-# characters; tokenizing more takes longer than anybody waits
-LONGEST_TEXT = int(os.environ.get("CLEARHEAD_LONGEST_TEXT", "1000000"))
 
 
 @dataclass(frozen=True)
@@ -140,8 +138,7 @@ def open_query(model: str, text: str, text_b: str | None = None, target: str | N
     """A Query with the model's revision resolved. Raises UserError for an empty or too long text and an unknown
     model."""
     for name, side in (("text", text), ("second text", text_b), ("target", target)):
-        if side is not None and len(side) > LONGEST_TEXT:
-            raise UserError(f"The {name} has {len(side):,} characters and the limit is {LONGEST_TEXT:,}; shorten it.")
+        LIMITS.refuse_above("longest_text", len(side or ""), f"The {name}", "shorten it")
     if not text.strip():
         raise UserError("There is no text to look at; type a sentence or choose an example.")
     return Query(model, revision(model), text, text_b or None, target or None, tuple(continuation), frozenset(edits))

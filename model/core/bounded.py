@@ -1,18 +1,21 @@
 """JSON that a stranger wrote, held against the limits before anything is made of it."""
 import json
+import sys
 from typing import Any
 
 from model.core.limits import LIMITS
 
 
-def parse_json(content: bytes | str, whose: str) -> Any:
-    """What `json.loads` makes of it. Raises UserError, beginning with `whose`, above the limits of bytes and of depth,
-    and ValueError for what is no JSON."""
-    LIMITS.refuse_above("json_bytes", len(content), whose, "choose a smaller one")
+def parse_json(content: bytes, whose: str) -> Any:
+    """What `json.loads` makes of it. Raises UserError, beginning with `whose`, above the limits of bytes, of values and
+    of depth, and ValueError for what is no JSON."""
+    smaller = "choose a smaller one"
+    LIMITS.refuse_above("json_bytes", len(content), whose, smaller)
+    LIMITS.refuse_above("json_values", sum(map(content.count, (b"[", b"{", b","))), whose, smaller)
     try:
         value = json.loads(content)
     except RecursionError:
-        value, levels = None, LIMITS.depth + 1
+        value, levels = None, sys.getrecursionlimit()   # at least
     else:
         levels = depth_of(value)
     LIMITS.refuse_above("depth", levels, whose, "choose one that Clearhead or transformers wrote")

@@ -36,6 +36,7 @@ class Limits:
     heads: int = _limit(20_000, "heads", "the layers of one imported file or one model together")
     tokens: int = _limit(4_096, "tokens", "a side of imported attention or of a handout's figure")
     json_bytes: int = _limit(64 * MB, "bytes", "one JSON file, or one file of a tokenizer")
+    json_values: int = _limit(5_000_000, "values", "one JSON file, as its signs let it have at most")
     depth: int = _limit(64, "levels", "lists and objects within one another in JSON and in headers")
     case_rows: int = _limit(20_000, "rows", "one file of cases")
     corpus_text: int = _limit(20_000, "characters", "one text of a file of texts")
@@ -79,8 +80,9 @@ class Limits:
         most = getattr(self, name)
         if amount > most:
             unit = _FIELDS[name].metadata["unit"]
-            raise UserError(f"{whose} has {_written(amount, unit)} where {_written(most, unit)} are the limit of "
-                            f"{_FIELDS[name].metadata['of']}; {way_out}, or set {setting_of(name)} higher.")
+            raise UserError(f"{whose} has {_written(amount, unit)} and the limit is "
+                            f"{_written(most, unit).removesuffix(f' {unit}')}; {way_out}, or set {setting_of(name)} "
+                            f"higher.")
 
 
 _FIELDS: dict[str, Field[Any]] = {each.name: each for each in fields(Limits)}

@@ -1,6 +1,5 @@
 """How much memory and time an answer takes, estimated before anything is computed."""
 import functools
-import os
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -8,12 +7,12 @@ from pathlib import Path
 
 import psutil
 
+from model.core.limits import LIMITS
 from model.core.query import UserError
 
 FLOAT = 4  # bytes
 SMALL_BYTES, SMALL_OPERATIONS = 1e8, 1e11  # below both no machine needs asking
 SLOWEST = 5e9  # operations a second that any machine with torch does; measured less, it is only busy
-LONGEST_WAIT = float(os.environ.get("CLEARHEAD_LONGEST_WAIT", "600"))  # seconds that an answer may take by the estimate
 CONTAINER = Path("/sys/fs/cgroup")   # where Linux says what a container may take
 
 
@@ -57,7 +56,7 @@ def refuse_what_does_not_fit(plan: Plan, n: int, title: str) -> None:
     room, speed = memory_free(), operations_per_second()
 
     def fits(length: int) -> bool:
-        return plan.bytes_for(length) <= room and plan.operations_for(length) <= speed * LONGEST_WAIT
+        return plan.bytes_for(length) <= room and plan.operations_for(length) <= speed * LIMITS.longest_wait
 
     if fits(n):
         return
@@ -67,7 +66,7 @@ def refuse_what_does_not_fit(plan: Plan, n: int, title: str) -> None:
         low, high = (middle, high) if fits(middle) else (low, middle)
     raise UserError(f"{n:,} tokens would take about {plan.bytes_for(n) / 1e9:,.1f} GB and "
                     f"{plan.operations_for(n) / speed:,.0f} s with {title}, and {room / 1e9:,.1f} GB are free "
-                    f"(limit {LONGEST_WAIT:,.0f} s); shorten the text to {low:,} tokens.")
+                    f"(limit {LIMITS.longest_wait:,.0f} s); shorten the text to {low:,} tokens.")
 
 
 def refuse_weights(parameters: int, title: str) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from model.core.limits import LIMITS
 from model.core.memory import FLOAT
 from model.core.models import Models
 from model.core.query import UserError
@@ -29,7 +30,6 @@ WINDOW = 64                              # keys on each side of the sliding wind
 LONGEST = 1.5                            # seconds that one computation may take by what the length before took
 # seconds: shorter computations are repeated for so long and the shortest counts
 ENOUGH = 0.04
-MOST_BYTES = float(os.environ.get("CLEARHEAD_MEASURE_MB", "1024")) * 2**20
 SHARE = 1 / 4                            # of the memory that is free, at most
 MOST_WIDTH = 1024
 # numbers that torch's fused kernel holds at most for one thread (FlashAttentionKernel.cpp)
@@ -139,7 +139,7 @@ def bytes_allowed() -> float:
     """Bytes that a measurement may take: CLEARHEAD_MEASURE_MB (1024), and never more than a quarter of what is free."""
     from model.core.memory import memory_free
 
-    return min(MOST_BYTES, SHARE * memory_free())
+    return min(LIMITS.measure_bytes, SHARE * memory_free())
 
 
 def stop_reason(way: str, n: int, d_model: int, before: Cost | None) -> str | None:

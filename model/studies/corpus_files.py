@@ -4,15 +4,14 @@ field). UTF-8 only.
 Whatever cannot be read is one sentence that names the file and the line.
 """
 import csv
-import json
 from collections.abc import Iterator
 from pathlib import PurePath
 from typing import BinaryIO
 
+from model.core.bounded import parse_json
+from model.core.limits import LIMITS
 from model.core.query import UserError
 
-LONGEST = 20_000       # characters of a text; every model here reads far fewer tokens
-LINE_BYTES = 1_000_000   # bytes of a line, with all its other columns
 SUFFIXES = (".txt", ".csv", ".jsonl")
 FIELD = "text"
 OTHER_CODES = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x1f\x8b": "gzip", b"PK\x03\x04": "ZIP", b"%PDF-": "PDF"}
@@ -26,9 +25,7 @@ def texts(file: BinaryIO, name: str, field: str = FIELD) -> Iterator[tuple[int, 
         raise UserError(f"{name} does not say what it is; end its name in {', '.join(SUFFIXES)}.")
     any_text = False
     for line, text in reader(_lines(file, name), name, field):
-        if len(text) > LONGEST:
-            raise UserError(f"{name}, line {line}: the text has {len(text):,} characters and the limit is {LONGEST:,}; "
-                            f"split it.")
+        LIMITS.refuse_above("corpus_text", len(text), f"{name}, line {line}: the text", "split it")
         if text.strip():
             any_text = True
             yield line, text
@@ -39,16 +36,14 @@ def texts(file: BinaryIO, name: str, field: str = FIELD) -> Iterator[tuple[int, 
 def _lines(file: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
     """(number, line with its end), decoded; a byte order mark of UTF-8 is left out."""
     number = 0
-    while raw := file.readline(LINE_BYTES + 1):
+    while raw := file.readline(LIMITS.corpus_line + 1):
         number += 1
         if number == 1:
             code = next((code for start, code in OTHER_CODES.items() if raw.startswith(start)), None)
             if code is not None:
                 raise UserError(f"{name} is {code}, not UTF-8 text; save it as UTF-8 and try again.")
             raw = raw.removeprefix(b"\xef\xbb\xbf")
-        if len(raw) > LINE_BYTES:
-            raise UserError(f"{name}, line {number}: the line has more than {LINE_BYTES:,} bytes; write one text a "
-                            f"line.")
+        LIMITS.refuse_above("corpus_line", len(raw), f"{name}, line {number}: the line", "write one text a line")
         if b"\0" in raw:
             raise UserError(f"{name}, line {number}: there is a zero byte, so this is no text file; choose a file of "
                             f"texts in UTF-8.")
@@ -85,8 +80,8 @@ def _objects(lines: Iterator[tuple[int, str]], name: str, field: str) -> Iterato
         if not line.strip():
             continue
         try:
-            value = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            value = parse_json(line.encode(), f"{name}, line {number}: the line")
+        except ValueError as error:
             raise UserError(f"{name}, line {number}: this is not JSON; write one object a line, with a field "
                             f"{field!r}.") from error
         text = value.get(field) if isinstance(value, dict) else value

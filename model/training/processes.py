@@ -6,7 +6,6 @@ age at every step and ends by itself when it is older than LEASE, so nothing has
 nothing outlives the server. """
 import atexit
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -19,20 +18,20 @@ from pathlib import Path
 from typing import Any
 
 from model.core import files
+from model.core.limits import LIMITS
 from model.core.query import UserError
 
-MAX_RUNNING = int(os.environ.get("CLEARHEAD_TRAININGS", "2"))   # at once on one server
 LEASE = 30.0   # seconds after which a training ends that nobody looks at
 RETENTION = 3600.0  # seconds after which what such a training wrote is removed
 TASKS = ("induction", "resolver")
-LIMITS = {"layers": (1, 4), "heads": (1, 8), "learning_rate": (1e-4, 2e-2), "steps": (50, 6000)}
+RANGES = {"layers": (1, 4), "heads": (1, 8), "learning_rate": (1e-4, 2e-2), "steps": (50, 6000)}
 STATES = ("starting", "running", "done", "stopped", "failed")
 ROOT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a person may set. Raises UserError for a setting outside LIMITS."""
+    """What a person may set. Raises UserError for a setting outside RANGES."""
 
     task: str              # one of TASKS
     layers: int            # of the stack
@@ -44,7 +43,7 @@ class Settings:
         if self.task not in TASKS or 64 % self.heads:
             raise UserError(f"There is no training of {self.task!r} with {self.heads} heads; choose "
                             f"{' or '.join(TASKS)} and 1, 2, 4 or 8 heads.")
-        for name, (low, high) in LIMITS.items():
+        for name, (low, high) in RANGES.items():
             if not low <= getattr(self, name) <= high:
                 raise UserError(f"A training here takes {name.replace('_', ' ')} from {low:g} to {high:g}, not "
                                 f"{getattr(self, name):g}; change it.")
@@ -136,14 +135,14 @@ _lock = threading.Lock()
 
 
 def start(settings: Settings) -> Training:
-    """A training on its way. Raises UserError while MAX_RUNNING of them run."""
+    """A training on its way. Raises UserError while LIMITS.trainings of them run."""
     with _lock:
         for old in [training for training in _all if training.expired]:
             old.remove()
             _all.remove(old)
-        if sum(training.running for training in _all) >= MAX_RUNNING:
-            raise UserError(f"This server trains {MAX_RUNNING} model{'s' * (MAX_RUNNING > 1)} at a time and "
-                            f"{'both are' if MAX_RUNNING == 2 else 'all are'} taken; "
+        if sum(training.running for training in _all) >= LIMITS.trainings:
+            raise UserError(f"This server trains {LIMITS.trainings} model{'s' * (LIMITS.trainings > 1)} at a time and "
+                            f"{'both are' if LIMITS.trainings == 2 else 'all are'} taken; "
                             "try again in a minute or two, or watch a film meanwhile.")
         training = Training(settings)
         _all.append(training)

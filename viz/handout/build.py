@@ -7,6 +7,7 @@ import numpy as np
 
 from model.core import heads
 from model.core.displayed import DisplayedHead, displayed_head, overlaid_heads
+from model.core.limits import LIMITS
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import provenance
@@ -16,7 +17,7 @@ from viz.components.head_view import payload as view_payload
 from viz.figures.drawing import FigureSpec
 from viz.format import head_label
 from viz.handout import charts, tables
-from viz.handout.item import ABOUT, CAPTION, Item
+from viz.handout.item import Item
 from viz.handout.parts import PARTS
 from viz.handout.pictures import COVER, grid_of, head_of
 from viz.text import strings
@@ -59,17 +60,22 @@ def picture_item(kind: str, body: bytes, state: bytes, *, records: tuple[Attenti
         texts, lines = provenance.sentences(record)
         caption, about = " ".join([caption, *texts]), [*about, *lines]
         source = source or provenance.dumps(record, view or View(kind=record.kinds[0]), link)
-    return Item(kind, body, state, caption[:CAPTION], " · ".join(dict.fromkeys(about))[:ABOUT], link, source, **given)
+    return Item(kind, body, state, link=link, source=source, **_cut(caption, " · ".join(dict.fromkeys(about))), **given)
+
+
+def _cut(caption: str, about: str) -> dict[str, Any]:
+    """Caption and provenance as long as an item takes them."""
+    return {"caption": caption[:LIMITS.handout_caption], "about": about[:LIMITS.handout_about]}
 
 
 def chart_item(drawn: FigureSpec, alt: str, *, where: str = "", link: str = "") -> Item:
     """A chart in the light theme; its caption is what is said to those who do not see it."""
-    return Item("chart", charts.body_of(drawn), b"", alt[:CAPTION], where[:ABOUT], link)
+    return Item("chart", charts.body_of(drawn), b"", link=link, **_cut(alt, where))
 
 
 def table_item(table: "DataFrame", alt: str, *, where: str = "", link: str = "") -> Item:
     """A table, without its index. Raises UserError where it is too large."""
-    return Item("table", tables.body_of(table), b"", alt[:CAPTION], where[:ABOUT], link)
+    return Item("table", tables.body_of(table), b"", link=link, **_cut(alt, where))
 
 
 def _head(body: bytes, state: bytes) -> str:

@@ -6,10 +6,11 @@ import json
 import math
 from typing import Any
 
+from model.core.bounded import parse_json
+from model.core.limits import LIMITS
 from model.core.query import UserError
 from viz.figures.drawing import FigureSpec
 
-MOST = 8 * 2**20   # bytes of one chart
 TRACES = ("scatter", "bar", "heatmap")
 LAYOUT = frozenset({
     "height", "paper_bgcolor", "plot_bgcolor", "font", "margin", "hoverlabel", "title", "legend", "dragmode",
@@ -37,15 +38,14 @@ def check_chart(body: bytes, state: bytes) -> tuple[bytes, bytes]:
     not hold."""
     from plotly.graph_objects import Figure
 
-    if len(body) > MOST:
-        raise UserError(f"A chart of this handout is larger than {MOST // 2**20} MB; take it out.")
+    LIMITS.refuse_above("chart_bytes", len(body), "A chart of this handout", "take it out")
     try:
-        figure = json.loads(body)
+        figure = parse_json(body, "A chart of this handout")
         traces, layout = figure["data"], figure["layout"]
         ours = set(figure) == {"data", "layout"} and all(trace["type"] in TRACES
                                                          for trace in traces) and set(layout) <= LAYOUT
         Figure(data=traces, layout=layout | {"template": "none"})
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(BROKEN) from error
     if not ours or _leads_away(figure):
         raise UserError(BROKEN)

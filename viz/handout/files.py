@@ -5,10 +5,12 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from model.core.bounded import parse_json
+from model.core.limits import LIMITS
 from model.core.query import UserError
 from viz.handout.item import Item
 
-MOST, ITEMS, TITLE = 24 * 2**20, 100, 200   # bytes of a file, figures of a handout, characters of its title
+WRITTEN = 2   # bytes of a file, at most, for each byte of a figure: base64 and the signs of JSON
 MADE_BY, VERSION = "Clearhead handout", 1
 # kinds as files saved before 2026-12 call them
 RENAMED = {"drag": "handles", "cells": "mask_editor", "anatomy": "transformer_diagram"}
@@ -23,13 +25,9 @@ class Handout:
     items: tuple[Item, ...] = ()
 
     def __post_init__(self) -> None:
-        if len(self.title) > TITLE:
-            raise UserError(f"The title is longer than {TITLE} characters; shorten it.")
-        if len(self.items) > ITEMS:
-            raise UserError(f"A handout holds at most {ITEMS} figures; take some out.")
-        if self.nbytes > MOST:
-            raise UserError(f"The handout would be larger than {MOST // 2**20} MB; take a figure out, or begin a "
-                            f"second handout.")
+        LIMITS.refuse_above("handout_title", len(self.title), "The title", "shorten it")
+        LIMITS.refuse_above("handout_items", len(self.items), "The handout", "take some out")
+        LIMITS.refuse_above("handout_bytes", self.nbytes, "The handout", "take a figure out, begin a second handout")
 
     @property
     def nbytes(self) -> int:
@@ -49,17 +47,15 @@ def save(handout: Handout) -> bytes:
 def load(content: bytes) -> Handout:
     """The handout in a file, whoever wrote it. Raises UserError, in one sentence, for a file that is none, too large,
     or damaged."""
-    if len(content) > 2 * MOST:
-        raise UserError(f"The file has {len(content) / 2**20:,.0f} MB and a handout at most {2 * MOST // 2**20}; "
-                        f"choose another file.")
+    LIMITS.refuse_above("handout_bytes", len(content) / WRITTEN, "The handout in this file", "choose another file")
     try:
-        document = json.loads(content)
+        document = parse_json(content, "This handout")
         if document["made_by"] != MADE_BY:
             raise ValueError("another file")
         if document["version"] != VERSION:
             raise UserError("This handout was saved by a newer Clearhead; open it with that one.")
         texts: list[dict[str, Any]] = [{name: _text(item[name]) for name in FIELDS}
-                                       for item in document["items"][:ITEMS + 1]]
+                                       for item in document["items"][:LIMITS.handout_items + 1]]
         for text in texts:
             text["kind"] = RENAMED.get(text["kind"], text["kind"])
         title = _text(document["title"])

@@ -1,13 +1,13 @@
 """One figure of a handout: what it draws, what is said of it, and the way back to where it came from."""
-import json
 import uuid
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
+from model.core.bounded import parse_json
+from model.core.limits import LIMITS
 from model.core.query import UserError
 from viz.handout import charts, parts, pictures, tables
 
-CAPTION, ABOUT, LINK = 2000, 1000, 8000   # characters, at most
 KINDS = ("head_view", "head_grid", *parts.PARTS, "chart", "table")
 
 
@@ -30,9 +30,9 @@ class Item:
         if self.kind not in KINDS:
             raise UserError("This handout holds a figure of a kind that Clearhead does not draw; save it again with "
                             "the version that made it.")
-        for name, most in (("caption", CAPTION), ("about", ABOUT), ("link", LINK), ("source", 100_000)):
-            if len(getattr(self, name)) > most:
-                raise UserError(f"The {name} of a figure is longer than {most:,} characters; shorten it.")
+        for name, limit in (("caption", "handout_caption"), ("about", "handout_about"), ("link", "link_length"),
+                            ("source", "handout_source")):
+            LIMITS.refuse_above(limit, len(getattr(self, name)), f"The {name} of a figure", "shorten it")
         if self.link and urlsplit(self.link).scheme not in ("http", "https"):
             raise UserError("The link of a figure is not the address of a web page; remove it.")
         _object(self.source)
@@ -55,8 +55,9 @@ class Item:
 def _object(source: str) -> None:
     """A provenance is an object of JSON, or nothing."""
     try:
-        fits = not source or isinstance(json.loads(source), dict)
-    except (ValueError, RecursionError):
+        whole = source.encode("utf-8", "replace")
+        fits = not source or isinstance(parse_json(whole, "The provenance of a figure"), dict)
+    except ValueError:
         fits = False
     if not fits:
         raise UserError("The provenance of a figure cannot be read; take the figure out of the handout.")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from model.core.limits import LIMITS
 from viz.components.block_diagram import payload as block_payload
 from viz.components.handles import payload as handles_payload
 from viz.components.handles.payload import HandleSet
@@ -20,7 +21,6 @@ from viz.handout.validation import integer, number, require, safely, switch, tex
 from viz.page_controls import Numbers
 from viz.text import strings
 
-MOST, TOKENS = 64, 4096   # boxes, handles, cells a side; tokens of a strip
 WORDS = strings("handout")["proposed"]
 
 
@@ -43,7 +43,8 @@ def _plain(body: bytes, state: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
 def block_of(body: bytes, state: bytes) -> Part:
     """A block's boxes from the bottom up and the one that is marked."""
     header, how = _plain(body, state)
-    require(len(header["boxes"]) == len(header["kinds"]) <= MOST and set(header["kinds"]) <= set(block_payload.TINTS))
+    require(len(header["boxes"]) == len(header["kinds"]) <= LIMITS.handout_parts)
+    require(set(header["kinds"]) <= set(block_payload.TINTS))
     boxes = tuple(block_payload.DiagramBox(text(box[0]), kind, text(box[4]), text(box[5]))
                   for box, kind in zip(header["boxes"], header["kinds"], strict=True))
     alt, opened = text(header["alt"]), text(how["opened"])
@@ -60,7 +61,7 @@ def handles_of(body: bytes, state: bytes) -> Part:
     labels, low, high = drawn.labels, number(header["low"]), number(header["high"])
     values = tuple(map(number, how["values"]))
     faint = tuple(integer(place, 0, len(labels) - 1) for place in how["faint"])
-    require(low < high and 0 < len(labels) <= MOST and len(values) == drawn.count and low <= min(values)
+    require(low < high and 0 < len(labels) <= LIMITS.handout_parts and len(values) == drawn.count and low <= min(values)
             and max(values) <= high)
     control, per_label = Numbers("", values, low, high, len(values), len(values)), len(values) // len(labels)
     numbers = (" ".join(f"{value:.2f}" for value in values[at:at + per_label])
@@ -78,7 +79,7 @@ def mask_editor_of(body: bytes, state: bytes) -> Part:
     labels = [text(label) for label in header["labels"]]
     allowed = np.array([integer(cell, 0, 1) for cell in how["allowed"]], bool).reshape(len(labels), len(labels))
     marked = None if how["marked"] is None else integer(how["marked"], 0, len(labels) - 1)
-    require(0 < len(labels) <= MOST)
+    require(0 < len(labels) <= LIMITS.handout_parts)
     return Part(lambda room: (mask_payload.body(labels, room=room),
                               mask_payload.state(allowed, room=room, marked=marked)),
                 WORDS["cells"].format(open=int(allowed.sum()), cells=allowed.size))
@@ -89,7 +90,7 @@ def strip_of(body: bytes, state: bytes) -> Part:
     """The tokens of a text, and which of them are chosen."""
     header, how = _plain(body, state)
     axis, count = header["tokens"], len(header["tokens"]["texts"])
-    require(0 < count <= TOKENS and all(len(axis[name]) == count for name in ("tokens", "flags", "segments")))
+    require(0 < count <= LIMITS.tokens and all(len(axis[name]) == count for name in ("tokens", "flags", "segments")))
     tokens = {"texts": [text(word) for word in axis["texts"]],
               "tokens": [integer(token, 0, 10**7) for token in axis["tokens"]],
               "flags": [integer(flag, 0, 7) for flag in axis["flags"]],
@@ -110,7 +111,7 @@ def transformer_diagram_of(body: bytes, state: bytes) -> Part:
     for box, door in _plain(body, state)[0]["doors"].items():
         require(box in {each[0] for each in diagram_payload.BOXES})
         doors[box] = diagram_payload.Door("", text(door["words"]), integer(door["minutes"], 0, 999),
-                                          tuple(map(text, door["before"][:MOST])))
+                                          tuple(map(text, door["before"][:LIMITS.handout_parts])))
     return Part(lambda room: (diagram_payload.body(doors, room=room), diagram_payload.state(room=room)),
                 strings("lesson")["anatomy"]["figure"] + ".")
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from model.core import files
 from model.core.byte_cache import byte_cache
+from model.core.limits import LIMITS
 from model.core.query import UserError
 from viz.handout.files import Handout, load, save
 
-MOST = 256 * 2**20   # bytes of all handouts together
 NAME = re.compile(r"[0-9a-f]{32}")
 log = logging.getLogger("clearhead")
 
@@ -24,7 +24,7 @@ class HandoutStore:
     """Handouts by name. Safe for threads: a change is made under a lock, on the handout as it is then. folder: gives
     the one of the files, or None where nothing is to be written."""
 
-    def __init__(self, most: int = MOST, folder: Callable[[], Path | None] = lambda: None) -> None:
+    def __init__(self, most: int = LIMITS.handouts_bytes, folder: Callable[[], Path | None] = lambda: None) -> None:
         self._most, self._folder, self._lock = most, folder, threading.Lock()
         self._kept = byte_cache(most)
 

@@ -5,13 +5,14 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from model.core.bounded import parse_json
+from model.core.limits import LIMITS
 from viz.handout.validation import require, safely, text
 from viz.text import show_invisibles
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-ROWS, COLUMNS, MOST = 2000, 40, 2 * 2**20   # bytes of one table
 NAME = 28   # letters of a name that is never broken
 
 
@@ -34,10 +35,13 @@ def _cell(value: Any) -> str | float | None:
 @safely
 def check_table(body: bytes, state: bytes) -> tuple[bytes, bytes]:
     """The body anew, and no state. Raises UserError for what is not such a table."""
-    require(len(body) <= MOST and not state)
-    table = json.loads(body)
+    whose, way_out = "A table of this handout", "take it out"
+    LIMITS.refuse_above("table_bytes", len(body), whose, way_out)
+    table = parse_json(body, whose)
     names, rows = table["columns"], table["rows"]
-    require(0 < len(names) <= COLUMNS and len(set(names)) == len(names) and 0 < len(rows) <= ROWS)
+    LIMITS.refuse_above("table_columns", len(names), whose, way_out)
+    LIMITS.refuse_above("table_rows", len(rows), whose, way_out)
+    require(not state and len(names) > 0 and len(set(names)) == len(names) and len(rows) > 0)
     for row in rows:
         require(len(row) == len(names) and all(cell is None or isinstance(cell, (str, int, float)) for cell in row))
     return body_of(table_of(body).rename(columns=text)), b""

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from model.core.limits import LIMITS
 from model.core.query import UserError
 
-LONGEST = 4000   # characters of a text
 BROKEN = "A figure of this handout is damaged; take it out, or save the handout again."
 
 
@@ -29,7 +29,7 @@ def require(true: bool) -> None:
         raise ValueError("not what a payload writes")
 
 
-def text(value: Any, most: int = LONGEST) -> str:
+def text(value: Any, most: int = LIMITS.handout_text) -> str:
     """The value, if it is a text of at most so many characters. Raises ValueError."""
     require(isinstance(value, str) and len(value) <= most)
     return value

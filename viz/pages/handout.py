@@ -7,12 +7,13 @@ import streamlit as st
 
 from model.ask import sources
 from model.core.files import name_for
+from model.core.limits import LIMITS
 from model.core.query import UserError
 from viz.components import block_diagram, handles, head_grid, head_view, mask_editor, token_strip, transformer_diagram
 from viz.components.chart import draw_saved
 from viz.handout import pdf
-from viz.handout.files import ITEMS, TITLE, Handout, load, save
-from viz.handout.item import CAPTION, Item
+from viz.handout.files import Handout, load, save
+from viz.handout.item import Item
 from viz.handout.page import page
 from viz.handout.pictures import check_picture
 from viz.handout.tables import table_of
@@ -24,7 +25,7 @@ from viz.theme import READABLE
 from viz.widgets.fields import text_value
 from viz.widgets.handout_button import handout, set_cookie, update
 
-PAGE = Page("Handout", "Take away", 0, "nothing", controls=(Number("figure", 1, 1, ITEMS, whole=True),))
+PAGE = Page("Handout", "Take away", 0, "nothing", controls=(Number("figure", 1, 1, LIMITS.handout_items, whole=True),))
 STAGE = 390   # pixels of a picture, before it is enlarged: with its caption it fits a projector's 900
 COMPONENTS = {"head_view": head_view, "head_grid": head_grid, "block_diagram": block_diagram, "handles": handles,
               "mask_editor": mask_editor, "token_strip": token_strip, "transformer_diagram": transformer_diagram}
@@ -83,7 +84,8 @@ def _changes(how: Callable[[Handout], Handout]) -> None:
 def _title(figures: Handout) -> None:
     words = strings("handout")
     st.session_state["handout-title"] = figures.title
-    st.text_input(words["name"], max_chars=TITLE, key="handout-title", placeholder=words["name_hint"], width=READABLE,
+    st.text_input(words["name"], max_chars=LIMITS.handout_title, key="handout-title", placeholder=words["name_hint"],
+                  width=READABLE,
                   on_change=lambda: _changes(lambda known: replace(known, title=st.session_state["handout-title"])))
 
 
@@ -135,8 +137,8 @@ def _card(place: int, item: Item, count: int) -> None:
                 st.link_button(words["back"], item.link, type="tertiary")
         REPLAY[item.kind](item.body, item.state, key=f"picture-{item.id}")
         key = f"caption-{item.id}"
-        st.text_area(words["caption"].format(number=place + 1), **text_value(key, item.caption), max_chars=CAPTION,
-                     height=90, label_visibility="collapsed",
+        st.text_area(words["caption"].format(number=place + 1), **text_value(key, item.caption),
+                     max_chars=LIMITS.handout_caption, height=90, label_visibility="collapsed",
                      on_change=lambda: _changes(_captioned(item.id, st.session_state[key])))
         st.caption(escape_markdown(item.about))
 

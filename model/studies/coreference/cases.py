@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from model.core.assets import ASSETS
+from model.core.limits import LIMITS
 from model.core.query import UserError
 from model.core.types import Span
 
 FOLDER = ASSETS / "cases"
 REQUIRED = ("sentence", "pronoun", "correct", "wrong")
-MOST = 20_000          # rows of a file; more than anybody waits for
 SHARED = 1 / 2         # twins have at least this share of their words in common, at the start and at the end
 
 
@@ -93,8 +93,7 @@ def read_csv(text: str, name: str = "the file") -> tuple[Case, ...]:
                         f"{', '.join(REQUIRED)}.")
     cases: list[Case] = []
     for number, row in enumerate(rows, 2):
-        if len(cases) >= MOST:
-            raise UserError(f"{name} has more than {MOST:,} rows; cut it into several files.")
+        LIMITS.refuse_above("case_rows", len(cases) + 1, name, "cut it into several files")
         try:
             cases.append(_case({key: (value or "").strip() if key != "sentence" else value or ""
                                 for key, value in row.items() if key}))

@@ -42,9 +42,10 @@ def test_what_exceeds_says_which_limit_its_value_and_its_setting():
     Limits(heads=5).refuse_above("heads", 5, "mine.npz", "save fewer layers")
     with pytest.raises(UserError) as refused:
         Limits(heads=5_000).refuse_above("heads", 8_000_000, "mine.npz", "save fewer layers")
-    assert str(refused.value) == ("mine.npz has 8,000,000 heads where 5,000 heads are the limit of the layers of one "
-                                  "imported file or one model together; save fewer layers, or set CLEARHEAD_HEADS "
-                                  "higher.")
+    assert str(refused.value) == ("mine.npz has 8,000,000 heads and the limit is 5,000; save fewer layers, or set "
+                                  "CLEARHEAD_HEADS higher.")
+    with pytest.raises(UserError, match=r"has 1\.01 MB and the limit is 1 MB; x, or set CLEARHEAD_FILE_MB higher\.$"):
+        Limits(file_bytes=MB).refuse_above("file_bytes", MB + 1, "mine.npz", "x")
 
 
 def test_nobody_changes_them_and_every_row_is_whole():

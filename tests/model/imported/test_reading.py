@@ -157,16 +157,16 @@ def zipped(**entries: bytes) -> bytes:
     (zipped(attention=header((1, 1, 1, 1)) + np.ones(1, "<f4").tobytes(), tokens=header((1,), "<U0")), "of <U0"),
     (zipped(attention=header((1, 1, 1, 1)) + np.ones(1, "<f4").tobytes(),
             tokens=header((1,), "<U1") + (0x110000).to_bytes(4, "little")), "beyond Unicode"),
-    (zipped(attention=header((1, 8_000_000, 1, 1)), tokens=b""), "8,000,000 heads where 20,000"),
+    (zipped(attention=header((1, 8_000_000, 1, 1)), tokens=b""), "8,000,000 heads and the limit is 20,000"),
     (zipped(attention=header((2_000_000, 1, 1, 1)), tokens=b""), "CLEARHEAD_HEADS"),
     (zipped(self_1=header((11_000, 2, 2)), self_2=header((11_000, 2, 2))), "22,000 heads"),
     (zipped(attention=header((1, 1, 1, 1)) + np.ones(1, "<f4").tobytes(),
             tokens=header((4_000_000,), "<U1") + bytes(16_000_000)), "CLEARHEAD_TOKENS"),
     (zipped(attention=b"\x93NUMPY\x02\x00\xff\xff\xff\xff" + bytes(10_000_000), tokens=b""),
      "CLEARHEAD_ARRAY_HEADER"),
-    (zipped(attention=b"\x93NUMPY\x01\x00\xff\x00" + b"[" * 255, tokens=b""), "255 levels where 64"),
+    (zipped(attention=b"\x93NUMPY\x01\x00\xff\x00" + b"[" * 255, tokens=b""), "255 levels and the limit is 64"),
     (zipped(attention=b"\x93NUMPY\x01\x00\xff\x00" + b"-" * 255, tokens=b""), "can be read"),
-    (zipped(**{f"a{place}": b"" for place in range(5_001)}), "5,001 arrays where 5,000")])
+    (zipped(**{f"a{place}": b"" for place in range(5_001)}), "5,001 arrays and the limit is 5,000")])
 def test_broken_and_boastful_files_are_one_sentence_and_little_memory(content, said):
     tracemalloc.start()
     try:
@@ -269,7 +269,7 @@ def test_the_store_is_bounded_and_says_what_is_gone(monkeypatch):
     assert sources.revision(models[2]) == models[2].removeprefix("imported:")
     assert "gone" in sources.imported_name(models[0])
     monkeypatch.setattr(arrays, "LIMITS", replace(LIMITS, import_bytes=100))
-    with pytest.raises(UserError, match=r"where 100 bytes are the limit .* CLEARHEAD_IMPORT_MB"):
+    with pytest.raises(UserError, match=r"and the limit is 100; .* CLEARHEAD_IMPORT_MB"):
         sources.import_file(saved(attention=GOOD, tokens=TOKENS), "mine.npz")
 
 

@@ -1,5 +1,7 @@
 """The ways of attention against torch, the memory against a closed form, powers against scipy, and a measurement that
 knows its bounds."""
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -7,6 +9,7 @@ from scipy import stats
 
 from model.ask import sources
 from model.ask.jobs import Cancelled
+from model.core.limits import LIMITS
 from model.core.query import UserError
 from model.lessons import cost
 
@@ -91,7 +94,7 @@ def test_no_measurement_goes_beyond_memory_time_or_length(monkeypatch):
     assert cost.stop_reason("plain", cost.END, 64, None) == "memory"
     assert cost.stop_reason("fused", 1024, 64, cost.Cost(cost.LONGEST / 3, 1)) == "time"
     assert cost.stop_reason("window", 1024, 64, cost.Cost(cost.LONGEST / 3, 1)) is None
-    monkeypatch.setattr(cost, "MOST_BYTES", 2**20)
+    monkeypatch.setattr(cost, "LIMITS", replace(LIMITS, measure_bytes=2**20))
     assert cost.stop_reason("plain", 1024, 64, None) == "memory"
     for wrong in (("plain", 1024, 64), ("sparse", 64, 64), ("plain", 64, 65), ("plain", 64, 2**20)):
         with pytest.raises(UserError):

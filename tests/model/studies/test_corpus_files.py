@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from model.core.limits import LIMITS
 from model.core.query import UserError
-from model.studies.corpus_files import LINE_BYTES, LONGEST, SUFFIXES, texts
+from model.studies.corpus_files import SUFFIXES, texts
 
 
 def read(name: str, content: bytes, **more) -> list[tuple[int, str]]:
@@ -31,13 +32,14 @@ def test_each_kind_of_file_gives_its_texts_with_their_lines():
     ("a.txt", "hello".encode("utf-16"), "is UTF-16"), ("a.txt", b"PK\x03\x04rest", "is ZIP"),
     ("a.csv", b"\x1f\x8b\x08", "is gzip"),
     ("a.txt", b"%PDF-1.7\n", "is PDF"), ("a.txt", b"ok\nb\0c\n", "line 2: there is a zero byte"),
-    ("a.txt", b"ok\n" + b"x" * (LINE_BYTES + 1), "line 2: the line has more than"),
-    ("a.txt", b"y" * (LONGEST + 1), "line 1: the text has 20,001"),
+    ("a.txt", b"ok\n" + b"x" * (LIMITS.corpus_line + 1), "line 2: the line has 1,000,001 bytes and the limit is"),
+    ("a.txt", b"y" * (LIMITS.corpus_text + 1), "line 1: the text has 20,001 characters and the limit is 20,000"),
     ("a.csv", b"a,b\n1,2\n", "line 1: there is no column 'text' among a, b"),
     ("a.csv", b"", "no column 'text' among none"),
     ("a.csv", b'text\n"never closed', "line 2: this is not CSV"), ("a.csv", b'text\n"a"b\n', "line 2: this is not CSV"),
     ("a.csv", b"text\n" + b"z" * 200_000, "line 2: this is not CSV"),
-    ("a.jsonl", b"{", "line 1: this is not JSON"), ("a.jsonl", b"[" * 100_000, "line 1: this is not JSON"),
+    ("a.jsonl", b"{", "line 1: this is not JSON"),
+    ("a.jsonl", b"[" * 100_000, "line 1: the line has 1,000 levels and the limit is 64"),
     ("a.jsonl", b'{"text": "ok"}\n{"text": 1}\n', "line 2: there is no text under 'text'"),
     ("a.jsonl", b"[]", "line 1: there is no text")])
 def test_what_cannot_be_read_is_one_sentence_with_file_and_line(name, content, said):

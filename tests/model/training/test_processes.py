@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from model.ask import small_models, sources
+from model.core.limits import LIMITS
 from model.core.query import Kind, UserError
 from model.scratch.task import tasks
 from model.scratch.train import TrainingStep
@@ -63,7 +64,7 @@ def test_a_training_learns_in_its_own_process_and_its_snapshots_are_models(start
 
 
 def test_the_server_takes_so_many_and_one_that_is_killed_is_told_in_a_sentence(started, monkeypatch):
-    monkeypatch.setattr(processes, "MAX_RUNNING", 1)
+    monkeypatch.setattr(processes, "LIMITS", replace(LIMITS, trainings=1))
     long = replace(SMALL, steps=6000)
     first = started(long)
     with pytest.raises(UserError, match="at a time"):

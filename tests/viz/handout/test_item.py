@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from pandas import DataFrame
 
+from model.core.limits import LIMITS
 from model.core.query import UserError
 from model.core.view import View
 from tests import fabricate
@@ -15,7 +16,7 @@ from tests.fabricate import items
 from viz import theme
 from viz.components.messages import pack, unpack
 from viz.handout.build import grid_item, head_item, table_item
-from viz.handout.files import MOST, Handout, load, save
+from viz.handout.files import WRITTEN, Handout, load, save
 from viz.handout.item import Item
 from viz.handout.pictures import check_picture, grid_of, head_of
 from viz.handout.print_svg import svg
@@ -156,16 +157,18 @@ def test_a_chart_holds_nothing_that_leads_away(spec):
 
 def test_files_that_are_none():
     whole = json.loads(save(Handout("", (items.head(),))))
-    for content in (b"", b"{}", b"[" * 10**5, b"\xff\xfe", json.dumps(whole | {"made_by": "x"}).encode(),
+    for content in (b"", b"{}", b"\xff\xfe", json.dumps(whole | {"made_by": "x"}).encode(),
                     json.dumps(whole | {"items": [1]}).encode(),
                     json.dumps(whole | {"title": 3}).encode()):
         with pytest.raises(UserError, match="not a handout"):
             load(content)
     with pytest.raises(UserError, match="newer"):
         load(json.dumps(whole | {"version": 2}).encode())
-    with pytest.raises(UserError, match="MB"):
-        load(b" " * (2 * MOST + 1))
-    with pytest.raises(UserError, match="at most 100"):
+    with pytest.raises(UserError, match="1,000 levels and the limit is 64"):
+        load(b"[" * 10**5)
+    with pytest.raises(UserError, match=r"24\.01 MB and the limit is 24 MB"):
+        load(b" " * (WRITTEN * LIMITS.handout_bytes + 1))
+    with pytest.raises(UserError, match="101 figures and the limit is 100"):
         load(json.dumps(whole | {"items": whole["items"] * 101}).encode())
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import streamlit as st
 
 from model.ask import small_models
+from model.core.limits import LIMITS
 from model.core.query import UserError
 from model.training import processes
 from model.training.film import Film
@@ -61,7 +62,7 @@ def _settings(page: PageContext, running: bool) -> None:
         if not running:
             st.button(words["start" if session().training is None else "again"], type="primary", key="train",
                       on_click=_start, args=(page,))
-    st.caption(f"{words['about'][page.controls['task']]} {words['limit'].format(most=processes.MAX_RUNNING)}",
+    st.caption(f"{words['about'][page.controls['task']]} {words['limit'].format(most=LIMITS.trainings)}",
                width=READABLE_WIDE)
 
 
