@@ -42,8 +42,8 @@ class Limits:
     corpus_text: int = _limit(20_000, "characters", "one text of a file of texts")
     corpus_line: int = _limit(1_000_000, "bytes", "one line of a file of texts")
     # a model from somebody else
-    layers: int = _limit(1_000, "layers", "a model's configuration")
-    width: int = _limit(1_000_000, "numbers", "any other size in a model's configuration: of a vector, of its labels")
+    layers: int = _limit(512, "layers", "a model's configuration")
+    width: int = _limit(262_144, "numbers", "any other size in a model's configuration: of a vector, of its labels")
     positions: int = _limit(16_777_216, "positions", "a model's configuration")
     vocabulary: int = _limit(4_000_000, "pieces", "a model's vocabulary")
     tensors: int = _limit(500_000, "tensors", "one file of weights")

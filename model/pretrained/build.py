@@ -1,4 +1,5 @@
 """From a checked folder to a `PretrainedModel`: transformers loads it, the probe verifies it."""
+import copy
 import inspect
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from model.pretrained.card import ATTENTIONLESS, ProbeFacts, card_of, longest, s
 from model.pretrained.files import ModelFiles
 from model.pretrained.inputs import as_tensors
 from model.pretrained.model import PretrainedModel
+from model.pretrained.skeleton import refuse_what_weights_do_not_hold
 
 LOAD_OPTIONS = {"local_files_only": True, "trust_remote_code": False}
 PROBE, PROBE_TARGET = 24, 13   # tokens; two different numbers tell the two sides of an encoder–decoder apart
@@ -37,7 +39,7 @@ def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> Pretra
     memory.refuse_weights(weights.parameters, place.title)
     tokenizer = _as_user_error(place, "tokenizer", _tokenizer)
     report(0.2, "loading the weights")
-    network, head = _network(place, config)
+    network, head = _network(place, config, weights.parameters)
     report(0.7, "verifying against the model's own attention")
     return build_model(place, fingerprint, network, tokenizer, head, dtype_of(weights.dtypes))
 
@@ -138,8 +140,8 @@ def _as_user_error(place: ModelFiles, what: str, open_: Callable[[Path], Any]) -
                         f"files or choose another model.") from error
 
 
-def _network(place: ModelFiles, config: Any) -> tuple[Any, str]:
-    """The network as its architecture says, and what its head predicts."""
+def _network(place: ModelFiles, config: Any, held: int) -> tuple[Any, str]:
+    """The network as its architecture says, of weights with `held` parameters, and what its head predicts."""
     import torch
     import transformers
 
@@ -147,6 +149,9 @@ def _network(place: ModelFiles, config: Any) -> tuple[Any, str]:
     network_class = getattr(transformers, architecture, transformers.AutoModel)
     head = next((head for names, head in HEADS_BY_CLASS
                  if architecture in getattr(transformers.models.auto.modeling_auto, names).values()), "none")
+    from_config = network_class.from_config if network_class is transformers.AutoModel else network_class._from_config
+    _as_user_error(place, "configuration", lambda folder: refuse_what_weights_do_not_hold(
+        lambda: from_config(copy.deepcopy(config), attn_implementation="eager"), held, place.title))
     options = {"config": config, "use_safetensors": True, "dtype": torch.float32, "output_loading_info": True,
                **LOAD_OPTIONS}
 

@@ -1,18 +1,18 @@
 """Files of a model before anything is made of them: which they are, how large, whole and unchanged. No weights are read
 into memory here."""
 import hashlib
-import json
 import re
 import struct
 from dataclasses import dataclass
 from pathlib import Path
 
+from model.core.bounded import parse_json
+from model.core.limits import LIMITS
 from model.core.query import UserError
 from model.pretrained import catalogue
 
 # of the files that transformers reads in a folder; never a pickle
 SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".gguf", ".jinja", ".spm")
-HEADER_LIMIT = 100_000_000  # bytes; the limit that the safetensors format sets itself
 BITS = {"BOOL": 8, "U8": 8, "I8": 8, "F8_E4M3": 8, "F8_E5M2": 8, "I16": 16, "U16": 16, "F16": 16, "BF16": 16,
         "I32": 32, "U32": 32, "F32": 32, "F64": 64, "I64": 64, "U64": 64}
 
@@ -62,7 +62,8 @@ def fingerprint(folder: Path) -> str:
 def read_json(path: Path) -> dict:
     """A JSON object from a model's folder. Raises UserError with the file's name."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        LIMITS.refuse_above("json_bytes", path.stat().st_size, str(path), "choose another model")
+        content = parse_json(path.read_bytes(), str(path))
     except FileNotFoundError:
         raise UserError(f"{path.parent} has no {path.name}; give a folder that save_pretrained wrote.") from None
     except (ValueError, OSError) as error:
@@ -85,7 +86,10 @@ def weights_of(folder: Path) -> Weights:
 def licence_of(folder: Path) -> str:
     """The licence that the folder's README.md states in its front matter, as hub models have it."""
     readme = folder / "README.md"
-    head = readme.read_text(encoding="utf-8", errors="replace")[:4000] if readme.is_file() else ""
+    head = ""
+    if readme.is_file():
+        with readme.open(encoding="utf-8", errors="replace") as file:
+            head = file.read(4000)
     licence = re.search(r"^license:[ \t]*([\w.+-]+)", head, re.MULTILINE) if head.startswith("---") else None
     return licence.group(1) if licence else "not stated"
 
@@ -93,8 +97,9 @@ def licence_of(folder: Path) -> str:
 def _weight_files(folder: Path) -> tuple[Path, ...]:
     index = folder / "model.safetensors.index.json"
     if index.is_file():
-        names = sorted(set(read_json(index).get("weight_map", {}).values()))
-        outside = [name for name in names if Path(name).name != name]
+        weight_map = read_json(index).get("weight_map")
+        names = sorted({str(name) for name in weight_map.values()}) if isinstance(weight_map, dict) else []
+        outside = [name for name in names if not name or "\0" in name or Path(name).name != name]
         if outside or not names:
             raise UserError(f"{index} names {outside[:1] or 'no file'}; weights must lie beside it, so this model is "
                             f"refused.")
@@ -117,10 +122,12 @@ def _header(path: Path) -> list[tuple[int, str]]:
     with path.open("rb") as file:
         start = file.read(8)
         length = struct.unpack("<Q", start)[0] if len(start) == 8 else size
-        if length > min(size - 8, HEADER_LIMIT):
+        if length > size - 8:
             raise damaged
+        LIMITS.refuse_above("header_bytes", length, str(path), "choose another model")
         try:
-            entries = json.loads(file.read(length))
+            entries = parse_json(file.read(length), str(path))
+            LIMITS.refuse_above("tensors", len(entries), str(path), "choose another model")
             tensors = [entry for name, entry in entries.items() if name != "__metadata__"]
             ends = [int(entry["data_offsets"][1]) for entry in tensors]
             sizes = [entry["data_offsets"][1] - entry["data_offsets"][0] for entry in tensors]

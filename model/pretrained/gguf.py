@@ -1,12 +1,16 @@
 """Turns a GGUF file into a folder that loads fast: config.json, model.safetensors in float32, and the tokenizer."""
 import re
+import struct
+from importlib import util
 from pathlib import Path
 
 from model.core import memory
 from model.core.files import no_device
 from model.core.query import NotOnDisk, UserError, first_line
-from model.pretrained import catalogue, files
+from model.pretrained import bounds, catalogue, files
 from model.pretrained.environment import prepare
+from model.pretrained.gguf_header import read_header
+from model.pretrained.skeleton import refuse_what_weights_do_not_hold
 
 SUFFIX = ".gguf"
 
@@ -35,13 +39,17 @@ def convert(path: Path, folder: Path) -> None:
     from safetensors.torch import save_file
 
     prepare()
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
-    _refuse_what_does_not_fit(path)
+    held = _refuse_what_does_not_fit(path)
     source = {"gguf_file": path.name, "local_files_only": True, "trust_remote_code": False}
     try:
+        config = AutoConfig.from_pretrained(path.parent, **source)
+        refuse_what_weights_do_not_hold(lambda: AutoModelForCausalLM.from_config(config), held, path.name)
         tokenizer = AutoTokenizer.from_pretrained(path.parent, **source)
         network = AutoModelForCausalLM.from_pretrained(path.parent, dtype=torch.float32, **source)
+    except UserError:
+        raise
     except Exception as error:
         raise UserError(f"{path.name} cannot be read as a decoder ({first_line(error, 160)}); choose another GGUF "
                         f"file.") from error
@@ -56,16 +64,17 @@ def convert(path: Path, folder: Path) -> None:
               folder / "model.safetensors", metadata={"format": "pt"})
 
 
-def _refuse_what_does_not_fit(path: Path) -> None:
-    """Reads the sizes in the file's header before any memory is taken. Raises UserError."""
+def _refuse_what_does_not_fit(path: Path) -> int:
+    """The number of parameters, by the file's header and before any memory is taken. Raises UserError for a file that
+    is cut off, or too large for a limit or for memory."""
+    if util.find_spec("gguf") is None:
+        raise UserError("GGUF files need the packages gguf and accelerate; run: pip install -r requirements.txt")
     try:
-        from gguf import GGUFReader
-
-        parameters = sum(int(tensor.n_elements) for tensor in GGUFReader(path).tensors)
-    except ImportError as error:
-        raise UserError("GGUF files need the packages gguf and accelerate; run: pip install -r "
-                        "requirements.txt") from error
-    except (ValueError, KeyError, IndexError, OverflowError, OSError) as error:
+        header = read_header(path)
+    except (ValueError, OSError, struct.error) as error:
         raise UserError(f"{path.name} is cut off or no GGUF file ({first_line(error, 120)}); copy or download it "
                         f"again.") from error
-    memory.refuse_weights(parameters, path.name)
+    bounds.check_sizes({name: number for name, number in header.numbers.items() if name.partition(".")[0] != "tokenizer"},
+                       path.name)
+    memory.refuse_weights(header.parameters, path.name)
+    return header.parameters

@@ -7,7 +7,7 @@ from typing import Any
 
 from model.core.query import NotOnDisk, UserError
 from model.core.types import Progress
-from model.pretrained import catalogue, files, gguf
+from model.pretrained import bounds, catalogue, files, gguf
 from model.pretrained.environment import prepare
 from model.pretrained.files import ModelFiles
 from model.pretrained.hub import check_id
@@ -70,6 +70,7 @@ def open_model(model_id: str, report: Progress) -> Any:
     """The model as a `PretrainedModel`, loaded and verified. Raises UserError if it cannot be opened or shown."""
     place = locate(model_id)
     report(0.05, "checking the files")
+    bounds.check_folder(place.folder)
     _check_files(place)
     fingerprint = _fingerprint(model_id, place)
     with _opening:
