@@ -80,9 +80,10 @@ class Limits:
         most = getattr(self, name)
         if amount > most:
             unit = _FIELDS[name].metadata["unit"]
-            raise UserError(f"{whose} has {_written(amount, unit)} and the limit is "
-                            f"{_written(most, unit).removesuffix(f' {unit}')}; {way_out}, or set {setting_of(name)} "
-                            f"higher.")
+            has, limit = _written(amount, unit), _written(most, unit)
+            ending = f" {unit}" if has.endswith(unit) else ""   # the unit stands there once
+            raise UserError(f"{whose} has {has} and the limit is {limit.removesuffix(ending)}; {way_out}, or set "
+                            f"{setting_of(name)} higher.")
 
 
 _FIELDS: dict[str, Field[Any]] = {each.name: each for each in fields(Limits)}

@@ -1,5 +1,6 @@
 """Records made of random numbers, for tests that need no model; `items` beside it has what stands in handouts."""
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -44,10 +45,11 @@ def repeating(count: int) -> Tokens:
 def layer(index: int = 0, queries: int = QUERIES, keys: int = KEYS, seed: int = 0, **changes) -> Layer:
     """A layer of normal numbers, two heads to each key; `changes` replace its fields."""
     rng = np.random.default_rng(seed + index)
-    parts = {"query": rng.normal(size=(HEADS, queries, D_K)).astype(np.float32),
-             "key": rng.normal(size=(KV_HEADS, keys, D_K)).astype(np.float32),
-             "value": rng.normal(size=(KV_HEADS, keys, D_V)).astype(np.float32), "scale": 1.7,
-             "allowed": Full()} | changes
+    parts: dict[str, Any] = {
+        "query": rng.normal(size=(HEADS, queries, D_K)).astype(np.float32),
+        "key": rng.normal(size=(KV_HEADS, keys, D_K)).astype(np.float32),
+        "value": rng.normal(size=(KV_HEADS, keys, D_V)).astype(np.float32), "scale": 1.7,
+        "allowed": Full()} | changes
     return Layer(index, **parts)
 
 

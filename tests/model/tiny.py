@@ -1,6 +1,7 @@
 """Small models of many families with random weights, saved as folders, for the tests of this directory. No network is
 needed."""
 from pathlib import Path
+from typing import Any
 
 SENTENCE = "the animal didn ' t cross street because it was too tired wide . a cat sat on mat of two and in garden"
 BASE = {"vocab_size": 70, "hidden_size": 48, "intermediate_size": 52, "num_hidden_layers": 3, "num_attention_heads": 4,
@@ -12,7 +13,7 @@ SIDES = {"vocab_size": 70, "d_model": 48, "encoder_layers": 2, "decoder_layers":
          "eos_token_id": 2, "pad_token_id": 0,
          "decoder_start_token_id": 2, "forced_eos_token_id": 2}
 # name: (configuration class, model class, sizes)
-FAMILIES = {
+FAMILIES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "bert": ("BertConfig", "BertForMaskedLM", BASE),
     "roberta": ("RobertaConfig", "RobertaForMaskedLM", BASE),
     "distilbert": ("DistilBertConfig", "DistilBertForMaskedLM",
