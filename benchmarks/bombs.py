@@ -51,11 +51,12 @@ def npy(shape: tuple[int, ...], content: bytes = b"", dtype: str = "<f4") -> byt
     return target.getvalue() + content
 
 
-def npz(packing: int = zipfile.ZIP_DEFLATED, members: dict[str, bytes] | None = None, **more: bytes) -> bytes:
-    """These members as an archive."""
+def npz(packing: int = zipfile.ZIP_DEFLATED, others: int = 0, **members: bytes) -> bytes:
+    """These arrays, the tokens' one unless it is given, and so many empty ones as an archive."""
+    given = {"tokens": npy((1,), b"a", "S1")} | members | {f"a{number}": b"" for number in range(others)}
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", packing) as archive:
-        for name, content in ((members or {}) | more).items():
+        for name, content in given.items():
             archive.writestr(f"{name}.npy", content)
     return target.getvalue()
 
@@ -147,21 +148,20 @@ def nothing(folder: Path) -> Path:
     return folder / "config.json"
 
 
-ONE_TOKEN = npy((1,), b"a", "S1")
 # by kind of file: name, and what writes it; the first is good
 FILES: dict[str, dict[str, Callable[[], bytes]]] = {
     "npz": {
         "good": good_npz,
-        "8,000,000 heads": lambda: npz(attention=npy((1, 8_000_000, 1, 1), ones(8_000_000)), tokens=ONE_TOKEN),
-        "2,000,000 layers": lambda: npz(attention=npy((2_000_000, 1, 1, 1), ones(2_000_000)), tokens=ONE_TOKEN),
-        "1.5 GB in bzip2": lambda: npz(zipfile.ZIP_BZIP2, attention=npy((1, 1, 4, 4), bytes(1_500_000_000)), tokens=ONE_TOKEN),
-        "300 MB in LZMA": lambda: npz(zipfile.ZIP_LZMA, attention=npy((1, 1, 4, 4), bytes(300_000_000)), tokens=ONE_TOKEN),
-        "1.5 GB deflated": lambda: npz(attention=npy((1, 1, 4, 4), bytes(1_500_000_000)), tokens=ONE_TOKEN),
-        "a header of 1 GB": lambda: npz(attention=b"\x93NUMPY\x02\x00" + struct.pack("<I", 10**9) + bytes(10**9), tokens=ONE_TOKEN),
+        "8,000,000 heads": lambda: npz(attention=npy((1, 8_000_000, 1, 1), ones(8_000_000))),
+        "2,000,000 layers": lambda: npz(attention=npy((2_000_000, 1, 1, 1), ones(2_000_000))),
+        "1.5 GB in bzip2": lambda: npz(zipfile.ZIP_BZIP2, attention=npy((1, 1, 4, 4), bytes(1_500_000_000))),
+        "300 MB in LZMA": lambda: npz(zipfile.ZIP_LZMA, attention=npy((1, 1, 4, 4), bytes(300_000_000))),
+        "1.5 GB deflated": lambda: npz(attention=npy((1, 1, 4, 4), bytes(1_500_000_000))),
+        "a header of 1 GB": lambda: npz(attention=b"\x93NUMPY\x02\x00" + struct.pack("<I", 10**9) + bytes(10**9)),
         "4,000,000 tokens": lambda: npz(attention=npy((1, 1, 1, 1), ones(1)),
                                         tokens=npy((4_000_000,), bytes(16_000_000), "<U1")),
-        "60,000 arrays": lambda: npz(members={f"a{number}": b"" for number in range(60_000)}),
-        "deep header": lambda: npz(attention=b"\x93NUMPY\x02\x00" + struct.pack("<I", 9_000) + b"(" * 9_000, tokens=ONE_TOKEN)},
+        "60,000 arrays": lambda: npz(others=60_000),
+        "deep header": lambda: npz(attention=b"\x93NUMPY\x02\x00" + struct.pack("<I", 9_000) + b"(" * 9_000)},
     "handout": {
         "good": handout,
         "deep JSON": lambda: handout(title=0).replace(b'"title": 0', b'"title": ' + b"[" * DEEP + b"]" * DEEP),

@@ -1,5 +1,7 @@
 """What a hostile person sends: texts, values of URLs, values that a browser hands back. The tests of every border draw
 from here."""
+import copy
+
 from hypothesis import settings
 from hypothesis import strategies as st
 
@@ -53,3 +55,36 @@ JSON = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=4)
 def examples(count: int) -> settings:
     """As many examples in the short profile, and as many times more in a longer one."""
     return settings(max_examples=max(1, count * settings.default.max_examples // 100))
+
+
+SIZES = st.sampled_from((0, 1, 2**8, 2**16, 2**31 - 1, 2**32 - 1, 2**63, 2**64 - 1))
+
+
+@st.composite
+def damaged(draw: st.DrawFn, content: bytes) -> bytes:
+    """A good file, cut off, with other bytes somewhere, or with a number there that could be a size."""
+    for _ in range(draw(st.integers(1, 3))):
+        at = draw(st.integers(0, len(content)) | st.integers(0, min(200, len(content))))
+        new = draw(st.binary(min_size=1, max_size=9) | SIZES.map(lambda size: size.to_bytes(8, "little"))
+                   | SIZES.map(lambda size: (size % 2**32).to_bytes(4, "little")))
+        content = draw(st.sampled_from((content[:at], content[:at] + new + content[at + len(new):],
+                                        content[:at] + new + content[at:], content[:at] + content[at + len(new):])))
+    return content
+
+
+@st.composite
+def changed(draw: st.DrawFn, document: object) -> object:
+    """A JSON document with something else in one to three of its places, which may also be gone."""
+    document = copy.deepcopy(document)
+    for _ in range(draw(st.integers(1, 3))):
+        place = document
+        while isinstance(place, dict | list) and place:
+            key = draw(st.sampled_from(list(place) if isinstance(place, dict) else range(len(place))))
+            if draw(st.booleans()) or not isinstance(place[key], dict | list) or not place[key]:
+                if draw(st.integers(0, 5)):
+                    place[key] = draw(JSON | st.sampled_from(PIECES) | SIZES | SIZES.map(lambda size: -size))
+                else:
+                    del place[key]
+                break
+            place = place[key]
+    return document

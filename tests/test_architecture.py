@@ -252,6 +252,7 @@ CROSSING = {
     "model/ask/test_clocks.py": "everything that reads the time",
     "model/pretrained/test_families_eager.py": "a sample of families through the whole folder",
     "model/pretrained/test_faults.py": "what is broken in a model's folder or on the way to it",
+    "model/pretrained/test_hostile_folders.py": "every file of a stranger's folder",
     "model/pretrained/test_minilm.py": "the model that is there from the start",
     "viz/components/test_engines_have.py": "all that runs in a browser",
     "viz/components/test_hostile_messages.py": "every component's messages",

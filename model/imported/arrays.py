@@ -117,7 +117,7 @@ class Arrays:
                 raise UserError(f"{self.name}: {array} holds {dtype}, and {wanted} are expected; convert it and save "
                                 f"again.")
             count = math.prod(shape)
-            whose, fewer = f"{self.name}: {array} of {shape}", "save fewer layers or tokens"
+            whose, fewer = f"{self.name}: {array}", "save fewer layers or tokens"
             LIMITS.refuse_above(limit, used + count * max(4, dtype.itemsize), whose, fewer)
             if most:
                 LIMITS.refuse_above(most, count, whose, fewer)

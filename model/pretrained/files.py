@@ -130,11 +130,11 @@ def _header(path: Path) -> list[tuple[int, str]]:
             LIMITS.refuse_above("tensors", len(entries), str(path), "choose another model")
             tensors = [entry for name, entry in entries.items() if name != "__metadata__"]
             ends = [int(entry["data_offsets"][1]) for entry in tensors]
-            sizes = [entry["data_offsets"][1] - entry["data_offsets"][0] for entry in tensors]
+            sizes = [int(entry["data_offsets"][1]) - int(entry["data_offsets"][0]) for entry in tensors]
             counts = [(8 * size_ // BITS.get(entry["dtype"], 8), str(entry["dtype"]))
                       for size_, entry in zip(sizes, tensors, strict=True)]
         except (ValueError, KeyError, TypeError, AttributeError, IndexError):
             raise damaged from None
-    if 8 + length + max(ends, default=0) != size:
+    if min(sizes, default=0) < 0 or 8 + length + max(ends, default=0) != size:
         raise damaged
     return counts

@@ -35,13 +35,13 @@ def converted_folder(path: Path) -> Path:
 def convert(path: Path, folder: Path) -> None:
     """Reads the GGUF file's model, configuration and tokenizer and writes them to `folder`, numbers exactly as
     dequantised. Raises UserError for a file that is damaged, too large or no decoder."""
+    held = refuse_what_does_not_fit(path)
     import torch
     from safetensors.torch import save_file
 
     prepare()
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
-    held = _refuse_what_does_not_fit(path)
     source = {"gguf_file": path.name, "local_files_only": True, "trust_remote_code": False}
     try:
         config = AutoConfig.from_pretrained(path.parent, **source)
@@ -64,7 +64,7 @@ def convert(path: Path, folder: Path) -> None:
               folder / "model.safetensors", metadata={"format": "pt"})
 
 
-def _refuse_what_does_not_fit(path: Path) -> int:
+def refuse_what_does_not_fit(path: Path) -> int:
     """The number of parameters, by the file's header and before any memory is taken. Raises UserError for a file that
     is cut off, or too large for a limit or for memory."""
     if util.find_spec("gguf") is None:
@@ -74,7 +74,7 @@ def _refuse_what_does_not_fit(path: Path) -> int:
     except (ValueError, OSError, struct.error) as error:
         raise UserError(f"{path.name} is cut off or no GGUF file ({first_line(error, 120)}); copy or download it "
                         f"again.") from error
-    bounds.check_sizes({name: number for name, number in header.numbers.items() if name.partition(".")[0] != "tokenizer"},
-                       path.name)
+    of_network = {name: number for name, number in header.numbers.items() if not name.startswith("tokenizer.")}
+    bounds.check_sizes(of_network, path.name)
     memory.refuse_weights(header.parameters, path.name)
     return header.parameters

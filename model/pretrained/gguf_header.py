@@ -16,6 +16,7 @@ MAGIC, VERSIONS = b"GGUF", (2, 3)
 # by the number of a type: struct's letter
 SCALARS = dict(enumerate("BbHhIif?")) | {10: "Q", 11: "q", 12: "d"}
 STRING, ARRAY = 8, 9
+AXES = 4   # of a tensor, at most
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,8 @@ class _Reader:
         if kind != ARRAY:
             raise ValueError(f"it has a value of the unknown type {kind}")
         inner, count = self.number("I"), self.number("Q")
-        LIMITS.refuse_above("depth", depth, self.name, "choose another GGUF file")
-        LIMITS.refuse_above("vocabulary", count, self.name, "choose another GGUF file")
+        LIMITS.refuse_above("depth", depth, f"A list in {self.name}", "choose another GGUF file")
+        LIMITS.refuse_above("vocabulary", count, f"A list in {self.name}", "choose another GGUF file")
         if inner in SCALARS:
             self.skip(count * struct.calcsize("<" + SCALARS[inner]))
         else:
@@ -71,7 +72,10 @@ class _Reader:
     def elements(self) -> int:
         """How many numbers the next tensor has."""
         self.skip(self.number("Q"))
-        sizes = [self.number("Q") for _ in range(min(self.number("I"), 5))]
+        axes = self.number("I")
+        if axes > AXES:
+            raise ValueError(f"it has a tensor of {axes} axes")
+        sizes = [self.number("Q") for _ in range(axes)]
         self.skip(struct.calcsize("<IQ"))
         return math.prod(sizes)
 

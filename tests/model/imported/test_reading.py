@@ -2,6 +2,7 @@
 never much memory."""
 import io
 import re
+import struct
 import tracemalloc
 import zipfile
 from dataclasses import replace
@@ -24,6 +25,7 @@ from model.core.view import View
 from model.imported import arrays, source
 from model.imported.reading import read_attention
 from tests import fabricate
+from tests.hostile import changed, damaged, examples
 from viz.export import export
 
 TOKENS = ["[CLS]", "play", "##ing", "cards", "[SEP]"]
@@ -220,6 +222,42 @@ def test_any_bytes_and_any_damage_are_attention_or_one_sentence(noise, place, by
             assert str(error).startswith("mine.npz") and len(str(error)) < 600
         else:
             assert np.allclose(found.maps[0].layers[0].weights.sum(-1), 1, atol=1e-3)
+
+
+ODD = st.sampled_from((True, False, -1, 0, 1, 2, 3, 2**31, 2**63, 10**30, 1.5, None, "2", (1,)))
+SHAPES = st.lists(st.integers(1, 3) | ODD, max_size=5).map(tuple) | ODD
+TYPES = st.sampled_from(("<f4", ">f8", "<f2", "<U0", "<U1", "<U9", ">U2", "S0", "S1", "|O", "<i8", "|b1", "<M8[s]", "f4,f4",
+                         "V8", "a3", "<c8", "", "?", "<f16", "U99999999999", "(2,2)f4")) | st.text(max_size=3) | ODD
+
+
+@examples(200)
+@given(data=st.data())
+def test_any_header_and_any_members_are_attention_or_one_sentence(data):
+    def member() -> bytes:
+        """An NPY file whose header says whatever it likes."""
+        fields = {"descr": data.draw(TYPES), "fortran_order": data.draw(ODD), "shape": data.draw(SHAPES)}
+        text = repr(data.draw(changed(fields)) if data.draw(st.booleans()) else fields).encode("utf-8", "replace")
+        content = data.draw(st.binary(max_size=99) | st.just(np.ones(9, "<f4").tobytes())
+                            | st.just(np.array(["a", chr(0x10FFFF)], "<U1").tobytes() + b"\0\0\x11\0"))
+        return b"\x93NUMPY\x01\0" + struct.pack("<H", len(text)) + text + content
+
+    names = st.sampled_from(("attention", "tokens", "queries", "keys", "self", "self_0", "queries_self", "keys_self",
+                             "layers_self", "provenance", "causal"))
+    whole = zipped(**{"attention": good_member(), "tokens": good_member(["a"])}
+                   | {name: member() for name in data.draw(st.lists(names, max_size=4))})
+    try:
+        found = opened(data.draw(st.just(whole) | damaged(whole)))
+    except UserError as error:
+        assert str(error).startswith("mine.npz") and "\n" not in str(error) and str(error).endswith(".")
+        assert len(str(error)) < 600
+    else:
+        assert np.allclose(found.maps[0].layers[0].weights.sum(-1), 1, atol=1e-3)
+
+
+def good_member(values=((((1.0,),),),)) -> bytes:
+    target = io.BytesIO()
+    np.save(target, np.array(values))
+    return target.getvalue()
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8), min_size=1,
