@@ -25,5 +25,5 @@ def refuse_what_weights_do_not_hold(make: Callable[[], Any], held: int, title: s
     needed = memory.FLOAT * parameters + sum(buffer.nbytes for buffer in network.buffers())
     memory.refuse_weights(needed // memory.FLOAT, title)
     if needed > memory.FLOAT * PACKED * held + SPARE:
-        raise UserError(f"The configuration of {title} describes {needed // memory.FLOAT:,} numbers and its weights hold "
-                        f"{held:,}; copy or download the model again.")
+        raise UserError(f"The configuration of {title} describes {needed // memory.FLOAT:,} numbers and its weights "
+                        f"hold {held:,}; copy or download the model again.")

@@ -1,0 +1,20 @@
+"""The benchmark of small files that would cost much: what a process of its own takes for a few of them."""
+from dataclasses import replace
+
+from benchmarks import bombs
+
+
+def test_a_small_file_takes_no_more_memory_than_a_good_one_and_the_table_says_so():
+    names = ("good", "8,000,000 heads", "deep header")
+    good, heads, deep = (replace(bombs.cost("npz", name), seconds=0.0) for name in names)
+    assert good.answer == "opened" and heads.answer.startswith("mine.npz has 8,000,000 heads")
+    assert "array_header" not in deep.answer and "9,000 levels and the limit is 64" in deep.answer
+    assert heads.packed < 32_000 and 10 < heads.memory < good.memory + bombs.MEMORY
+    assert bombs.missed([good, heads, deep]) == []
+    assert bombs.missed([good, replace(heads, memory=good.memory + 201)]) == ["npz: 8,000,000 heads"]
+    assert bombs.missed([good, replace(heads, seconds=5.1)]) == ["npz: 8,000,000 heads"]
+    assert f"| npz | 8,000,000 heads | {heads.packed / 1e3:,.1f} |" in bombs.page([good, heads, deep])
+
+
+def test_every_kind_has_a_good_file_first():
+    assert all(next(iter(files)) == "good" for files in (*bombs.FILES.values(), bombs.FOLDERS))
