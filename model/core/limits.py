@@ -48,7 +48,7 @@ class Limits:
     vocabulary: int = _limit(4_000_000, "pieces", "a model's vocabulary")
     tensors: int = _limit(500_000, "tensors", "one file of weights")
     header_bytes: int = _limit(25 * MB, "bytes", "the header of one file of weights")
-    growth: int = _limit(64, "times", "how much longer a tokenizer's rules may make a text")
+    growth: int = _limit(64, "times its length", "a text, as a tokenizer's rules may make it")
     # a handout
     handout_bytes: int = _limit(24 * MB, "bytes", "the figures of one handout")
     handouts_bytes: int = _limit(256 * MB, "bytes", "the handouts of all visitors")

@@ -35,7 +35,7 @@ def check_folder(folder: Path) -> None:
                 check_sizes(content, str(path))
             if path.name == "tokenizer.json" and isinstance(content, dict):
                 LIMITS.refuse_above("growth", growth([content.get(part) for part in PARTS]),
-                                    f"A text in the hands of {path}", ANOTHER)
+                                    f"A text by the rules of {path}", ANOTHER)
 
 
 def _parsed(path: Path) -> Any:
@@ -94,11 +94,11 @@ def _growth(rule: dict) -> float:
 
 
 def _longest_replacement(charsmap: Any) -> int:
-    """Bytes of the longest text that a SentencePiece table puts for a character: 4 bytes of a length, a trie of that
+    """Characters of the longest text that a SentencePiece table puts for one: 4 bytes of a length, a trie of that
     length, then texts that end in 0. A damaged one counts as empty: nothing is built from it."""
     try:
         table = base64.b64decode(charsmap, validate=True)
         start = 4 + struct.unpack("<I", table[:4])[0]
     except (TypeError, ValueError, binascii.Error, struct.error):
         return 0
-    return max(map(len, table[start:].split(b"\0")))
+    return max(len(text.decode("utf-8", "replace")) for text in table[start:].split(b"\0"))

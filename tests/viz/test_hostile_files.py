@@ -13,7 +13,7 @@ from model.core.query import UserError
 from model.studies.coreference.cases import read_bytes
 from tests.fabricate import record
 from tests.fabricate.items import curve, grid, head, squares
-from tests.hostile import CELLS, JSON, PIECES, TEXTS, examples
+from tests.hostile import CELLS, JSON, PIECES, TEXTS, changed, damaged, examples
 from viz import provenance
 from viz.export.csv import guard_cell, unguard_cell
 from viz.figures.bars import bars
@@ -52,6 +52,20 @@ def test_a_handout_with_any_field_changed_is_a_handout_or_one_sentence(data):
         text = TEXTS | MESSAGE.map(lambda message: base64.b64encode(message).decode()) | st.sampled_from(
             ["head_view", "head_grid", "chart"])
         (item if name in item else found)[name] = data.draw(JSON | text)
+    opened(json.dumps(found).encode())
+
+
+@examples(200)
+@given(st.data())
+def test_a_figure_with_anything_changed_in_its_messages_is_a_figure_or_one_sentence(data):
+    found = json.loads(GOOD)
+    item = found["items"][data.draw(st.integers(0, 3))]
+    name = data.draw(st.sampled_from([name for name in ("body", "state") if item[name]]))
+    message = base64.b64decode(item[name])
+    start = 4 + int.from_bytes(message[:4], "little") if item["kind"] != "chart" else 0
+    header = json.dumps(data.draw(changed(json.loads(message[4:start] if start else message)))).encode()
+    whole = len(header).to_bytes(4, "little") + header + message[start:] if start else header
+    item[name] = base64.b64encode(data.draw(st.just(whole) | damaged(whole))).decode()
     opened(json.dumps(found).encode())
 
 

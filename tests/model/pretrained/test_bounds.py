@@ -76,7 +76,7 @@ def test_the_growth_of_a_text_is_the_product_of_its_rules(rules, times):
 def test_rules_that_multiply_a_text_are_refused_wherever_they_stand(part, tmp_path):
     rules = {"type": "Sequence", "rules": [replace({"String": "a"}, "a" * 10)] * 10}
     said = refusal(tmp_path, "tokenizer.json", {"model": {}, part: rules})
-    assert "10,000,000,000 times and the limit is 64" in said and "CLEARHEAD_GROWTH" in said
+    assert "10,000,000,000 times its length and the limit is 64" in said and "CLEARHEAD_GROWTH" in said
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json"])
