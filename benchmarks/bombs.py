@@ -1,7 +1,7 @@
 """Files that are small and would cost much: `python -m benchmarks.bombs [--json FILE] [--page FILE] [NAME …]`.
 
 Each is opened in a process of its own, as the app opens it, and so is a good file of its kind: what the bomb takes
-more, in memory (the process's peak, getrusage) and seconds, is what it costs.
+more, in memory (the process's peak, getrusage) and seconds of the processor, is what it costs.
 """
 import argparse
 import datetime
@@ -25,7 +25,8 @@ DEEP = 100_000                 # levels
 INTRODUCTION = """# What small files cost that would cost much
 
 Written by `python -m benchmarks.bombs --page benchmarks/bombs.md`: each file opened in a process of its own, as the app
-opens it; memory is the process's peak. The bar is 200 MB and 5 s more than a good file of its kind.
+opens it; memory is the process's peak, seconds are the processor's. The bar is 200 MB and 5 s more than a good file of
+its kind.
 
 """
 
@@ -37,7 +38,7 @@ class Cost:
     name: str
     kind: str
     packed: int      # bytes of the file, or of the file in a folder that was changed
-    seconds: float   # after the imports that a good file needs too
+    seconds: float   # of the processor, after the imports that a good file needs too
     memory: float    # MB, the process's peak
     answer: str      # "opened", or the sentence
 
@@ -233,13 +234,13 @@ def child(kind: str, path: Path) -> None:
     from model.core.query import UserError
 
     open_ = prepare(kind)
-    begin = time.perf_counter()
+    begin = time.process_time()
     try:
         open_(path)
         answer = "opened"
     except UserError as error:
         answer = str(error)
-    seconds = time.perf_counter() - begin
+    seconds = time.process_time() - begin
     print(json.dumps([seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, answer]))
 
 

@@ -121,9 +121,9 @@ def _number(setting: str, text: str, limit: Field[Any], scale: int) -> float:
             return value
     except (ValueError, OverflowError):
         pass   # NaN and infinity among them
-    unit = "megabytes" if scale > 1 else limit.metadata["unit"]
-    raise UserError(f"{setting} is {text[:60]!r} and must be a {'' if fraction else 'whole '}number of {unit} from "
-                    f"{least} up; change it or leave it out.")
+    wanted = ("number of megabytes above 0" if scale > 1 else
+              f"{'' if fraction else 'whole '}number of {limit.metadata['unit']} from {least} up")
+    raise UserError(f"{setting} is {text[:60]!r} and must be a {wanted}; change it or leave it out.")
 
 
 def as_rows(limits: Limits) -> list[dict[str, Any]]:

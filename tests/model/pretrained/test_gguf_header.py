@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.bombs import gguf, gguf_entry
+from benchmarks.bombs import gguf, gguf_entry, with_number
 from model.core.query import UserError
-from model.pretrained.gguf import refuse_what_does_not_fit
+from model.pretrained.gguf import convert, refuse_what_does_not_fit
 from model.pretrained.gguf_header import read_header
 from tests.hostile import damaged, examples
 from tests.model.pretrained.test_gguf import written_gguf
@@ -53,6 +53,16 @@ def test_counts_that_the_file_does_not_hold_take_nothing(content, said, tmp_path
         assert tracemalloc.get_traced_memory()[1] < 1_000_000
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize(("name", "number", "said"), [
+    (b"block_count", 10**7, "CLEARHEAD_LAYERS"), (b"embedding_length", 200_000, "describes .* numbers"),
+    (b"feed_forward_length", 200_000, "describes .* numbers"), (b"llama.vocab_size", 10**9, "CLEARHEAD_VOCABULARY")])
+def test_a_header_that_asks_for_more_than_its_tensors_hold_is_not_converted(name, number, said, tmp_path):
+    (tmp_path / "x.gguf").write_bytes(with_number(name, number))
+    with pytest.raises(UserError, match=said):
+        convert(tmp_path / "x.gguf", tmp_path / "made")
+    assert not (tmp_path / "made").exists()
 
 
 def test_the_other_order_of_bytes_is_read_too(tmp_path):

@@ -50,6 +50,18 @@ def test_a_header_that_lies_about_its_size_takes_no_memory(folder, report):
         open_(folder, report)
 
 
+@pytest.mark.parametrize(("name", "change", "said"), [
+    ("config.json", {"num_hidden_layers": 10**7}, "CLEARHEAD_LAYERS"),
+    ("config.json", {"vocab_size": 4_000_000}, "describes .* numbers and its weights hold "),
+    ("tokenizer.json", {"normalizer": {"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 65}},
+     "CLEARHEAD_GROWTH")])
+def test_what_asks_for_more_than_the_weights_hold_is_not_built(folder, report, name, change, said):
+    document = json.loads((folder / name).read_text(encoding="utf-8"))
+    (folder / name).write_text(json.dumps(document | change), encoding="utf-8")
+    with pytest.raises(UserError, match=said):
+        open_(folder, report)
+
+
 def test_pickled_weights_are_never_opened(folder, report):
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     with pytest.raises(UserError, match="pickled"):
