@@ -6,7 +6,8 @@ import numpy as np
 
 from viz.figures.base import MUTED, category_axis, chart, fit_x_labels, label_width, weight_scale
 from viz.figures.drawing import FigureSpec
-from viz.figures.numbers import add_cells, signed_text
+from viz.figures.numbers import add_cells
+from viz.format import format_signed
 
 ROW = 27         # pixels
 WRITTEN = 20     # columns up to which the numbers stand in the cells
@@ -29,7 +30,7 @@ def importance(theme: str, groups: Sequence[Sequence[tuple[str, np.ndarray]]], t
     compared = cells[:, :int((~np.asarray(apart)).sum())]
     largest = np.nanmax(np.abs(np.where(np.isfinite(compared), compared, 0)), axis=1, keepdims=True)
     largest = np.where(largest > 0, largest, 1)
-    texts = [[signed_text(value, ".2g" if abs(value) < 99.5 else ".0f") if abs(value) >= limit / 100 else ""
+    texts = [[format_signed(value, ".2g" if abs(value) < 99.5 else ".0f") if abs(value) >= limit / 100 else ""
               for value in row]
              for row, limit in zip(cells, largest[:, 0], strict=True)]
     hover = [[f"{name} · {tokens[place] if place >= 0 else ''}: {value:.4g}"
