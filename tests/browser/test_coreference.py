@@ -25,9 +25,9 @@ def page(watch):
 
 def test_one_sentence_its_twin_and_the_set_and_a_click_exchanges_the_nouns_and_the_link_keeps_it(page):
     opened = page()
-    expect(opened.get_by_text("The largest weight of all heads is 3·1's")).to_be_visible()
+    expect(opened.get_by_text("No head gives a noun more weight than 3·1")).to_be_visible()
     expect(opened.get_by_text("the inference fails")).to_be_visible()
-    expect(opened.get_by_text("This is chance.")).to_be_visible(timeout=PATIENCE)
+    expect(opened.get_by_text("No better than chance.")).to_be_visible(timeout=PATIENCE)
     expect(opened.get_by_text("does not say words")).to_be_visible(timeout=PATIENCE)
     opened.get_by_role("radio", name="street").first.click()
     opened.wait_for_url("**correct=street**", timeout=PATIENCE)
