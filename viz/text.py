@@ -21,7 +21,7 @@ class Text(str):
 
     __slots__ = ()
 
-    def format(self, *args: object, **fields: object) -> str:
+    def format(self, /, *args: object, **fields: object) -> str:
         """As of any string, with what is said above."""
         return _FILL.vformat(self, args, fields)
 

@@ -120,7 +120,9 @@ export function short(value) {
   return written.replace(/^-/, "−").replace(/\.0+$|(\.\d*?[1-9])0+$/, "$1");
 }
 
-export const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
+// {name}, and {name:# head|# heads}: its first form for 1, the second for every other number (viz/text.py).
+export const fill = (text, values) => text.replace(/\{(\w+)(?::([^{|}]*)\|([^{|}]*))?\}/g, (_, name, one, other) =>
+  (one === undefined ? values[name] : (values[name] === 1 ? one : other).replace("#", values[name])));
 
 // The tooltip: a title and rows of [label, value], beside the pointer and inside the window, above everything. It is
 // laid out once for each new text and then only moved; between two texts it stays open and unseen, because opening a

@@ -45,7 +45,7 @@ class Twins:
     def leads(self, head: int) -> tuple[int, int]:
         """Who gets more weight from a head in this sentence and in the twin, in the digits that are printed: 1 A, -1 B,
         0 neither. Without a twin that of this sentence twice."""
-        here, there = (lead(*map(float, weights[head]))
+        here, there = (lead(float(weights[head, 0]), float(weights[head, 1]))
                        for weights in (self.here, self.here if self.there is None else self.there))
         return here, there
 
