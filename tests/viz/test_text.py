@@ -33,7 +33,8 @@ def test_what_has_a_place_to_fill_is_filled_so_in_lists_and_tables_too():
 
 def test_a_noun_whose_number_is_filled_in_has_both_forms():
     """A count before heads, texts, tokens or rows: one of them is 1 some day."""
-    plural = re.compile(r"\{\w+(:,)?\}\*{0,2} (attention heads|heads|texts|tokens|sentences|rows|columns|layers|words|times) ?")
+    plural = re.compile(r"\{\w+(:,)?\}\*{0,2} (attention heads|heads|texts|tokens|sentences|rows"
+                        r"|columns|layers|words|times) ?")
     files = [path for path in FOLDER.rglob("*.toml") if path.parent.name not in ("lessons", "glossary")]
     wrong = [f"{path.name}: {found.group()}" for path in files
              for found in plural.finditer(path.read_text(encoding="utf-8"))]
