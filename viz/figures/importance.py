@@ -41,14 +41,15 @@ def importance(theme: str, groups: Sequence[Sequence[tuple[str, np.ndarray]]], t
               stops=weight_scale(theme), showscale=False,
               xgap=1, ygap=1, customdata=hover, name=title, hovertemplate="%{customdata}<extra></extra>")
     columns = ["" if place < 0 else tokens[place] for place in order]
-    figure.update_xaxes(**category_axis(columns), showgrid=False, side="bottom", ticks="", constrain="domain")
+    figure.update_xaxes(**category_axis(columns), showgrid=False, side="bottom", ticks="", constrain="domain",
+                        range=[-0.5, len(columns) - 0.5])   # else plotly makes room for the words above the cells
     fit_x_labels(figure, columns)
     labels = [name + UNITS[power] for name, power in zip(names, powers, strict=True)]
     figure.update_layout(margin_l=label_width(labels, ""))
     figure.update_yaxes(tickmode="array", tickvals=list(range(len(names))), ticktext=labels, showgrid=False,
                         autorange="reversed", ticks="")
     if any(apart):
-        figure.add_annotation(x=(len(order) - 1 + order.index(-1) + 1) / 2, y=1, yref="paper", yanchor="bottom",
+        figure.add_annotation(x=1, xref="paper", xanchor="right", y=1, yref="paper", yanchor="bottom",
                               text=apart_title, showarrow=False, font={"size": 11.5, "color": MUTED[theme]})
     return figure
 

@@ -20,8 +20,12 @@ def twins(theme: str, names: Sequence[str], here: np.ndarray, there: np.ndarray,
     A dot's area is the weight on both nouns. corners: what the four corners mean, from the lower right (A here, B
     there) round to the left: lower right, upper right, upper left, lower left. The lower right one is drawn as the one
     that is looked for. """
+    sizes = np.maximum(here.sum(1), there.sum(1))
+    order = sorted(range(len(names)), key=lambda place: (place == chosen, -sizes[place]))   # the last one lies on top
+    names, here, there = [names[place] for place in order], here[order], there[order]
+    chosen = None if chosen is None else order.index(chosen)
     x, y = here[:, 0] - here[:, 1], there[:, 0] - there[:, 1]
-    radii = (5 + 26 * np.sqrt(np.maximum(here.sum(1), there.sum(1)))) / 2
+    radii = (5 + 26 * np.sqrt(sizes[order])) / 2
     marked = [place == chosen for place in range(len(names))]
     figure = chart(theme, *axes, height=height)
     reach = _reach(figure, x, y, radii)

@@ -106,8 +106,8 @@ def _steps(page: PageContext, answer: NextWord, chances: np.ndarray, full: bool)
     with st.container(horizontal=True):
         for number, text in list(zip(answer.ids, answer.texts))[:OFFERED]:
             if chances[number] > 0:
-                button_setting(page, f"{escape_markdown(text)} {format_weight(float(chances[number]))}", f"write-{number}",
-                               wrote=(*wrote, number))
+                share = format_weight(float(chances[number]))
+                button_setting(page, f"{escape_markdown(text)} {share}", f"write-{number}", wrote=(*wrote, number))
     if wrote and wrote[-1] in answer.ends:
         st.caption(words["ended"])
 

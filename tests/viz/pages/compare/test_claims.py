@@ -36,7 +36,8 @@ def test_a_sentence_vector_is_never_turned():
 
 def effects(patched: list[float], plain: float = -10.0, other: float = 10.0, layer: float = -2.0,
             words: tuple[str, str] | None = ("animal", "street")) -> PatchEffects:
-    return PatchEffects(words, False, 7 if words else None, plain, other, tuple((0, head) for head in range(len(patched))),
+    heads = tuple((0, head) for head in range(len(patched)))
+    return PatchEffects(words, False, 7 if words else None, plain, other, heads,
                         np.array(patched), {0: layer}, 10.0)
 
 

@@ -41,6 +41,7 @@ def test_what_fits_poorly_is_told_from_the_printed_digits(fits, words):
 @pytest.mark.parametrize("changes, words", [
     ([0.2, 0.1], "Without **0·0** the answer changes most: 0.2"),
     ([0.20001, 0.200012], "Without **0·1** the answer changes by 0.2, and without 1 other head by as much"),
-    ([0.0, 0.0], "Without no single head"), ([-0.0, 0.0], "Without no single head"), ([0.0, 1e-9], "changes most: 1e-09")])
+    ([0.0, 0.0], "Without no single head"), ([-0.0, 0.0], "Without no single head"),
+    ([0.0, 1e-9], "changes most: 1e-09")])
 def test_which_head_matters_most_is_told_from_the_printed_digits(changes, words):
     assert words in effect_claims(table([0.5, 0.6], changes=changes))[0]

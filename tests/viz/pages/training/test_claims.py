@@ -29,7 +29,8 @@ def story(prefix: list[float], previous: list[float] | None = None, loss: np.nda
     ([0.1, 0.6, 0.4, 0.9], FALLING, "between step 200 and step 300"),           # for good
     ([0.1, 0.2, 0.6, 0.9], FALLING[:5], "ends at 0.90."),
     ([0.1, 0.2, 0.3, 0.496], FALLING, "and ends at 0.50. The loss"),
-    ([0.1, 0.2, 0.3, 0.494], FALLING, "No head is an induction head at the end: the best prefix-matching score is 0.49"),
+    ([0.1, 0.2, 0.3, 0.494], FALLING,
+     "No head is an induction head at the end: the best prefix-matching score is 0.49"),
     ([0.9, 0.9, 0.9, 0.1], FALLING, "No head is an induction head at the end"),
     ([0.6, 0.7, 0.496, 0.9], FALLING, "of one half or more in every snapshot, and of 0.90 at the end")])
 def test_a_head_forms_where_its_printed_score_reaches_one_half_for_good(prefix, loss, words):
@@ -39,8 +40,10 @@ def test_a_head_forms_where_its_printed_score_reaches_one_half_for_good(prefix, 
 
 @pytest.mark.parametrize("previous, partner, words", [
     ([0.1, 0.9, 0.9, 0.9], 0, "before the induction head's does. An induction head needs"),
-    ([0.1, 0.2, 0.9, 0.9], 0, "in the same stretch"), ([0.1, 0.2, 0.494, 0.9], 0, "after the induction head's does: that"),
-    ([0.1, 0.2, 0.496, 0.9], 0, "in the same stretch"), ([0.1, 0.9, 0.9, 0.9], 1, "does not stand in an earlier layer")])
+    ([0.1, 0.2, 0.9, 0.9], 0, "in the same stretch"),
+    ([0.1, 0.2, 0.494, 0.9], 0, "after the induction head's does: that"),
+    ([0.1, 0.2, 0.496, 0.9], 0, "in the same stretch"),
+    ([0.1, 0.9, 0.9, 0.9], 1, "does not stand in an earlier layer")])
 def test_a_head_that_looks_back_is_called_a_partner_only_where_it_can_be_one(previous, partner, words):
     said = claims(story([0.1, 0.2, 0.6, 0.9], previous, partner=partner), 0)
     assert words in said[1] and ("needs" in said[1]) == ("before" in words or "stretch" in words)

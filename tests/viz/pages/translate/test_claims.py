@@ -16,13 +16,13 @@ def decision(share: float = 0.9, alone: tuple[float, float] = (0.9, 0.9), patche
 
 
 @pytest.mark.parametrize("share, alone, words", [
-    (0.9, (0.85, 0.4), "One head alone turns it: with **decoder, cross 1·1** silenced P(il) goes from 0.90 to **0.40**"),
+    (0.9, (0.85, 0.4), "turns it: with **decoder, cross 1·1** silenced P(il) goes from 0.90 to **0.40**"),
     (0.6, (0.99, 0.49), "One head alone turns it"),                  # the larger change turns nothing
     (0.9, (0.85, 0.5), "No single head turns it: none changes it more than decoder, cross 1·1"),
     (0.9, (0.85, 0.496), "No single head turns it"), (0.9, (0.85, 0.494), "One head alone turns it"),
     (0.504, (0.6, 0.3), "No single head turns it: none changes it more than decoder, cross 1·1"),
     (0.9, (0.896, 0.904), "with any one of them silenced P(il) stays 0.90"),
-    (0.9, (0.896, 0.906), "none changes it more than decoder, cross 1·1, with which silenced P(il) goes from 0.90 to 0.91")])
+    (0.9, (0.896, 0.906), "than decoder, cross 1·1, with which silenced P(il) goes from 0.90 to 0.91")])
 def test_a_head_decides_only_where_the_lead_changes_sides(share, alone, words):
     assert words in decision_claims(decision(share, alone), "zero")[1]
 
@@ -35,9 +35,9 @@ def test_the_mode_chooses_the_numbers_and_the_layer_is_the_one_that_changes_most
 
 @pytest.mark.parametrize("patched, source, words", [
     ((0.9, 0.2, 0.7, 0.9), ("The", "cat", "it", "."),
-     "*cat* turns the pronoun: P(elle) becomes **0.80**, and no other word moves it further. At *it* itself it becomes 0.30."),
+     "P(elle) becomes **0.80**, and no other word moves it further. At *it* itself it becomes 0.30."),
     ((0.9, 0.7, 0.2, 0.9), ("The", "cat", "it", "."), "*it* turns the pronoun: P(elle) becomes **0.80**, and no other"),
-    ((0.9, 0.496, 0.9, 0.9), ("The", "cat", "it", "."), "No word exchanged alone turns the pronoun: *cat* comes furthest"),
+    ((0.9, 0.496, 0.9, 0.9), ("The", "cat", "it", "."), "No word exchanged alone turns the pronoun: *cat*"),
     ((0.9, 0.494, 0.9, 0.9), ("The", "cat", "it", "."), "*cat* turns the pronoun"),
     ((0.9, 0.904, 0.896, 0.9), ("The", "cat", "it", "."), "in these digits: P(elle) is 0.10 at most"),
     ((0.95, 0.99, 0.92, 0.93), ("The", "cat", "it", "."), "in these digits: P(elle) is 0.08 at most"),
