@@ -211,8 +211,8 @@ def test_every_head_of_a_twin_is_counted_where_its_printed_weights_put_it(sides)
         edges = [*here.flat, *there.flat, *here.sum(1), *there.sum(1)]
         inference, (counts, *_) = sentence_claims(twins)
         numbers = re.match(r"Of (\d+) heads? \*\*(\d+)\*\* (?:is|are) right in both sentences, "
-                           r"(\d+) always prefers? \S+, (\d+) always prefers? \S+, (\d+) (?:is|are) wrong in both, (\d+) shows? no preference .*, "
-                           r"and (\d+) hardly looks?", counts)
+                           r"(\d+) always prefers? \S+, (\d+) always prefers? \S+, (\d+) (?:is|are) wrong in both, "
+                           r"(\d+) shows? no preference .*, and (\d+) hardly looks?", counts)
         assert int(numbers[1]) == len(here) == sum(map(int, numbers.groups()[1:]))
         if all(len(spellings(weight)) == 1 for weight in edges if weight > 1e-6):
             assert list(map(int, numbers.groups()[1:])) == list(counted.values())
