@@ -34,7 +34,7 @@ def importance(theme: str, groups: Sequence[Sequence[tuple[str, np.ndarray]]], t
     largest = np.where(largest > 0, largest, 1)
     powers, texts = zip(*(_written(row, float(limit)) for row, limit in zip(cells, largest[:, 0], strict=True)),
                         strict=True)
-    hover = [[f"{name} · {tokens[place] if place >= 0 else ''}: {value:.4g}"
+    hover = [[f"{name} · {tokens[place] if place >= 0 else ''}: {value:z.4g}"
               for place, value in zip(order, row, strict=True)]
              for name, row in zip(names, cells, strict=True)]
     add_cells(figure, np.abs(cells) / largest, texts if len(order) <= WRITTEN else None, span=(0, 1),

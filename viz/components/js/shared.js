@@ -107,11 +107,14 @@ export function place(element, x, y, width = undefined, height = undefined) {
   element.hidden = false;
 }
 
+// So many decimals, and no minus before what they round to 0.
+export const fixed = (value, digits) => value.toFixed(digits).replace(/^-(?=[0.]+$)/, "");
+
 // A weight or a measure as people read it: three decimals, and never 0.000 for something that is not 0.
 export function figure(value) {
   const size = Math.abs(value);
   if (value === 0 || size >= 100) return value.toFixed(0);
-  return size < 0.0005 ? value.toExponential(1) : value.toFixed(size < 10 ? 3 : 1);
+  return size < 0.0005 ? value.toExponential(1) : fixed(value, size < 10 ? 3 : 1);
 }
 
 // The same without the zeros of a round number, with a true minus, and with two digits that count, for legends.

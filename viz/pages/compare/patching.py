@@ -65,5 +65,5 @@ def _layers(patches: PatchEffects) -> None:
     st.caption(words["layers"])
     figure(lambda theme: bars(theme, names, {words["share"]: shares}, axes=(words["layer"], words["share"]),
                               height=HIGH), key="compare-layers",
-           alt=words["layers_alt"].format(numbers=", ".join(f"{name} {share:.2f}"
+           alt=words["layers_alt"].format(numbers=", ".join(f"{name} {share:z.2f}"
                                                             for name, share in zip(names, shares, strict=True))))
