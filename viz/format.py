@@ -1,4 +1,6 @@
-"""How a head, a weight, a share and a token are written, on every page, in every figure and in every file."""
+"""How a head, a number, a weight, a share and a token are written, on every page, in every figure and in every file."""
+import math
+
 from model.core.record import Tokens
 from viz.text import escape_markdown
 
@@ -18,12 +20,19 @@ def paper_head_label(layer: int, head: int) -> str:
 
 def format_weight(weight: float) -> str:
     """A weight with three decimals, and never 0.000 for something that is not 0."""
-    return f"{weight:.3f}" if weight >= 0.0005 or weight == 0 else f"{weight:.1e}"
+    return f"{weight:z.3f}" if abs(weight) >= 0.0005 or weight == 0 else f"{weight:.1e}"
 
 
 def format_share(share: float, decimals: int = 1) -> str:
     """A share of one in per cent."""
-    return f"{share:.{decimals}%}"
+    return f"{share:z.{decimals}%}"
+
+
+def format_signed(number: float, form: str) -> str:
+    """The number as `form` writes it, with a true minus sign; nothing for what is missing, and what is rounded to 0 has
+    no minus."""
+    sign = form[:1] if form[:1] == "+" else ""
+    return f"{number:{sign}z{form.removeprefix(sign)}}".replace("-", "−") if math.isfinite(number) else ""
 
 
 def visible_token(text: str) -> str:

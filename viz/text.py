@@ -1,8 +1,10 @@
 """The prose and strings of the interface, from assets/text/LANGUAGE; another language is another folder."""
 import functools
 import re
+import string
 import tomllib
 from pathlib import Path
+from typing import Any
 
 FOLDER = Path(__file__).parent.parent / "assets" / "text" / "en"
 # what Streamlit replaces in text after Markdown was read, where no escape helps: icons, addresses, e-mails, arrows and
@@ -13,10 +15,43 @@ JOINER = "\u2060"   # invisible, and no line breaks at it
 _MARKDOWN = str.maketrans({sign: "\\" + sign for sign in "\\`*_{}[]()<>#+-.!|$~:&=^\"'"})
 
 
+class Text(str):
+    """A string of the interface. What it is filled with has the number of its noun, {n:# head is|# heads are}, and no
+    minus sign before a zero."""
+
+    __slots__ = ()
+
+    def format(self, /, *args: object, **fields: object) -> str:
+        """As of any string, with what is said above."""
+        return _FILL.vformat(self, args, fields)
+
+
+class _Fill(string.Formatter):
+    def format_field(self, value: Any, spec: str) -> str:
+        if "|" in spec:
+            one, other = spec.split("|")
+            return (one if value == 1 else other).replace("#", f"{value:,}")
+        if spec.endswith(("f", "e", "g", "%")):   # z: what is rounded to zero has no sign
+            sign = spec[:1] if spec[0] in "+- " else ""
+            spec = f"{sign}z{spec.removeprefix(sign)}"
+        return format(value, spec)
+
+
+_FILL = _Fill()
+
+
 @functools.cache
 def strings(name: str) -> dict:
-    """The strings of one page or part: assets/text/en/NAME.toml."""
-    return tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+    """The strings of one page or part: assets/text/en/NAME.toml. Those with a place to fill are `Text`."""
+    return _texts(tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8")))
+
+
+def _texts(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _texts(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_texts(part) for part in value]
+    return Text(value) if isinstance(value, str) and "{" in value else value
 
 
 def escape_markdown(text: str) -> str:

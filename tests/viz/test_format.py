@@ -1,8 +1,22 @@
 """How a head, a weight, a share and a token are written."""
+import ast
+import re
+from pathlib import Path
+
 import pytest
 
 from tests import fabricate
-from viz.format import format_share, format_weight, head_label, paper_head_label, token_label, visible_token
+from viz.format import (
+    format_share,
+    format_signed,
+    format_weight,
+    head_label,
+    paper_head_label,
+    token_label,
+    visible_token,
+)
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_a_head_is_counted_from_0_here_and_from_1_in_papers():
@@ -15,6 +29,27 @@ def test_small_weights_are_never_written_as_zero():
 
 def test_a_share_is_written_in_per_cent():
     assert format_share(0.1234) == "12.3%" and format_share(0.125, 0) == "12%" and format_share(1.0, 2) == "100.00%"
+
+
+@pytest.mark.parametrize("number, form, text", [
+    (-0.0004, ".2f", "0.00"), (-0.25, ".2f", "−0.25"), (0.25, ".2f", "0.25"), (float("nan"), ".2f", ""),
+    (-0.0, ".3f", "0.000"), (-1.5e-5, ".2g", "−1.5e−05"), (-0.0004, "+.2f", "+0.00"), (0.5, "+.1f", "+0.5")])
+def test_what_is_rounded_to_0_has_no_minus_and_a_negative_number_a_true_one(number, form, text):
+    assert format_signed(number, form) == text
+
+
+def test_no_weight_and_no_share_is_minus_zero():
+    assert format_weight(-0.0) == "0.000" and format_weight(-0.0004) == "-4.0e-04" and format_share(-1e-9) == "0.0%"
+    assert format_weight(-0.25) == "-0.250"
+
+
+def test_no_number_is_written_with_decimals_that_could_be_minus_zero():
+    """Every format with decimals has a z, but where a drawing's coordinates are written."""
+    wrong = [f"{path.name}:{node.lineno}" for path in (ROOT / "viz").rglob("*.py") if path.name != "print_svg.py"
+             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+             if isinstance(node, ast.FormattedValue) and node.format_spec is not None
+             and re.fullmatch(r"'[+]?,?\.[1-9]f'", ast.unparse(node.format_spec).removeprefix("f"))]
+    assert wrong == []
 
 
 def test_two_tokens_of_one_text_are_told_apart_and_nothing_in_them_is_markdown():

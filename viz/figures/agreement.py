@@ -55,7 +55,7 @@ def _dots(figure: FigureSpec, at: np.ndarray, values: np.ndarray, name: str, mar
                            hovertemplate="%{customdata}: %{x:.3f}")
         return
     x, low, high = values.T
-    hover = [f"{label}, {one:.2f} to {other:.2f}" for label, one, other in zip(names, low, high, strict=True)]
+    hover = [f"{label}, {one:z.2f} to {other:z.2f}" for label, one, other in zip(names, low, high, strict=True)]
     figure.add_scatter(x=x, y=at, mode="markers", name=name, marker=marker, customdata=hover,
                        hovertemplate="%{customdata}: %{x:.3f}",
                        error_x={"type": "data", "symmetric": False, "array": high - x, "arrayminus": x - low,

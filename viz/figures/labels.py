@@ -42,6 +42,18 @@ def fit_points(figure: FigureSpec, at: np.ndarray, radii: np.ndarray,
     return scale * at - ((scale * at - before).min(0) + (scale * at + after).max(0) - room) / 2, room
 
 
+def placed_points(figure: FigureSpec, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same as `fit_points` returns, of points (point) on axes whose ranges are set."""
+    margin = figure.margin
+    room = np.array([NARROW - margin["l"] - margin["r"], figure.height - margin["t"] - margin["b"]], float)
+    shares = []
+    for name, values in (("x", x), ("y", y)):
+        low, high = figure.span(name)
+        logarithmic = figure.axis(f"{name}axis").get("type") == "log"
+        shares.append(((np.log10(values) if logarithmic else values) - low) / (high - low))
+    return np.column_stack(shares) * room, room
+
+
 def name_sides(at: np.ndarray, room: np.ndarray, radii: np.ndarray, names: Sequence[tuple[int, str, float]], *,
                ways: np.ndarray | None = None, always: int = 0) -> list[str]:
     """plotly's textposition for each name; "" for one that finds no place.

@@ -8,7 +8,8 @@ import numpy as np
 from viz import theme as colours
 from viz.figures.base import category_axis, chart, fit_x_labels, label_width, signed_scale, weight_scale
 from viz.figures.drawing import FigureSpec
-from viz.figures.numbers import add_cells, signed_text
+from viz.figures.numbers import add_cells
+from viz.format import format_signed
 
 WRITTEN = 12     # cells a side up to which the numbers are written into the cells
 RULER = 80       # pixels: the bar with its numbers
@@ -61,7 +62,7 @@ def _written(numbers: np.ndarray, digits: int) -> list[list[str]] | None:
     """What stands in each cell; nothing where there are too many."""
     if max(numbers.shape) > WRITTEN:
         return None
-    return [[signed_text(number, f".{digits}f") for number in row] for row in numbers]
+    return [[format_signed(number, f".{digits}f") for number in row] for row in numbers]
 
 
 def _cell_names(rows: Sequence[str], columns: Sequence[str]) -> list[list[str]]:

@@ -31,12 +31,6 @@ def add_cells(figure: FigureSpec, numbers: np.ndarray, texts: Sequence[Sequence[
                        colorscale=CLEAR, showscale=False, hoverinfo="skip")
 
 
-def signed_text(number: float, form: str) -> str:
-    """The number as `form` writes it, with a true minus sign; nothing for what is missing, and what is rounded to 0 has
-    no sign."""
-    return f"{number:z{form}}".replace("-", "−") if np.isfinite(number) else ""
-
-
 def _luminance(numbers: np.ndarray, span: tuple[float, float], stops: list[list[Any]]) -> np.ndarray:
     """The relative luminance of every cell, 0 to 1; of a missing one that of the first stop."""
     shares = (np.nan_to_num(numbers, nan=span[0]) - span[0]) / (span[1] - span[0])

@@ -34,7 +34,7 @@ def pattern_grid(theme: str, best: "DataFrame", titles: Mapping[str, str], *, ax
         sizes = SMALLEST + (LARGEST - SMALLEST) * np.clip((fits.to_numpy() - WORST) / (1 - WORST), 0, 1)
         figure.add_scatter(x=[head for _, head in fits.index], y=[layers.index(layer) for layer, _ in fits.index],
                            mode="markers", name=titles[pattern],
-                           customdata=[f"{head_label(layer, head)}: {titles[pattern]}, {fit:.3f}"
+                           customdata=[f"{head_label(layer, head)}: {titles[pattern]}, {fit:z.3f}"
                                        for (layer, head), fit in fits.items()],
                            hovertemplate="%{customdata}<extra></extra>",
                            marker={"symbol": "square", "size": sizes, "opacity": 1,

@@ -36,7 +36,7 @@ def power_law(theme: str, drawn: Sequence[PowerSeries], *, axes: tuple[str, str]
             ends = np.array([start, line.x[-1]])
             figure.add_scatter(x=ends, y=factor * ends**exponent, mode="lines", line={"color": colour, "width": 9},
                                opacity=0.3, showlegend=False,
-                               name=f"{line.name}: n^{exponent:.2f}", hovertemplate="%{fullData.name}<extra></extra>")
+                               name=f"{line.name}: n^{exponent:z.2f}", hovertemplate="%{fullData.name}<extra></extra>")
         figure.add_scatter(x=line.x, y=line.y, name=line.name, mode="lines+markers", line={"color": colour, "width": 1},
                            marker={"color": colour, "size": 7}, hovertemplate="n = %{x:,}: %{y:.4g}")
     figure.update_layout(showlegend=True)

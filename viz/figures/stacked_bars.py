@@ -40,4 +40,4 @@ def _words(length: float, longest: float) -> str:
     """What stands in a piece: ∞, its length, or nothing where it is too short for words."""
     if not np.isfinite(length):
         return "∞"
-    return f"{length:.3f}" if length > longest / 16 else ""
+    return f"{length:z.3f}" if length > longest / 16 else ""

@@ -102,7 +102,7 @@ def _head(body: bytes, state: bytes) -> str:
 
 def _most(shown: DisplayedHead, row: int) -> str:
     order = np.argsort(-shown.weights[row], kind="stable")[:LARGEST]
-    return ", ".join(f"“{shown.columns[place].text}” {shown.weights[row, place]:.2f}" for place in order)
+    return ", ".join(f"“{shown.columns[place].text}” {shown.weights[row, place]:z.2f}" for place in order)
 
 
 def _grid(body: bytes, state: bytes) -> str:

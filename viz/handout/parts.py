@@ -64,7 +64,7 @@ def handles_of(body: bytes, state: bytes) -> Part:
     require(low < high and 0 < len(labels) <= LIMITS.handout_parts and len(values) == drawn.count and low <= min(values)
             and max(values) <= high)
     control, per_label = Numbers("", values, low, high, len(values), len(values)), len(values) // len(labels)
-    numbers = (" ".join(f"{value:.2f}" for value in values[at:at + per_label])
+    numbers = (" ".join(f"{value:z.2f}" for value in values[at:at + per_label])
                for at in range(0, len(values), per_label))
     listed = ", ".join(f"{label} {written}" for label, written in zip(labels, numbers, strict=True))
     return Part(lambda room: (handles_payload.body(control, drawn, room=room),

@@ -87,5 +87,5 @@ def _decimals(cells: Sequence[str | float | None]) -> int:
 
 def _said(cell: str | float | None, places: int = 0) -> str:
     if isinstance(cell, float):
-        return f"{cell:.{places}f}"
+        return f"{cell:z.{places}f}"
     return "–" if cell is None else html.escape(show_invisibles(str(cell)))

@@ -87,9 +87,9 @@ def _not(page: PageContext, lesson: Lesson) -> None:
             slider_for(page, "learnt", words["learnt"], SHARES[::5].round(2))
         shown = bound.entropy - bound.cross_entropy
         drawn = [Line(words["cross_entropy"], bound.cross_entropy, 1, "dash"),
-                 Line(f"H(Y) = {bound.entropy:.3f}", np.full_like(SHARES, bound.entropy), 1, "dot"),
+                 Line(f"H(Y) = {bound.entropy:z.3f}", np.full_like(SHARES, bound.entropy), 1, "dot"),
                  Line(words["bound"], shown, 0),
-                 Line(f"I(X;Y) = {bound.information:.3f}", np.full_like(SHARES, bound.information), 0, "dot")]
+                 Line(f"I(X;Y) = {bound.information:z.3f}", np.full_like(SHARES, bound.information), 0, "dot")]
         figure(lambda theme: lines(theme, SHARES, drawn, axes=(words["share"], "bits"),
                                    marks=[(learnt, f"s = {learnt:g}")], height=380),
                key="information-bound", alt=lesson.alt("bound", information=bound.information, best=float(shown.max())))
@@ -195,7 +195,7 @@ def _map(page: PageContext, lesson: Lesson, pool: information.Information) -> No
         name = head_label(*pool.places[here])
         rows = [words["table_head"].format(head=name), "|---|---:|---:|"]
         apart = mds.between(at)
-        rows += [f"| {head_label(*pool.places[other])} | {wanted[here, other]:.3f} | {apart[here, other]:.3f} |"
+        rows += [f"| {head_label(*pool.places[other])} | {wanted[here, other]:z.3f} | {apart[here, other]:z.3f} |"
                  for other in near]
         st.markdown("\n".join(rows))
         same, other = information.within_and_between(pool, wanted)

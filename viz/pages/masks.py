@@ -142,7 +142,7 @@ def _table(words: dict, by_method: dict[str, np.ndarray], allowed: np.ndarray) -
     rows = [words["table_head"], "|---|---|---|---|"]
     for method in masking.METHODS:
         least, difference = numbers[f"least_{method}"], numbers[f"difference_{method}"]
-        rows.append(f"| {words['names'][method]} | {least:.4f} | {difference:.2g} | {words['leaks'][method]} |")
+        rows.append(f"| {words['names'][method]} | {least:z.4f} | {difference:.2g} | {words['leaks'][method]} |")
     return "\n".join(rows)
 
 

@@ -16,6 +16,7 @@ from model.studies.next_token import NextWord, NextWordQuery, distribution
 from viz.components.head_grid import GridState, head_grid
 from viz.components.head_view import head_view
 from viz.figures.bars import bars
+from viz.format import format_weight
 from viz.page import Page, PageContext
 from viz.page_controls import Number, Steps
 from viz.text import escape_markdown, strings
@@ -105,8 +106,8 @@ def _steps(page: PageContext, answer: NextWord, chances: np.ndarray, full: bool)
     with st.container(horizontal=True):
         for number, text in list(zip(answer.ids, answer.texts))[:OFFERED]:
             if chances[number] > 0:
-                button_setting(page, f"{escape_markdown(text)} {chances[number]:.3f}", f"write-{number}",
-                               wrote=(*wrote, number))
+                share = format_weight(float(chances[number]))
+                button_setting(page, f"{escape_markdown(text)} {share}", f"write-{number}", wrote=(*wrote, number))
     if wrote and wrote[-1] in answer.ends:
         st.caption(words["ended"])
 

@@ -151,9 +151,9 @@ def _named(row: Row, place: int) -> str:
 def _numbers(lesson: Lesson, row: Row, here: np.ndarray, temperature: float) -> None:
     """The row at this temperature in five numbers."""
     words, keys, nats = lesson.prose["numbers"], int(row.allowed.sum()), float(entropy(here, base=math.e))
-    shown = [(words["bits"], f"{nats / np.log(2):.3f}", words["of"].format(most=f"{np.log2(keys):.3f}")),
-             (words["nats"], f"{nats:.3f}", words["of"].format(most=f"{np.log(keys):.3f}")),
-             (words["effective"], f"{float(softmax.effective_tokens(here)):.2f}", words["of"].format(most=keys)),
+    shown = [(words["bits"], f"{nats / np.log(2):z.3f}", words["of"].format(most=f"{np.log2(keys):z.3f}")),
+             (words["nats"], f"{nats:z.3f}", words["of"].format(most=f"{np.log(keys):z.3f}")),
+             (words["effective"], f"{float(softmax.effective_tokens(here)):z.2f}", words["of"].format(most=keys)),
              (words["largest"], f"{here.max():.4g}", words["at_least"].format(least=f"{1 / keys:.3g}")),
              (words["slope"], f"{float(softmax.jacobian_norm(here, temperature)):.3g}", words["slope_about"])]
     with st.container(horizontal=True, gap="large", key="numbers"):
@@ -172,7 +172,7 @@ def _spread(page: PageContext, lesson: Lesson, row: Row, weights: np.ndarray, he
             figure(lambda theme: lines(theme, GRID, [Line("entropy", entropy(weights, base=2))],
                                        axes=("temperature T", "entropy H in bits"), log="x",
                                        marks=[(temperature, f"T = {temperature:g}")],
-                                       bounds=[(np.log2(keys), f"log₂ {keys} = {np.log2(keys):.2f}")], height=300),
+                                       bounds=[(np.log2(keys), f"log₂ {keys} = {np.log2(keys):z.2f}")], height=300),
                    key="softmax-entropy",
                    alt=lesson.alt("spread", t=temperature, bits=float(entropy(here, base=2)), keys=keys))
         with right:

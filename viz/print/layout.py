@@ -97,7 +97,7 @@ def pair_words(shown: DisplayedHead, view: View) -> tuple[str, ...]:
     if place is None:
         return ()
     a, b = shown.rows[place[0]], shown.columns[place[1]]
-    return fonts.label(a.text), "→", fonts.label(b.text), f"{shown.weights[place]:.3f}"
+    return fonts.label(a.text), "→", fonts.label(b.text), f"{shown.weights[place]:z.3f}"
 
 
 def draw_label(sheet: Sheet, x: float, y: float, place: int, names: Labels, **how: Any) -> None:

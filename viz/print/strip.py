@@ -47,7 +47,7 @@ def plan_of(pictures: list[DisplayedHead], view: View, raster: bool) -> PictureP
             sheet.text(x + left + PAD, y + top + 11.5, names.texts[place], size=SIZE, face="mono", colour=ink,
                        fill=behind)
             if weights[place] >= NUMBERED:
-                sheet.text(x + left + wide / 2, y + top + 23, f"{weights[place]:.2f}", size=6, colour=theme.QUIET,
+                sheet.text(x + left + wide / 2, y + top + 23, f"{weights[place]:z.2f}", size=6, colour=theme.QUIET,
                            align="center")
 
     width = max(left + wide for left, _, wide in spots)

@@ -38,8 +38,23 @@ def test_a_row_is_coloured_by_its_own_largest_and_special_tokens_stand_behind_a_
     assert list(drawn("light")["importance"].layout.xaxis.labelalias.values()) == ["a", "b", "c", "", "[CLS]"]
     written = [[(light + dark).strip() for light, dark in zip(*each, strict=True)]
                for each in zip(trace.text, over.text, strict=True)]
-    assert written[0] == ["−2", "1", "", "", "9"] and written[2][0] == ""   # below a hundredth of the largest
+    assert written[0] == ["−2.0", "1.0", "", "", "9.0"] and written[2] == ["", "0.25", "0.12", "", "0.50"]
     assert trace.customdata[0][0] == "deleted · a: -2" and (trace.zmin, trace.zmax) == (0, 1)
+
+
+@pytest.mark.parametrize("numbers, label, texts", [
+    ([0.68, -0.0068, 0.004, np.nan], "x", ["0.68", "−0.01", "", ""]),
+    ([0.068, 0.0068, 0.0004, -0.068], "x", ["0.068", "0.007", "", "−0.068"]),
+    ([-0.0068, 0.00068, 0.00004, 0], "x · 10⁻³", ["−6.8", "0.7", "", ""]),
+    ([-0.000068, 0.0000068, 0, 0], "x · 10⁻³", ["−0.068", "0.007", "", ""]),
+    ([1.5e-6, -6.1e-7, 0, 0], "x · 10⁻⁶", ["1.5", "−0.6", "", ""]),
+    ([123, -99.4, 0.4, 1], "x", ["123", "−99", "", "1"]),
+    ([1e-13, 0, 0, 0], "x · 10⁻⁹", ["", "", "", ""]), ([0, 0, 0, 0], "x", ["", "", "", ""])])
+def test_a_small_rows_numbers_are_written_in_thousandths_so_that_all_are_short(numbers, label, texts):
+    figure = importance("light", [[("x", np.array(numbers))]], list("abcd"), [False] * 4, title="", apart_title="")
+    written = [(light + dark).strip() for light, dark in zip(*(trace.text[0] for trace in figure.data), strict=True)]
+    assert (figure.layout.yaxis.ticktext[0], written) == (label, texts)
+    assert max(map(len, texts)) <= 6
 
 
 def test_dots_keep_their_intervals_and_the_ceiling_its_place():

@@ -6,7 +6,6 @@ from viz import theme as colours
 from viz.figures.drawing import FigureSpec
 from viz.figures.importance import importance
 from viz.figures.matrix import CellStyle, matrix
-from viz.figures.numbers import signed_text
 from viz.figures.table import figure_rows
 
 SHADES = np.linspace(0, 1, 144).reshape(12, 12)
@@ -53,10 +52,3 @@ def test_both_colours_come_to_one_size_of_letters():
 
 def test_the_table_has_every_cell_once():
     assert len(figure_rows(figures("light")["weights"])) == 1 + 144
-
-
-@pytest.mark.parametrize("number, form, text",
-                         [(-0.0004, ".2f", "0.00"), (-0.25, ".2f", "−0.25"), (0.25, ".2f", "0.25"), (np.nan, ".2f", ""),
-                          (-0.0, ".3f", "0.000"), (-1.5e-5, ".2g", "−1.5e−05")])
-def test_what_is_rounded_to_0_has_no_sign_and_a_negative_number_a_true_one(number, form, text):
-    assert signed_text(number, form) == text

@@ -1,6 +1,6 @@
 // Handles on an SVG: bars, shares of one whole, or points. Dragging happens here; what was dragged is sent as {values}.
 import { receiver } from "../js/messages.js";
-import { div, figure, fill, frame, palette, within } from "../js/shared.js";
+import { div, figure, fill, fixed, frame, palette, within } from "../js/shared.js";
 import { set, shape } from "../js/svg.js";
 
 const PAUSE = 120, PATIENCE = 2000, TOP = 24, FOOT = 24;
@@ -80,8 +80,8 @@ export function mount(element, bytes, send) {
     set(each.dot, { cx: x, cy: y, fill: colour });
     set(each.number, { x, y: above ? y - 12 : y + 22 });
     set(each.name, { x, y: body.height - 6 });
-    each.number.textContent = values[at].toFixed(2);
-    say(each, at, values[at], values[at].toFixed(2));
+    each.number.textContent = fixed(values[at], 2);
+    say(each, at, values[at], fixed(values[at], 2));
   }
 
   function drawPoint(each, at, box, colour) {
@@ -90,8 +90,8 @@ export function mount(element, bytes, send) {
     set(each.dot, { cx: x, cy: y, fill: colour });
     set(each.name, { x, y: y - 12 });
     set(each.number, { x, y: y + 22 });
-    each.number.textContent = `${values[2 * at].toFixed(2)}, ${values[2 * at + 1].toFixed(2)}`;
-    say(each, at, values[2 * at], `x ${values[2 * at].toFixed(2)}, y ${values[2 * at + 1].toFixed(2)}`);
+    each.number.textContent = `${fixed(values[2 * at], 2)}, ${fixed(values[2 * at + 1], 2)}`;
+    say(each, at, values[2 * at], `x ${fixed(values[2 * at], 2)}, y ${fixed(values[2 * at + 1], 2)}`);
   }
 
   function say(each, at, value, text) {

@@ -2,7 +2,7 @@
 // for all; only a choice is sent, as {token, pair}. While a reader predicts, the head is covered: no weights are
 // here, cells are marked, and {marks} is sent in the end.
 import { number, receiver } from "../js/messages.js";
-import { div, figure, fill, frame, node, palette, tooltip } from "../js/shared.js";
+import { div, figure, fill, fixed, frame, node, palette, tooltip } from "../js/shared.js";
 import { covered, scored } from "./offline_prediction.js";
 import { valueOf } from "./codes.js";
 import { legendOf } from "./legend.js";
@@ -91,7 +91,7 @@ export function mount(element, bytes, send) {
     if (!scores) return rows;
     const score = number(scores.values[row * scores.shape[1] + column], low, high), step = (high - low) / 65534;
     const digits = [0.04, 0.004].filter((each) => step < each).length;
-    rows.push([words.score, Number.isNaN(score) ? words.masked : score.toFixed(digits)]);
+    rows.push([words.score, Number.isNaN(score) ? words.masked : fixed(score, digits)]);
     return rows;
   }
 

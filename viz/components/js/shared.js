@@ -107,11 +107,14 @@ export function place(element, x, y, width = undefined, height = undefined) {
   element.hidden = false;
 }
 
+// So many decimals, and no minus before what they round to 0.
+export const fixed = (value, digits) => value.toFixed(digits).replace(/^-(?=[0.]+$)/, "");
+
 // A weight or a measure as people read it: three decimals, and never 0.000 for something that is not 0.
 export function figure(value) {
   const size = Math.abs(value);
   if (value === 0 || size >= 100) return value.toFixed(0);
-  return size < 0.0005 ? value.toExponential(1) : value.toFixed(size < 10 ? 3 : 1);
+  return size < 0.0005 ? value.toExponential(1) : fixed(value, size < 10 ? 3 : 1);
 }
 
 // The same without the zeros of a round number, with a true minus, and with two digits that count, for legends.
@@ -120,7 +123,9 @@ export function short(value) {
   return written.replace(/^-/, "−").replace(/\.0+$|(\.\d*?[1-9])0+$/, "$1");
 }
 
-export const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
+// {name}, and {name:# head|# heads}: its first form for 1, the second for every other number (viz/text.py).
+export const fill = (text, values) => text.replace(/\{(\w+)(?::([^{|}]*)\|([^{|}]*))?\}/g, (_, name, one, other) =>
+  (one === undefined ? values[name] : (values[name] === 1 ? one : other).replace("#", values[name])));
 
 // The tooltip: a title and rows of [label, value], beside the pointer and inside the window, above everything. It is
 // laid out once for each new text and then only moved; between two texts it stays open and unseen, because opening a

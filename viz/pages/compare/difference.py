@@ -1,6 +1,5 @@
 """The parts of the page Compare two: the open head in both and their difference, which heads changed most, and what
 the two answer."""
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
@@ -11,7 +10,7 @@ import streamlit as st
 from model.ask import sources
 from model.core.displayed import DisplayedHead
 from model.core.heads import Overview
-from model.core.query import Hide, Kind
+from model.core.query import Edit, Hide, Kind
 from model.core.record import AttentionRecord
 from model.core.tables import largest_first
 from model.core.types import HeadId
@@ -20,15 +19,15 @@ from model.studies.comparison import Alignment, Comparison, cosine, difference_v
 from viz.components.head_grid import GridState, HeadValues, head_grid
 from viz.components.head_view import ViewEvent, head_view
 from viz.export.comparison import KINDS, NAMES, SavedComparison, as_csv, picture
-from viz.format import head_label
+from viz.format import format_signed, head_label
 from viz.page import PageContext
+from viz.pages.compare.claims import EQUAL, alone_claim, change_claim, unchanged_why
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import pills, segments
 from viz.widgets.handout_button import picture_button
 
 SHOWN = 6          # heads that are offered
 MOST_ANSWERS = 4   # words of each answer
-EQUAL = 1e-6       # weights that differ by less are equal
 FEW, FEW_PRESENTED = 16, 10   # groups of tokens whose labels have room in a row of three; in a presentation
 HIGH = (360, 520, 760)      # pixels of one of three, of one of two, of one alone
 
@@ -57,7 +56,7 @@ def difference_section(page: PageContext, records: tuple[AttentionRecord, Attent
     _three_pictures(page, records, view, shown, titles, aligned, bound)
     left, right = st.columns(2, gap="medium")
     with left:
-        _largest(shown, aligned, bound, bool(records[1].query.edits))
+        _largest(shown, aligned, records[1].query.edits, head)
         grouped = replace(view, token=_focus(view, aligned), pair=None)   # places are groups here
         _save_menu(SavedComparison(shown, grouped, bound, tuple(map(" · ".join, titles)), records,
                                    page.link()))
@@ -127,20 +126,14 @@ def _picture(page: PageContext, view: View, shown: DisplayedHead, aligned: Align
     picture_button(head_view(shown, view, height=height, bound=bound, key=key, on_event=take), records)
 
 
-def _largest(shown: tuple[DisplayedHead, ...], aligned: Alignment, bound: float, edited: bool) -> None:
-    """The largest change in words, and what could not be compared."""
-    words, changes = strings("compare"), np.nan_to_num(shown[2].weights)
-    most = np.unravel_index(np.abs(changes).argmax(), changes.shape)
-    row, column = aligned.rows[most[0]].text, aligned.columns[most[1]].text
-    st.markdown(words["unchanged"] if bound <= EQUAL else words["most"].format(
-        row=escape_markdown(row), column=escape_markdown(column), one=float(shown[0].weights[most]),
-        other=float(shown[1].weights[most])))
-    if edited and bound <= EQUAL:
-        st.markdown(words["edited"])
-    st.caption(words["picture_about"])
-    alone = sum(not each.both for each in aligned.rows)
-    if alone or not all(each.both for each in aligned.columns):
-        st.caption(words["alone"].format(count=alone, total=len(aligned.rows)))
+def _largest(shown: tuple[DisplayedHead, ...], aligned: Alignment, edits: frozenset[Edit], here: HeadId) -> None:
+    """The largest change in words, and what could not be compared. here: the open head of the second."""
+    st.markdown(change_claim(shown[0].weights, shown[1].weights, aligned))
+    if float(np.abs(np.nan_to_num(shown[2].weights)).max()) <= EQUAL and (why := unchanged_why(edits, here)):
+        st.markdown(why)
+    st.caption(strings("compare")["picture_about"])
+    if alone := alone_claim(aligned):
+        st.caption(alone)
 
 
 def grid_section(page: PageContext, overview: Overview, view: View, compared: Comparison,
@@ -197,4 +190,4 @@ def _answers(first: AttentionRecord, second: AttentionRecord) -> None:
 
 
 def _share(number: float, sign: str = "") -> str:
-    return "–" if math.isnan(number) else f"{number:{sign}.4f}".replace("-", "−")
+    return format_signed(number, f"{sign}.4f") or "–"

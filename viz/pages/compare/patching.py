@@ -12,8 +12,9 @@ from model.core.view import View
 from model.studies.patching import PatchEffects
 from viz.components.head_grid import HeadValues
 from viz.figures.bars import bars
-from viz.format import format_share, head_label
-from viz.pages.compare.difference import EQUAL, SHOWN, coloured_grid
+from viz.format import format_signed, head_label
+from viz.pages.compare.claims import EQUAL, patching_claims
+from viz.pages.compare.difference import SHOWN, coloured_grid
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.fields import pills
@@ -37,7 +38,7 @@ def patching_section(records: tuple[AttentionRecord, ...], overview: Overview, v
         bound = max(FAINT * abs(patches.other - patches.plain), effects.abs().max(), EQUAL)
         colours = HeadValues(effects.to_dict(), words["effect"], signed=True, bound=bound, ranked=True)
         coloured_grid(overview, view, colours, strongest.index, key="compare-patched", records=records, choose=choose)
-        pills(words["open"], [(head, f"{head_label(*head)}  {effect:+.3g}".replace("-", "−"))
+        pills(words["open"], [(head, f"{head_label(*head)}  {format_signed(effect, '+.3g')}")
                               for head, effect in strongest.items()], choose, "head", None, "rank_patched")
     with right:
         _layers(patches)
@@ -64,26 +65,5 @@ def _layers(patches: PatchEffects) -> None:
     st.caption(words["layers"])
     figure(lambda theme: bars(theme, names, {words["share"]: shares}, axes=(words["layer"], words["share"]),
                               height=HIGH), key="compare-layers",
-           alt=words["layers_alt"].format(numbers=", ".join(f"{name} {share:.2f}"
+           alt=words["layers_alt"].format(numbers=", ".join(f"{name} {share:z.2f}"
                                                             for name, share in zip(names, shares, strict=True))))
-
-
-def patching_claims(patches: PatchEffects) -> list[str]:
-    """What the numbers say: which heads turn the answer alone, which layers, and what that does not mean."""
-    words = strings("compare")["patches"]
-    ranked = largest_first(patches.frame()["number"])
-    alone = [(head, number) for head, number in ranked.items() if patches.turns(number)]
-    layers = [str(layer) for layer, number in patches.layers.items() if patches.turns(number)]
-    best, share = ranked.index[0], patches.share(ranked.iloc[0])
-    if patches.words is None:
-        sentences = [words["best"].format(head=head_label(*best), share=share, n=len(patches.heads))]
-    elif alone:
-        turning = ", ".join(f"**{head_label(*head)}** ({format_share(patches.share(number), 0)})"
-                            for head, number in alone[:SHOWN])
-        sentences = [words["turned"].format(heads=turning, count=len(alone), n=len(patches.heads),
-                                            other=escape_markdown(patches.words[1]))]
-    else:
-        sentences = [words["none"].format(n=len(patches.heads), head=head_label(*best), share=share)]
-    if patches.words is not None:
-        sentences.append(words["whole"].format(layers=", ".join(layers)) if layers else words["no_layer"])
-    return [*sentences, words["caution"]]

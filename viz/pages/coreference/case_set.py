@@ -103,4 +103,4 @@ def _untrained(page: PageContext, cases: tuple[Case, ...], rows: str) -> None:
         return
     held_out = "–" if twin_report.held_out is None else percent(twin_report.held_out.accuracy)
     st.markdown(words["untrained_said"].format(best=percent(twin_report.best.accuracy),
-                                               p=f"{twin_report.luck.p_value:.3f}", held_out=held_out))
+                                               p=f"{twin_report.luck.p_value:z.3f}", held_out=held_out))

@@ -10,16 +10,15 @@ from model.studies.coreference.model_answers import Answers, AnswersQuery
 from model.studies.coreference.report import Report
 from model.studies.coreference.statistics import correctness, frames_of
 from viz.figures.bars import bars
-from viz.format import format_share, head_label
+from viz.format import head_label
 from viz.page import PageContext
-from viz.pages.coreference.claims import Twins, percent
+from viz.pages.coreference.claims import Twins, answer_claim, percent, silencing_claim
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.control_widgets import toggle_for
 from viz.widgets.figure import figure
 
 SILENCED = 8        # heads of the ranking that are silenced one by one
-LITTLE = 0.02       # a change of the probability that is called none
 
 
 def silencing_section(page: PageContext, case: Case, twins: Twins, set_report: Report | None) -> None:
@@ -36,9 +35,7 @@ def silencing_section(page: PageContext, case: Case, twins: Twins, set_report: R
     st.caption(words["ways"]["answer" if case.answer else plain.way])
     a, b = (case.answer, case.other) if case.answer else twins.words[:2]
     share = float(plain.share[0])
-    right_word = words["right" if share > 0.5 else "wrong"]
-    st.markdown(words["said"].format(a=f"*{escape_markdown(a)}*", b=f"*{escape_markdown(b)}*",
-                                     share=format_share(share), right=right_word))
+    st.markdown(answer_claim(share, f"*{escape_markdown(a)}*", f"*{escape_markdown(b)}*"))
     toggle_for(page, "proof", words["switch"].format(n=min(SILENCED, len(twins.heads))))
     if page.controls["proof"]:
         _one_by_one(page, question, twins, (a, b), share)
@@ -55,11 +52,7 @@ def _one_by_one(page: PageContext, question: AnswersQuery, twins: Twins, choice:
     figure(lambda theme: bars(theme, names, {"P": np.array([share, *shares])},
                               axes=(words["x"], words["y"].format(a=a, b=b)), y_range=(0, 1)),
            key="coref-proof", alt=words["alt"].format(a=a, b=b, n=len(heads)))
-    most = int(np.argmax(np.abs(np.array(shares) - share)))
-    change = shares[most] - share
-    st.markdown(words["most"].format(head=head_label(*heads[most][1:]), share=format_share(shares[most]),
-                                     change=f"{100 * change:+.1f}".replace("-", "−")) if abs(change) > LITTLE
-                else words["little"])
+    st.markdown(silencing_claim(heads, share, shares))
 
 
 def _silenced(question: AnswersQuery, head: tuple[Kind, int, int]) -> AnswersQuery:

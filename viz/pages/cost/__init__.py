@@ -134,8 +134,8 @@ def _steps(words: dict, taken: list[tiles.Step], step: int) -> str:
     rows = [words["table_head"], "|---|---:|---:|---:|---:|"]
     for number, state in enumerate(taken[:step], 1):
         factor = f"{state.kept:.4g}" if number > 1 else "–"
-        cells = [f"{state.keys[0]}{RANGE}{state.keys[1] - 1}", f"{state.m:.3g}", factor, f"{state.l:.4f}",
-                 f"{float(state.answer[0]):.4f}"]
+        cells = [f"{state.keys[0]}{RANGE}{state.keys[1] - 1}", f"{state.m:.3g}", factor, f"{state.l:z.4f}",
+                 f"{float(state.answer[0]):z.4f}"]
         rows.append("| " + " | ".join(f"**{cell}**" if number == step else cell for cell in cells) + " |")
     return "\n".join(rows)
 

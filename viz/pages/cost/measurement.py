@@ -110,7 +110,7 @@ def _drawn(lesson: Lesson, measured: Measured, field: str, width: int, theme: st
 
 def _grows(measured: Measured, way: str, field: str) -> str:
     fit = measured.fit(way, field)
-    return "–" if fit is None else f"n^{fit[0]:.2f}"
+    return "–" if fit is None else f"n^{fit[0]:z.2f}"
 
 
 def _table(lesson: Lesson, measured: Measured) -> str:
@@ -120,7 +120,7 @@ def _table(lesson: Lesson, measured: Measured) -> str:
             n, last = list(measured.found[way].items())[-1]
             rows.append(f"| {lesson.prose['ways'][way]} | {n:,} "
                         f"| {last.seconds:.2g} s, {_grows(measured, way, 'seconds')} | "
-                        f"{last.peak / 2**20:,.1f} MB, {_grows(measured, way, 'peak')} |")
+                        f"{last.peak / 2**20:z,.1f} MB, {_grows(measured, way, 'peak')} |")
     return "\n".join(rows)
 
 

@@ -1,13 +1,18 @@
 """What is true of an attribution and of a set of them, in words computed from the numbers."""
+from collections.abc import Sequence
+
 import numpy as np
 
 from model.core.statistics import MeanInterval
 from model.studies.attribution import METHODS, NULLS, Attribution, agreement, ceiling, first_token, rank_agreement
 from model.studies.faithfulness.report import Report
+from viz.claims import as_printed, first_true, lead
 from viz.format import head_label
 from viz.text import escape_markdown, strings
 
 POSITION = 0.9   # a measure whose order agrees this far with that of a model that looks evenly is told as one
+FAINT = 0.05     # a weight that nobody would point at
+RHO = "{:z.2f}".format   # how a rank correlation is printed
 
 
 def label(name: str, layer: int, head: int) -> str:
@@ -33,14 +38,27 @@ def answer_claims(attribution: Attribution, layer: int, head: int) -> list[str]:
     proposed = {name: mean for name, mean in means.items() if name in METHODS}
     if not proposed or not np.isfinite(top):
         return []
-    best = max(proposed, key=lambda name: proposed[name])
+    best = closest(proposed)
+    value = proposed[best[0]]
+    name = first_true([(as_printed(value, RHO) <= 0, "best_none"), (len(best) > 1, "best_shared"), (True, "best")])
     sentences = [words["ceiling_said"].format(ceiling=top),
-                 words["best"].format(best=sentence_label(best, layer, head), best_value=proposed[best],
-                                      **{name: f"{means[f'weight_{name}']:.2f}" if f"weight_{name}" in means else "–"
-                                         for name in ("head", "layer")})]
+                 words[name].format(best=_names(best, layer, head), best_value=value,
+                                    **{name: RHO(means[f"weight_{name}"]) if f"weight_{name}" in means else "–"
+                                       for name in ("head", "layer")})]
     sentences += [line for name in ("rollout", "flow") if (line := _position(attribution, name))]
     outside = float(attribution.by_method(layer, head)["weight_head"][~attribution.ranked].sum())
     return [*sentences, words["sink"].format(share=outside), *_first(attribution, layer, head)]
+
+
+def closest(means: dict[str, float]) -> list[str]:
+    """The measures with the largest mean rank correlation; several where the printed digits are the same."""
+    most = max(means.values())
+    return [name for name, mean in means.items() if lead(mean, most, RHO) == 0]
+
+
+def _names(measures: list[str], layer: int, head: int) -> str:
+    """Measures as a sentence lists them, in italics."""
+    return strings("explain")["picture"]["and"].join(f"*{sentence_label(name, layer, head)}*" for name in measures)
 
 
 def _first(attribution: Attribution, layer: int, head: int) -> list[str]:
@@ -48,7 +66,7 @@ def _first(attribution: Attribution, layer: int, head: int) -> list[str]:
     words, first = strings("explain")["sentence"], first_token(attribution, layer, head)
     if first is None or not np.isfinite([first.apart, first.ranked]).all():
         return []
-    better = "flatters" if first.ranked > first.apart else "flatters_not"
+    better = {1: "flatters", -1: "flatters_not", 0: "flatters_even"}[lead(first.ranked, first.apart, RHO)]
     return [words["first"].format(token=escape_markdown(attribution.tokens.texts[0]), head=first.head,
                                   layer=first.layer, effect=first.effect, rank=first.rank,
                                   count=first.count, apart=first.apart, ranked=first.ranked) + " " + words[better]]
@@ -62,7 +80,9 @@ def _position(attribution: Attribution, name: str) -> str:
     rho = rank_agreement(attribution.scores[name][chosen], attribution.scores[null][chosen])
     if not np.isfinite(rho):
         return ""
-    return words["position" if rho >= POSITION else "position_not"].format(name=sentence_label(name, 0, 0), rho=rho)
+    agrees = as_printed(rho, RHO)
+    form = first_true([(agrees == 1, "position_same"), (agrees >= POSITION, "position"), (True, "position_not")])
+    return words[form].format(name=sentence_label(name, 0, 0), rho=rho)
 
 
 def set_claims(report: Report, layer: int, head: int, heads: int) -> list[str]:
@@ -71,10 +91,12 @@ def set_claims(report: Report, layer: int, head: int, heads: int) -> list[str]:
     proposed = {name: means[-1] for name, means in report.methods.items() if name in METHODS and means[-1].texts}
     if not proposed:
         return [words["few"]]
-    best = max(proposed, key=lambda name: proposed[name].value)
+    best = closest({name: mean.value for name, mean in proposed.items()})
+    values = [format_interval(proposed[name]) for name in best]
     lines = [words["said"].format(texts=report.texts, words=report.words, used=report.ceiling[-1].texts),
              words["ceiling"].format(value=format_interval(report.ceiling[-1])),
-             words["best"].format(name=sentence_label(best, layer, head), value=format_interval(proposed[best]))]
+             words["best" if len(best) == 1 else "best_shared"].format(name=_names(best, layer, head),
+                                                                       value=words["and"].join(values))]
     if {"weight_head", "weight_layer"} <= set(proposed):
         lines.append(words["raw"].format(head=head_label(layer, head), value=format_interval(proposed["weight_head"]),
                                          layer=format_interval(proposed["weight_layer"])))
@@ -85,7 +107,7 @@ def set_claims(report: Report, layer: int, head: int, heads: int) -> list[str]:
                                               value=format_interval(proposed[name]),
                                               null=format_interval(report.methods[null][-1])))
     if heads > 1 and report.best.texts:
-        chosen = " and ".join(dict.fromkeys(head_label(*each) for each in report.chosen))
+        chosen = words["and"].join(dict.fromkeys(head_label(*chosen) for chosen in report.chosen))
         lines.append(words["held_out"].format(chosen=chosen, value=format_interval(report.best), count=heads))
     return lines
 
@@ -98,3 +120,18 @@ def value_claim(attribution: Attribution) -> str:
     return words[form].format(word=f"*{escape_markdown(answer.word)}*", rival=f"*{escape_markdown(answer.rival)}*",
                               value=answer.value, rank=answer.rank,
                               chance=np.exp(min(answer.value, 0)), before=f"“{before}”")
+
+
+def share_claim(weights: np.ndarray, share: np.ndarray, names: tuple[Sequence[str], Sequence[str]],
+                heads: int) -> str:
+    """What a head's shares among the heads of its layer say, and what they hide. weights and share: (query, key);
+    names: of both."""
+    words, sums = strings("explain")["share"], share.sum(1)
+    row, column = map(int, np.unravel_index(share.argmax(), share.shape))
+    loud, cells = int(((share > 2 / heads) & (weights < FAINT)).sum()), int((weights > 0).sum())
+    alike = as_printed(float(sums.min()), RHO) == as_printed(float(sums.max()), RHO) == 1
+    return " ".join(words[name].format(low=sums.min(), high=sums.max(), row=escape_markdown(names[0][row]),
+                                       column=escape_markdown(names[1][column]), share=share[row, column],
+                                       weight=weights[row, column], loud=loud, cells=cells, average=1 / heads,
+                                       faint=FAINT)
+                    for name in ("sums_even" if alike else "sums", "darkest", "loud" if loud else "quiet"))

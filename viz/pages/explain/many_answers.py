@@ -16,7 +16,7 @@ from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
 from viz.format import head_label, visible_token
 from viz.page import PageContext
-from viz.pages.explain.claims import set_claims
+from viz.pages.explain.claims import set_claims, share_claim
 from viz.pages.explain.one_answer import agreement_chart
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
@@ -25,7 +25,6 @@ from viz.widgets.figure import figure
 
 HIGH = 430    # pixels of a matrix
 DRAWS = 100
-FAINT = 0.05  # a weight that nobody would point at
 
 
 def corpus_section(page: PageContext, record: AttentionRecord, view: View, kind: str) -> None:
@@ -142,16 +141,10 @@ def head_shares(page: PageContext, attention_map: AttentionMap, view: View) -> N
 
 def _share_claims(attention_map: AttentionMap, view: View, weights: np.ndarray, share: np.ndarray) -> str:
     """What the shares say: how far columns are from one, and what a large share may hide."""
-    words, sums = strings("explain")["share"], share.sum(1)
-    row, column = np.unravel_index(share.argmax(), share.shape)
-    count, names = attention_map.layer(view.layer).heads, (attention_map.queries.texts, attention_map.keys.texts)
-    loud = (share > 2 / count) & (weights < FAINT)
-    claim = words["said"].format(low=sums.min(), high=sums.max(), row=escape_markdown(names[0][row]),
-                                 column=escape_markdown(names[1][column]), share=share[row, column],
-                                 weight=weights[row, column], loud=int(loud.sum()), cells=int((weights > 0).sum()),
-                                 average=1 / count, faint=FAINT)
+    names = (attention_map.queries.texts, attention_map.keys.texts)
+    claim = share_claim(weights, share, names, attention_map.layer(view.layer).heads)
     if view.pair is not None:
-        claim += " " + words["pair"].format(row=escape_markdown(names[0][view.pair[0]]),
+        claim += " " + strings("explain")["share"]["pair"].format(row=escape_markdown(names[0][view.pair[0]]),
                                             column=escape_markdown(names[1][view.pair[1]]), weight=weights[view.pair],
                                             share=share[view.pair])
     return claim

@@ -107,7 +107,7 @@ def best_guess(record: AttentionRecord, name: str) -> str:
         return "…"
     if len(answer.texts) > 1:
         return " ".join(escape_markdown(best[0]) for best in answer.texts)
-    return f"**{escape_markdown(answer.texts[-1][0])}** ({answer.probabilities[-1][0]:.3f})"
+    return f"**{escape_markdown(answer.texts[-1][0])}** ({answer.probabilities[-1][0]:z.3f})"
 
 
 def word_spans(text: str) -> list[tuple[int, int]]:

@@ -4,13 +4,13 @@ from model.core import heads
 from model.core.query import Kind
 from model.core.record import AttentionRecord
 from model.core.view import View
+from viz.claims import as_printed, first_true, lead, rank
 from viz.examples import Example, token_of
 from viz.format import format_weight, head_label, token_label
 from viz.text import escape_markdown, strings
 
-BLIND = 1e-4    # weights that differ by less are the same: the row has not seen the other word
-HARDLY = 0.25   # a change of less than this share of the weight is called "hardly moves"
-PLACES = {1: "first", 2: "second"}
+BLIND = 1e-5    # weights that differ by less are the same: the row has not seen the other word
+HARDLY = 0.1    # a change of at most this share of the weight is called "hardly moves"
 
 
 def head_claims(record: AttentionRecord, view: View, twin: AttentionRecord | None = None,
@@ -19,17 +19,18 @@ def head_claims(record: AttentionRecord, view: View, twin: AttentionRecord | Non
     if view.pair is None:
         return []
     attention_map = record[view.kind]
-    order = heads.rank_heads_for_pair(attention_map, *view.pair)
-    places = {(layer, head): place for place, (layer, head, _) in enumerate(order, 1)}
-    weights = {(layer, head): weight for layer, head, weight in order}
+    weights = heads.pair_weights(attention_map, *view.pair)
     here = (view.layer, view.head)
     allowed = attention_map.layer(view.layer).allowed.block(slice(view.pair[0], view.pair[0] + 1),
                                                             slice(0, len(attention_map.keys)))
-    words = strings("heads")["claims"]
-    facts = {"head": head_label(*here), "weight": format_weight(weights[here]), "n": len(order), "rank": places[here],
+    place, alike = rank(weights[here], weights.values())
+    facts = {"head": head_label(*here), "weight": format_weight(weights[here]), "n": len(weights), "rank": place,
+             "others": alike - 1,
              "a": token_label(attention_map.queries, view.pair[0]), "b": token_label(attention_map.keys, view.pair[1]),
              "uniform": format_weight(1 / max(1, int(allowed.reshape(-1, allowed.shape[-1])[0].sum())))}
-    sentences = [words["largest" if places[here] == 1 else "ranked"].format(**facts)]
+    name = first_true([(place == 1 and alike == 1, "largest"), (place == 1, "largest_shared"),
+                       (alike == 1, "ranked"), (True, "ranked_shared")])
+    sentences = [strings("heads")["claims"][name].format(**facts)]
     if twin is not None and example is not None:
         sentences += _twin_claims(record, view, twin, example, weights)
     return sentences
@@ -57,31 +58,25 @@ def _twin_claims(record: AttentionRecord, view: View, twin: AttentionRecord, exa
              "rival_twin": format_weight(to_rival[here])}
     if view.kind is Kind.CAUSAL and all(abs(to_key[place] - weight) < BLIND for place, weight in weights.items()):
         return [words["blind"].format(**facts)]
-    other = next((layer, head) for layer, head, _ in heads.rank_heads_for_pair(record[view.kind], *view.pair)
-                 if (layer, head) != here)
-    place = sorted(weights.values(), reverse=True).index(weights[other]) + 1
-    return [words[verdict((weights[here], rival_now[here]), (to_key[here], to_rival[here]))].format(**facts),
-            words["other"].format(head=head_label(*other), place=PLACES.get(place, str(place)),
-                                  weight=format_weight(weights[other]), twin=format_weight(to_key[other])),
-            words["caution"]]
+    other = max((head for head in weights if head != here), key=weights.__getitem__, default=None)
+    sentences = [words[verdict((weights[here], rival_now[here]), (to_key[here], to_rival[here]))].format(**facts)]
+    if other is not None:
+        sentences.append(words["other"].format(head=head_label(*other), weight=format_weight(weights[other]),
+                                               twin=format_weight(to_key[other])))
+    return [*sentences, words["caution"]]
 
 
 # (who leads in this sentence, who in the twin): the sentence; 1 the first noun, −1 its rival, 0 both print the same
 LEADS = {(1, -1): "switches", (-1, 1): "returns", (-1, -1): "behind", (0, 1): "even_now", (0, -1): "even_now",
-         (0, 0): "even_now", (1, 0): "even_then", (-1, 0): "even_then"}
+         (0, 0): "even_both", (1, 0): "even_then", (-1, 0): "even_then"}
 
 
 def verdict(now: tuple[float, float], then: tuple[float, float]) -> str:
     """Which sentence fits. now, then: the weights to the first noun and to its rival in this sentence and in the
-    twin. Who leads is told from the digits that are printed."""
-    lead_now, lead_then = (_lead(float(format_weight(first)), float(format_weight(rival)))
-                           for first, rival in (now, then))
-    if (lead_now, lead_then) in LEADS:
-        return LEADS[lead_now, lead_then]
-    if then[0] > now[0] * (1 + HARDLY):
-        return "grows"
-    return "weakens" if then[0] < now[0] * (1 - HARDLY) else "stays"
-
-
-def _lead(first: float, rival: float) -> int:
-    return (first > rival) - (first < rival)
+    twin. Everything is told from the digits that are printed."""
+    leads = lead(*now), lead(*then)
+    if leads in LEADS:
+        return LEADS[leads]
+    change = round(as_printed(then[0]) / as_printed(now[0]), 9)   # 0.72 / 0.8 is a little less than 0.9
+    return first_true([(change == 1, "same"), (change > 1 + HARDLY, "grows"), (change < 1 - HARDLY, "weakens"),
+                       (True, "stays")])

@@ -189,7 +189,7 @@ def step_mix(here: StepContext, lesson: Lesson, words: dict) -> dict:
     """Draws the weighted values and their sum; returns the numbers of its sentence."""
     path = here.path
     order = [int(place) for place in np.argsort(-path.weights, kind="stable")[:10] if path.weights[place] > 0]
-    rows = [(f"{path.weights[place]:.3f} × v · {here.key_name(place)}", path.weighted[place]) for place in order]
+    rows = [(f"{path.weights[place]:z.3f} × v · {here.key_name(place)}", path.weighted[place]) for place in order]
     rest = len(path.weights) - len(order)
     if rest:
         rows.append((words["rest"].format(count=rest), path.mixed - path.weighted[order].sum(0)))

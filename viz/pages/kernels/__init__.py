@@ -67,7 +67,7 @@ def _regression(page: PageContext, lesson: Lesson) -> None:
             points = HandleSet([str(place) for place in range(len(x))], words["points"], mode="points", height=320)
             picture_button(handles(POINTS, turned["p"], points, key="points", turn=page.set_controls))
             slider_for(page, "h", words["h"], log_steps(0.1, 5, 12), help=words["h_help"])
-            slider_for(page, "q", words["q"], [float(f"{value:.2f}") for value in np.arange(-3, 3.01, 0.1)])
+            slider_for(page, "q", words["q"], [float(f"{value:z.2f}") for value in np.arange(-3, 3.01, 0.1)])
         kernel, h = turned["kernel"], turned["h"]
         curve = kernels.kernel_weights(X[:, None], x[:, None], h, kernel) @ y
         weights = kernels.kernel_weights(np.array([[turned["q"]]]), x[:, None], h, kernel)[0]
@@ -185,7 +185,7 @@ def _pictures(lesson: Lesson, query: np.ndarray, mixed: np.ndarray, keys: np.nda
         return pixels.reshape(associative_memory.HEIGHT, associative_memory.WIDTH)
 
     rows = [[(f"{words['key']} {associative_memory.KEYS[place]}", square(key)) for place, key in enumerate(keys)],
-            [(f"{weight:.2f} {associative_memory.VALUES[place]}", square(value))
+            [(f"{weight:z.2f} {associative_memory.VALUES[place]}", square(value))
              for place, (value, weight) in enumerate(zip(values, weights, strict=True))],
             [(words["query"], square(query)), (words["answer"], square(mixed)),
              (words["wanted"], square(values[asked]))]]

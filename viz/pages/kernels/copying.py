@@ -53,7 +53,7 @@ def copying_section(page: PageContext, lesson: Lesson, seeds: int) -> None:
                    "seeds": len(shipped["copy_seeds"]), "steps": shipped["copy_steps"]}
         st.caption(words["from"].format(**numbers) if own is None else
                    words["own"].format(steps=copying.SHORT,
-                                        seconds=", ".join(f"{words['names'][kind]} {second:.1f} s"
+                                        seconds=", ".join(f"{words['names'][kind]} {second:z.1f} s"
                                                           for kind, second in own.seconds.items())))
         long = list(copying.LENGTHS).index(20)
         short, trained = list(copying.LENGTHS).index(4), list(copying.LENGTHS).index(copying.TRAINED)

@@ -83,6 +83,7 @@ def _table(words: dict, trained: scores.Scores) -> str:
     rows = [words["table_head"], "|---|---:|---:|---:|---:|"]
     for kind in scores.KINDS:
         cells = [words["names"][kind], format_share(trained.accuracy[kind][-SMOOTH:].mean(), 0),
-                 f"{trained.entropy[kind]:.2f}", f"{trained.seconds[kind]:.2f}", f"{trained.scoring[kind] * 1e6:,.0f}"]
+                 f"{trained.entropy[kind]:z.2f}", f"{trained.seconds[kind]:z.2f}",
+                 f"{trained.scoring[kind] * 1e6:,.0f}"]
         rows.append("| " + " | ".join(cells) + " |")
     return "\n".join(rows)

@@ -98,7 +98,7 @@ def _lengths(page: PageContext, lesson: Lesson, revealed: bool) -> None:
 
 
 def _said(number: float) -> str:
-    return f"{number:.3f}" if np.isfinite(number) else "∞"
+    return f"{number:z.3f}" if np.isfinite(number) else "∞"
 
 
 def _smoothing(page: PageContext, lesson: Lesson) -> None:

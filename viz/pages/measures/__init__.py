@@ -2,20 +2,20 @@
 one text and for many."""
 from typing import TYPE_CHECKING
 
-import numpy as np
 import streamlit as st
 
 from model.ask import sources
 from model.core.measures import HeadMeasures, MeasuresQuery
-from model.core.statistics import spearman, x_log_x
+from model.core.statistics import x_log_x
 from model.studies import patterns
 from model.studies.patterns import PATTERNS, TITLES, FitsQuery, HeadFits
 from model.studies.silencing import Silencing, SilencingQuery
 from viz.figures.patterns import WORST, pattern_grid, silencing_effects
 from viz.format import head_label
 from viz.page import Page, PageContext
+from viz.pages.measures.claims import effect_claims, pattern_claims
 from viz.pages.measures.corpus import many_texts
-from viz.text import escape_markdown, strings
+from viz.text import strings
 from viz.theme import READABLE
 from viz.widgets.fields import segments
 from viz.widgets.figure import figure
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 PAGE = Page("Every head measured", "Test", 1, "record")
-POOR = 0.6     # a fit below which the best pattern says little
 
 
 def render(page: PageContext) -> None:
@@ -69,38 +68,23 @@ def _grid(best: "DataFrame") -> None:
 
 def _notice(best: "DataFrame") -> None:
     """What holds of all heads together, counted here."""
-    words, counts = strings("measures"), best["pattern"].value_counts()
-    top = best["fit"].idxmax()
-    sentences = [words["counts"].format(counts=", ".join(words["count"].format(title=TITLES[pattern], count=count)
-                                                         for pattern, count in counts[:3].items()),
-                                        n=len(best)),
-                 words["top"].format(head=head_label(*top), title=TITLES[best["pattern"][top]], fit=best["fit"][top])]
-    poor = (best["fit"] < POOR).sum()
-    sentences += [words["poor"].format(count=poor, limit=POOR)] if poor else []
-    sentences += [words["even"].format(title=TITLES["even"])] if "even" in counts else []
+    words = strings("measures")
     st.markdown(f"##### {words['notice']}")
-    st.markdown("\n".join(f"- {sentence}" for sentence in [*sentences, words["one_text"]]))
+    st.markdown("\n".join(f"- {sentence}" for sentence in [*pattern_claims(best), words["one_text"]]))
 
 
 def _effects(effects: "DataFrame", measure: str) -> None:
     """What silencing did, beside how well a pattern fits: two different things. measure: of the change."""
     words, changes = strings("measures"), effects["silenced"]
     place = changes.idxmax()
-    facts = {"head": head_label(*place), "most": changes[place],
-             "title": escape_markdown(TITLES[effects["pattern"][place]]), "fit": effects["fit"][place]}
     st.markdown(f"##### {words['effects']}")
     axes = (words["effects_axes"]["x"], words["effects_axes"][measure])
     left, right = st.columns([7, 5], gap="large")
     with left:
         figure(lambda theme: silencing_effects(theme, effects, TITLES, axes=axes), key="measures-effects",
-               alt=words["effects_alt"].format(n=len(changes), **facts))
+               alt=words["effects_alt"].format(n=len(changes), head=head_label(*place), most=changes[place]))
     with right:
-        rho = spearman(effects["fit"].to_numpy(), changes.to_numpy())
-        st.markdown(words[f"silenced_{measure}"])
-        st.markdown(words["effects_most"].format(**facts))
-        if np.isfinite(rho):
-            st.markdown(words["effects_rank"].format(n=len(changes), rho=rho))
-        st.markdown(words["effects_quiet"].format(median=changes.median()))
+        st.markdown("\n\n".join([words[f"silenced_{measure}"], *effect_claims(effects)]))
 
 
 def _formula() -> None:

@@ -136,7 +136,7 @@ def _answer(record: AttentionRecord, row: int | None) -> None:
     if prediction is None or row not in prediction.positions:
         return
     place = prediction.positions.index(row)
-    answers = ", ".join(f"**{escape_markdown(text)}** {probability:.3f}" for text, probability in
+    answers = ", ".join(f"**{escape_markdown(text)}** {probability:z.3f}" for text, probability in
                         zip(prediction.texts[place][:ANSWERS], prediction.probabilities[place]))
     tokens = record.maps[-1].queries
     st.markdown(strings("training")["predicted"].format(token=f"*{escape_markdown(tokens.texts[row])}*",

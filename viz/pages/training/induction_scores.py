@@ -8,6 +8,7 @@ from model.studies.induction import InductionMeanQuery, InductionScores
 from viz.figures.induction_scatter import induction_scatter as drawn
 from viz.format import head_label
 from viz.page import PageContext
+from viz.pages.training.claims import habit_claims
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.control_widgets import choice_for
@@ -62,12 +63,7 @@ def _picture(scores: InductionScores) -> None:
 
 def _notice(scores: InductionScores, title: str) -> None:
     words, names = strings("training")["habits"], _names(scores)
-    back, match = int(scores.previous.argmax()), int(scores.prefix.argmax())
-    facts = {"model": escape_markdown(title), "match": names[match], "prefix": scores.prefix[match],
-             "back": names[back], "previous": scores.previous[back], "uniform": scores.uniform}
-    st.markdown(words["best"].format(**facts))
-    if scores.copying is not None:
-        st.markdown(words["copies"].format(head=names[match], copying=scores.copying[match]))
+    st.markdown("\n\n".join(habit_claims(scores, title)))
     title = words["table"].format(heads=len(names))
     with st.expander(title):
         plain_table(scores.frame().sort_values("prefix", ascending=False, kind="stable").round(3),

@@ -6,10 +6,12 @@ import numpy as np
 from model.core.query import Kind
 from model.core.types import KindHeadId
 from model.studies.pronoun_choice import PRONOUNS, Decision, DecisionSet
-from viz.format import head_label
+from viz.claims import first_true, lead
+from viz.format import format_share, head_label
 from viz.text import escape_markdown, strings
 
-LITTLE = 0.5    # a change of P by less leaves the same word ahead, if it was sure before
+HALF = 0.5                # the share of two pronouns at which neither leads; of sentences, half of them
+SHARE = "{:z.2f}".format   # how a share of the two pronouns is printed
 
 
 def layer_name(place: tuple[Kind, int]) -> str:
@@ -30,23 +32,45 @@ def head_name(head: KindHeadId) -> str:
 
 def decision_claims(decision: Decision, mode: str) -> list[str]:
     """Sentences in Markdown: the answer, what silencing costs, which word carries it."""
-    words, other = strings("translate")["decide"], other_pronoun(decision)
+    words = strings("translate")["decide"]
     sentence = words["plain"].format(said=decision.said, share=decision.share)
     if decision.twin is not None:
         sentence += " " + words["plain_twin"].format(said=decision.said, twin=decision.twin)
-    change = (decision.zero if mode == "zero" else decision.mean) - decision.share
-    most, layer = int(np.abs(change).argmax()), int(np.abs(decision.whole - decision.share).argmax())
-    lines = [sentence, words["most" if abs(change[most]) >= LITTLE
-                             else "little"].format(head=head_name(decision.heads[most]), change=float(change[most])),
-             words["layer"].format(layer=layer_name(decision.layers[layer]),
-                                   change=float(decision.whole[layer] - decision.share))]
-    if len(decision.patched):
-        moved = 1 - decision.patched
-        places = [place for place, text in enumerate(decision.source) if text.lower() == "it"]
-        lines.append(words["moved"].format(word=escape_markdown(decision.source[int(moved.argmax())]), other=other,
-                                           share=float(moved.max()),
-                                           it=float(moved[places[-1]]) if places else float("nan")))
-    return lines
+    changes = decision.whole - decision.share
+    layer = int(np.abs(changes).argmax())
+    lines = [sentence, _one_head(decision, decision.zero if mode == "zero" else decision.mean),
+             words["layer"].format(layer=layer_name(decision.layers[layer]), said=decision.said,
+                                   change=float(changes[layer]), share=float(decision.whole[layer]))]
+    return [*lines, *_one_word(decision)]
+
+
+def _one_head(decision: Decision, alone: np.ndarray) -> str:
+    """What silencing one head does: of the head that turns the pronoun furthest if there is one, else of the largest
+    change. alone: the share with each head silenced (head)."""
+    words, lowest = strings("translate")["decide"], int(alone.argmin())
+    turned = lead(decision.share, HALF, SHARE) > 0 > lead(float(alone[lowest]), HALF, SHARE)
+    most = lowest if turned else int(np.abs(alone - decision.share).argmax())
+    name = first_true([(turned, "most"), (lead(float(alone[most]), decision.share, SHARE) == 0, "unmoved"),
+                       (True, "little")])
+    return words[name].format(head=head_name(decision.heads[most]), before=decision.share, after=float(alone[most]),
+                              said=decision.said, other=other_pronoun(decision))
+
+
+def _one_word(decision: Decision) -> list[str]:
+    """What exchanging the encoder's output at one word with the twin's does, at the word that matters most and at it.
+    Nothing without a twin."""
+    if not len(decision.patched):
+        return []
+    words, moved = strings("translate")["decide"], 1 - decision.patched
+    most = int(moved.argmax())
+    name = first_true([(lead(float(moved[most]), HALF, SHARE) > 0, "moved"),
+                       (lead(float(moved[most]), 1 - decision.share, SHARE) > 0, "moved_little"),
+                       (True, "unmoved_words")])
+    facts = {"word": escape_markdown(decision.source[most]), "other": other_pronoun(decision),
+             "share": float(moved[most])}
+    places = [place for place, text in enumerate(decision.source) if text.lower() == "it" and place != most]
+    at_it = [words["at_it"].format(it=float(moved[places[-1]]))] if places else []
+    return [" ".join([words[name].format(**facts), *at_it])]
 
 
 def set_claims(decisions: DecisionSet) -> list[str]:
@@ -58,7 +82,12 @@ def set_claims(decisions: DecisionSet) -> list[str]:
     alone = {name: share for name, share in decisions.moved.items() if name not in ("it", "both nouns", "everything")}
     most = max(alone, key=lambda name: alone[name])
     at_it = decisions.moved["it"]
+    name = first_true([(lead(at_it, HALF, whole_share) >= 0, "set_encoder"),
+                       (lead(alone[most], HALF, whole_share) >= 0, "set_decoder"), (True, "set_spread")])
     return [words["set_points"].format(**facts),
-            words["set_decoder" if at_it < 0.5 else "set_encoder"].format(it=at_it, most=words["set_words"][most],
-                                                                          share=alone[most]),
-            words["contrast"]]
+            words[name].format(it=at_it, most=words["set_words"][most], share=alone[most]), words["contrast"]]
+
+
+def whole_share(share: float) -> str:
+    """A share of sentences in whole per cent, as it is printed."""
+    return format_share(share, 0)

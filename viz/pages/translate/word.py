@@ -155,7 +155,7 @@ def probabilities(now: WordView) -> None:
     place = prediction.positions.index(now.word)
     texts, shares = prediction.texts[place][:MOST_ANSWERS], np.array(prediction.probabilities[place][:MOST_ANSWERS])
     st.markdown(f"##### {words['chances_title']}")
-    rest = ", ".join(f"{text} {share:.3f}" for text, share in zip(texts[1:4], shares[1:4]))
+    rest = ", ".join(f"{text} {share:z.3f}" for text, share in zip(texts[1:4], shares[1:4]))
     figure(lambda theme: bars(theme, [html.escape(text) for text in texts], {words["chances"]: shares},
                               axes=("", words["chances"]), y_range=(0, 1), height=240),
            key="translate-chances", alt=words["chances_alt"].format(first=texts[0], p=shares[0], rest=rest))

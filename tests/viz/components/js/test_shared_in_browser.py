@@ -16,6 +16,17 @@ def test_words_are_filled_in_and_colours_taken_apart(run_module):
     assert run_module("js/shared.js", '({ parts }) => parts("#0a14ff")') == [10, 20, 255]
 
 
+@pytest.mark.parametrize("count, written", [(1, "1 head of 12"), (2, "2 heads of 12"), (0, "0 heads of 12")])
+def test_a_count_has_its_noun(run_module, count, written):
+    text = "{n:# head|# heads} of {all}"
+    assert run_module("js/shared.js", "({ fill }, text, n) => fill(text, { n, all: 12 })", text, count) == written
+
+
+@pytest.mark.parametrize("value, written", [(-0.0004, "0.00"), (-0.0, "0.00"), (-0.25, "-0.25"), (0.25, "0.25")])
+def test_what_is_rounded_to_zero_has_no_minus(run_module, value, written):
+    assert run_module("js/shared.js", "({ fixed }, value) => fixed(value, 2)", value) == written
+
+
 def test_the_theme_is_told_by_the_background_that_is_there(run_module):
     found = run_module("js/shared.js", """({ node, palette }) => {
         const both = (light, dark) => ({ light, dark }), root = node("div", "", "", document.body);

@@ -2,14 +2,16 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from scipy import stats
 
 from model.core.query import Kind
 from model.core.statistics import spearman
-from model.studies.attribution import Answer, agreement, ceiling, first_token
+from model.studies.attribution import Answer, First, agreement, ceiling, first_token
 from model.studies.faithfulness.report import report
 from tests.model.studies.faithfulness.test_report import made
-from viz.pages.explain.claims import answer_claims, set_claims, value_claim
+from viz.pages.explain import claims
+from viz.pages.explain.claims import answer_claims, set_claims, share_claim, value_claim
 
 
 def test_the_sentence_is_told_with_its_ceiling_its_closest_measure_and_what_is_only_position():
@@ -17,11 +19,11 @@ def test_the_sentence_is_told_with_its_ceiling_its_closest_measure_and_what_is_o
     said = answer_claims(found, 5, 1)
     values = {name: each.mean() for name, each in agreement(found, 5, 1).items()}
     assert f"**{ceiling(found).mean():.2f}**" in said[0] and "attention 5·1" in said[1]
-    assert f"({values['weight_head']:.2f})" in said[1]
+    assert f"with {values['weight_head']:.2f} each, are *attention 5·1* and *‖αf(x)‖ 5·1*" in said[1]
     rho = spearman(found.scores["rollout"][found.ranked], found.scores["rollout_even"][found.ranked])
     assert f"{rho:.2f}" in said[2] and "not just position" in said[2]
     position = replace(found, scores=found.scores | {"rollout": found.scores["rollout_even"] ** 3})
-    assert "says where they stand" in answer_claims(position, 5, 1)[2]
+    assert "nothing about this model" in answer_claims(position, 5, 1)[2]
     flat = replace(found, scores=found.scores | {"rollout_even": np.full(9, 0.5)})
     assert len(answer_claims(flat, 5, 1)) == len(said) - 1
 
@@ -36,7 +38,7 @@ def test_the_first_token_of_a_decoder_is_told_with_what_it_would_do_to_the_compa
                               for name in names]) for start in (1, 0))
     said = answer_claims(loud, 5, 1)[-1]
     assert f"from {apart:.2f} into {ranked:.2f}" in said and "rank 1 of 8" in said and "-9" in said
-    assert ranked > apart and "It would flatter" in said
+    assert ranked > apart and "So it would flatter" in said
     assert first_token(replace(loud, kind=Kind.SELF), 5, 1) is None
 
 
@@ -63,3 +65,56 @@ def test_the_answer_is_told_by_what_it_is():
     assert "**0.25**" in said and "rank 3" in said and "“i”" in said
     assert "**1.500**" in value_claim(replace(found, answer=Answer("label", "dog", "cat", 1.5, 1, "?")))
     assert "**0.9000**" in value_claim(replace(found, answer=Answer("vector", "", "", 0.9, 0, "?"), place=None))
+
+
+@pytest.mark.parametrize("rhos, words", [
+    ({"weight_head": 0.5, "weight_layer": 0.4}, "The closest here is *attention 5·1* (0.50)"),
+    ({"weight_head": 0.5001, "weight_layer": 0.4996}, "with 0.50 each, are *attention 5·1* and *attention, layer 5*"),
+    ({"weight_head": 0.496, "weight_layer": 0.494}, "The closest here is *attention 5·1* (0.50)"),
+    ({"weight_head": 0.004, "weight_layer": -0.4}, "the largest ρ is 0.00, of *attention 5·1*"),
+    ({"weight_head": -0.1, "weight_layer": -0.4}, "the largest ρ is -0.10"),
+    ({"weight_head": 0.006, "weight_layer": -0.4}, "The closest here is *attention 5·1* (0.01)")])
+def test_the_closest_measure_is_one_that_no_other_equals_in_print(rhos, words, monkeypatch):
+    monkeypatch.setattr(claims, "agreement", lambda *_: {name: np.full(3, rho) for name, rho in rhos.items()})
+    assert words in answer_claims(made(3), 5, 1)[1]
+
+
+@pytest.mark.parametrize("rho, words", [
+    (1.0, "nothing about this model"), (0.996, "nothing about this model"), (0.994, "little about this model"),
+    (0.896, "little about this model"), (0.894, "is not just position"), (-1.0, "is not just position")])
+def test_what_is_only_position_is_told_from_the_printed_digits(rho, words, monkeypatch):
+    monkeypatch.setattr(claims, "rank_agreement", lambda *_: rho)
+    assert words in answer_claims(made(3), 5, 1)[2] and f"{rho:.2f}" in answer_claims(made(3), 5, 1)[2]
+
+
+@pytest.mark.parametrize("apart, ranked, words", [
+    (0.3, 0.5, "it would flatter"), (0.5, 0.3, "it would not flatter"), (0.301, 0.304, "would change nothing"),
+    (0.304, 0.301, "would change nothing"), (0.304, 0.306, "it would flatter")])
+def test_the_first_token_flatters_only_beyond_the_printed_digits(apart, ranked, words, monkeypatch):
+    monkeypatch.setattr(claims, "first_token", lambda *_: First(0.1, 0.1, -0.2, 3, 8, apart, ranked))
+    last = answer_claims(made(3), 5, 1)[-1]
+    assert words in last and f"from {apart:.2f} into {ranked:.2f}" in last
+
+
+def test_over_a_set_too_measures_that_print_the_same_share_the_place():
+    whole = report([made(seed, truth=(1, 0)) for seed in range(8)], [str(seed) for seed in range(8)], 3, 1)
+    means = {name: tuple(replace(mean, value=value) for mean in whole.methods[name])
+             for name, value in (("weight_head", 0.5001), ("weight_layer", 0.4996), ("rollout", 0.3))}
+    said = " ".join(set_claims(replace(whole, methods=means), 3, 1, 4))
+    assert "alike in these digits: *attention 3·1* and *attention, layer 3*, ρ = **0.50 (" in said
+    apart = means | {"weight_head": tuple(replace(mean, value=0.51) for mean in means["weight_head"])}
+    assert "measured worth: *attention 3·1*, ρ = **0.51" in " ".join(set_claims(replace(whole, methods=apart), 3, 1, 4))
+
+
+@pytest.mark.parametrize("weight, share, words", [
+    (0.04, 0.6, "**1** has a weight below 0.05"), (0.06, 0.6, "No cell has"), (0.04, 0.4, "No cell has")])
+def test_a_picture_is_called_loud_only_where_it_is(weight, share, words):
+    weights, shares = np.array([[weight, 0.9], [0.5, 0.5]]), np.array([[share, 0.3], [0.4, 0.7]])
+    assert words in share_claim(weights, shares, (["a", "b"], ["a", "b"]), 4)
+
+
+def test_rows_of_shares_that_sum_to_1_are_said_to():
+    weights = np.full((2, 2), 0.5)
+    assert "sum to 1.00, too" in share_claim(weights, weights, (["a", "b"], ["a", "b"]), 2)
+    uneven = np.array([[0.5, 0.49], [0.5, 0.5]])
+    assert "sum to 0.99 up to 1.00 instead of 1" in share_claim(weights, uneven, (["a", "b"], ["a", "b"]), 2)

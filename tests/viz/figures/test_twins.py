@@ -1,0 +1,99 @@
+"""Names of heads stand where nothing covers them: beside no other dot, on no other name, in no corner's words."""
+import numpy as np
+import pytest
+
+from viz.figures.accuracies import accuracies
+from viz.figures.base import LETTER, text_width
+from viz.figures.induction_scatter import induction_scatter
+from viz.figures.labels import BEYOND, SIDES
+from viz.figures.twins import twins
+
+NAMES = [f"{layer}·{head}" for layer in range(6) for head in range(12)]
+CORNERS = ("right in both", "always animal", "wrong in both", "always street")
+
+
+def weights(seed: int, size: float) -> np.ndarray:
+    """(head, 2): most heads near the middle, a few far from it."""
+    draw = np.random.default_rng(seed)
+    return (draw.dirichlet([0.3, 0.3, 2], 72)[:, :2] * size).astype(np.float32)
+
+
+def drawn(seed: int = 0, size: float = 1.0, chosen: int | None = None):
+    """The figure of such heads; the chosen one is the head furthest from the middle, unless another is."""
+    here, there = weights(seed, size), weights(seed + 100, size)
+    if chosen is None:
+        chosen = int(np.hypot(here[:, 0] - here[:, 1], there[:, 0] - there[:, 1]).argmax())
+    return twins("light", NAMES, here, there, chosen, axes=("x", "y"), corners=CORNERS)
+
+
+def places(figure, width: float):
+    """(middles, radii) of the dots in pixels of a chart of this width, and (middle, half) of every name."""
+    trace, layout = figure.data[-1], figure.layout
+    room = np.array([width - layout.margin.l - layout.margin.r, layout.height - layout.margin.t - layout.margin.b])
+    y = np.log10(trace.y) if layout.yaxis.type == "log" else np.asarray(trace.y)
+    low, high = (np.array([axis.range[end] for axis in (layout.xaxis, layout.yaxis)]) for end in (0, 1))
+    at = (np.column_stack([trace.x, y]) - low) / (high - low) * room
+    radii = np.broadcast_to(np.asarray(trace.marker.size, float), len(at)) / 2
+    sides = [trace.textposition] * len(at) if isinstance(trace.textposition, str) else trace.textposition
+    names = {}
+    for place, (name, side) in enumerate(zip(trace.text, sides, strict=True)):
+        if name:
+            half = np.array([text_width(name) * trace.textfont.size / LETTER, trace.textfont.size]) / 2
+            names[place] = at[place] + np.array(SIDES[side]) * (BEYOND * radii[place] + 1 + half), half
+    return at, radii, names, room
+
+
+def free(figure, width: float) -> int:
+    """How many names there are; none of them covers a dot or another name, and none leaves the plot."""
+    at, radii, names, room = places(figure, width)
+    for place, (middle, half) in names.items():
+        assert (middle >= half - 1).all() and (middle <= room - half + 1).all()
+        others = np.arange(len(at)) != place
+        assert (np.abs(middle - at[others]) >= half + radii[others, None] - 1).any(1).all(), place
+        assert all((np.abs(middle - its) >= half + its_half - 1).any()
+                   for other, (its, its_half) in names.items() if other != place)
+    return len(names)
+
+
+@pytest.mark.parametrize("width", [340, 470, 900])
+@pytest.mark.parametrize("seed, size", [(0, 1.0), (1, 1.0), (2, 0.2), (3, 0.02)])
+def test_a_name_covers_nothing_however_wide_the_chart_is(seed, size, width):
+    assert 2 < free(drawn(seed, size), width) <= 7
+
+
+def test_the_chosen_head_has_its_name_even_in_a_crowd():
+    middle = int(np.hypot(*(weights(seed, 1.0) @ [1, -1] for seed in (0, 100))).argmin())
+    assert NAMES[middle] in drawn(chosen=middle).data[-1].text
+
+
+@pytest.mark.parametrize("width", [340, 900])
+@pytest.mark.parametrize("seed, size", [(0, 1.0), (1, 1.0), (2, 0.02)])
+def test_the_corners_words_have_their_strip_and_every_dot_is_whole(seed, size, width):
+    at, radii, _, room = places(drawn(seed, size), width)
+    assert (at[:, 0] >= radii - 1).all() and (at[:, 0] <= room[0] - radii + 1).all()
+    assert (at[:, 1] >= radii + 18).all() and (at[:, 1] <= room[1] - radii - 18).all()
+
+
+def test_the_chosen_head_lies_on_top_and_keeps_its_numbers():
+    trace = drawn(chosen=40).data[-1]
+    assert trace.hovertext[-1] == NAMES[40] and sorted(trace.hovertext) == sorted(NAMES)
+    here, there = weights(0, 1.0), weights(100, 1.0)
+    for place, name in enumerate(trace.hovertext):
+        head = NAMES.index(name)
+        np.testing.assert_allclose(trace.customdata[place], [*here[head], *there[head]])
+        assert trace.x[place] == here[head, 0] - here[head, 1] and trace.y[place] == there[head, 0] - there[head, 1]
+    assert trace.marker.color[-1] not in trace.marker.color[:-1]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_names_of_two_other_scatters_cover_nothing_either(seed):
+    draw = np.random.default_rng(seed)
+    scores = draw.beta(0.4, 2, (2, 72))
+    loud = list(dict.fromkeys(int(place) for score in scores for place in np.argsort(-score)[:2]))
+    habits = induction_scatter("light", NAMES, *scores, loud, axes=("x", "y"))
+    shares, masses = 0.5 + draw.normal(0, 0.02, 72), draw.uniform(0.001, 0.6, 72)
+    shares[7], masses[7] = 0.62, 0.1
+    shares[8], masses[8] = 0.62, 0.17   # right above it
+    best = accuracies("light", NAMES, shares, masses, best=7, interval=(0.55, 0.68), bands=[(0.5, 0.58, "luck")],
+                      lines=[(0.5, "chance")], axes=("x", "y"))
+    assert all(free(habits, width) for width in (340, 900)) and all(free(best, width) == 1 for width in (340, 900))

@@ -1,0 +1,96 @@
+"""What the page Compare says of two heads and of patched ones, on numbers whose truth is known."""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from model.core.query import Kind, Patch, Query, Silence, Temper
+from model.studies.alignment import Group
+from model.studies.comparison import Alignment
+from model.studies.patching import PatchEffects
+from viz.pages.compare.claims import alone_claim, change_claim, patching_claims, unchanged_why
+
+FOUND = PatchEffects(("animal", "street"), False, 7, -10.0, 10.0, ((0, 0), (0, 1), (1, 0), (1, 1)),
+                     np.array([8.0, -9.0, 0.5, -10.5]), {0: 9.0, 1: -2.0}, 10.0)
+
+
+def test_heads_and_layers_that_turn_the_answer_are_named_with_their_share():
+    said = patching_claims(FOUND)
+    assert said[0].startswith("2 of 4 heads turn the answer to *street* alone") and said[0].endswith("**0·0** (90%), "
+                                                                                                     "**1·0** (52%).")
+    assert said[1] == "All heads of one layer together turn it in layer: 0."
+
+
+def test_where_no_head_and_no_layer_turns_it_that_is_said():
+    said = patching_claims(replace(FOUND, heads=((0, 0), (1, 0)), patched=np.array([-8.0, -9.0]),
+                                   layers={0: -8.0, 1: -9.0}))
+    assert said[0] == "No head of 2 turns the answer alone; **0·0** comes farthest, 10% of the way."
+    assert said[1].startswith("Not even all heads")
+
+
+def test_a_sentence_vector_is_never_turned():
+    said = patching_claims(replace(FOUND, words=None, place=None, plain=0.8, other=1.0,
+                                   heads=((0, 0), (1, 0)), patched=np.array([0.85, 0.81])))
+    assert said[0] == "Of 2 heads **0·0** alone comes farthest, 25% of the way." and len(said) == 2
+
+
+def effects(patched: list[float], plain: float = -10.0, other: float = 10.0, layer: float = -2.0,
+            words: tuple[str, str] | None = ("animal", "street")) -> PatchEffects:
+    heads = tuple((0, head) for head in range(len(patched)))
+    return PatchEffects(words, False, 7 if words else None, plain, other, heads,
+                        np.array(patched), {0: layer}, 10.0)
+
+
+@pytest.mark.parametrize("made, words", [
+    (effects([8.0, -9.0]), "1 of 2 heads turns the answer to *street* alone"),
+    (effects([0.006, -9.0]), "1 of 2 heads turns"), (effects([0.004, -9.0]), "No head of 2 turns the answer alone"),
+    (effects([8.0, -9.0], plain=-0.004), "comes farthest"),               # it stands at no side as it is
+    (effects([float(n) for n in range(1, 9)]), "8 of 8 heads turn the answer to *street* alone. The 6 that come"),
+    (effects([-10.0, -12.0]), "No head of 2 alone moves the answer towards"),
+    (effects([-9.91, -12.0]), "No head of 2 alone moves"),                 # 0.45 % of the way prints 0 %
+    (effects([-9.89, -12.0]), "**0·0** comes farthest, 1% of the way"),
+    (effects([-11.0, -9.0], other=-10.004), "there is no way to go"), (effects([-11.0, -9.0], other=-10.0), "no way"),
+    (effects([-14.0, -9.0], other=-20.0), "**0·0** comes farthest, 40% of the way"),   # the way leads down
+    (effects([0.85, 0.81], 0.8, 1.0, words=None), "**0·0** alone comes farthest, 25% of the way"),
+    (effects([0.85, 0.81], 0.8, 0.80004, words=None), "there is no way to go"),
+    (effects([0.79, 0.8], 0.8, 1.0, words=None), "alone moves the answer towards")])
+def test_every_case_of_patched_heads_has_its_own_words(made, words):
+    assert words in patching_claims(made)[0] and "nan" not in " ".join(patching_claims(made))
+
+
+@pytest.mark.parametrize("patched, layer, words", [
+    ([-9.0], 9.0, "together turn it in layer: 0."), ([-9.0], 0.004, "Not even all heads"),
+    ([8.0], -2.0, "in no layer: what one head does alone"), ([8.0], 0.006, "together turn it in layer: 0.")])
+def test_what_whole_layers_do_is_told_beside_what_a_head_does_alone(patched, layer, words):
+    assert words in patching_claims(effects(patched, layer=layer))[1]
+
+
+def aligned(*both: bool) -> Alignment:
+    groups = tuple(Group(f"t{place}", (place,), (place,) if is_both else ()) for place, is_both in enumerate(both))
+    return Alignment(rows=groups, columns=groups)
+
+
+@pytest.mark.parametrize("second, words", [
+    (0.7, "**t0 → t0**, from 0.500 to 0.700"), (0.5006, "**t0 → t0**, from 0.500 to 0.501"),
+    (0.5004, "No difference in these digits: the largest, of t0 → t0, is 4.0e-04"),
+    (0.5, "No weight of this head differs"), (0.5000005, "No weight of this head differs")])
+def test_a_change_that_no_digit_shows_is_not_called_one(second, words):
+    first = np.array([[0.5, np.nan], [0.5, 0.5]])
+    other = np.where(np.arange(4).reshape(2, 2) == 0, second, first)
+    assert words in change_claim(first, other, aligned(True, True))
+
+
+@pytest.mark.parametrize("edit, words", [
+    (Silence(Kind.SELF, 1, 0), "looks where it looked"), (Silence(Kind.SELF, 1, 1), "stands in layer 1"),
+    (Silence(Kind.SELF, 2, 0), "stands in layer 2"), (Silence(Kind.SELF, 0, 0), ""),
+    (Patch(Kind.SELF, 1, 0, Query("m", "0", "a")), "looks where it looked"), (Temper(Kind.SELF, 1, 0, 1.0), "")])
+def test_why_a_head_did_not_change_is_said_where_it_is_known(edit, words):
+    why = unchanged_why(frozenset([edit]), (1, 0))
+    assert (words in why) if words else why == ""
+
+
+def test_what_stands_on_one_side_is_counted_in_rows_and_columns():
+    assert alone_claim(aligned(True, True)) == ""
+    assert alone_claim(aligned(True, False)).startswith("1 of 2 rows and 1 of 2 columns stand on one side only")
+    rows = replace(aligned(True, False), rows=aligned(True).rows)
+    assert alone_claim(rows).startswith("0 of 1 row and 1 of 2 columns")

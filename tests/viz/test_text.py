@@ -1,0 +1,41 @@
+"""The strings of the interface: what fills them, whole numbers with their nouns and numbers without a false sign."""
+import re
+
+import numpy as np
+import pytest
+
+from viz.text import FOLDER, Text, strings
+
+
+@pytest.mark.parametrize("count, wanted", [(0, "0 heads are"), (1, "1 head is"), (2, "2 heads are"),
+                                           (1200, "1,200 heads are"), (np.int64(1), "1 head is")])
+def test_a_count_has_its_noun_and_its_verb(count, wanted):
+    assert Text("Of all {n:# head is|# heads are} right").format(n=count) == f"Of all {wanted} right"
+
+
+@pytest.mark.parametrize("spec, number, wanted", [
+    (".3f", -0.0001, "0.000"), (".2f", -0.0, "0.00"), ("+.2f", -0.001, "+0.00"), (".0%", -0.001, "0%"),
+    (".3f", -0.25, "-0.250"), (".3g", -0.0, "0"), (",.1f", -1234.56, "-1,234.6"), (".2f", np.float32(-1e-9), "0.00"),
+    (".2f", 3, "3.00"), (",", 1234, "1,234"), ("", "word", "word")])
+def test_what_is_rounded_to_zero_has_no_minus(spec, number, wanted):
+    assert Text(f"{{x:{spec}}}").format(x=number) == wanted
+
+
+def test_a_place_may_have_any_name():
+    assert Text("{self} {0}").format("b", self="a") == "a b"
+
+
+def test_what_has_a_place_to_fill_is_filled_so_in_lists_and_tables_too():
+    words = strings("predict")
+    assert isinstance(words["labels"][1], Text) and isinstance(strings("heads")["claims"]["largest"], Text)
+    assert not isinstance(words["title"], Text)
+
+
+def test_a_noun_whose_number_is_filled_in_has_both_forms():
+    """A count before heads, texts, tokens or rows: one of them is 1 some day."""
+    plural = re.compile(r"\{\w+(:,)?\}\*{0,2} (attention heads|heads|texts|tokens|sentences|rows"
+                        r"|columns|layers|words|times) ?")
+    files = [path for path in FOLDER.rglob("*.toml") if path.parent.name not in ("lessons", "glossary")]
+    wrong = [f"{path.name}: {found.group()}" for path in files
+             for found in plural.finditer(path.read_text(encoding="utf-8"))]
+    assert len(files) > 15 and not wrong
