@@ -1,24 +1,57 @@
-"""How many threads torch may use."""
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+"""Threads: how many torch may use, and whose a hook is."""
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from typing import Any
 
 SINGLE_THREAD_OPERATIONS = 1.5e9   # operations: some thirty tokens of MiniLM
 
+# of the block around, which one inside does not exceed
+_most: ContextVar[int] = ContextVar("clearhead_threads", default=2**15)
 
-@contextmanager
-def one_thread() -> Iterator[None]:
+
+def one_thread() -> AbstractContextManager[None]:
     """Lets torch use one thread, so that it adds in the same order every time; the earlier setting comes back."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+    return _threads(1)
 
 
 def limited_threads(operations: float) -> AbstractContextManager[None]:
     """One thread for a pass of fewer than SINGLE_THREAD_OPERATIONS: several would wait for each other at every layer,
-    and all of them for whatever else the machine does, such as a browser that draws the answer before."""
-    return one_thread() if operations < SINGLE_THREAD_OPERATIONS else nullcontext()
+    and all of them for whatever else the machine does, such as a browser that draws the answer before. Larger ones get
+    all that this block may have, also in a thread that began while another had one, which torch hands down."""
+    return _threads(1 if operations < SINGLE_THREAD_OPERATIONS else _usual())
+
+
+@functools.cache
+def _usual() -> int:
+    """What torch may use in this process by its own setting, read before it is changed here for the first time."""
+    import torch
+
+    return torch.get_num_threads()
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    import torch
+
+    _usual()
+    before, token = torch.get_num_threads(), _most.set(min(count, _most.get()))
+    torch.set_num_threads(_most.get())
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+        _most.reset(token)
+
+
+def for_this_thread(hook: Callable[..., Any]) -> Callable[..., Any]:
+    """A module's hook that is called only in passes of this thread. Others may run the same module at the same
+    time."""
+    owner = threading.get_ident()
+
+    @functools.wraps(hook)
+    def owned(*arguments: Any) -> Any:
+        return hook(*arguments) if threading.get_ident() == owner else None
+    return owned

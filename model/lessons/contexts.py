@@ -16,7 +16,7 @@ from model.core.record import Tokens
 from model.core.statistics import cosines
 from model.core.trace import Trace
 from model.core.types import Progress
-from model.pretrained.inputs import tokenize_query
+from model.pretrained.inputs import plain_ids, tokenize_query
 from model.pretrained.tokens import visible
 
 NEAREST = 12
@@ -108,7 +108,7 @@ def look_up(opened: Any, question: TableQuery, report: Progress) -> Table:
         return visible(tokenizer.convert_tokens_to_string([tokenizer.convert_ids_to_tokens(id)]))
 
     # byte-level pieces hold the space before a word
-    ids = tokenizer.encode(f" {question.word}", add_special_tokens=False)
+    ids = plain_ids(tokenizer, f" {question.word}")
     if len(ids) != 1:
         raise UserError(f"“{question.word}” is not one piece for {title} but {len(ids)} "
                         f"({' · '.join(map(name_of, ids))}), and a table has rows of "

@@ -1,6 +1,7 @@
 """From a query's texts to the numbers that a model reads, and to the tokens that a person reads."""
 import functools
 import inspect
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 GREEDY = 128  # tokens that an encoder–decoder writes at most when no target is given
+
+# where to cut, and which side a text belongs to, is a setting of the tokenizer and not of the call
+_tokenizing = threading.Lock()
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,12 +73,12 @@ def encode(tokenizer: Any, texts: tuple[str, ...], limit: int, as_target: bool =
     """The tokens of a text or a pair, with the tokenizer's own special tokens. Raises UserError if nothing of the text
     is read."""
     asked = {"text_target": texts[0]} if as_target else dict(zip(("text", "text_pair"), texts, strict=False))
-    offsets = {"return_offsets_mapping": True} if tokenizer.is_fast else {}
-    encoded = tokenizer(**asked, **offsets, return_special_tokens_mask=True)
-    total = len(encoded["input_ids"])
-    if total > limit:
-        encoded = tokenizer(**asked, **offsets, return_special_tokens_mask=True, truncation=True,
-                            max_length=max(limit, 1))
+    options = {"return_special_tokens_mask": True} | ({"return_offsets_mapping": True} if tokenizer.is_fast else {})
+    with _tokenizing:
+        encoded = tokenizer(**asked, **options)
+        total = len(encoded["input_ids"])
+        if total > limit:
+            encoded = tokenizer(**asked, **options, truncation=True, max_length=max(limit, 1))
     pieces = (_pieces if tokenizer.is_fast else _slow_pieces)(tokenizer, encoded, texts)
     if not any(piece.text >= 0 for piece in pieces):
         raise UserError("This model reads nothing in that text (its tokenizer leaves every character out); type a "
@@ -83,6 +87,12 @@ def encode(tokenizer: Any, texts: tuple[str, ...], limit: int, as_target: bool =
     arguments = {name: list(encoded[name]) for name in ("input_ids", "attention_mask", "token_type_ids")
                  if name in encoded}
     return Encoding(pieces, arguments, omitted)
+
+
+def plain_ids(tokenizer: Any, text: str) -> list[int]:
+    """The ids of a text without special tokens."""
+    with _tokenizing:
+        return tokenizer.encode(text, add_special_tokens=False)
 
 
 def as_tensors(network: Any, arguments: dict[str, list[int]]) -> "dict[str, Tensor]":

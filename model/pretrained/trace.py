@@ -6,7 +6,6 @@ norm or an activation is what reproduces its output. So whatever is found is ver
 with a reason.
 """
 import itertools
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from model.core import heads
 from model.core.models import LastVectorsQuery
 from model.core.query import Kind, Patch, Query, Silence, UserError
 from model.core.record import AttentionRecord, Layer
+from model.core.threads import for_this_thread
 from model.core.trace import AttentionTrace, Block, Embedded, LastVectors, Projection, Trace
 from model.core.types import Progress
 from model.pretrained import patching, predict
@@ -84,15 +84,12 @@ def last_vectors(model: Any, question: LastVectorsQuery, report: Progress) -> La
                         f"verified model.")
     asked = model.question(question.query, report)
     name = _block_name(max(slots, key=lambda slot: slot.index).module, title)
-    # of every call of the block by this thread: layers that share one module call it again
-    outputs: list[np.ndarray] = []
-    owner = threading.get_ident()
+    outputs: list[np.ndarray] = []   # of every call of the block: layers that share one module call it again
 
     def watch(_module: Any, _arguments: tuple, output: Any) -> None:
-        if threading.get_ident() == owner:
-            outputs.append(_rows(_first(output)))
+        outputs.append(_rows(_first(output)))
 
-    hook = model.network.get_submodule(name).register_forward_hook(watch)
+    hook = model.network.get_submodule(name).register_forward_hook(for_this_thread(watch))
     try:
         session = patching.session(model, question.query, asked.lengths, report)
         with model.threads(asked):
@@ -119,15 +116,15 @@ def _watch_calls(network: Any, blocks: set[str]) -> Iterator[dict[str, Call]]:
     import torch
 
     calls: dict[str, Call] = {}
-    owner, order, last = threading.get_ident(), itertools.count(), network.get_output_embeddings()
+    order, last = itertools.count(), network.get_output_embeddings()
 
     def hook(name: str) -> Callable[..., None]:
         def watch(module: Any, arguments: tuple, keywords: dict[str, Any], output: Any) -> None:
             read = arguments[0] if arguments else keywords.get("hidden_states")
             made = _first(output)
-            if threading.get_ident() == owner and isinstance(read, torch.Tensor) and isinstance(made, torch.Tensor):
+            if isinstance(read, torch.Tensor) and isinstance(made, torch.Tensor):
                 calls[name] = Call(name, module, next(order), _rows(read), _rows(made))
-        return watch
+        return for_this_thread(watch)
 
     def is_watched(name: str, module: Any) -> bool:
         leaf = not list(module.children()) and getattr(module, "weight", None) is not None

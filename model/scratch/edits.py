@@ -1,6 +1,8 @@
-"""The edits of a question, made from outside: hooks round equation (1) and W^O. The model knows nothing of them."""
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+"""The edits of a question, made from outside: at the probes of equation (1) and of what W^O reads. The model knows
+nothing of them."""
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -9,6 +11,7 @@ from torch import Tensor, nn
 
 from model.core.masks import Causal, Full, Hidden, Mask
 from model.core.query import Edit, Hide, Kind, Patch, Silence, Temper, UserError
+from model.scratch.probe import Action, acting
 from model.scratch.transformer import MultiHeadAttention, Transformer
 from model.studies.patching import check_lengths
 
@@ -83,41 +86,36 @@ def patch(mixed: Tensor, edit: Patch, taken: Tensor) -> Tensor:
     return mixed
 
 
-@contextmanager
-def apply_edits(model: Transformer, edits: Iterable[Edit],
-                taken: Mapping[Patch, Tensor] | None = None) -> Iterator[None]:
-    """The model with these edits in its forward pass, for texts without padding; the hooks go when the block ends.
+def apply_edits(model: Transformer, edits: Collection[Edit],
+                taken: Mapping[Patch, Tensor] | None = None) -> AbstractContextManager[None]:
+    """A block in which this thread's passes of the model have these edits, for texts without padding.
 
     taken: for each patch the head's output (q, d_v) in the other pass.
     """
-    with ExitStack() as hooks:
-        for (kind, layer), (_, attention) in attentions(model).items():
-            for edit in edits:
-                if isinstance(edit, Silence | Patch) and (edit.kind, edit.layer) == (kind, layer):
-                    change = _replacer(model.config.heads, edit,
-                                       taken.get(edit) if taken and isinstance(edit, Patch) else None)
-                    hooks.callback(attention.w_output.register_forward_pre_hook(change).remove)
-            allowed, temperature = mask(model, kind, edits), temperatures(model, kind, layer, edits)
-            if isinstance(allowed, Hidden) or temperature is not None:
-                hooks.callback(attention.attend.register_forward_pre_hook(_changer(allowed, temperature),
-                                                                          with_kwargs=True).remove)
-        yield
+    return acting(_actions(model, edits, taken or {}))
 
 
-def _replacer(heads: int, edit: Silence | Patch, taken: Tensor | None) -> Callable[[nn.Module, tuple], Tensor]:
-    def before_output(_linear: nn.Module, inputs: tuple) -> Tensor:
-        concat = inputs[0].unflatten(-1, (heads, -1)).transpose(1, 2)
-        changed = silence(concat, edit) if isinstance(edit, Silence) else patch(concat, edit, cast(Tensor, taken))
-        return changed.transpose(1, 2).flatten(2)
-    return before_output
-
-
-def _changer(allowed: Mask, temperature: np.ndarray | None) -> Callable[[nn.Module, tuple, dict], tuple[tuple, dict]]:
-    def before_attention(_attend: nn.Module, inputs: tuple, keywords: dict) -> tuple[tuple, dict]:
-        query, key, value, original = inputs
+def _actions(model: Transformer, edits: Collection[Edit],
+             taken: Mapping[Patch, Tensor]) -> Iterator[tuple[nn.Module, Action]]:
+    for (kind, layer), (_, attention) in attentions(model).items():
+        for edit in edits:
+            if isinstance(edit, Silence) and (edit.kind, edit.layer) == (kind, layer):
+                yield attention.mixed, partial(silence, edit=edit)
+            elif isinstance(edit, Patch) and (edit.kind, edit.layer) == (kind, layer):
+                yield attention.mixed, partial(patch, edit=edit, taken=taken[edit])
+        allowed, temperature = mask(model, kind, edits), temperatures(model, kind, layer, edits)
         if isinstance(allowed, Hidden):
-            original = original & torch.from_numpy(allowed.block(slice(0, query.shape[-2]), slice(0, key.shape[-2])))
+            yield attention.attend.allowed, partial(_hide, hidden=allowed)
         if temperature is not None:
-            keywords = keywords | {"temperature": torch.from_numpy(temperature)[:, None, None]}
-        return (query, key, value, original), keywords
-    return before_attention
+            yield attention.attend.temperature, partial(_temper, temperature=temperature)
+
+
+def _hide(allowed: Tensor, hidden: Hidden) -> Tensor:
+    """The mask (b, 1, q or 1, k) without the hidden tokens."""
+    rows, keys = allowed.shape[-2:]
+    return allowed & torch.from_numpy(hidden.block(slice(0, rows), slice(0, keys)))
+
+
+def _temper(_one: float, temperature: np.ndarray) -> Tensor:
+    """Each head's temperature instead of 1, (h, 1, 1)."""
+    return torch.from_numpy(temperature)[:, None, None]

@@ -1,6 +1,6 @@
 """One forward pass of our own model as attention maps, and the check that the maps are what the model did."""
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -12,9 +12,9 @@ from model.core.masks import Relative
 from model.core.query import Edit, Kind, Patch, UserError
 from model.core.record import AttentionMap, Layer, Tokens, Verification
 from model.core.types import Progress
-from model.scratch import edits as edit_hooks
+from model.scratch import edits as edit_actions
 from model.scratch import positions
-from model.scratch.probe import capture
+from model.scratch.probe import Action, acting, capture
 from model.scratch.transformer import Transformer
 
 SAMPLE = 8  # rows of each head that are checked on every answer; the first and the last are always among them
@@ -27,22 +27,23 @@ def run(model: Transformer, ids: list[tuple[int, ...]], edits: frozenset[Edit], 
 
     taken: what patches put in, as `edits.apply_edits` wants it.
     """
-    places = edit_hooks.attentions(model)
-    with torch.inference_mode(), ExitStack() as hooks:
-        seen = hooks.enter_context(capture(model))
-        hooks.enter_context(edit_hooks.apply_edits(model, edits, taken))
-        for i, ((kind, layer), (_, attention)) in enumerate(places.items()):
-            announce = _announcer(report, i / len(places), f"layer {layer}, {kind} attention")
-            hooks.callback(attention.attend.register_forward_pre_hook(announce).remove)
+    with torch.inference_mode(), capture(model) as seen, edit_actions.apply_edits(model, edits, taken), \
+            acting(_announcers(model, report)):
         inputs = [torch.tensor([each]) for each in ids]
         logits = model.encode(*inputs) if len(ids) < _sides(model) else model(*inputs)
     return logits[0], seen
 
 
-def _announcer(report: Progress, share: float, text: str) -> Callable[[nn.Module, tuple], None]:
-    def announce(_attend: nn.Module, _inputs: tuple) -> None:
-        report(share, text)
-    return announce
+def _announcers(model: Transformer, report: Progress) -> Iterator[tuple[nn.Module, Action]]:
+    places = edit_actions.attentions(model)
+    for number, ((kind, layer), (_, attention)) in enumerate(places.items()):
+        yield attention.query, partial(_announce, report=report, share=number / len(places),
+                                       text=f"layer {layer}, {kind} attention")
+
+
+def _announce(value: torch.Tensor, report: Progress, share: float, text: str) -> torch.Tensor:
+    report(share, text)
+    return value
 
 
 def _sides(model: Transformer) -> int:
@@ -51,10 +52,10 @@ def _sides(model: Transformer) -> int:
 
 def check_rows(model: Transformer, edits: frozenset[Edit], lengths: dict[str, int]) -> None:
     """Raises UserError if the hidden tokens leave a row with nothing to look at."""
-    for kind in {kind for kind, _ in edit_hooks.attentions(model)}:
-        n_keys = lengths.get(edit_hooks.key_side(model, kind), 0)
+    for kind in {kind for kind, _ in edit_actions.attentions(model)}:
+        n_keys = lengths.get(edit_actions.key_side(model, kind), 0)
         n_queries = lengths.get("target", 0) if kind == Kind.CROSS else n_keys
-        open_rows = edit_hooks.mask(model, kind, edits).block(slice(0, n_queries), slice(0, n_keys)).any(-1)
+        open_rows = edit_actions.mask(model, kind, edits).block(slice(0, n_queries), slice(0, n_keys)).any(-1)
         if not open_rows.all():
             raise UserError(f"Token {int(np.argmin(open_rows))} would have nothing left to look at in {kind} "
                             f"attention; hide fewer tokens.")
@@ -64,7 +65,7 @@ def maps(model: Transformer, seen: dict, sides: dict[str, Tokens], edits: frozen
     """The attention maps of a pass, from its probes. `sides` has the tokens of "source" and, where there is one, of
     "target"."""
     by_kind: dict[Kind, list[Layer]] = {}
-    for (kind, index), (path, _) in edit_hooks.attentions(model).items():
+    for (kind, index), (path, _) in edit_actions.attentions(model).items():
         if f"{path}.query" in seen:
             by_kind.setdefault(kind, []).append(_layer(model, kind, index, seen, path, edits))
     source, target = sides["source"], sides.get("target", sides["source"])
@@ -79,9 +80,9 @@ def _layer(model: Transformer, kind: Kind, index: int, seen: dict, path: str, ed
         length = query.shape[1]
         distance = np.abs(np.arange(1 - length, length, dtype=np.float32))
         bias = Relative(-positions.slopes(model.config.heads).numpy()[:, None] * distance, length)
-    return Layer(index, query, key, value, scale=query.shape[-1] ** -0.5, allowed=edit_hooks.mask(model, kind, edits),
+    return Layer(index, query, key, value, scale=query.shape[-1] ** -0.5, allowed=edit_actions.mask(model, kind, edits),
                  bias=bias,
-                 temperature=edit_hooks.temperatures(model, kind, index, edits))
+                 temperature=edit_actions.temperatures(model, kind, index, edits))
 
 
 def verify(model: Transformer, seen: dict, maps: tuple[AttentionMap, ...], tolerance: float = 1e-4) -> Verification:
@@ -89,7 +90,7 @@ def verify(model: Transformer, seen: dict, maps: tuple[AttentionMap, ...], toler
     pass?"""
     error = row_error = 0.0
     checked = 0
-    places = edit_hooks.attentions(model)
+    places = edit_actions.attentions(model)
     for each in maps:
         rows = np.unique(np.linspace(0, len(each.queries) - 1, SAMPLE).round().astype(int))
         for layer in each.layers:

@@ -71,10 +71,15 @@ class ScaledDotProductAttention(nn.Module):
     """Equation (1), from model/core/attention.py, as a module: so that an edit can change its mask or its temperature
     from outside."""
 
-    def forward(self, query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None, bias: Tensor | None = None,
-                temperature: float | Tensor = 1.0) -> Tensor:
+    def __init__(self) -> None:
+        super().__init__()
+        self.allowed, self.temperature = Probe(), Probe()
+
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None,
+                bias: Tensor | None = None) -> Tensor:
         """The mixed values, (b, h, q, d_v)."""
-        mixed, _ = attention.attention(query, key, value, allowed, bias=bias, temperature=temperature)
+        mixed, _ = attention.attention(query, key, value, self.allowed(allowed), bias=bias,
+                                       temperature=self.temperature(1.0))
         return mixed  # (b, h, q, d_v)
 
 

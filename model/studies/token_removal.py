@@ -12,6 +12,7 @@ import numpy as np
 
 from model.core.query import Query, UserError
 from model.core.record import Tokens
+from model.core.threads import for_this_thread
 from model.core.types import KindHeadId, Progress
 from model.studies.pronoun_choice import pronoun_of
 
@@ -146,7 +147,7 @@ class ExplainedAnswer:
             leaves.append(output.detach().requires_grad_())
             return leaves[-1]
 
-        with torch.enable_grad(), _hooked(self.embedding_table.register_forward_hook(watch)):
+        with torch.enable_grad(), _hooked(self.embedding_table.register_forward_hook(for_this_thread(watch))):
             value = self.value(self.forward(self.tensors, self.place))[0]
         slope, = torch.autograd.grad(value, leaves[0])
         return (slope * leaves[0]).sum(-1)[0].detach().double().numpy()
@@ -164,7 +165,8 @@ class ExplainedAnswer:
             for start in range(0, len(mixes), size):
                 report(start / len(mixes), f"other weights: {start} of {len(mixes)}")
                 some = torch.tensor(mixes[start:start + size], dtype=torch.float32)
-                with _hooked(module.register_forward_pre_hook(_exchange(parts, some))):
+                exchange = for_this_thread(_exchange(parts, some))
+                with _hooked(module.register_forward_pre_hook(exchange)):
                     outputs.append(self.forward({name: tensor.repeat(len(some), 1)
                                                  for name, tensor in self.tensors.items()}, self.place))
             plain, others = outputs[0], torch.cat(outputs[1:])

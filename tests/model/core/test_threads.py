@@ -1,0 +1,59 @@
+"""How many threads a pass gets, whatever the threads around it do; hooks that are one thread's own."""
+import threading
+
+import pytest
+import torch
+
+from model.core import threads
+from model.core.threads import SINGLE_THREAD_OPERATIONS, for_this_thread, limited_threads, one_thread
+
+LARGE, SMALL = 2 * SINGLE_THREAD_OPERATIONS, SINGLE_THREAD_OPERATIONS / 2
+
+
+@pytest.fixture(autouse=True)
+def two_threads():
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    threads._usual.cache_clear()
+    yield
+    torch.set_num_threads(before)
+    threads._usual.cache_clear()
+
+
+def count_in(block):
+    with block:
+        return torch.get_num_threads()
+
+
+def in_new_thread(function):
+    results = []
+    thread = threading.Thread(target=lambda: results.append(function()))
+    thread.start()
+    thread.join()
+    return results[0]
+
+
+def test_small_passes_get_one_thread_and_large_ones_all():
+    assert count_in(limited_threads(SMALL)) == 1 and count_in(limited_threads(LARGE)) == 2
+    assert torch.get_num_threads() == 2
+
+
+def test_a_thread_that_begins_while_another_has_one_gets_all_for_a_large_pass():
+    with one_thread():
+        assert in_new_thread(torch.get_num_threads) == 1   # what torch hands down
+        assert in_new_thread(lambda: count_in(limited_threads(LARGE))) == 2
+
+
+def test_a_large_pass_inside_a_block_of_one_thread_stays_in_it():
+    with one_thread():
+        assert count_in(limited_threads(LARGE)) == 1
+
+
+def test_a_hook_is_called_in_passes_of_its_own_thread_only():
+    module, calls = torch.nn.Linear(2, 2), []
+    handle = module.register_forward_hook(for_this_thread(lambda *arguments: calls.append(threading.get_ident())))
+    x = torch.ones(1, 2)
+    module(x)
+    in_new_thread(lambda: module(x))
+    handle.remove()
+    assert calls == [threading.get_ident()]

@@ -1,0 +1,78 @@
+"""Eight threads that put different questions to one open model get what a single thread gets, bit by bit."""
+import itertools
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from model.core.query import Hide, Kind, Patch, Query, Silence, Temper, UserError
+from model.core.types import quiet
+from model.scratch import source
+from model.studies.attribution import AttributionQuery
+
+THREADS = 8
+TEXT = "the animal didn ' t cross the street because it was too tired"
+OTHER = "the animal didn ' t cross the street because it was too wide"
+LONG = " ".join([TEXT] * 12)   # of more tokens than the small models have positions for
+
+
+def edits(kind, layers, heads, other):
+    """One edit of each sort at every head, and each token of the text hidden."""
+    for layer, head in itertools.product(range(layers), range(heads)):
+        yield Silence(kind, layer, head)
+        yield Silence(kind, layer, head, "mean")
+        yield Temper(kind, layer, head, 0.5 + head)
+        yield Patch(kind, layer, head, other)
+    yield from (Hide("source", token) for token in range(1, 9))
+
+
+def questions(model, kind):
+    """A function for each question that is put to the model: its records under many edits, traces, gradients."""
+    card = model.card
+    plain = Query(card.id, card.revision, TEXT)
+    other = Query(card.id, card.revision, OTHER)
+    for edit in edits(kind, card.layers, card.heads, other):
+        query = Query(card.id, card.revision, TEXT, edits=frozenset([edit]))
+        yield lambda query=query: numbers(model.record(query, quiet))
+    for text in (LONG, TEXT, OTHER) * 5:
+        query = Query(card.id, card.revision, text)
+        yield lambda query=query: numbers(model.record(query, quiet))
+    yield lambda: [block.after for block in model.trace(plain, quiet).blocks]
+    if model.card.id == "resolver-wide" or model.head == "next":
+        yield lambda: [model.explained_answer(AttributionQuery(plain), quiet).gradient()]
+
+
+def numbers(record):
+    arrays = [getattr(layer, name) for each in record.maps for layer in each.layers
+              for name in ("query", "key", "value")]
+    return [*arrays, np.array(record.prediction.probabilities if record.prediction else 0)]
+
+
+def answer(function):
+    try:
+        return function()
+    except UserError as error:   # a row with nothing left to look at: the same in every thread
+        return [np.frombuffer(str(error).encode(), np.uint8)]
+
+
+@pytest.fixture(params=["resolver-wide", "bert", "gpt2"])
+def model(request, opened):
+    return opened(request.param) if request.param != "resolver-wide" else source.open_model(request.param, quiet)
+
+
+def test_eight_threads_get_what_one_gets(model):
+    kind = Kind.CAUSAL if getattr(model, "head", "") == "next" else Kind.SELF
+    asked = list(questions(model, kind))
+    expected = [answer(function) for function in asked]
+    together = threading.Barrier(THREADS)
+
+    def ask(thread):
+        together.wait()
+        return {number: answer(asked[number]) for number in range(thread, len(asked), THREADS)}
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        answers = {number: each for part in pool.map(ask, range(THREADS)) for number, each in part.items()}
+    wrong = [number for number in range(len(asked)) if len(answers[number]) != len(expected[number]) or not all(
+        np.array_equal(one, two) for one, two in zip(answers[number], expected[number], strict=True))]
+    assert len(asked) > 60 and not wrong, f"{len(wrong)} of {len(asked)} differ"
