@@ -3,7 +3,7 @@
 Each session has a queue. Its first question is due a while after it came to the front, later for a longer text, and
 the worker takes the question that is due first. So a short text goes before a long one that was asked a little earlier,
 nobody waits for ever, and whoever asks much at once does not hold up those who ask little. Equal questions share a job.
-A job whose last waiter has left is cancelled at its next `report`.
+A job whose last waiter has left is cancelled at its next `report`, or before the model's next layer.
 """
 import logging
 import threading
@@ -13,15 +13,16 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from model.core.byte_cache import byte_cache
-from model.core.query import UserError
+from model.core.query import UserError, first_line
+from model.core.stopping import Cancelled, stoppable
 from model.core.types import Progress
 
 log = logging.getLogger("clearhead")
 MISSING = object()   # in place of an answer that is not in the cache: an answer itself may be None
 
-
-class Cancelled(Exception):
-    """Nobody waits for this answer any more."""
+# made beforehand, for when there is no memory left to make a sentence
+LOST = UserError("The computation ended before there was an answer; ask again, or shorten the text or choose a smaller "
+                 "model.")
 
 
 class Job:
@@ -63,9 +64,13 @@ class Job:
 
     def report(self, fraction: float, text: str) -> None:
         """Notes how far the computation is. Raises Cancelled where nobody waits any more."""
+        self.look()
+        self.fraction, self.text = fraction, text
+
+    def look(self) -> None:
+        """Raises Cancelled where nobody waits any more."""
         if not self.waiters:
             raise Cancelled
-        self.fraction, self.text = fraction, text
 
     def finish(self, answer: Any = None, error: Exception | None = None) -> None:
         """Ends the job with an answer, or with the error that `result` will raise."""
@@ -150,17 +155,25 @@ class JobQueue:
             return job
 
     def _serve(self) -> None:
-        while True:
-            self._answer(self._next())
+        try:
+            while True:
+                self._answer(self._next())
+        finally:   # not even a sentence could be made, so nobody is left waiting for one; the next question goes on
+            with self._lock:
+                self._worker = None
+                self._queues.clear()
+                while self._jobs:
+                    self._jobs.popitem()[1].finish(error=LOST)
 
     def _answer(self, job: Job) -> None:
         answer, error = None, None
         try:
-            job.report(0.0, "starting")
-            answer = self.cache.get(job.question, MISSING)
-            if answer is MISSING:
-                answer = self._compute(job.question, job.report)
-                self.cache.put(job.question, answer)
+            with stoppable(job.look):
+                job.report(0.0, "starting")
+                answer = self.cache.get(job.question, MISSING)
+                if answer is MISSING:
+                    answer = self._compute(job.question, job.report)
+                    self.cache.put(job.question, answer)
         except Cancelled:
             error = UserError("The question was withdrawn before it was answered; ask it again.")
         except UserError as known:
@@ -168,15 +181,11 @@ class JobQueue:
         except MemoryError:
             error = UserError("This machine's memory is not enough for that text and model; shorten the text or choose "
                               "a smaller model.")
-        except Exception as unknown:
+        except BaseException as unknown:   # SystemExit and a panic of the tokenizers, written in Rust, too
             log.exception("a question failed")
-            error = UserError(f"The computation failed ({type(unknown).__name__}: {_first_line(unknown)}); try another "
-                              f"text or another model.")
+            error = UserError(f"The computation failed ({type(unknown).__name__}: {first_line(unknown, 200)}); try "
+                              f"another text or another model.")
         with self._lock:
+            job.finish(answer, error)
             if self._jobs.get(job.question) is job:
                 del self._jobs[job.question]
-            job.finish(answer, error)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or ["no message"])[0][:200]

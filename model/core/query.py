@@ -35,7 +35,7 @@ class UserError(Exception):
     """An error that the person at the screen can mend: one sentence that says what happened and the way out."""
 
 
-def first_line(error: Exception, longest: int) -> str:
+def first_line(error: BaseException, longest: int) -> str:
     """The first line of an error's message, its type's name where it has none, cut to so many characters."""
     return (str(error).splitlines() or [type(error).__name__])[0][:longest]
 

@@ -10,6 +10,7 @@ from model.capture.attention_call import Unsupported
 from model.core import memory
 from model.core.query import UserError, first_line
 from model.core.record import Card
+from model.core.stopping import stop_between_layers
 from model.core.types import Progress
 from model.pretrained import files, predict
 from model.pretrained.card import ATTENTIONLESS, ProbeFacts, card_of, longest, smallest_window
@@ -54,6 +55,7 @@ def build_model(place: ModelFiles, fingerprint: str, network: Any, tokenizer: An
     """The model of a loaded network, verified or at least reported. Raises UserError if its picture cannot be
     trusted."""
     network.eval()
+    stop_between_layers(network)
     forward, lengths = probe_of(network)
     wiring: verify.Wiring | None = None
     reasons: tuple[str, ...] = ()

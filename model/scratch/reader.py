@@ -6,6 +6,7 @@ from torch import Tensor
 
 from model.core.query import Patch, Query, UserError
 from model.core.record import CANDIDATES, AttentionRecord, Card, Omission, Prediction, Tokens
+from model.core.stopping import stop_between_layers
 from model.core.threads import limited_threads
 from model.core.types import Progress, quiet
 from model.scratch import edits, record_pass
@@ -24,6 +25,7 @@ class Reader:
 
     def __init__(self, card: Card, transformer: Transformer, tokenizer: Any) -> None:
         self.card, self.transformer, self.tokenizer = card, transformer, tokenizer
+        stop_between_layers(transformer)
         self.nbytes = sum(parameter.numel() * parameter.element_size() for parameter in transformer.parameters())
 
     def record(self, query: Query, report: Progress) -> AttentionRecord:

@@ -14,7 +14,7 @@ from model.studies.attribution import AttributionQuery
 THREADS = 8
 TEXT = "the animal didn ' t cross the street because it was too tired"
 OTHER = "the animal didn ' t cross the street because it was too wide"
-LONG = " ".join([TEXT] * 12)   # of more tokens than the small models have positions for
+LONG = " ".join([TEXT] * 30)   # of more tokens than the small models have positions for
 
 
 def edits(kind, layers, heads, other):
@@ -35,7 +35,7 @@ def questions(model, kind):
     for edit in edits(kind, card.layers, card.heads, other):
         query = Query(card.id, card.revision, TEXT, edits=frozenset([edit]))
         yield lambda query=query: numbers(model.record(query, quiet))
-    for text in (LONG, TEXT, OTHER) * 5:
+    for text in (LONG, TEXT, LONG, OTHER) * 5:
         query = Query(card.id, card.revision, text)
         yield lambda query=query: numbers(model.record(query, quiet))
     yield lambda: [block.after for block in model.trace(plain, quiet).blocks]
@@ -75,4 +75,4 @@ def test_eight_threads_get_what_one_gets(model):
         answers = {number: each for part in pool.map(ask, range(THREADS)) for number, each in part.items()}
     wrong = [number for number in range(len(asked)) if len(answers[number]) != len(expected[number]) or not all(
         np.array_equal(one, two) for one, two in zip(answers[number], expected[number], strict=True))]
-    assert len(asked) > 60 and not wrong, f"{len(wrong)} of {len(asked)} differ"
+    assert len(asked) > 50 and not wrong, f"{len(wrong)} of {len(asked)} differ"

@@ -3,8 +3,9 @@ import time
 
 import pytest
 
-from model.ask.jobs import Cache, Cancelled, JobQueue
+from model.ask.jobs import LOST, Cache, Job, JobQueue
 from model.core.query import UserError
+from model.core.stopping import Cancelled
 
 LONG = 10.0   # seconds; every wait below ends long before
 
@@ -102,6 +103,78 @@ def test_an_exception_becomes_one_sentence_and_the_next_question_is_answered(cap
         desk.ask("bad").result(LONG)
     assert desk.ask("good").result(LONG).question == "good"
     assert desk.cache.get("bad") is None
+
+
+def panic():
+    """What the tokenizers, written in Rust, raise where they meet what they were not written for."""
+    from tokenizers import pre_tokenizers
+
+    pre_tokenizers.FixedLength(0).pre_tokenize_str("a word")
+
+
+def thrown(error):
+    def throw():
+        raise error
+    return throw
+
+
+@pytest.mark.parametrize(("fault", "name"), [
+    (panic, "PanicException: chunk size must be non-zero"), (thrown(SystemExit(3)), "SystemExit: 3"),
+    (thrown(KeyboardInterrupt()), "KeyboardInterrupt"), (thrown(GeneratorExit()), "GeneratorExit"),
+    (thrown(BaseException("bare")), "BaseException: bare"), (thrown(RecursionError("deep")), "RecursionError: deep"),
+    (thrown(type("Nameless", (BaseException,), {})()), "Nameless")])
+def test_whatever_a_job_throws_is_one_sentence_and_the_same_worker_goes_on(fault, name, capfd):
+    workers = []
+
+    def answer(question, report):
+        workers.append(threading.get_ident())
+        return fault() if question == "bad" else Answer(question)
+
+    desk = JobQueue(answer, Cache(10**6))
+    bad, good = desk.ask("bad", "a"), desk.ask("good", "b")
+    with pytest.raises(UserError, match=rf"^The computation failed \({name}.*\); try another text or another model\.$"):
+        bad.result(LONG)
+    assert good.result(LONG).question == "good" and len(set(workers)) == 1
+
+
+def test_too_little_memory_is_one_sentence_of_its_own():
+    desk = JobQueue(lambda question, report: thrown(MemoryError())(), Cache(10**6))
+    with pytest.raises(UserError, match="memory is not enough"):
+        desk.ask("q").result(LONG)
+
+
+@pytest.mark.parametrize("place", ["sentence", "schedule", "end"])
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_worker_that_dies_leaves_nobody_waiting_and_the_next_question_is_answered(place, monkeypatch):
+    """Memory runs out even where the sentence about an error is made, and where the next job is chosen."""
+    desk, gate, _ = gated_desk()
+    waiting = [desk.ask("first", "a"), desk.ask("second", "a"), desk.ask("third", "a"), desk.ask("fourth", "b")]
+    with monkeypatch.context() as patch:
+        if place == "sentence":
+            patch.setattr(desk, "_compute", thrown(ZeroDivisionError()))
+            patch.setattr("model.ask.jobs.log.exception", lambda text: thrown(MemoryError())())
+        elif place == "schedule":
+            patch.setattr(desk, "_schedule", lambda job: thrown(MemoryError())())
+        else:
+            patch.setattr("model.ask.jobs.Job.finish", _finish_fails_once())
+        gate.release(4)
+        ended = [job.wait(LONG) for job in waiting]
+    assert all(ended)
+    with pytest.raises(UserError) as error:
+        waiting[1].result()
+    assert error.value is LOST
+    gate.release()
+    assert desk.ask("fifth", "b").result(LONG).question == "fifth"
+
+
+def _finish_fails_once():
+    whole, failures = Job.finish, [MemoryError()]
+
+    def finish(job, *arguments, **named):
+        if failures:
+            raise failures.pop()
+        whole(job, *arguments, **named)
+    return finish
 
 
 def test_the_cache_is_bounded_and_forgets_the_least_recently_used():

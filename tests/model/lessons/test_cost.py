@@ -8,9 +8,9 @@ import torch
 from scipy import stats
 
 from model.ask import sources
-from model.ask.jobs import Cancelled
 from model.core.limits import LIMITS
 from model.core.query import UserError
+from model.core.stopping import Cancelled
 from model.lessons import cost
 
 HEADS, N = 2, 150

@@ -5,7 +5,7 @@ import torch
 from torch.nn import functional
 
 from model.ask import sources
-from model.ask.jobs import Cancelled
+from model.core.stopping import Cancelled
 from model.lessons import short_run
 from model.lessons.divergence import floor
 from model.lessons.short_run import RunQuery

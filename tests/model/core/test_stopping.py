@@ -1,0 +1,130 @@
+"""A pass of a model ends before its next layer once nobody waits for its answer, whatever was asked."""
+import pytest
+from torch import nn
+
+from model.ask.jobs import Cache, JobQueue
+from model.core.models import LastVectorsQuery
+from model.core.query import Kind, Patch, Query, UserError
+from model.core.stopping import Cancelled, stop_between_layers, stoppable
+from model.core.types import quiet
+from model.scratch import source
+from model.studies.attribution import AttributionQuery, attribute
+from model.studies.corpus import TextsQuery, run
+from model.studies.patching import PatchQuery
+from model.studies.pronoun_choice import DecisionQuery, DecisionSetQuery
+
+TEXT = "the animal didn ' t cross the street because it was too tired"
+OTHER = "the animal didn ' t cross the street because it was too wide"
+
+
+class Look:
+    """Counts the layers that were about to run, and ends the pass at one of them."""
+
+    def __init__(self, last):
+        self.count, self.last = 0, last
+
+    def __call__(self):
+        self.count += 1
+        if self.count >= self.last:
+            raise Cancelled
+
+
+def query(model, text=TEXT, **more):
+    return Query(model.card.id, model.card.revision, text, **more)
+
+
+def questions(kind):
+    """{name: function of a model} of every way in which a question runs one."""
+    return {
+        "record": lambda model: model.record(query(model), quiet),
+        "patched record": lambda model: model.record(
+            query(model, edits=frozenset([Patch(kind, 0, 0, query(model, OTHER))])), quiet),
+        "trace": lambda model: model.trace(query(model), quiet),
+        "last vectors": lambda model: model.last_vectors(LastVectorsQuery(query(model), kind), quiet),
+        "next word": lambda model: model.next_word(query(model), quiet),
+        "span": lambda model: model.log_probability(query(model), (4, 10)),
+        "likelihood": lambda model: model.sequence_likelihood(query(model), quiet),
+        "patching": lambda model: model.patch_heads(PatchQuery(query(model), query(model, OTHER), kind), quiet),
+        "attribution": lambda model: attribute(
+            None, model.explained_answer(AttributionQuery(query(model)), quiet), model.record(query(model), quiet), "",
+            quiet),
+        "corpus": lambda model: run(
+            TextsQuery(model.card.id, model.card.revision, None, ((1, TEXT), (2, OTHER))),
+            lambda asked: model.record(asked, quiet), quiet),
+        "decision": lambda model: model.pronoun_decision(
+            DecisionQuery(model.card.id, model.card.revision, "The cat saw it ."), quiet),
+        "decisions": lambda model: model.pronoun_decisions(
+            DecisionSetQuery(model.card.id, model.card.revision, 1), quiet)}
+
+
+ASKED = [*(("gpt2", Kind.CAUSAL, name) for name in ("record", "patched record", "trace", "last vectors", "next word",
+                                                     "span", "likelihood", "patching", "attribution", "corpus")),
+         *(("bert", Kind.SELF, name) for name in ("span", "attribution")),
+         *(("t5", Kind.CROSS, name) for name in ("record", "attribution")), ("reported", Kind.CAUSAL, "record"),
+         *(("resolver-wide", Kind.SELF, name) for name in ("record", "patched record", "trace", "last vectors",
+                                                           "patching", "attribution", "corpus")),
+         *(("translator", Kind.CROSS, name) for name in ("record", "likelihood", "decision", "decisions"))]
+
+
+@pytest.fixture(scope="module")
+def model_named(opened):
+    scratch = {}
+
+    def open_(name):
+        if name == "reported":
+            return opened("bloom")
+        if name in ("resolver-wide", "translator") and name not in scratch:
+            scratch[name] = source.open_model(name, quiet)
+        return scratch.get(name) or opened(name)
+    return open_
+
+
+@pytest.mark.parametrize(("name", "kind", "asked"), ASKED)
+def test_no_layer_runs_after_the_look_that_ends_the_pass(model_named, name, kind, asked):
+    model = model_named(name)
+    ask = questions(kind)[asked]
+    whole = Look(last=10**9)
+    with stoppable(whole):
+        ask(model)
+    for last in {1, whole.count // 2, whole.count}:
+        look = Look(last)
+        with stoppable(look), pytest.raises(Cancelled):
+            ask(model)
+        assert look.count == last
+    assert whole.count >= 2
+
+
+def test_a_model_looks_while_it_is_opened_and_verified(opened, tmp_path):
+    from model.pretrained import load
+    from tests.model import tiny
+
+    folder = tiny.save(tmp_path / "mine", "gpt2")
+    look = Look(last=2)
+    with stoppable(look), pytest.raises(Cancelled):
+        load.open_model(str(folder), quiet)
+    assert look.count == 2 and load.open_model(str(folder), quiet).wiring is not None
+
+
+def test_a_question_that_everybody_left_ends_within_its_pass_and_can_be_asked_again():
+    model, left = source.open_model("resolver-wide", quiet), []
+
+    def answer(question, report):
+        if not left:
+            left.append(desk.ask("q", "a"))
+            left[0].withdraw("a")
+            model.transformer.encoder.layers[1].register_forward_pre_hook(lambda *_: left.append("ran on"))
+        return model.record(query(model), quiet)
+
+    desk = JobQueue(answer, Cache(10**6))
+    first = desk.ask("q", "a")
+    with pytest.raises(UserError, match="withdrawn"):
+        first.result(30)
+    assert left == [first]
+
+
+def test_another_threads_question_stops_nothing_here():
+    stack = nn.ModuleList([nn.Identity()])
+    stop_between_layers(nn.Sequential(stack[0]).append(stack))
+    assert stack[0]("as it is") == "as it is"
+    with stoppable(Look(1)), pytest.raises(Cancelled):
+        stack[0]("never")
