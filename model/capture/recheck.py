@@ -8,6 +8,7 @@ import numpy as np
 
 from model.capture.attention_call import Call
 from model.core import heads
+from model.core.finite import largest
 from model.core.masks import Full
 from model.core.record import Layer
 
@@ -19,17 +20,16 @@ SMALL = 1 << 18
 def against_outputs(calls: list[Call], layers: list[Layer]) -> tuple[float, float, int]:
     """(largest difference from the outputs of this pass, as a share of the layer's largest; distance of row sums from
     1; rows compared)."""
-    worst, row_error, rows = 0.0, 0.0, 0
+    errors, row_errors, rows = [0.0], [0.0], 0
     for members, layer in _together(calls, layers):
         outputs = np.concatenate([call.outputs for call in members])
-        largest = np.abs(outputs).reshape(len(members), -1).max(1).repeat(len(outputs) // len(members))
+        scale = np.abs(outputs).reshape(len(members), -1).max(1).repeat(len(outputs) // len(members))
         mixed, sums = recompute(layer, cast(np.ndarray, members[0].rows))
-        errors = np.abs(mixed - outputs).max((1, 2)) / np.where(largest > 0, largest, 1)
-        worst = max(worst, float(errors.max()) if np.isfinite(errors).all() else float("inf"))
+        errors.append(float((np.abs(mixed - outputs).max((1, 2)) / np.where(scale > 0, scale, 1)).max()))
         if layer.sink is None:
-            row_error = max(row_error, float(np.abs(sums - 1).max()))
+            row_errors.append(float(np.abs(sums - 1).max()))
         rows += mixed.shape[0] * mixed.shape[1]
-    return worst, row_error, rows
+    return largest(errors), largest(row_errors), rows
 
 
 def _together(calls: list[Call], layers: list[Layer]) -> Iterator[tuple[list[Call], Layer | Call]]:

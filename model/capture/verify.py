@@ -11,6 +11,7 @@ from model.capture import forward_pass
 from model.capture.attention_call import Call, Unsupported
 from model.capture.recheck import against_outputs
 from model.core import heads
+from model.core.finite import largest
 from model.core.masks import Causal, Full
 from model.core.memory import Shape
 from model.core.query import Kind, first_line
@@ -172,16 +173,15 @@ def _compare(layer: Layer, weights: np.ndarray) -> tuple[float, float]:
 
     Some families (Granite SWA) report weights over which the sink's share is spread, and take it away from the output
     later: then ours are compared spread alike, and the share itself by the outputs. """
-    error = row_sum_error = 0.0
+    errors, row_errors = [0.0], [0.0]
     spread = layer.sink is not None and float(np.abs(weights.sum(-1) - 1).max()) <= TOLERANCE
     for rows, keys, block in heads.weight_blocks(layer):
         ours = np.zeros((layer.heads, block.shape[1], layer.shape[2]), np.float32)
         ours[:, :, keys] = block / block.sum(-1, keepdims=True) if spread else block
-        difference = float(np.abs(ours - weights[:, rows]).max())
-        error = max(error, difference if np.isfinite(difference) else float("inf"))
+        errors.append(float(np.abs(ours - weights[:, rows]).max()))
         whole = 1 if layer.sink is None else weights[:, rows].sum(-1)
-        row_sum_error = max(row_sum_error, float(np.abs(ours.sum(-1) - whole).max()))
-    return error, row_sum_error
+        row_errors.append(float(np.abs(ours.sum(-1) - whole).max()))
+    return largest(errors), largest(row_errors)
 
 
 def check_answer(calls: list[Call], layers: list[Layer], wiring: Wiring) -> Verification:

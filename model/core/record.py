@@ -3,10 +3,12 @@
 A record keeps queries, keys and values, not attention matrices: a head's matrix is arithmetic on the record
 (`model.core.heads`). One axis order in the whole project: layer, head, query, key. Queries are rows; layers and heads
 count from 0. Everything is frozen, arrays are read-only, and each type checks itself where it is born. """
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
 
+from model.core.finite import check_finite
 from model.core.masks import Bias, Dense, Mask, Relative, frozen_array
 from model.core.query import Kind, Query, UserError
 from model.core.types import Span
@@ -41,9 +43,7 @@ def _check_array(owner: str, name: str, array: np.ndarray, ndim: int) -> np.ndar
     if array.ndim != ndim or array.dtype != np.float32:
         raise ValueError(f"{owner}: expected {name} as float32 with {ndim} axes, got {array.dtype} {array.shape}; "
                          f"convert it first.")
-    if not np.logical_and.reduce(np.isfinite(array), axis=None):
-        raise ValueError(f"{owner}: expected {name} to be finite, got NaN or infinity; the model's weights or "
-                         f"arithmetic are broken.")
+    check_finite(f"in the {name} of {owner}", array)
     return frozen_array(array)
 
 
@@ -202,6 +202,11 @@ class Prediction:
     probabilities: tuple[tuple[float, ...], ...] = ()   # (p, candidate), 0 to 1
     log_normaliser: tuple[float, ...] = ()              # (p), in nats: log Σ exp(logit) over the whole vocabulary
     vector: np.ndarray | None = None                    # float32 (d_model), of models that answer with a vector
+
+    def __post_init__(self) -> None:
+        check_finite("in its answer", [*self.log_normaliser, *itertools.chain(*self.probabilities)])
+        if self.vector is not None:
+            check_finite("in its answer", self.vector)
 
 
 @dataclass(frozen=True)

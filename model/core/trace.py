@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from model.core.finite import check_finite
 from model.core.masks import frozen_array
 from model.core.query import Kind, Query
 
@@ -25,6 +26,7 @@ class LastVectors:
 
     def __post_init__(self) -> None:
         _freeze(self, vectors=2)
+        check_finite("in the vectors of its last block", self.vectors)
 
     @property
     def nbytes(self) -> int:
@@ -142,6 +144,7 @@ class Block:
 
     def __post_init__(self) -> None:
         _freeze(self, before=2, after=2)
+        check_finite(f"behind block {self.index}", self.after)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,25 +1,26 @@
 """From a checked folder to a `PretrainedModel`: transformers loads it, the probe verifies it."""
 import copy
 import inspect
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from model.capture import forward_pass, reported, verify
 from model.capture.attention_call import Unsupported
 from model.core import memory
+from model.core.finite import NotFinite
 from model.core.query import UserError, first_line
 from model.core.record import Card
 from model.core.stopping import stop_between_layers
 from model.core.types import Progress
 from model.pretrained import files, predict
 from model.pretrained.card import ATTENTIONLESS, ProbeFacts, card_of, longest, smallest_window
+from model.pretrained.damage import blame, check_generation, check_weights
 from model.pretrained.files import ModelFiles
 from model.pretrained.inputs import as_tensors
 from model.pretrained.model import PretrainedModel
 from model.pretrained.skeleton import refuse_what_weights_do_not_hold
+from model.pretrained.tokenizer_files import LOAD_OPTIONS, open_tokenizer
 
-LOAD_OPTIONS = {"local_files_only": True, "trust_remote_code": False}
 PROBE, PROBE_TARGET = 24, 13   # tokens; two different numbers tell the two sides of an encoder–decoder apart
 PROBE_COST = 3e12   # operations, about a minute: where a window would take more, every answer is checked instead
 PERMUTED = frozenset({"xlnet"})  # decoders that look at later tokens by design, unless a permutation is passed
@@ -35,14 +36,15 @@ def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> Pretra
     """The model of a folder, loaded and verified. The caller holds the lock, has checked the files and prepared
     transformers. Raises UserError if it cannot be shown."""
     report(0.1, "reading the configuration")
-    config = _as_user_error(place, "configuration", _config)
+    config = _config(place.folder)
     weights = files.weights_of(place.folder)
     memory.refuse_weights(weights.parameters, place.title)
-    tokenizer = _as_user_error(place, "tokenizer", _tokenizer)
+    tokenizer = open_tokenizer(place.folder)
     report(0.2, "loading the weights")
-    network, head = _network(place, config, weights.parameters)
+    network, head = _network(place, config, weights)
     report(0.7, "verifying against the model's own attention")
-    return build_model(place, fingerprint, network, tokenizer, head, dtype_of(weights.dtypes))
+    with blame(place.folder / "config.json", "configuration of these weights"):
+        return build_model(place, fingerprint, network, tokenizer, head, dtype_of(weights.dtypes))
 
 
 def dtype_of(stored: tuple[str, ...]) -> str:
@@ -65,10 +67,9 @@ def build_model(place: ModelFiles, fingerprint: str, network: Any, tokenizer: An
         reasons = wiring.reasons
     except Unsupported as error:
         reasons = (str(error),)
-    except ValueError as error:   # NaN or infinity
-        reason = str(error).split(";")[0]
-        raise UserError(f"{place.title} is not opened, as its weights are damaged ({reason}); fetch them again or "
-                        f"choose another model.") from error
+    except NotFinite as error:
+        raise UserError(f"{place.title} is not opened, as its weights make NaN or infinity {error.where}; copy or "
+                        f"download them again, or choose another model.") from error
     shapes = [] if wiring is None else list(wiring.shapes.values())
     if reasons:
         wiring, looks_ahead = None, _report(place, network, head, reasons)
@@ -117,7 +118,9 @@ def probe_of(network: Any) -> tuple[Probe, tuple[int, int | None]]:
 def _config(folder: Path) -> Any:
     from transformers import AutoConfig
 
-    config = AutoConfig.from_pretrained(folder, **LOAD_OPTIONS)
+    files.read_json(folder / "config.json")
+    with blame(folder / "config.json", "configuration of a Transformer"):
+        config = AutoConfig.from_pretrained(folder, **LOAD_OPTIONS)
     if config.model_type in ATTENTIONLESS:
         raise UserError(f"{folder.name} is a {config.model_type} model, which has no attention to show; choose a "
                         f"Transformer.")
@@ -125,45 +128,30 @@ def _config(folder: Path) -> Any:
     return config
 
 
-def _tokenizer(folder: Path) -> Any:
-    from transformers import AutoTokenizer
-
-    return AutoTokenizer.from_pretrained(folder, **LOAD_OPTIONS)
-
-
-def _as_user_error(place: ModelFiles, what: str, open_: Callable[[Path], Any]) -> Any:
-    """open_(folder); what transformers raises about a folder that it cannot read becomes a UserError."""
-    try:
-        return open_(place.folder)
-    except UserError:
-        raise
-    except Exception as error:
-        raise UserError(f"The {what} of {place.title} cannot be opened ({first_line(error, 200)}); check the folder's "
-                        f"files or choose another model.") from error
-
-
-def _network(place: ModelFiles, config: Any, held: int) -> tuple[Any, str]:
-    """The network as its architecture says, of weights with `held` parameters, and what its head predicts."""
+def _network(place: ModelFiles, config: Any, weights: files.Weights) -> tuple[Any, str]:
+    """The network as its architecture says, and what its head predicts."""
     import torch
     import transformers
 
-    architecture = (config.architectures or ["AutoModel"])[0]
-    network_class = getattr(transformers, architecture, transformers.AutoModel)
+    with blame(place.folder / "config.json", "configuration that names its class"):
+        architecture = (config.architectures or ["AutoModel"])[0]
+        network_class = getattr(transformers, architecture, transformers.AutoModel)
     head = next((head for names, head in HEADS_BY_CLASS
                  if architecture in getattr(transformers.models.auto.modeling_auto, names).values()), "none")
     from_config = network_class.from_config if network_class is transformers.AutoModel else network_class._from_config
-    _as_user_error(place, "configuration", lambda folder: refuse_what_weights_do_not_hold(
-        lambda: from_config(copy.deepcopy(config), attn_implementation="eager"), held, place.title))
+    with blame(place.folder / "config.json", "configuration that a network can be made of"):
+        refuse_what_weights_do_not_hold(lambda: from_config(copy.deepcopy(config), attn_implementation="eager"),
+                                        weights.parameters, place.title)
     options = {"config": config, "use_safetensors": True, "dtype": torch.float32, "output_loading_info": True,
-               **LOAD_OPTIONS}
-
-    def load(folder: Path) -> Any:
+               "ignore_mismatched_sizes": True, **LOAD_OPTIONS}
+    with blame(weights.files[0], "weights of what config.json describes"):
         try:
-            return network_class.from_pretrained(folder, attn_implementation=forward_pass.IMPLEMENTATION, **options)
+            network, info = network_class.from_pretrained(
+                place.folder, attn_implementation=forward_pass.IMPLEMENTATION, **options)
         except (KeyError, ValueError):
-            return network_class.from_pretrained(folder, attn_implementation="eager", **options)
-
-    network, info = _as_user_error(place, "weights", load)
+            network, info = network_class.from_pretrained(place.folder, attn_implementation="eager", **options)
+        check_weights(place, weights, network, info["mismatched_keys"])
+        check_generation(place.folder, network)
     missing = sorted(name for name in info["missing_keys"] if "pooler" not in name)
     if missing:
         raise UserError(f"{place.folder} lacks {len(missing)} of the model's tensors, {missing[0]} first; copy or "

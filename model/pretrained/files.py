@@ -46,8 +46,11 @@ def sha256(path: Path) -> str:
     known = _hashes.get(str(path))
     if known and known[0] == state:
         return known[1]
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    try:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    except PermissionError as error:
+        raise UserError(f"{path} may not be read by this user; change its permissions or copy the model.") from error
     _hashes[str(path)] = (state, digest)
     return digest
 
@@ -97,8 +100,11 @@ def licence_of(folder: Path) -> str:
 def _weight_files(folder: Path) -> tuple[Path, ...]:
     index = folder / "model.safetensors.index.json"
     if index.is_file():
-        weight_map = read_json(index).get("weight_map")
-        names = sorted({str(name) for name in weight_map.values()}) if isinstance(weight_map, dict) else []
+        weight_map = read_json(index).get("weight_map", {})
+        if not isinstance(weight_map, dict) or not all(isinstance(name, str) for name in weight_map.values()):
+            raise UserError(f"{index} is damaged: weight_map should name the file of each tensor; copy or download it "
+                            f"again.")
+        names = sorted(set(weight_map.values()))
         outside = [name for name in names if not name or "\0" in name or Path(name).name != name]
         if outside or not names:
             raise UserError(f"{index} names {outside[:1] or 'no file'}; weights must lie beside it, so this model is "

@@ -2,6 +2,8 @@
 import functools
 import inspect
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +12,7 @@ import numpy as np
 from model.core.query import Query, UserError
 from model.core.record import Omission, Tokens
 from model.core.types import Progress
+from model.pretrained.damage import in_one_line, is_fault
 from model.pretrained.token_offsets import align, continuation
 from model.pretrained.tokens import Piece, readable
 
@@ -59,6 +62,7 @@ def tokenize_query(network: Any, tokenizer: Any, query: Query, limit: int) -> Mo
         raise UserError("This model has no target side; leave the target empty, or choose an encoder–decoder such as "
                         "T5.")
     encoding = encode(tokenizer, texts, limit - len(query.continuation))
+    _check_ids(network, encoding)
     pieces, shown = encoding.pieces, typed
     if query.continuation:
         pieces, written = _with_continuation(tokenizer, pieces, query, network.get_input_embeddings().num_embeddings)
@@ -69,12 +73,27 @@ def tokenize_query(network: Any, tokenizer: Any, query: Query, limit: int) -> Mo
     return ModelInput(readable(pieces, shown), None, as_tensors(network, encoding.arguments), encoding.omitted, notes)
 
 
+@contextmanager
+def _reading() -> Iterator[None]:
+    """One thread at a time; what a tokenizer raises at a text becomes a UserError."""
+    try:
+        with _tokenizing:
+            yield
+    except MemoryError:
+        raise
+    except BaseException as error:
+        if not is_fault(error):
+            raise
+        raise UserError(f"The model's tokenizer cannot read that text ({in_one_line(error)}); try another text, or "
+                        f"copy or download the model again if none is read.") from error
+
+
 def encode(tokenizer: Any, texts: tuple[str, ...], limit: int, as_target: bool = False) -> Encoding:
     """The tokens of a text or a pair, with the tokenizer's own special tokens. Raises UserError if nothing of the text
     is read."""
     asked = {"text_target": texts[0]} if as_target else dict(zip(("text", "text_pair"), texts, strict=False))
     options = {"return_special_tokens_mask": True} | ({"return_offsets_mapping": True} if tokenizer.is_fast else {})
-    with _tokenizing:
+    with _reading():
         encoded = tokenizer(**asked, **options)
         total = len(encoded["input_ids"])
         if total > limit:
@@ -89,9 +108,20 @@ def encode(tokenizer: Any, texts: tuple[str, ...], limit: int, as_target: bool =
     return Encoding(pieces, arguments, omitted)
 
 
+def _check_ids(network: Any, encoding: Encoding) -> None:
+    """Raises UserError for a tokenizer of another model, whose numbers the embeddings do not have."""
+    rows = None
+    with suppress(NotImplementedError, AttributeError):   # CANINE has no table of its characters
+        rows = network.get_input_embeddings().num_embeddings
+    piece = max(encoding.pieces, key=lambda piece: piece.id)
+    if rows is not None and piece.id >= rows:
+        raise UserError(f"The tokenizer and the weights do not belong together: {piece.raw!r} has number {piece.id:,} "
+                        f"and there are {rows:,} embeddings; copy or download the model again.")
+
+
 def plain_ids(tokenizer: Any, text: str) -> list[int]:
     """The ids of a text without special tokens."""
-    with _tokenizing:
+    with _reading():
         return tokenizer.encode(text, add_special_tokens=False)
 
 
@@ -122,6 +152,7 @@ def with_target(network: Any, tokenizer: Any, query: Query, question: ModelInput
     else:
         text = query.target
         encoding = encode(tokenizer, _clean((text,))[0], limit, as_target=True)
+        _check_ids(network, encoding)
         start = _start_token(network)
         pieces = [Piece(start, tokenizer.convert_ids_to_tokens(start), (0, 0), -1, True, False), *encoding.pieces]
         pieces = pieces[:-1] if pieces[-1].special else pieces

@@ -1,5 +1,6 @@
 """Opens a pretrained model safely: known files, no pickles, no code from elsewhere, no network, checked before it
 answers."""
+import re
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from model.pretrained.files import ModelFiles
 from model.pretrained.hub import check_id
 from model.pretrained.untrained import SUFFIX, untrained_twin
 
+SHA256 = re.compile("[0-9a-f]{64}")
 PATH_STARTS = ("./", "../", "~", ".\\", "..\\")
 
 # a model's attention is switched while it is verified, and transformers' imports are not made for two threads
@@ -85,11 +87,21 @@ def _check_files(place: ModelFiles) -> None:
     """Raises UserError unless the weights are whole by their own headers and have the checksum of the catalogue, or of
     the time when they were fetched."""
     weights = files.weights_of(place.folder)
-    mark = place.folder / catalogue.MARK
-    known = files.read_json(mark).get("sha256", {}) if mark.is_file() else {}
+    known = _checksums(place.folder / catalogue.MARK)
     if place.entry is not None and place.entry.source == "package":
         known = {weights.files[0].name: place.entry.sha256}
     for path in weights.files:
         if path.name in known and files.sha256(path) != known[path.name]:
             raise UserError(f"{path} is not the file that is known (its sha256 differs); install or fetch the model "
                             f"again.")
+
+
+def _checksums(mark: Path) -> dict[str, str]:
+    """{file: sha256} of the weights when they were fetched; empty for a folder that never was. Raises UserError for a
+    mark that is damaged."""
+    known = files.read_json(mark).get("sha256", {}) if mark.exists() else {}
+    if not isinstance(known, dict) or not all(isinstance(text, str) and SHA256.fullmatch(text)
+                                              for text in known.values()):
+        raise UserError(f"{mark} is damaged: sha256 should give each file's checksum of 64 hexadecimal digits; fetch "
+                        f"the model again.")
+    return known

@@ -7,6 +7,7 @@ import numpy as np
 
 from model.capture import attention_call, forward_pass, reported, verify
 from model.core import memory
+from model.core.finite import check_finite, largest
 from model.core.models import LastVectorsQuery
 from model.core.query import Hide, Kind, NoNextWord, Query, UserError
 from model.core.record import AttentionMap, AttentionRecord, Card, Verification
@@ -117,6 +118,7 @@ class PretrainedModel:
         session = patching.session(self, query, question.lengths)
         output = forward_pass.run(session, lambda: self.network(**tensors))
         logits = output.logits[0, [token - before for token in tokens]].float()
+        check_finite("in its answer", logits.max(-1).values)
         return float(logits.log_softmax(-1)[torch.arange(len(tokens)), wanted].mean())
 
     def trace(self, query: Query, report: Progress) -> Trace:
@@ -186,8 +188,8 @@ class PretrainedModel:
         except attention_call.Unsupported as error:
             raise UserError(f"{self.card.title} is not shown for this text: {error}; try another text or "
                             f"model.") from error
-        error_of_rows = max(abs(float(layer.weights.sum(-1).max()) - 1)
-                            for layers in members.values() for layer in layers)
+        error_of_rows = largest(abs(float(layer.weights.sum(-1).max()) - 1)
+                                for layers in members.values() for layer in layers)
         verification = Verification("reported", row_sum_error=error_of_rows, reasons=self.reasons)
         return _maps(members, question), verification, output
 

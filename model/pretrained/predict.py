@@ -1,5 +1,6 @@
 """What the model answers, kept with the record: the next token, candidates at a mask, a sentence vector. Never full
 logits."""
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -8,6 +9,7 @@ import numpy as np
 
 from model.core.record import CANDIDATES, Prediction, Tokens
 from model.pretrained import files
+from model.pretrained.damage import blame
 from model.pretrained.inputs import ModelInput, parameters_of
 from model.pretrained.tokens import bytes_by_sign, visible
 
@@ -28,13 +30,15 @@ def pooling_of(folder: Path) -> Pooling | None:
     if not (folder / "modules.json").is_file() or not (folder / "1_Pooling" / "config.json").is_file():
         return None
     config = files.read_json(folder / "1_Pooling" / "config.json")
+    with blame(folder / "modules.json", "list of a sentence model's modules"):
+        modules = [module["type"] for module in json.loads((folder / "modules.json").read_text(encoding="utf-8"))]
     if config.get("pooling_mode_mean_tokens"):
         mode = "mean"
     elif config.get("pooling_mode_cls_token"):
         mode = "first"
     else:
         return None
-    return Pooling(mode, "models.Normalize" in (folder / "modules.json").read_text(encoding="utf-8"))
+    return Pooling(mode, any(str(kind).endswith(".Normalize") for kind in modules))
 
 
 def pool(hidden: Any, pooling: Pooling) -> Any:

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from model.core import heads
+from model.core.finite import largest
 from model.core.masks import Relative
 from model.core.query import Edit, Kind, Patch, UserError
 from model.core.record import AttentionMap, Layer, Tokens, Verification
@@ -88,18 +89,17 @@ def _layer(model: Transformer, kind: Kind, index: int, seen: dict, path: str, ed
 def verify(model: Transformer, seen: dict, maps: tuple[AttentionMap, ...], tolerance: float = 1e-4) -> Verification:
     """Does weights · value, recomputed from the record, equal the attention output that the model produced in this very
     pass?"""
-    error = row_error = 0.0
-    checked = 0
+    errors, row_errors, checked = [0.0], [0.0], 0
     places = edit_actions.attentions(model)
     for each in maps:
         rows = np.unique(np.linspace(0, len(each.queries) - 1, SAMPLE).round().astype(int))
         for layer in each.layers:
             produced = seen[f"{places[each.kind, layer.index][0]}.mixed"][0].numpy()
             difference = np.abs(heads.head_outputs(cast(Layer, layer), rows) - produced[:, rows]).max()
-            error = max(error, float(difference / max(np.abs(produced).max(), 1e-30)))
-            row_error = max(row_error,
-                            max(float(np.abs(heads.row_weights(layer, row).sum(-1) - 1).max()) for row in rows))
+            errors.append(float(difference / max(np.abs(produced).max(), 1e-30)))
+            row_errors += [float(np.abs(heads.row_weights(layer, row).sum(-1) - 1).max()) for row in rows]
             checked += layer.heads * len(rows)
+    error, row_error = largest(errors), largest(row_errors)
     right = error <= tolerance and row_error <= tolerance
     reasons = () if right else (f"weights · value differs from the model's own output by {error:.2g} of the largest, "
                                 f"rows from 1 by {row_error:.2g}",)

@@ -3,6 +3,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from model.core.finite import check_finite
 from model.core.models import Models
 from model.core.query import Query
 from model.core.types import Progress
@@ -29,6 +30,9 @@ class NextWord:
     ids: tuple[int, ...]     # of the NAMED most probable tokens, best first
     texts: tuple[str, ...]   # of the same tokens
     ends: tuple[int, ...]    # ids that end a text
+
+    def __post_init__(self) -> None:
+        check_finite("in its answer", self.logits.max())   # a logit of −∞ is a word that is never said
 
     @property
     def nbytes(self) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.core import tables
+from model.core.finite import check_finite
 from model.core.models import Models
 from model.core.query import Kind, Query, UserError
 from model.core.statistics import cosine
@@ -48,6 +49,9 @@ class PassAnswer:
     kind: str                    # next, mask, target, label or vector
     positions: tuple[int, ...]   # of the tokens at which it answers
     numbers: np.ndarray          # logits, float32 (position, vocabulary), or the sentence vector, float32 (d_model)
+
+    def __post_init__(self) -> None:
+        check_finite("in its answer", self.numbers.max(-1))   # a logit of −∞ is a word that is never said
 
 
 Measure = Callable[[PassAnswer], float]

@@ -3,6 +3,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from model.core.finite import check_finite
 from model.core.masks import frozen_array
 from model.core.models import Models
 from model.core.query import Query
@@ -33,6 +34,7 @@ class SequenceLikelihood:
         if not len(self.texts) == len(self.ids) == len(self.log_probabilities):
             raise ValueError(f"SequenceLikelihood: expected one number a token, got {len(self.texts)} texts, "
                              f"{len(self.ids)} ids and {len(self.log_probabilities)} numbers; cut them alike.")
+        check_finite("in its answer", np.exp(self.log_probabilities))   # ln P of −∞ is a word that is never said
         object.__setattr__(self, "log_probabilities", frozen_array(self.log_probabilities, np.float64))
 
     @property

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from model.core.finite import check_finite
 from model.core.query import Query, UserError
 from model.core.record import Tokens
 from model.core.threads import for_this_thread
@@ -37,6 +38,9 @@ class Answer:
     value: float   # nats, or a cosine
     rank: int      # of the word among all words, from 1; 0 for a vector
     neutral: str   # the token that replaces another one
+
+    def __post_init__(self) -> None:
+        check_finite("in its answer", self.value)
 
 
 class ExplainedAnswer:

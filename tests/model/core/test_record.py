@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from model.core.finite import NotFinite
 from model.core.masks import Causal, Dense, Full, Relative
 from model.core.query import Hide, Kind, Silence, Temper, UserError
 from model.core.record import AttentionMap, AttentionRecord, Reported, Tokens
@@ -20,7 +21,7 @@ def test_arrays_are_read_only_and_not_copied():
 def test_numbers_that_are_not_finite_are_refused_by_name(name, bad):
     array = np.array(getattr(layer(), name))
     array[0, 1, 2] = bad
-    with pytest.raises(ValueError, match=f"expected {name} to be finite"):
+    with pytest.raises(NotFinite, match=f"NaN or infinity in the {name} of layer"):
         layer(**{name: array})
 
 

@@ -60,7 +60,7 @@ def questions(kind):
 ASKED = [*(("gpt2", Kind.CAUSAL, name) for name in ("record", "patched record", "trace", "last vectors", "next word",
                                                      "span", "likelihood", "patching", "attribution", "corpus")),
          *(("bert", Kind.SELF, name) for name in ("span", "attribution")),
-         *(("t5", Kind.CROSS, name) for name in ("record", "attribution")), ("reported", Kind.CAUSAL, "record"),
+         *(("t5", Kind.CROSS, name) for name in ("record",)), ("reported", Kind.CAUSAL, "record"),
          *(("resolver-wide", Kind.SELF, name) for name in ("record", "patched record", "trace", "last vectors",
                                                            "patching", "attribution", "corpus")),
          *(("translator", Kind.CROSS, name) for name in ("record", "likelihood", "decision", "decisions"))]

@@ -1,0 +1,280 @@
+"""Model folders that are damaged in one known place each, for the tests of what is said about them.
+
+`sound_folder` writes a folder that opens; `DAMAGES` are functions that spoil it. A damage is drawn by hypothesis, or
+listed where it once passed unseen.
+"""
+import json
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as draws
+
+from tests.model import tiny
+
+WRONG = [None, True, False, "", "x", "7", -1, 0, 1, 1.5, 10**6, float("nan"), [], [1], ["x"], {}, {"a": 1}, {"0": "x"}]
+BARE = {"version": "1.0", "truncation": None, "padding": None, "added_tokens": [], "normalizer": None,
+        "pre_tokenizer": None, "post_processor": None, "decoder": None,
+        "model": {"type": "WordLevel", "vocab": {"a": 0, "the": 1, "cat": 2}, "unk_token": "a"}}
+PIECE = {"type": "BPE", "dropout": None, "unk_token": None, "end_of_word_suffix": None, "fuse_unk": False}
+# what makes the tokenizers panic, or fail only at a text
+TOKENIZERS: dict[str, dict[str, Any]] = {
+    "merges of another prefix": {"model": PIECE | {"continuing_subword_prefix": "###", "vocab": {"a": 0, "é": 1},
+                                                   "merges": ["a é"]}},
+    "a table that is none": {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAAA"}},
+    "a template of unknown tokens": {"post_processor": {
+        "type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "[X]", "type_id": 0}}],
+        "pair": [{"Sequence": {"id": "A", "type_id": 0}}], "special_tokens": {}}},
+    "pieces of no length": {"pre_tokenizer": {"type": "FixedLength", "length": 0}},
+    "more stripped than is there": {"decoder": {"type": "Strip", "content": "a", "start": 5, "stop": 5}},
+    "a truncation to nothing": {"truncation": {"direction": "Right", "max_length": 0, "strategy": "LongestFirst",
+                                               "stride": 5}},
+    "no unknown token": {"model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+                                   "max_input_chars_per_word": 100, "vocab": {"a": 0}}},
+    "no vocabulary": {"model": {"type": "Unigram", "unk_id": None, "vocab": [], "byte_fallback": False}},
+    "ids beyond the embeddings": {"model": {"type": "WordLevel", "vocab": {"a": 4_000_000_000, "the": 90},
+                                            "unk_token": "the"}},
+    "ids that are shared": {"model": {"type": "WordLevel", "vocab": {"a": 0, "the": 0, "cat": 0}, "unk_token": "a"}}}
+
+
+@dataclass(frozen=True)
+class Damage:
+    """What was done to a folder."""
+
+    name: str                        # what is wrong
+    spoil: Callable[[Path], None]    # makes it so
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def word_pieces() -> Any:
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    words = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]", "the", "cat", "s", "##a", "##t", "on", "a", "mat"]
+    made = Tokenizer(models.WordPiece({word: number for number, word in enumerate(words)}, unk_token="[UNK]"))
+    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    return made
+
+
+def bytes_and_merges() -> Any:
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+    signs = ["<|endoftext|>", *"abcdehimnost", "Ġ", "th", "the", "at"]
+    made = Tokenizer(models.BPE({sign: number for number, sign in enumerate(signs)},
+                                [("t", "h"), ("th", "e"), ("a", "t")], unk_token="<|endoftext|>"))
+    made.pre_tokenizer, made.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    return made
+
+
+def unigram() -> Any:
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+    made = Tokenizer(models.Unigram([("<unk>", 0.0), ("▁", -2.0), ("▁the", -1.0), ("▁cat", -1.5), ("s", -2.0),
+                                     ("a", -2.0), ("t", -2.0)], 0, False))
+    made.pre_tokenizer, made.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
+    return made
+
+
+KINDS = {"bert": ("bert", None), "gpt2": ("gpt2", None), "word pieces": ("bert", word_pieces),
+         "bytes and merges": ("gpt2", bytes_and_merges), "unigram": ("gpt2", unigram)}
+
+
+@cache
+def files_of(kind: str) -> dict[str, bytes]:
+    """The files of a sound folder of this kind."""
+    import tempfile
+
+    from transformers import PreTrainedTokenizerFast
+
+    family, tokenizer = KINDS[kind]
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        layers = {"num_hidden_layers": 2} if family == "bert" else {"n_layer": 2}
+        tiny.network(family, **layers).save_pretrained(folder)
+        made = tiny.tokenizer() if tokenizer is None else PreTrainedTokenizerFast(tokenizer_object=tokenizer())
+        made.save_pretrained(folder)
+        return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def sound_folder(place: Path, kind: str) -> Path:
+    """A folder that opens."""
+    folder = place / "mine"
+    folder.mkdir()
+    for name, content in files_of(kind).items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+def rewrite(path: Path, change: Callable[[Any], Any]) -> None:
+    content = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    path.write_text(json.dumps(change(content)), encoding="utf-8")
+
+
+def paths_in(content: Any, at: tuple = ()) -> list[tuple]:
+    """The way to every value of a JSON object; of long lists and vocabularies the first values only."""
+    parts = (list(content.items()) if isinstance(content, dict) else
+             list(enumerate(content)) if isinstance(content, list) else [])
+    return [way for key, part in parts[:40] for way in ((*at, key), *paths_in(part, (*at, key)))]
+
+
+def replaced(content: Any, way: tuple, new: Any) -> Any:
+    """The object with another value at this place, or without it where `new` is Ellipsis."""
+    inside = content
+    for key in way[:-1]:
+        inside = inside[key]
+    if new is ...:
+        del inside[way[-1]]
+    else:
+        inside[way[-1]] = new
+    return content
+
+
+def wrong_value(name: str, way: tuple, new: Any) -> Damage:
+    shown = ".".join(map(str, way))
+    return Damage(f"{name}: {shown} is {'missing' if new is ... else repr(new)}",
+                  lambda folder: rewrite(folder / name, lambda content: replaced(content, way, new)))
+
+
+def written(name: str, content: bytes | str) -> Damage:
+    content = content.encode() if isinstance(content, str) else content
+    return Damage(f"{name} is {content[:60]!r}", lambda folder: (folder / name).write_bytes(content) and None)
+
+
+def removed(*names: str) -> Damage:
+    return Damage(f"without {', '.join(names)}", lambda folder: [(folder / name).unlink() for name in names] and None)
+
+
+def cut(name: str, share: float) -> Damage:
+    def spoil(folder: Path) -> None:
+        content = (folder / name).read_bytes()
+        (folder / name).write_bytes(content[:int(share * len(content))])
+    return Damage(f"{name} cut to {share:.2f}", spoil)
+
+
+def folder_instead(name: str) -> Damage:
+    def spoil(folder: Path) -> None:
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).mkdir()
+    return Damage(f"{name} is a folder", spoil)
+
+
+def weights(name: str, change: Callable[[dict[str, np.ndarray], str], None]) -> Damage:
+    """One tensor of the weights changed: change(tensors, its name)."""
+    def spoil(folder: Path) -> None:
+        from safetensors.numpy import load, save
+
+        tensors = {name: array.copy() for name, array in load((folder / "model.safetensors").read_bytes()).items()}
+        matrices = sorted(key for key, array in tensors.items() if array.ndim == 2)
+        change(tensors, matrices[hash_of(name) % len(matrices)])
+        (folder / "model.safetensors").write_bytes(save(tensors, metadata={"format": "pt"}))
+    return Damage(f"weights: {name}", spoil)
+
+
+def hash_of(text: str) -> int:
+    return sum(map(ord, text))
+
+
+def set_number(number: float) -> Callable[[dict[str, np.ndarray], str], None]:
+    def change(tensors: dict[str, np.ndarray], name: str) -> None:
+        tensors[name].flat[tensors[name].size // 2] = number
+    return change
+
+
+def as_type(kind: Any) -> Callable[[dict[str, np.ndarray], str], None]:
+    def change(tensors: dict[str, np.ndarray], name: str) -> None:
+        tensors[name] = tensors[name].astype(kind)
+    return change
+
+
+def reshaped(shape: Callable[[np.ndarray], np.ndarray]) -> Callable[[dict[str, np.ndarray], str], None]:
+    def change(tensors: dict[str, np.ndarray], name: str) -> None:
+        tensors[name] = np.ascontiguousarray(shape(tensors[name]))
+    return change
+
+
+def header(name: str, change: Callable[[dict], Any]) -> Damage:
+    """The JSON header of the weights changed, the data as they are."""
+    def spoil(folder: Path) -> None:
+        content = (folder / "model.safetensors").read_bytes()
+        length = struct.unpack("<Q", content[:8])[0]
+        entries = json.loads(content[8:8 + length])
+        text = json.dumps(change(entries)).encode()
+        (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + content[8 + length:])
+    return Damage(f"header: {name}", spoil)
+
+
+def entry(name: str, **values: Any) -> Damage:
+    def change(entries: dict) -> dict:
+        first = next(key for key in entries if key != "__metadata__")
+        entries[first] |= values
+        return entries
+    return header(name, change)
+
+
+def _first_is(new: Any) -> Callable[[dict], dict]:
+    return lambda entries: entries | {next(key for key in entries if key != "__metadata__"): new}
+
+
+MARKS = [{"sha256": [1]}, {"sha256": "x"}, {"sha256": None}, {"sha256": {"model.safetensors": 5}},
+         {"sha256": {"model.safetensors": "abc"}}, {"sha256": {"model.safetensors": None}}, {"sha256": 1},
+         {"sha256": {"model.safetensors": ["a"]}}, [1], "x", 5, None]
+LISTED = [
+    *(written("clearhead.json", json.dumps(mark)) for mark in MARKS), written("clearhead.json", "{"),
+    written("clearhead.json", b"\xff\xfe"), folder_instead("clearhead.json"),
+    *(Damage(f"tokenizer: {name}", lambda folder, parts=parts: (folder / "tokenizer.json").write_text(
+        json.dumps(BARE | parts), encoding="utf-8") and None) for name, parts in TOKENIZERS.items()),
+    removed("tokenizer.json"), removed("tokenizer.json", "tokenizer_config.json"), removed("tokenizer_config.json"),
+    removed("config.json"), removed("model.safetensors"), folder_instead("config.json"),
+    folder_instead("model.safetensors"), folder_instead("tokenizer.json"), folder_instead("tokenizer_config.json"),
+    written("config.json", "{}"), written("config.json", "[]"), written("config.json", b"\xff"),
+    written("config.json", "[" * 5000), written("tokenizer.json", "[" * 5000), written("tokenizer.json", "{}"),
+    written("tokenizer.json", b"\xff\xfe\x00"), written("tokenizer_config.json", "[]"),
+    written("tokenizer_config.json", "{"), written("special_tokens_map.json", "{"),
+    written("added_tokens.json", "[1]"), written("generation_config.json", "{"),
+    written("generation_config.json", '{"eos_token_id": "x"}'), written("model.safetensors", b""),
+    written("modules.json", "["), written("chat_template.jinja", "{% for"),
+    written("README.md", b"---\nlicense: \xff\n"),
+    *(written("model.safetensors.index.json", json.dumps(index)) for index in
+      ({}, {"weight_map": []}, {"weight_map": {"a": 1}}, {"weight_map": {"a": None}}, {"weight_map": {"a": ["b"]}},
+       {"weight_map": {"a": "gone.safetensors"}}, {"weight_map": "x"}, {"weight_map": {"a": "model.safetensors"}},
+       {"weight_map": {"a": "config.json"}}, [1])),
+    *(weights(f"{number} in one", set_number(number)) for number in (float("nan"), float("inf"), float("-inf"), 1e38)),
+    *(weights(f"of {kind.__name__}", as_type(kind)) for kind in
+      (np.float16, np.float64, np.int64, np.int32, np.uint8, np.bool_)),
+    weights("turned", reshaped(lambda array: array.T)), weights("a row short", reshaped(lambda array: array[:-1])),
+    weights("empty", reshaped(lambda array: array[:0])), weights("flat", reshaped(np.ravel)),
+    weights("a scalar", reshaped(lambda array: array[0, 0])),
+    weights("one missing", dict.__delitem__),
+    weights("one too many", lambda tensors, name: tensors.update(extra=np.zeros(3, np.float32))),
+    weights("all zero", lambda tensors, name: tensors.update({key: 0 * array for key, array in tensors.items()})),
+    entry("offsets the wrong way", data_offsets=[8, 0]), entry("offsets below nothing", data_offsets=[-8, 8]),
+    entry("offsets of text", data_offsets=["a", "b"]), entry("one offset", data_offsets=[0]),
+    entry("offsets with a comma", data_offsets=[0, 8.5]), entry("an unknown type", dtype="F3"),
+    entry("a type that is none", dtype=None), entry("a type in a list", dtype=["F32"]),
+    entry("a shape of text", shape="x"), entry("a shape below nothing", shape=[-1, 2]),
+    entry("a shape without end", shape=[2**62, 2**62]),
+    header("no object", lambda entries: [1]), header("an entry that is none", _first_is(None)),
+    header("an entry in a list", _first_is([1])), header("no entries", lambda entries: {}),
+    header("metadata of numbers", lambda entries: entries | {"__metadata__": {"format": 5}}),
+    header("metadata of another format", lambda entries: entries | {"__metadata__": {"format": "zz"}}),
+    header("metadata in a list", lambda entries: entries | {"__metadata__": [1]})]
+
+
+@draws.composite
+def damages(draw: Any, kind: str) -> Damage:
+    """Any value of any JSON file replaced by a wrong one or left out, any file cut anywhere or with bytes exchanged."""
+    files = files_of(kind)
+    name = draw(draws.sampled_from(sorted(files)))
+    way_of = {name: paths_in(json.loads(content)) for name, content in files.items() if name.endswith(".json")}
+    if name in way_of and draw(draws.integers(0, 3)):
+        return wrong_value(name, draw(draws.sampled_from(way_of[name])), draw(draws.sampled_from([*WRONG, ...])))
+    if draw(draws.booleans()):
+        return cut(name, draw(draws.floats(0, 0.999)))
+    place, sign = draw(draws.integers(0, len(files[name]) - 1)), draw(draws.integers(0, 255))
+    changed = files[name][:place] + bytes([sign]) + files[name][place + 1:]
+    return Damage(f"{name}: byte {place} is {sign}", lambda folder: (folder / name).write_bytes(changed) and None)
