@@ -5,8 +5,6 @@ from pathlib import Path
 
 import streamlit as st
 from starlette.middleware import Middleware
-from streamlit.delta_generator import DeltaGenerator
-from streamlit.navigation.page import StreamlitPage
 
 from model.ask import sources
 from model.core.query import UserError
@@ -16,6 +14,7 @@ from viz.link import from_params
 from viz.page import SECTIONS, Page, PageContext, page_after, pages
 from viz.session import session
 from viz.startup import local_lifespan
+from viz.streamlit_patch import DeltaGenerator, StreamlitPage
 from viz.text import strings
 from viz.widgets.errors import errors_as_sentences
 from viz.widgets.figure import page_theme

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
-from streamlit.navigation.page import StreamlitPage
 
 from model.ask import sources
 from model.core.query import Query
@@ -21,6 +20,7 @@ from viz.link import address, to_params
 from viz.page_controls import Control
 from viz.session import session
 from viz.state import State, complete_view
+from viz.streamlit_patch import StreamlitPage
 
 SECTIONS = ("Look", "Test", "Learn", "Take away")
 NEEDS = ("record", "head", "nothing")

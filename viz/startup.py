@@ -6,8 +6,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 import streamlit as st
-from streamlit import cli_util
-from streamlit.web.server import server_util
 
 from model.ask import sources
 from model.ask.jobs import Job
@@ -15,7 +13,7 @@ from model.core.allocator import leave_out_imports
 from model.core.query import UserError
 from viz.page import pages
 from viz.state import State
-from viz.streamlit_patch import keep_order
+from viz.streamlit_patch import keep_order, open_browser
 
 log = logging.getLogger("clearhead")
 
@@ -53,5 +51,5 @@ async def local_lifespan(app: st.App) -> AsyncIterator[None]:
     """The same on somebody's own machine, whose browser opens, as it does for any script of Streamlit's."""
     async with lifespan(app):
         if not st.get_option("server.headless"):
-            cli_util.open_browser(server_util.get_url("localhost"))
+            open_browser()
         yield

@@ -1,5 +1,10 @@
-"""A fault of Streamlit's in what it sends to a browser, mended when the server starts."""
+"""What Clearhead needs of Streamlit that is not public, all of it: a fault mended in what it sends to a browser, the
+types of what st.container and st.Page return, and the browser that opens on somebody's own machine."""
+from streamlit import cli_util
+from streamlit.delta_generator import DeltaGenerator as DeltaGenerator
+from streamlit.navigation.page import StreamlitPage as StreamlitPage
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
+from streamlit.web.server import server_util
 
 
 def keep_order() -> None:
@@ -21,3 +26,8 @@ def keep_order() -> None:
             clear(queue, retain_lifecycle_msgs, fragment_ids_this_run)
 
     ForwardMsgQueue.clear = cleared   # type: ignore[method-assign]
+
+
+def open_browser() -> None:
+    """Opens this server's page in a browser of this machine, as Streamlit does for any script."""
+    cli_util.open_browser(server_util.get_url("localhost"))

@@ -4,12 +4,12 @@ from collections.abc import Callable, Generator, Hashable, Iterable
 from typing import Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from model.ask import sources
 from model.ask.jobs import Job
 from model.core.query import UserError
 from viz.session import session
+from viz.streamlit_patch import DeltaGenerator
 
 # seconds between two looks at the job, at first and in a long wait; the end of it is seen at once
 POLL, SLOWEST = 0.05, 0.5

@@ -5,7 +5,6 @@ own forward pass with the fused kernel; each call hands over its queries, keys, 
 copies. The `Session` that receives them is held in a context variable, so that passes of several threads never mix and
 nothing stays behind in the model. """
 import functools
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from model.capture.attention_call import (
     copy_if_large,
     parse_call,
 )
+from model.capture.transformers_internals import eager_attention, every_fused_mask, fused_attention, fused_mask
 from model.core.allocator import release_free_pages
 from model.core.heads import tensor_of
 from model.core.masks import Hidden
@@ -100,18 +100,10 @@ def register() -> None:
     """Makes both implementations known to transformers. Without a mask function the mask would be missing, and
     attention would look ahead."""
     from transformers import AttentionInterface, AttentionMaskInterface
-    from transformers.masking_utils import sdpa_mask
 
-    for name, mask_function in ((IMPLEMENTATION, sdpa_mask), (MASKED, _every_mask)):
+    for name, mask_function in ((IMPLEMENTATION, fused_mask), (MASKED, every_fused_mask)):
         AttentionInterface.register(name, attention_function)
         AttentionMaskInterface.register(name, mask_function)
-
-
-def _every_mask(*arguments: Any, **options: Any) -> "Tensor | None":
-    """The fused kernel's mask, made even where `is_causal` would say the same."""
-    from transformers.masking_utils import sdpa_mask
-
-    return sdpa_mask(*arguments, **{**options, "allow_is_causal_skip": False, "allow_is_bidirectional_skip": False})
 
 
 def run(session: Session, forward: Callable[[], Any]) -> Any:
@@ -215,11 +207,9 @@ def _native(module: Any, query: "Tensor", key: "Tensor", value: "Tensor", attent
             options: dict[str, Any]) -> "Tensor":
     """The output of the model's own attention: fused, except where the fused kernel would raise or silently ignore a
     soft-cap or a sink."""
-    from transformers.integrations.sdpa_attention import sdpa_attention_forward
-
     if options.get("softcap") is None and all(options.get(word) is None for word in SINKS):
-        return sdpa_attention_forward(module, query, key, value, attention_mask, **options)[0]
-    eager = getattr(sys.modules[type(module).__module__], "eager_attention_forward", None)
+        return fused_attention(module, query, key, value, attention_mask, **options)
+    eager = eager_attention(module)
     if eager is None:
         raise Unsupported(f"{type(module).__name__} passes a soft-cap or a sink, and its family has no eager attention "
                           f"to ask")

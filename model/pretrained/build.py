@@ -6,6 +6,7 @@ from typing import Any
 
 from model.capture import forward_pass, reported, verify
 from model.capture.attention_call import Unsupported
+from model.capture.transformers_internals import head_of, made_of, make_eager, mismatched_tensors
 from model.core import memory
 from model.core.finite import NotFinite
 from model.core.query import UserError, first_line
@@ -24,11 +25,6 @@ from model.pretrained.tokenizer_files import LOAD_OPTIONS, open_tokenizer
 PROBE, PROBE_TARGET = 24, 13   # tokens; two different numbers tell the two sides of an encoder–decoder apart
 PROBE_COST = 3e12   # operations, about a minute: where a window would take more, every answer is checked instead
 PERMUTED = frozenset({"xlnet"})  # decoders that look at later tokens by design, unless a permutation is passed
-# transformers' tables of architectures, and what the head of those in them predicts
-HEADS_BY_CLASS = (("MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES", "target"),
-                  ("MODEL_FOR_MASKED_LM_MAPPING_NAMES", "mask"),
-                  ("MODEL_FOR_CAUSAL_LM_MAPPING_NAMES", "next"),
-                  ("MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES", "label"))
 COMPUTED = {"F32", "I64", "I32", "U8", "BOOL"}   # stored as they are computed with
 
 
@@ -133,14 +129,11 @@ def _network(place: ModelFiles, config: Any, weights: files.Weights) -> tuple[An
     import torch
     import transformers
 
-    with blame(place.folder / "config.json", "configuration that names its class"):
+    with blame(place.folder / "config.json", "configuration that a network can be made of"):
         architecture = (config.architectures or ["AutoModel"])[0]
         network_class = getattr(transformers, architecture, transformers.AutoModel)
-    head = next((head for names, head in HEADS_BY_CLASS
-                 if architecture in getattr(transformers.models.auto.modeling_auto, names).values()), "none")
-    from_config = network_class.from_config if network_class is transformers.AutoModel else network_class._from_config
-    with blame(place.folder / "config.json", "configuration that a network can be made of"):
-        refuse_what_weights_do_not_hold(lambda: from_config(copy.deepcopy(config), attn_implementation="eager"),
+        head = head_of(architecture)
+        refuse_what_weights_do_not_hold(lambda: made_of(network_class, copy.deepcopy(config), "eager"),
                                         weights.parameters, place.title)
     options = {"config": config, "use_safetensors": True, "dtype": torch.float32, "output_loading_info": True,
                "ignore_mismatched_sizes": True, **LOAD_OPTIONS}
@@ -150,7 +143,7 @@ def _network(place: ModelFiles, config: Any, weights: files.Weights) -> tuple[An
                 place.folder, attn_implementation=forward_pass.IMPLEMENTATION, **options)
         except (KeyError, ValueError):
             network, info = network_class.from_pretrained(place.folder, attn_implementation="eager", **options)
-        check_weights(place, weights, network, info["mismatched_keys"])
+        check_weights(place, weights, network, mismatched_tensors(info))
         check_generation(place.folder, network)
     missing = sorted(name for name in info["missing_keys"] if "pooler" not in name)
     if missing:
@@ -170,7 +163,7 @@ def _report(place: ModelFiles, network: Any, head: str, reasons: tuple[str, ...]
     try:
         if any("sink" in name for name, _ in network.named_parameters()):
             raise Unsupported("it has sinks, whose share what it reports may be spread over the rest")
-        _make_eager(network)
+        make_eager(network)
         forward, lengths = probe_of(network)
         with torch.inference_mode():
             ahead = lengths[1] is None and reported.looks_ahead(lambda ids: forward(input_ids=ids),
@@ -182,15 +175,6 @@ def _report(place: ModelFiles, network: Any, head: str, reasons: tuple[str, ...]
         raise UserError(f"{place.title} is refused, as no picture of it can be trusted: {reasons[-1]}, and "
                         f"{first_line(error, 200)}; choose another model.") from error
     return ahead
-
-
-def _make_eager(network: Any) -> None:
-    """Eager attention with eager masks everywhere. A family that ignores the registry also ignores transformers' own
-    switch, and would go on with masks made for the fused kernel, which it does not understand: BLOOM then looks
-    ahead."""
-    for module in network.modules():
-        if hasattr(getattr(module, "config", None), "_attn_implementation"):
-            module.config._attn_implementation = "eager"
 
 
 def _shapes_of(network: Any) -> list[memory.Shape]:

@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from model.capture.transformers_internals import layer_configs
 from model.core.query import Kind
 from model.core.record import Card
 from model.pretrained.files import ModelFiles
@@ -138,7 +139,7 @@ def smallest_window(config: Any) -> int | None:
     if getattr(config, "use_sliding_window", None) is False:
         return None
     names = ("sliding_window", "local_attention", "attention_chunk_size", "sliding_window_size", "window_size")
-    layers = config.per_layer_config if getattr(config, "num_hidden_layers", None) else ()
+    layers = layer_configs(config) if getattr(config, "num_hidden_layers", None) else ()
     settings = [_setting(part, name) for part in (config, *layers) for name in names]
     return min((reach for reach in settings if isinstance(reach, int) and reach > 0), default=None)
 

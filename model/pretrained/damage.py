@@ -57,7 +57,7 @@ def check_weights(place: ModelFiles, weights: Weights, network: Any, mismatched:
     import torch
 
     stored = _stored(weights)
-    for name, shape, wanted in sorted(mismatched):
+    for name, shape, wanted in mismatched:
         raise UserError(f"{_file_of(name, stored, place)} holds {name} as {tuple(shape)}, where config.json says "
                         f"{tuple(wanted)}; copy or download both again.")
     quantised = getattr(network.config, "quantization_config", None) is not None

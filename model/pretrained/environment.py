@@ -15,7 +15,7 @@ def set_variables() -> None:
 def prepare() -> None:
     """Sets these variables, imports transformers, and makes the capture known to it."""
     set_variables()
-    from transformers.utils import logging
+    from transformers import logging
 
     from model.capture import forward_pass
 

@@ -4,6 +4,7 @@ import struct
 from importlib import util
 from pathlib import Path
 
+from model.capture.transformers_internals import tied_names
 from model.core import memory
 from model.core.files import no_device
 from model.core.query import NotOnDisk, UserError, first_line
@@ -59,7 +60,7 @@ def convert(path: Path, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     config.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    tied = set(network.all_tied_weights_keys)
+    tied = tied_names(network)
     save_file({name: tensor.contiguous() for name, tensor in network.state_dict().items() if name not in tied},
               folder / "model.safetensors", metadata={"format": "pt"})
 

@@ -118,7 +118,7 @@ class PretrainedModel:
         session = patching.session(self, query, question.lengths)
         output = forward_pass.run(session, lambda: self.network(**tensors))
         logits = output.logits[0, [token - before for token in tokens]].float()
-        check_finite("in its answer", logits.max(-1).values)
+        check_finite("in its answer", logits.max(-1).values.numpy())
         return float(logits.log_softmax(-1)[torch.arange(len(tokens)), wanted].mean())
 
     def trace(self, query: Query, report: Progress) -> Trace:

@@ -1,10 +1,8 @@
-"""A network without its numbers: what a configuration would build, before memory is taken for it.
-
-no_init_weights is not public in transformers; it is used here alone.
-"""
+"""A network without its numbers: what a configuration would build, before memory is taken for it."""
 from collections.abc import Callable
 from typing import Any
 
+from model.capture.transformers_internals import no_weights, tied_names
 from model.core import memory
 from model.core.query import UserError
 
@@ -16,11 +14,10 @@ def refuse_what_weights_do_not_hold(make: Callable[[], Any], held: int, title: s
     """Raises UserError where the network that `make` builds needs more memory than is free, or many more numbers than
     the `held` parameters of its weights."""
     import torch
-    from transformers.initialization import no_init_weights
 
-    with torch.device("meta"), no_init_weights():
+    with torch.device("meta"), no_weights():
         network = make()
-    tied = set(network.all_tied_weights_keys)
+    tied = tied_names(network)
     parameters = sum(parameter.numel() for name, parameter in network.named_parameters() if name not in tied)
     needed = memory.FLOAT * parameters + sum(buffer.nbytes for buffer in network.buffers())
     memory.refuse_weights(needed // memory.FLOAT, title)

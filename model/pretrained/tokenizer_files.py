@@ -2,13 +2,15 @@
 from pathlib import Path
 from typing import Any
 
+from model.capture.transformers_internals import vocabulary_files
 from model.core.query import UserError
 from model.pretrained.damage import blame, check_json, in_one_line, is_fault
 
 LOAD_OPTIONS = {"local_files_only": True, "trust_remote_code": False}
 OBJECTS = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json")
 # one of these every tokenizer has, but those that read bytes or characters (ByT5, CANINE)
-VOCABULARIES = ("tokenizer.json", "vocab*", "merges.txt", "*.model", "*.spm", "*.tiktoken", "*.codes", "dict*.txt")
+VOCABULARIES = ("tokenizer.json", "vocab*", "merges.txt", "*.model", "*.spm", "*.tiktoken", "*.codes", "dict*.txt",
+                "tekken*")
 NEEDED = ("vocab_file", "merges_file")   # of a family that has them, where there is no tokenizer.json
 
 
@@ -25,14 +27,14 @@ def open_tokenizer(folder: Path) -> Any:
         if not is_fault(error):
             raise
         _refuse(folder, error)
-    _check_files(folder, type(tokenizer).vocab_files_names)
+    _check_files(folder, vocabulary_files(tokenizer))
     _try(folder, tokenizer)
     return tokenizer
 
 
 def _refuse(folder: Path, error: BaseException) -> None:
     """Raises UserError with the file that is the cause of the error."""
-    if not any(path for pattern in VOCABULARIES for path in folder.glob(pattern)):
+    if not _has_vocabulary(folder):
         raise missing(folder, ["tokenizer.json"]) from error
     check_json(folder, *OBJECTS)
     if (folder / "tokenizer.json").is_file():
@@ -40,6 +42,9 @@ def _refuse(folder: Path, error: BaseException) -> None:
             from tokenizers import Tokenizer
 
             Tokenizer.from_file(str(folder / "tokenizer.json"))
+    if (folder / "vocab.json").is_file() and not any((folder / name).is_file() for name in ("tokenizer.json",
+                                                                                           "merges.txt")):
+        raise missing(folder, ["merges.txt"]) from error
     raise UserError(f"{folder} has files of a tokenizer, tokenizer_config.json among them, that make none "
                     f"({in_one_line(error)}); copy or download them again, or choose another model.") from error
 
@@ -52,11 +57,12 @@ def missing(folder: Path, names: list[str]) -> UserError:
 
 def _check_files(folder: Path, names: dict[str, str]) -> None:
     """transformers makes a tokenizer without a word in it where the family's files are not there."""
-    if (folder / "tokenizer.json").is_file() or not names:
-        return
-    lacking = [names[name] for name in NEEDED if name in names and not (folder / names[name]).is_file()]
-    if lacking or names.keys() == {"tokenizer_file"}:
-        raise missing(folder, lacking or ["tokenizer.json"])
+    if names and not _has_vocabulary(folder):
+        raise missing(folder, [names[name] for name in NEEDED if name in names] or ["tokenizer.json"])
+
+
+def _has_vocabulary(folder: Path) -> bool:
+    return any(path for pattern in VOCABULARIES for path in folder.glob(pattern))
 
 
 def _try(folder: Path, tokenizer: Any) -> None:

@@ -3,6 +3,7 @@ explains."""
 from dataclasses import replace
 from typing import Any
 
+from model.capture.transformers_internals import drawn_anew
 from model.pretrained.files import ModelFiles
 
 SUFFIX = "~untrained"
@@ -18,7 +19,6 @@ def untrained_twin(model: Any, place: ModelFiles, fingerprint: str) -> Any:
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(SEED)
-        network = type(model.network)._from_config(model.network.config,
-                                                   attn_implementation=model.network.config._attn_implementation)
+        network = drawn_anew(model.network)
     return build_model(replace(place, title=f"{place.title}, untrained", entry=None), fingerprint, network.float(),
                        model.tokenizer, model.head)

@@ -13,7 +13,7 @@ from streamlit.web.server.app_discovery import discover_asgi_app
 
 from model.ask import sources
 from model.core.query import UserError
-from viz import startup
+from viz import startup, streamlit_patch
 from viz.state import State
 
 ROOT = Path(__file__).parents[2]
@@ -61,7 +61,7 @@ def test_streamlit_finds_the_app_that_asks_before_it_answers(name, begins, monke
 @pytest.mark.parametrize(("headless", "opened"), [(True, 0), (False, 1)])
 def test_a_browser_opens_where_there_is_one(monkeypatch, headless, opened):
     addresses, asked = [], []
-    monkeypatch.setattr(startup.cli_util, "open_browser", addresses.append)
+    monkeypatch.setattr(streamlit_patch.cli_util, "open_browser", addresses.append)
     monkeypatch.setattr(startup, "ask_first", lambda: asked.append(1))
     monkeypatch.setattr(st, "get_option", lambda name: headless if name == "server.headless" else None)
 

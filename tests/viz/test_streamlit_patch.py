@@ -1,8 +1,27 @@
-"""What a server has not sent yet when a fragment runs again."""
+"""What is not public of Streamlit, part by part: each is there under its name, and what a server has not sent yet when
+a fragment runs again."""
+import importlib
+
+import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 
 from viz.streamlit_patch import keep_order
+
+
+@pytest.mark.parametrize(("module", "name"), [
+    ("streamlit.runtime.forward_msg_queue", "ForwardMsgQueue.clear"),
+    ("streamlit.delta_generator", "DeltaGenerator"), ("streamlit.navigation.page", "StreamlitPage"),
+    ("streamlit.cli_util", "open_browser"), ("streamlit.web.server.server_util", "get_url")])
+def test_the_part_is_there(module, name):
+    part = importlib.import_module(module)
+    for step in name.split("."):
+        assert hasattr(part, step), f"{module}.{name} is gone: mend viz/streamlit_patch.py"
+        part = getattr(part, step)
+
+
+def test_the_queue_has_the_table_that_the_patch_empties():
+    assert ForwardMsgQueue()._delta_index_map == {}
 
 
 def message(path: list[int], what: str) -> ForwardMsg:

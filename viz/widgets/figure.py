@@ -11,7 +11,6 @@ import io
 from collections.abc import Callable
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from model.core.files import name_for
 from viz.components.chart import CONFIG, chart
@@ -21,6 +20,7 @@ from viz.figures.drawing import FigureSpec
 from viz.handout.item import Item
 from viz.handout.pdf import browser
 from viz.session import session
+from viz.streamlit_patch import DeltaGenerator
 from viz.text import strings
 from viz.widgets.handout_button import add_item, show_result
 

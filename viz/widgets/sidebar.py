@@ -2,7 +2,6 @@
 from dataclasses import replace
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from model.ask import sources
 from model.ask.sources import Entry
@@ -12,6 +11,7 @@ from viz.examples import examples
 from viz.link import too_long
 from viz.page import PageContext
 from viz.session import session
+from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import text_value
 

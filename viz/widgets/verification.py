@@ -1,8 +1,8 @@
 """Whether the weights on screen are the model's own: the mark, and what was held against what."""
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from model.core.record import AttentionRecord
+from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
 
 MARKS = {"verified": "✓", "reported": "○", "imported": "○"}

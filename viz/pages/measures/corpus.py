@@ -5,7 +5,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from model.ask import sources
 from model.core.measures import MEASURES
@@ -15,6 +14,7 @@ from model.studies.corpus_files import SUFFIXES, texts
 from viz.page import PageContext
 from viz.provenance import versions
 from viz.session import CorpusResult, session
+from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.corpus_result import AVERAGES, FROM_FILE

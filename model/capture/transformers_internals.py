@@ -1,0 +1,97 @@
+"""What Clearhead needs of transformers that is not public, all of it. After an upgrade look here first:
+tests/model/capture/test_transformers_internals.py names the part that is gone.
+
+Everything else is imported from the package itself, which says what is public.
+"""
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+# tables of architectures, and what the head of those in them predicts
+HEADS_BY_CLASS = (("MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES", "target"),
+                  ("MODEL_FOR_MASKED_LM_MAPPING_NAMES", "mask"),
+                  ("MODEL_FOR_CAUSAL_LM_MAPPING_NAMES", "next"),
+                  ("MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES", "label"))
+
+
+def fused_mask(*arguments: Any, **options: Any) -> "Tensor | None":
+    """The fused kernel's mask; None where `is_causal` says the same."""
+    from transformers.masking_utils import sdpa_mask
+
+    return sdpa_mask(*arguments, **options)
+
+
+def every_fused_mask(*arguments: Any, **options: Any) -> "Tensor | None":
+    """The fused kernel's mask, made even where `is_causal` would say the same."""
+    return fused_mask(*arguments, **{**options, "allow_is_causal_skip": False, "allow_is_bidirectional_skip": False})
+
+
+def fused_attention(*arguments: Any, **options: Any) -> "Tensor":
+    """The fused kernel's output (1, q, head, d_v)."""
+    from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+    return sdpa_attention_forward(*arguments, **options)[0]
+
+
+def eager_attention(module: Any) -> Callable[..., Any] | None:
+    """The eager attention function of a module's family; None where it has none."""
+    return getattr(sys.modules[type(module).__module__], "eager_attention_forward", None)
+
+
+def make_eager(network: Any) -> None:
+    """Eager attention with eager masks everywhere. A family that ignores the registry also ignores transformers' own
+    switch, and would go on with masks made for the fused kernel, which it does not understand: BLOOM then looks
+    ahead."""
+    for module in network.modules():
+        if hasattr(getattr(module, "config", None), "_attn_implementation"):
+            module.config._attn_implementation = "eager"
+
+
+def head_of(architecture: str) -> str:
+    """What the head of this architecture predicts: target, mask, next, label or none."""
+    from transformers.models.auto import modeling_auto
+
+    return next((head for names, head in HEADS_BY_CLASS if architecture in getattr(modeling_auto, names).values()),
+                "none")
+
+
+def made_of(network_class: Any, config: Any, attention: str) -> Any:
+    """A network of this class or of AutoModel, with this attention, its weights as its family draws them."""
+    make = getattr(network_class, "_from_config", None) or network_class.from_config
+    return make(config, attn_implementation=attention)
+
+
+def drawn_anew(network: Any) -> Any:
+    """A network of the same class, configuration and attention, its weights drawn from torch's random numbers."""
+    return made_of(type(network), network.config, network.config._attn_implementation)
+
+
+def no_weights() -> AbstractContextManager[None]:
+    """A block in which a network that is made draws no weights."""
+    from transformers.initialization import no_init_weights
+
+    return no_init_weights()
+
+
+def tied_names(network: Any) -> set[str]:
+    """The parameters that are another parameter, and not saved."""
+    return set(network.all_tied_weights_keys)
+
+
+def layer_configs(config: Any) -> tuple[Any, ...]:
+    """The configuration of each layer."""
+    return tuple(config.per_layer_config)
+
+
+def vocabulary_files(tokenizer: Any) -> dict[str, str]:
+    """The files that a tokenizer's class reads, by what they hold; none for one that reads bytes or characters."""
+    return type(tokenizer).vocab_files_names
+
+
+def mismatched_tensors(loading: dict[str, Any]) -> list[tuple[str, tuple, tuple]]:
+    """(tensor, its shape, the shape that was wanted) of what did not fit, from from_pretrained's loading info."""
+    return sorted(loading["mismatched_keys"])

@@ -1,0 +1,70 @@
+"""Every part of transformers that is not public is there, by its name, and does what is asked of it."""
+import importlib
+
+import pytest
+import torch
+
+from model.capture import transformers_internals as internals
+from tests.model import tiny
+
+
+@pytest.mark.parametrize(("module", "name"), [
+    ("transformers.masking_utils", "sdpa_mask"),
+    ("transformers.integrations.sdpa_attention", "sdpa_attention_forward"),
+    *(("transformers.models.auto.modeling_auto", names) for names, _ in internals.HEADS_BY_CLASS),
+    ("transformers.models.gpt2.modeling_gpt2", "eager_attention_forward"),
+    ("transformers.models.bert.modeling_bert", "eager_attention_forward"),
+    ("transformers.initialization", "no_init_weights"), ("transformers", "PreTrainedModel._from_config"), ("transformers", "PreTrainedConfig.per_layer_config"),
+    ("transformers", "PreTrainedTokenizerFast.vocab_files_names")])
+def test_the_part_is_there(module, name):
+    part = importlib.import_module(module)
+    for step in name.split("."):
+        assert hasattr(part, step), f"{module}.{name} is gone: mend model/capture/transformers_internals.py"
+        part = getattr(part, step)
+
+
+@pytest.mark.parametrize(("architecture", "head"), [
+    ("GPT2LMHeadModel", "next"), ("BertForMaskedLM", "mask"), ("T5ForConditionalGeneration", "target"),
+    ("BertForSequenceClassification", "label"), ("BertModel", "none"), ("NoSuchModel", "none")])
+def test_an_architecture_says_what_its_head_predicts(architecture, head):
+    assert internals.head_of(architecture) == head
+
+
+def test_the_mask_is_left_out_by_one_function_and_made_by_the_other():
+    options = {"batch_size": 1, "q_length": 5, "kv_length": 5, "q_offset": 0, "kv_offset": 0,
+               "device": torch.device("cpu"), "local_size": None, "allow_is_causal_skip": True}
+    assert internals.fused_mask(**options) is None
+    assert torch.equal(internals.every_fused_mask(**options)[0, 0], torch.ones(5, 5).tril().bool())
+
+
+def test_the_fused_kernel_is_softmax_attention():
+    query, key, value = torch.randn(3, 1, 2, 4, 8, generator=torch.Generator().manual_seed(1))
+    weights = (query @ key.transpose(-1, -2) / 8**0.5).softmax(-1)
+    output = internals.fused_attention(torch.nn.Module(), query, key, value, None, is_causal=False)
+    torch.testing.assert_close(output, (weights @ value).transpose(1, 2))
+
+
+def test_a_network_is_drawn_anew_made_eager_and_names_what_is_tied():
+    network = tiny.network("gpt2")
+    torch.manual_seed(1)
+    other = internals.drawn_anew(network)
+    assert type(other) is type(network) and not torch.equal(*(each.transformer.wpe.weight for each in (network, other)))
+    internals.make_eager(other)
+    assert {module.config._attn_implementation for module in other.modules() if hasattr(module, "config")} == {"eager"}
+    assert internals.tied_names(network) == {"lm_head.weight"}
+    assert internals.eager_attention(torch.nn.ReLU()) is None
+    assert callable(internals.eager_attention(network.transformer.h[0].attn))
+    assert len(internals.layer_configs(network.config)) == 3
+    assert internals.vocabulary_files(tiny.tokenizer())["tokenizer_file"] == "tokenizer.json"
+
+
+def test_tensors_of_another_shape_are_listed(tmp_path):
+    import transformers
+
+    network = tiny.network("gpt2")
+    network.save_pretrained(tmp_path)
+    network.config.n_positions = 50
+    _, loading = transformers.GPT2LMHeadModel.from_pretrained(tmp_path, config=network.config,
+                                                              ignore_mismatched_sizes=True, output_loading_info=True)
+    (name, shape, wanted), = internals.mismatched_tensors(loading)
+    assert name == "transformer.wpe.weight" and (tuple(shape), tuple(wanted)) == ((61, 48), (50, 48))

@@ -1,0 +1,144 @@
+"""NaN and infinity are said wherever they come up, and nothing with them counts as verified."""
+import numpy as np
+import pytest
+import torch
+
+from model.core.finite import NotFinite, check_finite, largest
+from model.core.models import LastVectorsQuery
+from model.core.query import Kind, Query, UserError
+from model.core.record import Prediction
+from model.core.types import quiet
+from model.pretrained import load
+from model.scratch import record_pass, source
+from model.scratch import tokens as texts
+from model.studies.attribution import AttributionQuery
+from model.studies.next_token import NextWord
+from model.studies.patching import PassAnswer, PatchQuery
+from model.studies.perplexity import SequenceLikelihood
+from tests.model import tiny
+
+TEXT, OTHER = "the animal didn ' t cross the street", "a cat sat on mat of two the"
+BAD = (float("nan"), float("inf"), float("-inf"))
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_every_number_is_looked_at(bad):
+    numbers = np.zeros((3, 4, 5), np.float32)
+    check_finite("here", numbers)
+    numbers[2, 1, 3] = bad
+    with pytest.raises(NotFinite, match=r"^The model computes NaN or infinity here, .*; choose another text or model"):
+        check_finite("here", numbers)
+    assert largest([0.5, bad, 0.1]) == float("inf") and largest([0.5, 0.1]) == 0.5 and largest([]) == 0
+
+
+@pytest.mark.parametrize("answer", [
+    lambda bad: Prediction("next", (0,), ((1,),), (("a",),), ((bad,),), (0.0,)),
+    lambda bad: Prediction("next", (0,), ((1,),), (("a",),), ((0.5,),), (bad,)),
+    lambda bad: Prediction("vector", vector=np.array([0, bad], np.float32)),
+    lambda bad: NextWord(np.array([0, bad], np.float32), (0,), ("a",), ()),
+    lambda bad: SequenceLikelihood(("a",), (0,), np.array([bad])),
+    lambda bad: PassAnswer("next", (0,), np.array([[0, bad]], np.float32))])
+@pytest.mark.parametrize("bad", BAD[:2])
+def test_no_answer_is_born_with_them(answer, bad):
+    with pytest.raises(NotFinite):
+        answer(bad)
+
+
+def test_a_word_that_is_never_said_is_no_fault():
+    assert NextWord(np.array([0, -np.inf], np.float32), (0,), ("a",), ()).logits[0] == 0
+    assert SequenceLikelihood(("a",), (0,), np.array([-np.inf])).log_probabilities[0] == -np.inf
+
+
+def asked(model, text=TEXT):
+    return Query(model.card.id, model.card.revision, text)
+
+
+def all_questions(model):
+    """Of every way in which a decoder answers."""
+    kind = Kind.CAUSAL
+    yield lambda: model.record(asked(model), quiet)
+    yield lambda: model.trace(asked(model), quiet)
+    yield lambda: model.log_probability(asked(model), (11, 15))
+    yield lambda: model.next_word(asked(model), quiet)
+    yield lambda: model.sequence_likelihood(asked(model), quiet)
+    yield lambda: model.explained_answer(AttributionQuery(asked(model)), quiet)
+    yield lambda: model.patch_heads(PatchQuery(asked(model), asked(model, OTHER), kind), quiet)
+    yield lambda: model.last_vectors(LastVectorsQuery(asked(model), kind), quiet)
+
+
+@pytest.mark.parametrize("part", ["attn.c_attn.weight", "mlp.c_proj.bias", "ln_f.weight"])
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_numbers_that_break_after_opening_are_said_by_every_question(tmp_path, part, number):
+    model = load.open_model(str(tiny.save(tmp_path / "mine", "gpt2")), quiet)
+    parameter = [parameter for name, parameter in model.network.named_parameters() if part in name][-1]
+    with torch.no_grad():
+        parameter.view(-1)[-1] = number
+    behind_the_blocks = part.startswith("ln_f")   # of which the last block's vectors know nothing
+    for question in list(all_questions(model))[:-1 if behind_the_blocks else None]:
+        with pytest.raises(UserError, match=r"NaN or infinity"):
+            question()
+
+
+@pytest.mark.parametrize(("family", "part"), [("bert", "predictions.bias"), ("bloom", "ln_f.weight"),
+                                              ("t5", "decoder.final_layer_norm.weight")])
+def test_an_output_layer_of_nan_is_never_verified(tmp_path, family, part):
+    """Planted after loading, as a folder with it is not opened."""
+    model = load.open_model(str(tiny.save(tmp_path / "mine", family)), quiet)
+    parameter = next(parameter for name, parameter in model.network.named_parameters() if name.endswith(part))
+    with torch.no_grad():
+        parameter.fill_(float("nan"))
+    text = f"{TEXT} [MASK]" if family == "bert" else TEXT
+    with pytest.raises(NotFinite, match="in its answer"):
+        model.record(asked(model, text), quiet)
+
+
+def test_a_sentence_vector_of_nan_is_said(minilm):
+    with pytest.raises(NotFinite, match="in its answer"), torch.no_grad():
+        weight = minilm.network.encoder.layer[-1].output.LayerNorm.weight
+        before = weight[0].clone()
+        try:
+            weight[0] = float("nan")
+            minilm.record(Query("minilm", minilm.card.revision, TEXT), quiet)
+        finally:
+            weight[0] = before
+
+
+@pytest.mark.parametrize("part", ["layers.1.feed_forward.w_2.bias", "layers.0.attention.w_value.bias", "output.weight"])
+def test_models_from_scratch_say_it_too(part):
+    model = source.open_model("resolver-wide", quiet)
+    parameter = dict(model.transformer.named_parameters(remove_duplicate=False))[
+        part if part == "output.weight" else f"encoder.{part}"]
+    with torch.no_grad():
+        parameter.view(-1)[-1] = float("nan")
+    with pytest.raises(NotFinite):
+        model.record(Query(model.card.id, model.card.revision,
+                           "the animal did not cross the street because it was tired"), quiet)
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_the_check_of_a_pass_from_scratch_refuses_an_output_that_is_no_number(bad):
+    model = source.open_model("resolver-wide", quiet)
+    sides = {"source": texts.tokens(model.tokenizer.pieces("the cat saw it"))}
+    _, seen = record_pass.run(model.transformer, [sides["source"].ids], frozenset(), quiet)
+    maps = record_pass.maps(model.transformer, seen, sides, frozenset())
+    assert record_pass.verify(model.transformer, seen, maps).status == "verified"
+    seen["encoder.layers.0.attention.mixed"] = seen["encoder.layers.0.attention.mixed"].clone()
+    seen["encoder.layers.0.attention.mixed"][0, 0, 0, 0] = bad
+    verdict = record_pass.verify(model.transformer, seen, maps)
+    assert verdict.status == "refused" and verdict.max_error == float("inf")
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_the_check_of_a_pretrained_pass_refuses_an_output_that_is_no_number(opened, monkeypatch, bad):
+    from model.capture.forward_pass import Session
+
+    model, add_call = opened("gpt2"), Session.add_call
+
+    def add_spoilt(self, call, *arguments):
+        add_call(self, call, *arguments)
+        call.outputs = call.outputs.copy()
+        call.outputs[0, 0, 0] = bad
+
+    monkeypatch.setattr(Session, "add_call", add_spoilt)
+    with pytest.raises(UserError, match="is not shown for this text: recomputed outputs differ by inf"):
+        model.record(asked(model), quiet)

@@ -1,0 +1,125 @@
+"""A damaged folder opens right or ends in one sentence about the folder, whatever the damage."""
+import json
+import re
+from pathlib import Path
+
+import hypothesis
+import numpy as np
+import pytest
+from hypothesis import strategies as draws
+
+from model.ask import sources
+from model.core.query import Query, UserError
+from model.core.types import quiet
+from model.pretrained import load
+from tests.model.pretrained import damage
+from tests.model.pretrained.damage import LISTED, Damage
+
+TEXT = "the cat sat on a mat"
+FEW = 10    # times as many examples has the suite's profile elsewhere: each opens a model here
+LENGTH = 700
+
+
+def opened(folder):
+    return load.open_model(str(folder), quiet)
+
+
+def sentence_about(folder: Path) -> str:
+    """What is said about a folder that does not open, or whose model does not answer; empty if it does, and right."""
+    try:
+        record = opened(folder).record(Query(str(folder), load.revision(str(folder)), TEXT), quiet)
+    except UserError as error:
+        return str(error)
+    assert record.verification.status in ("verified", "reported")
+    assert record.prediction is None or np.isfinite(record.prediction.probabilities).all()
+    assert all(np.isfinite(layer.query).all() for each in record.maps for layer in each.layers)
+    return ""
+
+
+def check_sentence(said: str, folder: Path) -> None:
+    assert "\n" not in said and said.endswith(".") and len(said) < LENGTH + len(str(folder)), said
+    assert "computation failed" not in said and "Traceback" not in said
+    assert str(folder) in said or folder.name in said or "tokenizer" in said, said
+
+
+@pytest.mark.parametrize("kind", damage.KINDS)
+def test_a_sound_folder_of_each_kind_opens(kind, tmp_path):
+    assert sentence_about(damage.sound_folder(tmp_path, kind)) == ""
+
+
+@hypothesis.settings(max_examples=max(1, hypothesis.settings().max_examples // FEW))
+@hypothesis.given(draws.data())
+def test_any_damage_is_one_sentence_about_the_folder_or_none(tmp_path_factory, data):
+    kind = data.draw(draws.sampled_from(sorted(damage.KINDS)))
+    spoilt: Damage = data.draw(draws.sampled_from(LISTED) | damage.damages(kind))
+    hypothesis.assume(kind != "bert" or "generation_config" not in spoilt.name)
+    folder = damage.sound_folder(tmp_path_factory.mktemp("damaged"), kind)
+    spoilt.spoil(folder)
+    said = sentence_about(folder)
+    if said:
+        check_sentence(said, folder)
+
+
+@pytest.mark.parametrize(("name", "file", "said"), [
+    *((f"clearhead.json is {json.dumps(mark).encode()!r}", "clearhead.json", "64 hexadecimal digits")
+      for mark in ({"sha256": [1]}, {"sha256": "x"}, {"sha256": None}, {"sha256": {"model.safetensors": 5}})),
+    ("without tokenizer.json", "", "has no tokenizer, so no text can be read: tokenizer.json is missing"),
+    ("without tokenizer.json, tokenizer_config.json", "", "vocab.txt is missing"),
+    ("tokenizer: a table that is none", "tokenizer.json", "is damaged, or no tokenizer"),
+    ("tokenizer: pieces of no length", "tokenizer.json", "no tokenizer that works (chunk size must be non-zero)"),
+    ("tokenizer: more stripped than is there", "tokenizer.json", "no tokenizer that works"),
+    ("tokenizer: ids beyond the embeddings", None, "'the' has number 90 and there are 70 embeddings"),
+    ("tokenizer_config.json is b'{'", "tokenizer_config.json", "cannot be read (JSONDecodeError)"),
+    ("added_tokens.json is b'[1]'", "added_tokens.json", "should hold a JSON object but holds a list"),
+    ("""model.safetensors.index.json is b'{"weight_map": {"a": 1}}'""", "model.safetensors.index.json",
+     "weight_map should name the file of each tensor"),
+    ("weights: nan in one", "model.safetensors", "holds NaN or infinity in "),
+    ("weights: -inf in one", "model.safetensors", "holds NaN or infinity in "),
+    ("weights: of int64", "model.safetensors", "as I64, where numbers with decimals are expected"),
+    ("weights: of bool", "model.safetensors", "as BOOL, where numbers with decimals are expected"),
+    ("weights: a row short", "model.safetensors", "where config.json says"),
+    ("header: an unknown type", "model.safetensors", "unknown variant `F3`")])
+def test_the_sentence_names_the_file_and_what_it_should_hold(name, file, said, tmp_path):
+    folder = damage.sound_folder(tmp_path, "bert")
+    next(each for each in LISTED if each.name == name).spoil(folder)
+    sentence = sentence_about(folder)
+    check_sentence(sentence, folder)
+    assert said in sentence and (file is None or str(folder / file) in sentence)
+
+
+@pytest.mark.parametrize(("way", "wrong"), [(("hidden_size",), "x"), (("num_attention_heads",), None),
+                                            (("architectures",), {"a": 1}), (("layer_norm_eps",), []),
+                                            (("dtype",), [])])
+def test_a_field_of_the_wrong_type_is_said_with_its_file(way, wrong, tmp_path):
+    folder = damage.sound_folder(tmp_path, "bert")
+    damage.wrong_value("config.json", way, wrong).spoil(folder)
+    sentence = sentence_about(folder)
+    check_sentence(sentence, folder)
+    assert f"{folder / 'config.json'} is damaged, or no configuration" in sentence
+
+
+def test_a_length_that_is_none_is_of_the_tokenizers_configuration(tmp_path):
+    folder = damage.sound_folder(tmp_path, "word pieces")
+    damage.wrong_value("tokenizer_config.json", ("model_max_length",), ["x"]).spoil(folder)
+    assert re.search(r"tokenizer_config\.json is damaged", sentence_about(folder))
+
+
+def test_a_tokenizer_that_lacks_one_of_its_two_files_says_which(tmp_path):
+    folder = damage.sound_folder(tmp_path, "gpt2")
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        (folder / name).unlink()
+    (folder / "vocab.json").write_text('{"a": 0, "the": 1}', encoding="utf-8")
+    assert "no text can be read: merges.txt is missing" in sentence_about(folder)
+
+
+def test_a_tokenizer_that_panics_at_one_text_only_is_a_sentence_and_the_next_text_is_read(tmp_path):
+    """The post-processor of pairs names a token that is not there."""
+    folder = damage.sound_folder(tmp_path, "word pieces")
+    damage.rewrite(folder / "tokenizer.json", lambda content: content | {"post_processor": {
+        "type": "TemplateProcessing", "single": [{"Sequence": {"id": "A", "type_id": 0}}],
+        "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "[X]", "type_id": 0}},
+                 {"Sequence": {"id": "B", "type_id": 1}}], "special_tokens": {}}})
+    pair = sources.ask(sources.open_query(str(folder), TEXT, text_b="a cat"))
+    with pytest.raises(UserError, match=r"^The model's tokenizer cannot read that text \(no entry found for key\)"):
+        pair.result(60)
+    assert sources.ask(sources.open_query(str(folder), TEXT)).result(60).verification.status == "verified"
