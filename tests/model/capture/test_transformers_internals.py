@@ -14,7 +14,8 @@ from tests.model import tiny
     *(("transformers.models.auto.modeling_auto", names) for names, _ in internals.HEADS_BY_CLASS),
     ("transformers.models.gpt2.modeling_gpt2", "eager_attention_forward"),
     ("transformers.models.bert.modeling_bert", "eager_attention_forward"),
-    ("transformers.initialization", "no_init_weights"), ("transformers", "PreTrainedModel._from_config"), ("transformers", "PreTrainedConfig.per_layer_config"),
+    ("transformers.initialization", "no_init_weights"), ("transformers", "PreTrainedModel._from_config"),
+    ("transformers", "PreTrainedConfig.per_layer_config"),
     ("transformers", "PreTrainedTokenizerFast.vocab_files_names")])
 def test_the_part_is_there(module, name):
     part = importlib.import_module(module)
